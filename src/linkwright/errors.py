@@ -1,0 +1,116 @@
+"""Every exception that Linkwright raises on purpose.
+
+All of them derive from `Error`, so ``except linkwright.Error`` catches what a caller can act on and
+nothing else. A message says what was wrong, where, and what to do about it. The command line prints
+such a message on one line; any other exception is a bug and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import os
+
+__all__ = [
+    "BackendError",
+    "CompileError",
+    "DomainError",
+    "Error",
+    "InputError",
+    "ShapeError",
+    "UnitError",
+]
+
+
+class Error(Exception):
+    """Base of all errors raised by Linkwright.
+
+    Args:
+        what: what was wrong, in one sentence without a final full stop.
+        remedy: what the caller can do about it, or None where there is nothing to advise.
+
+    Example:
+        >>> print(Error("no symbol is called 'q9'", remedy="declare it first"))
+        no symbol is called 'q9'; declare it first
+    """
+
+    def __init__(self, what: str, *, remedy: str | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return self.what if self.remedy is None else f"{self.what}; {self.remedy}"
+
+
+class InputError(Error):
+    """A model, expression or file given by the user cannot be read.
+
+    Args:
+        what: what was wrong, in one sentence without a final full stop.
+        file: the file it was found in, if it came from one.
+        line: the line in that file, counted from 1.
+        column: the column in that line, counted from 1.
+        remedy: what the caller can do about it.
+
+    Example:
+        >>> print(InputError("unknown joint type 'hinje'", file="arm.toml", line=4, column=9,
+        ...                  remedy="did you mean 'hinge'?"))
+        arm.toml:4:9: unknown joint type 'hinje'; did you mean 'hinge'?
+        >>> print(InputError("unexpected ')'", column=7))
+        column 7: unexpected ')'
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        file: str | os.PathLike[str] | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(what, remedy=remedy)
+        self.file = None if file is None else os.fspath(file)
+        self.line = line
+        self.column = column
+
+    @property
+    def place(self) -> str:
+        """Where it was wrong, as ``file:line:column`` or as words; empty when nothing is known."""
+        if self.file is not None:
+            known = [self.file]
+            if self.line is not None:
+                known.append(str(self.line))
+                if self.column is not None:
+                    known.append(str(self.column))
+            return ":".join(known)
+        words = []
+        if self.line is not None:
+            words.append(f"line {self.line}")
+        if self.column is not None:
+            words.append(f"column {self.column}")
+        return ", ".join(words)
+
+    def __str__(self) -> str:
+        message = super().__str__()
+        place = self.place
+        return f"{place}: {message}" if place else message
+
+
+class UnitError(Error):
+    """Quantities of different dimension were added, compared or assigned to each other."""
+
+
+class ShapeError(Error):
+    """An array has the wrong shape, type or memory for the argument it was passed as."""
+
+
+class DomainError(Error):
+    """A value lies where the mathematics has no answer: a singular matrix, a log of a negative."""
+
+
+class BackendError(Error):
+    """A backend is unknown, or cannot run on this machine."""
+
+
+class CompileError(BackendError):
+    """A Program could not be turned into a kernel."""
