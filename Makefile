@@ -1,0 +1,66 @@
+# Each target is the only command needed on a fresh clone with Python 3.11 to 3.13 and make:
+# it creates .venv, installs the versions pinned in constraints.txt, and runs.
+# Another interpreter: make test PYTHON=python3.12 (after make clean, if .venv exists).
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PINS := pyproject.toml constraints.txt src/linkwright/version.py
+INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation \
+	--constraint constraints.txt
+
+.PHONY: help test demo bench lint clean
+
+help:
+	@echo "make demo    derive, compile and run the example"
+	@echo "make test    lint, types, layering, tests and doctests"
+	@echo "make bench   measure, and print ratio tables"
+	@echo "make lint    lint, format and types only"
+	@echo "make clean   remove .venv, caches and build products"
+
+test: $(VENV)/.test
+	@sh scripts/need_compiler.sh
+	@$(MAKE) --no-print-directory lint
+	$(BIN)/pytest
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+demo: $(VENV)/.core
+	$(BIN)/python examples/demo.py
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m bench.run
+
+$(VENV)/.made:
+	@command -v "$(PYTHON)" >/dev/null 2>&1 || { \
+		echo "Linkwright needs Python 3.11 to 3.13, and there is no $(PYTHON) on this machine;" \
+		"install one, or name another: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@"$(PYTHON)" scripts/check_python.py
+	@"$(PYTHON)" -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.build: $(VENV)/.made constraints.txt
+	@echo "installing the pinned packages into $(VENV) (once)"
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check \
+		--constraint constraints.txt setuptools
+	@touch $@
+
+$(VENV)/.core: $(VENV)/.build $(PINS)
+	@$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.build $(PINS)
+	@$(INSTALL) --editable '.[test]'
+	@touch $@ $(VENV)/.core
+
+$(VENV)/.bench: $(VENV)/.build $(PINS)
+	@$(INSTALL) --editable '.[bench]'
+	@touch $@ $(VENV)/.core
+
+clean:
+	rm -rf $(VENV) build dist src/*.egg-info
+	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests bench examples scripts -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,56 @@
+"""Linkwright turns the description of a mechanism into a small and fast program that simulates it.
+
+``import linkwright as lw`` is cheap: a public name is imported from its home when it is first used.
+To publish a name, add it to `_HOMES` and, for type checkers, to the imports below it; a test holds
+the two together.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+_HOMES: dict[str, tuple[str, ...]] = {
+    "linkwright.errors": (
+        "BackendError",
+        "CompileError",
+        "DomainError",
+        "Error",
+        "InputError",
+        "ShapeError",
+        "UnitError",
+    ),
+    "linkwright.version": ("__version__",),
+}
+
+if TYPE_CHECKING:
+    from linkwright.errors import (
+        BackendError as BackendError,
+        CompileError as CompileError,
+        DomainError as DomainError,
+        Error as Error,
+        InputError as InputError,
+        ShapeError as ShapeError,
+        UnitError as UnitError,
+    )
+    from linkwright.version import __version__ as __version__
+
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = list(_HOME)
+
+if not TYPE_CHECKING:  # hidden from type checkers, so that they report an unknown name
+
+    def __getattr__(name: str) -> object:
+        """Import a public name from its home and remember it."""
+        home = _HOME.get(name)
+        if home is None:
+            raise AttributeError(f"module 'linkwright' has no attribute {name!r}")
+        value = getattr(import_module(home), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *_HOME})
