@@ -1,0 +1,208 @@
+"""Object code on disk, so that a kernel that was built once is ready in milliseconds.
+
+Object code is executable content, so an entry is trusted only when it lies in a folder that belongs
+to the user and that nobody else may enter (mode 0700), when the file belongs to the user too, and
+when header, key, length and digest agree. Anything else is a miss: the entry is built again and
+replaced. An entry holds no address of any process.
+
+Entries are written under a temporary name and renamed, so a reader sees a whole entry or none, and
+several writers of one key do no harm. The folder is capped in size; the entries that were used
+least recently go first. A cache that cannot be used never stops a kernel from being built: it says
+so once and stays out of the way.
+
+Settings, from the environment: `LINKWRIGHT_CACHE_DIR` (the folder; empty or `off` for no cache;
+otherwise `linkwright` in `XDG_CACHE_HOME` or in `~/.cache`) and `LINKWRIGHT_CACHE_MB` (the cap).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import struct
+import tempfile
+import time
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+DIRECTORY_VARIABLE = "LINKWRIGHT_CACHE_DIR"
+SIZE_VARIABLE = "LINKWRIGHT_CACHE_MB"
+DEFAULT_MEGABYTES = 512
+FORMAT = 1
+
+_MAGIC = b"LWNATIVE"
+_DIGEST = 32
+_HEADER = struct.Struct(f"<8sIQ{_DIGEST}s{_DIGEST}s")
+_SUFFIX = ".lwo"
+_TEMPORARY = ".writing"
+_ABANDONED_AFTER = 3600.0
+_KEEP_WHEN_FULL = 0.9
+_warned: set[str] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A folder of entries that was found to be private to the user, and its cap in bytes."""
+
+    folder: Path
+    limit: int
+
+    def fetch(self, key: bytes) -> bytes | None:
+        """The code stored under `key`, or None when there is no sound entry."""
+        path = self._path(key)
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        try:
+            handle = os.open(path, flags)
+        except OSError:
+            return None
+        with os.fdopen(handle, "rb") as file:
+            state = os.fstat(file.fileno())
+            sound = stat.S_ISREG(state.st_mode) and _is_own(state)
+            code = _open_entry(key, file.read()) if sound else None
+        with suppress(OSError):
+            if code is None:
+                path.unlink()
+            else:
+                os.utime(path)
+        return code
+
+    def put(self, key: bytes, code: bytes) -> None:
+        """Store `code` under `key`; a disk that is full or read-only is reported and ignored."""
+        entry = _HEADER.pack(_MAGIC, FORMAT, len(code), key, _digest(code)) + code
+        if len(entry) > self.limit:
+            return
+        temporary = None
+        try:
+            handle, temporary = tempfile.mkstemp(_TEMPORARY, "entry-", self.folder)
+            with os.fdopen(handle, "wb") as file:
+                file.write(entry)
+            os.replace(temporary, self._path(key))
+        except OSError as error:
+            _warn_once(f"cannot write native code to {self.folder} ({error.strerror})")
+            if temporary is not None:
+                with suppress(OSError):
+                    os.unlink(temporary)
+            return
+        self.trim()
+
+    def trim(self) -> None:
+        """Delete what was used least recently until the folder is below its cap."""
+        entries = []
+        now = time.time()
+        with suppress(OSError), os.scandir(self.folder) as listing:
+            for item in listing:
+                with suppress(OSError):
+                    state = item.stat(follow_symlinks=False)
+                    if item.name.endswith(_SUFFIX):
+                        entries.append((state.st_mtime_ns, state.st_size, item.path))
+                    elif item.name.endswith(_TEMPORARY):
+                        if now - state.st_mtime > _ABANDONED_AFTER:
+                            os.unlink(item.path)
+        total = sum(size for _, size, _ in entries)
+        if total <= self.limit:
+            return
+        for _, size, path in sorted(entries):
+            if total <= _KEEP_WHEN_FULL * self.limit:
+                break
+            with suppress(OSError):
+                os.unlink(path)
+            total -= size
+
+    def _path(self, key: bytes) -> Path:
+        return self.folder / (key.hex() + _SUFFIX)
+
+
+def entry_key(content: bytes, settings: str) -> bytes:
+    """Key of an entry: a hash of what the code is made from and of how it is made.
+
+    >>> entry_key(b"program", "opt 2") == entry_key(b"program", "opt 3")
+    False
+    """
+    digest = hashlib.blake2b(digest_size=_DIGEST, person=b"lw-native-code")
+    digest.update(struct.pack("<IQ", FORMAT, len(content)))
+    digest.update(content)
+    digest.update(settings.encode())
+    return digest.digest()
+
+
+def cache_folder() -> Path | None:
+    """The folder that the environment asks for, or None when it asks for no cache."""
+    asked = os.environ.get(DIRECTORY_VARIABLE)
+    if asked is not None:
+        return None if asked.strip().lower() in ("", "off") else Path(asked).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):
+        try:
+            base = str(Path.home() / ".cache")
+        except RuntimeError:
+            return None
+    return Path(base) / "linkwright"
+
+
+def open_cache() -> Cache | None:
+    """The user's cache, created when it is missing; None when it is off or not private."""
+    root = cache_folder()
+    if root is None:
+        return None
+    folder = root / "native"
+    try:
+        root.parent.mkdir(parents=True, exist_ok=True)
+        for path in (root, folder):
+            path.mkdir(mode=0o700, exist_ok=True)
+            fault = _fault(path)
+            if fault:
+                _warn_once(
+                    f"native code is not cached: {path} {fault}; make it yours with mode 0700 "
+                    f"(chmod 700), or point {DIRECTORY_VARIABLE} to another folder"
+                )
+                return None
+    except OSError as error:
+        _warn_once(f"native code is not cached: cannot use {folder} ({error.strerror})")
+        return None
+    return Cache(folder, _limit())
+
+
+def _limit() -> int:
+    text = os.environ.get(SIZE_VARIABLE, "")
+    try:
+        megabytes = float(text) if text else float(DEFAULT_MEGABYTES)
+        return max(int(megabytes * 1_000_000), 0)
+    except (ValueError, OverflowError):
+        _warn_once(f"{SIZE_VARIABLE}={text!r} is not a number; using {DEFAULT_MEGABYTES}")
+        return DEFAULT_MEGABYTES * 1_000_000
+
+
+def _fault(path: Path) -> str:
+    state = path.lstat()
+    if not stat.S_ISDIR(state.st_mode):
+        return "is not a folder"
+    if not _is_own(state):
+        return "belongs to another user"
+    if os.name == "posix" and stat.S_IMODE(state.st_mode) != 0o700:
+        return f"has mode {stat.S_IMODE(state.st_mode):04o}"
+    return ""
+
+
+def _is_own(state: os.stat_result) -> bool:
+    return os.name != "posix" or state.st_uid == os.geteuid()
+
+
+def _open_entry(key: bytes, entry: bytes) -> bytes | None:
+    if len(entry) < _HEADER.size:
+        return None
+    magic, version, length, stored_key, digest = _HEADER.unpack_from(entry)
+    code = entry[_HEADER.size :]
+    sound = (magic, version, length, stored_key) == (_MAGIC, FORMAT, len(code), key)
+    return code if sound and digest == _digest(code) else None
+
+
+def _digest(code: bytes) -> bytes:
+    return hashlib.blake2b(code, digest_size=_DIGEST).digest()
+
+
+def _warn_once(message: str) -> None:
+    if message not in _warned:
+        _warned.add(message)
+        warnings.warn(message, RuntimeWarning, stacklevel=2)

@@ -1,0 +1,194 @@
+"""From IR text to code that can be called: compile, load, and both through the disk cache.
+
+External functions (those of libm, and any that the caller binds) are called through the global
+offset table: the declaration gets the attribute `nonlazybind`, and the module flag `RtLibUseGOT`
+does the same for the calls that LLVM makes on its own, such as those for `llvm.sin`. The loader
+then knows the size of that table beforehand, and reserves everything in one block (`target.py`
+says why that matters). Object code in which that did not succeed is compiled again with the
+default code model.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from linkwright.backends.llvm import cache, elf, target
+from linkwright.errors import CompileError
+
+_GOT_CALLS = """
+!llvm.module.flags = !{!2147483000}
+!2147483000 = !{i32 7, !"RtLibUseGOT", i32 1}
+"""
+_MATHEMATICS = {"linux": "libm.so.6", "darwin": "libSystem.dylib", "win32": "ucrtbase.dll"}
+_bind_lock = threading.Lock()
+_bound: dict[str, int | None] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class NativeCode:
+    """Loaded machine code; it stays in memory as long as this object is alive."""
+
+    addresses: Mapping[str, int]
+    object_size: int
+    from_cache: bool
+    _engine: Any = field(repr=False)
+
+    def address(self, name: str) -> int:
+        """Address of a function or a global variable that was named when the code was loaded."""
+        try:
+            return self.addresses[name]
+        except KeyError:
+            known = ", ".join(sorted(self.addresses))
+            raise CompileError(f"native code has no symbol {name!r}; it was loaded with: {known}") from None
+
+    def function(self, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
+        """A ctypes function that releases the interpreter lock while it runs.
+
+        The caller keeps this object alive as long as the function is used.
+        """
+        return ctypes.CFUNCTYPE(result, *arguments)(self.address(name))
+
+
+def compile_ir(ir_text: str, *, opt: int = 2) -> bytes:
+    """Compile IR text to relocatable object code for this machine.
+
+    `opt` is the effort of code generation, 0 to 3. Triple and data layout are set here.
+
+    >>> code = compile_ir("define double @two() { ret double 2.0 }")
+    >>> load(code, ["two"]).function("two", ctypes.c_double)()
+    2.0
+    """
+    model = target.preferred_model()
+    code = _emit(ir_text, opt, model)
+    if model == "small":
+        facts = elf.read_facts(code)
+        if facts is None or not facts.one_block:
+            code = _emit(ir_text, opt, "default")
+    return code
+
+
+def _emit(ir_text: str, opt: int, model: target.Model) -> bytes:
+    machine = target.make_target_machine(opt, model)
+    try:
+        module = llvm.parse_assembly(ir_text + _GOT_CALLS if model == "small" else ir_text)
+        module.triple = target.host().triple
+        module.data_layout = str(machine.target_data)
+        for function in module.functions:
+            if function.is_declaration and not function.name.startswith("llvm."):
+                function.add_function_attribute("nonlazybind")
+        module.verify()
+    except RuntimeError as error:
+        raise CompileError(f"LLVM refused the generated IR: {str(error).strip()}") from error
+    return bytes(machine.emit_object(module))
+
+
+def load(
+    object_code: bytes,
+    symbols: Sequence[str],
+    *,
+    bind: Mapping[str, int] | None = None,
+    from_cache: bool = False,
+) -> NativeCode:
+    """Load object code into this process and find the addresses of `symbols`.
+
+    `bind` gives addresses to external names, before those of libm and of the process.
+    """
+    _load_mathematics()
+    facts = elf.read_facts(object_code)
+    if facts is not None:
+        missing = sorted(set(symbols) - facts.defined)
+        if missing:
+            raise CompileError(f"object code does not define {', '.join(missing)}")
+    machine = target.make_target_machine(
+        model="small" if facts is not None and facts.one_block else "default"
+    )
+    # Names are resolved while the engine is finalised, so a binding holds for this load alone.
+    with _bind_lock:
+        _bind_externals(facts, bind or {})
+        engine = llvm.create_mcjit_compiler(
+            llvm.parse_assembly(""),
+            machine,
+            use_lmm=True if facts is not None and facts.one_block else None,
+        )
+        engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(object_code))
+        engine.finalize_object()
+    addresses = {name: int(engine.get_global_value_address(name)) for name in symbols}
+    absent = sorted(name for name, address in addresses.items() if not address)
+    if absent:
+        raise CompileError(f"object code does not define {', '.join(absent)}")
+    return NativeCode(addresses, len(object_code), from_cache, engine)
+
+
+def native(
+    ir_text: str, symbols: Sequence[str], *, opt: int = 2, bind: Mapping[str, int] | None = None
+) -> NativeCode:
+    """Compile and load IR text, or load the object code that the cache holds for this text."""
+    return cached_native(b"ir:" + ir_text.encode(), lambda: ir_text, symbols, opt=opt, bind=bind)
+
+
+def cached_native(
+    key: bytes,
+    make_ir: Callable[[], str],
+    symbols: Sequence[str],
+    *,
+    opt: int = 2,
+    bind: Mapping[str, int] | None = None,
+) -> NativeCode:
+    """Load code by a key that stands for its IR; the IR is written only when the cache has none.
+
+    `key` must change with anything that changes the IR: the program, the version of the generator,
+    the number of lanes. Versions of LLVM, processor, features and code settings are added here.
+    """
+    entry = cache.entry_key(key, target.code_settings(opt))
+    store = cache.open_cache()
+    code = store.fetch(entry) if store is not None else None
+    if code is not None:
+        return load(code, symbols, bind=bind, from_cache=True)
+    code = compile_ir(make_ir(), opt=opt)
+    loaded = load(code, symbols, bind=bind)
+    if store is not None:
+        store.put(entry, code)
+    return loaded
+
+
+@lru_cache(maxsize=1)
+def _load_mathematics() -> None:
+    target.initialise()
+    library = _MATHEMATICS.get(sys.platform)
+    if library is not None:
+        try:
+            llvm.load_library_permanently(library)
+        except RuntimeError:
+            return  # The functions may still be in the process; each name is checked on load.
+
+
+def _bind_externals(facts: elf.ObjectFacts | None, bind: Mapping[str, int]) -> None:
+    for name, address in bind.items():
+        if name not in _bound:
+            _bound[name] = llvm.address_of_symbol(name)
+        llvm.add_symbol(name, address)
+    if facts is None:
+        return
+    unknown = []
+    for name in sorted(facts.undefined - set(bind)):
+        if name in _bound:
+            original = _bound[name]
+            if original is None:
+                unknown.append(name)
+            else:
+                llvm.add_symbol(name, original)
+        elif llvm.address_of_symbol(name) is None:
+            unknown.append(name)
+    if unknown:
+        raise CompileError(
+            f"native code calls {', '.join(unknown)}, which neither libm nor the process defines; "
+            "give the address with bind={name: address}"
+        )
