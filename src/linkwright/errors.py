@@ -52,8 +52,15 @@ class InputError(Error):
         remedy: what the caller can do about it.
 
     Example:
-        >>> print(InputError("unknown joint type 'hinje'", file="arm.toml", line=4, column=9,
-        ...                  remedy="did you mean 'hinge'?"))
+        >>> print(
+        ...     InputError(
+        ...         "unknown joint type 'hinje'",
+        ...         file="arm.toml",
+        ...         line=4,
+        ...         column=9,
+        ...         remedy="did you mean 'hinge'?",
+        ...     )
+        ... )
         arm.toml:4:9: unknown joint type 'hinje'; did you mean 'hinge'?
         >>> print(InputError("unexpected ')'", column=7))
         column 7: unexpected ')'
