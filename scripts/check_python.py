@@ -28,7 +28,8 @@ def complaint():
         found = suitable_on_path()
         if found:
             remedy = f"another one is on the path, add PYTHON={found[0]} to the make command"
-        return f"Linkwright needs Python 3.11 to 3.13, and {sys.executable} is {major}.{minor}; {remedy}"
+        here = f"{sys.executable} is {major}.{minor}"
+        return f"Linkwright needs Python 3.11 to 3.13, and {here}; {remedy}"
     if find_spec("ensurepip") is None or find_spec("venv") is None:
         return (
             f"{sys.executable} cannot make virtual environments; "
