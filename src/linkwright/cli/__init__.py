@@ -1,0 +1,69 @@
+"""The command ``linkwright``.
+
+Each subcommand is a file in `linkwright.cli.commands`. This module turns what they raise into what
+a shell expects: an exit code and, for an `Error`, one line on stderr instead of a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from linkwright.errors import Error
+
+__all__ = ["main"]
+
+FAILED = 2
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Args:
+        arguments: the words after ``linkwright``, or None to take them from ``sys.argv``.
+
+    Returns:
+        0 on success, 1 when the reader of a pipe went away, 2 for wrong usage or an `Error`,
+        130 after Ctrl-C.
+
+    Example:
+        >>> main(["--version"])  # doctest: +ELLIPSIS
+        linkwright ...
+        0
+    """
+    from linkwright.cli.app import build
+
+    try:
+        build()(args=arguments, prog_name="linkwright")
+    except SystemExit as leave:
+        return _finish(leave.code)
+    except Error as error:
+        _complain(error)
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return _finish(0)
+
+
+def _finish(code: str | int | None) -> int:
+    """Flush what was printed, while a broken pipe can still be answered, and return the code."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The interpreter flushes again when it ends; let that go nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code if isinstance(code, int) else int(code is not None)
+
+
+def _complain(error: Error) -> None:
+    """Print an error on one line of stderr, in red where that is a terminal."""
+    from rich.console import Console
+    from rich.text import Text
+
+    message = " ".join(str(error).split())
+    Console(stderr=True, soft_wrap=True).print(
+        Text.assemble(("error: ", "bold red"), (message, "red"))
+    )

@@ -1,0 +1,31 @@
+"""The registry of commands: a name, and the module that holds it.
+
+A command is one file here with a function ``command``, whose arguments Typer turns into options and
+whose docstring is its help, and one line in `COMMANDS`. The order is the order of ``--help``.
+A command imports what is heavy inside that function, so that ``--help`` stays quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+__all__ = ["COMMANDS", "load"]
+
+COMMANDS: dict[str, str] = {
+    "info": "linkwright.cli.commands.info",
+}
+
+
+def load(name: str) -> Callable[..., None]:
+    """Import the function that carries out a command.
+
+    Args:
+        name: the command as typed, a key of `COMMANDS`.
+
+    Example:
+        >>> load("info").__module__
+        'linkwright.cli.commands.info'
+    """
+    command: Callable[..., None] = import_module(COMMANDS[name]).command
+    return command
