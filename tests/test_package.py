@@ -1,0 +1,178 @@
+"""The package as a user meets it: cheap to import, complete, and documented."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import operator
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import linkwright
+
+ROOT = Path(__file__).resolve().parent.parent
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+# Public callables that take names of the caller's choosing as keywords. All others must refuse an
+# unknown keyword, which Python does by itself where there is no ** in the signature.
+TAKES_ANY_KEYWORD: frozenset[str] = frozenset()
+
+
+def public_callables() -> Iterator[tuple[str, Callable[..., object]]]:
+    """Yield every public function and class, and the public methods of public classes."""
+    for name in linkwright.__all__:
+        value = getattr(linkwright, name)
+        if inspect.isclass(value):
+            yield name, value
+            for method, function in vars(value).items():
+                if inspect.isfunction(function) and not method.startswith("_"):
+                    yield f"{name}.{method}", function
+        elif callable(value):
+            yield name, value
+
+
+CALLABLES = dict(public_callables())
+FRONT = {name: value for name, value in CALLABLES.items() if "." not in name}
+
+
+def own_signature(value: Callable[..., object]) -> list[inspect.Parameter]:
+    """Return the parameters that the docstring of a function or class has to explain."""
+    if inspect.isclass(value) and "__init__" not in vars(value) and "__new__" not in vars(value):
+        return []  # the constructor is inherited, and explained there
+    parameters = inspect.signature(value).parameters.values()
+    return [p for p in parameters if p.name not in ("self", "cls")]
+
+
+def distribution(requirement: str) -> str:
+    """Return the name that a requirement starts with."""
+    return re.split(r"[<>=]", requirement)[0].lower()
+
+
+def top_modules_loaded_by(statement: str) -> set[str]:
+    """Return the top modules that a statement loads in a fresh interpreter.
+
+    Files that are read at start-up load modules too, so what counts is the difference.
+    """
+    program = (
+        f"import sys; before = set(sys.modules)\n{statement}\nprint(*(set(sys.modules) - before))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+def test_import_loads_only_numpy_and_the_standard_library() -> None:
+    loaded = top_modules_loaded_by("import linkwright")
+    assert "linkwright" in loaded
+    assert loaded - {"linkwright", "numpy"} - sys.stdlib_module_names == set()
+
+
+def test_that_check_sees_a_heavy_import() -> None:
+    """The command line may load Typer, and the same check notices it there."""
+    loaded = top_modules_loaded_by("import linkwright.cli.app")
+    assert "typer" in loaded - sys.stdlib_module_names
+
+
+def test_every_public_name_resolves() -> None:
+    assert sorted(set(linkwright.__all__)) == sorted(linkwright.__all__), "a name stands twice"
+    for name in linkwright.__all__:
+        assert getattr(linkwright, name) is not None
+        assert name in dir(linkwright)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="nonesuch"):
+        operator.attrgetter("nonesuch")(linkwright)
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    """The imports under TYPE_CHECKING say the same as the table that is used at run time."""
+    tree = ast.parse(Path(linkwright.__file__).read_text(encoding="utf-8"))
+    (block,) = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.If)
+        and isinstance(node.test, ast.Name)
+        and node.test.id == "TYPE_CHECKING"
+    ]
+    seen = {
+        (statement.module, alias.asname)
+        for statement in block.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+    }
+    table = {(home, name) for home, names in linkwright._HOMES.items() for name in names}
+    assert seen == table
+
+
+def test_version_is_that_of_the_metadata() -> None:
+    assert linkwright.__version__ == metadata.version("linkwright")
+
+
+def test_changelog_speaks_of_this_version() -> None:
+    assert f"## {linkwright.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_typed() -> None:
+    assert (Path(linkwright.__file__).parent / "py.typed").is_file()
+
+
+def test_pins_cover_what_is_required() -> None:
+    """Every requirement is pinned, and every pin is what these tests run with."""
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = dict(line.lower().split("==") for line in lines if not line.startswith("#"))
+    extras = PYPROJECT["project"]["optional-dependencies"]
+    wanted = list(PYPROJECT["project"]["dependencies"])
+    for requirements in extras.values():
+        wanted += requirements
+    assert {distribution(line) for line in wanted} - set(pins) == set()
+    for line in PYPROJECT["project"]["dependencies"] + extras["test"]:
+        assert metadata.version(distribution(line)) == pins[distribution(line)]
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+def test_public_callable_has_a_docstring(name: str) -> None:
+    """The first line is a whole sentence."""
+    summary = (inspect.getdoc(CALLABLES[name]) or "").partition("\n")[0]
+    assert summary.endswith((".", ":")), f"{name}: the summary line is {summary!r}"
+
+
+@pytest.mark.parametrize("name", FRONT)
+def test_public_callable_explains_each_argument(name: str) -> None:
+    text = inspect.getdoc(FRONT[name]) or ""
+    missing = [
+        p.name
+        for p in own_signature(FRONT[name])
+        if not re.search(
+            rf"^\s*\*{{0,2}}{p.name}\b[^:\n]*:|`\*{{0,2}}{p.name}`", text, re.MULTILINE
+        )
+    ]
+    assert missing == [], f"{name} does not say what these arguments are"
+
+
+@pytest.mark.parametrize("name", FRONT)
+def test_public_callable_shows_an_example(name: str) -> None:
+    value = FRONT[name]
+    if inspect.isclass(value) and own_signature(value) == []:
+        return
+    assert ">>>" in (inspect.getdoc(value) or ""), f"{name} shows no example"
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+def test_unknown_keywords_are_refused(name: str) -> None:
+    swallows = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in own_signature(CALLABLES[name]))
+    assert swallows == (name in TAKES_ANY_KEYWORD)
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    missing = [name for name in linkwright.__all__ if f"`{name}" not in page]
+    assert missing == []
