@@ -1,0 +1,235 @@
+"""Derivatives, substitution and solving on expressions.
+
+Every function walks the expression once, iteratively, and shares what is shared in it. Total time
+derivatives take the rates of the symbols as a mapping, because a symbol itself does not move: the
+mechanism that owns it knows its rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from linkwright.algebra.expr import (
+    ACCELERATION,
+    COORDINATE,
+    DISCRETE,
+    INPUT,
+    LOCAL,
+    ONE,
+    SPEED,
+    TIME,
+    ZERO,
+    Expr,
+    ExprError,
+    Scalar,
+    as_expr,
+    linear_combination,
+    mul,
+    postorder,
+    product,
+    raised,
+    rebuild,
+    scaled,
+    total,
+)
+from linkwright.algebra.functions import FUNCTIONS, select
+
+_MOVING = COORDINATE | SPEED | ACCELERATION | INPUT | TIME | DISCRETE | LOCAL
+
+
+def free_symbols(*exprs: Expr) -> tuple[Expr, ...]:
+    """Return the symbols in the expressions, in canonical order.
+
+    >>> from linkwright.algebra import symbols, sin
+    >>> a, q = symbols("a q")
+    >>> free_symbols(a * sin(q) + q)
+    (a, q)
+    """
+    found = [x for x in postorder(exprs) if x.op == "sym"]
+    return tuple(sorted(found, key=lambda x: x.key))
+
+
+def substitute(expr: Expr, replacements: Mapping[Expr, Scalar]) -> Expr:
+    """Return the expression with nodes replaced, simultaneously.
+
+    Args:
+        expr: where to replace.
+        replacements: new expression or number for each node (usually symbols).
+
+    >>> from linkwright.algebra import symbols
+    >>> a, b = symbols("a b")
+    >>> substitute(a + 2 * b, {a: b, b: a})
+    2*a + b
+    """
+    return substitute_all([expr], replacements)[0]
+
+
+def substitute_all(exprs: Iterable[Expr], replacements: Mapping[Expr, Scalar]) -> list[Expr]:
+    """Return several expressions with the same replacements made in each."""
+    exprs = list(exprs)
+    new: dict[Expr, Expr] = {x: as_expr(y) for x, y in replacements.items()}
+    for node in postorder(exprs, stop=lambda x: x in replacements):
+        if node not in new:
+            new[node] = rebuild(node, tuple([new[a] for a in node.args])) if node.args else node
+    return [new[x] for x in exprs]
+
+
+def tangents(exprs: Iterable[Expr], rates: Mapping[Expr, Expr]) -> list[Expr]:
+    """Return the directional derivative of each expression where the symbols have these rates.
+
+    Args:
+        exprs: what to differentiate.
+        rates: the rate of each symbol that moves; all others stand still.
+    """
+    exprs = list(exprs)
+    rate: dict[Expr, Expr] = dict(rates)
+    for node in postorder(exprs, stop=lambda x: x in rates):
+        if node not in rate:
+            rate[node] = _node_rate(node, rate)
+    return [rate[x] for x in exprs]
+
+
+def _node_rate(node: Expr, rate: Mapping[Expr, Expr]) -> Expr:
+    moving = [i for i, a in enumerate(node.args) if rate[a] is not ZERO]
+    if not moving:
+        return ZERO
+    op, args, data = node.op, node.args, node.data
+    if op == "scale":
+        return scaled(data, rate[args[0]])
+    if op == "sum":
+        return linear_combination((data[i + 1], rate[args[i]]) for i in moving)
+    if op == "prod":
+        return total(
+            product([
+                as_expr(data[i]),
+                rate[args[i]],
+                *[raised(b, e - (j == i)) for j, (b, e) in enumerate(zip(args, data, strict=True))],
+            ])
+            for i in moving
+        )
+    if op == "select":
+        return select(args[0], rate[args[1]], rate[args[2]])
+    partial_of = FUNCTIONS[op].partial
+    return total(mul(partial_of(args, data, i), rate[args[i]]) for i in moving)
+
+
+def partial(expr: Expr, variable: Expr) -> Expr:
+    """Return the partial derivative by a symbol.
+
+    Args:
+        expr: what to differentiate.
+        variable: the symbol.
+
+    >>> from linkwright.algebra import symbols, sin
+    >>> a, x = symbols("a x")
+    >>> partial(a * sin(x) ** 2, x)
+    2*a*cos(x)*sin(x)
+    """
+    if variable.op != "sym":
+        raise ExprError(f"cannot differentiate by {variable}: it is not a symbol")
+    return tangents([expr], {variable: ONE})[0]
+
+
+def gradient(expr: Expr, variables: Iterable[Expr]) -> list[Expr]:
+    """Return the partial derivatives by several symbols."""
+    return [partial(expr, x) for x in variables]
+
+
+def time_derivative(expr: Expr, rates: Mapping[Expr, Expr]) -> Expr:
+    """Return the total time derivative.
+
+    Args:
+        expr: what to differentiate.
+        rates: the time derivative of each coordinate and speed; time itself has rate 1.
+
+    >>> from linkwright.algebra import symbol, sin
+    >>> q, u = symbol("q", "coordinate"), symbol("u", "speed")
+    >>> time_derivative(sin(q), {q: u})
+    u*cos(q)
+    """
+    rates = dict(rates)
+    for x in free_symbols(expr):
+        if x.roles & TIME:
+            rates.setdefault(x, ONE)
+        elif x.roles & (COORDINATE | SPEED) and x not in rates:
+            raise ExprError(f"the rate of {x.name!r} is not known; give it in `rates`")
+    return tangents([expr], rates)[0]
+
+
+def nominal(expr: Expr) -> Expr:
+    """Return the expression with every coordinate and speed at zero."""
+    states = [x for x in free_symbols(expr) if x.roles & (COORDINATE | SPEED)]
+    return substitute(expr, dict.fromkeys(states, ZERO))
+
+
+def constant_part(expr: Expr) -> Expr:
+    """Return the terms that hold only parameters and numbers.
+
+    >>> from linkwright.algebra import symbol, cos
+    >>> a, q = symbol("a"), symbol("q", "coordinate")
+    >>> constant_part(a + 2 + a * cos(q))
+    2 + a
+    """
+    if not expr.roles & _MOVING:
+        return expr
+    if expr.op == "sum":
+        pairs = zip(expr.data[1:], expr.args, strict=True)
+        return linear_combination(
+            ((c, t) for c, t in pairs if not t.roles & _MOVING), expr.data[0]
+        )
+    if expr.op == "scale" and expr.data == -1:
+        return -constant_part(expr.args[0])
+    return ZERO
+
+
+def linear_coefficients(
+    expr: Expr, variables: Iterable[Expr]
+) -> tuple[dict[Expr, Expr], Expr]:
+    """Return the coefficients and the rest of an expression that is linear in the variables.
+
+    Args:
+        expr: the expression.
+        variables: the symbols in which it must be linear.
+
+    >>> from linkwright.algebra import symbols
+    >>> a, b, x, y = symbols("a b x y")
+    >>> linear_coefficients(a * (x - y) + b, [x, y])
+    ({x: a, y: -a}, b)
+    """
+    variables = list(variables)
+    coefficients = {x: partial(expr, x) for x in variables}
+    here = set(variables)
+    for x, c in coefficients.items():
+        if not here.isdisjoint(free_symbols(c)):
+            raise ExprError(f"the expression {expr} is not linear in {x.name!r}")
+    return coefficients, substitute(expr, dict.fromkeys(variables, ZERO))
+
+
+def solve_for(
+    unknown: Expr, left: Expr, right: Scalar = 0, *, newton: bool = False
+) -> Expr:
+    """Return the unknown from the equation left = right.
+
+    Args:
+        unknown: the symbol to solve for.
+        left: left side of the equation.
+        right: right side of the equation.
+        newton: for a nonlinear equation return the Newton update x - F/(dF/dx); without it a
+            nonlinear equation is an error.
+
+    >>> from linkwright.algebra import symbols
+    >>> a, b, x = symbols("a b x")
+    >>> solve_for(x, a * x, b)
+    b/a
+    """
+    residual = left - as_expr(right)
+    slope = partial(residual, unknown)
+    if slope is ZERO:
+        raise ExprError(f"the equation does not contain {unknown.name!r}; it cannot be solved for it")
+    if unknown not in free_symbols(slope):
+        return -substitute(residual, {unknown: ZERO}) / slope
+    if not newton:
+        raise ExprError(
+            f"the equation is not linear in {unknown.name!r}; newton=True gives the Newton update"
+        )
+    return unknown - residual / slope
