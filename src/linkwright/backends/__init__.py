@@ -1,1 +1,1 @@
-"""Backends: each turns a Program into something that runs (native code, C, Python, accelerators)."""
+"""Backends: each turns a Program into something that runs (native code, C, Python)."""

@@ -78,12 +78,12 @@ class Cache:
             handle, temporary = tempfile.mkstemp(_TEMPORARY, "entry-", self.folder)
             with os.fdopen(handle, "wb") as file:
                 file.write(entry)
-            os.replace(temporary, self._path(key))
+            Path(temporary).replace(self._path(key))
         except OSError as error:
             _warn_once(f"cannot write native code to {self.folder} ({error.strerror})")
             if temporary is not None:
                 with suppress(OSError):
-                    os.unlink(temporary)
+                    Path(temporary).unlink()
             return
         self.trim()
 
@@ -97,9 +97,8 @@ class Cache:
                     state = item.stat(follow_symlinks=False)
                     if item.name.endswith(_SUFFIX):
                         entries.append((state.st_mtime_ns, state.st_size, item.path))
-                    elif item.name.endswith(_TEMPORARY):
-                        if now - state.st_mtime > _ABANDONED_AFTER:
-                            os.unlink(item.path)
+                    elif item.name.endswith(_TEMPORARY) and now - state.st_mtime > _ABANDONED_AFTER:
+                        Path(item.path).unlink()
         total = sum(size for _, size, _ in entries)
         if total <= self.limit:
             return
@@ -107,7 +106,7 @@ class Cache:
             if total <= _KEEP_WHEN_FULL * self.limit:
                 break
             with suppress(OSError):
-                os.unlink(path)
+                Path(path).unlink()
             total -= size
 
     def _path(self, key: bytes) -> Path:
@@ -133,7 +132,7 @@ def cache_folder() -> Path | None:
     if asked is not None:
         return None if asked.strip().lower() in ("", "off") else Path(asked).expanduser()
     base = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(base):
+    if not Path(base).is_absolute():
         try:
             base = str(Path.home() / ".cache")
         except RuntimeError:

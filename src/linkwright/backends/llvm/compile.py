@@ -47,7 +47,9 @@ class NativeCode:
             return self.addresses[name]
         except KeyError:
             known = ", ".join(sorted(self.addresses))
-            raise CompileError(f"native code has no symbol {name!r}; it was loaded with: {known}") from None
+            raise CompileError(
+                f"native code has no symbol {name!r}; it was loaded with: {known}"
+            ) from None
 
     def function(self, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
         """A ctypes function that releases the interpreter lock while it runs.

@@ -1,0 +1,312 @@
+"""The IR of the function that stands between Python and a scalar kernel (see `fastcall.py`).
+
+The text depends on the shapes and the floating type alone. It holds no address: it reads them from
+the global table, whose slots are named here and filled in by the process that loads the code.
+"""
+
+from __future__ import annotations
+
+from linkwright.backends.llvm import layout as at
+from linkwright.backends.llvm.signature import Argument, Signature
+
+VERSION = 1
+CALL, TABLE = "linkwright_call", "linkwright_table"
+SLOTS = (
+    "array_type",
+    "float_type",
+    "scalar_type",
+    "descriptor",
+    "kernel",
+    "slow",
+    "none",
+    "vectorcall",
+    "incref",
+    "decref",
+    "new_array",
+    "new_float",
+    "new_tuple",
+    "set_tuple_item",
+)
+
+
+def wrapper_ir(signature: Signature) -> str:
+    """The IR of the wrapper for a signature; the same text for the same shapes."""
+    return _WrapperWriter(signature).write()
+
+
+class _WrapperWriter:
+    """Writes one wrapper: a chain of checks that each leave to `%slow`, then the call."""
+
+    def __init__(self, signature: Signature) -> None:
+        self.signature = signature
+        self.bytes = signature.numpy_dtype.itemsize
+        self.kind = "double" if self.bytes == 8 else "float"
+        self.lines: list[str] = []
+        self.locals: list[str] = []
+        self.blocks = 0
+
+    def write(self) -> str:
+        inputs, outputs = self.signature.inputs, self.signature.outputs
+        few, many = len(inputs), len(inputs) + len(outputs)
+        self.lines = [
+            f"@{TABLE} = dso_local global [{len(SLOTS)} x i64] zeroinitializer, align 64",
+            *self._shape_constants(),
+            f"define dso_local ptr @{CALL}(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) {{",
+            "entry:",
+        ]
+        self._add("%positional = icmp eq ptr %kwnames, null")
+        self._add(f"%few = icmp eq i64 %nargs, {few}")
+        self._add(f"%many = icmp eq i64 %nargs, {many}")
+        self._add("%number = or i1 %few, %many")
+        self._add("%usual = and i1 %positional, %number")
+        self._require("%usual")
+        for slot in ("array_type", "descriptor", "kernel"):
+            self._load_slot(slot)
+        for index, argument in enumerate(inputs):
+            self._check_input(index, argument)
+        if outputs:
+            self._add("br i1 %few, label %fresh, label %given")
+        else:
+            self._add("br label %given")
+        self._given(few, many)
+        if outputs:
+            self._fresh(few)
+        self._slow()
+        self.lines.append("}")
+        entry = self.lines.index("entry:") + 1
+        self.lines[entry:entry] = self.locals
+        return "\n".join(self.lines) + "\n"
+
+    def _add(self, line: str) -> None:
+        self.lines.append("  " + line)
+
+    def _label(self, name: str) -> None:
+        self.lines.append(f"{name}:")
+
+    def _require(self, condition: str) -> None:
+        self.blocks += 1
+        self._add(f"br i1 {condition}, label %ok{self.blocks}, label %slow")
+        self._label(f"ok{self.blocks}")
+
+    def _load_slot(self, slot: str, value: str | None = None, kind: str = "i64") -> str:
+        value = value or f"%{slot}"
+        offset = 8 * SLOTS.index(slot)
+        self._add(f"{value}.at = getelementptr i8, ptr @{TABLE}, i64 {offset}")
+        self._add(f"{value} = load {kind}, ptr {value}.at")
+        return value
+
+    def _field(self, value: str, base: str, offset: int, kind: str) -> str:
+        self._add(f"{value}.at = getelementptr i8, ptr {base}, i64 {offset}")
+        self._add(f"{value} = load {kind}, ptr {value}.at")
+        return value
+
+    def _shape_constants(self) -> list[str]:
+        lines = []
+        for index, argument in enumerate(self.signature.outputs):
+            values = ", ".join(f"i64 {n}" for n in argument.shape) or "i64 0"
+            count = max(len(argument.shape), 1)
+            lines.append(f"@shape{index} = private constant [{count} x i64] [{values}]")
+        return lines
+
+    def _check_array(self, index: int, argument: Argument, flags: int, source: str) -> None:
+        """Everything but the type of the object, which the caller has compared already."""
+        x = f"%x{index}"
+        self._field(f"{x}.data{source}", f"{x}", at.DATA, "ptr")
+        conditions = []
+        for field, offset, kind, wanted in (
+            ("nd", at.NDIM, "i32", str(len(argument.shape))),
+            ("descr", at.DESCRIPTOR, "i64", "%descriptor"),
+        ):
+            self._field(f"{x}.{field}", x, offset, kind)
+            self._add(f"{x}.{field}.ok = icmp eq {kind} {x}.{field}, {wanted}")
+            conditions.append(f"{x}.{field}.ok")
+        self._field(f"{x}.flags", x, at.FLAGS, "i32")
+        self._add(f"{x}.flags.set = and i32 {x}.flags, {flags}")
+        self._add(f"{x}.flags.ok = icmp eq i32 {x}.flags.set, {flags}")
+        conditions.append(f"{x}.flags.ok")
+        self._require(self._all(f"{x}.plain", conditions))
+        if not argument.shape:
+            return
+        self._field(f"{x}.dims", x, at.DIMENSIONS, "ptr")
+        conditions = []
+        for axis, length in enumerate(argument.shape):
+            self._field(f"{x}.dim{axis}", f"{x}.dims", 8 * axis, "i64")
+            self._add(f"{x}.dim{axis}.ok = icmp eq i64 {x}.dim{axis}, {length}")
+            conditions.append(f"{x}.dim{axis}.ok")
+        self._require(self._all(f"{x}.shape", conditions))
+
+    def _all(self, value: str, conditions: list[str]) -> str:
+        result = conditions[0]
+        for index, condition in enumerate(conditions[1:]):
+            self._add(f"{value}{index} = and i1 {result}, {condition}")
+            result = f"{value}{index}"
+        return result
+
+    def _object(self, index: int) -> None:
+        self._add(f"%x{index}.at = getelementptr ptr, ptr %args, i64 {index}")
+        self._add(f"%x{index} = load ptr, ptr %x{index}.at")
+        self._field(f"%x{index}.type", f"%x{index}", at.TYPE, "i64")
+        self._add(f"%x{index}.isarray = icmp eq i64 %x{index}.type, %array_type")
+
+    def _check_input(self, index: int, argument: Argument) -> None:
+        self._object(index)
+        flags = at.C_CONTIGUOUS | at.ALIGNED
+        x = f"%x{index}"
+        if argument.shape:
+            self._require(f"{x}.isarray")
+            self._check_array(index, argument, flags, "")
+            return
+        # A scalar: an array of rank 0, a NumPy scalar of the kernel's type, or a Python float.
+        self._add(f"br i1 {x}.isarray, label %array{index}, label %other{index}")
+        self._label(f"other{index}")
+        self._load_slot("scalar_type", f"{x}.wanted")
+        self._load_slot("float_type", f"{x}.float")
+        self._add(f"{x}.isscalar = icmp eq i64 {x}.type, {x}.wanted")
+        self._add(f"{x}.isfloat = icmp eq i64 {x}.type, {x}.float")
+        self._add(f"{x}.data.value = getelementptr i8, ptr {x}, i64 {at.SCALAR_VALUE}")
+        if self.bytes == 8:
+            self._require(self._any(f"{x}.number", f"{x}.isscalar", f"{x}.isfloat"))
+            last = f"ok{self.blocks}"
+            self._add(f"br label %have{index}")
+            incoming = [(f"{x}.data.value", last)]
+        else:
+            self._add(f"br i1 {x}.isscalar, label %scalar{index}, label %pyfloat{index}")
+            self._label(f"scalar{index}")
+            self._add(f"br label %have{index}")
+            self._label(f"pyfloat{index}")
+            self._require(f"{x}.isfloat")
+            last = f"ok{self.blocks}"
+            self._add(f"{x}.double = load double, ptr {x}.data.value")
+            self._add(f"{x}.single = fptrunc double {x}.double to float")
+            self.locals.append(f"  {x}.slot = alloca float")
+            self._add(f"store float {x}.single, ptr {x}.slot")
+            self._add(f"br label %have{index}")
+            incoming = [(f"{x}.data.value", f"scalar{index}"), (f"{x}.slot", last)]
+        self._label(f"array{index}")
+        self._check_array(index, argument, flags, ".array")
+        incoming.append((f"{x}.data.array", f"ok{self.blocks}"))
+        self._add(f"br label %have{index}")
+        self._label(f"have{index}")
+        choices = ", ".join(f"[ {value}, %{block} ]" for value, block in incoming)
+        self._add(f"{x}.data = phi ptr {choices}")
+
+    def _any(self, value: str, first: str, second: str) -> str:
+        self._add(f"{value} = or i1 {first}, {second}")
+        return value
+
+    def _given(self, few: int, many: int) -> None:
+        self._label("given")
+        arguments = self.signature.arguments
+        for index in range(few, many):
+            self._object(index)
+            self._require(f"%x{index}.isarray")
+            flags = at.C_CONTIGUOUS | at.ALIGNED | at.WRITEABLE
+            self._check_array(index, arguments[index], flags, "")
+        for index in range(many):
+            self._add(f"%a{index} = ptrtoint ptr %x{index}.data to i64")
+        conditions = []
+        for output in range(few, many):
+            for other in range(output):
+                a, b = arguments[output].size * self.bytes, arguments[other].size * self.bytes
+                if a and b:
+                    conditions.append(self._apart(output, other, a, b))
+        if conditions:
+            self._require(self._all("%apart", conditions))
+        self._call("%given", [f"%x{index}.data" for index in range(many)])
+        self._load_slot("none", kind="ptr")
+        self._load_slot("incref", "%incref.none", "ptr")
+        self._add("call void %incref.none(ptr %none)")
+        self._add("ret ptr %none")
+
+    def _apart(self, first: int, second: int, size: int, other: int) -> str:
+        """Two blocks of memory are apart when their distance, wrapped, leaves the window."""
+        value = f"%gap{first}.{second}"
+        self._add(f"{value} = sub i64 %a{first}, %a{second}")
+        self._add(f"{value}.up = add i64 {value}, {size - 1}")
+        self._add(f"{value}.ok = icmp uge i64 {value}.up, {size + other - 1}")
+        return f"{value}.ok"
+
+    def _call(self, value: str, pointers: list[str]) -> None:
+        self._add(f"{value}.kernel = inttoptr i64 %kernel to ptr")
+        self._add(f"call void {value}.kernel({', '.join(f'ptr {p}' for p in pointers)})")
+
+    def _fresh(self, few: int) -> None:
+        outputs = self.signature.outputs
+        self._label("fresh")
+        self._load_slot("array_type", "%type", "ptr")
+        self._load_slot("descriptor", "%descr", "ptr")
+        self._load_slot("incref", "%incref.descr", "ptr")
+        self._load_slot("new_array", kind="ptr")
+        made: list[int] = []
+        for index, output in enumerate(outputs):
+            if output.shape:
+                self._new_array(index, output, made)
+                made.append(index)
+            else:
+                self.locals.append(f"  %y{index}.data = alloca {self.kind}")
+        pointers = [f"%x{index}.data" for index in range(few)]
+        self._call("%fresh", pointers + [f"%y{index}.data" for index in range(len(outputs))])
+        for index, output in enumerate(outputs):
+            if not output.shape:
+                self._new_float(index, made)
+                made.append(index)
+        if len(outputs) == 1:
+            self._add("ret ptr %y0")
+        else:
+            self._tuple(len(outputs))
+
+    def _new_array(self, index: int, output: Argument, made: list[int]) -> None:
+        y = f"%y{index}"
+        self._add("call void %incref.descr(ptr %descr)")
+        self._add(
+            f"{y} = call ptr %new_array(ptr %type, ptr %descr, i32 {len(output.shape)}, "
+            f"ptr @shape{index}, ptr null, ptr null, i32 0, ptr null)"
+        )
+        self._unless_null(y, made)
+        self._field(f"{y}.data", y, at.DATA, "ptr")
+
+    def _new_float(self, index: int, made: list[int]) -> None:
+        y = f"%y{index}"
+        self._load_slot("new_float", f"{y}.new", "ptr")
+        value = f"{y}.value"
+        self._add(f"{value} = load {self.kind}, ptr {y}.data")
+        if self.kind == "float":
+            self._add(f"{value}.wide = fpext float {value} to double")
+            value = f"{value}.wide"
+        self._add(f"{y} = call ptr {y}.new(double {value})")
+        self._unless_null(y, made)
+
+    def _tuple(self, count: int) -> None:
+        self._load_slot("new_tuple", kind="ptr")
+        self._load_slot("set_tuple_item", kind="ptr")
+        self._add(f"%result = call ptr %new_tuple(i64 {count})")
+        self._unless_null("%result", list(range(count)))
+        for index in range(count):
+            self._add(
+                f"%set{index} = call i32 %set_tuple_item(ptr %result, i64 {index}, ptr %y{index})"
+            )
+        self._add("ret ptr %result")
+
+    def _unless_null(self, value: str, made: list[int]) -> None:
+        """Return null (an exception is set) when `value` is, after dropping what was made."""
+        self.blocks += 1
+        block = self.blocks
+        self._add(f"{value}.null = icmp eq ptr {value}, null")
+        self._add(f"br i1 {value}.null, label %failed{block}, label %ok{block}")
+        self._label(f"failed{block}")
+        if made:
+            self._load_slot("decref", f"%decref{block}", "ptr")
+        for index in made:
+            self._add(f"call void %decref{block}(ptr %y{index})")
+        self._add("ret ptr null")
+        self._label(f"ok{block}")
+
+    def _slow(self) -> None:
+        self._label("slow")
+        self._load_slot("slow", "%slow.function", "ptr")
+        self._load_slot("vectorcall", kind="ptr")
+        self._add(
+            "%slow.result = call ptr %vectorcall"
+            "(ptr %slow.function, ptr %args, i64 %nargs, ptr %kwnames)"
+        )
+        self._add("ret ptr %slow.result")
