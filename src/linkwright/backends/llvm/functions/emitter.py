@@ -1,11 +1,12 @@
 """Straight-line LLVM IR text, one instruction a line, for one value type.
 
 An Emitter writes instructions on `double`, `float` or vectors of them and hands back the operand
-text of each result. Every function of this package is written once on top of it, so the scalar and
-the vector forms perform the same operations and give the same bits in every lane.
+text of each result. Every function of this package is written once on top of it, so the scalar
+and the vector forms perform the same operations and give the same bits in every lane.
 """
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from linkwright.errors import Error
@@ -121,7 +122,9 @@ class Emitter:
     def intrinsic(self, name: str, *operands: str) -> str:
         """Call `llvm.name` on values."""
         args = ", ".join(f"{self.value} {a}" for a in operands)
-        return self.emit(f"call {self.value} @llvm.{name}.{suffix(self.scalar, self.width)}({args})")
+        return self.emit(
+            f"call {self.value} @llvm.{name}.{suffix(self.scalar, self.width)}({args})"
+        )
 
     def fma(self, a: str, b: str, c: str) -> str:
         """a·b + c, rounded once."""
@@ -205,3 +208,13 @@ class Emitter:
     def integer_op(self, op: str, a: str, b: str) -> str:
         """An integer instruction: and, or, xor, add, sub, shl, lshr, ashr."""
         return self.emit(f"{op} {self.integer} {a}, {b}")
+
+    # precision
+
+    def through_double(self, function: "Callable[..., list[str]]", *arguments: str) -> list[str]:
+        """Evaluate a function of doubles on floats: widen, evaluate, round once."""
+        wide = Emitter("f64", self.width, f"{self.prefix}d{self.serial}.", self.lines)
+        self.serial += 1
+        widened = [self.emit(f"fpext {self.value} {a} to {wide.value}") for a in arguments]
+        results = function(wide, *widened)
+        return [self.emit(f"fptrunc {wide.value} {r} to {self.value}") for r in results]

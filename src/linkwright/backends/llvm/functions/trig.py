@@ -1,17 +1,17 @@
-"""Sine and cosine: three-part reduction by π/2 with FMA, minimax kernels, no branch.
+"""Sine, cosine and tangent: three-part reduction by π/2 with FMA, minimax kernels, no branch.
 
-The argument is reduced as in W. J. Cody and W. Waite, *Software Manual for the Elementary Functions*
-(1980), chapter 8: x = n·π/2 + r with π/2 = P1 + P2 + P3. n comes from adding 1.5·2^52, which leaves
-n in the low bits of the sum. x - n·P1 is exact in one FMA (a multiple of the last bit of P1 and below
-1), so only the second and third steps round, relative to r itself: the result keeps its relative
-accuracy next to the zeros of sine and cosine.
+The argument is reduced as in W. J. Cody and W. Waite, *Software Manual for the Elementary
+Functions* (1980), chapter 8: x = n·π/2 + r with π/2 = P1 + P2 + P3. n comes from adding 1.5·2^52,
+which leaves n in the low bits of the sum. x - n·P1 is exact in one FMA (a multiple of the last
+bit of P1 and below 1), so only the second and third steps round, relative to r itself: the result
+keeps its relative accuracy next to the zeros of sine and cosine.
 
-The polynomials are our own minimax fits (Remez exchange at 300 bits, coefficients rounded one after
-the other and the rest refitted), relative error below 2^-57 (sin) and 2^-63 (cos) in double, 2^-27
-and 2^-32 in float, on |r| ≤ π/4 with a margin.
+The polynomials are our own minimax fits (Remez exchange at 300 bits, coefficients rounded one
+after the other and the rest refitted), relative error below 2^-57 (sin) and 2^-63 (cos) in
+double, 2^-27 and 2^-32 in float, on |r| ≤ π/4 with a margin.
 
-Worst case of the sum of the roundings, in units of the last place: sin 1.5 (r just above a power of
-two with sin r just below it: 1 from r, 1/2 from the last addition), cos 1.3. Both serve both.
+Worst case of the sum of the roundings, in units of the last place: sin 1.5 (r just above a power
+of two with sin r just below it: 1 from r, 1/2 from the last addition), cos 1.3. Both serve both.
 """
 
 from linkwright.backends.llvm.functions.emitter import Emitter
@@ -71,6 +71,24 @@ COS_COEFFICIENTS = {
 }
 """C in cos r = 1 + r²·C(r²)."""
 
+TAN_COEFFICIENTS = (
+    float.fromhex("0x1.55555555554f2p-2"),
+    float.fromhex("0x1.11111111182c8p-3"),
+    float.fromhex("0x1.ba1ba1b46c09cp-5"),
+    float.fromhex("0x1.664f49a850797p-6"),
+    float.fromhex("0x1.226e125d84969p-7"),
+    float.fromhex("0x1.d6d9334acc156p-9"),
+    float.fromhex("0x1.7d5b61bcca6e5p-10"),
+    float.fromhex("0x1.37fa5f82e2151p-11"),
+    float.fromhex("0x1.d272cfad1e2dep-13"),
+    float.fromhex("0x1.1e24d465cc6c7p-13"),
+    float.fromhex("-0x1.b8c7840299fbdp-16"),
+    float.fromhex("0x1.76c16f4f41aa9p-14"),
+    float.fromhex("-0x1.77fc40aaec517p-15"),
+    float.fromhex("0x1.5dcdd66829b28p-16"),
+)
+"""T in tan r = r + r³·T(r²), relative error below 2^-55."""
+
 
 def reduce(e: Emitter, x: str) -> tuple[str, str]:
     """r in [-π/4, π/4] and the bits of n with x = n·π/2 + r."""
@@ -129,3 +147,41 @@ def cos(e: Emitter, x: str) -> list[str]:
     odd = e.int_compare("slt", odd_sign, e.int_const(0))
     turned = e.integer_op("xor", e.integer_op("shl", q, e.int_const(e.bits - 2)), odd_sign)
     return [_signed(e, e.int_select(odd, sine, cosine), turned)]
+
+
+def reduce_to_sum(e: Emitter, x: str) -> tuple[str, str, str]:
+    """As `reduce`, with r as a sum high + low good to far beyond one double."""
+    rounder = e.const(ROUNDER[e.scalar])
+    shifted = e.fma(x, e.const(TWO_OVER_PI), rounder)
+    n = e.sub(shifted, rounder)
+    first, second, third = HALF_PI_PARTS[e.scalar]
+    r = e.fma(n, e.const(-first), x)
+    # r - n·second without error: the product in two parts, the sum by Knuth's two-sum
+    p = e.mul(n, e.const(-second))
+    p_low = e.fma(n, e.const(-second), e.neg(p))
+    total = e.add(r, p)
+    added = e.sub(total, r)
+    error = e.add(e.sub(r, e.sub(total, added)), e.sub(p, added))
+    low = e.fma(n, e.const(-third), e.add(error, p_low))
+    high = e.add(total, low)
+    return high, e.add(e.sub(total, high), low), e.to_bits(shifted)
+
+
+def tan(e: Emitter, x: str) -> list[str]:
+    """Tangent of x: tan r in even quadrants, -1/tan r in odd ones; a float goes by double."""
+    if e.scalar == "f32":
+        return e.through_double(tan, x)
+    r, low, q = reduce_to_sum(e, x)
+    z = e.mul(r, r)
+    # tan(r + low) = tan r + low·(1 + tan² r), and 1 + z is near enough for so small a term
+    rest = e.fma(e.mul(r, z), e.horner(z, TAN_COEFFICIENTS), e.fma(low, z, low))
+    value = e.add(r, rest)
+    lost = e.add(e.sub(r, value), rest)
+    odd = e.int_compare("slt", e.integer_op("shl", q, e.int_const(e.bits - 1)), e.int_const(0))
+    # -1/(value + lost): one quotient and its first-order correction
+    inverse = e.div(e.const(-1.0), value)
+    residual = e.fma(inverse, value, e.const(1.0))
+    residual = e.fma(inverse, lost, residual)
+    corrected = e.fma(inverse, residual, inverse)
+    value = e.select(odd, corrected, value)
+    return [e.select(e.compare("oeq", x, e.const(0.0)), x, value)]

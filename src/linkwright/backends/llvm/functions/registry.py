@@ -1,0 +1,80 @@
+"""The table of functions: what is written by which emitter, and how far each may be off."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from linkwright.backends.llvm.functions import basic, exponential, inverse, trig
+from linkwright.backends.llvm.functions.emitter import Emitter
+
+Writer = Callable[..., list[str]]
+"""(emitter, operands...) -> result operands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One elementary function: its number of arguments and results, and what writes its IR."""
+
+    arity: int
+    results: int
+    write: Writer
+
+
+def _by_double(double: Writer, single: Writer | None = None) -> Writer:
+    """Writer whose float form is the double form, or `single`, rounded once."""
+
+    def write(e: Emitter, *arguments: str) -> list[str]:
+        if e.scalar == "f32":
+            return e.through_double(single or double, *arguments)
+        return double(e, *arguments)
+
+    return write
+
+
+FUNCTIONS: dict[str, Function] = {
+    "sin": Function(1, 1, trig.sin),
+    "cos": Function(1, 1, trig.cos),
+    "sincos": Function(1, 2, trig.sincos),
+    "tan": Function(1, 1, trig.tan),
+    "asin": Function(1, 1, _by_double(inverse.asin)),
+    "acos": Function(1, 1, _by_double(inverse.acos)),
+    "atan": Function(1, 1, _by_double(inverse.atan)),
+    "atan2": Function(2, 1, _by_double(inverse.atan2)),
+    "exp": Function(1, 1, _by_double(exponential.exp)),
+    "log": Function(1, 1, _by_double(exponential.log)),
+    "pow": Function(2, 1, _by_double(exponential.power, exponential.power_through_log)),
+    "sqrt": Function(1, 1, basic.sqrt),
+    "abs": Function(1, 1, basic.absolute),
+    "sign": Function(1, 1, basic.sign),
+    "min": Function(2, 1, basic.minimum),
+    "max": Function(2, 1, basic.maximum),
+    "floor": Function(1, 1, basic.floor),
+    "ceil": Function(1, 1, basic.ceil),
+    "trunc": Function(1, 1, basic.trunc),
+}
+"""Every function by name. sincos gives sine and cosine from one reduction."""
+
+ERROR_BOUNDS: dict[str, dict[str, float]] = {
+    "sin": {"f64": 1.5, "f32": 1.5},
+    "cos": {"f64": 1.5, "f32": 1.5},
+    "sincos": {"f64": 1.5, "f32": 1.5},
+    "tan": {"f64": 1.5, "f32": 0.51},
+    "asin": {"f64": 2.0, "f32": 0.51},
+    "acos": {"f64": 2.0, "f32": 0.51},
+    "atan": {"f64": 2.0, "f32": 0.51},
+    "atan2": {"f64": 2.0, "f32": 0.51},
+    "exp": {"f64": 1.5, "f32": 0.51},
+    "log": {"f64": 1.0, "f32": 0.51},
+    "pow": {"f64": 1.5, "f32": 0.51},
+    "sqrt": {"f64": 0.5, "f32": 0.5},
+    "abs": {"f64": 0.0, "f32": 0.0},
+    "sign": {"f64": 0.0, "f32": 0.0},
+    "min": {"f64": 0.0, "f32": 0.0},
+    "max": {"f64": 0.0, "f32": 0.0},
+    "floor": {"f64": 0.0, "f32": 0.0},
+    "ceil": {"f64": 0.0, "f32": 0.0},
+    "trunc": {"f64": 0.0, "f32": 0.0},
+}
+"""Largest error in units in the last place of the exact result, over the whole domain.
+
+For sin, cos, sincos and tan: up to trig.RANGE_LIMIT, next to the multiples of π/2 included; beyond
+it `guard.guarded_group` gives the C library's result for the exact argument."""
