@@ -1,0 +1,465 @@
+"""Lowering: from the statements of a Program to primitive `Code`.
+
+See `linkwright.program.code` for the instructions. Three rules shape the result. A node is computed once,
+in the outermost loop level at which its operands are known. Inside a sum or product, operands are combined in
+order of their rate. With `fuse=True` a product that is used only as the term of one sum is fused into it
+(`fma`), which rounds once instead of twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from linkwright.algebra.expr import Expr, postorder, raised
+from linkwright.algebra.functions import FUNCTIONS
+from linkwright.algebra.numbers import Number
+from linkwright.program.code import COMMUTATIVE, CONDITIONS, Code, Instruction, LoopCode
+from linkwright.program.program import (
+    Assign,
+    Call,
+    Loop,
+    Program,
+    ProgramError,
+    Solve,
+    Statement,
+    walk,
+)
+from linkwright.program.rates import Rate, symbol_rate
+
+_CHAIN = 8  # longer sums are split, so that their parts can be added side by side
+
+
+def lower(program: Program, *, fuse: bool = False) -> Code:
+    """Return the primitive code of a Program, without instructions that no output needs.
+
+    Args:
+        program: what to lower.
+        fuse: use fused multiply-add where a product is the term of one sum.
+
+    >>> from linkwright.program import program
+    >>> p = program("f", {"x": ["x", "y"]}, {"f": lambda x, y: [x * y + x]})
+    >>> [i.op for i in lower(p).instructions]
+    ['input', 'input', 'mul', 'add']
+    """
+    lowering = _Lowering(program, fuse)
+    lowering.statements(program.statements)
+    outputs = tuple(
+        (port, tuple(lowering.number(x) for x in port.entries)) for port in program.outputs
+    )
+    instructions = lowering.blocks[0].instructions
+    code = Code(program.name, program.inputs, outputs, instructions, lowering.count)
+    _drop_dead(code)
+    _mark_outputs(code, program)
+    return code
+
+
+@dataclass(slots=True)
+class _Block:
+    """One loop level: its instructions, the values known in it, and a table of what it computes."""
+
+    instructions: list[Instruction] = field(default_factory=list)
+    values: dict[Expr, int] = field(default_factory=dict)
+    table: dict[tuple[Any, ...], int] = field(default_factory=dict)
+
+
+class _Lowering:
+    """The state of one run of `lower`."""
+
+    def __init__(self, program: Program, fuse: bool) -> None:
+        self.program = program
+        self.fuse = fuse
+        self.count = 0
+        self.rates: list[Rate] = []
+        self.levels: list[int] = []
+        self.made: list[Instruction] = []
+        self.blocks: list[_Block] = [_Block()]
+        self.uses = _count_uses(program)
+        self.codes: dict[int, Code] = {}
+        for p, port in enumerate(program.inputs):
+            for k, x in enumerate(port.entries):
+                self.define(x, self.emit("input", (), (p, k), rate=symbol_rate(x, program.slow)))
+
+    # -- instructions ------------------------------------------------------------------------------
+    def emit(
+        self, op: str, args: tuple[int, ...], data: Any = None, *, rate: Rate | None = None
+    ) -> int:
+        """Return the id of an instruction, which is new only where no equal one is at hand."""
+        if op in COMMUTATIVE and args[0] > args[1]:
+            args = (args[1], args[0])
+        level = 0
+        for a in args:
+            if self.levels[a] > level:
+                level = self.levels[a]
+        key = (op, args, data)
+        block = self.blocks[level]
+        known = block.table.get(key)
+        if known is not None:
+            return known
+        if rate is None:
+            rate = max([self.rates[a] for a in args], default=Rate.CONSTANT)
+        new = self.append(block, level, op, args, data, rate)
+        block.table[key] = new
+        return new
+
+    def append(
+        self, block: _Block, level: int, op: str, args: tuple[int, ...], data: Any, rate: Rate
+    ) -> int:
+        new = self.count
+        self.count += 1
+        self.rates.append(rate)
+        self.levels.append(level)
+        instruction = Instruction(new, op, args, data, rate)
+        self.made.append(instruction)
+        block.instructions.append(instruction)
+        return new
+
+    def const(self, value: Number) -> int:
+        return self.emit("const", (), float(value))
+
+    def define(self, x: Expr, value: int) -> None:
+        self.blocks[self.levels[value]].values[x] = value
+
+    def known(self, x: Expr) -> int | None:
+        for block in self.blocks:
+            value = block.values.get(x)
+            if value is not None:
+                return value
+        return None
+
+    # -- statements ----------------------------------------------------------------------------------
+    def statements(self, statements: Iterable[Statement]) -> None:
+        for statement in statements:
+            if isinstance(statement, Assign):
+                value = self.value(statement.value)
+                self.blocks[-1].values[statement.target] = value
+                self.name(value, statement.target.name)
+            elif isinstance(statement, Solve):
+                self.solve(statement)
+            elif isinstance(statement, Call):
+                self.call(statement)
+            else:
+                self.loop(statement)
+
+    def name(self, value: int, name: str) -> None:
+        instruction = self.made[value]
+        if not instruction.name and instruction.op not in ("input", "const"):
+            instruction.name = name
+
+    def call(self, statement: Call) -> None:
+        args = tuple(self.number(x) for x in statement.arguments)
+        code = self.codes.get(id(statement.program))
+        if code is None:
+            code = self.codes[id(statement.program)] = lower(statement.program, fuse=self.fuse)
+        rate = max([self.rates[a] for a in args], default=Rate.PARAMETER)
+        level = len(self.blocks) - 1
+        block = self.blocks[level]
+        made = self.append(block, level, "call", args, code, rate)
+        for k, x in enumerate(statement.targets):
+            block.values[x] = self.append(block, level, "result", (made,), k, rate)
+
+    def loop(self, loop: Loop) -> None:
+        initial = [self.number(c.initial) for c in loop.carried]
+        arrays = [self.number(v) for s in loop.scanned for v in s.values]
+        outside = [self.value(x) for x in loop.outer_reads]
+        rate = max([self.rates[a] for a in (*initial, *arrays, *outside)], default=Rate.PARAMETER)
+        level = len(self.blocks)
+        block = _Block()
+        self.blocks.append(block)
+
+        def inner(x: Expr) -> int:
+            value = self.append(block, level, "inner", (), None, rate)
+            block.values[x] = value
+            return value
+
+        carried = tuple(inner(c.symbol) for c in loop.carried)
+        scanned = tuple(inner(s.symbol) for s in loop.scanned)
+        self.statements(loop.body)
+        following = tuple(self.number(c.following) for c in loop.carried)
+        stacked = tuple(self.number(s.value) for s in loop.stacked)
+        self.blocks.pop()
+        body = [i for i in block.instructions if i.op != "inner"]
+        data = LoopCode(loop.count, carried, following, scanned, stacked, body)
+        outer = self.blocks[-1]
+        made = self.append(outer, level - 1, "loop", (*initial, *arrays), data, rate)
+        for k, x in enumerate(loop.targets):
+            outer.values[x] = self.append(outer, level - 1, "result", (made,), k, rate)
+
+    def solve(self, statement: Solve) -> None:
+        """Emit elimination in which each column's largest entry is brought up by exchanging rows."""
+        n = statement.size
+        columns = len(statement.right) // n
+        rows = [
+            [self.number(statement.matrix[i * n + j]) for j in range(n)]
+            + [self.number(statement.right[k * n + i]) for k in range(columns)]
+            for i in range(n)
+        ]
+        for k in range(n):
+            for i in range(k + 1, n):
+                self.exchange(rows, k, i)
+            for i in range(k + 1, n):
+                factor = self.emit("div", (rows[i][k], rows[k][k]))
+                for j in range(k + 1, n + columns):
+                    step = self.emit("mul", (factor, rows[k][j]))
+                    rows[i][j] = self.emit("sub", (rows[i][j], step))
+        for c in range(columns):
+            unknown = [0] * n
+            for i in reversed(range(n)):
+                value = rows[i][n + c]
+                for j in range(i + 1, n):
+                    value = self.emit("sub", (value, self.emit("mul", (rows[i][j], unknown[j]))))
+                unknown[i] = self.emit("div", (value, rows[i][i]))
+                self.blocks[-1].values[statement.targets[c * n + i]] = unknown[i]
+
+    def exchange(self, rows: list[list[int]], k: int, i: int) -> None:
+        """Exchange rows k and i where row i has the larger entry in column k."""
+        larger = self.emit("lt", (self.emit("abs", (rows[k][k],)), self.emit("abs", (rows[i][k],))))
+        for j in range(k, len(rows[k])):
+            a, b = rows[k][j], rows[i][j]
+            rows[k][j] = self.emit("select", (larger, b, a))
+            rows[i][j] = self.emit("select", (larger, a, b))
+
+    # -- expressions -----------------------------------------------------------------------------------
+    def number(self, x: Expr) -> int:
+        """Return the id of the value of x as a number, never as a condition."""
+        value = self.value(x)
+        return self.emit("number", (value,)) if self.made[value].op in CONDITIONS else value
+
+    def value(self, root: Expr) -> int:
+        """Return the id of the value of an expression, lowering what is not known yet."""
+        found = self.known(root)
+        if found is not None:
+            return found
+        for node in postorder([root], stop=self.settled):
+            if node is not root and self.deferred(node):
+                continue
+            if self.known(node) is None:
+                self.define(node, self.node(node))
+        known = self.known(root)
+        assert known is not None
+        return known
+
+    def settled(self, node: Expr) -> bool:
+        return self.known(node) is not None
+
+    def deferred(self, node: Expr) -> bool:
+        """Whether a product is left to the one sum or scaling that uses it."""
+        return node.op == "prod" and self.uses[node] == 1 and node in self.uses.inside
+
+    def node(self, node: Expr) -> int:
+        op = node.op
+        if op == "num":
+            return self.const(node.data)
+        if op == "sym":
+            raise ProgramError(f"program {self.program.name!r} reads {node} before it is defined")
+        if op == "sum":
+            return self.add_up(node)
+        if op == "scale":
+            return self.product(*self.parts(node.data, node.args[0]))
+        if op == "prod":
+            if len(node.args) == 1 and node.data[0] > 1:
+                return self.power(node.args[0], node.data[0])
+            return self.product(*self.parts(1, node))
+        args = tuple(self.value(a) for a in node.args)
+        if op in ("and", "or", "not"):
+            return self.emit(op, args)
+        if op == "select":
+            return self.emit(op, (args[0], self.number(node.args[1]), self.number(node.args[2])))
+        args = tuple(self.number(a) for a in node.args)
+        if op in ("min", "max"):
+            value = args[0]
+            for a in args[1:]:
+                value = self.emit(op, (value, a))
+            return value
+        if op == "pi":
+            return self.const(float(FUNCTIONS["pi"].evaluate(None)))
+        return self.emit(op, args, node.data)
+
+    def power(self, base: Expr, exponent: int) -> int:
+        if exponent == 1:
+            return self.number(base)
+        known = self.known(raised(base, exponent))
+        if known is not None:
+            return known
+        if exponent % 2:
+            return self.emit("mul", (self.power(base, exponent - 1), self.number(base)))
+        half = self.power(base, exponent // 2)
+        return self.emit("mul", (half, half))
+
+    def parts(self, coefficient: Number, x: Expr) -> tuple[Number, list[int], list[int]]:
+        """Return the coefficient, the values above and those below the line of a term."""
+        if x.op != "prod" or (not self.deferred(x) and self.known(x) is not None):
+            return coefficient, [self.number(x)], []
+        above = [self.power(b, e) for b, e in zip(x.args, x.data, strict=True) if e > 0]
+        below = [self.power(b, -e) for b, e in zip(x.args, x.data, strict=True) if e < 0]
+        return coefficient, above, below
+
+    def by_rate(self, values: Sequence[int]) -> list[int]:
+        return sorted(values, key=lambda v: self.rates[v])
+
+    def chain(self, values: Sequence[int]) -> int | None:
+        result: int | None = None
+        for v in self.by_rate(values):
+            result = v if result is None else self.emit("mul", (result, v))
+        return result
+
+    def split_product(
+        self, coefficient: Number, above: Sequence[int], below: Sequence[int]
+    ) -> tuple[int | None, list[int], int | None]:
+        """Return the parameter part, the other values above and the denominator of a product."""
+        fixed = [v for v in above if self.rates[v] <= Rate.PARAMETER]
+        moving = self.by_rate([v for v in above if self.rates[v] > Rate.PARAMETER])
+        fixed_below = self.chain([v for v in below if self.rates[v] <= Rate.PARAMETER])
+        divisor = self.chain([v for v in below if self.rates[v] > Rate.PARAMETER])
+        part = self.chain(fixed)
+        if abs(coefficient) != 1 or (part is None and fixed_below is not None):
+            size: Number = -coefficient if coefficient < 0 else coefficient
+            factor = self.const(size)
+            part = factor if part is None else self.emit("mul", (factor, part))
+        if fixed_below is not None:
+            assert part is not None
+            part = self.emit("div", (part, fixed_below))
+        return part, moving, divisor
+
+    def product(self, coefficient: Number, above: Sequence[int], below: Sequence[int]) -> int:
+        part, moving, divisor = self.split_product(coefficient, above, below)
+        values = ([] if part is None else [part]) + moving
+        top = self.chain(values)
+        if top is None:
+            top = self.const(1)
+        if divisor is not None:
+            top = self.emit("div", (top, divisor))
+        return self.emit("neg", (top,)) if coefficient < 0 else top
+
+    def add_up(self, node: Expr) -> int:
+        """Emit a sum: terms by rate, long ones in parts that can be computed side by side."""
+        terms = [
+            _Term(c < 0, *self.split_product(*self.parts(c, x)))
+            for c, x in zip(node.data[1:], node.args, strict=True)
+        ]
+        terms.sort(key=self.term_rate)
+        start = self.const(node.data[0]) if node.data[0] != 0 else None
+        fixed = [t for t in terms if self.term_rate(t) <= Rate.PARAMETER]
+        moving = [t for t in terms if self.term_rate(t) > Rate.PARAMETER]
+        value, negative = self.add_terms(start, False, fixed)
+        if len(moving) <= _CHAIN:
+            value, negative = self.add_terms(value, negative, moving)
+        else:
+            for first in range(0, len(moving), _CHAIN):
+                part, minus = self.add_terms(None, False, moving[first : first + _CHAIN])
+                assert part is not None
+                value, negative = self.add_value(value, negative, part, minus)
+        assert value is not None
+        return self.emit("neg", (value,)) if negative else value
+
+    def term_rate(self, term: _Term) -> Rate:
+        values = [*term.moving, *([] if term.part is None else [term.part])]
+        if term.divisor is not None:
+            values.append(term.divisor)
+        return max([self.rates[v] for v in values], default=Rate.CONSTANT)
+
+    def add_terms(
+        self, value: int | None, negative: bool, terms: list[_Term]
+    ) -> tuple[int | None, bool]:
+        """Return (v, s): the sum so far is v, or -v where s; a positive term leads if there is one."""
+        if value is None:
+            lead = next((t for t in terms if not t.negative), None)
+            if lead is not None:
+                terms = [lead, *[t for t in terms if t is not lead]]
+        for term in terms:
+            values = ([] if term.part is None else [term.part]) + term.moving
+            fusible = self.fuse and value is not None and term.divisor is None and len(values) > 1
+            if fusible and not negative:
+                assert value is not None
+                front = self.chain(values[:-1])
+                assert front is not None
+                op = "fnma" if term.negative else "fma"
+                value = self.emit(op, (front, values[-1], value))
+                continue
+            top = self.chain(values)
+            top = self.const(1) if top is None else top
+            if term.divisor is not None:
+                top = self.emit("div", (top, term.divisor))
+            value, negative = self.add_value(value, negative, top, term.negative)
+        return value, negative
+
+    def add_value(self, value: int | None, negative: bool, x: int, minus: bool) -> tuple[int, bool]:
+        if value is None:
+            return x, minus
+        if negative == minus:
+            return self.emit("add", (value, x)), negative
+        return self.emit("sub", (x, value) if negative else (value, x)), False
+
+
+@dataclass(slots=True, eq=False)
+class _Term:
+    negative: bool
+    part: int | None
+    moving: list[int]
+    divisor: int | None
+
+
+class _Uses(dict[Expr, int]):
+    """How often each node is mentioned, and which products stand inside a sum or scaling."""
+
+    inside: set[Expr]
+
+    def __missing__(self, key: Expr) -> int:
+        return 0
+
+
+def _count_uses(program: Program) -> _Uses:
+    uses = _Uses()
+    uses.inside = set()
+    roots: list[Expr] = []
+    for statement in walk(program.statements):
+        roots.extend(statement.operands)
+        if isinstance(statement, Loop):
+            roots.extend(statement.inner_operands)
+    roots.extend(program.output_values())
+    for root in roots:
+        uses[root] = uses[root] + 1
+    for node in postorder(roots):
+        absorbs = node.op in ("sum", "scale")
+        for a in node.args:
+            uses[a] = uses[a] + 1
+            if absorbs and a.op == "prod":
+                uses.inside.add(a)
+    return uses
+
+
+def _drop_dead(code: Code) -> None:
+    """Remove the instructions that no output needs."""
+    live = set(code.output_ids())
+    code.instructions = _live_block(code.instructions, live)
+
+
+def _live_block(instructions: list[Instruction], live: set[int]) -> list[Instruction]:
+    kept = []
+    for instruction in reversed(instructions):
+        if instruction.id not in live:
+            continue
+        live.update(instruction.args)
+        if instruction.op == "loop":
+            data = instruction.data
+            live.update((*data.following, *data.stacked))
+            data.body = _live_block(data.body, live)
+        kept.append(instruction)
+    kept.reverse()
+    return kept
+
+
+def _mark_outputs(code: Code, program: Program) -> None:
+    """Give the rate OUTPUT to what only auxiliary outputs need."""
+    if not program.auxiliary:
+        return
+    needed = {i for port, ids in code.outputs if port.name not in program.auxiliary for i in ids}
+    for instruction in reversed(list(code.walk())):
+        if instruction.id in needed:
+            needed.update(instruction.args)
+            if instruction.op == "loop":
+                needed.update((*instruction.data.following, *instruction.data.stacked))
+    for instruction in code.walk():
+        if instruction.id not in needed and instruction.rate > Rate.PARAMETER:
+            instruction.rate = Rate.OUTPUT

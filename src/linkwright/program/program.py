@@ -1,0 +1,481 @@
+"""The Program: named, shaped inputs and outputs with assignments between them.
+
+A Program is data: an immutable record that passes rewrite and backends compile. Its statements are in
+single assignment form and in an order in which each reads only what stands above it:
+
+- `Assign`: a local symbol gets the value of an expression;
+- `Loop`: a scan over arrays, with values carried from one turn to the next;
+- `Call`: another Program, kept as one function;
+- `Solve`: a linear system, solved with pivoting at run time.
+
+An expression is computed once wherever it occurs, so that two mentions of the same (interned) node cost
+no more than one. Local symbols exist to hold shared partial sums and products, which the canonical form of an
+expression cannot show, and the results of loops, calls and solves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from linkwright.algebra.expr import Expr, as_expr, postorder
+from linkwright.algebra.symbols import symbol
+from linkwright.errors import Error
+
+
+class ProgramError(Error):
+    """A Program that is not well formed, or a request that it cannot meet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A named array of scalars that goes into or comes out of a Program.
+
+    Args:
+        name: its name, unique among the inputs or the outputs.
+        shape: its shape; () for a scalar.
+        entries: its scalars in C order: symbols for an input, expressions for an output.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    entries: tuple[Expr, ...]
+
+    def __post_init__(self) -> None:
+        if math.prod(self.shape) != len(self.entries):
+            raise ProgramError(
+                f"{self.name!r} has {len(self.entries)} entries, which do not fill the shape {self.shape}"
+            )
+
+    @property
+    def size(self) -> int:
+        """The number of scalars."""
+        return len(self.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """A local symbol and the expression it stands for; `note` says what it is."""
+
+    target: Expr
+    value: Expr
+    note: str = ""
+
+    @property
+    def targets(self) -> tuple[Expr, ...]:
+        """The symbols that this statement defines."""
+        return (self.target,)
+
+    @property
+    def operands(self) -> tuple[Expr, ...]:
+        """The expressions that this statement reads."""
+        return (self.value,)
+
+    def with_operands(self, operands: Sequence[Expr]) -> Assign:
+        """Return the statement reading other expressions."""
+        return Assign(self.target, operands[0], self.note)
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A value that a loop carries: inside it is `symbol`, after the loop `final`."""
+
+    symbol: Expr
+    initial: Expr
+    following: Expr
+    final: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """An array that a loop reads, one value a turn."""
+
+    symbol: Expr
+    values: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stacked:
+    """An array that a loop writes, one value a turn."""
+
+    value: Expr
+    targets: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A scan: `count` turns of the body, which may also read anything defined before the loop."""
+
+    count: int
+    carried: tuple[Carried, ...]
+    scanned: tuple[Scanned, ...]
+    stacked: tuple[Stacked, ...]
+    body: tuple[Statement, ...]
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise ProgramError(f"a loop needs at least one turn, not {self.count}")
+        for array in self.scanned:
+            if len(array.values) != self.count:
+                raise ProgramError(f"the scanned array {array.symbol} has not {self.count} values")
+        for out in self.stacked:
+            if len(out.targets) != self.count:
+                raise ProgramError(f"a stacked array of the loop has not {self.count} targets")
+
+    @property
+    def inner_symbols(self) -> tuple[Expr, ...]:
+        """The symbols that exist only inside the loop, those of the body's statements left out."""
+        return (*(c.symbol for c in self.carried), *(s.symbol for s in self.scanned))
+
+    @property
+    def targets(self) -> tuple[Expr, ...]:
+        """The symbols that this statement defines for what follows it."""
+        return (*(c.final for c in self.carried), *(t for s in self.stacked for t in s.targets))
+
+    @property
+    def operands(self) -> tuple[Expr, ...]:
+        """The expressions that are read before the first turn."""
+        return (*(c.initial for c in self.carried), *(v for s in self.scanned for v in s.values))
+
+    @property
+    def inner_operands(self) -> tuple[Expr, ...]:
+        """The expressions that each turn computes, those of the body's statements left out."""
+        return (*(c.following for c in self.carried), *(s.value for s in self.stacked))
+
+    @property
+    def outer_reads(self) -> tuple[Expr, ...]:
+        """The symbols from outside that the body reads."""
+        inside = set(self.inner_symbols)
+        reads: dict[Expr, None] = {}
+        exprs = list(self.inner_operands)
+        for statement in walk(self.body):
+            inside.update(statement.targets)
+            exprs.extend(statement.operands)
+            if isinstance(statement, Loop):
+                inside.update(statement.inner_symbols)
+                exprs.extend(statement.inner_operands)
+        for node in postorder(exprs):
+            if node.op == "sym" and node not in inside:
+                reads[node] = None
+        return tuple(reads)
+
+    def with_operands(self, operands: Sequence[Expr]) -> Loop:
+        """Return the statement reading other expressions before its first turn."""
+        rest = iter(operands)
+        carried = tuple(replace(c, initial=next(rest)) for c in self.carried)
+        scanned = tuple(
+            replace(s, values=tuple(next(rest) for _ in s.values)) for s in self.scanned
+        )
+        return replace(self, carried=carried, scanned=scanned)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Another Program with arguments for each of its inputs' entries, in order."""
+
+    program: Program
+    arguments: tuple[Expr, ...]
+    targets: tuple[Expr, ...]
+
+    def __post_init__(self) -> None:
+        wanted = sum(p.size for p in self.program.inputs)
+        given = sum(p.size for p in self.program.outputs)
+        if len(self.arguments) != wanted or len(self.targets) != given:
+            raise ProgramError(
+                f"the call of {self.program.name!r} needs {wanted} arguments and {given} targets"
+            )
+
+    @property
+    def operands(self) -> tuple[Expr, ...]:
+        """The expressions that this statement reads."""
+        return self.arguments
+
+    def with_operands(self, operands: Sequence[Expr]) -> Call:
+        """Return the call with other arguments."""
+        return replace(self, arguments=tuple(operands))
+
+
+@dataclass(frozen=True, slots=True)
+class Solve:
+    """The solution of matrix * x = right, with pivoting at run time.
+
+    Args:
+        size: number of unknowns n.
+        matrix: n*n expressions, row by row.
+        right: n expressions for each right side, one right side after the other.
+        targets: the unknowns, as many as `right`.
+    """
+
+    size: int
+    matrix: tuple[Expr, ...]
+    right: tuple[Expr, ...]
+    targets: tuple[Expr, ...]
+
+    def __post_init__(self) -> None:
+        n = self.size
+        if len(self.matrix) != n * n or len(self.right) % n or len(self.right) != len(self.targets):
+            raise ProgramError(f"a solve of size {n} has arrays of other sizes")
+
+    @property
+    def operands(self) -> tuple[Expr, ...]:
+        """The expressions that this statement reads."""
+        return (*self.matrix, *self.right)
+
+    def with_operands(self, operands: Sequence[Expr]) -> Solve:
+        """Return the same solve of other expressions."""
+        cut = self.size * self.size
+        return replace(self, matrix=tuple(operands[:cut]), right=tuple(operands[cut:]))
+
+
+Statement: TypeAlias = Assign | Loop | Call | Solve
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Inputs, statements and outputs.
+
+    Args:
+        name: a word that names it in reports and generated code.
+        inputs: the arrays it takes; each entry is a symbol that occurs once.
+        outputs: the arrays it gives.
+        statements: what it does, in order.
+        slow: input symbols that the user declared slow.
+        auxiliary: names of outputs that are computed only when asked for (the output stage).
+    """
+
+    name: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    statements: tuple[Statement, ...] = ()
+    slow: frozenset[Expr] = field(default_factory=frozenset)
+    auxiliary: frozenset[str] = field(default_factory=frozenset)
+
+    def input_symbols(self) -> tuple[Expr, ...]:
+        """Return the symbols of all inputs, in order."""
+        return tuple(x for port in self.inputs for x in port.entries)
+
+    def output_values(self) -> tuple[Expr, ...]:
+        """Return the expressions of all outputs, in order."""
+        return tuple(x for port in self.outputs for x in port.entries)
+
+    def port(self, name: str) -> Port:
+        """Return the input or output of this name."""
+        for port in (*self.inputs, *self.outputs):
+            if port.name == name:
+                return port
+        known = ", ".join(p.name for p in (*self.inputs, *self.outputs))
+        raise ProgramError(f"program {self.name!r} has no input or output {name!r}; it has {known}")
+
+    def with_statements(
+        self, statements: Iterable[Statement], outputs: Iterable[Port] | None = None
+    ) -> Program:
+        """Return the program with other statements and, if given, other outputs."""
+        ports = self.outputs if outputs is None else tuple(outputs)
+        return replace(self, statements=tuple(statements), outputs=ports)
+
+    def map_outputs(self, values: Sequence[Expr]) -> tuple[Port, ...]:
+        """Return the output ports with other entries."""
+        rest = iter(values)
+        return tuple(replace(p, entries=tuple(next(rest) for _ in p.entries)) for p in self.outputs)
+
+    def fingerprint(self) -> str:
+        """Return a digest of the whole content, the same in every process.
+
+        >>> p = program("double", {"x": ["x"]}, {"y": lambda x: [x + x]})
+        >>> len(p.fingerprint())
+        32
+        """
+        sink = hashlib.blake2b(digest_size=16)
+        for line in _serial(self):
+            sink.update(line.encode())
+        return sink.hexdigest()
+
+
+def walk(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """Yield all statements, those inside loops after the loop itself."""
+    for statement in statements:
+        yield statement
+        if isinstance(statement, Loop):
+            yield from walk(statement.body)
+
+
+def program(
+    name: str,
+    inputs: Mapping[str, Any],
+    outputs: Mapping[str, Any],
+    *,
+    statements: Sequence[Statement] = (),
+    slow: Iterable[Expr] = (),
+    auxiliary: Iterable[str] = (),
+) -> Program:
+    """Return a well-formed Program.
+
+    Args:
+        name: a word that names it.
+        inputs: for each input a symbol, or a (nested) list or array of symbols; a string stands for
+            a new parameter symbol of that name.
+        outputs: for each output an expression, or a (nested) list or array of expressions, or a
+            function of the input symbols that returns one of these.
+        statements: assignments, loops, calls and solves between the two.
+        slow: input symbols that change slowly (the background stage).
+        auxiliary: names of outputs that belong to the output stage.
+
+    >>> from linkwright.algebra import symbols, sin
+    >>> q, u = symbols("q u")
+    >>> p = program("pendulum", {"q": q, "u": u}, {"a": -9.81 * sin(q)})
+    >>> p.outputs[0].entries
+    (-9.81*sin(q),)
+    """
+    input_ports = tuple(_port(k, v, as_symbol=True) for k, v in inputs.items())
+    flat = [x for port in input_ports for x in port.entries]
+    output_ports = tuple(
+        _port(k, v(*flat) if callable(v) else v, as_symbol=False) for k, v in outputs.items()
+    )
+    result = Program(
+        name, input_ports, output_ports, tuple(statements), frozenset(slow), frozenset(auxiliary)
+    )
+    check(result)
+    return result
+
+
+def check(program: Program) -> None:
+    """Raise a ProgramError where a symbol is defined twice or read before it is defined."""
+    defined: set[Expr] = set()
+    for x in program.input_symbols():
+        if x.op != "sym":
+            raise ProgramError(f"program {program.name!r}: the input {x} is not a symbol")
+        if x in defined:
+            raise ProgramError(f"program {program.name!r}: the symbol {x} is an input twice")
+        defined.add(x)
+    names = [p.name for p in (*program.inputs, *program.outputs)]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    if twice:
+        raise ProgramError(f"program {program.name!r} has two arrays named {', '.join(twice)}")
+    unknown = program.auxiliary - {p.name for p in program.outputs}
+    if unknown:
+        raise ProgramError(
+            f"program {program.name!r} has no output named {', '.join(sorted(unknown))}"
+        )
+    clean: set[Expr] = set()
+    _check_block(program, program.statements, defined, clean)
+    _check_reads(program, program.output_values(), defined, clean)
+
+
+def _check_block(
+    program: Program, statements: Iterable[Statement], defined: set[Expr], clean: set[Expr]
+) -> None:
+    for statement in statements:
+        _check_reads(program, statement.operands, defined, clean)
+        if isinstance(statement, Loop):
+            inner = defined | set(statement.inner_symbols)
+            inner_clean = set(clean)
+            _check_block(program, statement.body, inner, inner_clean)
+            _check_reads(program, statement.inner_operands, inner, inner_clean)
+        for x in statement.targets:
+            if x.op != "sym" or x in defined:
+                raise ProgramError(f"program {program.name!r}: {x} is defined twice")
+            defined.add(x)
+
+
+def _check_reads(
+    program: Program, exprs: Iterable[Expr], defined: set[Expr], clean: set[Expr]
+) -> None:
+    for node in postorder(exprs, stop=clean.__contains__):
+        if node.op == "sym" and node not in defined:
+            raise ProgramError(
+                f"program {program.name!r} reads {node} but nothing defines it; "
+                "make it an input or assign it first"
+            )
+        clean.add(node)
+
+
+def _port(name: str, value: Any, *, as_symbol: bool) -> Port:
+    shape, flat = _flatten(name, value)
+    entries = tuple(symbol(x) if as_symbol and isinstance(x, str) else as_expr(x) for x in flat)
+    return Port(name, shape, entries)
+
+
+def _flatten(name: str, value: Any) -> tuple[tuple[int, ...], list[Any]]:
+    if hasattr(value, "tolist") and not isinstance(value, Expr):
+        value = value.tolist()
+    if not isinstance(value, list | tuple):
+        return (), [value]
+    parts = [_flatten(name, item) for item in value]
+    shapes = {shape for shape, _ in parts}
+    if len(shapes) > 1:
+        raise ProgramError(f"the rows of {name!r} have different lengths")
+    inner = shapes.pop() if shapes else ()
+    return (len(value), *inner), [x for _, flat in parts for x in flat]
+
+
+class Namer:
+    """Gives out fresh local symbols whose names no input and no statement has.
+
+    >>> p = program("id", {"x": ["z1"]}, {"y": lambda x: [x]})
+    >>> namer = Namer(p, "z")
+    >>> namer(), namer()
+    (z2, z3)
+    """
+
+    __slots__ = ("_count", "_prefix", "_taken")
+
+    def __init__(self, program: Program | None, prefix: str) -> None:
+        self._prefix = prefix
+        self._count = 0
+        self._taken: set[str] = set()
+        if program is not None:
+            self._taken = {x.name for x in program.input_symbols()}
+            for statement in walk(program.statements):
+                self._taken.update(x.name for x in statement.targets)
+                if isinstance(statement, Loop):
+                    self._taken.update(x.name for x in statement.inner_symbols)
+
+    def __call__(self) -> Expr:
+        while True:
+            self._count += 1
+            name = f"{self._prefix}{self._count}"
+            if name not in self._taken:
+                return symbol(name, "local")
+
+
+def _serial(program: Program) -> Iterator[str]:
+    number: dict[Expr, int] = {}
+
+    def refer(exprs: Iterable[Expr]) -> Iterator[str]:
+        exprs = list(exprs)
+        for node in postorder(exprs, stop=number.__contains__):
+            if node not in number:
+                number[node] = len(number)
+                data = node.data
+                shown = (
+                    data
+                    if data is None or isinstance(data, tuple) or node.is_atom
+                    else (data if node.op == "scale" else data.digest)
+                )
+                yield f"{node.op} {shown!r} {[number[a] for a in node.args]}\n"
+        yield f"{[number[x] for x in exprs]}\n"
+
+    def block(statements: Iterable[Statement]) -> Iterator[str]:
+        for statement in statements:
+            yield type(statement).__name__ + "\n"
+            yield from refer(statement.operands)
+            yield from refer(statement.targets)
+            if isinstance(statement, Loop):
+                yield f"{statement.count} {len(statement.carried)} {len(statement.scanned)}\n"
+                yield from refer(statement.inner_symbols)
+                yield from block(statement.body)
+                yield from refer(statement.inner_operands)
+            elif isinstance(statement, Call):
+                yield statement.program.fingerprint()
+
+    yield program.name + "\n"
+    for port in (*program.inputs, *program.outputs):
+        yield f"{port.name} {port.shape}\n"
+    yield from refer(program.input_symbols())
+    yield from refer(sorted(program.slow, key=lambda x: x.key))
+    yield from block(program.statements)
+    yield from refer(program.output_values())
+    yield f"{sorted(program.auxiliary)}\n"
