@@ -10,9 +10,10 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-bui
 	--constraint constraints.txt
 
 .PHONY: help test demo bench lint clean
+.NOTPARALLEL: # all targets install into the same .venv
 
 help:
-	@echo "make demo    derive, compile and run the example"
+	@echo "make demo    run the example"
 	@echo "make test    lint, types, layering, tests and doctests"
 	@echo "make bench   measure, and print ratio tables"
 	@echo "make lint    lint, format and types only"
