@@ -1,0 +1,1 @@
+"""What the Makefile runs before there is an environment to run in."""
