@@ -2,16 +2,20 @@
 
 The argument is reduced as in W. J. Cody and W. Waite, *Software Manual for the Elementary
 Functions* (1980), chapter 8: x = n·π/2 + r with π/2 = P1 + P2 + P3. n comes from adding 1.5·2^52,
-which leaves n in the low bits of the sum. x - n·P1 is exact in one FMA (a multiple of the last
-bit of P1 and below 1), so only the second and third steps round, relative to r itself: the result
-keeps its relative accuracy next to the zeros of sine and cosine.
+which leaves n in the low bits of the sum. x - n·P1 is exact in one FMA: it is a multiple of the
+last bit of P1 and below 1.
+
+Double: P2 has 27 bits and n at most 26, so n·P2 is exact, and so is the rounding error of the
+second step that one more FMA recovers; r comes as high + low. Sine adds low to its cubic term and
+is then off by less than 0.8 units in the last place; cosine does without low, and its roundings
+add up to at most 1.3 at |r| = π/4. That holds next to the multiples of π/2 too: over all of them
+up to 1e8 the high part has the sign of r and low is at most 0.51 of it.
+
+Float: P2 and P3 have 24 bits and r is one number, rounded twice when it is small.
 
 The polynomials are our own minimax fits (Remez exchange at 300 bits, coefficients rounded one
-after the other and the rest refitted), relative error below 2^-57 (sin) and 2^-63 (cos) in
-double, 2^-27 and 2^-32 in float, on |r| ≤ π/4 with a margin.
-
-Worst case of the sum of the roundings, in units of the last place: sin 1.5 (r just above a power
-of two with sin r just below it: 1 from r, 1/2 from the last addition), cos 1.3. Both serve both.
+after the other and the rest refitted) on |r| ≤ π/4 with a margin; relative error below 2^-57
+(sin), 2^-63 (cos) and 2^-56 (tan) in double, 2^-27 (sin) and 2^-32 (cos) in float.
 """
 
 from linkwright.backends.llvm.functions.emitter import Emitter
@@ -24,8 +28,8 @@ ROUNDER = {"f64": 1.5 * 2.0**52, "f32": 1.5 * 2.0**23}
 HALF_PI_PARTS = {
     "f64": (
         float.fromhex("0x1.921fb54442d18p+0"),
-        float.fromhex("0x1.1a62633145c06p-54"),
-        float.fromhex("0x1.c1cd129024e09p-107"),
+        float.fromhex("0x1.1a62634p-54"),
+        float.fromhex("-0x1.d747f23e32ed7p-83"),
     ),
     "f32": (
         float.fromhex("0x1.921fb4p+0"),
@@ -33,7 +37,7 @@ HALF_PI_PARTS = {
         float.fromhex("0x1.84698ap-48"),
     ),
 }
-"""π/2 in three parts, each rounded down, so that no step turns a negative zero positive."""
+"""π/2 in three parts; those that are subtracted from r are positive, so a negative zero stays."""
 
 SIN_COEFFICIENTS = {
     "f64": (
@@ -90,21 +94,28 @@ TAN_COEFFICIENTS = (
 """T in tan r = r + r³·T(r²), relative error below 2^-55."""
 
 
-def reduce(e: Emitter, x: str) -> tuple[str, str]:
-    """r in [-π/4, π/4] and the bits of n with x = n·π/2 + r."""
+def reduce(e: Emitter, x: str) -> tuple[str, str | None, str]:
+    """r in [-π/4, π/4] as high and low part, and the bits of n, with x = n·π/2 + r."""
     rounder = e.const(ROUNDER[e.scalar])
     shifted = e.fma(x, e.const(TWO_OVER_PI), rounder)
     n = e.sub(shifted, rounder)
-    r = x
-    for part in HALF_PI_PARTS[e.scalar]:
-        r = e.fma(n, e.const(-part), r)
-    return r, e.to_bits(shifted)
+    first, second, third = (e.const(-part) for part in HALF_PI_PARTS[e.scalar])
+    exact = e.fma(n, first, x)
+    r = e.fma(n, second, exact)
+    if e.scalar == "f32":
+        return e.fma(n, third, r), None, e.to_bits(shifted)
+    low = e.fma(n, third, e.fma(n, second, e.sub(exact, r)))
+    return r, low, e.to_bits(shifted)
 
 
-def kernels(e: Emitter, r: str) -> tuple[str, str]:
-    """Bits of sin r and cos r for |r| ≤ π/4; the sign of a zero r is kept."""
+def kernels(e: Emitter, r: str, low: str | None) -> tuple[str, str]:
+    """Bits of sin and cos of r + low for |r| ≤ π/4; the sign of a zero r is kept."""
     z = e.mul(r, r)
-    sine = e.fma(e.mul(r, z), e.horner(z, SIN_COEFFICIENTS[e.scalar]), r)
+    cube, sine_tail = e.mul(r, z), e.horner(z, SIN_COEFFICIENTS[e.scalar])
+    if low is None:
+        sine = e.fma(cube, sine_tail, r)
+    else:
+        sine = e.add(r, e.fma(cube, sine_tail, low))
     cosine = e.fma(z, e.horner(z, COS_COEFFICIENTS[e.scalar]), e.const(1.0))
     sign = e.integer_op("and", e.to_bits(r), e.int_const(e.sign_mask))
     return e.integer_op("or", e.to_bits(sine), sign), e.to_bits(cosine)
@@ -112,8 +123,8 @@ def kernels(e: Emitter, r: str) -> tuple[str, str]:
 
 def sincos(e: Emitter, x: str) -> list[str]:
     """Sine and cosine of x, one reduction for both."""
-    r, q = reduce(e, x)
-    sine, cosine = kernels(e, r)
+    r, low, q = reduce(e, x)
+    sine, cosine = kernels(e, r, low)
     odd_sign = e.integer_op("shl", q, e.int_const(e.bits - 1))
     odd = e.int_compare("slt", odd_sign, e.int_const(0))
     half_sign = e.integer_op("shl", q, e.int_const(e.bits - 2))
@@ -132,8 +143,8 @@ def _signed(e: Emitter, bits: str, sign: str) -> str:
 
 def sin(e: Emitter, x: str) -> list[str]:
     """Sine of x."""
-    r, q = reduce(e, x)
-    sine, cosine = kernels(e, r)
+    r, low, q = reduce(e, x)
+    sine, cosine = kernels(e, r, low)
     odd = e.int_compare("slt", e.integer_op("shl", q, e.int_const(e.bits - 1)), e.int_const(0))
     half_sign = e.integer_op("shl", q, e.int_const(e.bits - 2))
     return [_signed(e, e.int_select(odd, cosine, sine), half_sign)]
@@ -141,37 +152,20 @@ def sin(e: Emitter, x: str) -> list[str]:
 
 def cos(e: Emitter, x: str) -> list[str]:
     """Cosine of x."""
-    r, q = reduce(e, x)
-    sine, cosine = kernels(e, r)
+    r, low, q = reduce(e, x)
+    sine, cosine = kernels(e, r, low)
     odd_sign = e.integer_op("shl", q, e.int_const(e.bits - 1))
     odd = e.int_compare("slt", odd_sign, e.int_const(0))
     turned = e.integer_op("xor", e.integer_op("shl", q, e.int_const(e.bits - 2)), odd_sign)
     return [_signed(e, e.int_select(odd, sine, cosine), turned)]
 
 
-def reduce_to_sum(e: Emitter, x: str) -> tuple[str, str, str]:
-    """As `reduce`, with r as a sum high + low good to far beyond one double."""
-    rounder = e.const(ROUNDER[e.scalar])
-    shifted = e.fma(x, e.const(TWO_OVER_PI), rounder)
-    n = e.sub(shifted, rounder)
-    first, second, third = HALF_PI_PARTS[e.scalar]
-    r = e.fma(n, e.const(-first), x)
-    # r - n·second without error: the product in two parts, the sum by Knuth's two-sum
-    p = e.mul(n, e.const(-second))
-    p_low = e.fma(n, e.const(-second), e.neg(p))
-    total = e.add(r, p)
-    added = e.sub(total, r)
-    error = e.add(e.sub(r, e.sub(total, added)), e.sub(p, added))
-    low = e.fma(n, e.const(-third), e.add(error, p_low))
-    high = e.add(total, low)
-    return high, e.add(e.sub(total, high), low), e.to_bits(shifted)
-
-
 def tan(e: Emitter, x: str) -> list[str]:
     """Tangent of x: tan r in even quadrants, -1/tan r in odd ones; a float goes by double."""
     if e.scalar == "f32":
         return e.through_double(tan, x)
-    r, low, q = reduce_to_sum(e, x)
+    r, low, q = reduce(e, x)
+    low = low or e.const(0.0)
     z = e.mul(r, r)
     # tan(r + low) = tan r + low·(1 + tan² r), and 1 + z is near enough for so small a term
     rest = e.fma(e.mul(r, z), e.horner(z, TAN_COEFFICIENTS), e.fma(low, z, low))
