@@ -1,0 +1,91 @@
+"""The native backend: kernels compiled in this process, for scalars and for batches.
+
+A kernel is compiled when it is first called, and separately for scalars and batches, so that only what is
+used is built; object code comes from the disk cache where it is known.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from linkwright.backends.llvm import codegen, entries, target
+from linkwright.backends.llvm.batch import BatchCall, make_batch_call
+from linkwright.backends.llvm.compile import NativeCode, cached_native
+from linkwright.backends.llvm.fastcall import make_scalar_call
+from linkwright.backends.llvm.signature import Dtype, make_signature
+from linkwright.program import Program, lower
+
+GENERATOR = "1"
+SCALAR = "kernel"
+
+
+def has_fma() -> bool:
+    """Whether this processor multiplies and adds in one instruction."""
+    return "+fma" in target.host().features.split(",") or target.host().cpu.startswith("apple")
+
+
+@lru_cache(maxsize=1)
+def _packed_lanes() -> int:
+    """Return how many angles a scalar kernel packs into one vector."""
+    return min(4, target.host().lanes("f64"))
+
+
+def scalar_ir(program: Program, dtype: Dtype = "f64") -> str:
+    """Return the IR text of the scalar kernel of a Program."""
+    module = codegen.Module(dtype, _packed_lanes())
+    codegen.write_function(module, lower(program, fuse=has_fma()), SCALAR, 1)
+    return module.text()
+
+
+def batch_ir(program: Program, dtype: Dtype, lanes: int) -> str:
+    """Return the IR text of the batch kernel of a Program."""
+    module = codegen.Module(dtype)
+    entries.write_batch(module, lower(program, fuse=has_fma()), lanes)
+    return module.text()
+
+
+def _key(program: Program, kind: str, dtype: str, lanes: int) -> bytes:
+    return f"{GENERATOR} {kind} {dtype} {lanes} {program.fingerprint()}".encode()
+
+
+def scalar_code(program: Program, dtype: Dtype = "f64") -> NativeCode:
+    """Return the loaded scalar kernel of a Program."""
+    key = _key(program, "scalar", dtype, _packed_lanes())
+    return cached_native(key, lambda: scalar_ir(program, dtype), [SCALAR])
+
+
+def scalar_call(program: Program, dtype: Dtype = "f64", slow: Any = None) -> Any:
+    """Return the scalar kernel as a Python function on NumPy arrays."""
+    code = scalar_code(program, dtype)
+    return make_scalar_call(
+        code.address(SCALAR),
+        [(p.name, p.shape) for p in program.inputs],
+        [(p.name, p.shape) for p in program.outputs],
+        dtype,
+        slow,
+        name=program.name,
+        keep=code,
+    )
+
+
+def batch_call(program: Program, dtype: Dtype = "f64", lanes: int | None = None) -> BatchCall:
+    """Return the batch kernel as a Python function on NumPy arrays with a leading axis."""
+    width = target.host().lanes(dtype) if lanes is None else lanes
+    key = _key(program, "batch", dtype, width)
+    code = cached_native(
+        key, lambda: batch_ir(program, dtype, width), [entries.ROWS, entries.BLOCKED]
+    )
+    signature = make_signature(
+        [(p.name, p.shape) for p in program.inputs],
+        [(p.name, p.shape) for p in program.outputs],
+        dtype,
+    )
+    return make_batch_call(
+        signature,
+        width,
+        code.address(entries.ROWS),
+        code.address(entries.BLOCKED),
+        name=program.name,
+        keep=code,
+    )

@@ -1,0 +1,527 @@
+"""From primitive code to LLVM IR text.
+
+One function is written for one block of W lanes: it takes a pointer for each input and each output, inputs
+first, and component j of an array lies at `data + j*W` elements, W values side by side. With W = 1 that is
+the scalar kernel; with W the lanes of a register it is the core that the entries for batches call (see
+`linkwright.backends.llvm.entries`).
+
+The text is written directly, because llvmlite's IR builder is several times dearer, and no IR pass runs after
+it: the Program has been made small already. Sines and cosines of angles that are known together share one
+range check (`functions.guarded_group`). A function that would be long is split into parts of a few hundred
+instructions that hand values over in a workspace, because register allocation in one huge function is slower
+than linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from linkwright.backends.llvm.externals import Externals
+from linkwright.backends.llvm.functions import guarded_group, inline
+from linkwright.backends.llvm.functions.emitter import float_literal, suffix, value_type, vector_of
+from linkwright.errors import CompileError
+from linkwright.program.code import CONDITIONS, Code, Instruction, LoopCode
+
+_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+_COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
+_GUARDED = ("sin", "cos", "tan")
+_WHOLE = 20_000  # instructions up to which a kernel is one function
+_PART = 1_000  # instructions in each part of a longer one
+
+
+@dataclass(slots=True)
+class Module:
+    """IR text that grows: function definitions, and declarations that are written once."""
+
+    scalar: str
+    packed_lanes: int = 1
+    functions: list[str] = field(default_factory=list)
+    declarations: dict[str, None] = field(default_factory=dict)
+    called: dict[int, str] = field(default_factory=dict)
+    externals: Externals = field(default_factory=Externals)
+
+    def declare(self, texts: Iterable[str]) -> None:
+        """Add module-level texts that are not there yet."""
+        self.declarations.update(dict.fromkeys(texts))
+
+    def text(self) -> str:
+        """Return the whole module."""
+        return "\n".join([*self.declarations, *self.externals.texts(), *self.functions, ""])
+
+
+def write_function(
+    module: Module, code: Code, name: str, width: int, *, internal: bool = False
+) -> None:
+    """Add the function of a lowered Program for blocks of `width` lanes.
+
+    Args:
+        module: where the text goes.
+        code: what the function computes.
+        name: its name.
+        width: lanes; 1 for scalars.
+        internal: whether only this module calls it.
+    """
+    arrays = [f"%a{k}" for k in range(len(code.inputs) + len(code.outputs))]
+    plan = _split_trigonometry(code.instructions)
+    parameters = ", ".join(f"ptr noalias nocapture {a}" for a in arrays)
+    linkage = "internal " if internal else ""
+    head = f"define {linkage}void @{name}({parameters}) nounwind"
+    if len(plan) <= _WHOLE:
+        body = _Body(module, code, width)
+        body.instructions(plan)
+        module.functions.append(body.function(head, "  ret void"))
+    else:
+        _write_in_parts(module, code, plan, name, width, head, arrays)
+
+
+# -- long kernels ------------------------------------------------------------------------------------
+def _write_in_parts(
+    module: Module,
+    code: Code,
+    plan: Sequence[Instruction],
+    name: str,
+    width: int,
+    head: str,
+    arrays: Sequence[str],
+) -> None:
+    """Write a long kernel as parts that pass values through a workspace with recycled slots."""
+    parts = _parts(plan)
+    part_of = {i.id: k for k, part in enumerate(parts) for i in part}
+    last_use: dict[int, int] = {}
+    for k, part in enumerate(parts):
+        for i in part:
+            for a in _reads(i):
+                last_use[a] = k
+    fixed = {i.id for i in plan if i.op in ("const", "input")}
+    crossing = {a for a, k in last_use.items() if a in part_of and part_of[a] != k} - fixed
+    slots: dict[int, int] = {}
+    free: list[int] = []
+    count = 0
+    parameters = ", ".join(f"ptr noalias nocapture {a}" for a in (*arrays, "%work"))
+    calls = []
+    by_id = {i.id: i for i in plan}
+    for k, part in enumerate(parts):
+        body = _Body(module, code, width, slots=slots, crossing=crossing, by_id=by_id)
+        for i in part:
+            if i.id in crossing:
+                if free:
+                    slots[i.id] = free.pop()
+                else:
+                    slots[i.id] = count
+                    count += 1
+        body.instructions(part)
+        module.functions.append(
+            body.function(
+                f"define internal void @{name}.{k}({parameters}) nounwind noinline", "  ret void"
+            )
+        )
+        passed = ", ".join(f"ptr {a}" for a in (*arrays, "%work"))
+        calls.append(f"  call void @{name}.{k}({passed})")
+        free.extend(sorted(slots.pop(a) for a in list(slots) if last_use[a] <= k))
+    kind = value_type(module.scalar, width)
+    lines = [f"  %work = alloca [{max(count, 1)} x {kind}], align 64", *calls, "  ret void"]
+    module.functions.append(f"{head} {{\nentry:\n" + "\n".join(lines) + "\n}\n")
+
+
+def _parts(plan: Sequence[Instruction]) -> list[Sequence[Instruction]]:
+    """Cut a plan into parts; the results of a loop or call stay with it."""
+    parts = []
+    start = 0
+    while start < len(plan):
+        end = min(start + _PART, len(plan))
+        while end < len(plan) and plan[end].op == "result":
+            end += 1
+        parts.append(plan[start:end])
+        start = end
+    return parts
+
+
+def _reads(instruction: Instruction) -> Iterable[int]:
+    """Return the ids that an instruction needs from outside, those read inside a loop included."""
+    if instruction.op != "loop":
+        return instruction.args
+    inside: set[int] = set()
+    reads: set[int] = set(instruction.args)
+    stack: list[LoopCode] = [instruction.data]
+    while stack:
+        data = stack.pop()
+        inside.update((*data.carried, *data.scanned))
+        reads.update((*data.following, *data.stacked))
+        for i in data.body:
+            inside.add(i.id)
+            reads.update(i.args)
+            if i.op == "loop":
+                stack.append(i.data)
+    return reads - inside
+
+
+def _split_trigonometry(instructions: Sequence[Instruction]) -> list[Instruction]:
+    """Return the instructions in an order in which angles that can be known early come first.
+
+    What the first angles need stands at the head, then their sines and cosines, then what the angles that
+    depend on these need, and so on: each group costs one range check.
+    """
+    level: dict[int, int] = {}
+    deepest = 0
+    for i in instructions:
+        own = max([level.get(a, 0) for a in _reads(i)], default=0)
+        if i.op in _GUARDED:
+            own += 1
+            deepest = max(deepest, own)
+        level[i.id] = own
+    if deepest == 0:
+        return list(instructions)
+    by_id = {i.id: i for i in instructions}
+    done: set[int] = set()
+    order: list[Instruction] = []
+    for depth in range(1, deepest + 1):
+        group = [i for i in instructions if i.op in _GUARDED and level[i.id] == depth]
+        wanted: set[int] = set()
+        stack = [a for i in group for a in i.args]
+        while stack:
+            a = stack.pop()
+            if a not in wanted and a not in done:
+                wanted.add(a)
+                stack.extend(b for b in _reads(by_id[a]) if b in by_id)
+        for i in instructions:
+            if i.id in wanted:
+                order.append(i)
+        order.extend(group)
+        done.update(wanted, (i.id for i in group))
+    order.extend(i for i in instructions if i.id not in done)
+    return _results_at_their_source(order)
+
+
+def _results_at_their_source(instructions: Sequence[Instruction]) -> list[Instruction]:
+    """Return the order with each result directly behind the loop or call it comes from."""
+    results: dict[int, list[Instruction]] = {}
+    for i in instructions:
+        if i.op == "result":
+            results.setdefault(i.args[0], []).append(i)
+    if not results:
+        return list(instructions)
+    order: list[Instruction] = []
+    for i in instructions:
+        if i.op != "result":
+            order.append(i)
+            order.extend(results.get(i.id, ()))
+    return order
+
+
+# -- one function ------------------------------------------------------------------------------------
+class _Body:
+    """The lines of one function while they are written."""
+
+    def __init__(
+        self,
+        module: Module,
+        code: Code,
+        width: int,
+        *,
+        slots: dict[int, int] | None = None,
+        crossing: set[int] | None = None,
+        by_id: dict[int, Instruction] | None = None,
+    ) -> None:
+        self.module = module
+        self.code = code
+        self.width = width
+        self.scalar = module.scalar
+        self.kind = value_type(module.scalar, width)
+        self.element = value_type(module.scalar, 1)
+        self.suffix = suffix(module.scalar, width)
+        self.align = 8 if module.scalar == "f64" else 4
+        self.allocas: list[str] = []
+        self.lines: list[str] = []
+        self.refs: dict[int, str] = {}
+        self.serial = 0
+        self.label = "entry"
+        self.slots = {} if slots is None else slots
+        self.crossing = set() if crossing is None else crossing
+        self.by_id = {} if by_id is None else by_id
+        self.results: dict[int, list[tuple[str, int]]] = {}
+        self.stores: dict[int, list[tuple[int, int]]] = {}
+        for p, (_, ids) in enumerate(code.outputs):
+            for j, i in enumerate(ids):
+                self.stores.setdefault(i, []).append((len(code.inputs) + p, j))
+
+    def function(self, head: str, end: str) -> str:
+        """Return the text of the whole function."""
+        body = "\n".join([*self.allocas, *self.lines, end])
+        return f"{head} {{\nentry:\n{body}\n}}\n"
+
+    # -- small pieces ------------------------------------------------------------------------------
+    def fresh(self, text: str) -> str:
+        self.serial += 1
+        name = f"%t{self.serial}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def literal(self, value: float) -> str:
+        text = float_literal(value, self.scalar)
+        return text if self.width == 1 else f"splat ({self.element} {text})"
+
+    def component(self, array: str, j: int) -> str:
+        if j == 0:
+            return array
+        return self.fresh(f"getelementptr {self.element}, ptr {array}, i64 {j * self.width}")
+
+    def load(self, pointer: str) -> str:
+        return self.fresh(f"load {self.kind}, ptr {pointer}, align {self.align}")
+
+    def store(self, value: str, pointer: str) -> None:
+        self.lines.append(f"  store {self.kind} {value}, ptr {pointer}, align {self.align}")
+
+    def reserve(self, count: int) -> str:
+        """Return the address of an array of values on the stack."""
+        self.serial += 1
+        name = f"%m{self.serial}"
+        self.allocas.append(f"  {name} = alloca [{count} x {self.kind}], align 64")
+        return name
+
+    def slot(self, array: str, index: str) -> str:
+        return self.fresh(f"getelementptr {self.kind}, ptr {array}, i64 {index}")
+
+    def block(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+        self.label = label
+
+    def ref(self, i: int) -> str:
+        """Return the operand of a value, fetching inputs, constants and handed-over values."""
+        known = self.refs.get(i)
+        if known is not None:
+            return known
+        if i in self.slots:
+            value = self.load(self.slot("%work", str(self.slots[i])))
+            if self.by_id[i].op in CONDITIONS:
+                value = self.fresh(f"fcmp une {self.kind} {value}, {self.literal(0.0)}")
+        else:
+            self.plain(self.by_id[i])
+            value = self.refs[i]
+        self.refs[i] = value
+        return value
+
+    # -- instructions --------------------------------------------------------------------------------
+    def instructions(self, instructions: Sequence[Instruction]) -> None:
+        """Write instructions; neighbouring sines, cosines and tangents become one group."""
+        position = 0
+        while position < len(instructions):
+            first = instructions[position]
+            if first.op in _GUARDED:
+                end = position
+                while end < len(instructions) and instructions[end].op in _GUARDED:
+                    end += 1
+                self.trigonometry(instructions[position:end])
+                position = end
+                continue
+            self.one(first)
+            position += 1
+
+    def one(self, i: Instruction) -> None:
+        if i.op == "loop":
+            self.loop(i)
+        elif i.op == "call":
+            self.call(i)
+        elif i.op == "result":
+            self.refs[i.id] = self.load(self.result_address(i))
+        else:
+            self.plain(i)
+        self.finish(i)
+
+    def finish(self, i: Instruction) -> None:
+        """Store a value that is an output or that a later part of the kernel needs."""
+        for array, j in self.stores.get(i.id, ()):
+            value = self.ref(i.id)
+            self.store(value, self.component(f"%a{array}", j))
+        if i.id in self.crossing:
+            value = self.refs[i.id]
+            if i.op in CONDITIONS:
+                value = self.as_number(value)
+            self.store(value, self.slot("%work", str(self.slots[i.id])))
+
+    def plain(self, i: Instruction) -> None:
+        op = i.op
+        if op == "const":
+            self.refs[i.id] = self.literal(i.data)
+            return
+        if op == "input":
+            port, j = i.data
+            self.refs[i.id] = self.load(self.component(f"%a{port}", j))
+            return
+        args = [self.ref(a) for a in i.args]
+        if op in _BINARY:
+            value = self.fresh(f"{_BINARY[op]} {self.kind} {args[0]}, {args[1]}")
+        elif op in ("fma", "fms", "fnma"):
+            value = self.fused(op, *args)
+        elif op == "neg":
+            value = self.fresh(f"fneg {self.kind} {args[0]}")
+        elif op in _COMPARE:
+            value = self.fresh(f"fcmp {_COMPARE[op]} {self.kind} {args[0]}, {args[1]}")
+        elif op in ("and", "or"):
+            value = self.fresh(f"{op} {self.truth} {args[0]}, {args[1]}")
+        elif op == "not":
+            value = self.fresh(f"xor {self.truth} {args[0]}, {self.true}")
+        elif op == "number":
+            value = self.as_number(args[0])
+        elif op == "select":
+            value = self.fresh(
+                f"select {self.truth} {args[0]}, {self.kind} {args[1]}, {self.kind} {args[2]}"
+            )
+        elif op in ("table1", "table2", "foreign"):
+            value = self.external(i, args)
+        else:
+            value = self.function_call(op, args)
+        self.refs[i.id] = value
+
+    def as_number(self, condition: str) -> str:
+        one, zero = self.literal(1.0), self.literal(0.0)
+        return self.fresh(f"select {self.truth} {condition}, {self.kind} {one}, {self.kind} {zero}")
+
+    @property
+    def truth(self) -> str:
+        return vector_of("i1", self.width)
+
+    @property
+    def true(self) -> str:
+        return "true" if self.width == 1 else "splat (i1 true)"
+
+    def fused(self, op: str, a: str, b: str, c: str) -> str:
+        if op == "fms":
+            c = self.fresh(f"fneg {self.kind} {c}")
+        elif op == "fnma":
+            a = self.fresh(f"fneg {self.kind} {a}")
+        values = f"{self.kind} {a}, {self.kind} {b}, {self.kind} {c}"
+        return self.fresh(f"call {self.kind} @llvm.fma.{self.suffix}({values})")
+
+    def function_call(self, op: str, args: list[str]) -> str:
+        self.serial += 1
+        lines, results = inline(op, self.scalar, self.width, args, f"f{self.serial}.")
+        self.lines.extend(lines)
+        return results[0]
+
+    def external(self, i: Instruction, args: list[str]) -> str:
+        """Write a table look-up or a foreign call, lane by lane."""
+        name = self.module.externals.function(i.op, i.data, len(args), self.scalar)
+        if self.width == 1:
+            values = ", ".join(f"{self.element} {a}" for a in args)
+            return self.fresh(f"call {self.element} @{name}({values})")
+        result = "poison"
+        for lane in range(self.width):
+            picked = [self.fresh(f"extractelement {self.kind} {a}, i32 {lane}") for a in args]
+            values = ", ".join(f"{self.element} {a}" for a in picked)
+            value = self.fresh(f"call {self.element} @{name}({values})")
+            result = self.fresh(
+                f"insertelement {self.kind} {result}, {self.element} {value}, i32 {lane}"
+            )
+        return result
+
+    def trigonometry(self, group: Sequence[Instruction]) -> None:
+        """Write a group of sines, cosines and tangents with one range check."""
+        wanted: dict[int, set[str]] = {}
+        for i in group:
+            wanted.setdefault(i.args[0], set()).add(i.op)
+        requests: list[tuple[str, str]] = []
+        place: dict[tuple[int, str], tuple[int, int]] = {}
+        for angle, ops in wanted.items():
+            operand = self.ref(angle)
+            if {"sin", "cos"} <= ops:
+                place[angle, "sin"] = (len(requests), 0)
+                place[angle, "cos"] = (len(requests), 1)
+                requests.append(("sincos", operand))
+                ops = ops - {"sin", "cos"}
+            for op in sorted(ops):
+                place[angle, op] = (len(requests), 0)
+                requests.append((op, operand))
+        self.serial += 1
+        lanes = self.module.packed_lanes if self.width == 1 else 1
+        written = guarded_group(self.scalar, self.width, requests, f"g{self.serial}.", lanes=lanes)
+        self.lines.extend(written.lines)
+        self.label = written.label
+        self.module.declare(written.definitions)
+        for i in group:
+            request, result = place[i.args[0], i.op]
+            self.refs[i.id] = written.results[request][result]
+            self.finish(i)
+
+    # -- loops and calls -----------------------------------------------------------------------------
+    def loop(self, i: Instruction) -> None:
+        """Write a loop: arrays on the stack, carried values in registers."""
+        data: LoopCode = i.data
+        carried = len(data.carried)
+        initial = [self.ref(a) for a in i.args[:carried]]
+        arrays = []
+        for k in range(len(data.scanned)):
+            array = self.reserve(data.count)
+            first = carried + k * data.count
+            for turn, a in enumerate(i.args[first : first + data.count]):
+                self.store(self.ref(a), self.slot(array, str(turn)))
+            arrays.append(array)
+        stacks = [self.reserve(data.count) for _ in data.stacked]
+        finals = self.reserve(max(carried, 1))
+        for a in _reads(i):  # what the body reads from outside is fetched before it
+            self.ref(a)
+        self.serial += 1
+        name = f"l{self.serial}"
+        before = self.label
+        self.lines.append(f"  br label %{name}.head")
+        self.block(f"{name}.head")
+        where = len(self.lines)
+        index = f"%{name}.i"
+        for k, inner in enumerate(data.carried):
+            self.refs[inner] = f"%{name}.c{k}"
+        for inner, array in zip(data.scanned, arrays, strict=True):
+            self.refs[inner] = self.load(self.slot(array, index))
+        self.instructions(_split_trigonometry(data.body))
+        following = [self.ref(a) for a in data.following]
+        for value, stack in zip(data.stacked, stacks, strict=True):
+            self.store(self.ref(value), self.slot(stack, index))
+        step = self.fresh(f"add i64 {index}, 1")
+        more = self.fresh(f"icmp slt i64 {step}, {data.count}")
+        after = self.label
+        phis = [f"  {index} = phi i64 [ 0, %{before} ], [ {step}, %{after} ]"]
+        for k, (start, value) in enumerate(zip(initial, following, strict=True)):
+            phis.append(
+                f"  %{name}.c{k} = phi {self.kind} [ {start}, %{before} ], [ {value}, %{after} ]"
+            )
+        self.lines[where:where] = phis
+        self.lines.append(f"  br i1 {more}, label %{name}.head, label %{name}.done")
+        self.block(f"{name}.done")
+        for k, value in enumerate(following):
+            self.store(value, self.slot(finals, str(k)))
+        self.results[i.id] = [
+            *((finals, k) for k in range(carried)),
+            *((stack, turn) for stack in stacks for turn in range(data.count)),
+        ]
+
+    def call(self, i: Instruction) -> None:
+        """Write a call of another Program's function, arguments and results on the stack."""
+        code: Code = i.data
+        key = id(code)
+        name = self.module.called.get(key)
+        if name is None:
+            name = f"called.{len(self.module.called)}.w{self.width}"
+            self.module.called[key] = name
+            write_function(self.module, code, name, self.width, internal=True)
+        pointers = []
+        rest = iter(i.args)
+        for port in code.inputs:
+            array = self.reserve(max(port.size, 1))
+            for j in range(port.size):
+                self.store(self.ref(next(rest)), self.slot(array, str(j)))
+            pointers.append(array)
+        places: list[tuple[str, int]] = []
+        for port, _ in code.outputs:
+            array = self.reserve(max(port.size, 1))
+            pointers.append(array)
+            places.extend((array, j) for j in range(port.size))
+        self.lines.append(f"  call void @{name}({', '.join(f'ptr {p}' for p in pointers)})")
+        self.results[i.id] = places
+
+    def result_address(self, i: Instruction) -> str:
+        made = i.args[0]
+        if made not in self.results:
+            raise CompileError(
+                "a loop or call and its results stand in different parts of a kernel"
+            )
+        array, j = self.results[made][i.data]
+        return self.slot(array, str(j))
