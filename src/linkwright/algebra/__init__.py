@@ -16,6 +16,8 @@ from linkwright.algebra.calculus import (
     substitute_all,
     time_derivative,
 )
+from linkwright.algebra.directions import Direction, VectorError, common_ancestor
+from linkwright.algebra.dyadics import ZERO_DYADIC, Dyadic, outer
 from linkwright.algebra.evaluate import evaluate, evaluate_all
 from linkwright.algebra.expr import (
     ONE,
@@ -29,6 +31,7 @@ from linkwright.algebra.expr import (
     product,
     total,
 )
+from linkwright.algebra.frames import Frame
 from linkwright.algebra.functions import (
     PI,
     absolute,
@@ -49,27 +52,41 @@ from linkwright.algebra.functions import (
     sqrt,
     tan,
 )
+from linkwright.algebra.geometry import angle, direction_of, magnitude, project_on_plane
+from linkwright.algebra.motion import Motion
 from linkwright.algebra.smallness import order, smallness_threshold
 from linkwright.algebra.symbols import SymbolInfo, symbol, symbols
+from linkwright.algebra.vectors import ZERO_VECTOR, Vector, vector_total
 
 __all__ = [
     "ONE",
     "PI",
     "ZERO",
+    "ZERO_DYADIC",
+    "ZERO_VECTOR",
+    "Direction",
+    "Dyadic",
     "Expr",
     "ExprError",
+    "Frame",
+    "Motion",
     "Scalar",
     "SymbolInfo",
+    "Vector",
+    "VectorError",
     "absolute",
     "acos",
+    "angle",
     "as_expr",
     "asin",
     "atan",
     "atan2",
+    "common_ancestor",
     "constant",
     "constant_part",
     "cos",
     "different",
+    "direction_of",
     "equal",
     "evaluate",
     "evaluate_all",
@@ -78,13 +95,16 @@ __all__ = [
     "gradient",
     "linear_coefficients",
     "log",
+    "magnitude",
     "maximum",
     "minimum",
     "nominal",
     "order",
+    "outer",
     "partial",
     "postorder",
     "product",
+    "project_on_plane",
     "select",
     "sign",
     "sin",
@@ -98,4 +118,5 @@ __all__ = [
     "tan",
     "time_derivative",
     "total",
+    "vector_total",
 ]

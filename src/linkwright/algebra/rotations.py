@@ -1,0 +1,233 @@
+"""Direction cosines of the rotations that a frame may have relative to its parent.
+
+A matrix of direction cosines here has the axes of the turned frame as rows: element (r, k) is b_r
+· a_k. Its transpose is the rotation matrix R that takes coordinates in the turned frame to
+coordinates in the parent, which is what SciPy, URDF and most books call the rotation matrix.
+
+A rotation about one axis follows Sayers (AUTOSIM, section 8.1): with (i, j, k) cyclic and k the
+number of the axis in the turned frame, the nominal triad is b_k = axis, b_j = axis × reference,
+b_i = b_j × axis; a positive angle takes b_i toward b_j. Numbers within 1e-9 of 0 and ±1 become
+exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from linkwright.algebra.directions import VectorError
+from linkwright.algebra.expr import (
+    MINUS_ONE,
+    ONE,
+    ZERO,
+    Expr,
+    Scalar,
+    add,
+    as_expr,
+    mul,
+    scaled,
+    total,
+)
+from linkwright.algebra.functions import cos, sin, sqrt
+
+Triple: TypeAlias = tuple[Expr, Expr, Expr]
+Matrix: TypeAlias = tuple[Triple, Triple, Triple]
+
+SNAP = 1e-9
+_ORTHONORMAL = 1e-6
+
+UNITS: Matrix = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A rotation about one axis that stands still in both frames.
+
+    Args:
+        index: number of the axis in the turned frame: 0, 1 or 2.
+        angle: the angle, rad.
+        nominal: the direction cosines at angle zero.
+    """
+
+    index: int
+    angle: Expr
+    nominal: Matrix
+
+    def cosines(self) -> Matrix:
+        """Return the direction cosines at the angle."""
+        return turned_rows(self.index, self.angle, self.nominal)
+
+    def after(self, first: Turn, sense: int) -> Turn:
+        """Return the one rotation that equals this one after another about the same line.
+
+        Args:
+            first: the rotation that comes first.
+            sense: 1 where both axes point the same way, -1 where they are opposite.
+        """
+        angle = add(self.angle, scaled(sense, first.angle))
+        return Turn(self.index, angle, matrix_product(self.nominal, first.nominal))
+
+
+def snapped(x: Expr) -> Expr:
+    """Return 0, 1 or -1 for a number within 1e-9 of it, anything else as it is.
+
+    >>> from linkwright.algebra import constant
+    >>> snapped(constant(1 - 1e-12)), snapped(constant(6e-17)), snapped(constant(0.5))
+    (1, 0, 0.5)
+    """
+    if x.op == "num":
+        value = float(x.data)
+        for exact in (ZERO, ONE, MINUS_ONE):
+            if abs(value - exact.data) <= SNAP:
+                return exact
+    return x
+
+
+def triple(values: Sequence[Scalar], what: str) -> Triple:
+    """Return three expressions, or complain about `what`."""
+    if len(values) != 3:
+        raise VectorError(f"{what} takes 3 components, not {len(values)}")
+    x, y, z = (as_expr(v) for v in values)
+    return x, y, z
+
+
+def cross_product(a: Triple, b: Triple) -> Triple:
+    """Return the cross product of two triples of components."""
+    return (
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    )
+
+
+def normalised(a: Triple, what: str) -> Triple:
+    """Return the triple divided by its length, or complain that `what` has none."""
+    square = total(x**2 for x in a)
+    if square is ZERO:
+        raise VectorError(f"{what} has length zero", remedy="give a direction")
+    if square is not ONE:
+        length = sqrt(square)
+        a = (a[0] / length, a[1] / length, a[2] / length)
+    return (snapped(a[0]), snapped(a[1]), snapped(a[2]))
+
+
+def matrix_product(a: Matrix, b: Matrix) -> Matrix:
+    """Return the product of two 3×3 matrices."""
+
+    def element(i: int, j: int) -> Expr:
+        return snapped(total(mul(a[i][k], b[k][j]) for k in range(3)))
+
+    rows = [(element(i, 0), element(i, 1), element(i, 2)) for i in range(3)]
+    return rows[0], rows[1], rows[2]
+
+
+def nominal_triad(index: int, axis: Triple, reference: Triple) -> Matrix:
+    """Return the direction cosines at angle zero of a rotation about an axis.
+
+    Args:
+        index: number of the axis in the turned frame: 0, 1 or 2.
+        axis: unit vector of the axis, in the parent.
+        reference: where axis i points at angle zero; the part along the axis is removed.
+    """
+    across = cross_product(axis, reference)
+    if all(snapped(x) is ZERO for x in across):
+        raise VectorError(
+            "the reference axis is parallel to the rotation axis", remedy="give another reference"
+        )
+    b_j = normalised(across, "the part of the reference axis normal to the rotation axis")
+    b_i = cross_product(b_j, axis)
+    rows = [axis, axis, axis]
+    rows[(index + 1) % 3] = (snapped(b_i[0]), snapped(b_i[1]), snapped(b_i[2]))
+    rows[(index + 2) % 3] = b_j
+    return rows[0], rows[1], rows[2]
+
+
+def turned_rows(index: int, angle: Expr, nominal: Matrix) -> Matrix:
+    """Return the direction cosines after a turn about axis `index` of the turned frame."""
+    i, j = (index + 1) % 3, (index + 2) % 3
+    c, s = snapped(cos(angle)), snapped(sin(angle))
+    b_i, b_j = nominal[i], nominal[j]
+    rows = [nominal[index]] * 3
+    rows[i] = _combined(c, b_i, s, b_j)
+    rows[j] = _combined(-s, b_i, c, b_j)
+    return rows[0], rows[1], rows[2]
+
+
+def _combined(p: Expr, a: Triple, q: Expr, b: Triple) -> Triple:
+    x, y, z = (snapped(add(mul(p, a[k]), mul(q, b[k]))) for k in range(3))
+    return x, y, z
+
+
+def simple_cosines(index: int, angle: Expr) -> Matrix:
+    """Return the direction cosines of a turn about an axis that both frames have.
+
+    >>> from linkwright.algebra import symbol
+    >>> simple_cosines(2, symbol("q"))
+    ((cos(q), sin(q), 0), (-sin(q), cos(q), 0), (0, 0, 1))
+    """
+    return turned_rows(index, angle, UNITS)
+
+
+def axis_angle_cosines(axis: Triple, angle: Expr) -> Matrix:
+    """Return the direction cosines of a turn about any unit axis; no turn at angle zero."""
+    c, s = snapped(cos(angle)), snapped(sin(angle))
+    rows = []
+    for r in range(3):
+        side = cross_product(axis, UNITS[r])
+        rows.append(
+            triple(
+                [
+                    snapped(c * UNITS[r][k] + (1 - c) * (axis[r] * axis[k]) + s * side[k])
+                    for k in range(3)
+                ],
+                "a row",
+            )
+        )
+    return rows[0], rows[1], rows[2]
+
+
+def quaternion_cosines(e: Sequence[Expr]) -> Matrix:
+    """Return the direction cosines of a unit quaternion (scalar part first)."""
+    w, x, y, z = e
+    return (
+        (1 - 2 * (y**2 + z**2), 2 * (x * y + w * z), 2 * (x * z - w * y)),
+        (2 * (x * y - w * z), 1 - 2 * (x**2 + z**2), 2 * (y * z + w * x)),
+        (2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x**2 + y**2)),
+    )
+
+
+def cosines_of_matrix(matrix: Sequence[Sequence[Scalar]]) -> Matrix:
+    """Return the direction cosines of a rotation matrix R, whose columns are the turned axes.
+
+    Args:
+        matrix: three rows of three numbers or expressions; a matrix of numbers must be a rotation
+            to within 1e-6.
+    """
+    if len(matrix) != 3:
+        raise VectorError(f"a rotation matrix has 3 rows, not {len(matrix)}")
+    rows = [triple(row, "a row of a rotation matrix") for row in matrix]
+    if all(x.op == "num" for row in rows for x in row):
+        _check_rotation([[float(x) for x in row] for row in rows])
+    turned = [(snapped(rows[0][r]), snapped(rows[1][r]), snapped(rows[2][r])) for r in range(3)]
+    return turned[0], turned[1], turned[2]
+
+
+def _check_rotation(m: list[list[float]]) -> None:
+    for i in range(3):
+        for j in range(i, 3):
+            product = sum(m[i][k] * m[j][k] for k in range(3))
+            if abs(product - (i == j)) > _ORTHONORMAL:
+                raise VectorError(
+                    f"the matrix is not a rotation: rows {i + 1} and {j + 1} have the product "
+                    f"{product:.9g}",
+                    remedy="its rows must be unit vectors at right angles",
+                )
+    determinant = sum(
+        m[0][i] * (m[1][(i + 1) % 3] * m[2][(i + 2) % 3] - m[1][(i + 2) % 3] * m[2][(i + 1) % 3])
+        for i in range(3)
+    )
+    if determinant < 0:
+        raise VectorError(
+            "the matrix is a reflection, not a rotation", remedy="reverse one of its axes"
+        )
