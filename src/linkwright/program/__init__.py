@@ -2,6 +2,7 @@
 
 from linkwright.program.code import Code, Instruction, LoopCode
 from linkwright.program.counts import Counts, count, counts_as_dict, stage_counts
+from linkwright.program.interpret import interpret, interpret_with_bound
 from linkwright.program.lowering import lower
 from linkwright.program.program import (
     Assign,
@@ -44,6 +45,8 @@ __all__ = [
     "check",
     "count",
     "counts_as_dict",
+    "interpret",
+    "interpret_with_bound",
     "lower",
     "program",
     "stage_counts",
