@@ -206,6 +206,16 @@ def test_another_python_thread_runs_during_a_native_call() -> None:
     assert turns_left[0] > 0
 
 
+def test_a_function_keeps_its_code_alive() -> None:
+    """Fifty functions whose code nothing else refers to, called after a collection."""
+    calls = [
+        native(unary(f"fmul double %x, {float(k):.1f}"), ["f"]).function("f", *UNARY)
+        for k in range(50)
+    ]
+    gc.collect()
+    assert [call(1.0) for call in calls] == list(range(50))
+
+
 @pytest.mark.parametrize(
     ("features", "bits"),
     [

@@ -52,6 +52,7 @@ from linkwright.backends.llvm.blocks import (
     layout_of,
     to_blocked,
 )
+from linkwright.backends.llvm.layout import data_address
 from linkwright.backends.llvm.signature import (
     Argument,
     Array,
@@ -191,7 +192,7 @@ class BatchCall:
         arrays = [*sources, *targets]
         records = (_Record * len(arguments))()
         for record, argument, array in zip(records, arguments, arrays, strict=True):
-            record.data, record.stride = array.ctypes.data, _lead_stride(argument, array)
+            record.data, record.stride = data_address(array), _lead_stride(argument, array)
         share_blocks(self.rows, records, arrays, full, threads)
         if rest:
             scratch = [
@@ -200,7 +201,7 @@ class BatchCall:
             ]
             scratch += [empty_aligned((lanes, *a.shape), dtype) for a in signature.outputs]
             for record, argument, array in zip(records, arguments, scratch, strict=True):
-                record.data, record.stride = array.ctypes.data, _lead_stride(argument, array)
+                record.data, record.stride = data_address(array), _lead_stride(argument, array)
             self.rows(records, 0, 1)
             for target, block in zip(targets, scratch[len(sources) :], strict=True):
                 target[full * lanes :] = block[:rest]
@@ -219,7 +220,7 @@ class BatchCall:
         records = (_Record * len(signature.arguments))()
         arrays = [*sources, *targets]
         for record, array in zip(records, arrays, strict=True):
-            record.data, record.stride = array.ctypes.data, array.strides[0] // array.itemsize
+            record.data, record.stride = data_address(array), array.strides[0] // array.itemsize
         for record, argument, value in zip(records, signature.inputs, inputs, strict=False):
             if not _is_batched(argument, value):
                 record.stride = 0

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
 
+from linkwright.backends.llvm.layout import data_address
 from linkwright.backends.llvm.signature import Argument, Array
 from linkwright.errors import ShapeError
 
@@ -22,9 +24,9 @@ def empty_aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     >>> empty_aligned((3, 8), np.dtype(np.float64)).ctypes.data % 64
     0
     """
-    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    size = math.prod(shape) * dtype.itemsize
     raw = np.empty(size + _ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % _ALIGNMENT
+    start = -data_address(raw) % _ALIGNMENT
     return raw[start : start + size].view(dtype).reshape(shape)
 
 

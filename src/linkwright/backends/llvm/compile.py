@@ -54,9 +54,11 @@ class NativeCode:
     def function(self, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
         """A ctypes function that releases the interpreter lock while it runs.
 
-        The caller keeps this object alive as long as the function is used.
+        It keeps the code alive, so it may outlive this object.
         """
-        return ctypes.CFUNCTYPE(result, *arguments)(self.address(name))
+        call = ctypes.CFUNCTYPE(result, *arguments)(self.address(name))
+        vars(call)["code"] = self
+        return call
 
 
 def compile_ir(ir_text: str, *, opt: int = 2) -> bytes:

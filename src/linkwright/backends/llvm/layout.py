@@ -80,6 +80,18 @@ def find_layout() -> Layout | None:
     )
 
 
+def data_address(array: Array) -> int:
+    """Address of an array's first element: read in place where that was found safe.
+
+    >>> x = np.arange(3.0)
+    >>> data_address(x[1:]) - data_address(x)
+    8
+    """
+    if find_layout() is None:
+        return int(array.__array_interface__["data"][0])
+    return ctypes.c_int64.from_address(id(array) + DATA).value
+
+
 def _python_function(name: str) -> int:
     return int(ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
 

@@ -85,6 +85,8 @@ def as_values(name: str, value: object, dtype: np.dtype[Any]) -> Array:
 
     Integers and the other floating width are converted; complex numbers, text and objects are not.
     """
+    if type(value) is np.ndarray and value.dtype is dtype:
+        return value
     if isinstance(value, np.ma.MaskedArray):
         raise ShapeError(f"input {name!r} is a masked array", remedy="fill it first")
     try:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwright.backends.llvm.layout import data_address
 from linkwright.backends.llvm.signature import (
     Argument,
     Array,
@@ -48,11 +49,10 @@ def make_slow_call(
             _exact_shape(a, as_values(a.name, value, dtype), "input")
             for a, value in zip(signature.inputs, given, strict=False)
         ]
-        ready = [np.ascontiguousarray(x).reshape(x.shape) for x in inputs]
-        ready = [x if x.flags.aligned else x.copy() for x in ready]
+        ready = [x if x.flags.c_contiguous and x.flags.aligned else x.copy("C") for x in inputs]
         if len(given) == len(signature.inputs):
             fresh = [np.empty(a.shape, dtype) for a in signature.outputs]
-            kernel(*[x.ctypes.data for x in ready + fresh])
+            kernel(*[data_address(x) for x in ready + fresh])
             if not fresh:
                 return None
             results = tuple(x if x.shape else float(x) for x in fresh)
@@ -64,7 +64,7 @@ def make_slow_call(
         pairs = zip(signature.outputs, outputs, strict=True)
         check_apart((a.name, x) for a, x in pairs)
         beside = [x if _direct(x, ready, dtype) else np.empty(x.shape, dtype) for x in outputs]
-        kernel(*[x.ctypes.data for x in ready + beside])
+        kernel(*[data_address(x) for x in ready + beside])
         for target, values in zip(outputs, beside, strict=True):
             if target is not values:
                 np.copyto(target, values, casting="same_kind")
