@@ -71,6 +71,9 @@ class Emitter:
     lines: list[str] = field(default_factory=list)
     serial: int = 0
 
+    def __post_init__(self) -> None:
+        value_type(self.scalar, self.width)
+
     @property
     def value(self) -> str:
         """LLVM type of a value."""

@@ -1,32 +1,32 @@
 """Inverse trigonometric functions, without a branch.
 
-atan: |x| is mapped into [0, √2 - 1] by one division (x, (x-1)/(x+1) or -1/x) and the multiple of
-π/4 that it stands for is added in two parts. atan2 does the same on the ratio of the smaller to
-the larger magnitude, so that it neither overflows nor loses a small quotient. asin and acos use
-asin x = π/2 - 2 asin √((1-x)/2) above one half. The polynomials are our own minimax fits,
-relative error below 2^-59 (atan) and 2^-55 (asin).
+atan: |x| is mapped into [-1/2, 1/2] by one division (x, (x-1)/(x+1) between 1/2 and 3, or -1/x),
+and the multiple of π/4 that it stands for is added in two parts. atan2 does the same on the ratio
+of the smaller to the larger magnitude, so that it neither overflows nor loses a small quotient.
+asin and acos use asin x = π/2 - 2 asin √((1-x)/2) above one half. The polynomials are our own
+minimax fits, relative error below 2^-57 (atan) and 2^-55 (asin).
 """
 
 from linkwright.backends.llvm.functions.emitter import Emitter
 
 HALF_PI = float.fromhex("0x1.921fb54442d18p+0")
 HALF_PI_LOW = float.fromhex("0x1.1a62633145c07p-54")
-TAN_EIGHTH_PI = 0.41421356237309503
 
 ATAN_COEFFICIENTS = (
-    float.fromhex("-0x1.555555555553dp-2"),
-    float.fromhex("0x1.9999999995864p-3"),
-    float.fromhex("-0x1.24924922ad1f3p-3"),
-    float.fromhex("0x1.c71c70e5efc41p-4"),
-    float.fromhex("-0x1.745cf8d86a614p-4"),
-    float.fromhex("0x1.3b1118d0b4cb1p-4"),
-    float.fromhex("-0x1.10ebb4d4811f9p-4"),
-    float.fromhex("0x1.df0f18a6bdcc8p-5"),
-    float.fromhex("-0x1.9cd1d99dda059p-5"),
-    float.fromhex("0x1.37d3678ec6630p-5"),
-    float.fromhex("-0x1.25657fd49b7d7p-6"),
+    float.fromhex("-0x1.5555555555516p-2"),
+    float.fromhex("0x1.999999999113bp-3"),
+    float.fromhex("-0x1.249249215da9dp-3"),
+    float.fromhex("0x1.c71c7090d1600p-4"),
+    float.fromhex("-0x1.745cf4c8ab15dp-4"),
+    float.fromhex("0x1.3b113d967dcb7p-4"),
+    float.fromhex("-0x1.10f31d534e3a7p-4"),
+    float.fromhex("0x1.dfe95eb14ce08p-5"),
+    float.fromhex("-0x1.a397f2653673dp-5"),
+    float.fromhex("0x1.56f477f84e193p-5"),
+    float.fromhex("-0x1.c17b85fa4bc76p-6"),
+    float.fromhex("0x1.4b7de753caa02p-7"),
 )
-"""A in atan t = t + t³·A(t²), |t| ≤ √2 - 1."""
+"""A in atan t = t + t³·A(t²), |t| ≤ 1/2."""
 
 ASIN_COEFFICIENTS = (
     float.fromhex("0x1.555555555538ep-3"),
@@ -54,8 +54,8 @@ def _with_sign_of(e: Emitter, value: str, source: str) -> str:
 def atan(e: Emitter, x: str) -> list[str]:
     """Inverse tangent, in [-π/2, π/2] rad."""
     size, one = e.abs(x), e.const(1.0)
-    middle = e.compare("ogt", size, e.const(TAN_EIGHTH_PI))
-    large = e.compare("ogt", size, e.const(1.0 / TAN_EIGHTH_PI))
+    middle = e.compare("ogt", size, e.const(0.5))
+    large = e.compare("ogt", size, e.const(3.0))
     top = e.select(middle, e.sub(size, one), size)
     bottom = e.select(middle, e.add(size, one), one)
     top = e.select(large, e.const(-1.0), top)
@@ -68,10 +68,12 @@ def atan(e: Emitter, x: str) -> list[str]:
 
 
 def _atan_sum(e: Emitter, t: str, high: str, low: str) -> str:
-    """high + low + atan t for |t| ≤ √2 - 1."""
+    """high + low + atan t for |t| ≤ 1/2 and high zero or at least |t|."""
     z = e.mul(t, t)
     rest = e.fma(e.mul(t, z), e.horner(z, ATAN_COEFFICIENTS), low)
-    return e.add(high, e.add(t, rest))
+    total = e.add(high, t)
+    lost = e.add(e.sub(high, total), t)
+    return e.add(total, e.add(lost, rest))
 
 
 def atan2(e: Emitter, y: str, x: str) -> list[str]:
@@ -90,7 +92,7 @@ def atan2(e: Emitter, y: str, x: str) -> list[str]:
     huge = e.compare("ogt", larger, e.const(2.0**1020))
     scale = e.select(huge, e.const(2.0**-4), one)
     smaller, larger = e.mul(smaller, scale), e.mul(larger, scale)
-    middle = e.compare("ogt", smaller, e.mul(larger, e.const(TAN_EIGHTH_PI)))
+    middle = e.compare("ogt", smaller, e.mul(larger, e.const(0.5)))
     top = e.select(middle, e.sub(smaller, larger), smaller)
     bottom = e.select(middle, e.add(smaller, larger), larger)
     t = e.div(top, bottom)
@@ -124,9 +126,12 @@ def asin(e: Emitter, x: str) -> list[str]:
     size = e.abs(x)
     large = e.compare("ogt", size, e.const(0.5))
     s, rest = _asin_parts(e, size, large)
-    minus_two = e.const(-2.0)
-    base = e.select(large, e.fma(s, minus_two, e.const(HALF_PI)), s)
-    correction = e.select(large, e.fma(rest, minus_two, e.const(HALF_PI_LOW)), rest)
+    minus_two, half_pi = e.const(-2.0), e.const(HALF_PI)
+    turned = e.fma(s, minus_two, half_pi)
+    lost = e.fma(s, minus_two, e.sub(half_pi, turned))
+    base = e.select(large, turned, s)
+    low = e.add(lost, e.const(HALF_PI_LOW))
+    correction = e.select(large, e.fma(rest, minus_two, low), rest)
     return [_with_sign_of(e, e.add(base, correction), x)]
 
 
