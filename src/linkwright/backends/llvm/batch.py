@@ -67,6 +67,25 @@ from linkwright.errors import ShapeError
 _Entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
+SEVENS_EXAMPLE = """
+define void @sevens(ptr %records, i64 %first, i64 %count) {
+entry:
+  %y = load ptr, ptr %records
+  %end = add i64 %first, %count
+  br label %turn
+turn:
+  %i = phi i64 [ %first, %entry ], [ %next, %turn ]
+  %at = getelementptr double, ptr %y, i64 %i
+  store double 7.0, ptr %at
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %end
+  br i1 %more, label %turn, label %done
+done:
+  ret void
+}
+"""
+
+
 class _Record(ctypes.Structure):
     _fields_ = (("data", ctypes.c_void_p), ("stride", ctypes.c_int64))
 
@@ -247,7 +266,18 @@ def make_batch_call(
     name: str = "kernel",
     keep: object = None,
 ) -> BatchCall:
-    """A batch call from the addresses of the two native entries; `keep` is kept alive with it."""
+    """A batch call from the addresses of the two native entries; `keep` is kept alive with it.
+
+    Here one entry for W = 1, in which both layouts are the same, fills a batch with sevens:
+
+    >>> from linkwright.backends.llvm.compile import native
+    >>> from linkwright.backends.llvm.signature import make_signature
+    >>> code = native(SEVENS_EXAMPLE, ["sevens"])
+    >>> entry = code.address("sevens")
+    >>> sevens = make_batch_call(make_signature([], [("y", ())]), 1, entry, entry, keep=code)
+    >>> sevens(size=3)
+    array([7., 7., 7.])
+    """
     return BatchCall(signature, lanes, _Entry(rows_address), _Entry(blocked_address), name, keep)
 
 

@@ -127,10 +127,15 @@ def entry_key(content: bytes, settings: str) -> bytes:
 
 
 def cache_folder() -> Path | None:
-    """The folder that the environment asks for, or None when it asks for no cache."""
+    """The folder that the environment asks for, or None when it asks for no cache.
+
+    >>> folder = cache_folder()
+    >>> folder is None or folder.is_absolute()
+    True
+    """
     asked = os.environ.get(DIRECTORY_VARIABLE)
     if asked is not None:
-        return None if asked.strip().lower() in ("", "off") else Path(asked).expanduser()
+        return None if asked.strip().lower() in ("", "off") else Path(asked).expanduser().absolute()
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not Path(base).is_absolute():
         try:

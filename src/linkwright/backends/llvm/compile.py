@@ -27,6 +27,12 @@ _GOT_CALLS = """
 !llvm.module.flags = !{!2147483000}
 !2147483000 = !{i32 7, !"RtLibUseGOT", i32 1}
 """
+HALF_EXAMPLE = """
+define double @half(double %x) {
+  %y = fmul double %x, 0.5
+  ret double %y
+}
+"""
 _MATHEMATICS = {"linux": "libm.so.6", "darwin": "libSystem.dylib", "win32": "ucrtbase.dll"}
 _bind_lock = threading.Lock()
 _bound: dict[str, int | None] = {}
@@ -85,9 +91,10 @@ def _emit(ir_text: str, opt: int, model: target.Model) -> bytes:
         module = llvm.parse_assembly(ir_text + _GOT_CALLS if model == "small" else ir_text)
         module.triple = target.host().triple
         module.data_layout = str(machine.target_data)
-        for function in module.functions:
-            if function.is_declaration and not function.name.startswith("llvm."):
-                function.add_function_attribute("nonlazybind")
+        if model == "small":
+            for function in module.functions:
+                if function.is_declaration and not function.name.startswith("llvm."):
+                    function.add_function_attribute("nonlazybind")
         module.verify()
     except RuntimeError as error:
         raise CompileError(f"LLVM refused the generated IR: {str(error).strip()}") from error
@@ -104,6 +111,10 @@ def load(
     """Load object code into this process and find the addresses of `symbols`.
 
     `bind` gives addresses to external names, before those of libm and of the process.
+
+    >>> half = load(compile_ir(HALF_EXAMPLE), ["half"])
+    >>> half.function("half", ctypes.c_double, ctypes.c_double)(3.0)
+    1.5
     """
     _load_mathematics()
     facts = elf.read_facts(object_code)
@@ -134,7 +145,11 @@ def load(
 def native(
     ir_text: str, symbols: Sequence[str], *, opt: int = 2, bind: Mapping[str, int] | None = None
 ) -> NativeCode:
-    """Compile and load IR text, or load the object code that the cache holds for this text."""
+    """Compile and load IR text, or load the object code that the cache holds for this text.
+
+    >>> native(HALF_EXAMPLE, ["half"]).function("half", ctypes.c_double, ctypes.c_double)(5.0)
+    2.5
+    """
     return cached_native(b"ir:" + ir_text.encode(), lambda: ir_text, symbols, opt=opt, bind=bind)
 
 
@@ -150,6 +165,10 @@ def cached_native(
 
     `key` must change with anything that changes the IR: the program, the version of the generator,
     the number of lanes. Versions of LLVM, processor, features and code settings are added here.
+
+    >>> code = cached_native(b"half, version 1", lambda: HALF_EXAMPLE, ["half"])
+    >>> cached_native(b"half, version 1", lambda: "not even read", ["half"]).from_cache
+    True
     """
     entry = cache.entry_key(key, target.code_settings(opt))
     store = cache.open_cache()

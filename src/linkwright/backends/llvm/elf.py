@@ -42,7 +42,7 @@ class ObjectFacts:
 
 
 def read_facts(data: bytes) -> ObjectFacts | None:
-    """Read the tables of an x86-64 ELF object; None when `data` is another kind of file.
+    """Read the tables of a 64-bit little-endian ELF object; None for any other kind of file.
 
     >>> read_facts(b"not an object") is None
     True
@@ -50,8 +50,6 @@ def read_facts(data: bytes) -> ObjectFacts | None:
     if len(data) < _HEADER.size or data[:6] != b"\x7fELF\x02\x01":
         return None
     header = _HEADER.unpack_from(data)
-    if header[2] != _X86_64:
-        return None
     start, size, count = header[6], header[11], header[12]
     if size != _SECTION.size or start + size * count > len(data):
         return None
@@ -66,7 +64,9 @@ def read_facts(data: bytes) -> ObjectFacts | None:
     strings = data[text[4] : text[4] + text[5]]
     defined = _names(symbols[~external & (symbols["info"] >> 4 != 0)], strings)
     undefined = _names(symbols[external], strings)
-    one_block = all(_fits_one_block(data, s, external) for s in sections if s[1] == _RELOCATIONS)
+    one_block = header[2] == _X86_64 and all(
+        _fits_one_block(data, s, external) for s in sections if s[1] == _RELOCATIONS
+    )
     return ObjectFacts(defined, undefined, one_block)
 
 

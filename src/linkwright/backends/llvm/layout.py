@@ -56,7 +56,12 @@ class Layout:
 
 @lru_cache(maxsize=1)
 def find_layout() -> Layout | None:
-    """The layout of this process, or None where the wrapper must not be used."""
+    """The layout of this process, or None where the wrapper must not be used.
+
+    >>> found = find_layout()
+    >>> found is None or found.none == id(None)
+    True
+    """
     if sys.implementation.name != "cpython" or sys.maxsize != 2**63 - 1:
         return None
     if sysconfig.get_config_var("Py_GIL_DISABLED") or hasattr(sys, "getobjects"):

@@ -84,6 +84,9 @@ def as_values(name: str, value: object, dtype: np.dtype[Any]) -> Array:
     """An input as an array of `dtype` in native order, copied only when it has to be.
 
     Integers and the other floating width are converted; complex numbers, text and objects are not.
+
+    >>> as_values("q", [1, 2], np.dtype(np.float64))
+    array([1., 2.])
     """
     if type(value) is np.ndarray and value.dtype is dtype:
         return value
@@ -102,7 +105,12 @@ def as_values(name: str, value: object, dtype: np.dtype[Any]) -> Array:
 
 
 def check_output(name: str, value: object, dtype: np.dtype[Any]) -> Array:
-    """An output as the array it is, refused when results of `dtype` cannot be written into it."""
+    """An output as the array it is, refused when results of `dtype` cannot be written into it.
+
+    >>> check_output("tau", [0.0], np.dtype(np.float64))
+    Traceback (most recent call last):
+    linkwright.errors.ShapeError: output 'tau' is a list; pass a NumPy array to write into
+    """
     if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
         raise ShapeError(
             f"output {name!r} is a {type(value).__name__}",
@@ -118,7 +126,13 @@ def check_output(name: str, value: object, dtype: np.dtype[Any]) -> Array:
 
 
 def check_apart(outputs: Iterable[tuple[str, Array]]) -> None:
-    """Refuse outputs that share memory with each other: one result would destroy the other."""
+    """Refuse outputs that share memory with each other: one result would destroy the other.
+
+    >>> x = np.zeros(4)
+    >>> check_apart([("a", x[:3]), ("b", x[2:])])
+    Traceback (most recent call last):
+    linkwright.errors.ShapeError: outputs 'a' and 'b' overlap; pass separate arrays
+    """
     seen: list[tuple[str, Array]] = []
     for name, array in outputs:
         for other, earlier in seen:

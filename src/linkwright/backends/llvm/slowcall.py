@@ -39,6 +39,12 @@ def make_slow_call(
 
     With outputs passed it fills them and returns None; without, it returns new arrays (Python
     floats for outputs of shape `()`), as a tuple when there are several.
+
+    >>> from linkwright.backends.llvm.compile import native
+    >>> from linkwright.backends.llvm.signature import make_signature
+    >>> code = native("define void @f(ptr %y) { store double 7.0, ptr %y ret void }", ["f"])
+    >>> make_slow_call(code.address("f"), make_signature([], [("y", 1)]), keep=code)()
+    array([7.])
     """
     kernel = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(signature.arguments))(address)
     dtype = signature.numpy_dtype
@@ -101,7 +107,12 @@ def _match(
 
 
 def usage(name: str, signature: Signature) -> str:
-    """How a kernel is called, in one line, with the shapes of its arguments."""
+    """How a kernel is called, in one line, with the shapes of its arguments.
+
+    >>> from linkwright.backends.llvm.signature import make_signature
+    >>> usage("idyn", make_signature([("q", 6), ("t", ())], [("tau", 6)]))
+    'idyn(q[6], t[, tau[6]])'
+    """
     inputs = ", ".join(_described(a) for a in signature.inputs)
     outputs = ", ".join(_described(a) for a in signature.outputs)
     return f"{name}({inputs}[, {outputs}])" if outputs else f"{name}({inputs})"

@@ -23,7 +23,8 @@ from typing import Any, Literal
 import llvmlite
 import llvmlite.binding as llvm
 
-Dtype = Literal["f64", "f32"]
+from linkwright.backends.llvm.signature import Dtype
+
 Model = Literal["small", "default"]
 
 _lock = threading.Lock()
@@ -87,7 +88,11 @@ def host() -> Host:
 
 
 def preferred_model() -> Model:
-    """The code model used for kernels: `small` where it is known to be safe, else `default`."""
+    """The code model used for kernels: `small` where it is known to be safe, else `default`.
+
+    >>> preferred_model() in ("small", "default")
+    True
+    """
     triple = host().triple
     return "small" if triple.startswith("x86_64") and sys.platform == "linux" else "default"
 
@@ -97,6 +102,9 @@ def make_target_machine(opt: int = 2, model: Model | None = None) -> Any:
 
     `opt` is the effort of code generation, 0 (fast to build, two to three times slower to run) to
     3. Each execution engine takes one for itself, so a new one is made on every call (0.3 ms).
+
+    >>> make_target_machine().triple == host().triple
+    True
     """
     machine = host()
     model = model or preferred_model()
@@ -110,7 +118,11 @@ def make_target_machine(opt: int = 2, model: Model | None = None) -> Any:
 
 
 def code_settings(opt: int = 2) -> str:
-    """Everything besides the IR that decides the object code, as one line for cache keys."""
+    """Everything besides the IR that decides the object code, as one line for cache keys.
+
+    >>> host().cpu in code_settings()
+    True
+    """
     machine = host()
     version = ".".join(str(part) for part in llvm.llvm_version_info)
     return "|".join(

@@ -21,7 +21,13 @@ def share_blocks(
     blocks: int,
     threads: int,
 ) -> None:
-    """Run `blocks` blocks on several threads, in contiguous parts of nearly equal size."""
+    """Run `blocks` blocks on several threads, in contiguous parts of nearly equal size.
+
+    >>> parts = []
+    >>> share_blocks(lambda records, first, count: parts.append((first, count)), None, (), 7, 2)
+    >>> sorted(parts)
+    [(0, 3), (3, 4)]
+    """
     threads = min(threads, blocks)
     if threads <= 1:
         if blocks:

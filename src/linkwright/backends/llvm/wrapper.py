@@ -30,7 +30,12 @@ SLOTS = (
 
 
 def wrapper_ir(signature: Signature) -> str:
-    """The IR of the wrapper for a signature; the same text for the same shapes."""
+    """The IR of the wrapper for a signature; the same text for the same shapes.
+
+    >>> from linkwright.backends.llvm.signature import make_signature
+    >>> wrapper_ir(make_signature([("x", 3)], [("y", 3)])).count("define")
+    1
+    """
     return _WrapperWriter(signature).write()
 
 
