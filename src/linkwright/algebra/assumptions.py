@@ -5,12 +5,22 @@ Nothing is assumed of a parameter that is not declared: masses may be zero, leng
 
 from __future__ import annotations
 
-from linkwright.algebra.expr import ONE, Expr, factors, postorder, product, raised
-from linkwright.algebra.expr import split_coefficient
+from weakref import WeakKeyDictionary
+
+from linkwright.algebra.expr import (
+    ONE,
+    Expr,
+    factors,
+    postorder,
+    product,
+    raised,
+    split_coefficient,
+)
 
 # Bits: the value is never negative; the value is never zero.
 _NONNEGATIVE = 1
 _NONZERO = 2
+_bits: WeakKeyDictionary[Expr, int] = WeakKeyDictionary()
 
 
 def is_positive(x: Expr) -> bool:
@@ -46,17 +56,17 @@ def common_positive_factor(a: Expr, b: Expr) -> Expr:
 
 
 def _known(x: Expr) -> int:
-    bits: dict[Expr, int] = {}
-    for node in postorder([x]):
-        bits[node] = _node_bits(node, [bits[a] for a in node.args])
-    return bits[x]
+    for node in postorder([x], stop=lambda e: e in _bits):
+        if node not in _bits:
+            _bits[node] = _node_bits(node, [_bits[a] for a in node.args])
+    return _bits[x]
 
 
 def _node_bits(node: Expr, of: list[int]) -> int:
     op = node.op
     both = _NONNEGATIVE | _NONZERO
     if op == "num":
-        return (node.data >= 0) * _NONNEGATIVE | (node.data != 0) * _NONZERO
+        return (_NONNEGATIVE if node.data >= 0 else 0) | (_NONZERO if node.data != 0 else 0)
     if op == "sym":
         return {"positive": both, "nonzero": _NONZERO}.get(node.data.sign, 0)
     if op == "scale":
@@ -87,5 +97,3 @@ def _node_bits(node: Expr, of: list[int]) -> int:
     if op == "select":
         return of[1] & of[2]
     return 0
-
-

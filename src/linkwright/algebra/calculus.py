@@ -32,8 +32,9 @@ from linkwright.algebra.expr import (
     scaled,
     total,
 )
-from linkwright.algebra.functions import FUNCTIONS, select
+from linkwright.algebra.functions import FUNCTIONS
 
+_WITH_RATE = COORDINATE | SPEED | ACCELERATION | INPUT | LOCAL
 _MOVING = COORDINATE | SPEED | ACCELERATION | INPUT | TIME | DISCRETE | LOCAL
 
 
@@ -100,15 +101,21 @@ def _node_rate(node: Expr, rate: Mapping[Expr, Expr]) -> Expr:
         return linear_combination((data[i + 1], rate[args[i]]) for i in moving)
     if op == "prod":
         return total(
-            product([
-                as_expr(data[i]),
-                rate[args[i]],
-                *[raised(b, e - (j == i)) for j, (b, e) in enumerate(zip(args, data, strict=True))],
-            ])
+            product(
+                [
+                    as_expr(data[i]),
+                    rate[args[i]],
+                    *[
+                        raised(b, e - (j == i))
+                        for j, (b, e) in enumerate(zip(args, data, strict=True))
+                    ],
+                ]
+            )
             for i in moving
         )
-    if op == "select":
-        return select(args[0], rate[args[1]], rate[args[2]])
+    tangent = FUNCTIONS[op].tangent
+    if tangent is not None:
+        return tangent(args, data, tuple([rate[a] for a in args]))
     partial_of = FUNCTIONS[op].partial
     return total(mul(partial_of(args, data, i), rate[args[i]]) for i in moving)
 
@@ -135,25 +142,28 @@ def gradient(expr: Expr, variables: Iterable[Expr]) -> list[Expr]:
     return [partial(expr, x) for x in variables]
 
 
-def time_derivative(expr: Expr, rates: Mapping[Expr, Expr]) -> Expr:
+def time_derivative(expr: Expr, rates: Mapping[Expr, Scalar]) -> Expr:
     """Return the total time derivative.
 
     Args:
         expr: what to differentiate.
-        rates: the time derivative of each coordinate and speed; time itself has rate 1.
+        rates: the time derivative of everything that moves: coordinates, speeds, accelerations,
+            inputs and locals. Time has the rate 1; parameters and discrete states stand still.
 
     >>> from linkwright.algebra import symbol, sin
     >>> q, u = symbol("q", "coordinate"), symbol("u", "speed")
     >>> time_derivative(sin(q), {q: u})
     u*cos(q)
     """
-    rates = dict(rates)
+    known = {x: as_expr(rate) for x, rate in rates.items()}
     for x in free_symbols(expr):
         if x.roles & TIME:
-            rates.setdefault(x, ONE)
-        elif x.roles & (COORDINATE | SPEED) and x not in rates:
-            raise ExprError(f"the rate of {x.name!r} is not known; give it in `rates`")
-    return tangents([expr], rates)[0]
+            known.setdefault(x, ONE)
+        elif x.roles & _WITH_RATE and x not in known:
+            raise ExprError(
+                f"the rate of {x.name!r} is not known; give it in `rates` (0 where it stands still)"
+            )
+    return tangents([expr], known)[0]
 
 
 def nominal(expr: Expr) -> Expr:
@@ -174,17 +184,13 @@ def constant_part(expr: Expr) -> Expr:
         return expr
     if expr.op == "sum":
         pairs = zip(expr.data[1:], expr.args, strict=True)
-        return linear_combination(
-            ((c, t) for c, t in pairs if not t.roles & _MOVING), expr.data[0]
-        )
-    if expr.op == "scale" and expr.data == -1:
-        return -constant_part(expr.args[0])
+        return linear_combination(((c, t) for c, t in pairs if not t.roles & _MOVING), expr.data[0])
+    if expr.op == "scale":
+        return scaled(expr.data, constant_part(expr.args[0]))
     return ZERO
 
 
-def linear_coefficients(
-    expr: Expr, variables: Iterable[Expr]
-) -> tuple[dict[Expr, Expr], Expr]:
+def linear_coefficients(expr: Expr, variables: Iterable[Expr]) -> tuple[dict[Expr, Expr], Expr]:
     """Return the coefficients and the rest of an expression that is linear in the variables.
 
     Args:
@@ -205,9 +211,7 @@ def linear_coefficients(
     return coefficients, substitute(expr, dict.fromkeys(variables, ZERO))
 
 
-def solve_for(
-    unknown: Expr, left: Expr, right: Scalar = 0, *, newton: bool = False
-) -> Expr:
+def solve_for(unknown: Expr, left: Expr, right: Scalar = 0, *, newton: bool = False) -> Expr:
     """Return the unknown from the equation left = right.
 
     Args:
@@ -225,7 +229,9 @@ def solve_for(
     residual = left - as_expr(right)
     slope = partial(residual, unknown)
     if slope is ZERO:
-        raise ExprError(f"the equation does not contain {unknown.name!r}; it cannot be solved for it")
+        raise ExprError(
+            f"the equation does not contain {unknown.name!r}; it cannot be solved for it"
+        )
     if unknown not in free_symbols(slope):
         return -substitute(residual, {unknown: ZERO}) / slope
     if not newton:

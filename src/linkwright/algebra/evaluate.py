@@ -30,15 +30,18 @@ def evaluate_all(exprs: Sequence[Expr], values: Mapping[Expr, Any] | None = None
     """Return the values of several expressions, sharing what they have in common."""
     known: dict[Expr, Any] = {}
     given = {} if values is None else values
-    for node in postorder(exprs, stop=lambda x: x in given):
-        known[node] = _value(node, known, given)
+    with np.errstate(all="ignore"):
+        for node in postorder(exprs, stop=lambda x: x in given):
+            known[node] = _value(node, known, given)
     return [known[x] for x in exprs]
 
 
 def _value(node: Expr, known: Mapping[Expr, Any], given: Mapping[Expr, Any]) -> Any:
     if node in given:
-        value = given[node]
-        return np.asarray(value, dtype=float) if isinstance(value, list | tuple) else value
+        value = np.asarray(given[node])
+        if value.dtype.kind in "biu":
+            value = value.astype(float)
+        return value[()]
     op = node.op
     if op == "num":
         return float(node.data)
@@ -61,20 +64,18 @@ def _value(node: Expr, known: Mapping[Expr, Any], given: Mapping[Expr, Any]) -> 
             part = term if c == 1 else float(c) * term
             result = part if result is None else result + part
         return result
-    with np.errstate(all="ignore"):
-        return FUNCTIONS[op].evaluate(node.data, *args)
+    return FUNCTIONS[op].evaluate(node.data, *args)
 
 
 def _power(base: Any, exponent: int) -> Any:
     """Return a whole power by repeated squaring, as the backends compute it."""
-    with np.errstate(all="ignore"):
-        result: Any = None
-        square = base
-        n = abs(exponent)
-        while n:
-            if n & 1:
-                result = square if result is None else result * square
-            n >>= 1
-            if n:
-                square = square * square
-        return np.divide(1.0, result) if exponent < 0 else result
+    result: Any = None
+    square = base
+    n = abs(exponent)
+    while n:
+        if n & 1:
+            result = square if result is None else result * square
+        n >>= 1
+        if n:
+            square = square * square
+    return np.divide(1.0, result) if exponent < 0 else result

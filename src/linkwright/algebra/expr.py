@@ -13,15 +13,22 @@ sum     (t1, t2, ...)               (c0, c1, c2, ...)               c0 + c1*t1 +
 other   arguments                   None, a table, a foreign        a function of the arguments
 ======  ==========================  ==============================  =========================
 
-Equal expressions are the same object: constructors bring their arguments into canonical form (fold,
-flatten, merge, sort, normalise the sign) and look the result up in a weak table. The rules are those
-of Sayers' thesis (AUTOSIM, section 5.3), except that a sum is identified by its flat list of terms:
-factoring is a view (`linkwright.algebra.factoring`), not part of the identity. Products are never
-expanded; only a factor of -1 is distributed over a sum, which costs nothing.
+Equal expressions are the same object: constructors bring their arguments into canonical form
+(fold, flatten, merge, sort, normalise the sign) and look the result up in a weak table. The
+rules are those of Sayers' thesis (AUTOSIM, section 5.3), except that a sum is identified by its
+flat list of terms: factoring is a view (`linkwright.algebra.factoring`), not part of the
+identity. Products are never expanded; only a number is distributed over a sum.
 
-Order and signs come from structure and names. Each node holds a sort key: its rank, the first letters of
-its leading symbol, and a structural digest. The digest uses Python's hash of tuples of integers,
-which does not depend on the hash seed.
+Sums are linear combinations in the strict sense: a number times a sum is the sum with every
+coefficient multiplied, and what all coefficients have in common (the whole greatest common
+divisor, or one shared absolute value) stands outside. So 2*a + 2*b and 2*(a + b) are the same
+object, and any order and grouping of a sum gives the same object (with smallness, which drops
+terms while they appear, apart).
+
+Order and signs come from structure and names. Each node holds a sort key: its rank, the first
+letters of its leading symbol, and a structural digest. The digest uses Python's hash of tuples
+of integers, which does not depend on the hash seed. The same key is the node's place in the
+table of all nodes.
 """
 
 from __future__ import annotations
@@ -29,11 +36,21 @@ from __future__ import annotations
 import threading
 import weakref
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import gcd
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from linkwright.algebra.numbers import Number, number, number_digest, plus, power, times
+from linkwright.algebra.numbers import (
+    Number,
+    NumberError,
+    number,
+    number_digest,
+    over,
+    plus,
+    power,
+    times,
+)
 from linkwright.errors import Error
 
 if TYPE_CHECKING:
@@ -51,12 +68,14 @@ TIME = 32
 DISCRETE = 64
 LOCAL = 128
 SMALL = 256
-_TRIG_SQUARE = 512  # this product itself has a squared sine or cosine; not inherited
+# Bits that a node does not pass on to the nodes above it.
+_TRIG_SQUARE = 512  # a product with an even power of a sine or cosine
+_ROOT = 1024  # a square root
+_TRIG = 2048  # a sine or cosine
 _INHERITED = 511
 
 _DIGEST_MASK = (1 << 60) - 1
-_NAME_MASK = (1 << 96) - 1
-_RANK = {"num": 0, "sym": 1, "scale": 2, "prod": 3, "sum": 5}
+_RANKS = {"num": 0, "sym": 1, "scale": 2, "prod": 3, "sum": 5}
 _FUNCTION_RANK = 4
 
 
@@ -64,7 +83,20 @@ class ExprError(Error):
     """An operation that an expression does not allow."""
 
 
-class Expr:
+class _Node:
+    """The fields of an expression, while it is being made."""
+
+    __slots__ = ("__weakref__", "args", "data", "head", "key", "op", "roles")
+
+    op: str
+    args: tuple[Expr, ...]
+    data: Any
+    key: int
+    head: int
+    roles: int
+
+
+class Expr(_Node):
     """An immutable scalar expression; equal expressions are the same object.
 
     >>> from linkwright.algebra import symbols
@@ -73,13 +105,7 @@ class Expr:
     True
     """
 
-    __slots__ = ("__weakref__", "args", "data", "key", "op", "roles")
-
-    op: str
-    args: tuple[Expr, ...]
-    data: Any
-    key: int
-    roles: int
+    __slots__ = ()
 
     def __init__(self) -> None:
         raise ExprError("an Expr is made by its constructors (symbol, +, sin, ...), not by Expr()")
@@ -87,43 +113,43 @@ class Expr:
     def __setattr__(self, name: str, value: object) -> None:
         raise ExprError("an Expr never changes; use substitute() to make another one")
 
+    def __delattr__(self, name: str) -> None:
+        raise ExprError("an Expr never changes; use substitute() to make another one")
+
     # -- arithmetic ------------------------------------------------------------------------------
     def __add__(self, other: Scalar) -> Expr:
-        if not isinstance(other, Expr):
-            other = _operand(other)
-            if other is NotImplemented:
-                return NotImplemented
-        return add(self, other)
+        if isinstance(other, Expr):
+            return add(self, other)
+        operand = _operand(other)
+        return operand if operand is NotImplemented else add(self, operand)
 
     __radd__ = __add__
 
     def __sub__(self, other: Scalar) -> Expr:
-        if not isinstance(other, Expr):
-            other = _operand(other)
-            if other is NotImplemented:
-                return NotImplemented
-        return add(self, scaled(-1, other))
+        if isinstance(other, Expr):
+            return subtract(self, other)
+        operand = _operand(other)
+        return operand if operand is NotImplemented else subtract(self, operand)
 
     def __rsub__(self, other: Scalar) -> Expr:
-        other = _operand(other)
-        return NotImplemented if other is NotImplemented else add(other, scaled(-1, self))
+        operand = _operand(other)
+        return operand if operand is NotImplemented else subtract(operand, self)
 
     def __mul__(self, other: Scalar) -> Expr:
-        if not isinstance(other, Expr):
-            other = _operand(other)
-            if other is NotImplemented:
-                return NotImplemented
-        return mul(self, other)
+        if isinstance(other, Expr):
+            return mul(self, other)
+        operand = _operand(other)
+        return operand if operand is NotImplemented else mul(self, operand)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Scalar) -> Expr:
-        other = _operand(other)
-        return NotImplemented if other is NotImplemented else mul(self, raised(other, -1))
+        operand = _operand(other)
+        return operand if operand is NotImplemented else mul(self, raised(operand, -1))
 
     def __rtruediv__(self, other: Scalar) -> Expr:
-        other = _operand(other)
-        return NotImplemented if other is NotImplemented else mul(other, raised(self, -1))
+        operand = _operand(other)
+        return operand if operand is NotImplemented else mul(operand, raised(self, -1))
 
     def __pow__(self, exponent: Scalar) -> Expr:
         if type(exponent) is int:
@@ -157,11 +183,15 @@ class Expr:
     def __ge__(self, other: Scalar) -> Expr:
         return _function("le", as_expr(other), self)
 
-    def __and__(self, other: Expr) -> Expr:
-        return _function("and", self, other)
+    def __and__(self, other: Scalar) -> Expr:
+        return _function("and", self, as_expr(other))
 
-    def __or__(self, other: Expr) -> Expr:
-        return _function("or", self, other)
+    __rand__ = __and__
+
+    def __or__(self, other: Scalar) -> Expr:
+        return _function("or", self, as_expr(other))
+
+    __ror__ = __or__
 
     def __invert__(self) -> Expr:
         return _function("not", self)
@@ -221,18 +251,16 @@ class Expr:
 
 # -- interning -------------------------------------------------------------------------------------
 class _Ref(weakref.ref[Expr]):
+    """A weak reference that knows its place in the table."""
+
     __slots__ = ("key",)
-    key: tuple[Any, ...]
+    key: int
 
 
-_table: dict[tuple[Any, ...], _Ref] = {}
+_table: dict[int, _Ref] = {}
+# Nodes whose key another node had already; kept alive, for there will hardly ever be one.
+_collided: dict[tuple[str, Any, tuple[Expr, ...]], Expr] = {}
 _lock = threading.RLock()
-_new = object.__new__
-_set_op = Expr.__dict__["op"].__set__
-_set_args = Expr.__dict__["args"].__set__
-_set_data = Expr.__dict__["data"].__set__
-_set_key = Expr.__dict__["key"].__set__
-_set_roles = Expr.__dict__["roles"].__set__
 _by_key: Callable[[Expr], int] = attrgetter("key")
 
 
@@ -243,28 +271,57 @@ def _forget(ref: weakref.ref[Expr]) -> None:
             del _table[ref.key]
 
 
-def _lookup(table_key: tuple[Any, ...]) -> Expr | None:
-    ref = _table.get(table_key)
-    return ref() if ref is not None else None
+def _intern(op: str, data: Any, args: tuple[Expr, ...], key: int, head: int, roles: int) -> Expr:
+    """Return the one node with this operator, data and arguments.
 
-
-def _enter(table_key: tuple[Any, ...], sort_key: int, roles: int) -> Expr:
-    """Enter a node that `_lookup` did not find; another thread may have been quicker."""
-    node: Expr = _new(Expr)
-    op, data, args = table_key
-    _set_op(node, op)
-    _set_data(node, data)
-    _set_args(node, args)
-    _set_key(node, sort_key)
-    _set_roles(node, roles)
+    Inserting is one atomic `setdefault`; only replacing or removing a dead entry takes the lock.
+    """
+    ref = _table.get(key)
+    if ref is not None:
+        found = ref()
+        if found is not None:
+            if found.args == args and found.data == data and found.op == op:
+                return found
+            return _intern_collided(op, data, args, key, head, roles)
+    if _collided:
+        collided = _collided.get((op, data, args))
+        if collided is not None:
+            return collided
+    node = _Node()
+    node.op = op
+    node.data = data
+    node.args = args
+    node.key = key
+    node.head = head
+    node.roles = roles
+    node.__class__ = Expr
+    assert isinstance(node, Expr)
     ref = _Ref(node, _forget)
-    ref.key = table_key
+    ref.key = key
+    first = _table.setdefault(key, ref)
+    if first is ref:
+        return node
     with _lock:
-        known = _lookup(table_key)
-        if known is not None:
-            return known
-        _table[table_key] = ref
-    return node
+        current = _table.get(key)
+        if current is None or current() is None:
+            _table[key] = ref
+            return node
+    return _intern(op, data, args, key, head, roles)
+
+
+def _intern_collided(
+    op: str, data: Any, args: tuple[Expr, ...], key: int, head: int, roles: int
+) -> Expr:
+    """Return a node whose key belongs to another one already."""
+    with _lock:
+        known = _collided.get((op, data, args))
+        if known is None:
+            # Under the next free key; the entry in `_collided` keeps it alive and findable.
+            while (ref := _table.get(key)) is not None and ref() is not None:
+                key += 1
+            known = _intern(op, data, args, key, head, roles)
+            _collided[op, data, args] = known
+        return known
 
 
 def node_count() -> int:
@@ -272,15 +329,34 @@ def node_count() -> int:
     return len(_table)
 
 
-def _sort_key(rank: int, name: int, digest: int) -> int:
-    return (rank << 156) | (name << 60) | (digest & _DIGEST_MASK)
+def _rank_bits(op: str) -> int:
+    return _RANKS.get(op, _FUNCTION_RANK) << 156
 
 
 def _opcode(op: str) -> int:
     return zlib.crc32(op.encode())
 
 
-_CODES = {op: _opcode(op) for op in ("num", "scale", "prod", "sum")}
+_NUM_CODE = _opcode("num")
+_SCALE_BITS, _SCALE_CODE = _rank_bits("scale"), _opcode("scale")
+_PROD_BITS, _PROD_CODE = _rank_bits("prod"), _opcode("prod")
+_SUM_BITS, _SUM_CODE = _rank_bits("sum"), _opcode("sum")
+_FUNCTION_BITS = _FUNCTION_RANK << 156
+_FUNCTION_CODES: dict[str, int] = {}
+
+# Digest of a tuple of coefficients or exponents, and the tuple itself, so that nodes share it.
+_shapes: dict[tuple[Number, ...], tuple[int, tuple[Number, ...]]] = {}
+_SHAPES_KEPT = 8192
+
+
+def _shape(data: tuple[Number, ...]) -> tuple[int, tuple[Number, ...]]:
+    shape = _shapes.get(data)
+    if shape is None:
+        if len(_shapes) >= _SHAPES_KEPT:
+            _shapes.clear()
+        shape = hash(tuple([number_digest(c) for c in data])) & _DIGEST_MASK, data
+        _shapes[data] = shape
+    return shape
 
 
 # -- atoms -----------------------------------------------------------------------------------------
@@ -294,21 +370,15 @@ def constant(value: object) -> Expr:
     True
     """
     exact = number(value)
-    table_key = ("num", exact, ())
-    found = _lookup(table_key)
-    if found is not None:
-        return found
-    return _enter(table_key, _sort_key(0, 0, hash((_CODES["num"], number_digest(exact)))), 0)
+    digest = hash((_NUM_CODE, number_digest(exact))) & _DIGEST_MASK
+    return _intern("num", exact, (), digest, 0, 0)
 
 
 def intern_symbol(info: SymbolInfo) -> Expr:
     """Return the symbol that is described by `info`."""
-    table_key = ("sym", info, ())
-    found = _lookup(table_key)
-    if found is not None:
-        return found
-    name = int.from_bytes(info.name.encode()[:12].ljust(12, b"\0"), "big")
-    return _enter(table_key, _sort_key(_RANK["sym"], name, info.digest), info.role_bits)
+    head = int.from_bytes(info.name.encode()[:12].ljust(12, b"\0"), "big") << 60
+    key = _rank_bits("sym") | head | (info.digest & _DIGEST_MASK)
+    return _intern("sym", info, (), key, head, info.role_bits)
 
 
 ZERO = constant(0)
@@ -326,8 +396,8 @@ def _operand(value: object) -> Any:
         return value
     try:
         return constant(value)
-    except (ExprError, Error):
-        if isinstance(value, float):
+    except NumberError:
+        if isinstance(value, float | int):
             raise
         return NotImplemented
 
@@ -345,15 +415,28 @@ def scaled(factor: Number, x: Expr) -> Expr:
     if op == "scale":
         factor = times(factor, x.data)
         x = x.args[0]
+        op = x.op
         if factor == 1:
             return x
-    table_key = ("scale", factor, (x,))
-    found = _lookup(table_key)
-    if found is not None:
-        return found
-    digest = hash((_CODES["scale"], number_digest(factor), x.key & _DIGEST_MASK))
-    key = _sort_key(_RANK["scale"], (x.key >> 60) & _NAME_MASK, digest)
-    return _enter(table_key, key, x.roles & _INHERITED)
+        if factor == 0:
+            return ZERO
+    if op == "sum" and factor != -1 and not _stays_outside(factor, x.data):
+        terms = {t: times(factor, c) for c, t in zip(x.data[1:], x.args, strict=True)}
+        return _linear(terms, times(factor, x.data[0]))
+    return _scale_node(factor, x)
+
+
+def _scale_node(factor: Number, x: Expr) -> Expr:
+    head = x.head
+    digest = hash((_SCALE_CODE, number_digest(factor), x.key)) & _DIGEST_MASK
+    return _intern("scale", factor, (x,), _SCALE_BITS | head | digest, head, x.roles & _INHERITED)
+
+
+def _stays_outside(factor: Number, coefficients: tuple[Number, ...]) -> bool:
+    """Whether the factor is what the multiplied coefficients have in common."""
+    if type(factor) is int and all(type(c) is int for c in coefficients):
+        return True
+    return all(c == 1 or c == -1 for c in coefficients[1:]) and coefficients[0] in (0, 1, -1)
 
 
 def split_coefficient(x: Expr) -> tuple[Number, Expr]:
@@ -372,9 +455,17 @@ def factors(x: Expr) -> tuple[tuple[Expr, int], ...]:
     return () if x is ONE else ((x, 1),)
 
 
+_COMPOUND_FACTORS = frozenset({"num", "scale", "prod"})
+
+
 def mul(a: Expr, b: Expr) -> Expr:
     """Return the product of two expressions."""
-    return product((a, b))
+    if a.op in _COMPOUND_FACTORS or b.op in _COMPOUND_FACTORS or a is b:
+        return product((a, b))
+    roles = a.roles | b.roles
+    if roles & _ROOT:
+        return product((a, b))
+    return _product_node((a, b) if a.key < b.key else (b, a), (1, 1), roles & _INHERITED)
 
 
 def product(items: Iterable[Expr]) -> Expr:
@@ -393,19 +484,24 @@ def product(items: Iterable[Expr]) -> Expr:
     for x in items:
         op = x.op
         if op == "scale":
-            coefficient = times(coefficient, x.data)
+            factor = x.data
+            coefficient = factor if coefficient == 1 else times(coefficient, factor)
             x = x.args[0]
             op = x.op
         if op == "prod":
-            for base, exponent in zip(x.args, x.data, strict=True):
-                exponents[base] = exponents.get(base, 0) + exponent
+            if exponents:
+                for base, exponent in zip(x.args, x.data, strict=True):
+                    exponents[base] = exponents.get(base, 0) + exponent
+            else:
+                exponents = dict(zip(x.args, x.data, strict=True))
         elif op == "num":
-            if x.data == 0:
+            if x is ZERO:
                 return ZERO
             coefficient = times(coefficient, x.data)
         else:
             exponents[x] = exponents.get(x, 0) + 1
-    return scaled(coefficient, _monomial(exponents))
+    result = monomial(exponents)
+    return result if coefficient == 1 else scaled(coefficient, result)
 
 
 def raised(base: Expr, exponent: int) -> Expr:
@@ -417,75 +513,76 @@ def raised(base: Expr, exponent: int) -> Expr:
     coefficient, rest = split_coefficient(base)
     if rest is ONE:
         return constant(power(coefficient, exponent))
-    result = _monomial({x: e * exponent for x, e in factors(rest)})
+    result = monomial({x: e * exponent for x, e in factors(rest)})
     return scaled(power(coefficient, exponent), result) if coefficient != 1 else result
 
 
-def _monomial(exponents: dict[Expr, int]) -> Expr:
-    """Return the product of powers; bases are neither numbers, products nor scaled."""
-    trig_square = 0
+def monomial(exponents: dict[Expr, int]) -> Expr:
+    """Return the product of whole powers of bases that are neither numbers, products nor scaled."""
     roles = 0
-    clean = True
     for base, exponent in exponents.items():
         roles |= base.roles
-        if exponent != 1:
-            if exponent == 0:
-                clean = False
-            elif base.op == "sqrt" and not -2 < exponent < 2:
-                return _with_whole_roots(exponents)
-            elif exponent > 1 and (base.op == "sin" or base.op == "cos"):
-                trig_square = _TRIG_SQUARE
-    if not clean:
-        exponents = {base: exponent for base, exponent in exponents.items() if exponent != 0}
+        if not exponent:
+            return monomial({x: e for x, e in exponents.items() if e})
+    if roles & _ROOT:
+        from linkwright.algebra.roots import merge_roots
+
+        sign, exponents = merge_roots(exponents)
+        if sign < 0:
+            return scaled(-1, monomial(exponents))
         roles = 0
         for base in exponents:
             roles |= base.roles
-    if not exponents:
-        return ONE
-    if len(exponents) == 1:
-        ((base, exponent),) = exponents.items()
-        if exponent == 1:
-            return base
-        args: tuple[Expr, ...] = (base,)
-        data: tuple[int, ...] = (exponent,)
-    else:
+    if len(exponents) > 1:
         args = tuple(sorted(exponents, key=_by_key))
-        data = tuple([exponents[base] for base in args])
-    table_key = ("prod", data, args)
-    found = _lookup(table_key)
-    if found is not None:
-        return found
-    digest = hash(
-        (_CODES["prod"], *[x.key & _DIGEST_MASK for x in args], *[number_digest(e) for e in data])
-    )
-    key = _sort_key(_RANK["prod"], (args[0].key >> 60) & _NAME_MASK, digest)
-    return _enter(table_key, key, (roles & _INHERITED) | trig_square)
+    elif exponents:
+        args = tuple(exponents)
+        if exponents[args[0]] == 1:
+            return args[0]
+    else:
+        return ONE
+    inherited = roles & _INHERITED
+    if roles & _TRIG:
+        for base, exponent in exponents.items():
+            if exponent > 1 and base.roles & _TRIG:
+                inherited |= _TRIG_SQUARE
+                break
+    return _product_node(args, tuple([exponents[base] for base in args]), inherited)
 
 
-def _with_whole_roots(exponents: dict[Expr, int]) -> Expr:
-    """Return a product in which sqrt(x)**2 has become x."""
-    parts = []
-    for base, exponent in exponents.items():
-        if base.op == "sqrt":
-            whole, rest = divmod(exponent, 2)
-            parts.append(raised(base.args[0], whole))
-            exponent = rest
-        if exponent:
-            parts.append(_monomial({base: exponent}))
-    return product(parts)
+def _product_node(args: tuple[Expr, ...], data: tuple[int, ...], roles: int) -> Expr:
+    shape, shared = _shapes.get(data) or _shape(data)
+    head = args[0].head
+    digest = hash((_PROD_CODE, shape, *[x.key for x in args])) & _DIGEST_MASK
+    return _intern("prod", shared, args, _PROD_BITS | head | digest, head, roles)
 
 
 # -- sums ------------------------------------------------------------------------------------------
+_COMPOUND_TERMS = frozenset({"num", "scale", "sum"})
+
+
 def add(a: Expr, b: Expr) -> Expr:
     """Return the sum of two expressions."""
     if a is ZERO:
         return b
     if b is ZERO:
         return a
+    if a.op not in _COMPOUND_TERMS and b.op not in _COMPOUND_TERMS and a is not b:
+        roles = a.roles | b.roles
+        if not roles & (SMALL | _TRIG_SQUARE):
+            return _sum_node((0, 1, 1), (a, b) if a.key < b.key else (b, a), roles & _INHERITED)
     terms: dict[Expr, Number] = {}
-    total = _collect(a, 1, terms)
-    total = plus(total, _collect(b, 1, terms))
-    return _linear(terms, total)
+    offset = collect(a, 1, terms)
+    return _linear(terms, plus(offset, collect(b, 1, terms)))
+
+
+def subtract(a: Expr, b: Expr) -> Expr:
+    """Return the difference of two expressions."""
+    if b is ZERO:
+        return a
+    terms: dict[Expr, Number] = {}
+    offset = collect(a, 1, terms)
+    return _linear(terms, plus(offset, collect(b, -1, terms)))
 
 
 def total(items: Iterable[Expr]) -> Expr:
@@ -500,58 +597,46 @@ def total(items: Iterable[Expr]) -> Expr:
     1 + 2*a
     """
     terms: dict[Expr, Number] = {}
-    constant_part: Number = 0
+    offset: Number = 0
     for x in items:
-        constant_part = plus(constant_part, _collect(x, 1, terms))
-    return _linear(terms, constant_part)
+        offset = plus(offset, collect(x, 1, terms))
+    return _linear(terms, offset)
 
 
 def linear_combination(pairs: Iterable[tuple[Number, Expr]], offset: Number = 0) -> Expr:
     """Return `offset + sum(c*x)` over the pairs `(c, x)`."""
     terms: dict[Expr, Number] = {}
     for c, x in pairs:
-        if abs(c) == 1:
-            offset = plus(offset, _collect(x, c, terms))
-        else:
-            offset = plus(offset, _collect(scaled(c, x), 1, terms))
+        if c != 0:
+            offset = plus(offset, collect(x, c, terms))
     return _linear(terms, offset)
 
 
 def sum_terms(x: Expr) -> tuple[Number, tuple[tuple[Number, Expr], ...]]:
     """Return the constant and the `(coefficient, term)` pairs of any expression seen as a sum."""
-    if x.op == "sum":
-        return x.data[0], tuple(zip(x.data[1:], x.args, strict=True))
-    if x.op == "num":
-        return x.data, ()
-    coefficient, rest = split_coefficient(x)
-    if rest.op == "sum" and coefficient == -1:
-        return times(-1, rest.data[0]), tuple(
-            (times(-1, c), t) for c, t in zip(rest.data[1:], rest.args, strict=True)
-        )
-    return 0, ((coefficient, rest),)
+    terms: dict[Expr, Number] = {}
+    offset = collect(x, 1, terms)
+    return offset, tuple((c, t) for t, c in terms.items())
 
 
-def _collect(x: Expr, sign: Number, terms: dict[Expr, Number]) -> Number:
-    """Add `sign*x` to the terms and return its constant part; sign is 1 or -1."""
+def collect(x: Expr, coefficient: Number, terms: dict[Expr, Number]) -> Number:
+    """Add `coefficient*x` to the terms, none of which is a sum, and return its constant part."""
     op = x.op
-    coefficient = sign
     if op == "scale":
-        factor = x.data
+        coefficient = x.data if coefficient == 1 else times(coefficient, x.data)
         x = x.args[0]
         op = x.op
-        if op == "sum" and factor != -1:
-            op = "term"
-        coefficient = factor if sign == 1 else times(sign, factor)
     if op == "sum":
-        data = x.data
-        i = 0
-        for term in x.args:
-            i += 1
-            c = data[i] if coefficient == 1 else times(coefficient, data[i])
-            old = terms.get(term)
-            terms[term] = c if old is None else plus(old, c)
-        constant_part: Number = data[0]
-        return constant_part if coefficient == 1 else times(coefficient, constant_part)
+        data: Sequence[Number] = x.data
+        if coefficient != 1:
+            data = [times(coefficient, c) for c in data]
+        if terms:
+            for term, c in zip(x.args, data[1:], strict=True):
+                old = terms.get(term)
+                terms[term] = c if old is None else plus(old, c)
+        else:
+            terms.update(zip(x.args, data[1:], strict=True))
+        return data[0]
     if op == "num":
         return times(coefficient, x.data)
     old = terms.get(x)
@@ -559,76 +644,84 @@ def _collect(x: Expr, sign: Number, terms: dict[Expr, Number]) -> Number:
     return 0
 
 
-def _linear(terms: dict[Expr, Number], constant_part: Number) -> Expr:
-    """Return the canonical sum of the collected terms, which may be changed."""
+def _linear(terms: dict[Expr, Number], offset: Number) -> Expr:
+    """Return the canonical sum of collected terms."""
     roles = 0
-    cancelled = False
     for term, c in terms.items():
-        roles |= term.roles
         if c == 0:
-            cancelled = True
-    if cancelled:
-        terms = {term: c for term, c in terms.items() if c != 0}
+            return _linear({t: c for t, c in terms.items() if c != 0}, offset)
+        roles |= term.roles
+    if roles & (_TRIG_SQUARE | SMALL) and (len(terms) > 1 or offset != 0):
+        if roles & _TRIG_SQUARE:
+            from linkwright.algebra.trigonometry import merge_squares
+
+            terms, offset = merge_squares(terms, offset)
+        if roles & SMALL:
+            from linkwright.algebra.smallness import drop_small_terms
+
+            terms, offset = drop_small_terms(terms, offset)
         roles = 0
         for term in terms:
             roles |= term.roles
-    if roles & _TRIG_SQUARE and (len(terms) > 1 or constant_part != 0):
-        from linkwright.algebra.trigonometry import merge_squares
-
-        reduced = merge_squares(terms, constant_part)
-        if reduced is not None:
-            return reduced
-    if roles & SMALL and (len(terms) > 1 or constant_part != 0):
-        from linkwright.algebra.smallness import drop_small_terms
-
-        terms, constant_part = drop_small_terms(terms, constant_part)
-        roles = 0
-        for term in terms:
-            roles |= term.roles
-    if not terms:
-        return constant(constant_part)
-    if len(terms) == 1 and constant_part == 0:
-        ((term, c),) = terms.items()
-        return scaled(c, term)
-    args = tuple(sorted(terms, key=_by_key)) if len(terms) > 1 else tuple(terms)
-    negative = terms[args[0]] < 0
-    if negative:
-        data: tuple[Number, ...] = (
-            times(-1, constant_part),
-            *[times(-1, terms[term]) for term in args],
-        )
+    if len(terms) > 1:
+        args = tuple(sorted(terms, key=_by_key))
+    elif terms:
+        args = tuple(terms)
+        if offset == 0:
+            term = args[0]
+            c = terms[term]
+            return term if c == 1 else _scale_node(c, term)
     else:
-        data = (constant_part, *[terms[term] for term in args])
-    node = _sum_node(data, args, roles & _INHERITED)
-    return scaled(-1, node) if negative else node
+        return constant(offset)
+    data = (offset, *[terms[term] for term in args])
+    outside = _common_coefficient(data)
+    if outside == 1:
+        return _sum_node(data, args, roles & _INHERITED)
+    node = _sum_node(tuple([over(c, outside) for c in data]), args, roles & _INHERITED)
+    return _scale_node(outside, node)
+
+
+def _common_coefficient(data: tuple[Number, ...]) -> Number:
+    """Return what stands outside a sum: a common coefficient with the sign of the first term."""
+    first = data[1]
+    if first == 1 or first == -1:
+        return first
+    size = abs(first)
+    if all(abs(c) == size for c in data[2:]) and (data[0] == 0 or abs(data[0]) == size):
+        return first
+    common = 0
+    for c in data:
+        if type(c) is not int:
+            common = 1
+            break
+        common = gcd(common, c)
+    return common if first > 0 else -common
 
 
 def _sum_node(data: tuple[Number, ...], args: tuple[Expr, ...], roles: int) -> Expr:
-    table_key = ("sum", data, args)
-    found = _lookup(table_key)
-    if found is not None:
-        return found
-    digest = hash(
-        (_CODES["sum"], *[x.key & _DIGEST_MASK for x in args], *[number_digest(c) for c in data])
-    )
-    key = _sort_key(_RANK["sum"], (args[0].key >> 60) & _NAME_MASK, digest)
-    return _enter(table_key, key, roles)
+    shape, shared = _shapes.get(data) or _shape(data)
+    head = args[0].head
+    digest = hash((_SUM_CODE, shape, *[x.key for x in args])) & _DIGEST_MASK
+    return _intern("sum", shared, args, _SUM_BITS | head | digest, head, roles)
 
 
 # -- functions -------------------------------------------------------------------------------------
+_OWN_BITS = {"sqrt": _ROOT, "sin": _TRIG, "cos": _TRIG}
+
+
 def function_node(op: str, args: tuple[Expr, ...], data: Any = None) -> Expr:
     """Return the node of a function exactly as given; `functions.apply` simplifies first."""
-    table_key = (op, data, args)
-    found = _lookup(table_key)
-    if found is not None:
-        return found
+    code = _FUNCTION_CODES.get(op)
+    if code is None:
+        code = _FUNCTION_CODES[op] = _opcode(op)
     roles = 0
     for x in args:
         roles |= x.roles
+    head = args[0].head if args else 0
     data_digest = 0 if data is None else data.digest
-    digest = hash((_opcode(op), data_digest, *[x.key & _DIGEST_MASK for x in args]))
-    name = (args[0].key >> 60) & _NAME_MASK if args else 0
-    return _enter(table_key, _sort_key(_FUNCTION_RANK, name, digest), roles & _INHERITED)
+    digest = hash((code, data_digest, *[x.key for x in args])) & _DIGEST_MASK
+    own = _OWN_BITS.get(op, 0)
+    return _intern(op, data, args, _FUNCTION_BITS | head | digest, head, roles & _INHERITED | own)
 
 
 def _function(op: str, *args: Expr) -> Expr:

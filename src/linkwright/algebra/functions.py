@@ -1,9 +1,10 @@
 """The functions that may occur in an expression, each with its rules, derivative and evaluation.
 
-A function is one `Function` record and one call of `register`. Its `simplify` rule brings arguments
-into canonical form (AUTOSIM, section 5.3: fold numbers, use parity, cancel inverse pairs) or returns None
-where nothing is to be done. Rules hold for every real argument in the domain: `sin(asin(x))` is x, but
-`asin(sin(x))` stays, because it is x only between -pi/2 and pi/2.
+A function is one `Function` record and one call of `register`. Its `simplify` rule brings
+arguments into canonical form (AUTOSIM, section 5.3: fold numbers, use parity, cancel inverse
+pairs) or returns None where nothing is to be done. Rules hold for every real argument in the
+domain: `sin(asin(x))` is x, but `asin(sin(x))` stays, because it is x only between -pi/2 and
+pi/2.
 
 Comparisons and logical functions have the value 1 or 0.
 """
@@ -34,8 +35,9 @@ from linkwright.algebra.expr import (
     raised,
     scaled,
     split_coefficient,
+    sum_terms,
 )
-from linkwright.algebra.numbers import number
+from linkwright.algebra.numbers import number, power
 
 Args = tuple[Expr, ...]
 
@@ -51,6 +53,9 @@ class Function:
         partial: arguments, data and index to the partial derivative by that argument.
         evaluate: data and argument arrays to the value, with NumPy.
         column: where it is counted: "call", "mul" (like sqrt) or "select".
+        tangent: arguments, data and their rates to the rate of the value, where that is not the sum
+            of partial derivatives times rates: a selection selects between rates, because 0 times
+            the infinite rate of a branch that is not taken would be nan.
     """
 
     name: str
@@ -59,14 +64,20 @@ class Function:
     partial: Callable[[Args, Any, int], Expr]
     evaluate: Callable[..., Any]
     column: str = "call"
+    tangent: Callable[[Args, Any, Args], Expr] | None = None
 
 
 FUNCTIONS: dict[str, Function] = {}
 
 
 def register(function: Function) -> None:
-    """Make a function known to the algebra, its printers and the backends."""
-    FUNCTIONS[function.name] = function
+    """Make a function known to the algebra, its printers and the backends.
+
+    Args:
+        function: the record; its name must be new.
+    """
+    if FUNCTIONS.setdefault(function.name, function) is not function:
+        raise ExprError(f"a function {function.name!r} is registered already; choose another name")
 
 
 def apply(op: str, args: Args, data: Any = None) -> Expr:
@@ -83,13 +94,14 @@ def apply(op: str, args: Args, data: Any = None) -> Expr:
     function = FUNCTIONS.get(op)
     if function is None:
         raise ExprError(f"unknown function {op!r}; known are {', '.join(sorted(FUNCTIONS))}")
-    if function.arity is not None and len(args) != function.arity:
-        raise ExprError(f"{op} takes {function.arity} argument(s), not {len(args)}")
+    if len(args) != function.arity and (function.arity is not None or not args):
+        wanted = "one or more" if function.arity is None else function.arity
+        raise ExprError(f"{op} takes {wanted} argument(s), not {len(args)}")
     simpler = function.simplify(args, data)
     return function_node(op, args, data) if simpler is None else simpler
 
 
-# -- pi ----------------------------------------------------------------------------------------------
+# -- pi --------------------------------------------------------------------------------------------
 def _keep(args: Args, data: Any) -> Expr | None:
     return None
 
@@ -108,15 +120,15 @@ def _pi_multiple(x: Expr) -> Fraction | None:
 
 def _quarter_turns(x: Expr) -> tuple[int, Expr]:
     """Return k modulo 4 and the rest where x = k*pi/2 + rest."""
-    if x.op == "sum" and PI in x.args:
-        coefficient = x.data[1 + x.args.index(PI)]
-        twice = coefficient * 2
-        if not isinstance(coefficient, float) and twice == int(twice):
-            return int(twice) % 4, x - scaled(coefficient, PI)
+    if x.op == "sum" or (x.op == "scale" and x.args[0].op == "sum"):
+        for coefficient, term in sum_terms(x)[1]:
+            twice = coefficient * 2
+            if term is PI and not isinstance(coefficient, float) and twice == int(twice):
+                return int(twice) % 4, x - scaled(coefficient, PI)
     return 0, x
 
 
-# -- trigonometric functions ---------------------------------------------------------------------------
+# -- trigonometric functions -----------------------------------------------------------------------
 _EXACT_SINES = {
     Fraction(0): ZERO,
     Fraction(1, 6): constant(Fraction(1, 2)),
@@ -242,12 +254,15 @@ def _simplify_atan2(args: Args, data: Any) -> Expr | None:
     shared = common_positive_factor(y, x)
     if shared is not ONE:
         return atan2(y / shared, x / shared)
+    common = abs(split_coefficient(y)[0])
+    if common != 1 and common == abs(split_coefficient(x)[0]):
+        return atan2(scaled(power(number(common), -1), y), scaled(power(number(common), -1), x))
     if (y.roles | x.roles) & SMALL and is_positive(x):
         return _taylor("atan", y / x)
     return None
 
 
-# -- roots, exponentials ---------------------------------------------------------------------------------
+# -- roots, exponentials ---------------------------------------------------------------------------
 def _simplify_sqrt(args: Args, data: Any) -> Expr | None:
     (x,) = args
     if x.op == "num":
@@ -255,10 +270,9 @@ def _simplify_sqrt(args: Args, data: Any) -> Expr | None:
             raise ExprError(f"sqrt({x}) has no real value")
         return _exact_root(x)
     coefficient, rest = split_coefficient(x)
-    if coefficient > 0 and coefficient != 1:
-        root = _exact_root(constant(coefficient))
-        if not isinstance(root.data, float):
-            return scaled(root.data, sqrt(rest))
+    if abs(coefficient) != 1:
+        outside = _exact_root(constant(number(abs(coefficient))))
+        return scaled(outside.data, sqrt(rest if coefficient > 0 else scaled(-1, rest)))
     if coefficient == 1 and rest.op == "prod" and all(e % 2 == 0 for e in rest.data):
         return product([raised(absolute(b), e // 2) for b, e in factors(rest)])
     return None
@@ -281,7 +295,7 @@ def _simplify_exp(args: Args, data: Any) -> Expr | None:
         return ONE
     if x.op == "log":
         return x.args[0]
-    return _fold("exp", math.exp, args) or _taylor("exp", x)
+    return _fold("exp", math.exp, args) if x.op == "num" else _taylor("exp", x)
 
 
 def _simplify_log(args: Args, data: Any) -> Expr | None:
@@ -308,7 +322,7 @@ def _simplify_pow(args: Args, data: Any) -> Expr | None:
     return _fold("pow", math.pow, args)
 
 
-# -- absolute value, sign, minimum, maximum ----------------------------------------------------------------
+# -- absolute value, sign, minimum, maximum --------------------------------------------------------
 def _simplify_abs(args: Args, data: Any) -> Expr | None:
     from linkwright.algebra.assumptions import is_nonnegative
 
@@ -366,8 +380,10 @@ def _extremum_partial(name: str) -> Callable[[Args, Any, int], Expr]:
         for j, other in enumerate(args):
             if j == i:
                 continue
-            wins = (x < other if j < i else x <= other) if name == "min" else (
-                x > other if j < i else x >= other
+            wins = (
+                (x < other if j < i else x <= other)
+                if name == "min"
+                else (x > other if j < i else x >= other)
             )
             result = select(wins, result, ZERO)
         return result
@@ -375,7 +391,7 @@ def _extremum_partial(name: str) -> Callable[[Args, Any, int], Expr]:
     return partial
 
 
-# -- comparisons, logic, selection ---------------------------------------------------------------------------
+# -- comparisons, logic, selection -----------------------------------------------------------------
 def _simplify_comparison(
     holds: Callable[[Any, Any], bool], same: Expr | None
 ) -> Callable[[Args, Any], Expr | None]:
@@ -480,6 +496,23 @@ def _select_partial(args: Args, data: Any, i: int) -> Expr:
     return select(args[0], ONE, ZERO) if i == 1 else select(args[0], ZERO, ONE)
 
 
+def _select_tangent(args: Args, data: Any, rates: Args) -> Expr:
+    return select(args[0], rates[1], rates[2])
+
+
+def _extremum_tangent(name: str) -> Callable[[Args, Any, Args], Expr]:
+    """Return the rate of the argument that is chosen, the first of equals."""
+
+    def tangent(args: Args, data: Any, rates: Args) -> Expr:
+        best, rate = args[0], rates[0]
+        for x, its_rate in zip(args[1:], rates[1:], strict=True):
+            rate = select(x < best if name == "min" else x > best, its_rate, rate)
+            best = apply(name, (best, x))
+        return rate
+
+    return tangent
+
+
 def _truth_value(compare: Callable[..., Any]) -> Callable[..., Any]:
     return lambda data, a, b: np.where(compare(a, b), 1.0, 0.0)
 
@@ -488,45 +521,110 @@ for _record in (
     Function("sin", 1, _simplify_sin, _unary(lambda x: cos(x)), lambda d, x: np.sin(x)),
     Function("cos", 1, _simplify_cos, _unary(lambda x: -sin(x)), lambda d, x: np.cos(x)),
     Function("tan", 1, _simplify_tan, _unary(lambda x: 1 + tan(x) ** 2), lambda d, x: np.tan(x)),
-    Function("asin", 1, _simplify_odd("asin", math.asin),
-             _unary(lambda x: 1 / sqrt(1 - x**2)), lambda d, x: np.arcsin(x)),
-    Function("acos", 1, _simplify_acos,
-             _unary(lambda x: -1 / sqrt(1 - x**2)), lambda d, x: np.arccos(x)),
-    Function("atan", 1, _simplify_odd("atan", math.atan),
-             _unary(lambda x: 1 / (1 + x**2)), lambda d, x: np.arctan(x)),
+    Function(
+        "asin",
+        1,
+        _simplify_odd("asin", math.asin),
+        _unary(lambda x: 1 / sqrt(1 - x**2)),
+        lambda d, x: np.arcsin(x),
+    ),
+    Function(
+        "acos", 1, _simplify_acos, _unary(lambda x: -1 / sqrt(1 - x**2)), lambda d, x: np.arccos(x)
+    ),
+    Function(
+        "atan",
+        1,
+        _simplify_odd("atan", math.atan),
+        _unary(lambda x: 1 / (1 + x**2)),
+        lambda d, x: np.arctan(x),
+    ),
     Function("atan2", 2, _simplify_atan2, _atan2_partial, lambda d, y, x: np.arctan2(y, x)),
-    Function("sqrt", 1, _simplify_sqrt, _unary(lambda x: 1 / (2 * sqrt(x))),
-             lambda d, x: np.sqrt(x), "mul"),
+    Function(
+        "sqrt",
+        1,
+        _simplify_sqrt,
+        _unary(lambda x: 1 / (2 * sqrt(x))),
+        lambda d, x: np.sqrt(x),
+        "mul",
+    ),
     Function("exp", 1, _simplify_exp, _unary(lambda x: exp(x)), lambda d, x: np.exp(x)),
     Function("log", 1, _simplify_log, _unary(lambda x: 1 / x), lambda d, x: np.log(x)),
     Function("pow", 2, _simplify_pow, _pow_partial, lambda d, x, y: np.power(x, y)),
     Function("abs", 1, _simplify_abs, _unary(lambda x: sign(x)), lambda d, x: np.abs(x), "select"),
     Function("sign", 1, _simplify_sign, _zero, lambda d, x: np.sign(x), "select"),
-    Function("min", None, _simplify_extremum("min", min), _extremum_partial("min"),
-             lambda d, *x: np.minimum.reduce(np.broadcast_arrays(*x)), "select"),
-    Function("max", None, _simplify_extremum("max", max), _extremum_partial("max"),
-             lambda d, *x: np.maximum.reduce(np.broadcast_arrays(*x)), "select"),
-    Function("lt", 2, _simplify_comparison(lambda a, b: bool(a < b), ZERO), _zero,
-             _truth_value(np.less), "select"),
-    Function("le", 2, _simplify_comparison(lambda a, b: bool(a <= b), None), _zero,
-             _truth_value(np.less_equal), "select"),
-    Function("eq", 2, _simplify_symmetric("eq", lambda a, b: bool(a == b)), _zero,
-             _truth_value(np.equal), "select"),
-    Function("ne", 2, _simplify_symmetric("ne", lambda a, b: bool(a != b)), _zero,
-             _truth_value(np.not_equal), "select"),
-    Function("and", 2, _simplify_logic("and", ONE, ZERO), _zero,
-             _truth_value(np.logical_and), "select"),
-    Function("or", 2, _simplify_logic("or", ZERO, ONE), _zero,
-             _truth_value(np.logical_or), "select"),
-    Function("not", 1, _simplify_not, _zero,
-             lambda d, x: np.where(np.equal(x, 0), 1.0, 0.0), "select"),
-    Function("select", 3, _simplify_select, _select_partial,
-             lambda d, c, a, b: np.where(np.not_equal(c, 0), a, b), "select"),
+    Function(
+        "min",
+        None,
+        _simplify_extremum("min", min),
+        _extremum_partial("min"),
+        lambda d, *x: np.minimum.reduce(np.broadcast_arrays(*x)),
+        "select",
+        _extremum_tangent("min"),
+    ),
+    Function(
+        "max",
+        None,
+        _simplify_extremum("max", max),
+        _extremum_partial("max"),
+        lambda d, *x: np.maximum.reduce(np.broadcast_arrays(*x)),
+        "select",
+        _extremum_tangent("max"),
+    ),
+    Function(
+        "lt",
+        2,
+        _simplify_comparison(lambda a, b: bool(a < b), ZERO),
+        _zero,
+        _truth_value(np.less),
+        "select",
+    ),
+    Function(
+        "le",
+        2,
+        _simplify_comparison(lambda a, b: bool(a <= b), None),
+        _zero,
+        _truth_value(np.less_equal),
+        "select",
+    ),
+    Function(
+        "eq",
+        2,
+        _simplify_symmetric("eq", lambda a, b: bool(a == b)),
+        _zero,
+        _truth_value(np.equal),
+        "select",
+    ),
+    Function(
+        "ne",
+        2,
+        _simplify_symmetric("ne", lambda a, b: bool(a != b)),
+        _zero,
+        _truth_value(np.not_equal),
+        "select",
+    ),
+    Function(
+        "and", 2, _simplify_logic("and", ONE, ZERO), _zero, _truth_value(np.logical_and), "select"
+    ),
+    Function(
+        "or", 2, _simplify_logic("or", ZERO, ONE), _zero, _truth_value(np.logical_or), "select"
+    ),
+    Function(
+        "not", 1, _simplify_not, _zero, lambda d, x: np.where(np.equal(x, 0), 1.0, 0.0), "select"
+    ),
+    Function(
+        "select",
+        3,
+        _simplify_select,
+        _select_partial,
+        lambda d, c, a, b: np.where(np.not_equal(c, 0), a, b),
+        "select",
+        _select_tangent,
+    ),
 ):
     register(_record)
 
 
-# -- the spelling people use -----------------------------------------------------------------------------------
+# -- the spelling people use -----------------------------------------------------------------------
 def sin(x: Scalar) -> Expr:
     """Return the sine of an angle in rad."""
     return apply("sin", (as_expr(x),))
@@ -616,7 +714,7 @@ def select(condition: Scalar, yes: Scalar, no: Scalar) -> Expr:
         no: the value elsewhere.
 
     >>> from linkwright.algebra import symbols
-    >>> x, = symbols("x")
+    >>> (x,) = symbols("x")
     >>> select(x > 0, x, 0)
     select(0 < x, x, 0)
     """

@@ -19,7 +19,9 @@ from linkwright.errors import Error
 Number: TypeAlias = int | Fraction | float
 
 _LIMIT = 2**53
+_DIGEST_MASK = (1 << 60) - 1
 _DYADIC_LIMIT = 1024
+_LARGEST_EXACT_EXPONENT = 1100
 
 
 class NumberError(Error):
@@ -50,7 +52,7 @@ def number(value: object) -> Number:
 
 def _too_long(value: int) -> Number:
     try:
-        return float(value)
+        return _from_float(float(value))
     except OverflowError:
         raise NumberError("a constant is larger than the largest float") from None
 
@@ -95,19 +97,36 @@ def plus(a: Number, b: Number) -> Number:
     return number(total)
 
 
+def size(a: Number) -> Number:
+    """Return the absolute value of a constant."""
+    return a if a >= 0 else -a
+
+
+def over(a: Number, b: Number) -> Number:
+    """Return a/b where the quotient is exact: b divides a, or is 1 or -1, or has the size of a."""
+    if a == b:
+        return 1
+    if type(a) is int and type(b) is int:
+        return a // b
+    return times(-1, a) if b == -1 else number(a / b)
+
+
 def power(base: Number, exponent: int) -> Number:
     """Return `base` to a whole exponent in canonical form.
 
     >>> power(2, -2), power(3, 2)
     (Fraction(1, 4), 9)
     """
-    if exponent >= 0:
-        return number(base**exponent)
-    if base == 0:
+    if base == 0 and exponent < 0:
         raise NumberError("division by zero: a denominator is identically 0")
+    if abs(exponent) > _LARGEST_EXACT_EXPONENT and abs(base) != 1:
+        base = float(base)
     if isinstance(base, float):
-        return number(base**exponent)
-    return number(Fraction(1) / Fraction(base) ** (-exponent))
+        try:
+            return number(base**exponent)
+        except OverflowError:
+            raise NumberError(f"{base}**{exponent} is larger than the largest float") from None
+    return number(base**exponent if exponent >= 0 else Fraction(1) / Fraction(base) ** -exponent)
 
 
 def number_digest(value: Number) -> int:
@@ -115,8 +134,8 @@ def number_digest(value: Number) -> int:
     if type(value) is int:
         return 2 * value if value >= 0 else -2 * value - 1
     if isinstance(value, Fraction):
-        return hash((number_digest(value.numerator), value.denominator, 7)) & 0xFFFFFFFFFFFFFFF
-    return int.from_bytes(struct.pack(">d", value), "big") ^ 0x5A5A5A5A
+        return hash((number_digest(value.numerator), value.denominator, 7)) & _DIGEST_MASK
+    return hash((*struct.unpack(">II", struct.pack(">d", value)), 11)) & _DIGEST_MASK
 
 
 def number_text(value: Number) -> str:

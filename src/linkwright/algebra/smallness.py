@@ -1,15 +1,16 @@
 """Order of smallness: terms that do not matter are dropped the moment they appear.
 
-A symbol has an order: 1 if it is small, 0 by default, -1 if it is large. A product adds the orders of
-its factors, a power multiplies, a sum has the least order of its terms. In a sum whose least order is
-k, every term of order k + threshold or more is dropped: the rule is relative to the leading term
-(AUTOSIM, section 5.3 and 8.1). Functions of a small argument become truncated Taylor polynomials.
+A symbol has an order: 1 if it is small, 0 by default, -1 if it is large. A product adds the
+orders of its factors, a power multiplies, a sum has the least order of its terms. In a sum whose
+least order is k, every term of order k + threshold or more is dropped: the rule is relative to
+the leading term (AUTOSIM, section 5.3 and 8.1). Functions of a small argument become truncated
+Taylor polynomials.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
@@ -138,7 +139,7 @@ def _arcsine(k: int) -> Fraction | int:
     return Fraction(math.factorial(2 * n), 4**n * math.factorial(n) ** 2 * k)
 
 
-_SERIES = {
+_SERIES: dict[str, Callable[[int], Fraction | int]] = {
     "sin": lambda k: _alternating(k, 1),
     "cos": lambda k: _alternating(k, 0),
     "tan": _tangent,

@@ -1,8 +1,8 @@
 """Symbols: named atoms with a role, a unit, an order of smallness and what is known of their sign.
 
-A symbol's identity is everything that is said of it here, first of all (owner, name): two mechanisms
-may both have an `L1`, and asking twice for the same symbol gives the same object. What changes during
-modelling (default values, renaming) belongs to the owner, not to the symbol.
+A symbol's identity is everything that is said of it here, first of all (owner, name): two
+mechanisms may both have an `L1`, and asking twice for the same symbol gives the same object.
+What changes during modelling (default values, renaming) belongs to the owner, not to the symbol.
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ class SymbolInfo:
     def __post_init__(self) -> None:
         if self.role not in ROLES:
             known = ", ".join(ROLES)
-            raise ExprError(f"symbol {self.name!r} has the unknown role {self.role!r}; one of {known}")
+            raise ExprError(
+                f"symbol {self.name!r} has the unknown role {self.role!r}; one of {known}"
+            )
         if not _NAME.match(self.name):
             raise ExprError(
                 f"{self.name!r} cannot be the name of a symbol; use letters, digits and underscores"
@@ -77,9 +79,18 @@ class SymbolInfo:
             raise ExprError(
                 f"symbol {self.name!r}: the sign is 'positive', 'nonzero' or '', not {self.sign!r}"
             )
-        identity = repr((
-            self.owner, self.name, self.role, self.unit, self.small, self.sign, self.default, self.doc
-        ))
+        identity = repr(
+            (
+                self.owner,
+                self.name,
+                self.role,
+                self.unit,
+                self.small,
+                self.sign,
+                self.default,
+                self.doc,
+            )
+        )
         value = int.from_bytes(hashlib.blake2b(identity.encode(), digest_size=8).digest(), "big")
         object.__setattr__(self, "digest", value >> 4)
 
@@ -118,8 +129,15 @@ def symbol(
     return intern_symbol(SymbolInfo(name, role, owner, unit, small, sign, default, doc))
 
 
-def symbols(names: str, role: str = "parameter", *, owner: str = "", unit: str = "?",
-            small: int = 0, sign: str = "") -> tuple[Expr, ...]:
+def symbols(
+    names: str,
+    role: str = "parameter",
+    *,
+    owner: str = "",
+    unit: str = "?",
+    small: int = 0,
+    sign: str = "",
+) -> tuple[Expr, ...]:
     """Return one symbol for each name in a text.
 
     Args:
