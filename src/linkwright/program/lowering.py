@@ -455,11 +455,17 @@ def _mark_outputs(code: Code, program: Program) -> None:
     if not program.auxiliary:
         return
     needed = {i for port, ids in code.outputs if port.name not in program.auxiliary for i in ids}
-    for instruction in reversed(list(code.walk())):
+    _mark_needed(code.instructions, needed)
+    for instruction in code.walk():
+        if instruction.id not in needed and instruction.rate > Rate.PARAMETER:
+            instruction.rate = Rate.OUTPUT
+
+
+def _mark_needed(instructions: list[Instruction], needed: set[int]) -> None:
+    """Add to the needed ids all that they are computed from, inside loops too."""
+    for instruction in reversed(instructions):
         if instruction.id in needed:
             needed.update(instruction.args)
             if instruction.op == "loop":
                 needed.update((*instruction.data.following, *instruction.data.stacked))
-    for instruction in code.walk():
-        if instruction.id not in needed and instruction.rate > Rate.PARAMETER:
-            instruction.rate = Rate.OUTPUT
+                _mark_needed(instruction.data.body, needed)
