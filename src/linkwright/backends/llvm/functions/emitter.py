@@ -157,6 +157,10 @@ class Emitter:
         """|a|, the sign bit cleared."""
         return self.intrinsic("fabs", a)
 
+    def copysign(self, size: str, sign: str) -> str:
+        """|size| with the sign bit of `sign`."""
+        return self.intrinsic("copysign", size, sign)
+
     def sqrt(self, a: str) -> str:
         """Correctly rounded square root."""
         return self.intrinsic("sqrt", a)
@@ -212,7 +216,22 @@ class Emitter:
         """An integer instruction: and, or, xor, add, sub, shl, lshr, ashr."""
         return self.emit(f"{op} {self.integer} {a}, {b}")
 
-    # precision
+    # other shapes
+
+    def through_pair(self, function: "Callable[..., list[str]]", *arguments: str) -> list[str]:
+        """Evaluate a function of a scalar in a vector of two equal lanes.
+
+        Selects and bit operations on vectors are single instructions; on scalars LLVM turns them
+        into jumps or moves them through integer registers.
+        """
+        pair = Emitter(self.scalar, 2, f"{self.prefix}w{self.serial}.", self.lines)
+        self.serial += 1
+        element, kind, packed = SCALARS[self.scalar], pair.value, []
+        for a in arguments:
+            first = pair.emit(f"insertelement {kind} poison, {element} {a}, i32 0")
+            packed.append(pair.emit(f"insertelement {kind} {first}, {element} {a}, i32 1"))
+        results = function(pair, *packed)
+        return [self.emit(f"extractelement {kind} {r}, i32 0") for r in results]
 
     def through_double(self, function: "Callable[..., list[str]]", *arguments: str) -> list[str]:
         """Evaluate a function of doubles on floats: widen, evaluate, round once."""

@@ -20,12 +20,11 @@ from linkwright.backends.llvm.functions.emitter import (
     suffix,
     value_type,
 )
+from linkwright.backends.llvm.functions.registry import FUNCTIONS
 from linkwright.errors import Error
 
 LIBRARY_CALLS = {"sin": ("sin",), "cos": ("cos",), "sincos": ("sin", "cos"), "tan": ("tan",)}
 """Guarded functions, and the C library function behind each of their results."""
-
-_CORES = {"sin": trig.sin, "cos": trig.cos, "sincos": trig.sincos, "tan": trig.tan}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ def guarded_group(
     fast: list[list[str]] = []
     for k, chunk in enumerate(chunks):
         e = Emitter(scalar, chunk.width, f"{prefix}c{k}.", lines)
-        fast.append(_CORES[chunk.name](e, chunk.argument))
+        fast.append(FUNCTIONS[chunk.name].write(e, chunk.argument))
     far = _any_far(scalar, chunks, prefix, lines)
     lines.append(
         f"  br i1 {far}, label %{prefix}exact, label %{prefix}join, "

@@ -45,12 +45,6 @@ ASIN_COEFFICIENTS = (
 """B in asin s = s + s³·B(s²), |s| ≤ 1/2."""
 
 
-def _with_sign_of(e: Emitter, value: str, source: str) -> str:
-    """A value that is not negative, with the sign bit of `source`."""
-    sign = e.integer_op("and", e.to_bits(source), e.int_const(e.sign_mask))
-    return e.from_bits(e.integer_op("or", e.to_bits(value), sign))
-
-
 def atan(e: Emitter, x: str) -> list[str]:
     """Inverse tangent, in [-π/2, π/2] rad."""
     size, one = e.abs(x), e.const(1.0)
@@ -64,7 +58,7 @@ def atan(e: Emitter, x: str) -> list[str]:
     high = e.select(large, e.const(HALF_PI), high)
     low = e.select(middle, e.const(HALF_PI_LOW / 2), e.const(0.0))
     low = e.select(large, e.const(HALF_PI_LOW), low)
-    return [_with_sign_of(e, _atan_sum(e, e.div(top, bottom), high, low), x)]
+    return [e.copysign(_atan_sum(e, e.div(top, bottom), high, low), x)]
 
 
 def _atan_sum(e: Emitter, t: str, high: str, low: str) -> str:
@@ -108,9 +102,9 @@ def atan2(e: Emitter, y: str, x: str) -> list[str]:
     high = e.mul(count, quarter)
     low = e.fma(count, quarter_low, e.fma(count, quarter, e.neg(high)))
     t = e.select(reflected, e.neg(t), t)
-    value = e.abs(_atan_sum(e, t, high, low))
+    value = _atan_sum(e, t, high, low)
     value = e.select(e.compare("uno", x, y), e.const(float("nan")), value)
-    return [_with_sign_of(e, value, y)]
+    return [e.copysign(value, y)]
 
 
 def _asin_parts(e: Emitter, size: str, large: str) -> tuple[str, str]:
@@ -132,7 +126,7 @@ def asin(e: Emitter, x: str) -> list[str]:
     base = e.select(large, turned, s)
     low = e.add(lost, e.const(HALF_PI_LOW))
     correction = e.select(large, e.fma(rest, minus_two, low), rest)
-    return [_with_sign_of(e, e.add(base, correction), x)]
+    return [e.copysign(e.add(base, correction), x)]
 
 
 def acos(e: Emitter, x: str) -> list[str]:

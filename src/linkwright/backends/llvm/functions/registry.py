@@ -30,18 +30,29 @@ def _by_double(double: Writer, single: Writer | None = None) -> Writer:
     return write
 
 
+def _in_pairs(writer: Writer) -> Writer:
+    """Writer that evaluates a scalar in a vector of two lanes: for functions with many selects."""
+
+    def write(e: Emitter, *arguments: str) -> list[str]:
+        if e.width == 1:
+            return e.through_pair(writer, *arguments)
+        return writer(e, *arguments)
+
+    return write
+
+
 FUNCTIONS: dict[str, Function] = {
     "sin": Function(1, 1, trig.sin),
     "cos": Function(1, 1, trig.cos),
     "sincos": Function(1, 2, trig.sincos),
-    "tan": Function(1, 1, trig.tan),
-    "asin": Function(1, 1, _by_double(inverse.asin)),
-    "acos": Function(1, 1, _by_double(inverse.acos)),
-    "atan": Function(1, 1, _by_double(inverse.atan)),
-    "atan2": Function(2, 1, _by_double(inverse.atan2)),
+    "tan": Function(1, 1, _in_pairs(_by_double(trig.tan))),
+    "asin": Function(1, 1, _in_pairs(_by_double(inverse.asin))),
+    "acos": Function(1, 1, _in_pairs(_by_double(inverse.acos))),
+    "atan": Function(1, 1, _in_pairs(_by_double(inverse.atan))),
+    "atan2": Function(2, 1, _in_pairs(_by_double(inverse.atan2))),
     "exp": Function(1, 1, _by_double(exponential.exp)),
-    "log": Function(1, 1, _by_double(exponential.log)),
-    "pow": Function(2, 1, _by_double(exponential.power, exponential.power_through_log)),
+    "log": Function(1, 1, _in_pairs(_by_double(exponential.log))),
+    "pow": Function(2, 1, _in_pairs(_by_double(exponential.power, exponential.power_through_log))),
     "sqrt": Function(1, 1, basic.sqrt),
     "abs": Function(1, 1, basic.absolute),
     "sign": Function(1, 1, basic.sign),

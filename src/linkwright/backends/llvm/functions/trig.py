@@ -161,9 +161,7 @@ def cos(e: Emitter, x: str) -> list[str]:
 
 
 def tan(e: Emitter, x: str) -> list[str]:
-    """Tangent of x: tan r in even quadrants, -1/tan r in odd ones; a float goes by double."""
-    if e.scalar == "f32":
-        return e.through_double(tan, x)
+    """Tangent of x in double: tan r in even quadrants, -1/tan r in odd ones."""
     r, low, q = reduce(e, x)
     low = low or e.const(0.0)
     z = e.mul(r, r)
