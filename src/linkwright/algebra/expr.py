@@ -38,12 +38,12 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import gcd
+from numbers import Real
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from linkwright.algebra.numbers import (
     Number,
-    NumberError,
     number,
     number_digest,
     over,
@@ -394,12 +394,7 @@ def as_expr(value: object) -> Expr:
 def _operand(value: object) -> Any:
     if isinstance(value, Expr):
         return value
-    try:
-        return constant(value)
-    except NumberError:
-        if isinstance(value, float | int):
-            raise
-        return NotImplemented
+    return constant(value) if isinstance(value, Real) else NotImplemented
 
 
 # -- products --------------------------------------------------------------------------------------

@@ -215,8 +215,14 @@ class Vector:
         parts: dict[Direction, list[Expr]] = {}
         for d, c in self._coefficients.items():
             for e, k in other._coefficients.items():
-                for x, m in cross_directions(d, e).items():
-                    parts.setdefault(x, []).append(product((c, k, m)))
+                if d is e:
+                    continue
+                if d.key < e.key:
+                    signed, found = scaled(-1, k), cross_directions(e, d)
+                else:
+                    signed, found = k, cross_directions(d, e)
+                for x, m in found.items():
+                    parts.setdefault(x, []).append(product((c, signed, m)))
         return _collected(parts)
 
     # -- calculus ----------------------------------------------------------------------------------
@@ -303,7 +309,9 @@ def _dot_parts(a: Terms, b: Terms) -> list[Expr]:
     for d, c in a.items():
         for e, k in b.items():
             m = dot_directions(d, e)
-            if m is not ZERO:
+            if m is ONE:
+                parts.append(mul(c, k))
+            elif m is not ZERO:
                 parts.append(product((c, k, m)))
     return parts
 
