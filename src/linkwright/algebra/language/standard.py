@@ -1,0 +1,95 @@
+"""The functions that every expression text may use."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+from linkwright.algebra.calculus import nominal, partial
+from linkwright.algebra.expr import Expr, ExprError, as_expr
+from linkwright.algebra.functions import FUNCTIONS, apply
+from linkwright.algebra.geometry import angle, direction_of, magnitude, project_on_plane
+from linkwright.algebra.vectors import Vector
+
+# Known to every mechanism, which supplies them through its scope.
+ONLY_IN_A_MODEL = frozenset({"pos", "vel", "rot", "fm", "dxdt"})
+
+_OPERATORS_ONLY = frozenset({"lt", "le", "eq", "ne", "and", "or", "not", "pi"})
+
+
+def _scalar_function(op: str, arity: int | None) -> Callable[..., object]:
+    def function(*values: object) -> Expr:
+        return apply(op, tuple([_scalar(x) for x in values]))
+
+    names = ["x", "y", "z"][:arity] if op != "select" else ["condition", "yes", "no"]
+    kind = inspect.Parameter.POSITIONAL_ONLY
+    parameters = [inspect.Parameter(name, kind) for name in names]
+    if arity is None:
+        parameters = [
+            inspect.Parameter("x", kind),
+            inspect.Parameter("more", inspect.Parameter.VAR_POSITIONAL),
+        ]
+    function.__dict__["__signature__"] = inspect.Signature(parameters)
+    return function
+
+
+def _scalar(x: object) -> Expr:
+    if isinstance(x, Vector):
+        raise ExprError(f"a scalar is needed, and {x} is a vector")
+    return as_expr(x)
+
+
+def _vector(x: object) -> Vector:
+    if not isinstance(x, Vector):
+        raise ExprError(f"a vector is needed, and {x} is not one")
+    return x
+
+
+def _dot(a: object, b: object) -> object:
+    return _vector(a).dot(_vector(b))
+
+
+def _cross(a: object, b: object) -> object:
+    return _vector(a).cross(_vector(b))
+
+
+def _dir(v: object) -> object:
+    return direction_of(_vector(v))
+
+
+def _mag(v: object) -> object:
+    return magnitude(_vector(v))
+
+
+def _dplane(v: object, normal: object) -> object:
+    return project_on_plane(_vector(v), _vector(normal))
+
+
+def _angle(v1: object, v2: object, v3: object = None) -> object:
+    return angle(_vector(v1), _vector(v2), None if v3 is None else _vector(v3))
+
+
+def _nominal(x: object) -> object:
+    return x.nominal() if isinstance(x, Vector) else nominal(_scalar(x))
+
+
+def _partial(y: object, x: object) -> object:
+    variable = _scalar(x)
+    return y.partial(variable) if isinstance(y, Vector) else partial(_scalar(y), variable)
+
+
+STANDARD_FUNCTIONS: dict[str, Callable[..., object]] = {
+    **{
+        name: _scalar_function(name, record.arity)
+        for name, record in FUNCTIONS.items()
+        if name not in _OPERATORS_ONLY and name not in ("table1", "table2", "foreign")
+    },
+    "dot": _dot,
+    "cross": _cross,
+    "dir": _dir,
+    "mag": _mag,
+    "dplane": _dplane,
+    "angle": _angle,
+    "nominal": _nominal,
+    "partial": _partial,
+}

@@ -1,0 +1,20 @@
+"""Units: reading and printing them, converting values, and deducing them through expressions."""
+
+from linkwright.algebra.units.display import unit_text
+from linkwright.algebra.units.inference import check_units, deduce_units, unit_of
+from linkwright.algebra.units.parse import parse_unit
+from linkwright.algebra.units.systems import IN_LB, MKS, UnitSystem
+from linkwright.algebra.units.unit import DIMENSIONS, Unit
+
+__all__ = [
+    "DIMENSIONS",
+    "IN_LB",
+    "MKS",
+    "Unit",
+    "UnitSystem",
+    "check_units",
+    "deduce_units",
+    "parse_unit",
+    "unit_of",
+    "unit_text",
+]

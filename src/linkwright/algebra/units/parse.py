@@ -1,0 +1,176 @@
+"""Reading the text of a unit: names, products, quotients, powers.
+
+``N*m*s/rad``, ``kg*m^2``, ``m/s**2``, ``in-lb-s²``, ``1/(kg*m)``. A product is written `*`, `·`,
+`-` or a blank; operators are taken from left to right, so `a/b*c` is (a/b)*c.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import NoReturn
+
+from linkwright.algebra.numbers import number
+from linkwright.algebra.units.names import PLAIN, PREFIXABLE, named_unit
+from linkwright.algebra.units.unit import ONE_UNIT, Unit
+from linkwright.errors import Error, InputError
+
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<power>(?:\^|\*\*)\s*(?:(?P<exponent>[+-]?[0-9]+)
+             |\(\s*(?P<top>[+-]?[0-9]+)\s*(?:/\s*(?P<bottom>[0-9]+)\s*)?\)))
+    |(?P<superscript>⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)
+    |(?P<number>[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)
+    |(?P<name>g's|°|%|[^\W\d_]+)
+    |(?P<operator>[*·/()-]))""",
+    re.VERBOSE,
+)
+_SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+_LARGEST_EXPONENT = 99
+
+
+@dataclass(slots=True)
+class _Level:
+    """What has been read inside one pair of parentheses."""
+
+    total: Unit
+    last: Unit | None = None
+    divide: bool = False
+    start: int = 0
+
+
+@lru_cache(maxsize=1024)
+def parse_unit(text: str) -> Unit:
+    """Return the unit that a text stands for; "1" or an empty text is no unit at all.
+
+    Args:
+        text: the unit as people write it.
+
+    >>> parse_unit("in-lb/deg").fits(parse_unit("N*m/rad"))
+    True
+    >>> parse_unit("km/h").to(parse_unit("m/s"))
+    0.2777777777777778
+    """
+    return _Reader(text).read()
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.levels = [_Level(ONE_UNIT)]
+        self.wants_unit = True
+
+    def read(self) -> Unit:
+        position = 0
+        end = len(self.text.rstrip())
+        while position < end:
+            match = _TOKEN.match(self.text, position)
+            if match is None:
+                self._fail(f"{self.text[position]!r} has no meaning in a unit", position)
+            start = match.start(str(match.lastgroup)) if match.lastgroup else position
+            self._take(match, start)
+            position = match.end()
+        if len(self.levels) > 1:
+            self._fail("'(' is not closed", self.levels[-1].start)
+        if self.wants_unit and end:
+            self._fail("the unit ends where a name is expected", end)
+        unit = self._closed(self.levels[0])
+        name = self.text.strip()
+        return Unit(unit.exponents, unit.scale, unit.pi, name or "1")
+
+    def _take(self, match: re.Match[str], position: int) -> None:
+        if match["power"] is not None or match["superscript"] is not None:
+            self._power(match, position)
+        elif match["name"] is not None:
+            self._factor(self._named(match["name"], match.start("name")), match.start("name"))
+        elif match["number"] is not None:
+            self._factor(self._number(match["number"], position), position)
+        else:
+            self._operator(match["operator"], match.start("operator"))
+
+    def _number(self, text: str, position: int) -> Unit:
+        try:
+            value = number(int(text) if text.isdigit() and len(text) < 400 else float(text))
+        except Error as error:
+            self._fail(error.what, position)
+        if value == 0 or value == float("inf"):
+            self._fail("the factor of a unit is neither zero nor infinite", position)
+        return Unit(ONE_UNIT.exponents, value)
+
+    def _named(self, name: str, position: int) -> Unit:
+        unit = named_unit(name)
+        if unit is None:
+            near = difflib.get_close_matches(name, sorted([*PLAIN, *PREFIXABLE]), n=1)
+            self._fail(
+                f"unknown unit {name!r}",
+                position,
+                f"did you mean {near[0]!r}?" if near else "use SI or in-lb units",
+            )
+        return unit
+
+    def _factor(self, unit: Unit, position: int) -> None:
+        level = self.levels[-1]
+        if not self.wants_unit:  # a blank between two names is a product
+            self._multiply(level, divide=False)
+        level.last = unit
+        self.wants_unit = False
+
+    def _power(self, match: re.Match[str], position: int) -> None:
+        level = self.levels[-1]
+        if self.wants_unit or level.last is None:
+            self._fail("a power stands without its unit", position)
+        if match["superscript"] is not None:
+            exponent = Fraction(match["superscript"].translate(_SUPERSCRIPTS))
+        elif match["exponent"] is not None:
+            exponent = Fraction(match["exponent"])
+        elif match["bottom"] is not None and int(match["bottom"]) == 0:
+            self._fail("the exponent has the denominator 0", position)
+        else:
+            exponent = Fraction(int(match["top"]), int(match["bottom"] or 1))
+        if abs(exponent) > _LARGEST_EXPONENT:
+            self._fail(f"the exponent is larger than {_LARGEST_EXPONENT}", position)
+        level.last = self._combined(level.last, exponent, position)
+
+    def _combined(self, base: Unit, exponent: Fraction, position: int) -> Unit:
+        try:
+            return base**exponent
+        except (Error, ArithmeticError):
+            self._fail("the factor of the unit is out of range", position)
+
+    def _operator(self, operator: str, position: int) -> None:
+        level = self.levels[-1]
+        if operator == "(":
+            if not self.wants_unit:
+                self._multiply(level, divide=False)
+            self.levels.append(_Level(ONE_UNIT, start=position))
+            self.wants_unit = True
+            return
+        if self.wants_unit:
+            self._fail(f"{operator!r} stands where a unit is expected", position)
+        if operator == ")":
+            if len(self.levels) == 1:
+                self._fail("')' without '('", position)
+            inner = self._closed(self.levels.pop())
+            self.levels[-1].last = inner
+            return
+        self._multiply(level, divide=operator == "/")
+        self.wants_unit = True
+
+    def _multiply(self, level: _Level, *, divide: bool) -> None:
+        """Close the last factor; `divide` says what is done with the next one."""
+        level.total = self._closed(level)
+        level.last = None
+        level.divide = divide
+
+    def _closed(self, level: _Level) -> Unit:
+        if level.last is None:
+            return level.total
+        try:
+            return level.total / level.last if level.divide else level.total * level.last
+        except (Error, ArithmeticError):
+            self._fail("the factor of the unit is out of range", level.start)
+
+    def _fail(self, what: str, position: int, remedy: str | None = None) -> NoReturn:
+        raise InputError(f"{what} (in the unit {self.text!r})", column=position + 1, remedy=remedy)
