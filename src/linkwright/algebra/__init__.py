@@ -31,6 +31,8 @@ from linkwright.algebra.expr import (
     product,
     total,
 )
+from linkwright.algebra.factoring import factor, factor_all, gcf
+from linkwright.algebra.foreign import ForeignFunction, foreign
 from linkwright.algebra.frames import Frame
 from linkwright.algebra.functions import (
     PI,
@@ -56,6 +58,7 @@ from linkwright.algebra.geometry import angle, direction_of, magnitude, project_
 from linkwright.algebra.motion import Motion
 from linkwright.algebra.smallness import order, smallness_threshold
 from linkwright.algebra.symbols import SymbolInfo, symbol, symbols
+from linkwright.algebra.tables import Table1, Table2
 from linkwright.algebra.vectors import ZERO_VECTOR, Vector, vector_total
 
 __all__ = [
@@ -68,10 +71,13 @@ __all__ = [
     "Dyadic",
     "Expr",
     "ExprError",
+    "ForeignFunction",
     "Frame",
     "Motion",
     "Scalar",
     "SymbolInfo",
+    "Table1",
+    "Table2",
     "Vector",
     "VectorError",
     "absolute",
@@ -91,7 +97,11 @@ __all__ = [
     "evaluate",
     "evaluate_all",
     "exp",
+    "factor",
+    "factor_all",
+    "foreign",
     "free_symbols",
+    "gcf",
     "gradient",
     "linear_coefficients",
     "log",

@@ -33,7 +33,7 @@ def evaluate_all(exprs: Sequence[Expr], values: Mapping[Expr, Any] | None = None
     with np.errstate(all="ignore"):
         for node in postorder(exprs, stop=lambda x: x in given):
             known[node] = _value(node, known, given)
-    return [known[x] for x in exprs]
+    return [known[x] if np.ndim(known[x]) else np.asarray(known[x]).item() for x in exprs]
 
 
 def _value(node: Expr, known: Mapping[Expr, Any], given: Mapping[Expr, Any]) -> Any:
