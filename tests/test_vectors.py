@@ -45,6 +45,7 @@ from linkwright.algebra import (
     postorder,
     project_on_plane,
     sin,
+    smallness_threshold,
     substitute,
     symbol,
     symbols,
@@ -542,6 +543,8 @@ def test_turns_about_one_line_add_their_angles() -> None:
     assert trigonometry(c.x @ n.x, c.y @ n.y) <= {"cos(q0 + q1 - q2)", "sin(q0 + q1 - q2)"}
     assert trigonometry(c.x @ a.x) <= {"cos(q1 - q2)", "sin(q1 - q2)"}
     assert b.rotated("d", "x", q[3]).y @ a.x is -cos(q[3]) * sin(q[1])
+    flipped = a.aligned("e").with_rpy("f", math.pi, 0, 0).rotated("g", "z", q[1])
+    assert flipped.x @ n.x is cos(q[0] - q[1])
 
 
 # -- angle, magnitude, direction, projection -------------------------------------------------------
@@ -680,6 +683,19 @@ def test_derivative_of_truncated_directions_keeps_first_order() -> None:
     assert velocity == L * u * b.z - h * u * b.y
     assert velocity @ n.z is L * u - h * u * q
     assert (velocity + n.z) @ n.z is 1 + L * u
+
+
+def test_products_follow_the_threshold_of_smallness() -> None:
+    """A product found under one threshold is not returned under another."""
+    q, r = (symbol(name, "coordinate", small=1) for name in "qr")
+    n = Frame.root("n")
+    with smallness_threshold(4):
+        b = n.rotated("a", "x", q).rotated("b", "x", r)
+        kept = b.y @ n.y
+        assert substitute(kept, {r: 0}) is 1 - q**2 / 2
+    assert b.y @ n.y is ONE
+    with smallness_threshold(4):
+        assert b.y @ n.y is kept
 
 
 def test_moving_matrix_gives_its_angular_velocity() -> None:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from linkwright.algebra.expr import ONE, ZERO, Expr, ExprError, mul, scaled, total
+from linkwright.algebra.smallness import current_threshold
 
 if TYPE_CHECKING:
     from linkwright.algebra.frames import Frame
@@ -123,10 +124,17 @@ def _known_dot(d: Direction, e: Direction) -> Expr | None:
         return ZERO
     if d.key < e.key:
         d, e = e, d
-    known = d._dots.get(e.serial)
+    known = d._dots.get(_place(d, e))
     if known is None and e in d.frame.directions:
         return ZERO
     return known
+
+
+def _place(d: Direction, e: Direction) -> int:
+    """Return where d keeps its products with e; those of small angles depend on the threshold."""
+    if d.frame.is_small or e.frame.is_small:
+        return e.serial + (current_threshold() << 48)
+    return e.serial
 
 
 def _climb(d: Direction, e: Direction) -> Expr:
@@ -151,7 +159,7 @@ def _climb(d: Direction, e: Direction) -> Expr:
         if missing:
             pending.extend(missing)
         else:
-            deep._dots[other.serial] = total(parts)
+            deep._dots[_place(deep, other)] = total(parts)
     known = _known_dot(d, e)
     assert known is not None
     return known
@@ -180,7 +188,8 @@ def cross(d: Direction, e: Direction) -> Mapping[Direction, Expr]:
         return {}
     if d.key < e.key:
         return {x: scaled(-1, c) for x, c in cross(e, d).items()}
-    known = d._crosses.get(e.serial)
+    place = _place(d, e)
+    known = d._crosses.get(place)
     if known is None:
         frame = d.frame
         known = {}
@@ -191,7 +200,7 @@ def cross(d: Direction, e: Direction) -> Mapping[Direction, Expr]:
             for k in range(3):
                 if k != d.index:
                     _add_axis_product(frame, d.index, k, dot(axes[k], e), known)
-        d._crosses[e.serial] = known
+        d._crosses[place] = known
     return known
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from linkwright.algebra import rotations
 from linkwright.algebra.directions import AXIS_NAMES, Direction, VectorError
-from linkwright.algebra.expr import MINUS_ONE, ONE, ZERO, Expr, Scalar, as_expr, scaled
+from linkwright.algebra.expr import MINUS_ONE, ONE, SMALL, ZERO, Expr, Scalar, as_expr, scaled
 from linkwright.algebra.rotations import UNITS, Matrix, Triple, Turn
 from linkwright.algebra.vectors import Vector
 
@@ -54,9 +54,10 @@ class Frame:
         rows: each axis as (cosine, direction of the parent) pairs without zeros.
         spins: pairs (expression, vector): the angular velocity relative to the parent is the sum of
             the expression's rate times the vector.
-        turn: the rotation where it is about one axis; else None.
+        turn: the rotation where it is about one axis, or leaves the parent's axis alone; else None.
         continues_turn: whether products may pass over the parent because both turn about one line.
         adds_angles: whether turns about one line are merged into one by adding the angles.
+        is_small: whether a small angle lies between it and the root.
         digest: a number from structure and names that is the same in every process.
 
     >>> from linkwright.algebra import symbols
@@ -80,6 +81,7 @@ class Frame:
         "digest",
         "directions",
         "inertial",
+        "is_small",
         "name",
         "parent",
         "rows",
@@ -102,6 +104,7 @@ class Frame:
     continues_turn: bool
     adds_angles: bool
     digest: int
+    is_small: bool
     _serials: Iterator[int]
     _merged: dict[int, tuple[Row, Row, Row]]
 
@@ -464,7 +467,8 @@ def _make(
     put("_serials", itertools.count() if parent is None else parent._serials)
     put("_merged", {})
     put("cosines", cosines)
-    put("turn", turn)
+    small = any(x.roles & SMALL for row in cosines for x in row)
+    put("is_small", small or (parent is not None and parent.is_small))
     above = 0 if parent is None else parent.digest
     keys = [x.key & _DIGEST_MASK for row in cosines for x in row]
     put("digest", hash((above, zlib.crc32(name.encode()), *keys)) & _DIGEST_MASK)
@@ -474,6 +478,7 @@ def _make(
     put("axes", tuple(Vector({d: s}) for d, s in found))
     put("rows", ((), (), ()) if parent is None else _sparse_rows(cosines, parent))
     put("spins", tuple((x, axis) for x, axis in spins(frame) if x.op != "num"))
+    put("turn", turn or _unmoved_turn(frame))
     put("continues_turn", _continues(frame))
     return frame
 
@@ -504,6 +509,17 @@ def _sparse_rows(cosines: Matrix, above: Frame) -> tuple[Row, Row, Row]:
         for row in cosines
     ]
     return rows[0], rows[1], rows[2]
+
+
+def _unmoved_turn(frame: Frame) -> Turn | None:
+    """Return the constant rotation as one about the axis that the parent turns about, if it is."""
+    parent = frame.parent
+    if parent is None or parent.turn is None or frame.spins:
+        return None
+    line = parent.directions[parent.turn.index]
+    if line not in frame.directions:
+        return None
+    return Turn(frame.directions.index(line), ZERO, frame.cosines)
 
 
 def _continues(frame: Frame) -> bool:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 class Motion:
     """The rates of symbols and the angular velocities of frames, with what was derived from them.
 
+    What was derived is kept, so one Motion belongs to one `smallness_threshold`.
+
     Args:
         rates: the time derivative of each coordinate and speed; time itself has rate 1.
         angular_velocities: for some frames, ω relative to the root, in place of the sum along the

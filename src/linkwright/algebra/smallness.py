@@ -45,6 +45,16 @@ def smallness_threshold(threshold: int) -> Iterator[None]:
         _threshold.reset(token)
 
 
+def current_threshold() -> int:
+    """Return how many orders above the leading term a term is dropped here and now.
+
+    >>> with smallness_threshold(6):
+    ...     current_threshold()
+    6
+    """
+    return _threshold.get()
+
+
 def order(x: Expr) -> int:
     """Return the order of smallness of an expression.
 
