@@ -231,5 +231,5 @@ def sample_inputs(
         for k, x in enumerate(port.entries):
             if x.data.sign:
                 flat[..., k] = 0.5 + np.abs(flat[..., k])
-        arrays.append(flat.reshape(*batch, *port.shape))
+        arrays.append(flat.reshape((*batch, *port.shape)))
     return arrays

@@ -96,7 +96,7 @@ def _shaped(code: Code, flat: Sequence[Any], batch: tuple[int, ...]) -> list[Arr
     for port, _ in code.outputs:
         entries = [np.broadcast_to(np.asarray(next(rest), float), batch) for _ in port.entries]
         stacked = np.stack(entries, axis=-1) if entries else np.zeros((*batch, 0))
-        outputs.append(stacked.reshape(*batch, *port.shape))
+        outputs.append(stacked.reshape((*batch, *port.shape)))
     return outputs
 
 
