@@ -384,6 +384,29 @@ def test_arguments_of_any_size_are_right_when_guarded(name: str, scalar: str, wi
         np.testing.assert_array_equal(result[::2], single)  # a far neighbour changes nothing
 
 
+def test_largest_and_hardest_arguments() -> None:
+    """6381956970095103·2^797 is the double closest to a multiple of π/2 (W. Kahan)."""
+    x = np.array([6381956970095103 * 2.0**797, np.finfo(np.float64).max, 2.0**1023, 2.0**27, 1e22])
+    x = np.concatenate([x, -x])
+    sine, cosine = evaluate("sincos", "f64", 4, x, guarded=True)
+    (tangent,) = evaluate("tan", "f64", 4, x, guarded=True)
+    for result, oracle in ((sine, mpmath.sin), (cosine, mpmath.cos), (tangent, mpmath.tan)):
+        with mpmath.workprec(1400):
+            exact = [oracle(mpmath.mpf(float(v))) for v in x]
+        errors = [ulps(r, e, "f64") for r, e in zip(result, exact, strict=True)]
+        assert max(errors) <= ERROR_BOUNDS["sincos"]["f64"]
+    assert abs(cosine[0]) < 1e-18
+
+
+def test_modules_need_nothing_from_outside() -> None:
+    """No function calls the C library: object code has no symbol to resolve."""
+    for name in FUNCTIONS:
+        text = "\n".join((*dependencies(name, "f64", 4), definition(name, "f64", 4)))
+        module = llvm.parse_assembly(text)
+        declared = [f.name for f in module.functions if f.is_declaration]
+        assert all(f.startswith("llvm.") for f in declared)
+
+
 def test_just_beyond_the_limit_the_exact_route_is_taken() -> None:
     """The doubles around the limit give the same alone and beside small angles."""
     limit = RANGE_LIMIT["f64"]

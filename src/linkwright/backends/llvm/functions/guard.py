@@ -3,7 +3,7 @@
 The branch-free functions of `trig` hold up to RANGE_LIMIT. A guarded group evaluates several
 angles with them, tests all the arguments together (the sum of their squares costs one FMA an
 angle), and takes a branch to a cold block if one may be too large. There the lanes that are
-beyond the limit, and only those, are overwritten with the C library's result for that argument,
+beyond the limit, and only those, are overwritten with the result of the exact reduction (`far`),
 so a lane's value never depends on its neighbours.
 
 In a scalar kernel the angles of a group are packed into vectors first: six joint angles cost
@@ -13,18 +13,24 @@ kernel: one branch for all of them, and little is alive across the cold call.
 
 from dataclasses import dataclass
 
-from linkwright.backends.llvm.functions import trig
+from linkwright.backends.llvm.functions import far, trig
 from linkwright.backends.llvm.functions.emitter import (
     SCALARS,
     Emitter,
+    float_literal,
     suffix,
     value_type,
 )
 from linkwright.backends.llvm.functions.registry import FUNCTIONS
 from linkwright.errors import Error
 
-LIBRARY_CALLS = {"sin": ("sin",), "cos": ("cos",), "sincos": ("sin", "cos"), "tan": ("tan",)}
-"""Guarded functions, and the C library function behind each of their results."""
+GUARDED = {
+    "sin": ("sincos", (0,)),
+    "cos": ("sincos", (1,)),
+    "sincos": ("sincos", (0, 1)),
+    "tan": ("tan", (0,)),
+}
+"""Guarded functions: the function of `far` behind each, and which of its values are wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +81,10 @@ def guarded_group(
     if not requests:
         raise Error("a guarded group needs at least one request")
     for name, _ in requests:
-        if name not in LIBRARY_CALLS:
+        if name not in GUARDED:
             raise Error(
                 f"{name!r} needs no range guard",
-                remedy=f"guarded functions are {', '.join(LIBRARY_CALLS)}",
+                remedy=f"guarded functions are {', '.join(GUARDED)}",
             )
     lines = [f"  br label %{prefix}enter", f"{prefix}enter:"]
     chunks = _chunks(scalar, width, requests, prefix, lanes, lines)
@@ -86,9 +92,9 @@ def guarded_group(
     for k, chunk in enumerate(chunks):
         e = Emitter(scalar, chunk.width, f"{prefix}c{k}.", lines)
         fast.append(FUNCTIONS[chunk.name].write(e, chunk.argument))
-    far = _any_far(scalar, chunks, prefix, lines)
+    verdict = _any_far(scalar, chunks, prefix, lines)
     lines.append(
-        f"  br i1 {far}, label %{prefix}exact, label %{prefix}join, "
+        f"  br i1 {verdict}, label %{prefix}exact, label %{prefix}join, "
         '!prof !{!"branch_weights", i32 1, i32 1000000}'
     )
     lines.append(f"{prefix}exact:")
@@ -116,7 +122,7 @@ def guarded_group(
         lines,
         results,
         f"{prefix}join",
-        (*exact_declarations(tuple(name for name, _ in used)), *definitions),
+        (*exact_dependencies(tuple(name for name, _ in used)), *definitions),
     )
 
 
@@ -186,10 +192,10 @@ def _any_far(scalar: str, chunks: list[_Chunk], prefix: str, lines: list[str]) -
         total = e.mul(arguments[0], arguments[0])
         for x in arguments[1:]:
             total = e.fma(x, x, total)
-        far = e.compare("ugt", total, e.const(threshold))
+        beyond = e.compare("ugt", total, e.const(threshold))
         if size > 1:
-            far = e.emit(f"call i1 @llvm.vector.reduce.or.v{size}i1(<{size} x i1> {far})")
-        verdict = e.emit(f"or i1 {verdict}, {far}") if verdict else far
+            beyond = e.emit(f"call i1 @llvm.vector.reduce.or.v{size}i1(<{size} x i1> {beyond})")
+        verdict = e.emit(f"or i1 {verdict}, {beyond}") if verdict else beyond
     return verdict
 
 
@@ -221,28 +227,28 @@ def _struct(kind: str, count: int) -> str:
     return kind if count == 1 else "{ " + ", ".join([kind] * count) + " }"
 
 
-def exact_declarations(names: tuple[str, ...]) -> tuple[str, ...]:
-    """C library functions that the exact routes of these functions call."""
-    calls = dict.fromkeys(call for name in names for call in LIBRARY_CALLS[name])
-    return tuple(f"declare double @{call}(double)" for call in calls)
+def exact_dependencies(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Module-level texts that the exact routes of these functions call."""
+    called = dict.fromkeys(GUARDED[name][0] for name in names)
+    return (far.reduction_definition(), *(far.far_definition(name) for name in called))
 
 
 def exact_definition(name: str, scalar: str, width: int) -> str:
     """Cold function: (argument, fast results) to results right in every lane.
 
     Args:
-        name: one of LIBRARY_CALLS.
-        scalar: "f64" or "f32"; a float is handed to the C library as a double.
+        name: one of GUARDED.
+        scalar: "f64" or "f32"; a float is evaluated as a double.
         width: lanes.
     """
     kind, element = value_type(scalar, width), SCALARS[scalar]
-    calls = LIBRARY_CALLS[name]
-    count = len(calls)
+    callee, wanted = GUARDED[name]
+    count = len(wanted)
     result = _struct(kind, count)
     parameters = ", ".join(f"{kind} %fast{j}" for j in range(count))
     lines = [
         f"define internal {result} @{exact_name(name, scalar, width)}"
-        f"({kind} %x, {parameters}) noinline cold nounwind {{",
+        f"({kind} %x, {parameters}) noinline optnone cold nounwind {{",
         "entry:",
         "  br label %lane",
         "lane:",
@@ -255,22 +261,29 @@ def exact_definition(name: str, scalar: str, width: int) -> str:
     if width > 1:
         argument = "%xi"
         lines.append(f"  %xi = extractelement {kind} %x, i32 %i")
-    limit = Emitter(scalar, 1, "").const(trig.RANGE_LIMIT[scalar])
+    limit = float_literal(trig.RANGE_LIMIT[scalar], scalar)
+    infinity = float_literal(float("inf"), scalar)
     lines += [
         f"  %size = call {element} @llvm.fabs.{scalar}({element} {argument})",
-        f"  %far = fcmp ogt {element} %size, {limit}",
-        "  br i1 %far, label %library, label %next",
-        "library:",
+        f"  %beyond = fcmp ogt {element} %size, {limit}",
+        f"  %finite = fcmp olt {element} %size, {infinity}",
+        "  %far = and i1 %beyond, %finite",
+        "  br i1 %far, label %reduce, label %next",
+        "reduce:",
     ]
     if scalar == "f32":
         lines.append(f"  %xd = fpext float {argument} to double")
         argument = "%xd"
+    returned = _struct("double", far.RESULTS[callee])
+    lines.append(f"  %values = call {returned} @{far.far_name(callee)}(double {argument})")
     patched = []
-    for j, call in enumerate(calls):
-        lines.append(f"  %d{j} = call double @{call}(double {argument})")
-        value = f"%d{j}"
+    for j, part in enumerate(wanted):
+        value = "%values"
+        if far.RESULTS[callee] > 1:
+            lines.append(f"  %d{j} = extractvalue {returned} %values, {part}")
+            value = f"%d{j}"
         if scalar == "f32":
-            lines.append(f"  %s{j} = fptrunc double %d{j} to float")
+            lines.append(f"  %s{j} = fptrunc double {value} to float")
             value = f"%s{j}"
         if width > 1:
             lines.append(f"  %new{j} = insertelement {kind} %v{j}, {element} {value}, i32 %i")
@@ -278,7 +291,7 @@ def exact_definition(name: str, scalar: str, width: int) -> str:
         patched.append(value)
     lines += ["  br label %next", "next:"]
     lines += [
-        f"  %v{j}.next = phi {kind} [ %v{j}, %lane ], [ {value}, %library ]"
+        f"  %v{j}.next = phi {kind} [ %v{j}, %lane ], [ {value}, %reduce ]"
         for j, value in enumerate(patched)
     ]
     lines += [

@@ -87,6 +87,6 @@ ERROR_BOUNDS: dict[str, dict[str, float]] = {
 }
 """Largest error in units in the last place of the exact result, over the whole domain.
 
-For sin, cos, sincos and tan: up to trig.RANGE_LIMIT, next to the multiples of π/2 included; beyond
-it `guard.guarded_group` gives the C library's result for the exact argument. The
-float figures of sin and cos come from all floats up to the limit (largest error found 1.553)."""
+For sin, cos, sincos and tan this holds up to trig.RANGE_LIMIT, next to the multiples of π/2
+included, and with `guard.guarded_group` for every finite argument. The float figures of sin and cos
+come from all floats up to the limit (largest error found 1.553)."""

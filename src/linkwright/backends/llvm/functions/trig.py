@@ -123,7 +123,27 @@ def kernels(e: Emitter, r: str, low: str | None) -> tuple[str, str]:
 
 def sincos(e: Emitter, x: str) -> list[str]:
     """Sine and cosine of x, one reduction for both."""
-    r, low, q = reduce(e, x)
+    return sincos_reduced(e, *reduce(e, x))
+
+
+def sin(e: Emitter, x: str) -> list[str]:
+    """Sine of x."""
+    return sin_reduced(e, *reduce(e, x))
+
+
+def cos(e: Emitter, x: str) -> list[str]:
+    """Cosine of x."""
+    return cos_reduced(e, *reduce(e, x))
+
+
+def tan(e: Emitter, x: str) -> list[str]:
+    """Tangent of x in double."""
+    (value,) = tan_reduced(e, *reduce(e, x))
+    return [e.select(e.compare("oeq", x, e.const(0.0)), x, value)]
+
+
+def sincos_reduced(e: Emitter, r: str, low: str | None, q: str) -> list[str]:
+    """Sine and cosine of q·π/2 + r + low."""
     sine, cosine = kernels(e, r, low)
     odd_sign = e.integer_op("shl", q, e.int_const(e.bits - 1))
     odd = e.int_compare("slt", odd_sign, e.int_const(0))
@@ -135,24 +155,16 @@ def sincos(e: Emitter, x: str) -> list[str]:
     ]
 
 
-def _signed(e: Emitter, bits: str, sign: str) -> str:
-    """The value of `bits`, negated where the top bit of `sign` is set."""
-    flip = e.integer_op("and", sign, e.int_const(e.sign_mask))
-    return e.from_bits(e.integer_op("xor", bits, flip))
-
-
-def sin(e: Emitter, x: str) -> list[str]:
-    """Sine of x."""
-    r, low, q = reduce(e, x)
+def sin_reduced(e: Emitter, r: str, low: str | None, q: str) -> list[str]:
+    """Sine of q·π/2 + r + low."""
     sine, cosine = kernels(e, r, low)
     odd = e.int_compare("slt", e.integer_op("shl", q, e.int_const(e.bits - 1)), e.int_const(0))
     half_sign = e.integer_op("shl", q, e.int_const(e.bits - 2))
     return [_signed(e, e.int_select(odd, cosine, sine), half_sign)]
 
 
-def cos(e: Emitter, x: str) -> list[str]:
-    """Cosine of x."""
-    r, low, q = reduce(e, x)
+def cos_reduced(e: Emitter, r: str, low: str | None, q: str) -> list[str]:
+    """Cosine of q·π/2 + r + low."""
     sine, cosine = kernels(e, r, low)
     odd_sign = e.integer_op("shl", q, e.int_const(e.bits - 1))
     odd = e.int_compare("slt", odd_sign, e.int_const(0))
@@ -160,9 +172,14 @@ def cos(e: Emitter, x: str) -> list[str]:
     return [_signed(e, e.int_select(odd, sine, cosine), turned)]
 
 
-def tan(e: Emitter, x: str) -> list[str]:
-    """Tangent of x in double: tan r in even quadrants, -1/tan r in odd ones."""
-    r, low, q = reduce(e, x)
+def _signed(e: Emitter, bits: str, sign: str) -> str:
+    """The value of `bits`, negated where the top bit of `sign` is set."""
+    flip = e.integer_op("and", sign, e.int_const(e.sign_mask))
+    return e.from_bits(e.integer_op("xor", bits, flip))
+
+
+def tan_reduced(e: Emitter, r: str, low: str | None, q: str) -> list[str]:
+    """Tangent of q·π/2 + r + low: tan r in even quadrants, -1/tan r in odd ones."""
     low = low or e.const(0.0)
     z = e.mul(r, r)
     # tan(r + low) = tan r + low·(1 + tan² r), and 1 + z is near enough for so small a term
@@ -175,5 +192,4 @@ def tan(e: Emitter, x: str) -> list[str]:
     residual = e.fma(inverse, value, e.const(1.0))
     residual = e.fma(inverse, lost, residual)
     corrected = e.fma(inverse, residual, inverse)
-    value = e.select(odd, corrected, value)
-    return [e.select(e.compare("oeq", x, e.const(0.0)), x, value)]
+    return [e.select(odd, corrected, value)]
