@@ -1,0 +1,215 @@
+"""Joints: how a body may move relative to its parent.
+
+One building block serves all (AUTOSIM, section 8.1): up to three translations along directions fixed in the
+parent, then no rotation, one rotation, or three. The named joints are blocks with particular axes. With all
+coordinates zero, a body's frame coincides with its parent's, unless the axis of rotation is given in another
+way (see `Frame.rotated`).
+
+A universal joint is two blocks with a massless body between them; `Mechanism.body` makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from linkwright.algebra import Scalar
+from linkwright.errors import Error
+
+Axis: TypeAlias = "str | int | Sequence[Scalar | str]"
+
+
+class MechanismError(Error):
+    """A mechanism that cannot be built as described."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """A joint in the words of the building block.
+
+    Args:
+        translate: directions of translation, fixed in the parent: "x", "-z", or three components.
+        rotate: () for none; one axis, fixed in the parent; or three body axes such as "xyz".
+        quaternion: describe three rotations by a quaternion instead of three angles.
+        body_axis: for one inclined axis: which axis of the body lies along it.
+        first_axis: for three rotations: the direction of the first one in the parent.
+        reference: the parent's direction from which the (first) angle is measured.
+        lead: advance along the axis of the one rotation, m/rad (a screw).
+        second: a further block that follows, with a massless body between (universal joint).
+    """
+
+    translate: tuple[Any, ...] = ()
+    rotate: tuple[Any, ...] = ()
+    quaternion: bool = False
+    body_axis: str | int | None = None
+    first_axis: Any = None
+    reference: Any = None
+    lead: Any = 0
+    second: Joint | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.translate) > 3:
+            raise MechanismError("a joint has at most three translations")
+        if len(self.rotate) == 2:
+            raise MechanismError(
+                "a joint block has 0, 1 or 3 rotations, not 2",
+                remedy="use Universal(a, b), or two bodies of which the first has no mass",
+            )
+        if len(self.rotate) > 3:
+            raise MechanismError("a joint has at most three rotations")
+
+
+def axes(value: Any) -> tuple[Any, ...]:
+    """Return a list of axes from the ways people write one: "xy", "x", 3, ["x", (1, 0, 1)].
+
+    >>> axes("xy"), axes("-z"), axes([0, 0, 1]), axes(["x", (1, 0, 1)])
+    (('x', 'y'), ('-z',), ((0, 0, 1),), ('x', (1, 0, 1)))
+    """
+    if value is None or value == "":
+        return ()
+    if isinstance(value, str):
+        if value.lstrip("+-") in ("x", "y", "z"):
+            return (value.lstrip("+"),)
+        return tuple(value)
+    if isinstance(value, int):
+        return (value,)
+    items = tuple(tuple(v) if isinstance(v, list) else v for v in value)
+    plain = all(not isinstance(v, tuple) for v in items)
+    names = all(isinstance(v, str) and v.lstrip("+-") in ("x", "y", "z") for v in items)
+    if len(items) == 3 and plain and not names:
+        return (items,)
+    return items
+
+
+def Revolute(axis: Axis, **more: Any) -> Joint:
+    """Return a joint with one rotation.
+
+    Args:
+        axis: the axis, fixed in the parent.
+        more: `body_axis` and `reference` of `Joint`.
+
+    >>> Revolute("z").rotate
+    ('z',)
+    """
+    return Joint(rotate=_one(axis), **more)
+
+
+def Prismatic(axis: Axis) -> Joint:
+    """Return a joint with one translation.
+
+    Args:
+        axis: the direction, fixed in the parent.
+
+    >>> Prismatic("x").translate
+    ('x',)
+    """
+    return Joint(translate=_one(axis))
+
+
+def Screw(axis: Axis, pitch: Scalar | str) -> Joint:
+    """Return a joint that advances while it turns.
+
+    Args:
+        axis: the axis, fixed in the parent.
+        pitch: advance in one turn, m.
+
+    >>> Screw("z", 0.01).rotate
+    ('z',)
+    """
+    return Joint(rotate=_one(axis), lead=("per turn", pitch))
+
+
+def Cylindrical(axis: Axis) -> Joint:
+    """Return a joint that slides along and turns about the same axis.
+
+    Args:
+        axis: the axis, fixed in the parent.
+
+    >>> Cylindrical("z").translate
+    ('z',)
+    """
+    return Joint(translate=_one(axis), rotate=_one(axis))
+
+
+def Universal(first: Axis, second: Axis) -> Joint:
+    """Return a joint that turns about an axis of the parent, then about one that turns with it.
+
+    Args:
+        first: the axis in the parent.
+        second: the axis in the body.
+
+    >>> Universal("x", "y").second.rotate
+    ('y',)
+    """
+    return Joint(rotate=_one(first), second=Joint(rotate=_one(second)))
+
+
+def Ball(sequence: str = "xyz", *, quaternion: bool = False) -> Joint:
+    """Return a joint with three rotations about one point.
+
+    Args:
+        sequence: the body axes of the three angles, in order.
+        quaternion: use four quaternion components instead of angles.
+
+    >>> Ball("zyx").rotate
+    ('z', 'y', 'x')
+    """
+    return Joint(rotate=tuple(sequence), quaternion=quaternion)
+
+
+def Planar(normal: str = "z") -> Joint:
+    """Return a joint with two translations in a plane and the rotation about its normal.
+
+    Args:
+        normal: "x", "y" or "z" of the parent.
+
+    >>> Planar("z").translate
+    ('x', 'y')
+    """
+    others = {"x": "yz", "y": "zx", "z": "xy"}
+    if normal not in others:
+        raise MechanismError(f"the normal of a planar joint is 'x', 'y' or 'z', not {normal!r}")
+    return Joint(translate=tuple(others[normal]), rotate=(normal,))
+
+
+def Free(sequence: str = "xyz", *, quaternion: bool = False) -> Joint:
+    """Return the absence of a joint: three translations and three rotations.
+
+    Args:
+        sequence: the body axes of the three angles, in order.
+        quaternion: use four quaternion components instead of angles.
+
+    >>> len(Free().translate)
+    3
+    """
+    return Joint(translate=("x", "y", "z"), rotate=tuple(sequence), quaternion=quaternion)
+
+
+def Weld() -> Joint:
+    """Return the joint that does not move.
+
+    >>> Weld().rotate
+    ()
+    """
+    return Joint()
+
+
+def _one(axis: Axis) -> tuple[Any, ...]:
+    found = axes(axis)
+    if len(found) != 1:
+        raise MechanismError(f"this joint has one axis, not {axis!r}")
+    return found
+
+
+JOINTS = {
+    "revolute": Revolute,
+    "prismatic": Prismatic,
+    "screw": Screw,
+    "cylindrical": Cylindrical,
+    "universal": Universal,
+    "ball": Ball,
+    "planar": Planar,
+    "free": Free,
+    "weld": Weld,
+}

@@ -1,0 +1,197 @@
+"""What the analyst draws: bodies, points, forces, moments, constraints and outputs.
+
+Each part is a record that belongs to one `Mechanism`. Positions and directions are vectors without
+coordinates, at hand as soon as a body exists. Velocities are in terms of generalized speeds, which are chosen when
+the first one is asked for; from then on no body can be added (`Mechanism.kinematics`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from linkwright.algebra import Expr, Frame, Vector
+from linkwright.mechanism.joints import Joint
+
+if TYPE_CHECKING:
+    from linkwright.mechanism.mechanism import Mechanism
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inertia:
+    """Mass in kg, mass centre in m, and the inertia tensor about it in kg*m^2, in body axes.
+
+    `tensor` holds the entries xx, yy, zz, xy, yz, zx of the tensor (products with their sign in it).
+    """
+
+    mass: Expr
+    centre: tuple[Expr, Expr, Expr]
+    tensor: tuple[Expr, Expr, Expr, Expr, Expr, Expr]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """A rigid body with its joint to the parent; `parent` is None only for the ground."""
+
+    name: str
+    mechanism: Mechanism = field(repr=False)
+    parent: Body | None = field(repr=False)
+    joint: Joint = field(repr=False)
+    frame: Frame = field(repr=False)
+    inertia: Inertia = field(repr=False)
+    translations: tuple[tuple[Expr, Vector], ...] = field(repr=False)
+    rotations: tuple[Expr, ...] = field(repr=False)
+    offset: Vector = field(repr=False)
+    lead: Expr = field(repr=False)
+    doc: str = ""
+
+    @property
+    def x(self) -> Vector:
+        """The first axis of the body."""
+        return self.frame.x
+
+    @property
+    def y(self) -> Vector:
+        """The second axis of the body."""
+        return self.frame.y
+
+    @property
+    def z(self) -> Vector:
+        """The third axis of the body."""
+        return self.frame.z
+
+    @property
+    def coordinates(self) -> tuple[Expr, ...]:
+        """The coordinates of the joint, translations first."""
+        return (*(q for q, _ in self.translations), *self.rotations)
+
+    @property
+    def origin(self) -> Point:
+        """The point of the body at its joint."""
+        return self.mechanism.point_of(self, (0, 0, 0), f"{self.name}0")
+
+    @property
+    def com(self) -> Point:
+        """The body's own mass centre."""
+        return self.mechanism.point_of(self, self.inertia.centre, f"{self.name}cm")
+
+    @property
+    def from_parent(self) -> Vector:
+        """The position of the body's origin relative to its parent's."""
+        shift = self.offset
+        for q, direction in self.translations:
+            shift = shift + direction * q
+        if self.lead.op != "num":
+            shift = shift + self.frame.spins[0][1] * self.lead
+        return shift
+
+    @property
+    def omega(self) -> Vector:
+        """The angular velocity relative to the ground, in generalized speeds."""
+        return self.mechanism.kinematics().omega(self)
+
+    def ancestors(self) -> tuple[Body, ...]:
+        """Return the body and those it hangs on, the ground left out."""
+        chain = []
+        body: Body | None = self
+        while body is not None and body.parent is not None:
+            chain.append(body)
+            body = body.parent
+        return tuple(chain)
+
+    def vector(self, x: Expr | float, y: Expr | float, z: Expr | float) -> Vector:
+        """Return a vector from components along the body's axes."""
+        return self.frame.vector(x, y, z)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Point:
+    """A point fixed in a body; `local` is its position relative to the body's origin."""
+
+    name: str
+    body: Body = field(repr=False)
+    local: Vector = field(repr=False)
+
+    @property
+    def position(self) -> Vector:
+        """The position relative to the ground's origin, in native form."""
+        total = self.local
+        for body in self.body.ancestors():
+            total = total + body.from_parent
+        return total
+
+    @property
+    def velocity(self) -> Vector:
+        """The velocity relative to the ground, in generalized speeds."""
+        return self.body.mechanism.kinematics().velocity(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Force:
+    """A force of some magnitude along a line, on one body and the opposite on another.
+
+    Args:
+        name: its name.
+        magnitude: in N; positive pushes `point` along `direction`.
+        direction: a unit vector.
+        point: where it acts; the line of action goes through it.
+        reaction: a point of the body that feels the opposite force (the ground for none).
+    """
+
+    name: str
+    magnitude: Expr
+    direction: Vector
+    point: Point
+    reaction: Body
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moment:
+    """A couple of some magnitude in N m about a direction, on one body and the opposite on another."""
+
+    name: str
+    magnitude: Expr
+    direction: Vector
+    body: Body
+    reaction: Body
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constraint:
+    """A relation that must hold.
+
+    Args:
+        name: its name.
+        speed: an expression, linear in the speeds, that must vanish.
+        position: the expression of coordinates whose rate `speed` is, or None (nonholonomic).
+        eliminate: the speed that the user wants eliminated, or None.
+        eliminate_coordinate: the coordinate that the user wants computed, or None.
+    """
+
+    name: str
+    speed: Expr
+    position: Expr | None = None
+    eliminate: Expr | None = None
+    eliminate_coordinate: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """An extra state of the analyst's, with the expression of its derivative."""
+
+    symbol: Expr
+    derivative: Expr
+    initial: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Output:
+    """A channel of results: its expression, unit and names."""
+
+    name: str
+    value: Expr
+    unit: str = "?"
+    doc: str = ""
+    body: str = ""

@@ -1,0 +1,137 @@
+"""What the texts of a mechanism may refer to: its symbols, points, bodies and axes.
+
+Names: parameters, inputs, coordinates, speeds, extra states, `t`; bodies, points (`b0`, `bcm` and those that
+were added), directions `[b1]` or `b.x`, variables after `#`. Functions beside the standard ones: `pos`, `vel`,
+`rot`, `fm`, `dxdt`, `acc`. Any other name becomes a parameter, unless the model declares its parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from linkwright.algebra import Expr, Vector
+from linkwright.mechanism.joints import MechanismError
+from linkwright.mechanism.parts import Body, Point
+
+if TYPE_CHECKING:
+    from linkwright.mechanism.mechanism import Mechanism
+
+_LETTERS = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class MechanismScope:
+    """The scope of one mechanism; `lazy` holds names that are computed when they are used."""
+
+    mechanism: Mechanism
+    lazy: Mapping[str, Callable[[], Expr]] = field(default_factory=dict)
+
+    def with_lazy(self, **more: Callable[[], Expr]) -> MechanismScope:
+        """Return the scope with further names, as a force has `x`, `x0` and `v`."""
+        return MechanismScope(self.mechanism, {**self.lazy, **more})
+
+    def lookup(self, kind: str, name: str) -> Any:
+        """Return what the name stands for, or None where it is not known."""
+        m = self.mechanism
+        if kind == "function":
+            return self._functions().get(name) or m.functions.get(name)
+        if kind == "direction":
+            return self._axis(name)
+        if kind == "reference":
+            return m.variables.get(name)
+        if name in self.lazy:
+            return self.lazy[name]()
+        for table in (m.parameters, m.inputs, m.coordinates, m.points, m.bodies):
+            if name in table:
+                return table[name]
+        if name == "t":
+            return m.time
+        found = self._derived(name)
+        if found is not None:
+            return found
+        if m.declared_only:
+            return None
+        return m.parameter(name)
+
+    def _derived(self, name: str) -> Any:
+        """Return an automatic point, an axis, a speed or an acceleration."""
+        m = self.mechanism
+        if name in ("o", "O"):
+            return m.origin
+        if name == "n":
+            return m.ground
+        for body in m.bodies.values():
+            if name.startswith(body.name):
+                rest = name[len(body.name) :]
+                if rest == "0":
+                    return body.origin
+                if rest == "cm":
+                    return body.com
+        axis = self._axis(name) if "." in name else None
+        if axis is not None:
+            return axis
+        if m.has_speed_name(name):
+            for speed in m.kinematics().speeds:
+                if speed.symbol.name == name:
+                    return speed.symbol
+            for rate in m.kinematics().accelerations.values():
+                if rate.name == name:
+                    return rate
+        return None
+
+    def _axis(self, name: str) -> Vector | None:
+        stem, letter = (name.rsplit(".", 1) if "." in name else (name[:-1], name[-1:]))
+        if letter not in _LETTERS:
+            return None
+        m = self.mechanism
+        body = m.ground if stem == "n" else m.bodies.get(stem)
+        return None if body is None else body.frame.axes[_LETTERS[letter]]
+
+    def names(self, kind: str) -> Iterable[str]:
+        """Return the names that are known, to suggest the nearest."""
+        m = self.mechanism
+        if kind == "function":
+            return [*self._functions(), *m.functions]
+        if kind == "reference":
+            return m.variables
+        if kind == "direction":
+            return [f"{b}{k}" for b in ("n", *m.bodies) for k in "123"]
+        return [*self.lazy, *m.parameters, *m.inputs, *m.coordinates, *m.points, *m.bodies]
+
+    def _functions(self) -> dict[str, Callable[..., object]]:
+        m = self.mechanism
+
+        def point(value: object) -> Point:
+            if isinstance(value, Body):
+                return value.origin
+            if not isinstance(value, Point):
+                raise MechanismError(f"{value} is not a point")
+            return value
+
+        def pos(first: object, second: object = None) -> object:
+            start = m.origin if second is None else point(second)
+            return point(first).position - start.position
+
+        def vel(first: object, second: object = None) -> object:
+            start = m.origin if second is None else point(second)
+            return point(first).velocity - start.velocity
+
+        def rot(body: object) -> object:
+            if not isinstance(body, Body):
+                raise MechanismError(f"{body} is not a body")
+            return body.omega
+
+        def fm(name: object) -> object:
+            for load in (*m.forces, *m.moments):
+                if load.name == getattr(name, "name", name):
+                    return load.magnitude
+            raise MechanismError(f"{name} is not a force or moment of {m.name!r}")
+
+        def dxdt(x: object) -> object:
+            if not isinstance(x, Vector | Expr):
+                raise MechanismError(f"{x} has no time derivative")
+            return m.kinematics().derivative(x)
+
+        return {"pos": pos, "vel": vel, "rot": rot, "fm": fm, "dxdt": dxdt}
