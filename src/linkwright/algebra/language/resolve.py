@@ -11,6 +11,7 @@ import difflib
 import inspect
 import math
 import operator
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -24,7 +25,11 @@ from linkwright.algebra.expr import (
 )
 from linkwright.algebra.functions import PI, apply, select
 from linkwright.algebra.language.scope import Kind, Scope, SymbolScope
-from linkwright.algebra.language.standard import ONLY_IN_A_MODEL, STANDARD_FUNCTIONS
+from linkwright.algebra.language.standard import (
+    ONLY_IN_A_MODEL,
+    STANDARD_FUNCTIONS,
+    derived_function,
+)
 from linkwright.algebra.language.syntax import (
     Binary,
     Call,
@@ -45,6 +50,7 @@ from linkwright.algebra.numbers import Number
 from linkwright.algebra.units.parse import parse_unit
 from linkwright.errors import Error
 
+_DERIVED = re.compile(r"(?P<name>[^'\[]+)(?P<primes>'*)(?P<index>(?:\[[0-9,]+\])?)")
 _LONGEST_INTEGER = 400
 _COMPARISONS: dict[str, tuple[str, bool]] = {
     "<": ("lt", False),
@@ -205,9 +211,9 @@ class _Resolver:
                     "func() takes the name of a function first", node.position, "func(name, x, y)"
                 )
             name = node.args[0].name
-            function = self.scope.lookup("function", name)
+            function = self._function(name)
         else:
-            function = self.scope.lookup("function", name) or STANDARD_FUNCTIONS.get(name)
+            function = self._function(name) or STANDARD_FUNCTIONS.get(name)
         if function is None:
             if name in ONLY_IN_A_MODEL:
                 self._fail(f"{name}() has a meaning only in the text of a mechanism", node.position)
@@ -217,6 +223,19 @@ class _Resolver:
             self._fail(f"{name!r} is not a function", node.position)
         self._check_arguments(name, function, args, node.position)
         return self._guarded(node.position, lambda: function(*args), f"{name}(): ")
+
+    def _function(self, name: str) -> object | None:
+        """Return a function of the scope, or a derivative or output of one: f', f[1,0], f[1]."""
+        function = self.scope.lookup("function", name)
+        if function is not None or name[-1] not in "']":
+            return function
+        match = _DERIVED.fullmatch(name)
+        base = None if match is None else self.scope.lookup("function", match["name"])
+        if match is None or base is None:
+            return None
+        return derived_function(
+            base, len(match["primes"]), [int(i) for i in re.findall(r"[0-9]+", match["index"])]
+        )
 
     def _check_arguments(
         self, name: str, function: Callable[..., object], args: list[object], position: int

@@ -7,13 +7,16 @@ from collections.abc import Callable
 
 from linkwright.algebra.calculus import nominal, partial
 from linkwright.algebra.expr import Expr, ExprError, as_expr
+from linkwright.algebra.foreign import ForeignFunction
 from linkwright.algebra.functions import FUNCTIONS, apply
 from linkwright.algebra.geometry import angle, direction_of, magnitude, project_on_plane
+from linkwright.algebra.tables import Table1, Table2
 from linkwright.algebra.vectors import Vector
 
 # Known to every mechanism, which supplies them through its scope.
 ONLY_IN_A_MODEL = frozenset({"pos", "vel", "rot", "fm", "dxdt"})
 
+_DEGREE = 3  # of the pieces of a table: one more derivative gives zero
 _OPERATORS_ONLY = frozenset({"lt", "le", "eq", "ne", "and", "or", "not", "pi"})
 
 
@@ -76,6 +79,42 @@ def _nominal(x: object) -> object:
 def _partial(y: object, x: object) -> object:
     variable = _scalar(x)
     return y.partial(variable) if isinstance(y, Vector) else partial(_scalar(y), variable)
+
+
+def derived_function(base: object, primes: int, index: list[int]) -> Callable[..., object] | None:
+    """Return a derivative of a table, or one output of a foreign function, by its spelling.
+
+    Args:
+        base: the table or foreign function.
+        primes: how often a table of one variable is differentiated.
+        index: the orders by each argument of a table of two, or the number of an output.
+
+    >>> from linkwright.algebra.tables import Table1
+    >>> derived_function(Table1([0, 1], [0, 5], name="spring"), 1, []).order
+    1
+    """
+    if isinstance(base, Table1) and not index:
+        for _ in range(min(primes, _DEGREE + 1)):
+            base = base.derivative()
+        return base
+    if isinstance(base, Table2) and not primes and len(index) == 2:
+        for argument, order in enumerate(index):
+            for _ in range(min(order, _DEGREE + 1)):
+                base = base.derivative(argument)
+        return base
+    if isinstance(base, ForeignFunction) and not primes and len(index) == 1:
+        return _output(base, index[0])
+    return None
+
+
+def _output(function: ForeignFunction, number: int) -> Callable[..., object] | None:
+    if function.outputs == 1 or number >= function.outputs:
+        return None
+
+    def output(*args: Expr) -> object:
+        return function(*args)[number]
+
+    return output
 
 
 STANDARD_FUNCTIONS: dict[str, Callable[..., object]] = {

@@ -6,6 +6,17 @@ inside a condition, and 1.0 or 0.0 where a number is wanted.
 
 What C99 does not have is a call of a helper. `C_HELPERS` holds the definitions that a file needs;
 tables and foreign functions are called by their own name, which the file must define.
+
+===============================  ==========================================================
+in the expression                in C
+===============================  ==========================================================
+``sign(x)``                      ``lw_sign(x)``
+``(a + b)**2``, ``(a + b)**5``   ``lw_square(a + b)``, ``lw_power(a + b, 5)``
+table `tyre`, its derivative     ``tyre(x)``, ``tyre___p(x)``
+derivatives of a table of two    ``lift___1_0(x, y)``
+foreign function `f`             ``f(x, y)``
+output 1 of several of `f`       ``f___1(x, y)``
+===============================  ==========================================================
 """
 
 from __future__ import annotations
@@ -31,6 +42,7 @@ from linkwright.algebra.printers.layout import (
     Piece,
     Row,
     call_row,
+    data_name,
     emit,
     folded_call_row,
     is_sum,
@@ -81,12 +93,23 @@ def symbol_name(symbol: Expr) -> str:
     return c_identifier(symbol.name)
 
 
-def c_source(expr: Expr, names: Names = symbol_name) -> str:
+def called_name(node: Expr) -> str:
+    """Return the identifier in C of the function that a table or foreign node calls.
+
+    A foreign function has its own name; see `names` for what becomes of the other spellings.
+    """
+    name = data_name(node)
+    foreign = node.op == "foreign" and node.data.function.outputs == 1
+    return name if foreign else c_identifier(name)
+
+
+def c_source(expr: Expr, names: Names = symbol_name, calls: Names = called_name) -> str:
     """Return the expression as C99 source.
 
     Args:
         expr: what to print.
         names: the identifier of each symbol.
+        calls: the identifier that a node of a table or foreign function calls.
 
     >>> from linkwright.algebra import select, symbols
     >>> a, b, c, d = symbols("a b c d")
@@ -95,7 +118,7 @@ def c_source(expr: Expr, names: Names = symbol_name) -> str:
     >>> print(c_source(select(a < b, 1, c)))
     (a < b) ? 1.0 : c
     """
-    return emit(expr, lambda x, condition: _row(x, condition, names))
+    return emit(expr, lambda x, condition: _row(x, condition, names, calls))
 
 
 def c_helpers(sources: Iterable[str]) -> list[str]:
@@ -130,14 +153,14 @@ def named_nodes(*exprs: Expr) -> list[Expr]:
     return [x for x in postorder(exprs) if x.op in ("table1", "table2", "foreign")]
 
 
-def _row(x: Expr, condition: bool, names: Names) -> Row:
+def _row(x: Expr, condition: bool, names: Names, calls: Names) -> Row:
     if x.op in TRUTH_VALUED:
         if condition:
             return _condition(x)
         return TERNARY, [Hole(x, ATOM, True), " ? 1.0 : 0.0"]
     if condition:
         return COMPARE, [Hole(x, SUM), " != 0.0"]
-    return _value(x, names)
+    return _value(x, names, calls)
 
 
 def _condition(x: Expr) -> Row:
@@ -154,7 +177,7 @@ def _condition(x: Expr) -> Row:
     ]
 
 
-def _value(x: Expr, names: Names) -> Row:
+def _value(x: Expr, names: Names, calls: Names) -> Row:
     op, args = x.op, x.args
     if op == "sym":
         return ATOM, [names(x)]
@@ -171,7 +194,7 @@ def _value(x: Expr, names: Names) -> Row:
     if op == "pi":
         return ATOM, [repr(math.pi)]
     if x.data is not None:
-        return call_row(c_identifier(x.data.name), args)
+        return call_row(calls(x), args)
     return call_row(C_FUNCTIONS[op], args)
 
 

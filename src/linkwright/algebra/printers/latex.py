@@ -22,6 +22,7 @@ from linkwright.algebra.printers.layout import (
     Hole,
     Piece,
     Row,
+    data_name,
     emit,
     is_sum,
     magnitude,
@@ -225,7 +226,7 @@ def _function(x: Expr) -> Row:
     if op == "select":
         return TERNARY, _cases(x)
     if x.data is not None:
-        return ATOM, [latex_name(x.data.name), *_arguments(x)]
+        return ATOM, [latex_name(data_name(x)), *_arguments(x)]
     return ATOM, [_COMMANDS.get(op, rf"\operatorname{{{op}}}"), *_arguments(x)]
 
 

@@ -211,6 +211,24 @@ def separated(holes: Sequence[Piece], separator: str) -> list[Piece]:
     return pieces
 
 
+def data_name(x: Expr) -> str:
+    """Return what a node of a table or foreign function calls, as the expression language names it.
+
+    The derivative of a table has a prime, `tyre'`, or in two dimensions the orders, `lift[1,0]`; an
+    output of a foreign function that has several has its number, `solver[1]`.
+    """
+    data = x.data
+    name: str = data.name
+    if x.op == "table1":
+        primes: str = "'" * data.order
+        return name + primes
+    if x.op == "table2" and any(data.orders):
+        return f"{name}[{data.orders[0]},{data.orders[1]}]"
+    if x.op == "foreign" and data.function.outputs > 1:
+        return f"{name}[{data.output}]"
+    return name
+
+
 def call_row(name: str, args: Sequence[Expr]) -> Row:
     """Return the row of a function call."""
     return ATOM, [f"{name}(", *separated([Hole(x) for x in args], ", "), ")"]

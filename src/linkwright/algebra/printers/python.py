@@ -23,6 +23,7 @@ from linkwright.algebra.printers.layout import (
     Piece,
     Row,
     call_row,
+    data_name,
     emit,
     folded_call_row,
     is_sum,
@@ -55,12 +56,23 @@ def symbol_name(symbol: Expr) -> str:
     return python_identifier(symbol.name)
 
 
-def python_source(expr: Expr, names: Names = symbol_name) -> str:
+def called_name(node: Expr) -> str:
+    """Return the identifier in Python of the function that a table or foreign node calls.
+
+    A foreign function has its own name; see `names` for what becomes of the other spellings.
+    """
+    name = data_name(node)
+    foreign = node.op == "foreign" and node.data.function.outputs == 1
+    return name if foreign else python_identifier(name)
+
+
+def python_source(expr: Expr, names: Names = symbol_name, calls: Names = called_name) -> str:
     """Return the expression as Python source over the names `np` and those of the symbols.
 
     Args:
         expr: what to print.
         names: the identifier of each symbol.
+        calls: the identifier that a node of a table or foreign function calls.
 
     >>> from linkwright.algebra import cos, select, symbols
     >>> a, b, c = symbols("a b c")
@@ -69,7 +81,7 @@ def python_source(expr: Expr, names: Names = symbol_name) -> str:
     >>> print(python_source(select(a < b, 1, c)))
     np.where(a < b, 1.0, c)
     """
-    return emit(expr, lambda x, condition: _row(x, condition, names))
+    return emit(expr, lambda x, condition: _row(x, condition, names, calls))
 
 
 def python_literal(value: Number) -> str:
@@ -84,14 +96,14 @@ def python_literal(value: Number) -> str:
     return repr(value)
 
 
-def _row(x: Expr, condition: bool, names: Names) -> Row:
+def _row(x: Expr, condition: bool, names: Names, calls: Names) -> Row:
     if x.op in TRUTH_VALUED:
         if condition:
             return _condition(x)
         return ATOM, ["np.where(", Hole(x, condition=True), ", 1.0, 0.0)"]
     if condition:
         return COMPARE, [Hole(x, SUM), " != 0.0"]
-    return _value(x, names)
+    return _value(x, names, calls)
 
 
 def _condition(x: Expr) -> Row:
@@ -104,7 +116,7 @@ def _condition(x: Expr) -> Row:
     return ATOM, [*pieces, ")"]
 
 
-def _value(x: Expr, names: Names) -> Row:
+def _value(x: Expr, names: Names, calls: Names) -> Row:
     op, args = x.op, x.args
     if op == "sym":
         return ATOM, [names(x)]
@@ -122,7 +134,7 @@ def _value(x: Expr, names: Names) -> Row:
     if op == "pi":
         return ATOM, ["np.pi"]
     if x.data is not None:
-        return call_row(python_identifier(x.data.name), args)
+        return call_row(calls(x), args)
     return call_row(PYTHON_FUNCTIONS[op], args)
 
 

@@ -22,6 +22,7 @@ from linkwright.algebra.printers.layout import (
     Piece,
     Row,
     call_row,
+    data_name,
     emit,
     is_sum,
     magnitude,
@@ -122,7 +123,7 @@ def _named(x: Expr) -> Row:
     """Return the call of a table or a foreign function, which the scope of the text must know."""
     from linkwright.algebra.language.standard import STANDARD_FUNCTIONS
 
-    name: str = x.data.name
+    name = data_name(x)
     holes: list[Piece] = [Hole(a) for a in x.args]
     if name in STANDARD_FUNCTIONS:
         return ATOM, ["func(", *separated([quoted(name), *holes], ", "), ")"]

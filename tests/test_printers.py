@@ -1,0 +1,317 @@
+"""What is printed means what the expression means: read again, compiled by gcc, run by Python."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings, strategies as st
+from random_expressions import ATOMS, expressions, well_conditioned_points
+
+from linkwright.algebra import (
+    PI,
+    Expr,
+    Table1,
+    Table2,
+    absolute,
+    constant,
+    cos,
+    evaluate,
+    exp,
+    foreign,
+    log,
+    minimum,
+    partial,
+    select,
+    sign,
+    sin,
+    sqrt,
+    symbol,
+    symbols,
+)
+from linkwright.algebra.language import SymbolScope, parse
+from linkwright.algebra.printers import (
+    C_HELPERS,
+    c_helpers,
+    c_identifier,
+    c_literal,
+    c_source,
+    latex,
+    latex_name,
+    python_identifier,
+    python_source,
+    text,
+)
+
+a, b, c, d = symbols("a b c d")
+
+
+# -- text ------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("expr", "shown"),
+    [
+        (a - b, "a - b"),
+        (b - a, "b - a"),
+        (-a - b, "-a - b"),
+        (a - 1, "a - 1"),
+        (1 - a, "1 - a"),
+        (b / a, "b/a"),
+        (1 / a, "1/a"),
+        (-1 / a, "-1/a"),
+        (-a * b, "-a*b"),
+        (a * b / (c * d), "a*b/(c*d)"),
+        (2 * a / (3 * b), "2*a/(3*b)"),
+        (a / 2 + b / 3, "0.5*a + b/3"),
+        ((a + b) ** 2 / c, "(a + b)**2/c"),
+        (2 * (a - b), "2*(a - b)"),
+        (a * (sin(b) + 1) * cos(c), "a*cos(c)*(1 + sin(b))"),
+        ((a < b) | ~((a < c) & (b < c)), "not (a < c and b < c) or a < b"),
+        (select(a >= b, -a, 0), "select(b <= a, -a, 0)"),
+        ((a**b) ** 2, "(a**b)**2"),
+        (a ** (1 / constant(3)), "a**(1/3)"),
+        ((-a) ** b, "(-a)**b"),
+        (PI * a / 2, "0.5*pi*a"),
+        (symbol("pi") + symbol("if"), "`if` + `pi`"),
+    ],
+)
+def test_text_has_the_fewest_parentheses_and_natural_signs(expr: Expr, shown: str) -> None:
+    assert text(expr) == shown
+    assert parse(shown) is expr
+
+
+@settings(max_examples=300, deadline=None)
+@given(expressions)
+@example(3 * (a + b) + c - 2 * (a + b))
+@example(constant(float("-inf")) * a)
+@example(constant(Fraction(-1, 3)) ** a)
+@example(1e-300 * a + 1e300)
+def test_text_reads_back_to_the_same_object(expr: Expr) -> None:
+    assert parse(text(expr)) is expr
+
+
+def test_text_of_tables_and_foreign_functions_reads_back() -> None:
+    tyre = Table1([0, 0.1, 0.3], [0, 900, 1100], kind="cubic", name="tyre")
+    lift = Table2([0, 1], [0, 2], [[0, 2], [1, 5]], name="lift")
+    pair = foreign("pair", 2, outputs=2)
+    clash = foreign("sin", 1)
+    functions: dict[str, Any] = {"tyre": tyre, "lift": lift, "pair": pair, "sin": clash}
+    scope = SymbolScope(functions=functions)
+    for expr, shown in [
+        (tyre(a) * 2, "2*tyre(a)"),
+        (partial(tyre(a), a), "tyre'(a)"),
+        (partial(partial(lift(a, b), a), b), "lift[1,1](a, b)"),
+        (pair(a, b)[1] - 1, "pair[1](a, b) - 1"),
+        (clash(a), "func(sin, a)"),
+    ]:
+        assert text(expr) == shown
+        assert parse(shown, scope) is expr
+
+
+def test_a_very_deep_expression_prints_and_reads_back() -> None:
+    expr = a
+    for i in range(10_000):
+        expr = sin(expr + b) if i % 2 else expr * c + 1
+    assert parse(text(expr)) is expr
+    for source in (latex(expr), c_source(expr), python_source(expr)):
+        assert source.count("(") == source.count(")")
+
+
+def test_limit_cuts_a_shared_expression_that_is_huge_as_a_tree() -> None:
+    expr = a
+    for _ in range(200):
+        expr = sin(expr) * (expr + 1)
+    shown = text(expr, limit=50)
+    assert len(shown) == 51
+    assert shown.endswith("…")
+
+
+# -- C ---------------------------------------------------------------------------------------------
+FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-ffp-contract=off"]
+
+
+def compiled(folder: Path, exprs: list[Expr], extra: str = "") -> list[Any]:
+    """Return the printed expressions as functions of the atoms, compiled by gcc."""
+    sources = [c_source(x) for x in exprs]
+    arguments = ", ".join(f"double {c_identifier(x.name)}" for x in ATOMS)
+    unused = " ".join(f"(void){c_identifier(x.name)};" for x in ATOMS)
+    lines = ["#include <math.h>", extra, *c_helpers(sources)]
+    for i, source in enumerate(sources):
+        lines += [f"double f{i}({arguments});"]
+        lines += [f"double f{i}({arguments})", "{", unused, f"    return {source};", "}"]
+    file = folder / "printed.c"
+    file.write_text("\n".join(lines) + "\n")
+    library = folder / f"printed{len(list(folder.iterdir()))}.so"
+    command = ["gcc", *FLAGS, "-shared", "-fPIC", str(file), "-o", str(library), "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    functions = []
+    for i in range(len(exprs)):
+        function = ctypes.CDLL(str(library))[f"f{i}"]
+        function.restype = ctypes.c_double
+        function.argtypes = [ctypes.c_double] * len(ATOMS)
+        functions.append(function)
+    return functions
+
+
+def assert_same_values(expr: Expr, function: Any, seed: int) -> None:
+    points = well_conditioned_points(expr, seed)
+    expected = np.broadcast_to(evaluate(expr, points), points[ATOMS[0]].shape)
+    got = [function(*row) for row in zip(*points.values(), strict=True)]
+    np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9, err_msg=text(expr))
+
+
+@settings(
+    max_examples=6,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow,
+                           HealthCheck.data_too_large, HealthCheck.large_base_example],
+)  # fmt: skip
+@given(st.lists(expressions, min_size=30, max_size=60))
+def test_printed_c_compiles_without_warnings_and_computes_the_same(
+    tmp_path_factory: pytest.TempPathFactory, exprs: list[Expr]
+) -> None:
+    functions = compiled(tmp_path_factory.mktemp("c"), exprs)
+    for i, (expr, function) in enumerate(zip(exprs, functions, strict=True)):
+        assert_same_values(expr, function, seed=i)
+
+
+def test_every_function_and_helper_is_printed_for_c(tmp_path: Path) -> None:
+    table = Table1([0, 1], [0, 1], name="spring")
+    f = foreign("twice", python=lambda x: 2 * x)
+    exprs = [
+        sign(a) * absolute(b),
+        (a + b) ** 2 + (a - b) ** 7 + a**9 + b**3 + d**-2,
+        minimum(a, b, 2) + exp(c) + log(d**2 + 1) + sqrt(a**2 + 1),
+        ((a < b) | (b <= c)) & ~(c < d),
+        (a < b) * c + select((a < b) | (c < d), a, select(b < c, b, c)),
+        f(a) + b,
+        table(minimum(1, absolute(a))) + b,
+    ]
+    extra = "static double twice(double x) { return 2.0*x; }\n"
+    extra += "static double spring(double x) { return x; }"
+    for i, (expr, function) in enumerate(zip(exprs, compiled(tmp_path, exprs, extra), strict=True)):
+        assert_same_values(expr, function, seed=i)
+    used = c_helpers(c_source(x) for x in exprs)
+    assert used == list(C_HELPERS.values())
+
+
+@pytest.mark.parametrize(
+    ("expr", "shown"),
+    [
+        (a**2, "a*a"),
+        (b * a**2, "a*a*b"),
+        (a * b**2, "a*(b*b)"),
+        (a / (b * c**2), "a/(b*(c*c))"),
+        (a / b**2, "a/(b*b)"),
+        (1 / (a * b), "1.0/(a*b)"),
+        (a / 2, "0.5*a"),
+        (a + 1, "1.0 + a"),
+        ((a < b) * 2, "2.0*((a < b) ? 1.0 : 0.0)"),
+    ],
+)
+def test_c_has_one_division_and_no_integers(expr: Expr, shown: str) -> None:
+    assert c_source(expr) == shown
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_literals_read_back_to_the_same_bits(value: float) -> None:
+    literal = c_literal(value)
+    assert float(literal) == value
+    assert re.search(r"[.e]", literal)
+
+
+_names = st.from_regex(
+    r"[a-c_θé][a_1b]{0,3}(\.[a_1]{1,2}){0,2}'{0,2}(\[[12](,[12])?\])?", fullmatch=True
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(_names, min_size=2, max_size=40, unique=True))
+@example(["a_", "a", "a.b", "a__b", "_", "v_", "v", "a'", "a[1]", "a.1", "a_1", "double", "lw_x"])
+def test_identifiers_are_valid_and_one_to_one(names: list[str]) -> None:
+    for identifier in (c_identifier, python_identifier):
+        made = [identifier(name) for name in names]
+        assert len(set(made)) == len(made)
+        for name in made:
+            assert re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name)
+    assert c_identifier("double") != "double"
+    assert not python_identifier("lambda").isidentifier() or python_identifier("lambda") != "lambda"
+
+
+# -- Python ----------------------------------------------------------------------------------------
+@settings(max_examples=150, deadline=None)
+@given(expressions, st.integers(0, 2**32 - 1))
+def test_printed_python_computes_the_same_on_arrays(expr: Expr, seed: int) -> None:
+    points = well_conditioned_points(expr, seed)
+    scope = {python_identifier(x.name): v for x, v in points.items()} | {"np": np}
+    with np.errstate(all="ignore"):
+        got = eval(python_source(expr), scope)  # noqa: S307 (our own text)
+        expected = evaluate(expr, points)
+    np.testing.assert_allclose(
+        np.broadcast_to(got, points[ATOMS[0]].shape), expected, rtol=1e-9, atol=1e-9
+    )
+
+
+# -- LaTeX -----------------------------------------------------------------------------------------
+@settings(max_examples=200, deadline=None)
+@given(expressions)
+def test_latex_is_balanced(expr: Expr) -> None:
+    source = latex(expr)
+    depth = 0
+    for bracket in re.findall(r"[{}]", source):
+        depth += 1 if bracket == "{" else -1
+        assert depth >= 0
+    assert depth == 0
+    assert source.count(r"\left") == source.count(r"\right")
+    assert source.count(r"\begin{cases}") == source.count(r"\end{cases}")
+    assert "*" not in source
+    assert "e-" not in source.replace(r"\operatorname", "")
+
+
+@pytest.mark.parametrize(
+    ("expr", "shown"),
+    [
+        (a / b, r"\frac{a}{b}"),
+        ((a + b) / c, r"\frac{a + b}{c}"),
+        (a / 2, r"\frac{a}{2}"),
+        (sin(a) ** 2, r"\sin^{2}\left(a\right)"),
+        (sqrt(a) * b**2, r"b^{2}\,\sqrt{a}"),
+        (exp(-a), r"e^{-a}"),
+        (1.5e-9 * a, r"1.5\cdot 10^{-9}\,a"),
+        (
+            select(a < b, a, select(b < c, b, c)),
+            r"\begin{cases}a & \text{if } a < b \\ b & \text{if } b < c \\ "
+            r"c & \text{otherwise}\end{cases}",
+        ),
+        ((a <= b) * c, r"c\,\left[a \le b\right]"),
+    ],
+)
+def test_latex_typography(expr: Expr, shown: str) -> None:
+    assert latex(expr) == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("q1", "q_{1}"),
+        ("theta", r"\theta"),
+        ("omega_x", r"\omega_{x}"),
+        ("θ2", r"\theta_{2}"),
+        ("trk2", r"\mathrm{trk}_{2}"),
+        ("q''", "q''"),
+        ("M[1,2]", "M_{1,2}"),
+        ("arm.mass", r"\mathrm{arm}_{\mathrm{mass}}"),
+    ],
+)
+def test_latex_names(name: str, shown: str) -> None:
+    assert latex_name(name) == shown
+
+
+def test_jupyter_shows_latex() -> None:
+    assert (a / b)._repr_latex_() == r"$\frac{a}{b}$"
