@@ -6,6 +6,7 @@ Every function is compiled into a loop over arrays and held to its stated bound 
 from __future__ import annotations
 
 import ctypes
+import hashlib
 from collections.abc import Callable
 from functools import cache
 
@@ -19,6 +20,7 @@ from linkwright.backends.llvm.functions import (
     ERROR_BOUNDS,
     FUNCTIONS,
     RANGE_LIMIT,
+    TEXT_VERSION,
     definition,
     dependencies,
     function_name,
@@ -468,3 +470,17 @@ def test_mistakes_are_named() -> None:
         inline("sin", "f16", 1, ["%x"], "p")
     with pytest.raises(Error, match="'exp' needs no range guard"):
         guarded_group("f64", 1, [("exp", "%x")], "p")
+
+
+TEXT_DIGESTS = {1: "a0776b6bbe0c549e"}
+
+
+def test_a_change_of_text_changes_the_version() -> None:
+    """Caches are keyed by TEXT_VERSION: when this fails, count it up and note the new digest."""
+    text = "".join(
+        "".join((*dependencies(name, scalar, width), definition(name, scalar, width)))
+        for name in FUNCTIONS
+        for scalar in SCALARS
+        for width in (1, 4)
+    )
+    assert TEXT_DIGESTS[TEXT_VERSION] == hashlib.sha256(text.encode()).hexdigest()[:16]

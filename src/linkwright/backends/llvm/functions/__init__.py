@@ -19,7 +19,12 @@ from linkwright.backends.llvm.functions.guard import (
     exact_dependencies,
     guarded_group,
 )
-from linkwright.backends.llvm.functions.registry import ERROR_BOUNDS, FUNCTIONS, Function
+from linkwright.backends.llvm.functions.registry import (
+    ERROR_BOUNDS,
+    FUNCTIONS,
+    TEXT_VERSION,
+    Function,
+)
 from linkwright.backends.llvm.functions.trig import RANGE_LIMIT
 from linkwright.errors import Error
 
@@ -27,6 +32,7 @@ __all__ = [
     "ERROR_BOUNDS",
     "FUNCTIONS",
     "RANGE_LIMIT",
+    "TEXT_VERSION",
     "Function",
     "GuardedGroup",
     "definition",

@@ -100,7 +100,8 @@ def reduction_definition() -> str:
     return f"""\
 @lw.twooverpi = private unnamed_addr constant [{count} x i64] [{words}]
 
-define internal {{ double, double, i64 }} @lw.reduce.far(double %x) noinline optnone cold nounwind {{
+define internal {{ double, double, i64 }} @lw.reduce.far(double %x)
+    noinline optnone cold nounwind {{
   %bits = bitcast double %x to i64
   %shifted = lshr i64 %bits, 52
   %biased = and i64 %shifted, 2047

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from linkwright.backends.llvm.functions import basic, exponential, inverse, trig
 from linkwright.backends.llvm.functions.emitter import Emitter
 
+TEXT_VERSION = 1
+"""Counts the changes of any function's IR text, for the keys of caches; a test holds it to that."""
+
 Writer = Callable[..., list[str]]
 """(emitter, operands...) -> result operands."""
 
