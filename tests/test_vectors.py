@@ -451,6 +451,26 @@ def test_a_backward_hinge_flips_two_axes() -> None:
     assert c.x ^ c.y == c.z
 
 
+def test_a_turn_keeps_the_zero_pose() -> None:
+    """turned() coincides with the parent at angle zero, also about a backward axis."""
+    n = Frame.root("n")
+    q, u = coordinate("q"), speed("u")
+    b = n.turned("b", (0, -3, 0), q)
+    assert b.directions[1] is n.directions[1]
+    assert b.y == n.y
+    assert b.z @ n.x is -sin(q)
+    assert b.angular_velocity({q: u}) == -u * n.y
+
+
+def test_the_default_reference_follows_the_rotation_axis() -> None:
+    """Body axis 1 along a3: the reference is the successor of 3, so b2 starts along a1."""
+    a = Frame.root("a")
+    b = a.rotated("b", 3, 0, body_axis=1)
+    assert b.axes == (a.z, a.x, a.y)
+    c = a.rotated("c", 3, 0, body_axis=1, reference=2)
+    assert c.axes == (a.z, a.y, -a.x)
+
+
 def test_an_inclined_hinge_has_three_new_axes() -> None:
     """(cos θ, 0, sin θ) makes three new directions; its angle never enters along the hinge."""
     theta, q = symbol("theta"), coordinate("q")
@@ -664,6 +684,9 @@ def test_angular_velocity_can_be_given_in_speeds() -> None:
     motion = Motion({q[3]: p[3]}, {b: b.vector(*p[:3])})
     assert motion.angular_velocity(c) == b.vector(p[0], p[1] + p[3], p[2])
     assert motion.angular_velocity(c, b) == p[3] * b.y
+    side = n.rotated("s", "z", q[3])
+    assert motion.angular_velocity(b, side) == b.vector(*p[:3]) - p[3] * n.z
+    assert motion.angular_velocity(side, b) == p[3] * n.z - b.vector(*p[:3])
     assert b.x.dt(motion) == p[2] * b.y - p[1] * b.z
     given_here = Motion({}, relative_velocities={b: b.vector(*p[:3]), c: p[0] * b.y})
     assert c.angular_velocity(given_here) == b.vector(p[0], p[0] + p[1], p[2])
