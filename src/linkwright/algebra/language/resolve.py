@@ -52,6 +52,7 @@ from linkwright.errors import Error
 
 _DERIVED = re.compile(r"(?P<name>[^'\[]+)(?P<primes>'*)(?P<index>(?:\[[0-9,]+\])?)")
 _LONGEST_INTEGER = 400
+_FEW = 8
 _COMPARISONS: dict[str, tuple[str, bool]] = {
     "<": ("lt", False),
     "<=": ("le", False),
@@ -312,8 +313,14 @@ class _Resolver:
             self._fail(f"{prefix}cannot be combined ({error})", position, None, error)
 
     def _unknown(self, kind: Kind, name: str, position: int, known: Any) -> NoReturn:
-        near = difflib.get_close_matches(name, sorted(known), n=1)
-        remedy = f"did you mean {near[0]!r}?" if near else "declare it first"
+        names = sorted(known)
+        near = difflib.get_close_matches(name, names, n=1)
+        if near:
+            remedy = f"did you mean {near[0]!r}?"
+        elif 0 < len(names) <= _FEW:
+            remedy = f"known are {', '.join(names)}"
+        else:
+            remedy = "declare it first"
         self._fail(f"unknown {_WORDS[kind]} {name!r}", position, remedy)
 
     def _fail(
