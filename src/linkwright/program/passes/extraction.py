@@ -1,0 +1,415 @@
+"""Greedy extraction of common partial products and partial sums from a network.
+
+This is the "fast extract" of logic synthesis (Rajski and Vasudevamurthy, 1992) for arithmetic with
+free signs and free fixed coefficients. Two kinds of candidates compete:
+
+- two factors that occur together in several terms: a*b*c and a*b*d share a*b;
+- two terms of a sum, less what they have in common: a*x*u + b*x*u is x*u*(a + b), and a + b may
+  occur again in other sums, under other common factors or coefficients.
+
+A candidate's gain is the number of multiplications and additions that it saves. The best is carried
+out and the tables are brought up to date, until nothing gains. Rows of the network never change:
+a row that is rewritten is removed and another one added, so that occurrences in the tables are
+valid for as long as their rows are alive.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from linkwright.algebra.expr import ZERO, scaled
+from linkwright.program.passes.network import Literals, Network, Node, Term
+
+_WIDE = 24  # in longer sums a term is paired with its neighbours and relatives only
+_NEAR = 8
+
+PairKey: TypeAlias = tuple[int, int]
+Part: TypeAlias = tuple[Literals, int]
+SumKey: TypeAlias = tuple[Part, Part, int]
+
+
+def literals_cost(literals: Literals, coefficient: int) -> int:
+    """Return the multiplications and divisions that a term takes."""
+    below = 0
+    for literal in literals:
+        below += literal & 1
+    above = len(literals) - below + (coefficient != 0)
+    return max(above - 1, 0) + below
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """Where a pair of factors (rows) or of terms (pairs of rows) occurs, and what that may save."""
+
+    order: int
+    rate: int
+    places: list[tuple[int, int]] = field(default_factory=list)
+    savings: int = 0
+
+
+def extract(
+    network: Network, *, products: bool = True, sums: bool = True, common_only: bool = False
+) -> None:
+    """Share partial products and sums of a network as long as that saves operations.
+
+    Args:
+        network: changed in place.
+        products: look for two factors that several terms have in common.
+        sums: look for two terms that share a factor or occur in several sums.
+        common_only: of sums, take only common factors inside one sum (factoring).
+    """
+    _Extraction(network, products, sums, common_only).run()
+
+
+class _Extraction:
+    def __init__(self, network: Network, products: bool, sums: bool, common_only: bool) -> None:
+        self.network = network
+        self.products = products
+        self.sums = sums
+        self.common_only = common_only
+        self.pairs: dict[PairKey, _Candidate] = {}
+        self.divisors: dict[SumKey, _Candidate] = {}
+        self.heap: list[tuple[int, int, int, PairKey | SumKey]] = []
+        self.order = 0
+        self.uses: dict[int, int] = {}
+        self.live = False
+
+    def run(self) -> None:
+        network = self.network
+        for node in network.nodes:
+            for argument in node.arguments:
+                if isinstance(argument, Term):
+                    self.use(argument.literals, 1)
+        for opaque in network.opaque:
+            for value in (*opaque.operands, *(v for _, v in opaque.reads)):
+                if isinstance(value, Term):
+                    self.use(value.literals, 2)
+        for value in network.roots:
+            if isinstance(value, Term):
+                self.use(value.literals, 2)
+        for row, owner in enumerate(network.row_owner):
+            if owner >= 0:
+                self.use(network.row_term[row].literals, 1)
+        for number in range(len(network.nodes)):
+            self.enter_node(number)
+        self.live = True
+        for pair, candidate in self.pairs.items():
+            self.push(pair, candidate, len(candidate.places) - 1)
+        for key, candidate in self.divisors.items():
+            self.push(key, candidate, candidate.savings - self.divisor_cost(key))
+        self.settle()
+
+    def settle(self) -> None:
+        while self.heap:
+            gain, _, _, key = heapq.heappop(self.heap)
+            if len(key) == 2:
+                self.try_pair(key, -gain)
+            else:
+                self.try_divisor(key, -gain)
+
+    # -- tables ------------------------------------------------------------------------------------
+    def use(self, literals: Literals, times: int) -> None:
+        for literal in literals:
+            number = literal >> 1
+            self.uses[number] = self.uses.get(number, 0) + times
+
+    def push(self, key: PairKey | SumKey, candidate: _Candidate, gain: int) -> None:
+        if gain > 0:
+            heapq.heappush(self.heap, (-gain, candidate.rate, candidate.order, key))
+
+    def candidate(self, rate: int) -> _Candidate:
+        self.order += 1
+        return _Candidate(self.order, rate)
+
+    def enter_node(self, number: int) -> None:
+        node = self.network.nodes[number]
+        rows = list(node.rows.values())
+        for row in rows:
+            self.enter_factors(row)
+        if self.sums and len(rows) > 1:
+            for k, row in enumerate(rows):
+                for other in self.partners(row, rows[:k]):
+                    self.enter_terms(other, row)
+
+    def partners(self, row: int, rows: list[int]) -> list[int]:
+        """Return the rows that a row is paired with: all, or in a long sum the likely ones."""
+        if len(rows) <= _WIDE:
+            return rows
+        terms = self.network.row_term
+        own = set(terms[row].literals)
+        related = [r for r in rows[-8 * _WIDE :] if not own.isdisjoint(terms[r].literals)]
+        near = rows[-_NEAR:]
+        return [*related[-_WIDE:], *[r for r in near if r not in related]]
+
+    def enter_factors(self, row: int) -> None:
+        if not self.products:
+            return
+        term = self.network.row_term[row]
+        literals = term.literals
+        if len(literals) + (term.coefficient != 0) < 2:
+            return
+        factors = (-term.coefficient, *literals) if term.coefficient else literals
+        last: PairKey | None = None
+        for i, a in enumerate(factors):
+            for b in factors[i + 1 :]:
+                pair = (a, b)
+                if pair == last:
+                    continue
+                last = pair
+                found = self.pairs.get(pair)
+                if found is None:
+                    rate = self.network.rate(tuple(x for x in pair if x >= 0))
+                    found = self.pairs[pair] = self.candidate(rate)
+                elif found.places and found.places[-1][0] == row:
+                    continue
+                found.places.append((row, -1))
+                if self.live:
+                    self.push(pair, found, len(found.places) - 1)
+
+    def enter_terms(self, first: int, second: int) -> None:
+        terms = self.network.row_term
+        key, common, coefficient = self.divisor(terms[first], terms[second])
+        if self.common_only and not common and not coefficient:
+            return
+        found = self.divisors.get(key)
+        if found is None:
+            (a, _), (b, _), _ = key
+            found = self.divisors[key] = self.candidate(self.network.rate((*a, *b)))
+        found.places.append((first, second))
+        found.savings += self.saving(terms[first], terms[second], common, coefficient)
+        if self.live:
+            self.push(key, found, found.savings - self.divisor_cost(key))
+
+    @staticmethod
+    def divisor(first: Term, second: Term) -> tuple[SumKey, Literals, int]:
+        """Return two terms less what they share, and the literals and coefficient they share."""
+        common, rest_1, rest_2 = _shared(first.literals, second.literals)
+        k1, k2, shared = first.coefficient, second.coefficient, 0
+        if k1 == k2:
+            k1, k2, shared = 0, 0, k1
+        a: Part = (rest_1, k1)
+        b: Part = (rest_2, k2)
+        sign = first.sign * second.sign
+        return ((a, b, sign) if a <= b else (b, a, sign)), common, shared
+
+    @staticmethod
+    def saving(first: Term, second: Term, common: Literals, coefficient: int) -> int:
+        before = (
+            1
+            + literals_cost(first.literals, first.coefficient)
+            + literals_cost(second.literals, second.coefficient)
+        )
+        return before - literals_cost((*common, 0), coefficient)
+
+    @staticmethod
+    def divisor_cost(key: SumKey) -> int:
+        a, b, _ = key
+        return 1 + literals_cost(*a) + literals_cost(*b)
+
+    # -- products ----------------------------------------------------------------------------------
+    def try_pair(self, key: PairKey, gain: int) -> None:
+        candidate = self.pairs[key]
+        rows = [r for r, _ in candidate.places if self.network.row_owner[r] >= 0]
+        candidate.places = [(r, -1) for r in rows]
+        if len(rows) - 1 < gain:
+            self.push(key, candidate, len(rows) - 1)
+            return
+        self.share_product(key, rows)
+
+    def share_product(self, key: PairKey, rows: list[int]) -> None:
+        network = self.network
+        a, b = key
+        both_below = a >= 0 and bool(a & b & 1)
+        coefficient = -a if a < 0 else 0
+        literals: Literals = (b,) if a < 0 else (a, b)
+        wanted = Term(1, coefficient, tuple(l ^ 1 for l in literals) if both_below else literals)
+        number = self.product_node(wanted, rows)
+        new = 2 * number + both_below
+        for row in rows:
+            owner = network.row_owner[row]
+            if owner == number or owner < 0:
+                continue
+            term = network.row_term[row]
+            left = list(term.literals)
+            for literal in literals:
+                left.remove(literal)
+            left.append(new)
+            left.sort()
+            kept = 0 if coefficient else term.coefficient
+            self.replace_rows(owner, (row,), Term(term.sign, kept, tuple(left)))
+
+    def product_node(self, wanted: Term, rows: list[int]) -> int:
+        """Return the node of a product: one of the rows' owners where that is just this product."""
+        network = self.network
+        for row in rows:
+            term = network.row_term[row]
+            owner = network.row_owner[row]
+            node = network.nodes[owner]
+            if (
+                term.sign == 1
+                and term.coefficient == wanted.coefficient
+                and term.literals == wanted.literals
+                and len(node.rows) == 1
+                and node.offset is ZERO
+            ):
+                return owner
+        number = network.add_node(
+            Node(network.rate(wanted.literals), network.term_value(wanted), offset=ZERO)
+        )
+        self.add(number, wanted)
+        return number
+
+    # -- sums --------------------------------------------------------------------------------------
+    def try_divisor(self, key: SumKey, gain: int) -> None:
+        candidate = self.divisors[key]
+        network = self.network
+        taken: set[int] = set()
+        places = []
+        savings = 0
+        for first, second in candidate.places:
+            if network.row_owner[first] < 0 or network.row_owner[second] < 0:
+                continue
+            if first in taken or second in taken:
+                continue
+            taken.update((first, second))
+            a, b = network.row_term[first], network.row_term[second]
+            _, common, coefficient = self.divisor(a, b)
+            savings += self.saving(a, b, common, coefficient)
+            places.append((first, second))
+        now = savings - self.divisor_cost(key)
+        if now < gain:
+            candidate.savings = savings
+            candidate.places = [
+                (r, s)
+                for r, s in candidate.places
+                if network.row_owner[r] >= 0 and network.row_owner[s] >= 0
+            ]
+            self.push(key, candidate, now)
+            return
+        self.share_sum(key, places)
+
+    def share_sum(self, key: SumKey, places: list[tuple[int, int]]) -> None:
+        network = self.network
+        a, b, sign = key
+        number = self.sum_node(a, b, sign, places)
+        for first, second in places:
+            owner = network.row_owner[first]
+            if owner < 0 or network.row_owner[second] < 0 or owner == number:
+                continue
+            one, two = network.row_term[first], network.row_term[second]
+            _, common, coefficient = self.divisor(one, two)
+            lead = one if self.leads(one, two, a) else two
+            term = Term(lead.sign, coefficient, tuple(sorted((*common, 2 * number))))
+            self.replace_rows(owner, (first, second), term)
+
+    def leads(self, one: Term, two: Term, part: Part) -> bool:
+        """Whether the first of two terms is the one that gave the divisor's first part."""
+        _, rest_1, rest_2 = _shared(one.literals, two.literals)
+        same = one.coefficient == two.coefficient
+        a: Part = (rest_1, 0 if same else one.coefficient)
+        b: Part = (rest_2, 0 if same else two.coefficient)
+        return a == part and a <= b
+
+    def sum_node(self, a: Part, b: Part, sign: int, places: list[tuple[int, int]]) -> int:
+        """Return the node of a sum: the owner of an occurrence where that is just this sum."""
+        network = self.network
+        for first, second in places:
+            node = network.nodes[network.row_owner[first]]
+            one, two = network.row_term[first], network.row_term[second]
+            _, common, coefficient = self.divisor(one, two)
+            whole = len(node.rows) == 2 and node.offset is ZERO and not common and not coefficient
+            if whole and (one if self.leads(one, two, a) else two).sign == 1:
+                return network.row_owner[first]
+        node = Node(network.rate((*a[0], *b[0])), 0)
+        number = network.add_node(node)
+        value = 0
+        for (literals, coefficient), s in ((a, 1), (b, sign)):
+            if not literals:
+                offset = scaled(s, network.coefficients[coefficient])
+                node.offset = node.offset + offset
+                value += network.values.of(offset)
+                continue
+            term = Term(s, coefficient, literals)
+            value += network.term_value(term)
+            if len(places) == 1 and self.absorbs(term):
+                self.absorb(number, term)
+            else:
+                self.add(number, term)
+        node.value = value
+        self.enter_pairs(number)
+        return number
+
+    def absorbs(self, term: Term) -> bool:
+        """Whether a term is a sum that only the two rows at hand use."""
+        if not term.is_node:
+            return False
+        number = term.literals[0] >> 1
+        node = self.network.nodes[number]
+        return node.is_sum and len(node.rows) > 1 and self.uses.get(number, 0) == 1
+
+    def absorb(self, number: int, term: Term) -> None:
+        """Add the rows of a sum that is used nowhere else to another one."""
+        network = self.network
+        other = network.nodes[term.literals[0] >> 1]
+        network.nodes[number].offset = network.nodes[number].offset + scaled(
+            term.sign, other.offset
+        )
+        other.offset = ZERO
+        for row in list(other.rows.values()):
+            old = network.row_term[row]
+            self.drop(row)
+            self.add(number, Term(term.sign * old.sign, old.coefficient, old.literals))
+
+    def enter_pairs(self, number: int) -> None:
+        rows = list(self.network.nodes[number].rows.values())
+        for k, row in enumerate(rows):
+            for other in self.partners(row, rows[:k]):
+                self.enter_terms(other, row)
+
+    # -- rows --------------------------------------------------------------------------------------
+    def drop(self, row: int) -> None:
+        self.use(self.network.row_term[row].literals, -1)
+        self.network.remove_row(row)
+
+    def add(self, number: int, term: Term) -> int:
+        network = self.network
+        old = network.nodes[number].rows.get(term.literals)
+        if old is not None:
+            self.use(network.row_term[old].literals, -1)
+        row = network.add_row(number, term)
+        if row >= 0:
+            self.use(network.row_term[row].literals, 1)
+            self.enter_factors(row)
+        return row
+
+    def replace_rows(self, owner: int, rows: tuple[int, ...], term: Term) -> None:
+        for row in rows:
+            self.drop(row)
+        row = self.add(owner, term)
+        if row < 0 or not self.sums:
+            return
+        others = [r for r in self.network.nodes[owner].rows.values() if r != row]
+        for other in self.partners(row, others):
+            self.enter_terms(other, row)
+
+
+def _shared(a: Literals, b: Literals) -> tuple[Literals, Literals, Literals]:
+    """Return the literals of both, and the rest of each; all are sorted."""
+    common: list[int] = []
+    rest_a: list[int] = []
+    i = j = 0
+    only_b: list[int] = []
+    while i < len(a) and j < len(b):
+        if a[i] == b[j]:
+            common.append(a[i])
+            i += 1
+            j += 1
+        elif a[i] < b[j]:
+            rest_a.append(a[i])
+            i += 1
+        else:
+            only_b.append(b[j])
+            j += 1
+    return tuple(common), (*rest_a, *a[i:]), (*only_b, *b[j:])

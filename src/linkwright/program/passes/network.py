@@ -1,0 +1,497 @@
+"""A block of statements as a network of n-ary sums of products: what the counting passes work on.
+
+Every value is a node: an atom (an input, or the result of a loop, call or solve), a function of
+other nodes, or a sum
+
+    offset + s1*c1*x*y/z + s2*c2*u + ...
+
+Offsets and coefficients c are fixed expressions (parameters; in a loop's body all that comes from
+outside it), which are free; signs s are +1 or -1 and free as well. What is left of a term are its
+literals: `2*node` for a factor and `2*node + 1` for a divisor. A product is a sum with one term.
+Local symbols vanish when the network is built and are given out again, one for each node that is
+used more than once, when it is written back. Nodes with equal field values are one node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from linkwright.algebra.expr import (
+    ONE,
+    SMALL,
+    ZERO,
+    Expr,
+    function_node,
+    postorder,
+    product,
+    raised,
+    rebuild,
+    scaled,
+    total,
+)
+from linkwright.algebra.functions import apply
+from linkwright.program.passes.fields import (
+    PRIME,
+    Values,
+    function_value,
+    inverse_value,
+    opaque_value,
+)
+from linkwright.program.program import Assign, Loop, Statement
+
+Literals: TypeAlias = tuple[int, ...]
+_LONGEST_POWER = 3  # higher powers are nodes of their own, computed by squaring
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """sign * coefficient * literals; the coefficient is an index of `Network.coefficients`."""
+
+    sign: int
+    coefficient: int
+    literals: Literals
+
+    @property
+    def is_node(self) -> bool:
+        """Whether this is a node or its negative."""
+        return self.coefficient == 0 and len(self.literals) == 1 and not self.literals[0] & 1
+
+
+Value: TypeAlias = Term | Expr  # an Expr is fixed
+
+
+@dataclass(slots=True)
+class Node:
+    """A node; `function` is None for atoms and sums, `atom` is None for functions and sums."""
+
+    rate: int
+    value: int
+    atom: Expr | None = None
+    function: tuple[str, Any] | None = None
+    arguments: tuple[Value, ...] = ()
+    rows: dict[Literals, int] = field(default_factory=dict)
+    offset: Expr = ZERO
+    name: Expr | None = None
+    note: str = ""
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether this node is a sum or product."""
+        return self.atom is None and self.function is None
+
+
+@dataclass(slots=True)
+class Opaque:
+    """A loop, call or solve with the values of its operands and of what its body reads."""
+
+    statement: Statement
+    operands: list[Value]
+    reads: list[tuple[Expr, Value]]
+    targets: list[int]
+
+
+def split_sign(x: Expr) -> tuple[int, Expr]:
+    """Return (s, y) with x = s*y, where y does not start with a minus."""
+    if (x.op == "num" or x.op == "scale") and x.data < 0:
+        return -1, scaled(-1, x)
+    return 1, x
+
+
+def rebuilt(node: Expr, args: tuple[Expr, ...]) -> Expr:
+    """Return the form of `node` over other arguments, without expanding small angles again."""
+    if args == node.args:
+        return node
+    if node.op in ("sum", "prod", "scale"):
+        return rebuild(node, args)
+    if any(a.roles & SMALL for a in args):
+        return function_node(node.op, args, node.data)
+    return apply(node.op, args, node.data)
+
+
+def node_uses(network: Network) -> dict[int, int]:
+    """Return how often each node is mentioned by rows, arguments, statements and roots."""
+    uses: dict[int, int] = {}
+    values: list[Value] = list(network.roots)
+    for opaque in network.opaque:
+        values.extend(opaque.operands)
+        values.extend(v for _, v in opaque.reads)
+    for node in network.nodes:
+        values.extend(node.arguments)
+        values.extend(network.row_term[row] for row in node.rows.values())
+    for value in values:
+        if isinstance(value, Term):
+            for literal in value.literals:
+                uses[literal >> 1] = uses.get(literal >> 1, 0) + 1
+    return uses
+
+
+class Network:
+    """Nodes and terms of one block.
+
+    Args:
+        moving: the symbols that move, with their rates; any other symbol is fixed.
+        keep: keep products that have several uses as they are; otherwise they are multiplied out
+            into the terms that use them.
+    """
+
+    def __init__(self, moving: Mapping[Expr, int], *, keep: bool = True) -> None:
+        self.keep = keep
+        self.nodes: list[Node] = []
+        self.by_value: dict[int, int] = {}
+        self.values = Values()
+        self.coefficients: list[Expr] = [ONE]
+        self.coefficient_ids: dict[Expr, int] = {ONE: 0}
+        self.coefficient_values: list[int] = [1]
+        self.row_owner: list[int] = []  # -1 where the row is gone
+        self.row_term: list[Term] = []
+        self.known: dict[Expr, Value] = {}
+        self.fixed: list[Statement] = []
+        self.fixed_values: dict[int, Expr] = {}
+        self.opaque: list[Opaque] = []
+        self.made_by: dict[int, int] = {}
+        self.roots: list[Value] = []
+        self.uses: dict[Expr, int] = {}
+        for x, rate in moving.items():
+            self.known[x] = self.atom(x, rate)
+
+    # -- nodes -------------------------------------------------------------------------------------
+    def add_node(self, node: Node) -> int:
+        """Return the number of a new node."""
+        self.nodes.append(node)
+        return len(self.nodes) - 1
+
+    def atom(self, x: Expr, rate: int) -> Term:
+        """Return a symbol as a term."""
+        number = self.add_node(Node(rate, self.values.of(x), atom=x))
+        self.by_value.setdefault(self.nodes[number].value, number)
+        return Term(1, 0, (2 * number,))
+
+    def coefficient_id(self, x: Expr) -> int:
+        """Return the index of a coefficient without sign."""
+        found = self.coefficient_ids.get(x)
+        if found is None:
+            found = self.coefficient_ids[x] = len(self.coefficients)
+            self.coefficients.append(x)
+            self.coefficient_values.append(self.values.of(x))
+        return found
+
+    def term(self, coefficient: Expr, literals: Iterable[int]) -> Value:
+        """Return coefficient * literals, with literals sorted and those that cancel left out."""
+        if coefficient is ZERO:
+            return ZERO
+        ordered = sorted(literals)
+        if not ordered:
+            return coefficient
+        if any(a & 1 for a in ordered):
+            ordered = _cancelled(ordered)
+            if not ordered:
+                return coefficient
+        sign, rest = split_sign(coefficient)
+        return Term(sign, self.coefficient_id(rest), tuple(ordered))
+
+    def coefficient(self, term: Term) -> Expr:
+        """Return the coefficient of a term with its sign."""
+        return scaled(term.sign, self.coefficients[term.coefficient])
+
+    def rate(self, literals: Literals) -> int:
+        """Return the highest rate among literals."""
+        return max([self.nodes[l >> 1].rate for l in literals], default=0)
+
+    def literal_value(self, literal: int) -> int:
+        """Return the field value of a literal."""
+        value = self.nodes[literal >> 1].value
+        return inverse_value(value) if literal & 1 else value
+
+    def term_value(self, term: Term) -> int:
+        """Return the field value of a term."""
+        value = term.sign * self.coefficient_values[term.coefficient]
+        for literal in term.literals:
+            value = value * self.literal_value(literal) % PRIME
+        return value % PRIME
+
+    def add_row(self, owner: int, term: Term) -> int:
+        """Return the number of a new row of a sum; -1 where it cancels another one."""
+        node = self.nodes[owner]
+        old = node.rows.get(term.literals)
+        if old is not None:
+            self.remove_row(old)
+            merged = self.coefficient(self.row_term[old]) + self.coefficient(term)
+            again = self.term(merged, term.literals)
+            if isinstance(again, Expr):
+                return -1
+            term = again
+        number = len(self.row_owner)
+        self.row_owner.append(owner)
+        self.row_term.append(term)
+        node.rows[term.literals] = number
+        return number
+
+    def remove_row(self, row: int) -> None:
+        """Take a row out of its sum."""
+        owner = self.row_owner[row]
+        self.row_owner[row] = -1
+        rows = self.nodes[owner].rows
+        if rows.get(self.row_term[row].literals) == row:
+            del rows[self.row_term[row].literals]
+
+    def sum_node(self, terms: Sequence[Term], offset: Expr) -> Value:
+        """Return the sum of terms, as an existing node where one has the same value."""
+        merged: dict[Literals, Term] = {}
+        for term in terms:
+            old = merged.get(term.literals)
+            if old is None:
+                merged[term.literals] = term
+                continue
+            again = self.term(self.coefficient(old) + self.coefficient(term), term.literals)
+            if isinstance(again, Expr):
+                del merged[term.literals]
+            else:
+                merged[term.literals] = again
+        if not merged:
+            return offset
+        if len(merged) == 1 and offset is ZERO:
+            return next(iter(merged.values()))
+        return self.node_of(list(merged.values()), offset)
+
+    def node_of(self, terms: Sequence[Term], offset: Expr = ZERO) -> Value:
+        """Return a node for terms with different literals, or an existing one of that value."""
+        value = self.values.of(offset)
+        for term in terms:
+            value += self.term_value(term)
+        value %= PRIME
+        if value == 0:
+            return ZERO
+        found = self.found(value)
+        if found is not None:
+            return found
+        rate = max(self.rate(term.literals) for term in terms)
+        number = self.add_node(Node(rate, value, offset=offset))
+        self.by_value[value] = number
+        for term in terms:
+            self.add_row(number, term)
+        return Term(1, 0, (2 * number,))
+
+    def found(self, value: int) -> Term | None:
+        """Return the node with this field value or its negative, if there is one."""
+        number = self.by_value.get(value)
+        if number is not None:
+            return Term(1, 0, (2 * number,))
+        number = self.by_value.get(PRIME - value)
+        return None if number is None else Term(-1, 0, (2 * number,))
+
+    def held(self, value: Value) -> Value:
+        """Return a value as a node, its negative, or a fixed expression."""
+        if isinstance(value, Expr) or value.is_node:
+            return value
+        return self.node_of([value])
+
+    def function_of(self, op: str, data: Any, arguments: Sequence[Value]) -> Term:
+        """Return a function of values, as an existing node where one has the same value."""
+        args = tuple(self.held(a) for a in arguments)
+        numbers = [self.values.of(a) if isinstance(a, Expr) else self.term_value(a) for a in args]
+        if op == "foreign" and not getattr(data, "pure", False):
+            value = opaque_value(op, data, (*numbers, len(self.nodes)))
+        else:
+            value = function_value(op, data, numbers)
+        number = self.by_value.get(value)
+        if number is None:
+            rate = max(self.rate(a.literals) for a in args if isinstance(a, Term))
+            number = self.add_node(Node(rate, value, function=(op, data), arguments=args))
+            self.by_value[value] = number
+        return Term(1, 0, (2 * number,))
+
+    # -- from expressions --------------------------------------------------------------------------
+    def value(self, root: Expr) -> Value:
+        """Return the value of an expression, building what is not there yet."""
+        known = self.known
+        for node in postorder([root], stop=known.__contains__):
+            if node not in known:
+                known[node] = self._build(node)
+        return known[root]
+
+    def _build(self, node: Expr) -> Value:
+        if node.is_atom:
+            return node
+        values = [self.known[a] for a in node.args]
+        if all(isinstance(v, Expr) for v in values):
+            return rebuilt(node, tuple(v for v in values if isinstance(v, Expr)))
+        if node.op == "sum":
+            return self._build_sum(node, values)
+        if node.op == "scale":
+            return self.times([(values[0], 1)], scaled(node.data, ONE))
+        if node.op == "prod":
+            made = self.times(list(zip(values, node.data, strict=True)))
+            return self.kept(made, self.uses.get(node, 0))
+        return self.function_of(node.op, node.data, values)
+
+    def kept(self, value: Value, uses: int) -> Value:
+        """Return a product as a node where it has several uses and is not to be multiplied out."""
+        if self.keep and uses > 1 and isinstance(value, Term) and not value.is_node:
+            return self.held(value)
+        return value
+
+    def _build_sum(self, node: Expr, values: Sequence[Value]) -> Value:
+        terms: list[Term] = []
+        fixed: list[Expr] = [scaled(node.data[0], ONE)]
+        for c, v in zip(node.data[1:], values, strict=True):
+            if isinstance(v, Expr):
+                fixed.append(scaled(c, v))
+                continue
+            term = self.times([(v, 1)], scaled(c, ONE)) if c != 1 else v
+            assert isinstance(term, Term)
+            terms.append(term)
+        return self.sum_node(terms, total(fixed))
+
+    def times(self, factors: Sequence[tuple[Value, int]], coefficient: Expr = ONE) -> Value:
+        """Return the product of powers of values."""
+        fixed = [coefficient]
+        literals: list[int] = []
+        for value, exponent in factors:
+            if isinstance(value, Expr):
+                fixed.append(raised(value, exponent))
+                continue
+            if value.sign != 1 or value.coefficient:
+                fixed.append(raised(self.coefficient(value), exponent))
+            if abs(exponent) > _LONGEST_POWER:
+                base = self.held(Term(1, 0, value.literals))
+                assert isinstance(base, Term)
+                if base.sign < 0:
+                    fixed.append(scaled(-1 if exponent % 2 else 1, ONE))
+                    base = Term(1, 0, base.literals)
+                (literal,) = self.function_of("power", abs(exponent), [base]).literals
+                literals.append(literal | (exponent < 0))
+            else:
+                for literal in value.literals:
+                    literals.extend([literal ^ (exponent < 0)] * abs(exponent))
+        return self.term(product(fixed) if len(fixed) > 1 else coefficient, literals)
+
+    # -- statements --------------------------------------------------------------------------------
+    def read(self, statements: Sequence[Statement], roots: Sequence[Expr]) -> None:
+        """Build the network of a block."""
+        self.uses = _uses(statements, roots)
+        for statement in statements:
+            if isinstance(statement, Assign):
+                self._assign(statement)
+            else:
+                self._opaque(statement)
+        self.roots = [self.held(self.value(x)) for x in roots]
+
+    def _assign(self, statement: Assign) -> None:
+        value = self.value(statement.value)
+        target = statement.target
+        if isinstance(value, Expr):
+            self.known[target] = self.fixed_symbol(target, value, statement.note)
+            return
+        value = self.kept(value, self.uses.get(target, 0))
+        self.known[target] = value
+        if isinstance(value, Term) and value.is_node and value.sign > 0:
+            node = self.nodes[value.literals[0] >> 1]
+            if node.name is None and node.atom is None:
+                node.name, node.note = target, statement.note
+
+    def fixed_symbol(self, target: Expr, value: Expr, note: str = "") -> Expr:
+        """Return what stands for a fixed local: itself, or something of the same value."""
+        sign, rest = split_sign(value)
+        if rest.is_atom:
+            return value
+        number = self.values.of(rest)
+        known = self.fixed_values.get(number)
+        if known is None and number:
+            known = self.fixed_values.get(PRIME - number)
+            sign = -sign
+        if known is not None:
+            return scaled(sign, known)
+        self.fixed.append(Assign(target, value, note))
+        self.values.known[target] = self.values.of(value)
+        self.fixed_values[self.values.known[target]] = target
+        return target
+
+    def _opaque(self, statement: Statement) -> None:
+        operands = [self.held(self.value(x)) for x in statement.operands]
+        reads: list[tuple[Expr, Value]] = []
+        if isinstance(statement, Loop):
+            reads = [(x, self.held(self.value(x))) for x in statement.outer_reads]
+        values = [*operands, *(v for _, v in reads)]
+        fixed = [v for v in values if isinstance(v, Expr)]
+        if len(fixed) == len(values):
+            made = statement.with_operands(fixed[: len(operands)])
+            changed = {x: v for x, v in reads if isinstance(v, Expr) and v is not x}
+            self.fixed.append(with_reads(made, changed))
+            for x in statement.targets:
+                self.known[x] = x
+            return
+        rate = max(self.rate(v.literals) for v in values if isinstance(v, Term))
+        opaque = Opaque(statement, operands, reads, [])
+        for x in statement.targets:
+            term = self.atom(x, rate)
+            self.known[x] = term
+            number = term.literals[0] >> 1
+            opaque.targets.append(number)
+            self.made_by[number] = len(self.opaque)
+        self.opaque.append(opaque)
+
+
+def _cancelled(literals: list[int]) -> list[int]:
+    kept: list[int] = []
+    for literal in literals:  # a factor sorts just before the divisor of the same node
+        if kept and literal & 1 and kept[-1] == literal ^ 1:
+            kept.pop()
+        else:
+            kept.append(literal)
+    return kept
+
+
+def _uses(statements: Sequence[Statement], roots: Sequence[Expr]) -> dict[Expr, int]:
+    """Return how many nodes and statements mention each expression."""
+    uses: dict[Expr, int] = {}
+    everything = list(roots)
+    for statement in statements:
+        everything.extend(statement.operands)
+        if isinstance(statement, Loop):
+            everything.extend(statement.outer_reads)
+    for x in everything:
+        uses[x] = uses.get(x, 0) + 1
+    for node in postorder(everything):
+        for a in node.args:
+            uses[a] = uses.get(a, 0) + 1
+    return uses
+
+
+def with_reads(statement: Statement, changed: Mapping[Expr, Expr]) -> Statement:
+    """Return a loop whose body reads other expressions for some symbols from outside it."""
+    if not changed or not isinstance(statement, Loop):
+        return statement
+    return mapped_loop(statement, changed)
+
+
+def mapped_loop(loop: Loop, changed: Mapping[Expr, Expr]) -> Loop:
+    """Return the loop with symbols replaced inside it."""
+
+    def new(exprs: Sequence[Expr]) -> list[Expr]:
+        return replaced(exprs, changed)
+
+    body: list[Statement] = []
+    for statement in loop.body:
+        statement = statement.with_operands(new(statement.operands))
+        body.append(mapped_loop(statement, changed) if isinstance(statement, Loop) else statement)
+    inner = new(loop.inner_operands)
+    cut = len(loop.carried)
+    return replace(
+        loop,
+        carried=tuple(
+            replace(c, following=x) for c, x in zip(loop.carried, inner[:cut], strict=True)
+        ),
+        stacked=tuple(replace(s, value=x) for s, x in zip(loop.stacked, inner[cut:], strict=True)),
+        body=tuple(body),
+    )
+
+
+def replaced(exprs: Sequence[Expr], changed: Mapping[Expr, Expr]) -> list[Expr]:
+    """Return expressions with some of their symbols replaced."""
+    known: dict[Expr, Expr] = dict(changed)
+    for node in postorder(exprs, stop=known.__contains__):
+        if node not in known:
+            known[node] = rebuilt(node, tuple(known[a] for a in node.args))
+    return [known[x] for x in exprs]
