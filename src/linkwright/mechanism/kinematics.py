@@ -125,8 +125,9 @@ def build(mechanism: Mechanism) -> Kinematics:
         result_rates.update(_rates(body, motions))
     rates.update(result_rates)
     accelerations = {
-        s.symbol: symbol(f"{s.symbol.name}_dot", "acceleration", owner=mechanism.name,
-                         small=s.symbol.data.small)
+        s.symbol: symbol(
+            f"{s.symbol.name}_dot", "acceleration", owner=mechanism.name, small=s.symbol.data.small
+        )
         for s in speeds
     }
     for state in mechanism.states:
@@ -369,9 +370,7 @@ def _quaternion_rates(body: Body, turning: list[Speed]) -> dict[Expr, Expr]:
         e3 * p + e0 * q - e1 * r,
         -e2 * p + e1 * q + e0 * r,
     )
-    return {
-        e: product((half, row)) for e, row in zip(body.rotations, rows, strict=True)
-    }
+    return {e: product((half, row)) for e, row in zip(body.rotations, rows, strict=True)}
 
 
 def advance_per_radian(pitch: Expr) -> Expr:

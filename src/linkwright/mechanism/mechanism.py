@@ -189,7 +189,8 @@ class Mechanism:
         Args:
             names: names of parameters, or of speeds such as "nrb.v".
 
-        >>> m = Mechanism("m"); m.small("STEER")
+        >>> m = Mechanism("m")
+        ... m.small("STEER")
         """
         self._declare_order(names, 1)
 
@@ -199,7 +200,8 @@ class Mechanism:
         Args:
             names: names of parameters.
 
-        >>> m = Mechanism("m"); m.large("K")
+        >>> m = Mechanism("m")
+        ... m.large("K")
         """
         self._declare_order(names, -1)
 
@@ -217,7 +219,9 @@ class Mechanism:
         Args:
             names: names of parameters.
 
-        >>> m = Mechanism("m"); m.positive("R"); m.parameter("R").data.sign
+        >>> m = Mechanism("m")
+        ... m.positive("R")
+        ... m.parameter("R").data.sign
         'positive'
         """
         self._promise(names, "positive")
@@ -228,7 +232,9 @@ class Mechanism:
         Args:
             names: names of parameters.
 
-        >>> m = Mechanism("m"); m.nonzero("L"); m.parameter("L").data.sign
+        >>> m = Mechanism("m")
+        ... m.nonzero("L")
+        ... m.parameter("L").data.sign
         'nonzero'
         """
         self._promise(names, "nonzero")
@@ -248,7 +254,10 @@ class Mechanism:
             values: value of each name.
             more: the same, as keywords.
 
-        >>> m = Mechanism("m"); L = m.parameter("L1"); m.defaults(L1=1.5); m.values["L1"]
+        >>> m = Mechanism("m")
+        ... L = m.parameter("L1")
+        ... m.defaults(L1=1.5)
+        ... m.values["L1"]
         1.5
         """
         for name, value in {**(values or {}), **more}.items():
@@ -263,7 +272,10 @@ class Mechanism:
             values: value of each name.
             more: the same, as keywords.
 
-        >>> m = Mechanism("m"); b = m.body("b", rotate="z"); m.start(b=0.25); m.initial
+        >>> m = Mechanism("m")
+        ... b = m.body("b", rotate="z")
+        ... m.start(b=0.25)
+        ... m.initial
         {'b': 0.25}
         """
         for name, value in {**(values or {}), **more}.items():
@@ -286,7 +298,8 @@ class Mechanism:
         Args:
             value: what to read.
 
-        >>> m = Mechanism("m"); m.expr("2*k + 1")
+        >>> m = Mechanism("m")
+        ... m.expr("2*k + 1")
         1 + 2*k
         """
         if isinstance(value, str):
@@ -373,12 +386,16 @@ class Mechanism:
         if joint is None:
             joint = Joint(axes(translate), axes(rotate), body_axis=body_axis, reference=reference)
         if joint.second is not None:
-            return self._two_blocks(name, parent, joint, at, mass, com, inertia, coordinates_in, small, doc)
+            return self._two_blocks(
+                name, parent, joint, at, mass, com, inertia, coordinates_in, small, doc
+            )
         names = self._coordinate_names(name, joint, coordinates)
         orders = self._small_list(small, len(names))
-        symbols = [self._coordinate(n, joint, k, order) for k, (n, order) in
-                   enumerate(zip(names, orders, strict=True))]
-        shifts, angles = symbols[: len(joint.translate)], symbols[len(joint.translate):]
+        symbols = [
+            self._coordinate(n, joint, k, order)
+            for k, (n, order) in enumerate(zip(names, orders, strict=True))
+        ]
+        shifts, angles = symbols[: len(joint.translate)], symbols[len(joint.translate) :]
         frame = self._frame(name, parent, joint, angles, coordinates_in)
         lead = self._lead(joint, angles)
         origin = self._point_in(parent, at, coordinates_in)
@@ -401,17 +418,43 @@ class Mechanism:
         self.bodies[name] = made
         return made
 
-    def _two_blocks(self, name: str, parent: Body, joint: Joint, at: Sequence[Value], mass: Value,
-                    com: Sequence[Value], inertia: Value, coordinates_in: Body | None,
-                    small: bool | Sequence[bool], doc: str) -> Body:
+    def _two_blocks(
+        self,
+        name: str,
+        parent: Body,
+        joint: Joint,
+        at: Sequence[Value],
+        mass: Value,
+        com: Sequence[Value],
+        inertia: Value,
+        coordinates_in: Body | None,
+        small: bool | Sequence[bool],
+        doc: str,
+    ) -> Body:
         from dataclasses import replace
 
         first = replace(joint, second=None)
-        middle = self.body(f"{name}_cross", parent=parent, joint=first, at=at, mass=0, inertia=0,
-                           coordinates_in=coordinates_in, small=bool(small),
-                           doc=f"massless cross of the joint of {name}")
-        return self.body(name, parent=middle, joint=joint.second, mass=mass, com=com,
-                         inertia=inertia, small=bool(small), doc=doc)
+        middle = self.body(
+            f"{name}_cross",
+            parent=parent,
+            joint=first,
+            at=at,
+            mass=0,
+            inertia=0,
+            coordinates_in=coordinates_in,
+            small=bool(small),
+            doc=f"massless cross of the joint of {name}",
+        )
+        return self.body(
+            name,
+            parent=middle,
+            joint=joint.second,
+            mass=mass,
+            com=com,
+            inertia=inertia,
+            small=bool(small),
+            doc=doc,
+        )
 
     def _with_centre(self, body: Body, com: Sequence[Value], other: Body) -> Body:
         from dataclasses import replace
@@ -437,8 +480,9 @@ class Mechanism:
 
         return direction_of(v)
 
-    def _frame(self, name: str, parent: Body, joint: Joint, angles: list[Expr],
-               other: Body | None) -> Frame:
+    def _frame(
+        self, name: str, parent: Body, joint: Joint, angles: list[Expr], other: Body | None
+    ) -> Frame:
         above = parent.frame
         reference = joint.reference
         if not joint.rotate:
@@ -446,17 +490,28 @@ class Mechanism:
         if joint.quaternion:
             return above.oriented(name, angles)
         if len(joint.rotate) == 3:
-            return above.euler(name, "".join(map(str, joint.rotate)), angles,
-                               axis=joint.first_axis, reference=reference)
+            return above.euler(
+                name,
+                "".join(map(str, joint.rotate)),
+                angles,
+                axis=joint.first_axis,
+                reference=reference,
+            )
         (axis,) = joint.rotate
         if isinstance(axis, str | int) and (other is None or other is parent):
-            return above.rotated(name, axis, angles[0], reference=reference,
-                                 body_axis=joint.body_axis)
+            return above.rotated(
+                name, axis, angles[0], reference=reference, body_axis=joint.body_axis
+            )
         direction = self._direction(parent, axis, other)
         if joint.body_axis is None:
             return above.turned(name, direction.components(above), angles[0])
-        return above.rotated(name, direction.components(above), angles[0], reference=reference,
-                             body_axis=joint.body_axis)
+        return above.rotated(
+            name,
+            direction.components(above),
+            angles[0],
+            reference=reference,
+            body_axis=joint.body_axis,
+        )
 
     def _lead(self, joint: Joint, angles: list[Expr]) -> Expr:
         if isinstance(joint.lead, tuple):
@@ -485,7 +540,9 @@ class Mechanism:
         if isinstance(small, bool):
             return [int(small)] * count
         if len(small) != count:
-            raise MechanismError(f"{count} truths are needed to say what is small, not {len(small)}")
+            raise MechanismError(
+                f"{count} truths are needed to say what is small, not {len(small)}"
+            )
         return [int(s) for s in small]
 
     def _coordinate(self, name: str, joint: Joint, k: int, small: int) -> Expr:
@@ -497,8 +554,7 @@ class Mechanism:
         self.units[name] = unit
         return q
 
-    def _inertia(self, name: str, mass: Value, com: Sequence[Value], inertia: Value
-                 ) -> Inertia:
+    def _inertia(self, name: str, mass: Value, com: Sequence[Value], inertia: Value) -> Inertia:
         m = self.parameter(f"{name}_m", unit="kg") if mass is None else self.expr(mass)
         entries: Sequence[Value]
         if inertia is None:
@@ -521,8 +577,13 @@ class Mechanism:
         return Inertia(m, self.exprs(com), (xx, yy, zz, xy, yz, zx))
 
     # -- points --------------------------------------------------------------------------------------
-    def point(self, name: str, body: Body | None = None, at: Sequence[Value] = (0, 0, 0),
-              coordinates_in: Body | None = None) -> Point:
+    def point(
+        self,
+        name: str,
+        body: Body | None = None,
+        at: Sequence[Value] = (0, 0, 0),
+        coordinates_in: Body | None = None,
+    ) -> Point:
         """Add a point that is fixed in a body.
 
         Args:
@@ -531,7 +592,8 @@ class Mechanism:
             at: its place in the body's frame, m.
             coordinates_in: another body in whose frame `at` is given, with all coordinates zero.
 
-        >>> m = Mechanism("m"); m.point("tip", at=(1, 0, 0)).position
+        >>> m = Mechanism("m")
+        ... m.point("tip", at=(1, 0, 0)).position
         n.x
         """
         if name in self.points:
@@ -561,14 +623,24 @@ class Mechanism:
             along: the direction in which things fall; the ground's -z by default.
             g: its acceleration, m/s^2.
 
-        >>> m = Mechanism("m"); m.gravity(); m.gravity_vector
+        >>> m = Mechanism("m")
+        ... m.gravity()
+        ... m.gravity_vector
         -9.81*n.z
         """
         direction = -self.z if along is None else self.vector(along)
         self.gravity_vector = direction * self.expr(g)
 
-    def force(self, name: str, magnitude: Value = None, *, at: Point, along: Value,
-              reaction: Point | Body | None = None, doc: str = "") -> Force:
+    def force(
+        self,
+        name: str,
+        magnitude: Value = None,
+        *,
+        at: Point,
+        along: Value,
+        reaction: Point | Body | None = None,
+        doc: str = "",
+    ) -> Force:
         """Add a force of known direction.
 
         Args:
@@ -580,7 +652,8 @@ class Mechanism:
             reaction: the body, or a point of it, that feels the opposite; the ground by default.
             doc: what it is.
 
-        >>> m = Mechanism("m"); b = m.body("b", translate="x")
+        >>> m = Mechanism("m")
+        ... b = m.body("b", translate="x")
         >>> m.force("push", "F", at=b.origin, along="x").magnitude
         F
         """
@@ -588,13 +661,26 @@ class Mechanism:
 
         direction = direction_of(self.vector(along))
         other = self._reaction_point(reaction)
-        made = Force(name, self._magnitude(name, magnitude, direction, at, other), direction, at,
-                     other.body, doc)
+        made = Force(
+            name,
+            self._magnitude(name, magnitude, direction, at, other),
+            direction,
+            at,
+            other.body,
+            doc,
+        )
         self.forces.append(made)
         return made
 
-    def strut(self, name: str, magnitude: Value = None, *, at: Point, to: Point | None = None,
-              doc: str = "") -> Force:
+    def strut(
+        self,
+        name: str,
+        magnitude: Value = None,
+        *,
+        at: Point,
+        to: Point | None = None,
+        doc: str = "",
+    ) -> Force:
         """Add a force along the line between two points; positive pushes them apart.
 
         Args:
@@ -605,7 +691,8 @@ class Mechanism:
             to: the other point; the ground's origin by default.
             doc: what it is.
 
-        >>> m = Mechanism("m"); b = m.body("b", translate="x")
+        >>> m = Mechanism("m")
+        ... b = m.body("b", translate="x")
         >>> m.strut("spring", "-k*(x - 1)", at=b.origin).name
         'spring'
         """
@@ -615,13 +702,27 @@ class Mechanism:
         span = at.position - other.position
         x = length(span)
         direction = span / x
-        made = Force(name, self._magnitude(name, magnitude, direction, at, other, x), direction, at,
-                     other.body, doc)
+        made = Force(
+            name,
+            self._magnitude(name, magnitude, direction, at, other, x),
+            direction,
+            at,
+            other.body,
+            doc,
+        )
         self.forces.append(made)
         return made
 
-    def moment(self, name: str, magnitude: Value = None, *, on: Body, about: Value,
-               reaction: Body | None = None, doc: str = "") -> Moment:
+    def moment(
+        self,
+        name: str,
+        magnitude: Value = None,
+        *,
+        on: Body,
+        about: Value,
+        reaction: Body | None = None,
+        doc: str = "",
+    ) -> Moment:
         """Add a couple.
 
         Args:
@@ -632,15 +733,22 @@ class Mechanism:
             reaction: the body that feels the opposite; the ground by default.
             doc: what it is.
 
-        >>> m = Mechanism("m"); b = m.body("b", rotate="z")
+        >>> m = Mechanism("m")
+        ... b = m.body("b", rotate="z")
         >>> m.moment("drive", "T", on=b, about="z").magnitude
         T
         """
         from linkwright.algebra import direction_of
 
         value = self.parameter(name) if magnitude is None else self.expr(magnitude)
-        made = Moment(name, value, direction_of(self.vector(about)), on,
-                      self.ground if reaction is None else reaction, doc)
+        made = Moment(
+            name,
+            value,
+            direction_of(self.vector(about)),
+            on,
+            self.ground if reaction is None else reaction,
+            doc,
+        )
         self.moments.append(made)
         return made
 
@@ -649,8 +757,15 @@ class Mechanism:
             return self.origin
         return reaction if isinstance(reaction, Point) else reaction.origin
 
-    def _magnitude(self, name: str, magnitude: Value, direction: Vector, at: Point, other: Point,
-                   length: Expr | None = None) -> Expr:
+    def _magnitude(
+        self,
+        name: str,
+        magnitude: Value,
+        direction: Vector,
+        at: Point,
+        other: Point,
+        length: Expr | None = None,
+    ) -> Expr:
         if magnitude is None:
             return self.parameter(name)
         if not isinstance(magnitude, str):
@@ -678,7 +793,8 @@ class Mechanism:
             name: its name.
             eliminate: the speed to eliminate; chosen automatically by default.
 
-        >>> m = Mechanism("m"); b = m.body("b", translate="x")
+        >>> m = Mechanism("m")
+        ... b = m.body("b", translate="x")
         >>> m.constrain("b_dot - V").speed
         -V + b_dot
         """
@@ -688,8 +804,9 @@ class Mechanism:
         self.constraints.append(made)
         return made
 
-    def constrain_position(self, zero: Value, *, name: str = "", eliminate: Value = None
-                           ) -> Constraint:
+    def constrain_position(
+        self, zero: Value, *, name: str = "", eliminate: Value = None
+    ) -> Constraint:
         """Add a relation between coordinates that must hold, with its rate as relation of speeds.
 
         Args:
@@ -697,7 +814,8 @@ class Mechanism:
             name: its name.
             eliminate: the coordinate to compute from it; chosen automatically by default.
 
-        >>> m = Mechanism("m"); a, b = m.body("a", rotate="z"), m.body("b", rotate="z")
+        >>> m = Mechanism("m")
+        ... a, b = m.body("a", rotate="z"), m.body("b", rotate="z")
         >>> m.constrain_position("a + 2*b").speed
         a_dot + 2*b_dot
         """
@@ -705,12 +823,15 @@ class Mechanism:
         chosen = None if eliminate is None else self.expr(eliminate)
         speed = self.kinematics().derivative(position)
         assert isinstance(speed, Expr)
-        made = Constraint(name or f"constraint {len(self.constraints) + 1}", speed, position, None,
-                          chosen)
+        made = Constraint(
+            name or f"constraint {len(self.constraints) + 1}", speed, position, None, chosen
+        )
         self.constraints.append(made)
         return made
 
-    def no_movement(self, first: Point, second: Point, along: Value, *, name: str = "") -> Constraint:
+    def no_movement(
+        self, first: Point, second: Point, along: Value, *, name: str = ""
+    ) -> Constraint:
         """Let two points not move apart along a direction: a relation of position and one of speed.
 
         Args:
@@ -719,19 +840,29 @@ class Mechanism:
             along: the direction.
             name: its name.
 
-        >>> m = Mechanism("m"); b = m.body("b", translate="xy")
+        >>> m = Mechanism("m")
+        ... b = m.body("b", translate="xy")
         >>> m.no_movement(b.origin, m.origin, "x").position
         b.x
         """
         direction = self.vector(along)
         position = direction @ (first.position - second.position)
         speed = direction @ (first.velocity - second.velocity)
-        made = Constraint(name or f"{first.name} to {second.name} along {direction}", speed, position)
+        made = Constraint(
+            name or f"{first.name} to {second.name} along {direction}", speed, position
+        )
         self.constraints.append(made)
         return made
 
-    def roll(self, wheel: Body, radius: Value, *, forward: Value = None, lateral: bool = True,
-             name: str = "") -> tuple[Constraint, ...]:
+    def roll(
+        self,
+        wheel: Body,
+        radius: Value,
+        *,
+        forward: Value = None,
+        lateral: bool = True,
+        name: str = "",
+    ) -> tuple[Constraint, ...]:
         """Let a wheel roll without slip on the ground below it, its axle level.
 
         Args:
@@ -741,7 +872,8 @@ class Mechanism:
             lateral: whether the wheel does not slip sideways either.
             name: a name for the relations.
 
-        >>> m = Mechanism("m"); b = m.body("b", translate="x")
+        >>> m = Mechanism("m")
+        ... b = m.body("b", translate="x")
         >>> w = m.body("w", parent=b, rotate="y")
         >>> [str(c.speed) for c in m.roll(w, "R", lateral=False)]
         ['R*w_dot - b_dot']
@@ -752,8 +884,11 @@ class Mechanism:
         ahead = (axle ^ self.z) if forward is None else self.vector(forward)
         spin = axle @ (wheel.omega - wheel.parent.omega)
         label = name or wheel.name
-        made = [self.constrain(self.expr(radius) * spin - wheel.origin.velocity @ ahead,
-                               name=f"{label} rolls")]
+        made = [
+            self.constrain(
+                self.expr(radius) * spin - wheel.origin.velocity @ ahead, name=f"{label} rolls"
+            )
+        ]
         if lateral:
             made.append(self.constrain(wheel.origin.velocity @ axle, name=f"{label} does not slip"))
         return tuple(made)
@@ -767,7 +902,8 @@ class Mechanism:
             initial: its value at the start.
             unit: its unit.
 
-        >>> m = Mechanism("m"); m.state("z", "-k*z")
+        >>> m = Mechanism("m")
+        ... m.state("z", "-k*z")
         z
         """
         self._refuse_taken(name)
@@ -777,8 +913,9 @@ class Mechanism:
         self.states.append(State(z, self.expr(derivative), initial))
         return z
 
-    def output(self, name: str, value: Value, *, unit: str = "?", doc: str = "",
-               body: Body | None = None) -> Output:
+    def output(
+        self, name: str, value: Value, *, unit: str = "?", doc: str = "", body: Body | None = None
+    ) -> Output:
         """Add a channel of results.
 
         Args:
@@ -788,7 +925,8 @@ class Mechanism:
             doc: a longer name.
             body: the body that it belongs to.
 
-        >>> m = Mechanism("m"); b = m.body("b", rotate="z")
+        >>> m = Mechanism("m")
+        ... b = m.body("b", rotate="z")
         >>> m.output("rate", b.omega @ m.z, unit="rad/s").value
         b_dot
         """
@@ -803,7 +941,9 @@ class Mechanism:
             name: how texts call it.
             callable_: expressions to an expression.
 
-        >>> m = Mechanism("m"); m.function("twice", lambda x: 2 * x); m.expr("twice(a)")
+        >>> m = Mechanism("m")
+        ... m.function("twice", lambda x: 2 * x)
+        ... m.expr("twice(a)")
         2*a
         """
         self.functions[name] = callable_

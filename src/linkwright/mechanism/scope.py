@@ -82,7 +82,7 @@ class MechanismScope:
         return None
 
     def _axis(self, name: str) -> Vector | None:
-        stem, letter = (name.rsplit(".", 1) if "." in name else (name[:-1], name[-1:]))
+        stem, letter = name.rsplit(".", 1) if "." in name else (name[:-1], name[-1:])
         if letter not in _LETTERS:
             return None
         m = self.mechanism

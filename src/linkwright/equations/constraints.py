@@ -1,0 +1,217 @@
+"""Which speeds constraints eliminate, and how.
+
+A constraint is linear in the speeds: J u + b0 = 0. For each, one speed is eliminated (Sayers' thesis, sections 8.3 and 3.5
+of the use digest): one whose coefficient, after the earlier eliminations, does not depend on the
+configuration, else one whose coefficient does not vanish with all coordinates zero, else the largest; among equals the
+last in order. A constraint that the earlier ones imply is reported and left out. The choice is made with numbers, at
+seeded states; the elimination itself is symbolic: the eliminated speeds are u_D = A u_I + b and their rates
+A u_I' + c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from linkwright.algebra import (
+    ZERO,
+    Expr,
+    evaluate_all,
+    free_symbols,
+    linear_coefficients,
+    substitute,
+)
+from linkwright.algebra.calculus import tangents
+from linkwright.algebra.expr import COORDINATE, ONE, TIME
+from linkwright.equations.writer import Writer
+from linkwright.mechanism import Constraint, Kinematics, MechanismError
+from linkwright.program import Assign, Namer
+from linkwright.program.linear import lu
+
+_SAMPLES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Elimination:
+    """A constraint and the speed that it eliminates; None where it is redundant."""
+
+    constraint: Constraint
+    speed: Expr | None
+    coefficient: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """Dependent speeds in terms of the independent ones.
+
+    `matrix[i][r]` is A for dependent speed i and independent speed r, `offset` is b and `drift` is c.
+    """
+
+    eliminations: tuple[Elimination, ...]
+    dependent: tuple[Expr, ...]
+    independent: tuple[Expr, ...]
+    matrix: tuple[tuple[Expr, ...], ...]
+    offset: tuple[Expr, ...]
+    drift: tuple[Expr, ...]
+
+
+def choose(
+    kinematics: Kinematics, values: Mapping[str, float], at: Mapping[Expr, float] | None = None
+) -> tuple[Elimination, ...]:
+    """Choose a speed to eliminate for each constraint.
+
+    Args:
+        kinematics: of the mechanism.
+        values: numbers for parameters; others get seeded ones.
+        at: coordinates at which loops are closed, where there are any.
+    """
+    constraints = kinematics.mechanism.constraints
+    speeds = [s.symbol for s in kinematics.speeds]
+    rows = [linear_coefficients(c.speed, speeds)[0] for c in constraints]
+    sampled = _sampled(rows, speeds, values, at)
+    result: list[Elimination] = []
+    pivots: list[tuple[int, np.ndarray]] = []
+    for i, constraint in enumerate(constraints):
+        row = sampled[i].copy()
+        for column, pivot_row in pivots:
+            row -= row[:, column : column + 1] * pivot_row
+        original = max(float(np.abs(sampled[i]).max()), 1e-300)
+        usable = np.abs(row).min(axis=0) > 1e-9 * original
+        if np.abs(row).max() <= 1e-9 * original:
+            result.append(Elimination(constraint, None))
+            continue
+        chosen = _pick(constraint, rows[i], row, usable, speeds)
+        pivots.append((chosen, row / row[:, chosen : chosen + 1]))
+        pivots[:-1] = [
+            (column, other - other[:, chosen : chosen + 1] * pivots[-1][1])
+            for column, other in pivots[:-1]
+        ]
+        result.append(Elimination(constraint, speeds[chosen], rows[i][speeds[chosen]]))
+    return tuple(result)
+
+
+def _pick(
+    constraint: Constraint,
+    coefficients: Mapping[Expr, Expr],
+    row: np.ndarray,
+    usable: np.ndarray,
+    speeds: Sequence[Expr],
+) -> int:
+    if constraint.eliminate is not None:
+        wanted = speeds.index(constraint.eliminate)
+        if not np.abs(row[:, wanted]).max() > 0:
+            raise MechanismError(
+                f"{constraint.name!r} cannot eliminate {constraint.eliminate}, which is not in it"
+            )
+        return wanted
+    candidates = [k for k in range(len(speeds)) if usable[k]]
+    if not candidates:
+        return int(np.abs(row).min(axis=0).argmax())
+    steady = [
+        k
+        for k in candidates
+        if np.abs(row[:, k] - row[0, k]).max() <= 1e-9 * np.abs(row[:, k]).max()
+    ]
+    if steady:
+        return max(steady)
+    size = np.abs(row).min(axis=0)
+    nominal = [k for k in candidates if abs(row[0, k]) > 1e-6 * np.abs(row[0]).max()]
+    good = [k for k in (nominal or candidates) if size[k] > 1e-2 * size.max()]
+    return max(good or candidates)
+
+
+def _sampled(
+    rows: Sequence[Mapping[Expr, Expr]],
+    speeds: Sequence[Expr],
+    values: Mapping[str, float],
+    at: Mapping[Expr, float] | None,
+) -> np.ndarray:
+    """Return coefficients by constraint, sample and speed; the first sample is the nominal state."""
+    exprs = [row[u] for row in rows for u in speeds]
+    names = free_symbols(*exprs)
+    generator = np.random.default_rng(20_240_917)
+    given: dict[Expr, np.ndarray] = {}
+    for x in names:
+        if x.roles & (COORDINATE | TIME):
+            start = 0.0 if at is None else at.get(x, 0.0)
+            spread = 0.6 if at is None else 1e-3
+            samples = start + spread * generator.uniform(-1, 1, _SAMPLES)
+            samples[0] = start
+        else:
+            fixed = values.get(x.name)
+            number = generator.uniform(0.3, 1.7) if fixed is None else fixed
+            samples = np.full(_SAMPLES, number)
+        given[x] = samples
+    found = evaluate_all(exprs, given)
+    table = np.array([np.broadcast_to(np.asarray(v, float), (_SAMPLES,)) for v in found])
+    return table.reshape(len(rows), len(speeds), _SAMPLES).transpose(0, 2, 1)
+
+
+def reduce(
+    kinematics: Kinematics,
+    eliminations: Sequence[Elimination],
+    rates: Mapping[Expr, Expr],
+    writer: Writer,
+    namer: Namer,
+) -> Reduction:
+    """Write the statements that give dependent speeds and what their rates need.
+
+    Args:
+        kinematics: of the mechanism.
+        eliminations: what `choose` returned.
+        rates: the rates of the coordinates, as names or expressions.
+        writer: receives the statements.
+        namer: names of the linear solution.
+    """
+    active = [e for e in eliminations if e.speed is not None]
+    dependent = tuple(e.speed for e in active if e.speed is not None)
+    taken = set(dependent)
+    speeds = [s.symbol for s in kinematics.speeds]
+    independent = tuple(u for u in speeds if u not in taken)
+    if not active:
+        return Reduction(tuple(eliminations), (), independent, (), (), ())
+    rows, rests = [], []
+    for e in active:
+        coefficients, rest = linear_coefficients(e.constraint.speed, speeds)
+        rows.append({u: writer.hold(x) for u, x in coefficients.items()})
+        rests.append(writer.hold(rest))
+    matrix = [[row[u] for u in dependent] for row in rows]
+    drifts = [writer.hold(-_drift(e.constraint.speed, rates)) for e in active]
+    columns = [[-row[u] for row in rows] for u in independent]
+    sides = [*columns, [-rest for rest in rests]]
+    used = [k for k, side in enumerate(sides) if any(x is not ZERO for x in side)]
+    statements, solved = lu(matrix, [*(sides[k] for k in used), drifts], namer)
+    writer.statements.extend(statements)
+    full: list[Sequence[Expr]] = [(ZERO,) * len(active)] * len(sides)
+    for k, solution in zip(used, solved, strict=False):
+        full[k] = solution
+    offset = full[-1]
+    by_speed = tuple(tuple(full[r][i] for r in range(len(independent))) for i in range(len(active)))
+    for i, u in enumerate(dependent):
+        value = offset[i]
+        for r, v in enumerate(independent):
+            value = value + by_speed[i][r] * v
+        writer.assign(u, value, f"eliminated by {active[i].constraint.name}")
+    return Reduction(
+        tuple(eliminations), dependent, independent, by_speed, tuple(offset), tuple(solved[-1])
+    )
+
+
+def _drift(speed: Expr, rates: Mapping[Expr, Expr]) -> Expr:
+    """Return the rate of a constraint with the rates of the speeds left out."""
+    moving = dict(rates)
+    for x in free_symbols(speed):
+        if x.roles & TIME:
+            moving[x] = ONE
+    return tangents([speed], moving)[0]
+
+
+def substituted(statements: Sequence[Assign], replacements: Mapping[Expr, Expr]) -> list[Assign]:
+    """Return assignments with symbols replaced, those that define a replaced symbol left out."""
+    return [
+        Assign(s.target, substitute(s.value, replacements), s.note)
+        for s in statements
+        if s.target not in replacements
+    ]

@@ -1,0 +1,361 @@
+"""Equations of motion: what dynamics makes of a mechanism.
+
+`derive` goes from a mechanism to explicit rates: kinematical equations q' , elimination of speeds by constraints,
+mass matrix and right side of the tree, projection on the independent speeds, symmetric factorisation. Everything
+is a list of assignments between symbols, which `Equations.program` turns into a Program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from linkwright.algebra import ZERO, Expr, free_symbols, substitute, substitute_all, total
+from linkwright.equations.constraints import Elimination, Reduction, choose, reduce
+from linkwright.equations.tree import TreeDynamics, composite
+from linkwright.equations.writer import Writer
+from linkwright.mechanism import Kinematics, Mechanism, MechanismError
+from linkwright.program import Assign, Namer, Program, count, program
+from linkwright.program.linear import ldlt
+
+Formulation = Callable[[Kinematics, Writer], TreeDynamics]
+FORMULATIONS: dict[str, Formulation] = {
+    "composite": composite,
+    "composite-plain": lambda kinematics, writer: composite(kinematics, writer, regroup=False),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Equations:
+    """Equations of motion of a mechanism.
+
+    Args:
+        mechanism: what they belong to.
+        kinematics: speeds and velocities of its tree.
+        formulation: how M and f were formed.
+        coordinates: the coordinates q.
+        speeds: the independent speeds u.
+        reduction: which speeds were eliminated, and how.
+        statements: intermediate results, in order.
+        rates: q' for each coordinate.
+        mass: mass matrix of the independent speeds.
+        right: f with M u' = f.
+        accelerations: u' for each independent speed.
+        dependent_accelerations: the rates of the eliminated speeds.
+        outputs: values of the mechanism's outputs.
+    """
+
+    mechanism: Mechanism
+    kinematics: Kinematics = field(repr=False)
+    formulation: str
+    coordinates: tuple[Expr, ...]
+    speeds: tuple[Expr, ...]
+    reduction: Reduction = field(repr=False)
+    statements: tuple[Assign, ...] = field(repr=False)
+    rates: tuple[Expr, ...] = field(repr=False)
+    mass: tuple[tuple[Expr, ...], ...] = field(repr=False)
+    right: tuple[Expr, ...] = field(repr=False)
+    accelerations: tuple[Expr, ...] = field(repr=False)
+    dependent_accelerations: tuple[Expr, ...] = field(repr=False)
+    outputs: tuple[Expr, ...] = field(repr=False)
+    state_rates: tuple[Expr, ...] = field(repr=False)
+
+    @property
+    def states(self) -> tuple[Expr, ...]:
+        """The extra states of the analyst's."""
+        return tuple(s.symbol for s in self.mechanism.states)
+
+    @property
+    def eliminations(self) -> tuple[Elimination, ...]:
+        """What each constraint eliminated."""
+        return self.reduction.eliminations
+
+    def parameters(self) -> tuple[Expr, ...]:
+        """Return the parameters that have an effect, by name."""
+        used = self._used((*self.rates, *self.accelerations, *self.outputs, *self.state_rates))
+        return tuple(p for name, p in sorted(self.mechanism.parameters.items()) if p in used)
+
+    def _used(self, roots: Iterable[Expr]) -> set[Expr]:
+        """Return the symbols that the roots need, through the statements."""
+        definition = {s.target: s.value for s in self.statements}
+        seen: set[Expr] = set()
+        stack = list(free_symbols(*roots))
+        while stack:
+            x = stack.pop()
+            if x in seen:
+                continue
+            seen.add(x)
+            if x in definition:
+                stack.extend(free_symbols(definition[x]))
+        return seen
+
+    def program(
+        self, *, outputs: bool = True, values: Mapping[str, float] | None = None
+    ) -> Program:
+        """Return the Program that computes q', u' and, in its output stage, the outputs.
+
+        Args:
+            outputs: include the mechanism's outputs.
+            values: numbers to fold in for parameters, which are then no inputs any more.
+        """
+        roots = [*self.rates, *self.state_rates, *self.accelerations]
+        shown = list(self.outputs) if outputs else []
+        return self.assemble(
+            self.mechanism.name,
+            {"q_dot": [*self.rates, *self.state_rates], "u_dot": list(self.accelerations)},
+            {"y": shown} if shown else {},
+            roots + shown,
+            values,
+        )
+
+    def assemble(
+        self,
+        name: str,
+        results: Mapping[str, Sequence[object]],
+        auxiliary: Mapping[str, Sequence[object]],
+        roots: Sequence[Expr],
+        values: Mapping[str, float] | None = None,
+    ) -> Program:
+        """Return a Program with the usual inputs that computes any expressions of these equations."""
+        m = self.mechanism
+        used = self._used(roots)
+        statements = [s for s in self.statements if s.target in used]
+        numbers = {m.parameters[k]: v for k, v in (values or {}).items()}
+        everything: dict[str, Sequence[object]] = {**results, **auxiliary}
+        if numbers:
+            statements, everything = _folded(statements, everything, numbers)
+        parameters = [p for p in self.parameters() if p in used and p not in numbers]
+        inputs: dict[str, list[Expr]] = {
+            "q": [*self.coordinates, *self.states],
+            "u": list(self.speeds),
+        }
+        if parameters:
+            inputs["p"] = parameters
+        given = [x for x in m.inputs.values() if x in used]
+        if given:
+            inputs["w"] = given
+        if m.time in used:
+            inputs["t"] = [m.time]
+        return program(name, inputs, everything, statements=statements, auxiliary=list(auxiliary))
+
+
+def _folded(
+    statements: Sequence[Assign],
+    results: Mapping[str, Sequence[object]],
+    numbers: Mapping[Expr, float],
+) -> tuple[list[Assign], dict[str, Sequence[object]]]:
+    """Replace parameters by numbers, and names by the numbers that they come to."""
+    known: dict[Expr, Expr | float] = dict(numbers)
+    kept = []
+    for s in statements:
+        value = substitute(s.value, known)
+        if value.is_atom or (value.op == "scale" and value.args[0].is_atom):
+            known[s.target] = value
+        else:
+            kept.append(Assign(s.target, value, s.note))
+
+    def fold(x: object) -> object:
+        if isinstance(x, list | tuple):
+            return [fold(y) for y in x]
+        return substitute(x, known) if isinstance(x, Expr) else x
+
+    folded = {k: [fold(x) for x in v] for k, v in results.items()}
+    return kept, folded
+
+
+def derive(
+    mechanism: Mechanism,
+    formulation: str = "auto",
+    *,
+    closed_at: Mapping[Expr, float] | None = None,
+) -> Equations:
+    """Return the equations of motion of a mechanism.
+
+    Args:
+        mechanism: what to derive from.
+        formulation: one of `FORMULATIONS`, or "auto" for the one with the fewest operations.
+        closed_at: coordinates at which its loops are closed, to choose by; nominal by default.
+
+    >>> m = Mechanism("pendulum")
+    >>> rod = m.body("rod", rotate="z", mass="m", com=("L", 0, 0), inertia=0)
+    >>> m.gravity(along=-m.y)
+    >>> derive(m).accelerations
+    (z2,)
+    """
+    if formulation == "auto":
+        found = [derive(mechanism, name, closed_at=closed_at) for name in ("composite",)]
+        return min(found, key=lambda e: count(e.program(outputs=False)).total)
+    if formulation not in FORMULATIONS:
+        known = ", ".join(FORMULATIONS)
+        raise MechanismError(f"there is no formulation {formulation!r}; there are auto, {known}")
+    kinematics = mechanism.kinematics()
+    if not kinematics.speeds and not mechanism.states:
+        raise MechanismError(f"{mechanism.name!r} has nothing that moves")
+    writer = Writer(mechanism.name)
+    namer = Namer(None, "s")
+    eliminations = choose(kinematics, mechanism.values, closed_at)
+    rates = _rate_names(kinematics, writer)
+    reduction = reduce(kinematics, eliminations, rates, writer, namer)
+    tree = FORMULATIONS[formulation](kinematics, writer)
+    mass, right = _projected(kinematics, reduction, tree, writer)
+    if mass:
+        statements, solutions = ldlt(mass, [list(right)], namer)
+        writer.statements.extend(statements)
+        accelerations = tuple(solutions[0])
+    else:
+        accelerations = ()
+    dependent = tuple(
+        total(
+            [
+                reduction.drift[i],
+                *(a * x for a, x in zip(reduction.matrix[i], accelerations, strict=True)),
+            ]
+        )
+        for i in range(len(reduction.dependent))
+    )
+    return _finished(
+        mechanism,
+        kinematics,
+        formulation,
+        reduction,
+        writer,
+        rates,
+        mass,
+        right,
+        accelerations,
+        dependent,
+    )
+
+
+def _rate_names(kinematics: Kinematics, writer: Writer) -> dict[Expr, Expr]:
+    """Return the rates of the coordinates, compound ones as a name that is defined later."""
+    states = {s.symbol for s in kinematics.mechanism.states}
+    return {
+        q: rate if rate.is_atom else writer.fresh(rate)
+        for q, rate in kinematics.rates.items()
+        if q not in states
+    }
+
+
+def _projected(
+    kinematics: Kinematics, reduction: Reduction, tree: TreeDynamics, writer: Writer
+) -> tuple[list[list[Expr]], list[Expr]]:
+    """Return M and f for the independent speeds: Aᵀ M A and Aᵀ (f - M c)."""
+    speeds = [s.symbol for s in kinematics.speeds]
+    place = {u: k for k, u in enumerate(speeds)}
+    free = [place[u] for u in reduction.independent]
+    tied = [place[u] for u in reduction.dependent]
+    if not tied:
+        return [[tree.mass[i][j] for j in free] for i in free], [tree.right[i] for i in free]
+    m, hold = tree.mass, writer.hold
+    a = {(i, r): reduction.matrix[k][r] for k, i in enumerate(tied) for r in range(len(free))}
+    rows = [*free, *tied]
+    load = [
+        hold(tree.right[i] - total(m[i][j] * c for j, c in zip(tied, reduction.drift, strict=True)))
+        for i in range(len(speeds))
+    ]
+    half = {
+        (i, r): hold(m[i][free[r]] + total(m[i][j] * a[j, r] for j in tied))
+        for i in rows
+        for r in range(len(free))
+    }
+    mass = [[ZERO] * len(free) for _ in free]
+    right = []
+    for r, i in enumerate(free):
+        for s in range(r + 1):
+            entry = half[i, s] + total(a[j, r] * half[j, s] for j in tied)
+            mass[r][s] = mass[s][r] = hold(entry)
+        right.append(hold(load[i] + total(a[j, r] * load[j] for j in tied)))
+    return mass, right
+
+
+def _finished(
+    mechanism: Mechanism,
+    kinematics: Kinematics,
+    formulation: str,
+    reduction: Reduction,
+    writer: Writer,
+    rates: Mapping[Expr, Expr],
+    mass: Sequence[Sequence[Expr]],
+    right: Sequence[Expr],
+    accelerations: tuple[Expr, ...],
+    dependent: tuple[Expr, ...],
+) -> Equations:
+    """Put the pieces together; names of rates and constant speeds get their values."""
+    steady = {
+        u: value
+        for u, value in ((u, _value_of(writer, u)) for u in reduction.dependent)
+        if value is not None and value.is_constant
+    }
+    definitions = [
+        Assign(name, kinematics.rates[q])
+        for q, name in rates.items()
+        if name.roles and name is not kinematics.rates[q]
+    ]
+    statements = _in_order([*writer.statements, *definitions], steady)
+
+    def settled(exprs: Iterable[Expr]) -> tuple[Expr, ...]:
+        return tuple(substitute_all(exprs, steady)) if steady else tuple(exprs)
+
+    acceleration_of = dict(
+        zip(
+            (kinematics.accelerations[u] for u in (*reduction.independent, *reduction.dependent)),
+            (*accelerations, *dependent),
+            strict=True,
+        )
+    )
+    outputs = substitute_all((o.value for o in mechanism.outputs), acceleration_of)
+    coordinates = tuple(
+        q for q in kinematics.rates if q not in {s.symbol for s in mechanism.states}
+    )
+    return Equations(
+        mechanism,
+        kinematics,
+        formulation,
+        coordinates,
+        reduction.independent,
+        reduction,
+        tuple(statements),
+        settled(rates[q] for q in coordinates),
+        tuple(settled(row) for row in mass),
+        settled(right),
+        settled(accelerations),
+        settled(dependent),
+        settled(outputs),
+        settled(substitute_all((s.derivative for s in mechanism.states), acceleration_of)),
+    )
+
+
+def _value_of(writer: Writer, u: Expr) -> Expr | None:
+    for s in writer.statements:
+        if s.target is u:
+            return s.value
+    return None
+
+
+def _in_order(statements: Sequence[Assign], steady: Mapping[Expr, Expr]) -> list[Assign]:
+    """Return the assignments with constant speeds put in, each after those it reads."""
+    values = {
+        s.target: substitute(s.value, steady) if steady else s.value
+        for s in statements
+        if s.target not in steady
+    }
+    notes = {s.target: s.note for s in statements}
+    order: list[Assign] = []
+    done: set[Expr] = set()
+    for root in values:
+        stack = [(root, False)]
+        while stack:
+            x, ready = stack.pop()
+            if ready:
+                if x not in done:
+                    done.add(x)
+                    order.append(Assign(x, values[x], notes[x]))
+                continue
+            if x in done:
+                continue
+            stack.append((x, True))
+            stack.extend(
+                (y, False) for y in free_symbols(values[x]) if y in values and y not in done
+            )
+    return order

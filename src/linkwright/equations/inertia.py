@@ -1,0 +1,201 @@
+"""Inertial parameters about a body's reference point, lumped toward the root where that changes nothing.
+
+A body is described by its mass m, first moment h and second moment S (the integral of r rᵀ dm), all about its
+reference point. The inertia tensor is J = tr(S) 1 - S. In this form, moving to a point at -r is
+h + m r and S + h rᵀ + r hᵀ + m r rᵀ.
+
+What a joint leaves in place may be counted as part of the parent (base parameters; Gautier and Khalil 1990,
+in second-moment form): for one rotation about k the mass, h_k and S_kk; for translations all of S; for three
+rotations about a point the mass; for a weld everything. Composite bodies, rotors and fixed masses of
+AUTOSIM (section 8.1) are special cases. It is exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linkwright.algebra import ONE, ZERO, Expr, Vector, as_expr, constant
+from linkwright.equations.writer import NOTHING, IDENTITY, Matrix, Triple, Writer, add, times
+from linkwright.mechanism import Body, Kinematics
+
+_HALF = constant(0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Mass, first moment and symmetric second moment in some basis about some point."""
+
+    mass: Expr
+    first: Triple
+    second: Matrix
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(
+            self.mass + other.mass,
+            add(self.first, other.first),
+            _sum(self.second, other.second),
+        )
+
+    def held(self, writer: Writer) -> Moments:
+        """Return the same with names for the entries."""
+        second = _symmetric(lambda i, j: writer.hold(self.second[i][j]))
+        return Moments(writer.hold(self.mass), writer.triple(self.first), second)
+
+    def moved(self, r: Triple) -> Moments:
+        """Return the moments about a point from which the old one is seen at r."""
+        m, h = self.mass, self.first
+        mr = times(m, r)
+        shifted = add(h, mr)
+        second = _symmetric(lambda i, j: self.second[i][j] + shifted[i] * r[j] + r[i] * h[j])
+        return Moments(m, shifted, second)
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing is left."""
+        return self.mass is ZERO and all(
+            x is ZERO for x in (*self.first, *(x for row in self.second for x in row))
+        )
+
+    def tensor(self) -> Matrix:
+        """Return the inertia tensor J = tr(S) 1 - S."""
+        s = self.second
+        trace = (s[1][1] + s[2][2], s[2][2] + s[0][0], s[0][0] + s[1][1])
+        return _symmetric(lambda i, j: trace[i] if i == j else -s[i][j])
+
+
+NO_MASS = Moments(ZERO, NOTHING, ((ZERO,) * 3, (ZERO,) * 3, (ZERO,) * 3))
+
+
+def _symmetric(entry) -> Matrix:  # type: ignore[no-untyped-def]
+    entries = {(i, j): entry(i, j) for i in range(3) for j in range(i, 3)}
+    a, b, c = (
+        (
+            entries[min(i, 0), max(i, 0)],
+            entries[min(i, 1), max(i, 1)],
+            entries[min(i, 2), max(i, 2)],
+        )
+        for i in range(3)
+    )
+    return a, b, c
+
+
+def _sum(a: Matrix, b: Matrix) -> Matrix:
+    return _symmetric(lambda i, j: a[i][j] + b[i][j])
+
+
+def own_moments(body: Body) -> Moments:
+    """Return the moments of a body about its origin, in its own axes."""
+    m, c = body.inertia.mass, body.inertia.centre
+    xx, yy, zz, xy, yz, zx = body.inertia.tensor
+    half_trace = _HALF * (xx + yy + zz)
+    second: Matrix = (
+        (half_trace - xx, -xy, -zx),
+        (-xy, half_trace - yy, -yz),
+        (-zx, -yz, half_trace - zz),
+    )
+    return Moments(ZERO, NOTHING, second) + Moments(m, NOTHING, NO_MASS.second).moved(c)
+
+
+def turned(moments: Moments, rotation: Matrix) -> Moments:
+    """Return moments in another basis; rows of `rotation` are its axes in the old one."""
+    if rotation == IDENTITY:
+        return moments
+    h, s = moments.first, moments.second
+    first = tuple(sum((rotation[i][k] * h[k] for k in range(3)), start=ZERO) for i in range(3))
+    half = [
+        [sum((rotation[i][k] * s[k][j] for k in range(3)), start=ZERO) for j in range(3)]
+        for i in range(3)
+    ]
+    second = _symmetric(
+        lambda i, j: sum((half[i][k] * rotation[j][k] for k in range(3)), start=ZERO)
+    )
+    return Moments(moments.mass, (first[0], first[1], first[2]), second)
+
+
+def lumped(kinematics: Kinematics, *, regroup: bool = True) -> dict[Body, Moments]:
+    """Return the moments of every body about its reference point, in its own axes.
+
+    Args:
+        kinematics: of the mechanism.
+        regroup: count with the parent what the joint leaves in place.
+    """
+    mechanism = kinematics.mechanism
+    result: dict[Body, Moments] = {}
+    received: dict[Body, Moments] = {}
+    for body in reversed(mechanism.depth_first()):
+        moments = own_moments(body) + received.get(body, NO_MASS)
+        if regroup and not kinematics.motions[body].absolute:
+            moments, moved = _handed_over(body, moments)
+            parent = body.parent
+            assert parent is not None
+            if parent.parent is not None and not moved.is_nothing:
+                received[parent] = received.get(parent, NO_MASS) + moved
+        reference = kinematics.motions[body].reference
+        if not reference.is_zero:
+            x, y, z = reference.components(body.frame)
+            moments = moments.moved((-x, -y, -z))
+        result[body] = moments
+    return result
+
+
+def _handed_over(body: Body, moments: Moments) -> tuple[Moments, Moments]:
+    """Return what stays with a body and what is counted with its parent, in the parent's axes."""
+    parent = body.parent
+    assert parent is not None
+    if body.lead is not ZERO:
+        return moments, NO_MASS
+    offset = body.offset.components(parent.frame)
+    if not body.rotations:
+        rotation = _axes_in(body, parent)
+        if not body.translations:
+            return NO_MASS, turned(moments, rotation).moved(offset)
+        kept = Moments(moments.mass, moments.first, NO_MASS.second)
+        moved = turned(Moments(ZERO, NOTHING, moments.second), rotation)
+        return kept, moved
+    if body.translations:
+        return moments, NO_MASS
+    if len(body.rotations) > 1:
+        kept = Moments(ZERO, moments.first, moments.second)
+        return kept, Moments(moments.mass, NOTHING, NO_MASS.second).moved(offset)
+    axis = body.frame.spins[0][1]
+    k = _own_axis(body, axis)
+    if k is None:
+        return moments, NO_MASS
+    sign = axis @ body.frame.axes[k]
+    a = axis.components(parent.frame)
+    along = times(sign * moments.first[k], a)
+    on_axis = Moments(
+        moments.mass,
+        along,
+        _symmetric(lambda i, j: moments.second[k][k] * a[i] * a[j]),
+    )
+    first = list(moments.first)
+    first[k] = ZERO
+    second = _symmetric(lambda i, j: ZERO if i == j == k else moments.second[i][j])
+    return Moments(ZERO, (first[0], first[1], first[2]), second), on_axis.moved(offset)
+
+
+def _own_axis(body: Body, axis: Vector) -> int | None:
+    """Return which of the body's axes the rotation axis is, up to sign, if it is one."""
+    for k, own in enumerate(body.frame.axes):
+        if (axis @ own) in (ONE, as_expr(-1)):
+            return k
+    return None
+
+
+def _axes_in(body: Body, parent: Body) -> Matrix:
+    rows = tuple(tuple(a @ b for b in body.frame.axes) for a in parent.frame.axes)
+    return rows  # type: ignore[return-value]
+
+
+def is_rotor(body: Body, moments: Moments) -> bool:
+    """Whether a body's inertia does not depend on its single rotation, so no angle is needed."""
+    if len(body.rotations) != 1 or body.lead is not ZERO:
+        return False
+    k = _own_axis(body, body.frame.spins[0][1])
+    if k is None or any(x is not ZERO for x in moments.first):
+        return False
+    i, j = (k + 1) % 3, (k + 2) % 3
+    s = moments.second
+    off_diagonal = all(s[a][b] is ZERO for a, b in ((i, j), (j, k), (k, i)))
+    return off_diagonal and s[i][i] is s[j][j]

@@ -1,0 +1,114 @@
+"""Names for intermediate results while equations are derived.
+
+An expression that will be used again is given a name (`z` for what moves, `pc` for what depends on parameters
+alone), and the name is used instead; the same expression always gets the same name. This keeps
+expressions small during the derivation (AUTOSIM's intro-var-if-new, section 5.3). A name inherits the
+order of smallness of what it stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from linkwright.algebra import ONE, ZERO, Expr, order, symbol, total
+from linkwright.program import Assign
+
+Triple = tuple[Expr, Expr, Expr]
+Matrix = tuple[Triple, Triple, Triple]
+
+
+class Writer:
+    """Collects assignments.
+
+    Args:
+        owner: the mechanism whose symbols these are.
+    """
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self.statements: list[Assign] = []
+        self._known: dict[Expr, Expr] = {}
+        self._count = 0
+        self._constants = 0
+
+    def hold(self, x: Expr, note: str = "") -> Expr:
+        """Return a name for an expression, or itself where a name would save nothing."""
+        if x.is_atom:
+            return x
+        if x.op == "scale" and (x.data == -1 or x.args[0].is_atom):
+            inner = self.hold(x.args[0], note)
+            return inner * x.data
+        known = self._known.get(x)
+        if known is None:
+            known = self.fresh(x)
+            self._known[x] = known
+            self.statements.append(Assign(known, x, note))
+        return known
+
+    def fresh(self, x: Expr) -> Expr:
+        """Return a new name with the smallness of an expression."""
+        if x.is_constant:
+            self._constants += 1
+            return symbol(f"pc{self._constants}", "parameter", owner=self.owner, small=order(x))
+        self._count += 1
+        return symbol(f"z{self._count}", "local", owner=self.owner, small=order(x))
+
+    def assign(self, target: Expr, value: Expr, note: str = "") -> None:
+        """Define a symbol that has its name already."""
+        self.statements.append(Assign(target, value, note))
+
+    def triple(self, v: Iterable[Expr]) -> Triple:
+        """Return names for three components."""
+        a, b, c = (self.hold(x) for x in v)
+        return a, b, c
+
+
+NOTHING: Triple = (ZERO, ZERO, ZERO)
+IDENTITY: Matrix = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
+
+
+def add(*vectors: Sequence[Expr]) -> Triple:
+    """Return the sum of component triples."""
+    a, b, c = (total(parts) for parts in zip(*vectors, strict=True))
+    return a, b, c
+
+
+def subtract(a: Sequence[Expr], b: Sequence[Expr]) -> Triple:
+    """Return the difference of two triples."""
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+def times(factor: Expr, v: Sequence[Expr]) -> Triple:
+    """Return a triple multiplied by a scalar."""
+    return factor * v[0], factor * v[1], factor * v[2]
+
+
+def cross(a: Sequence[Expr], b: Sequence[Expr]) -> Triple:
+    """Return the cross product of two triples in one right-handed basis."""
+    return (
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    )
+
+
+def dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
+    """Return the dot product of two triples."""
+    return total(x * y for x, y in zip(a, b, strict=True))
+
+
+def apply(m: Sequence[Sequence[Expr]], v: Sequence[Expr]) -> Triple:
+    """Return the matrix times the triple."""
+    a, b, c = (dot(row, v) for row in m)
+    return a, b, c
+
+
+def transposed(m: Sequence[Sequence[Expr]]) -> Matrix:
+    """Return the transposed matrix."""
+    a, b, c = zip(*m, strict=True)
+    return a, b, c
+
+
+def is_nothing(v: Sequence[Expr]) -> bool:
+    """Whether all components are structurally zero."""
+    return all(x is ZERO for x in v)
