@@ -1,11 +1,12 @@
 """Which speeds constraints eliminate, and how.
 
-A constraint is linear in the speeds: J u + b0 = 0. For each, one speed is eliminated (Sayers' thesis, sections 8.3 and 3.5
-of the use digest): one whose coefficient, after the earlier eliminations, does not depend on the
-configuration, else one whose coefficient does not vanish with all coordinates zero, else the largest; among equals the
-last in order. A constraint that the earlier ones imply is reported and left out. The choice is made with numbers, at
-seeded states; the elimination itself is symbolic: the eliminated speeds are u_D = A u_I + b and their rates
-A u_I' + c.
+A constraint is linear in the speeds: J u + b0 = 0. For each, one speed is eliminated (Sayers'
+thesis, sections 8.3 and 3.5 of the use digest): one whose coefficient, after the earlier
+eliminations, does not depend on the configuration, else one whose coefficient does not vanish with
+all coordinates zero, else the largest; among equals the last in order. A constraint that the
+earlier ones imply is reported and left out. The choice is made with numbers, at seeded states; the
+elimination itself is symbolic: the eliminated speeds are u_D = A u_I + b and their rates A u_I' +
+c.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class Elimination:
 class Reduction:
     """Dependent speeds in terms of the independent ones.
 
-    `matrix[i][r]` is A for dependent speed i and independent speed r, `offset` is b and `drift` is c.
+    `matrix[i][r]` is A for dependent speed i and independent speed r, `offset` is b and `drift` is
+    c.
     """
 
     eliminations: tuple[Elimination, ...]
@@ -128,7 +130,7 @@ def _sampled(
     values: Mapping[str, float],
     at: Mapping[Expr, float] | None,
 ) -> np.ndarray:
-    """Return coefficients by constraint, sample and speed; the first sample is the nominal state."""
+    """Return coefficients by constraint, sample and speed; sample 0 is the nominal state."""
     exprs = [row[u] for row in rows for u in speeds]
     names = free_symbols(*exprs)
     generator = np.random.default_rng(20_240_917)

@@ -1,8 +1,9 @@
 """Equations of motion: what dynamics makes of a mechanism.
 
-`derive` goes from a mechanism to explicit rates: kinematical equations q' , elimination of speeds by constraints,
-mass matrix and right side of the tree, projection on the independent speeds, symmetric factorisation. Everything
-is a list of assignments between symbols, which `Equations.program` turns into a Program.
+`derive` goes from a mechanism to explicit rates: kinematical equations q' , elimination of speeds
+by constraints, mass matrix and right side of the tree, projection on the independent speeds,
+symmetric factorisation. Everything is a list of assignments between symbols, which
+`Equations.program` turns into a Program.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ class Equations:
         roots: Sequence[Expr],
         values: Mapping[str, float] | None = None,
     ) -> Program:
-        """Return a Program with the usual inputs that computes any expressions of these equations."""
+        """Return a Program with the usual inputs that computes expressions of these equations."""
         m = self.mechanism
         used = self._used(roots)
         statements = [s for s in self.statements if s.target in used]
@@ -159,7 +160,7 @@ def _folded(
             return [fold(y) for y in x]
         return substitute(x, known) if isinstance(x, Expr) else x
 
-    folded = {k: [fold(x) for x in v] for k, v in results.items()}
+    folded: dict[str, Sequence[object]] = {k: [fold(x) for x in v] for k, v in results.items()}
     return kept, folded
 
 

@@ -1,21 +1,22 @@
-"""Inertial parameters about a body's reference point, lumped toward the root where that changes nothing.
+"""Inertial parameters of bodies, lumped toward the root where that changes nothing.
 
-A body is described by its mass m, first moment h and second moment S (the integral of r rᵀ dm), all about its
-reference point. The inertia tensor is J = tr(S) 1 - S. In this form, moving to a point at -r is
-h + m r and S + h rᵀ + r hᵀ + m r rᵀ.
+A body is described by its mass m, first moment h and second moment S (the integral of r rᵀ dm), all
+about its reference point. The inertia tensor is J = tr(S) 1 - S. In this form, moving to a point at
+-r is h + m r and S + h rᵀ + r hᵀ + m r rᵀ.
 
-What a joint leaves in place may be counted as part of the parent (base parameters; Gautier and Khalil 1990,
-in second-moment form): for one rotation about k the mass, h_k and S_kk; for translations all of S; for three
-rotations about a point the mass; for a weld everything. Composite bodies, rotors and fixed masses of
-AUTOSIM (section 8.1) are special cases. It is exact.
+What a joint leaves in place may be counted as part of the parent (base parameters; Gautier and
+Khalil 1990, in second-moment form): for one rotation about k the mass, h_k and S_kk; for
+translations all of S; for three rotations about a point the mass; for a weld everything. Composite
+bodies, rotors and fixed masses of AUTOSIM (section 8.1) are special cases. It is exact.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from linkwright.algebra import ONE, ZERO, Expr, Vector, as_expr, constant
-from linkwright.equations.writer import NOTHING, IDENTITY, Matrix, Triple, Writer, add, times
+from linkwright.algebra import ONE, ZERO, Expr, Frame, Vector, as_expr, constant
+from linkwright.equations.writer import IDENTITY, NOTHING, Matrix, Triple, Writer, add, times
 from linkwright.mechanism import Body, Kinematics
 
 _HALF = constant(0.5)
@@ -38,7 +39,7 @@ class Moments:
 
     def held(self, writer: Writer) -> Moments:
         """Return the same with names for the entries."""
-        second = _symmetric(lambda i, j: writer.hold(self.second[i][j]))
+        second = symmetric(lambda i, j: writer.hold(self.second[i][j]))
         return Moments(writer.hold(self.mass), writer.triple(self.first), second)
 
     def moved(self, r: Triple) -> Moments:
@@ -46,7 +47,7 @@ class Moments:
         m, h = self.mass, self.first
         mr = times(m, r)
         shifted = add(h, mr)
-        second = _symmetric(lambda i, j: self.second[i][j] + shifted[i] * r[j] + r[i] * h[j])
+        second = symmetric(lambda i, j: self.second[i][j] + shifted[i] * r[j] + r[i] * h[j])
         return Moments(m, shifted, second)
 
     @property
@@ -60,13 +61,14 @@ class Moments:
         """Return the inertia tensor J = tr(S) 1 - S."""
         s = self.second
         trace = (s[1][1] + s[2][2], s[2][2] + s[0][0], s[0][0] + s[1][1])
-        return _symmetric(lambda i, j: trace[i] if i == j else -s[i][j])
+        return symmetric(lambda i, j: trace[i] if i == j else -s[i][j])
 
 
 NO_MASS = Moments(ZERO, NOTHING, ((ZERO,) * 3, (ZERO,) * 3, (ZERO,) * 3))
 
 
-def _symmetric(entry) -> Matrix:  # type: ignore[no-untyped-def]
+def symmetric(entry: Callable[[int, int], Expr]) -> Matrix:
+    """Return the symmetric matrix with these entries on and above the diagonal."""
     entries = {(i, j): entry(i, j) for i in range(3) for j in range(i, 3)}
     a, b, c = (
         (
@@ -80,7 +82,7 @@ def _symmetric(entry) -> Matrix:  # type: ignore[no-untyped-def]
 
 
 def _sum(a: Matrix, b: Matrix) -> Matrix:
-    return _symmetric(lambda i, j: a[i][j] + b[i][j])
+    return symmetric(lambda i, j: a[i][j] + b[i][j])
 
 
 def own_moments(body: Body) -> Moments:
@@ -106,7 +108,7 @@ def turned(moments: Moments, rotation: Matrix) -> Moments:
         [sum((rotation[i][k] * s[k][j] for k in range(3)), start=ZERO) for j in range(3)]
         for i in range(3)
     ]
-    second = _symmetric(
+    second = symmetric(
         lambda i, j: sum((half[i][k] * rotation[j][k] for k in range(3)), start=ZERO)
     )
     return Moments(moments.mass, (first[0], first[1], first[2]), second)
@@ -167,11 +169,11 @@ def _handed_over(body: Body, moments: Moments) -> tuple[Moments, Moments]:
     on_axis = Moments(
         moments.mass,
         along,
-        _symmetric(lambda i, j: moments.second[k][k] * a[i] * a[j]),
+        symmetric(lambda i, j: moments.second[k][k] * a[i] * a[j]),
     )
     first = list(moments.first)
     first[k] = ZERO
-    second = _symmetric(lambda i, j: ZERO if i == j == k else moments.second[i][j])
+    second = symmetric(lambda i, j: ZERO if i == j == k else moments.second[i][j])
     return Moments(ZERO, (first[0], first[1], first[2]), second), on_axis.moved(offset)
 
 
@@ -184,8 +186,13 @@ def _own_axis(body: Body, axis: Vector) -> int | None:
 
 
 def _axes_in(body: Body, parent: Body) -> Matrix:
-    rows = tuple(tuple(a @ b for b in body.frame.axes) for a in parent.frame.axes)
-    return rows  # type: ignore[return-value]
+    return axes_product(parent.frame, body.frame)
+
+
+def axes_product(rows: Frame, columns: Frame) -> Matrix:
+    """Return the dot products of the axes of two frames."""
+    a, b, c = ((r @ columns.x, r @ columns.y, r @ columns.z) for r in rows.axes)
+    return a, b, c
 
 
 def is_rotor(body: Body, moments: Moments) -> bool:

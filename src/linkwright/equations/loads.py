@@ -1,8 +1,9 @@
 """Active forces and moments on a mechanism.
 
-A load between a body and the ground becomes a force and a moment on that body, which the inward recursion
-carries to the joints. A load between two moving bodies does no work on the motion that both share, so it is
-projected only on the speeds below their common ancestor; a torque in a joint acts on that joint alone.
+A load between a body and the ground becomes a force and a moment on that body, which the inward
+recursion carries to the joints. A load between two moving bodies does no work on the motion that
+both share, so it is projected only on the speeds below their common ancestor; a torque in a joint
+acts on that joint alone.
 """
 
 from __future__ import annotations

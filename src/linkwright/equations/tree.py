@@ -1,11 +1,12 @@
 """Dynamics of a tree of bodies: composite mass matrix and recursive bias forces.
 
-For each body B with parent A, all components are taken in the axes of B (in those of A for a rotor, whose inertia
-does not depend on its angle, so that its sine and cosine never appear). Going outward, angular velocity, angular acceleration and
-acceleration of the reference point are found with all rates of speeds zero; gravity is an acceleration of the
-ground. Going inward, inertia forces are summed and projected on the joints (Luh, Walker and Paul 1980), and
-composite moments give the mass matrix column by column (Walker and Orin 1982). The result is M(q) and f with
-M u' = f, for the speeds of the tree, constraints not yet applied.
+For each body B with parent A, all components are taken in the axes of B (in those of A for a rotor,
+whose inertia does not depend on its angle, so that its sine and cosine never appear). Going
+outward, angular velocity, angular acceleration and acceleration of the reference point are found
+with all rates of speeds zero; gravity is an acceleration of the ground. Going inward, inertia
+forces are summed and projected on the joints (Luh, Walker and Paul 1980), and composite moments
+give the mass matrix column by column (Walker and Orin 1982). The result is M(q) and f with M u' =
+f, for the speeds of the tree, constraints not yet applied.
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from linkwright.algebra import ZERO, Expr, Frame, Vector, total
-from linkwright.equations.inertia import NO_MASS, Moments, is_rotor, lumped
+from linkwright.equations.inertia import (
+    NO_MASS,
+    Moments,
+    axes_product,
+    is_rotor,
+    lumped,
+    symmetric,
+    turned,
+)
 from linkwright.equations.loads import external_loads, internal_forces
 from linkwright.equations.writer import (
     IDENTITY,
@@ -89,7 +98,7 @@ def _links(kinematics: Kinematics, writer: Writer, *, regroup: bool) -> dict[Bod
         if body not in parents and body not in loaded and is_rotor(body, own):
             frame = above
             own = _rotor_moments(body, own, above)
-        rotation = IDENTITY if frame is above else _rows(frame, above)
+        rotation = IDENTITY if frame is above else axes_product(frame, above)
         motion = kinematics.motions[body]
         reference = (
             ZERO_REFERENCE if parent.parent is None else kinematics.motions[parent].reference
@@ -110,11 +119,6 @@ def _links(kinematics: Kinematics, writer: Writer, *, regroup: bool) -> dict[Bod
 ZERO_REFERENCE = Vector({})
 
 
-def _rows(frame: Frame, above: Frame) -> Matrix:
-    rows = tuple(tuple(a @ b for b in above.axes) for a in frame.axes)
-    return rows  # type: ignore[return-value]
-
-
 def _rotor_moments(body: Body, own: Moments, frame: Frame) -> Moments:
     """Return the moments of a rotor along the axes of its parent."""
     k = next(i for i in range(3) if (body.frame.spins[0][1] @ body.frame.axes[i]) is not ZERO)
@@ -122,14 +126,11 @@ def _rotor_moments(body: Body, own: Moments, frame: Frame) -> Moments:
     along = own.second[k][k]
     a = body.frame.spins[0][1].components(frame)
     difference = along - cross_moment
-    rows = tuple(
-        tuple((cross_moment if i == j else ZERO) + difference * a[i] * a[j] for j in range(3))
-        for i in range(3)
-    )
-    return Moments(own.mass, NOTHING, rows)  # type: ignore[arg-type]
+    second = symmetric(lambda i, j: (cross_moment if i == j else ZERO) + difference * a[i] * a[j])
+    return Moments(own.mass, NOTHING, second)
 
 
-# -- bias --------------------------------------------------------------------------------------------
+# -- bias ------------------------------------------------------------------------------------------
 def _bias(kinematics: Kinematics, writer: Writer, links: dict[Body, _Link]) -> tuple[Expr, ...]:
     mechanism = kinematics.mechanism
     gravity = mechanism.gravity_vector
@@ -253,7 +254,7 @@ def _inertia_force(writer: Writer, link: _Link, own: Moments) -> tuple[Triple, T
     return force, add(moment, cross(own.first, link.acceleration))
 
 
-# -- mass matrix -----------------------------------------------------------------------------------------
+# -- mass matrix -----------------------------------------------------------------------------------
 def _mass_matrix(
     kinematics: Kinematics, writer: Writer, links: dict[Body, _Link]
 ) -> tuple[tuple[Expr, ...], ...]:
@@ -317,8 +318,6 @@ def _turned_back(writer: Writer, moments: Moments, link: _Link) -> Moments:
     back = transposed(rotation)
     first = writer.triple(apply(back, moments.first))
     if k is None:
-        from linkwright.equations.inertia import turned
-
         full = turned(moments, back)
         return Moments(moments.mass, first, full.second)
     i, j = (k + 1) % 3, (k + 2) % 3
@@ -341,13 +340,8 @@ def _turned_back(writer: Writer, moments: Moments, link: _Link) -> Moments:
             (i, k): new_ik,
             (j, k): new_jk,
         }
-        rows = tuple(
-            tuple(hold(entries.get((a, b), entries.get((b, a), ZERO))) for b in range(3))
-            for a in range(3)
-        )
-        return Moments(moments.mass, first, rows)  # type: ignore[arg-type]
-    from linkwright.equations.inertia import turned
-
+        second = symmetric(lambda a, b: hold(entries.get((a, b), entries.get((b, a), ZERO))))
+        return Moments(moments.mass, first, second)
     full = turned(moments, back)
     return Moments(moments.mass, first, full.second)
 

@@ -1,9 +1,9 @@
 """Names for intermediate results while equations are derived.
 
-An expression that will be used again is given a name (`z` for what moves, `pc` for what depends on parameters
-alone), and the name is used instead; the same expression always gets the same name. This keeps
-expressions small during the derivation (AUTOSIM's intro-var-if-new, section 5.3). A name inherits the
-order of smallness of what it stands for.
+An expression that will be used again is given a name (`z` for what moves, `pc` for what depends on
+parameters alone), and the name is used instead; the same expression always gets the same name. This
+keeps expressions small during the derivation (AUTOSIM's intro-var-if-new, section 5.3). A name
+inherits the order of smallness of what it stands for.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from linkwright.algebra import ONE, ZERO, Expr, order, symbol, total
+from linkwright.algebra.expr import scaled
 from linkwright.program import Assign
 
 Triple = tuple[Expr, Expr, Expr]
@@ -37,7 +38,7 @@ class Writer:
             return x
         if x.op == "scale" and (x.data == -1 or x.args[0].is_atom):
             inner = self.hold(x.args[0], note)
-            return inner * x.data
+            return scaled(x.data, inner)
         known = self._known.get(x)
         if known is None:
             known = self.fresh(x)

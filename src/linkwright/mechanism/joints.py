@@ -1,9 +1,9 @@
 """Joints: how a body may move relative to its parent.
 
-One building block serves all (AUTOSIM, section 8.1): up to three translations along directions fixed in the
-parent, then no rotation, one rotation, or three. The named joints are blocks with particular axes. With all
-coordinates zero, a body's frame coincides with its parent's, unless the axis of rotation is given in another
-way (see `Frame.rotated`).
+One building block serves all (AUTOSIM, section 8.1): up to three translations along directions
+fixed in the parent, then no rotation, one rotation, or three. The named joints are blocks with
+particular axes. With all coordinates zero, a body's frame coincides with its parent's, unless the
+axis of rotation is given in another way (see `Frame.rotated`).
 
 A universal joint is two blocks with a massless body between them; `Mechanism.body` makes it.
 """

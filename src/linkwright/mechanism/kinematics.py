@@ -1,13 +1,14 @@
 """Generalized speeds and velocities of a tree of bodies.
 
-Speeds are chosen as in Sayers' thesis (sections 8.1 and 8.4). One rotation has its own rate as speed;
-three rotations have the components of the angular velocity along body axes, in the order of the
-rotation list. A body on the ground with three translations, or with two and the rotation about their
-normal, has the speeds of its composite mass centre along its own axes; any other translation has its own
-rate. The composite mass centre is that of the body with all the masses that keep their place in it, however
-their joints move (a wheel on its axle).
+Speeds are chosen as in Sayers' thesis (sections 8.1 and 8.4). One rotation has its own rate as
+speed; three rotations have the components of the angular velocity along body axes, in the order of
+the rotation list. A body on the ground with three translations, or with two and the rotation about
+their normal, has the speeds of its composite mass centre along its own axes; any other translation
+has its own rate. The composite mass centre is that of the body with all the masses that keep their
+place in it, however their joints move (a wheel on its axle).
 
-Velocities stay in mixed bases. Kinematical equations give the rates of coordinates in terms of speeds.
+Velocities stay in mixed bases. Kinematical equations give the rates of coordinates in terms of
+speeds.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ class Speed:
 class BodyMotion:
     """Speeds and velocities of one body.
 
-    `reference` is the position, relative to the body's origin, of the point whose velocity is `velocity`:
-    the composite mass centre where the speeds are those of that point, else the origin.
+    `reference` is the position, relative to the body's origin, of the point whose velocity is
+    `velocity`: the composite mass centre where the speeds are those of that point, else the origin.
     """
 
     speeds: tuple[Speed, ...]
@@ -137,7 +138,7 @@ def build(mechanism: Mechanism) -> Kinematics:
     return Kinematics(mechanism, motions, tuple(speeds), rates, accelerations, motion_of_all)
 
 
-# -- composite mass centres ------------------------------------------------------------------------------
+# -- composite mass centres ------------------------------------------------------------------------
 def keeps_mass_in_place(body: Body, centre: Vector, mass: Expr) -> bool:
     """Whether the body's mass keeps its place in the parent, whatever the joint does."""
     if mass is ZERO:
@@ -186,7 +187,7 @@ def _lump(shares: list[tuple[Expr, Vector]]) -> tuple[Expr, Vector]:
     return mass, centre / mass
 
 
-# -- speeds ------------------------------------------------------------------------------------------------
+# -- speeds ----------------------------------------------------------------------------------------
 def _body_motion(
     mechanism: Mechanism,
     body: Body,
@@ -296,7 +297,7 @@ def _speed_symbol(mechanism: Mechanism, name: str, q: Expr, unit: str) -> Expr:
     return mechanism.speed_symbol(name, unit, q.data.small)
 
 
-# -- kinematical equations -----------------------------------------------------------------------------------
+# -- kinematical equations -------------------------------------------------------------------------
 def _rates(body: Body, motions: dict[Body, BodyMotion]) -> dict[Expr, Expr]:
     motion = motions[body]
     rates: dict[Expr, Expr] = {}
@@ -357,7 +358,7 @@ def _angle_rates(body: Body, turning: list[Speed]) -> dict[Expr, Expr]:
 def _quaternion_rates(body: Body, turning: list[Speed]) -> dict[Expr, Expr]:
     """Return the rates of (e0, e1, e2, e3) from the angular velocity in body axes."""
     e0, e1, e2, e3 = body.rotations
-    along = {letter: ZERO for letter in _LETTERS}
+    along = dict.fromkeys(_LETTERS, ZERO)
     for s in turning:
         for letter, axis in zip(_LETTERS, body.frame.axes, strict=True):
             if s.omega == axis:

@@ -1,8 +1,8 @@
 """The Mechanism: what the analyst describes, and what Linkwright derives from.
 
-A mechanism owns its symbols: parameters, coordinates, speeds, inputs. Anything that is a number in the description may
-also be an expression or a text (`"L1/2"`), in which unknown names become parameters; a text model declares its
-parameters and refuses unknown ones.
+A mechanism owns its symbols: parameters, coordinates, speeds, inputs. Anything that is a number in
+the description may also be an expression or a text (`"L1/2"`), in which unknown names become
+parameters; a text model declares its parameters and refuses unknown ones.
 """
 
 from __future__ import annotations
@@ -291,7 +291,7 @@ class Mechanism:
             remedy=f"did you mean {near[0]!r}?" if near else None,
         )
 
-    # -- expressions ---------------------------------------------------------------------------------
+    # -- expressions -------------------------------------------------------------------------------
     def expr(self, value: Value) -> Expr:
         """Return a number, expression or text as an expression of this mechanism.
 
@@ -331,7 +331,7 @@ class Mechanism:
             return base.axes[abs(value) - 1] * (1 if value > 0 else -1)
         return base.vector(*self.exprs(value))
 
-    # -- bodies --------------------------------------------------------------------------------------
+    # -- bodies ------------------------------------------------------------------------------------
     def body(
         self,
         name: str,
@@ -354,17 +354,17 @@ class Mechanism:
         """Add a body with its joint to the parent.
 
         Args:
-            name: letters, digits and underscores; also the name of a single coordinate.
-            parent: the body that it hangs on; the ground by default.
-            joint: a joint such as `Revolute("z")`; or give `translate` and `rotate`.
-            translate: directions of translation, fixed in the parent: "xy", ["x", (1, 0, 1)].
-            rotate: one axis fixed in the parent, or three body axes: "z", "xyz", (0, 1, 1).
-            at: the joint's place in the parent, m.
-            mass: kg; by default a parameter named after the body.
-            com: mass centre in the body's frame, m.
-            inertia: about the mass centre along body axes, kg*m^2: 3 moments, 6 entries (xx, yy, zz, xy,
-                yz, zx), a 3 by 3 matrix, or 0; by default parameters named after the body.
-            coordinates_in: a body in whose frame `at` and `com` are given, with all coordinates zero.
+            name: letters, digits and underscores; also the name of a single coordinate. parent: the
+                body that it hangs on; the ground by default. joint: a joint such as
+                `Revolute("z")`; or give `translate` and `rotate`. translate: directions of
+                translation, fixed in the parent: "xy", ["x", (1, 0, 1)]. rotate: one axis fixed in
+                the parent, or three body axes: "z", "xyz", (0, 1, 1). at: the joint's place in the
+                parent, m. mass: kg; by default a parameter named after the body. com: mass centre
+                in the body's frame, m. inertia: about the mass centre along body axes, kg*m^2: 3
+                moments, 6 entries (xx, yy, zz, xy, yz, zx), a 3 by 3 matrix, or 0; by default
+                parameters named after the body.
+            coordinates_in: a body in whose frame `at` and `com` are given, with all coordinates
+                zero.
             coordinates: names of the coordinates, in place of those made from the body's name.
             small: whether its coordinates and speeds are small; or one truth for each.
             body_axis: for one inclined axis of rotation, which axis of the body lies along it.
@@ -576,7 +576,7 @@ class Mechanism:
         xx, yy, zz, xy, yz, zx = (self.expr(v) for v in entries)
         return Inertia(m, self.exprs(com), (xx, yy, zz, xy, yz, zx))
 
-    # -- points --------------------------------------------------------------------------------------
+    # -- points ------------------------------------------------------------------------------------
     def point(
         self,
         name: str,
@@ -615,7 +615,7 @@ class Mechanism:
             known[local] = Point(name or f"{body.name}{tuple(map(str, at))}", body, local)
         return known[local]
 
-    # -- loads ---------------------------------------------------------------------------------------
+    # -- loads -------------------------------------------------------------------------------------
     def gravity(self, along: Value = None, g: Value = STANDARD_GRAVITY) -> None:
         """Switch on a uniform field.
 
@@ -646,7 +646,8 @@ class Mechanism:
         Args:
             name: its name.
             magnitude: N; in a text, `x`, `x0` and `v` are the distance between the points along the
-                direction, its value with all coordinates zero, and its rate; by default a parameter.
+                direction, its value with all coordinates zero, and its rate; by default a
+                parameter.
             at: the point where it acts.
             along: its direction: a vector, an axis name, or three components in the ground's frame.
             reaction: the body, or a point of it, that feels the opposite; the ground by default.
@@ -684,9 +685,8 @@ class Mechanism:
         """Add a force along the line between two points; positive pushes them apart.
 
         Args:
-            name: its name.
-            magnitude: N; in a text, `x`, `x0` and `v` are the length, the length with all coordinates
-                zero, and its rate.
+            name: its name. magnitude: N; in a text, `x`, `x0` and `v` are the length, the length
+                with all coordinates zero, and its rate.
             at: the point that it pushes.
             to: the other point; the ground's origin by default.
             doc: what it is.
@@ -784,7 +784,7 @@ class Mechanism:
             ),
         )
 
-    # -- constraints, states, outputs ------------------------------------------------------------------
+    # -- constraints, states, outputs --------------------------------------------------------------
     def constrain(self, zero: Value, *, name: str = "", eliminate: Value = None) -> Constraint:
         """Add a relation between speeds that must hold (for rolling, prescribed speeds).
 
@@ -948,7 +948,7 @@ class Mechanism:
         """
         self.functions[name] = callable_
 
-    # -- structure -----------------------------------------------------------------------------------
+    # -- structure ---------------------------------------------------------------------------------
     def children(self, body: Body) -> tuple[Body, ...]:
         """Return the bodies that hang on a body, in order of entry."""
         return tuple(b for b in self.bodies.values() if b.parent is body)

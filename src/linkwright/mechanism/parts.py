@@ -1,8 +1,9 @@
 """What the analyst draws: bodies, points, forces, moments, constraints and outputs.
 
 Each part is a record that belongs to one `Mechanism`. Positions and directions are vectors without
-coordinates, at hand as soon as a body exists. Velocities are in terms of generalized speeds, which are chosen when
-the first one is asked for; from then on no body can be added (`Mechanism.kinematics`).
+coordinates, at hand as soon as a body exists. Velocities are in terms of generalized speeds, which
+are chosen when the first one is asked for; from then on no body can be added
+(`Mechanism.kinematics`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 class Inertia:
     """Mass in kg, mass centre in m, and the inertia tensor about it in kg*m^2, in body axes.
 
-    `tensor` holds the entries xx, yy, zz, xy, yz, zx of the tensor (products with their sign in it).
+    `tensor` holds the entries xx, yy, zz, xy, yz, zx of the tensor (products with their sign in
+    it).
     """
 
     mass: Expr
@@ -148,7 +150,7 @@ class Force:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moment:
-    """A couple of some magnitude in N m about a direction, on one body and the opposite on another."""
+    """A couple in N m about a direction, on one body and the opposite on another."""
 
     name: str
     magnitude: Expr

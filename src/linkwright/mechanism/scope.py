@@ -1,8 +1,9 @@
 """What the texts of a mechanism may refer to: its symbols, points, bodies and axes.
 
-Names: parameters, inputs, coordinates, speeds, extra states, `t`; bodies, points (`b0`, `bcm` and those that
-were added), directions `[b1]` or `b.x`, variables after `#`. Functions beside the standard ones: `pos`, `vel`,
-`rot`, `fm`, `dxdt`, `acc`. Any other name becomes a parameter, unless the model declares its parameters.
+Names: parameters, inputs, coordinates, speeds, extra states, `t`; bodies, points (`b0`, `bcm` and
+those that were added), directions `[b1]` or `b.x`, variables after `#`. Functions beside the
+standard ones: `pos`, `vel`, `rot`, `fm`, `dxdt`, `acc`. Any other name becomes a parameter, unless
+the model declares its parameters.
 """
 
 from __future__ import annotations
@@ -124,9 +125,11 @@ class MechanismScope:
             return body.omega
 
         def fm(name: object) -> object:
-            for load in (*m.forces, *m.moments):
-                if load.name == getattr(name, "name", name):
-                    return load.magnitude
+            wanted = getattr(name, "name", name)
+            magnitudes = {f.name: f.magnitude for f in m.forces}
+            magnitudes.update((t.name, t.magnitude) for t in m.moments)
+            if wanted in magnitudes:
+                return magnitudes[wanted]
             raise MechanismError(f"{name} is not a force or moment of {m.name!r}")
 
         def dxdt(x: object) -> object:

@@ -1,10 +1,10 @@
 """Primitive code: what a Program executes, operation by operation.
 
-`lower` turns a Program into `Code`: a list of instructions with at most three operands, each with the
-rate at which it changes. It is the one place where n-ary sums and products are put into a sequence of
-binary operations, so every backend rounds alike and the operation counts are counts of what is
-executed. Within a sum or product, what changes seldom is combined first: parameters meet parameters in the
-parameter stage, where they cost nothing.
+`lower` turns a Program into `Code`: a list of instructions with at most three operands, each with
+the rate at which it changes. It is the one place where n-ary sums and products are put into a
+sequence of binary operations, so every backend rounds alike and the operation counts are counts of
+what is executed. Within a sum or product, what changes seldom is combined first: parameters meet
+parameters in the parameter stage, where they cost nothing.
 
 Instructions by `op`:
 
@@ -13,8 +13,10 @@ Instructions by `op`:
 - `sqrt`, `abs`, `sign`, `min`, `max` (two operands each for the last two);
 - conditions `lt`, `le`, `eq`, `ne`, `and`, `or`, `not`; `number` turns a condition into 1.0 or 0.0;
 - `select` (condition, yes, no);
-- functions by their name (`sin`, `atan2`, ...), `table1`, `table2`, `foreign` with their data object;
-- `loop` (data: `LoopCode`), `call` (data: `Code`), and `result` (data: index), which picks a value from one.
+- functions by their name (`sin`, `atan2`, ...), `table1`, `table2`, `foreign` with their data
+  object;
+- `loop` (data: `LoopCode`), `call` (data: `Code`), and `result` (data: index), which picks a value
+  from one.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ COMMUTATIVE = frozenset({"add", "mul", "min", "max", "eq", "ne", "and", "or"})
 
 @dataclass(slots=True)
 class Instruction:
-    """One primitive operation; `id` names its value, `name` is the local symbol's, if it has one."""
+    """One primitive operation; `id` names its value, `name` is its local symbol's, if any."""
 
     id: int
     op: str
@@ -46,8 +48,10 @@ class Instruction:
 class LoopCode:
     """The inside of a loop instruction.
 
-    The instruction's operands are the initial values of the carried ones, then the scanned arrays one after the
-    other. Its results are the final carried values, then the stacked arrays one after the other.
+    The instruction's operands are the initial values of the carried ones, then the scanned arrays
+    one after the other. Its results are the final carried values, then the stacked arrays one after
+    the other. `names` are those of the symbols that stand for the carried and then the scanned ones
+    inside.
     """
 
     count: int
@@ -56,6 +60,7 @@ class LoopCode:
     scanned: tuple[int, ...]
     stacked: tuple[int, ...]
     body: list[Instruction]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

@@ -1,9 +1,10 @@
 """Operation counts in AUTOSIM's convention, made stricter where it could be gamed.
 
-A binary + or - is one add; *, /, a square or a square root one multiply; unary minus is free; calls of sine,
-cosine and other functions are counted apart, and so are comparisons, selections, minima and absolute values.
-A higher power counts the multiplications it takes. The parameter stage is free, because it runs once.
-Counts are of executed operations: a loop counts its body as often as it runs.
+A binary + or - is one add; *, /, a square or a square root one multiply; unary minus is free; calls
+of sine, cosine and other functions are counted apart, and so are comparisons, selections, minima
+and absolute values. A higher power counts the multiplications it takes. The parameter stage is
+free, because it runs once. Counts are of executed operations: a loop counts its body as often as it
+runs.
 """
 
 from __future__ import annotations

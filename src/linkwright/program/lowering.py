@@ -1,9 +1,9 @@
 """Lowering: from the statements of a Program to primitive `Code`.
 
-See `linkwright.program.code` for the instructions. Three rules shape the result. A node is computed once,
-in the outermost loop level at which its operands are known. Inside a sum or product, operands are combined in
-order of their rate. With `fuse=True` a product that is used only as the term of one sum is fused into it
-(`fma`), which rounds once instead of twice.
+See `linkwright.program.code` for the instructions. Three rules shape the result. A node is computed
+once, in the outermost loop level at which its operands are known. Inside a sum or product, operands
+are combined in order of their rate. With `fuse=True` a product that is used only as the term of one
+sum is fused into it (`fma`), which rounds once instead of twice.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class _Lowering:
                 return value
         return None
 
-    # -- statements ----------------------------------------------------------------------------------
+    # -- statements --------------------------------------------------------------------------------
     def statements(self, statements: Iterable[Statement]) -> None:
         for statement in statements:
             if isinstance(statement, Assign):
@@ -158,6 +158,7 @@ class _Lowering:
         made = self.append(block, level, "call", args, code, rate)
         for k, x in enumerate(statement.targets):
             block.values[x] = self.append(block, level, "result", (made,), k, rate)
+            self.name(block.values[x], x.name)
 
     def loop(self, loop: Loop) -> None:
         initial = [self.number(c.initial) for c in loop.carried]
@@ -180,14 +181,16 @@ class _Lowering:
         stacked = tuple(self.number(s.value) for s in loop.stacked)
         self.blocks.pop()
         body = [i for i in block.instructions if i.op != "inner"]
-        data = LoopCode(loop.count, carried, following, scanned, stacked, body)
+        names = tuple(x.name for x in loop.inner_symbols)
+        data = LoopCode(loop.count, carried, following, scanned, stacked, body, names)
         outer = self.blocks[-1]
         made = self.append(outer, level - 1, "loop", (*initial, *arrays), data, rate)
         for k, x in enumerate(loop.targets):
             outer.values[x] = self.append(outer, level - 1, "result", (made,), k, rate)
+            self.name(outer.values[x], x.name)
 
     def solve(self, statement: Solve) -> None:
-        """Emit elimination in which each column's largest entry is brought up by exchanging rows."""
+        """Emit elimination; each column's largest entry is brought up by exchanging rows."""
         n = statement.size
         columns = len(statement.right) // n
         rows = [
@@ -220,7 +223,7 @@ class _Lowering:
             rows[k][j] = self.emit("select", (larger, b, a))
             rows[i][j] = self.emit("select", (larger, a, b))
 
-    # -- expressions -----------------------------------------------------------------------------------
+    # -- expressions -------------------------------------------------------------------------------
     def number(self, x: Expr) -> int:
         """Return the id of the value of x as a number, never as a condition."""
         value = self.value(x)
@@ -362,7 +365,7 @@ class _Lowering:
     def add_terms(
         self, value: int | None, negative: bool, terms: list[_Term]
     ) -> tuple[int | None, bool]:
-        """Return (v, s): the sum so far is v, or -v where s; a positive term leads if there is one."""
+        """Return (v, s): the sum so far is v, or -v where s; a positive term leads if any."""
         if value is None:
             lead = next((t for t in terms if not t.negative), None)
             if lead is not None:

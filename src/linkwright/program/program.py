@@ -1,16 +1,16 @@
 """The Program: named, shaped inputs and outputs with assignments between them.
 
-A Program is data: an immutable record that passes rewrite and backends compile. Its statements are in
-single assignment form and in an order in which each reads only what stands above it:
+A Program is data: an immutable record that passes rewrite and backends compile. Its statements are
+in single assignment form and in an order in which each reads only what stands above it:
 
 - `Assign`: a local symbol gets the value of an expression;
 - `Loop`: a scan over arrays, with values carried from one turn to the next;
 - `Call`: another Program, kept as one function;
 - `Solve`: a linear system, solved with pivoting at run time.
 
-An expression is computed once wherever it occurs, so that two mentions of the same (interned) node cost
-no more than one. Local symbols exist to hold shared partial sums and products, which the canonical form of an
-expression cannot show, and the results of loops, calls and solves.
+An expression is computed once wherever it occurs, so that two mentions of the same (interned) node
+cost no more than one. Local symbols exist to hold shared partial sums and products, which the
+canonical form of an expression cannot show, and the results of loops, calls and solves.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Port:
     def __post_init__(self) -> None:
         if math.prod(self.shape) != len(self.entries):
             raise ProgramError(
-                f"{self.name!r} has {len(self.entries)} entries, which do not fill the shape {self.shape}"
+                f"{self.name!r} has {len(self.entries)} entries, "
+                f"which do not fill the shape {self.shape}"
             )
 
     @property

@@ -1,7 +1,7 @@
 """Rates: how often a value changes, and so in which stage of a Program it is computed.
 
-One split by rate gives precomputed constants (AUTOSIM's PC), background and foreground dynamics (the
-motion server), kinematics that several calls share, and outputs kept out of the derivative.
+One split by rate gives precomputed constants (AUTOSIM's PC), background and foreground dynamics
+(the motion server), kinematics that several calls share, and outputs kept out of the derivative.
 """
 
 from __future__ import annotations

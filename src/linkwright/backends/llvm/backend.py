@@ -1,12 +1,14 @@
 """The native backend: kernels compiled in this process, for scalars and for batches.
 
-A kernel is compiled when it is first called, and separately for scalars and batches, so that only what is
-used is built; object code comes from the disk cache where it is known.
+A kernel is compiled when it is first called, and separately for scalars and batches, so that only
+what is used is built; object code comes from the disk cache where it is known.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 from linkwright.backends.llvm import codegen, entries, target
@@ -89,3 +91,36 @@ def batch_call(program: Program, dtype: Dtype = "f64", lanes: int | None = None)
         name=program.name,
         keep=code,
     )
+
+
+# -- as a kernel -----------------------------------------------------------------------------------
+_DTYPES: dict[str, Dtype] = {"float64": "f64", "float32": "f32"}
+
+
+@dataclass(frozen=True)
+class CompiledNative:
+    """The parts of a native kernel, compiled when they are first used."""
+
+    program: Program
+    dtype: Dtype
+
+    @property
+    def source(self) -> str:
+        """The IR text of the scalar kernel."""
+        return scalar_ir(self.program, self.dtype)
+
+    @cached_property
+    def scalar(self) -> Callable[..., Any]:
+        """The scalar kernel."""
+        call: Callable[..., Any] = scalar_call(self.program, self.dtype)
+        return call
+
+    @cached_property
+    def batch(self) -> BatchCall:
+        """The batch kernel."""
+        return batch_call(self.program, self.dtype)
+
+
+def build(program: Program, dtype: str) -> CompiledNative:
+    """Return the parts of a kernel of this backend."""
+    return CompiledNative(program, _DTYPES[dtype])

@@ -1,15 +1,15 @@
 """From primitive code to LLVM IR text.
 
-One function is written for one block of W lanes: it takes a pointer for each input and each output, inputs
-first, and component j of an array lies at `data + j*W` elements, W values side by side. With W = 1 that is
-the scalar kernel; with W the lanes of a register it is the core that the entries for batches call (see
-`linkwright.backends.llvm.entries`).
+One function is written for one block of W lanes: it takes a pointer for each input and each output,
+inputs first, and component j of an array lies at `data + j*W` elements, W values side by side. With
+W = 1 that is the scalar kernel; with W the lanes of a register it is the core that the entries for
+batches call (see `linkwright.backends.llvm.entries`).
 
-The text is written directly, because llvmlite's IR builder is several times dearer, and no IR pass runs after
-it: the Program has been made small already. Sines and cosines of angles that are known together share one
-range check (`functions.guarded_group`). A function that would be long is split into parts of a few hundred
-instructions that hand values over in a workspace, because register allocation in one huge function is slower
-than linear.
+The text is written directly, because llvmlite's IR builder is several times dearer, and no IR pass
+runs after it: the Program has been made small already. Sines and cosines of angles that are known
+together share one range check (`functions.guarded_group`). A function that would be long is split
+into parts of a few hundred instructions that hand values over in a workspace, because register
+allocation in one huge function is slower than linear.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from linkwright.backends.llvm.externals import Externals
 from linkwright.backends.llvm.functions import guarded_group, inline
 from linkwright.backends.llvm.functions.emitter import float_literal, suffix, value_type, vector_of
+from linkwright.backends.parts import cut, reads, results_at_their_source
 from linkwright.errors import CompileError
 from linkwright.program.code import CONDITIONS, Code, Instruction, LoopCode
 
@@ -75,7 +76,7 @@ def write_function(
         _write_in_parts(module, code, plan, name, width, head, arrays)
 
 
-# -- long kernels ------------------------------------------------------------------------------------
+# -- long kernels ----------------------------------------------------------------------------------
 def _write_in_parts(
     module: Module,
     code: Code,
@@ -85,87 +86,35 @@ def _write_in_parts(
     head: str,
     arrays: Sequence[str],
 ) -> None:
-    """Write a long kernel as parts that pass values through a workspace with recycled slots."""
-    parts = _parts(plan)
-    part_of = {i.id: k for k, part in enumerate(parts) for i in part}
-    last_use: dict[int, int] = {}
-    for k, part in enumerate(parts):
-        for i in part:
-            for a in _reads(i):
-                last_use[a] = k
-    fixed = {i.id for i in plan if i.op in ("const", "input")}
-    crossing = {a for a, k in last_use.items() if a in part_of and part_of[a] != k} - fixed
-    slots: dict[int, int] = {}
-    free: list[int] = []
-    count = 0
+    """Write a long kernel as parts that pass values through a workspace."""
+    made = cut(plan, _PART)
     parameters = ", ".join(f"ptr noalias nocapture {a}" for a in (*arrays, "%work"))
+    passed = ", ".join(f"ptr {a}" for a in (*arrays, "%work"))
     calls = []
-    by_id = {i.id: i for i in plan}
-    for k, part in enumerate(parts):
-        body = _Body(module, code, width, slots=slots, crossing=crossing, by_id=by_id)
-        for i in part:
-            if i.id in crossing:
-                if free:
-                    slots[i.id] = free.pop()
-                else:
-                    slots[i.id] = count
-                    count += 1
-        body.instructions(part)
+    for k, part in enumerate(made.parts):
+        body = _Body(module, code, width, slots=part.slots, by_id=made.by_id)
+        body.instructions(part.instructions)
         module.functions.append(
             body.function(
                 f"define internal void @{name}.{k}({parameters}) nounwind noinline", "  ret void"
             )
         )
-        passed = ", ".join(f"ptr {a}" for a in (*arrays, "%work"))
         calls.append(f"  call void @{name}.{k}({passed})")
-        free.extend(sorted(slots.pop(a) for a in list(slots) if last_use[a] <= k))
     kind = value_type(module.scalar, width)
-    lines = [f"  %work = alloca [{max(count, 1)} x {kind}], align 64", *calls, "  ret void"]
+    lines = [f"  %work = alloca [{max(made.size, 1)} x {kind}], align 64", *calls, "  ret void"]
     module.functions.append(f"{head} {{\nentry:\n" + "\n".join(lines) + "\n}\n")
-
-
-def _parts(plan: Sequence[Instruction]) -> list[Sequence[Instruction]]:
-    """Cut a plan into parts; the results of a loop or call stay with it."""
-    parts = []
-    start = 0
-    while start < len(plan):
-        end = min(start + _PART, len(plan))
-        while end < len(plan) and plan[end].op == "result":
-            end += 1
-        parts.append(plan[start:end])
-        start = end
-    return parts
-
-
-def _reads(instruction: Instruction) -> Iterable[int]:
-    """Return the ids that an instruction needs from outside, those read inside a loop included."""
-    if instruction.op != "loop":
-        return instruction.args
-    inside: set[int] = set()
-    reads: set[int] = set(instruction.args)
-    stack: list[LoopCode] = [instruction.data]
-    while stack:
-        data = stack.pop()
-        inside.update((*data.carried, *data.scanned))
-        reads.update((*data.following, *data.stacked))
-        for i in data.body:
-            inside.add(i.id)
-            reads.update(i.args)
-            if i.op == "loop":
-                stack.append(i.data)
-    return reads - inside
 
 
 def _split_trigonometry(instructions: Sequence[Instruction]) -> list[Instruction]:
     """Return the instructions in an order in which angles that can be known early come first.
 
-    What the first angles need stands at the head, then their sines and cosines, then what the angles that
-    depend on these need, and so on: each group costs one range check.
+    What the first angles need stands at the head, then their sines and cosines, then what the
+    angles that depend on these need, and so on: each group costs one range check.
     """
     level: dict[int, int] = {}
     deepest = 0
     for i in instructions:
-        own = max([level.get(a, 0) for a in _reads(i)], default=0)
+        own = max([level.get(a, 0) for a in reads(i)], default=0)
         if i.op in _GUARDED:
             own += 1
             deepest = max(deepest, own)
@@ -183,33 +132,17 @@ def _split_trigonometry(instructions: Sequence[Instruction]) -> list[Instruction
             a = stack.pop()
             if a not in wanted and a not in done:
                 wanted.add(a)
-                stack.extend(b for b in _reads(by_id[a]) if b in by_id)
+                stack.extend(b for b in reads(by_id[a]) if b in by_id)
         for i in instructions:
             if i.id in wanted:
                 order.append(i)
         order.extend(group)
         done.update(wanted, (i.id for i in group))
     order.extend(i for i in instructions if i.id not in done)
-    return _results_at_their_source(order)
+    return results_at_their_source(order)
 
 
-def _results_at_their_source(instructions: Sequence[Instruction]) -> list[Instruction]:
-    """Return the order with each result directly behind the loop or call it comes from."""
-    results: dict[int, list[Instruction]] = {}
-    for i in instructions:
-        if i.op == "result":
-            results.setdefault(i.args[0], []).append(i)
-    if not results:
-        return list(instructions)
-    order: list[Instruction] = []
-    for i in instructions:
-        if i.op != "result":
-            order.append(i)
-            order.extend(results.get(i.id, ()))
-    return order
-
-
-# -- one function ------------------------------------------------------------------------------------
+# -- one function ----------------------------------------------------------------------------------
 class _Body:
     """The lines of one function while they are written."""
 
@@ -220,7 +153,6 @@ class _Body:
         width: int,
         *,
         slots: dict[int, int] | None = None,
-        crossing: set[int] | None = None,
         by_id: dict[int, Instruction] | None = None,
     ) -> None:
         self.module = module
@@ -237,7 +169,6 @@ class _Body:
         self.serial = 0
         self.label = "entry"
         self.slots = {} if slots is None else slots
-        self.crossing = set() if crossing is None else crossing
         self.by_id = {} if by_id is None else by_id
         self.results: dict[int, list[tuple[str, int]]] = {}
         self.stores: dict[int, list[tuple[int, int]]] = {}
@@ -301,7 +232,7 @@ class _Body:
         self.refs[i] = value
         return value
 
-    # -- instructions --------------------------------------------------------------------------------
+    # -- instructions ------------------------------------------------------------------------------
     def instructions(self, instructions: Sequence[Instruction]) -> None:
         """Write instructions; neighbouring sines, cosines and tangents become one group."""
         position = 0
@@ -333,7 +264,7 @@ class _Body:
         for array, j in self.stores.get(i.id, ()):
             value = self.ref(i.id)
             self.store(value, self.component(f"%a{array}", j))
-        if i.id in self.crossing:
+        if i.id in self.slots:
             value = self.refs[i.id]
             if i.op in CONDITIONS:
                 value = self.as_number(value)
@@ -443,7 +374,7 @@ class _Body:
             self.refs[i.id] = written.results[request][result]
             self.finish(i)
 
-    # -- loops and calls -----------------------------------------------------------------------------
+    # -- loops and calls ---------------------------------------------------------------------------
     def loop(self, i: Instruction) -> None:
         """Write a loop: arrays on the stack, carried values in registers."""
         data: LoopCode = i.data
@@ -458,7 +389,7 @@ class _Body:
             arrays.append(array)
         stacks = [self.reserve(data.count) for _ in data.stacked]
         finals = self.reserve(max(carried, 1))
-        for a in _reads(i):  # what the body reads from outside is fetched before it
+        for a in reads(i):  # what the body reads from outside is fetched before it
             self.ref(a)
         self.serial += 1
         name = f"l{self.serial}"
@@ -473,8 +404,8 @@ class _Body:
             self.refs[inner] = self.load(self.slot(array, index))
         self.instructions(_split_trigonometry(data.body))
         following = [self.ref(a) for a in data.following]
-        for value, stack in zip(data.stacked, stacks, strict=True):
-            self.store(self.ref(value), self.slot(stack, index))
+        for a, stack in zip(data.stacked, stacks, strict=True):
+            self.store(self.ref(a), self.slot(stack, index))
         step = self.fresh(f"add i64 {index}, 1")
         more = self.fresh(f"icmp slt i64 {step}, {data.count}")
         after = self.label

@@ -1,8 +1,9 @@
 """The entries through which batches are run: loops over blocks around the core function.
 
-The core works on one block in which the W values of a component lie side by side (`codegen`). The blocked entry
-hands it pointers into the caller's arrays; the entry for rows gathers W rows into a block on the stack
-first and scatters the results after. `linkwright.backends.llvm.batch` describes the records they are given.
+The core works on one block in which the W values of a component lie side by side (`codegen`). The
+blocked entry hands it pointers into the caller's arrays; the entry for rows gathers W rows into a
+block on the stack first and scatters the results after. `linkwright.backends.llvm.batch` describes
+the records they are given.
 """
 
 from __future__ import annotations
