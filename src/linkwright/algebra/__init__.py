@@ -4,6 +4,9 @@
 differentiate, substitute, solve and evaluate. See `linkwright.algebra.expr` for the canonical form.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from linkwright.algebra.calculus import (
     constant_part,
     free_symbols,
@@ -61,6 +64,61 @@ from linkwright.algebra.symbols import SymbolInfo, symbol, symbols
 from linkwright.algebra.tables import Table1, Table2
 from linkwright.algebra.vectors import ZERO_VECTOR, Vector, vector_total
 
+if TYPE_CHECKING:
+    from linkwright.algebra.language import (
+        Formula,
+        LanguageError,
+        Scope,
+        SymbolScope,
+        parse,
+        read,
+        resolve,
+    )
+    from linkwright.algebra.printers import c_source, latex, python_source, text
+    from linkwright.algebra.units import (
+        Unit,
+        UnitSystem,
+        check_units,
+        deduce_units,
+        parse_unit,
+        unit_of,
+    )
+
+# Text models, printing and units are loaded when they are first used.
+_HOMES: dict[str, tuple[str, ...]] = {
+    "linkwright.algebra.language": (
+        "Formula",
+        "LanguageError",
+        "Scope",
+        "SymbolScope",
+        "parse",
+        "read",
+        "resolve",
+    ),
+    "linkwright.algebra.printers": ("c_source", "latex", "python_source", "text"),
+    "linkwright.algebra.units": (
+        "Unit",
+        "UnitSystem",
+        "check_units",
+        "deduce_units",
+        "parse_unit",
+        "unit_of",
+    ),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+if not TYPE_CHECKING:  # hidden from type checkers, so that they report an unknown name
+
+    def __getattr__(name: str) -> object:
+        """Import a public name from its home and remember it."""
+        home = _HOME.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(home), name)
+        globals()[name] = value
+        return value
+
+
 __all__ = [
     "ONE",
     "PI",
@@ -72,12 +130,18 @@ __all__ = [
     "Expr",
     "ExprError",
     "ForeignFunction",
+    "Formula",
     "Frame",
+    "LanguageError",
     "Motion",
     "Scalar",
+    "Scope",
     "SymbolInfo",
+    "SymbolScope",
     "Table1",
     "Table2",
+    "Unit",
+    "UnitSystem",
     "Vector",
     "VectorError",
     "absolute",
@@ -87,10 +151,13 @@ __all__ = [
     "asin",
     "atan",
     "atan2",
+    "c_source",
+    "check_units",
     "common_ancestor",
     "constant",
     "constant_part",
     "cos",
+    "deduce_units",
     "different",
     "direction_of",
     "equal",
@@ -103,6 +170,7 @@ __all__ = [
     "free_symbols",
     "gcf",
     "gradient",
+    "latex",
     "linear_coefficients",
     "log",
     "magnitude",
@@ -111,10 +179,15 @@ __all__ = [
     "nominal",
     "order",
     "outer",
+    "parse",
+    "parse_unit",
     "partial",
     "postorder",
     "product",
     "project_on_plane",
+    "python_source",
+    "read",
+    "resolve",
     "select",
     "sign",
     "sin",
@@ -126,7 +199,9 @@ __all__ = [
     "symbol",
     "symbols",
     "tan",
+    "text",
     "time_derivative",
     "total",
+    "unit_of",
     "vector_total",
 ]

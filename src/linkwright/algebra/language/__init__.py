@@ -6,7 +6,7 @@ one text can be read once and resolved in several scopes, and so that its names 
 is wrong with a text is a `linkwright.errors.InputError` with its column.
 """
 
-from linkwright.algebra.language.resolve import parse, resolve
+from linkwright.algebra.language.meaning import parse, resolve
 from linkwright.algebra.language.scope import Scope, SymbolScope
 from linkwright.algebra.language.syntax import Formula, read
 from linkwright.algebra.language.tokens import LanguageError

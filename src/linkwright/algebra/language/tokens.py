@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from linkwright.algebra.spelling import KEYWORDS, NAME
 from linkwright.errors import InputError
 
-KEYWORDS = frozenset({"and", "or", "not", "if", "else"})
-CONSTANTS = frozenset({"pi", "inf"})
-
-# A name is spelled as `linkwright.algebra.symbols` allows it; an index must touch its name.
-_NAME = r"[^\W\d]\w*(?:\.\w+)*'*(?:\[[0-9]+(?:,[0-9]+)*\])?"
 _TOKEN = re.compile(
     rf"""(?P<blank>\s+)
     |(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
-    |(?P<name>{_NAME})
+    |(?P<name>{NAME})
     |`(?P<quoted>[^`\n]+)`
     |\{{(?P<unit>[^{{}}\n]*)\}}
     |(?P<operator>\*\*|<=|>=|==|!=|[-+*/^<>()\[\],#])""",
@@ -90,19 +86,6 @@ class Token:
     text: str
     position: int
     quoted: bool = False
-
-
-def quoted(name: str) -> str:
-    """Return a name as the language reads it: in backquotes where it is not a plain name.
-
-    Args:
-        name: the name of a symbol.
-
-    >>> quoted("q1"), quoted("pi")
-    ('q1', '`pi`')
-    """
-    plain = re.fullmatch(_NAME, name) and name not in KEYWORDS and name not in CONSTANTS
-    return name if plain else f"`{name}`"
 
 
 def tokens(source: str) -> list[Token]:

@@ -6,7 +6,6 @@ import math
 from fractions import Fraction
 
 from linkwright.algebra.expr import Expr, scaled
-from linkwright.algebra.language.tokens import quoted
 from linkwright.algebra.numbers import Number, number_text
 from linkwright.algebra.printers.layout import (
     AND,
@@ -30,6 +29,7 @@ from linkwright.algebra.printers.layout import (
     separated,
     sum_row,
 )
+from linkwright.algebra.spelling import quoted
 
 
 def text(expr: Expr, *, limit: int | None = None) -> str:

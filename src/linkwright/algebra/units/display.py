@@ -107,7 +107,7 @@ def _in_system(unit: Unit, length: str, force: str, angle: str) -> str | None:
     return _spelled(by_force)
 
 
-def _product(exponents: dict[str, Fraction], units: dict[str, Unit]) -> Unit:
+def _product(exponents: dict[str, int | Fraction], units: dict[str, Unit]) -> Unit:
     result = ONE_UNIT
     for name, exponent in exponents.items():
         if exponent:
@@ -115,11 +115,11 @@ def _product(exponents: dict[str, Fraction], units: dict[str, Unit]) -> Unit:
     return result
 
 
-def _cost(exponents: dict[str, Fraction]) -> Fraction:
-    return sum((abs(e) for e in exponents.values()), start=Fraction(0))
+def _cost(exponents: dict[str, int | Fraction]) -> Fraction:
+    return sum((abs(Fraction(e)) for e in exponents.values()), start=Fraction(0))
 
 
-def _spelled(exponents: dict[str, Fraction]) -> str:
+def _spelled(exponents: dict[str, int | Fraction]) -> str:
     above = [_powered(name, e) for name, e in exponents.items() if e > 0]
     below = [_powered(name, -e) for name, e in exponents.items() if e < 0]
     text = "*".join(above) or "1"
@@ -128,7 +128,7 @@ def _spelled(exponents: dict[str, Fraction]) -> str:
     return f"{text}/{below[0]}" if len(below) == 1 else f"{text}/({'*'.join(below)})"
 
 
-def _powered(name: str, exponent: Fraction) -> str:
+def _powered(name: str, exponent: int | Fraction) -> str:
     if exponent == 1:
         return name
     return f"{name}^{exponent}" if exponent.denominator == 1 else f"{name}^({exponent})"

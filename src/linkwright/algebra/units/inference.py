@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import TypeAlias
 
 from linkwright.algebra.expr import Expr, postorder
@@ -196,8 +197,13 @@ def _product_unit(powers: Iterable[tuple[Expr, int]], units: _Units) -> Unit | N
         unit = units[base]
         if unit is None:
             return None
-        result = result * unit**exponent
+        result = _times(result, unit, exponent)
     return without_needless_angle(result)
+
+
+@lru_cache(maxsize=4096)
+def _times(a: Unit, b: Unit, exponent: int) -> Unit:
+    return a * b**exponent
 
 
 def _exponent(node: Expr) -> Fraction | None:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,12 +22,12 @@ _TOKEN = re.compile(
              |\(\s*(?P<top>[+-]?[0-9]+)\s*(?:/\s*(?P<bottom>[0-9]+)\s*)?\)))
     |(?P<superscript>⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)
     |(?P<number>[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)
-    |(?P<name>g's|°|%|[^\W\d_]+)
+    |(?P<name>g's|°|%|[^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹]+)
     |(?P<operator>[*·/()-]))""",
     re.VERBOSE,
 )
 _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
-_LARGEST_EXPONENT = 99
+_LONGEST_EXPONENT = 2
 
 
 @dataclass(slots=True)
@@ -102,7 +101,9 @@ class _Reader:
     def _named(self, name: str, position: int) -> Unit:
         unit = named_unit(name)
         if unit is None:
-            near = difflib.get_close_matches(name, sorted([*PLAIN, *PREFIXABLE]), n=1)
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, sorted([*PLAIN, *PREFIXABLE]), n=1)
             self._fail(
                 f"unknown unit {name!r}",
                 position,
@@ -121,19 +122,19 @@ class _Reader:
         level = self.levels[-1]
         if self.wants_unit or level.last is None:
             self._fail("a power stands without its unit", position)
-        if match["superscript"] is not None:
-            exponent = Fraction(match["superscript"].translate(_SUPERSCRIPTS))
-        elif match["exponent"] is not None:
-            exponent = Fraction(match["exponent"])
-        elif match["bottom"] is not None and int(match["bottom"]) == 0:
-            self._fail("the exponent has the denominator 0", position)
-        else:
-            exponent = Fraction(int(match["top"]), int(match["bottom"] or 1))
-        if abs(exponent) > _LARGEST_EXPONENT:
-            self._fail(f"the exponent is larger than {_LARGEST_EXPONENT}", position)
-        level.last = self._combined(level.last, exponent, position)
+        level.last = self._raised(level.last, self._exponent(match, position), position)
 
-    def _combined(self, base: Unit, exponent: Fraction, position: int) -> Unit:
+    def _exponent(self, match: re.Match[str], position: int) -> Fraction:
+        superscript = (match["superscript"] or "").translate(_SUPERSCRIPTS)
+        top = superscript or match["exponent"] or match["top"]
+        bottom = match["bottom"] or "1"
+        if max(len(top.lstrip("+-")), len(bottom)) > _LONGEST_EXPONENT:
+            self._fail(f"the exponent has more than {_LONGEST_EXPONENT} digits", position)
+        if int(bottom) == 0:
+            self._fail("the exponent has the denominator 0", position)
+        return Fraction(int(top), int(bottom))
+
+    def _raised(self, base: Unit, exponent: Fraction, position: int) -> Unit:
         try:
             return base**exponent
         except (Error, ArithmeticError):

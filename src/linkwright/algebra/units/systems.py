@@ -8,7 +8,6 @@ system takes masses in lbm, angles in deg and accelerations in g's (AUTOSIM, sec
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 from linkwright.algebra.units.parse import parse_unit
 from linkwright.algebra.units.unit import ANGLE, LENGTH, MASS, ONE_UNIT, Unit
@@ -61,7 +60,7 @@ class UnitSystem:
             if exponent and base is not None:
                 result = result * base**exponent
             elif exponent:
-                plain = tuple(Fraction(int(i == dimension)) for i in range(len(unit.exponents)))
+                plain = tuple(int(i == dimension) for i in range(len(unit.exponents)))
                 result = result * Unit(plain) ** exponent
         return result
 

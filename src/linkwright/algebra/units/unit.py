@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 
 from linkwright.algebra.numbers import Number, number
 from linkwright.errors import UnitError
@@ -35,7 +36,7 @@ class Unit:
     W
     """
 
-    exponents: tuple[Fraction, ...]
+    exponents: tuple[int | Fraction, ...]
     scale: Number = 1
     pi: int = 0
     name: str = field(default="", compare=False)
@@ -56,7 +57,9 @@ class Unit:
         return Unit(self.exponents)
 
     def __mul__(self, other: Unit) -> Unit:
-        exponents = tuple(a + b for a, b in zip(self.exponents, other.exponents, strict=True))
+        exponents = tuple(
+            [_whole(a + b) for a, b in zip(self.exponents, other.exponents, strict=True)]
+        )
         return Unit(exponents, number(self.scale * other.scale), self.pi + other.pi)
 
     def __truediv__(self, other: Unit) -> Unit:
@@ -64,7 +67,7 @@ class Unit:
 
     def __pow__(self, exponent: int | Fraction) -> Unit:
         power = Fraction(exponent)
-        exponents = tuple(e * power for e in self.exponents)
+        exponents = tuple([_whole(e * power) for e in self.exponents])
         if power.denominator == 1 and not isinstance(self.scale, float):
             scale = number(Fraction(self.scale) ** power.numerator)
             return Unit(exponents, scale, self.pi * power.numerator)
@@ -115,6 +118,13 @@ class Unit:
     __repr__ = __str__
 
 
+def _whole(exponent: int | Fraction) -> int | Fraction:
+    """Return the exponent as an integer where it is one."""
+    if isinstance(exponent, int) or exponent.denominator != 1:
+        return exponent
+    return exponent.numerator
+
+
 def base_unit(dimension: int, scale: Number = 1, pi: int = 0) -> Unit:
     """Return a unit of one base dimension.
 
@@ -123,11 +133,11 @@ def base_unit(dimension: int, scale: Number = 1, pi: int = 0) -> Unit:
         scale: what one of it is in SI, without the power of pi.
         pi: the power of pi in that factor.
     """
-    exponents = tuple(Fraction(int(i == dimension)) for i in range(len(DIMENSIONS)))
+    exponents = tuple(int(i == dimension) for i in range(len(DIMENSIONS)))
     return Unit(exponents, scale, pi)
 
 
-ONE_UNIT = Unit((Fraction(0),) * len(DIMENSIONS))
+ONE_UNIT = Unit((0,) * len(DIMENSIONS))
 
 
 def dimension_text(unit: Unit) -> str:
@@ -145,6 +155,7 @@ def dimension_text(unit: Unit) -> str:
     return " ".join(words) or "none"
 
 
+@lru_cache(maxsize=4096)
 def without_needless_angle(unit: Unit) -> Unit:
     """Return a unit with radians left out where engineers leave them out.
 
@@ -158,7 +169,7 @@ def without_needless_angle(unit: Unit) -> Unit:
     if angle == 0 or not material or (angle < 0 and exponents[TIME] != 0):
         return unit
     return Unit(
-        tuple(Fraction(0) if i == ANGLE else e for i, e in enumerate(exponents)),
+        tuple(0 if i == ANGLE else e for i, e in enumerate(exponents)),
         unit.scale,
         unit.pi,
     )

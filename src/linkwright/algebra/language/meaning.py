@@ -7,7 +7,6 @@ square. Nothing here recurses over the depth of the text.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import math
 import operator
@@ -314,7 +313,9 @@ class _Resolver:
 
     def _unknown(self, kind: Kind, name: str, position: int, known: Any) -> NoReturn:
         names = sorted(known)
-        near = difflib.get_close_matches(name, names, n=1)
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, names, n=1)
         if near:
             remedy = f"did you mean {near[0]!r}?"
         elif 0 < len(names) <= _FEW:
