@@ -129,6 +129,8 @@ def test_limit_cuts_a_shared_expression_that_is_huge_as_a_tree() -> None:
     shown = text(expr, limit=50)
     assert len(shown) == 51
     assert shown.endswith("…")
+    assert str(expr).endswith("…")
+    assert expr._repr_latex_() is None
 
 
 # -- C ---------------------------------------------------------------------------------------------

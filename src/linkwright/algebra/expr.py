@@ -74,6 +74,10 @@ _ROOT = 1024  # a square root
 _TRIG = 2048  # a sine or cosine
 _INHERITED = 511
 
+# What str() and a notebook show of an expression; `printers.text` and `latex` have no limit.
+_SHOWN_CHARACTERS = 100_000
+_SHOWN_NODES = 5_000
+
 _DIGEST_MASK = (1 << 60) - 1
 _RANKS = {"num": 0, "sym": 1, "scale": 2, "prod": 3, "sum": 5}
 _FUNCTION_RANK = 4
@@ -221,14 +225,14 @@ class Expr(_Node):
     def __str__(self) -> str:
         from linkwright.algebra.printers import text
 
-        return text(self)
+        return text(self, limit=_SHOWN_CHARACTERS)
 
     __repr__ = __str__
 
-    def _repr_latex_(self) -> str:
-        from linkwright.algebra.printers import latex
+    def _repr_latex_(self) -> str | None:
+        from linkwright.algebra.printers import latex, tree_size
 
-        return f"${latex(self)}$"
+        return f"${latex(self)}$" if tree_size(self) <= _SHOWN_NODES else None
 
     @property
     def name(self) -> str:

@@ -7,6 +7,7 @@ parentheses, and none of them recurses.
 
 from linkwright.algebra.printers.c import C_HELPERS, c_helpers, c_literal, c_source
 from linkwright.algebra.printers.latex import latex, latex_name
+from linkwright.algebra.printers.layout import tree_size
 from linkwright.algebra.printers.names import c_identifier, python_identifier
 from linkwright.algebra.printers.python import python_literal, python_source
 from linkwright.algebra.printers.text import text
@@ -23,4 +24,5 @@ __all__ = [
     "python_literal",
     "python_source",
     "text",
+    "tree_size",
 ]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from linkwright.algebra.expr import Expr, factors, split_coefficient
+from linkwright.algebra.expr import Expr, factors, postorder, split_coefficient
 from linkwright.algebra.numbers import Number, times
 
 # How tightly a row binds, from the loosest; the same ladder serves all four languages.
@@ -87,6 +87,23 @@ def reading_order(x: Expr) -> tuple[int, tuple[int, ...], str]:
     if x.op == "pi":
         return 0, (), ""
     return x.key >> 60, tuple([a.key >> 60 for a in x.args]), x.op
+
+
+def tree_size(root: Expr) -> int:
+    """Return how many nodes an expression has when it is written as a tree.
+
+    Args:
+        root: any expression.
+
+    >>> from linkwright.algebra import sin, symbols
+    >>> (a,) = symbols("a")
+    >>> tree_size(a + sin(a))
+    4
+    """
+    sizes: dict[Expr, int] = {}
+    for x in postorder([root]):
+        sizes[x] = 1 + sum([sizes[a] for a in x.args])
+    return sizes[root]
 
 
 class Quotient(NamedTuple):
