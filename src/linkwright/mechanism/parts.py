@@ -15,7 +15,7 @@ from linkwright.algebra import Expr, Frame, Vector
 from linkwright.mechanism.joints import Joint
 
 if TYPE_CHECKING:
-    from linkwright.mechanism.mechanism import Mechanism
+    from linkwright.mechanism.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,7 @@ class Body:
     """A rigid body with its joint to the parent; `parent` is None only for the ground."""
 
     name: str
-    mechanism: Mechanism = field(repr=False)
+    mechanism: Workspace = field(repr=False)
     parent: Body | None = field(repr=False)
     joint: Joint = field(repr=False)
     frame: Frame = field(repr=False)

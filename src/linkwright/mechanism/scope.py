@@ -17,7 +17,7 @@ from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.parts import Body, Point
 
 if TYPE_CHECKING:
-    from linkwright.mechanism.mechanism import Mechanism
+    from linkwright.mechanism.workspace import Workspace
 
 _LETTERS = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
 
@@ -26,7 +26,7 @@ _LETTERS = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
 class MechanismScope:
     """The scope of one mechanism; `lazy` holds names that are computed when they are used."""
 
-    mechanism: Mechanism
+    mechanism: Workspace
     lazy: Mapping[str, Callable[[], Expr]] = field(default_factory=dict)
 
     def with_lazy(self, **more: Callable[[], Expr]) -> MechanismScope:

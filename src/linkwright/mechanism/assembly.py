@@ -1,0 +1,301 @@
+"""Adding bodies and points to a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from linkwright.algebra import (
+    ZERO,
+    Expr,
+    Frame,
+    Vector,
+    direction_of,
+    nominal,
+    symbol,
+)
+from linkwright.mechanism.joints import Joint, MechanismError, axes
+from linkwright.mechanism.kinematics import advance_per_radian
+from linkwright.mechanism.parts import Body, Inertia, Point
+from linkwright.mechanism.workspace import Value, Workspace
+
+
+class Assembly(Workspace):
+    """A workspace to which bodies and points can be added."""
+
+    def body(
+        self,
+        name: str,
+        *,
+        parent: Body | None = None,
+        joint: Joint | None = None,
+        translate: Value = None,
+        rotate: Value = None,
+        at: Sequence[Value] = (0, 0, 0),
+        mass: Value = None,
+        com: Sequence[Value] = (0, 0, 0),
+        inertia: Value = None,
+        coordinates_in: Body | None = None,
+        coordinates: Sequence[str] | None = None,
+        small: bool | Sequence[bool] = False,
+        body_axis: str | int | None = None,
+        reference: Value = None,
+        doc: str = "",
+    ) -> Body:
+        """Add a body with its joint to the parent.
+
+        Args:
+            name: letters, digits and underscores; also the name of a single coordinate. parent: the
+                body that it hangs on; the ground by default. joint: a joint such as
+                `Revolute("z")`; or give `translate` and `rotate`. translate: directions of
+                translation, fixed in the parent: "xy", ["x", (1, 0, 1)]. rotate: one axis fixed in
+                the parent, or three body axes: "z", "xyz", (0, 1, 1). at: the joint's place in the
+                parent, m. mass: kg; by default a parameter named after the body. com: mass centre
+                in the body's frame, m. inertia: about the mass centre along body axes, kg*m^2: 3
+                moments, 6 entries (xx, yy, zz, xy, yz, zx), a 3 by 3 matrix, or 0; by default
+                parameters named after the body.
+            coordinates_in: a body in whose frame `at` and `com` are given, with all coordinates
+                zero.
+            coordinates: names of the coordinates, in place of those made from the body's name.
+            small: whether its coordinates and speeds are small; or one truth for each.
+            body_axis: for one inclined axis of rotation, which axis of the body lies along it.
+            reference: the parent's direction from which the angle is measured.
+            doc: what it is.
+
+        >>> m = Assembly("m")
+        >>> m.body("cart", translate="x").coordinates
+        (cart,)
+        """
+        if self._kinematics is not None:
+            raise MechanismError(
+                f"body {name!r} comes after velocities have been used",
+                remedy="add all bodies before forces, constraints and outputs that use velocities",
+            )
+        if name in self.bodies or name == "n":
+            raise MechanismError(f"{self.name!r} has a body {name!r} already")
+        parent = self.ground if parent is None else parent
+        if joint is None:
+            joint = Joint(axes(translate), axes(rotate), body_axis=body_axis, reference=reference)
+        if joint.second is not None:
+            return self._two_blocks(
+                name, parent, joint, at, mass, com, inertia, coordinates_in, small, doc
+            )
+        names = self._coordinate_names(name, joint, coordinates)
+        orders = self._small_list(small, len(names))
+        symbols = [
+            self._coordinate(n, joint, k, order)
+            for k, (n, order) in enumerate(zip(names, orders, strict=True))
+        ]
+        shifts, angles = symbols[: len(joint.translate)], symbols[len(joint.translate) :]
+        frame = self._frame(name, parent, joint, angles, coordinates_in)
+        lead = self._lead(joint, angles)
+        origin = self._point_in(parent, at, coordinates_in)
+        directions = [self._direction(parent, axis, coordinates_in) for axis in joint.translate]
+        made = Body(
+            name,
+            self,
+            parent,
+            joint,
+            frame,
+            self._inertia(name, mass, com, inertia),
+            tuple(zip(shifts, directions, strict=True)),
+            tuple(angles),
+            origin,
+            lead,
+            doc,
+        )
+        if coordinates_in is not None:
+            made = self._with_centre(made, com, coordinates_in)
+        self.bodies[name] = made
+        return made
+
+    def _two_blocks(
+        self,
+        name: str,
+        parent: Body,
+        joint: Joint,
+        at: Sequence[Value],
+        mass: Value,
+        com: Sequence[Value],
+        inertia: Value,
+        coordinates_in: Body | None,
+        small: bool | Sequence[bool],
+        doc: str,
+    ) -> Body:
+        first = replace(joint, second=None)
+        middle = self.body(
+            f"{name}_cross",
+            parent=parent,
+            joint=first,
+            at=at,
+            mass=0,
+            inertia=0,
+            coordinates_in=coordinates_in,
+            small=bool(small),
+            doc=f"massless cross of the joint of {name}",
+        )
+        return self.body(
+            name,
+            parent=middle,
+            joint=joint.second,
+            mass=mass,
+            com=com,
+            inertia=inertia,
+            small=bool(small),
+            doc=doc,
+        )
+
+    def _with_centre(self, body: Body, com: Sequence[Value], other: Body) -> Body:
+        place = self.point_of(other, com).position - self.point_of(body, (0, 0, 0)).position
+        x, y, z = (nominal(place @ axis) for axis in body.frame.axes)
+        self._points_of.pop(body, None)
+        return replace(body, inertia=replace(body.inertia, centre=(x, y, z)))
+
+    def _point_in(self, parent: Body, at: Sequence[Value], other: Body | None) -> Vector:
+        if other is None or other is parent:
+            return parent.frame.vector(*self.exprs(at))
+        place = self.point_of(other, at).position - self.point_of(parent, (0, 0, 0)).position
+        return parent.frame.vector(*(nominal(place @ axis) for axis in parent.frame.axes))
+
+    def _direction(self, parent: Body, axis: Value, other: Body | None) -> Vector:
+        if other is None or other is parent:
+            v = self.vector(axis, parent.frame)
+        else:
+            given = self.vector(axis, other.frame)
+            v = parent.frame.vector(*(nominal(given @ a) for a in parent.frame.axes))
+        return direction_of(v)
+
+    def _frame(
+        self, name: str, parent: Body, joint: Joint, angles: list[Expr], other: Body | None
+    ) -> Frame:
+        above = parent.frame
+        reference = joint.reference
+        if not joint.rotate:
+            return above.aligned(name)
+        if joint.quaternion:
+            return above.oriented(name, angles)
+        if len(joint.rotate) == 3:
+            return above.euler(
+                name,
+                "".join(map(str, joint.rotate)),
+                angles,
+                axis=joint.first_axis,
+                reference=reference,
+            )
+        (axis,) = joint.rotate
+        if isinstance(axis, str | int) and (other is None or other is parent):
+            return above.rotated(
+                name, axis, angles[0], reference=reference, body_axis=joint.body_axis
+            )
+        direction = self._direction(parent, axis, other)
+        if joint.body_axis is None:
+            return above.turned(name, direction.components(above), angles[0])
+        return above.rotated(
+            name,
+            direction.components(above),
+            angles[0],
+            reference=reference,
+            body_axis=joint.body_axis,
+        )
+
+    def _lead(self, joint: Joint, angles: list[Expr]) -> Expr:
+        if isinstance(joint.lead, tuple):
+            return advance_per_radian(self.expr(joint.lead[1])) * angles[0]
+        lead = self.expr(joint.lead)
+        return lead * angles[0] if lead is not ZERO else ZERO
+
+    def _coordinate_names(self, name: str, joint: Joint, given: Sequence[str] | None) -> list[str]:
+        count = len(joint.translate) + (4 if joint.quaternion else len(joint.rotate))
+        if given is not None:
+            if len(given) != count:
+                raise MechanismError(f"body {name!r} has {count} coordinates, not {len(given)}")
+            return list(given)
+        if count == 1:
+            return [name]
+        letters = [_axis_letter(a, k) for k, a in enumerate(joint.translate)]
+        names = [f"{name}.{letter}" for letter in letters]
+        if joint.quaternion:
+            return names + [f"{name}.e{k}" for k in range(4)]
+        turns = [f"r{_axis_letter(a, k)}" for k, a in enumerate(joint.rotate)]
+        if len(set(turns)) < len(turns):
+            turns = [f"r{k + 1}" for k in range(len(turns))]
+        return names + [f"{name}.{turn}" for turn in turns]
+
+    def _small_list(self, small: bool | Sequence[bool], count: int) -> list[int]:
+        if isinstance(small, bool):
+            return [int(small)] * count
+        if len(small) != count:
+            raise MechanismError(
+                f"{count} truths are needed to say what is small, not {len(small)}"
+            )
+        return [int(s) for s in small]
+
+    def _coordinate(self, name: str, joint: Joint, k: int, small: int) -> Expr:
+        if name in self.coordinates or name in self.parameters or name in self.inputs:
+            raise MechanismError(f"the name {name!r} of a coordinate is taken in {self.name!r}")
+        unit = "m" if k < len(joint.translate) else "1" if joint.quaternion else "rad"
+        q = symbol(name, "coordinate", owner=self.name, small=small)
+        self.coordinates[name] = q
+        self.units[name] = unit
+        return q
+
+    def _inertia(self, name: str, mass: Value, com: Sequence[Value], inertia: Value) -> Inertia:
+        m = self.parameter(f"{name}_m", unit="kg") if mass is None else self.expr(mass)
+        entries: Sequence[Value]
+        if inertia is None:
+            keys = ("xx", "yy", "zz", "xy", "yz", "zx")
+            entries = [self.parameter(f"{name}_I{k}", unit="kg*m^2") for k in keys]
+        elif isinstance(inertia, int | float | str | Expr):
+            entries = [inertia, inertia, inertia, 0, 0, 0]
+        elif len(inertia) == 3 and isinstance(inertia[0], list | tuple):
+            rows = inertia
+            entries = [rows[0][0], rows[1][1], rows[2][2], rows[0][1], rows[1][2], rows[0][2]]
+        elif len(inertia) == 3:
+            entries = [*inertia, 0, 0, 0]
+        elif len(inertia) == 6:
+            entries = inertia
+        else:
+            raise MechanismError(
+                f"the inertia of {name!r} is not 3 moments, 6 entries, a matrix, or 0"
+            )
+        xx, yy, zz, xy, yz, zx = (self.expr(v) for v in entries)
+        return Inertia(m, self.exprs(com), (xx, yy, zz, xy, yz, zx))
+
+    def point(
+        self,
+        name: str,
+        body: Body | None = None,
+        at: Sequence[Value] = (0, 0, 0),
+        coordinates_in: Body | None = None,
+    ) -> Point:
+        """Add a point that is fixed in a body.
+
+        Args:
+            name: its name.
+            body: the body; the ground by default.
+            at: its place in the body's frame, m.
+            coordinates_in: another body in whose frame `at` is given, with all coordinates zero.
+
+        >>> m = Assembly("m")
+        >>> m.point("tip", at=(1, 0, 0)).position
+        n.x
+        """
+        if name in self.points:
+            raise MechanismError(f"{self.name!r} has a point {name!r} already")
+        body = self.ground if body is None else body
+        if coordinates_in is None or coordinates_in is body:
+            local = body.frame.vector(*self.exprs(at))
+        else:
+            place = self.point_of(coordinates_in, at).position - body.origin.position
+            local = body.frame.vector(*(nominal(place @ axis) for axis in body.frame.axes))
+        made = self.points[name] = Point(name, body, local)
+        return made
+
+
+def _axis_letter(axis: Value, k: int) -> str:
+    text = str(axis).lstrip("+-")
+    if text in ("x", "y", "z"):
+        return text
+    if text in ("1", "2", "3"):
+        return "xyz"[int(text) - 1]
+    return str(k + 1)

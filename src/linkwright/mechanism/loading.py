@@ -1,0 +1,177 @@
+"""Adding forces, moments and gravity to a mechanism."""
+
+from __future__ import annotations
+
+from linkwright.algebra import Expr, Vector, as_expr, direction_of, magnitude as length_of, nominal
+from linkwright.algebra.language import parse
+from linkwright.mechanism.assembly import Assembly
+from linkwright.mechanism.parts import Body, Force, Moment, Point
+from linkwright.mechanism.workspace import Value
+
+STANDARD_GRAVITY = 9.81
+
+
+class Loaded(Assembly):
+    """Bodies on which forces can act."""
+
+    def gravity(self, along: Value = None, g: Value = STANDARD_GRAVITY) -> None:
+        """Switch on a uniform field.
+
+        Args:
+            along: the direction in which things fall; the ground's -z by default.
+            g: its acceleration, m/s^2.
+
+        >>> m = Loaded("m")
+        >>> m.gravity()
+        >>> m.gravity_vector
+        -9.81*n.z
+        """
+        direction = -self.z if along is None else self.vector(along)
+        self.gravity_vector = direction * self.expr(g)
+
+    def force(
+        self,
+        name: str,
+        magnitude: Value = None,
+        *,
+        at: Point,
+        along: Value,
+        reaction: Point | Body | None = None,
+        doc: str = "",
+    ) -> Force:
+        """Add a force of known direction.
+
+        Args:
+            name: its name.
+            magnitude: N; in a text, `x`, `x0` and `v` are the distance between the points along the
+                direction, its value with all coordinates zero, and its rate; by default a
+                parameter.
+            at: the point where it acts.
+            along: its direction: a vector, an axis name, or three components in the ground's frame.
+            reaction: the body, or a point of it, that feels the opposite; the ground by default.
+            doc: what it is.
+
+        >>> m = Loaded("m")
+        >>> b = m.body("b", translate="x")
+        >>> m.force("push", "F", at=b.origin, along="x").magnitude
+        F
+        """
+        direction = direction_of(self.vector(along))
+        other = self._reaction_point(reaction)
+        made = Force(
+            name,
+            self._magnitude(name, magnitude, direction, at, other),
+            direction,
+            at,
+            other.body,
+            doc,
+        )
+        self.forces.append(made)
+        return made
+
+    def strut(
+        self,
+        name: str,
+        magnitude: Value = None,
+        *,
+        at: Point,
+        to: Point | None = None,
+        doc: str = "",
+    ) -> Force:
+        """Add a force along the line between two points; positive pushes them apart.
+
+        Args:
+            name: its name. magnitude: N; in a text, `x`, `x0` and `v` are the length, the length
+                with all coordinates zero, and its rate.
+            at: the point that it pushes.
+            to: the other point; the ground's origin by default.
+            doc: what it is.
+
+        >>> m = Loaded("m")
+        >>> b = m.body("b", translate="x")
+        >>> m.strut("spring", "-k*(x - 1)", at=b.origin).name
+        'spring'
+        """
+        other = self.origin if to is None else to
+        span = at.position - other.position
+        x = length_of(span)
+        direction = span / x
+        made = Force(
+            name,
+            self._magnitude(name, magnitude, direction, at, other, x),
+            direction,
+            at,
+            other.body,
+            doc,
+        )
+        self.forces.append(made)
+        return made
+
+    def moment(
+        self,
+        name: str,
+        magnitude: Value = None,
+        *,
+        on: Body,
+        about: Value,
+        reaction: Body | None = None,
+        doc: str = "",
+    ) -> Moment:
+        """Add a couple.
+
+        Args:
+            name: its name.
+            magnitude: N*m; by default a parameter.
+            on: the body that feels it.
+            about: its direction.
+            reaction: the body that feels the opposite; the ground by default.
+            doc: what it is.
+
+        >>> m = Loaded("m")
+        >>> b = m.body("b", rotate="z")
+        >>> m.moment("drive", "T", on=b, about="z").magnitude
+        T
+        """
+        value = self.parameter(name) if magnitude is None else self.expr(magnitude)
+        made = Moment(
+            name,
+            value,
+            direction_of(self.vector(about)),
+            on,
+            self.ground if reaction is None else reaction,
+            doc,
+        )
+        self.moments.append(made)
+        return made
+
+    def _reaction_point(self, reaction: Point | Body | None) -> Point:
+        if reaction is None:
+            return self.origin
+        return reaction if isinstance(reaction, Point) else reaction.origin
+
+    def _magnitude(
+        self,
+        name: str,
+        magnitude: Value,
+        direction: Vector,
+        at: Point,
+        other: Point,
+        length: Expr | None = None,
+    ) -> Expr:
+        if magnitude is None:
+            return self.parameter(name)
+        if not isinstance(magnitude, str):
+            return as_expr(magnitude)
+        span = at.position - other.position
+
+        def distance() -> Expr:
+            return direction @ span if length is None else length
+
+        return parse(
+            magnitude,
+            self.scope.with_lazy(
+                x=distance,
+                x0=lambda: nominal(distance()),
+                v=lambda: direction @ (at.velocity - other.velocity),
+            ),
+        )

@@ -1,0 +1,365 @@
+"""The workspace of a mechanism: its symbols, its parts, and how texts become expressions.
+
+A mechanism owns its symbols: parameters, coordinates, speeds, inputs. Anything that is a number in
+the description may also be an expression or a text (`"L1/2"`), in which unknown names become
+parameters; a text model declares its parameters and refuses unknown ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from linkwright.algebra import (
+    ZERO,
+    ZERO_VECTOR,
+    Expr,
+    Frame,
+    Vector,
+    as_expr,
+    symbol,
+)
+from linkwright.algebra.language import parse, read, resolve
+from linkwright.mechanism import kinematics as kinematics_of
+from linkwright.mechanism.joints import Joint, MechanismError
+from linkwright.mechanism.parts import (
+    Body,
+    Constraint,
+    Force,
+    Inertia,
+    Moment,
+    Output,
+    Point,
+    State,
+)
+from linkwright.mechanism.scope import MechanismScope
+
+if TYPE_CHECKING:
+    from linkwright.mechanism.kinematics import Kinematics
+
+Value = Any
+
+
+class Workspace:
+    """What a mechanism holds; `Mechanism` adds the words with which it is described.
+
+    Args:
+        name: a word that names it; it owns the mechanism's symbols.
+        doc: one line that says what it is.
+    """
+
+    def __init__(self, name: str, doc: str = "") -> None:
+        self.name = name
+        self.doc = doc
+        self.time = symbol("t", "time", owner=name, unit="s")
+        self.parameters: dict[str, Expr] = {}
+        self.inputs: dict[str, Expr] = {}
+        self.values: dict[str, float] = {}
+        self.initial: dict[str, float] = {}
+        self.bodies: dict[str, Body] = {}
+        self.points: dict[str, Point] = {}
+        self.forces: list[Force] = []
+        self.moments: list[Moment] = []
+        self.constraints: list[Constraint] = []
+        self.states: list[State] = []
+        self.outputs: list[Output] = []
+        self.coordinates: dict[str, Expr] = {}
+        self.variables: dict[str, Any] = {}
+        self.functions: dict[str, Callable[..., object]] = {}
+        self.gravity_vector: Vector = ZERO_VECTOR
+        self.units: dict[str, str] = {}
+        self.docs: dict[str, str] = {}
+        self.reports: list[str] = []
+        self._orders: dict[str, int] = {}
+        self._signs: dict[str, str] = {}
+        self.declared_only = False
+        self._points_of: dict[Body, dict[Vector, Point]] = {}
+        self._kinematics: Kinematics | None = None
+        self.scope = MechanismScope(self)
+        frame = Frame.root("n")
+        none = Inertia(ZERO, (ZERO, ZERO, ZERO), (ZERO,) * 6)
+        self.ground = Body("n", self, None, Joint(), frame, none, (), (), ZERO_VECTOR, ZERO)
+        self.origin = self.point_of(self.ground, (0, 0, 0), "o")
+
+    # -- symbols -----------------------------------------------------------------------------------
+    @property
+    def x(self) -> Vector:
+        """The first axis of the ground."""
+        return self.ground.x
+
+    @property
+    def y(self) -> Vector:
+        """The second axis of the ground."""
+        return self.ground.y
+
+    @property
+    def z(self) -> Vector:
+        """The third axis of the ground."""
+        return self.ground.z
+
+    def parameter(
+        self,
+        name: str,
+        default: float | None = None,
+        *,
+        unit: str = "?",
+        sign: str = "",
+        doc: str = "",
+    ) -> Expr:
+        """Return a parameter, declaring it where it is new.
+
+        Args:
+            name: its name.
+            default: the value it has unless another is given.
+            unit: its unit.
+            sign: "positive" or "nonzero" where that is promised.
+            doc: what it is.
+
+        >>> Workspace("m").parameter("L1", 1.5, unit="m")
+        L1
+        """
+        known = self.parameters.get(name)
+        if known is None:
+            self._refuse_taken(name)
+            known = symbol(
+                name,
+                "parameter",
+                owner=self.name,
+                small=self._orders.get(name, 0),
+                sign=sign or self._signs.get(name, ""),
+            )
+            self.parameters[name] = known
+        elif sign and known.data.sign != sign:
+            raise MechanismError(
+                f"the parameter {name!r} is in use already, without the promise {sign!r}",
+                remedy="declare it before it is used",
+            )
+        if default is not None:
+            self.values[name] = float(default)
+        if unit != "?":
+            self.units[name] = unit
+        if doc:
+            self.docs[name] = doc
+        return known
+
+    def input(self, name: str, default: float = 0.0, *, unit: str = "?", doc: str = "") -> Expr:
+        """Return an input: a value that is given from outside at every instant.
+
+        Args:
+            name: its name.
+            default: the value it has where none is given.
+            unit: its unit.
+            doc: what it is.
+
+        >>> Workspace("m").input("tau", unit="N*m")
+        tau
+        """
+        known = self.inputs.get(name)
+        if known is None:
+            self._refuse_taken(name)
+            known = self.inputs[name] = symbol(name, "input", owner=self.name)
+        self.values[name] = float(default)
+        if unit != "?":
+            self.units[name] = unit
+        if doc:
+            self.docs[name] = doc
+        return known
+
+    def _refuse_taken(self, name: str) -> None:
+        taken = self.parameters.keys() | self.inputs.keys() | self.coordinates.keys()
+        if name in taken or name == "t":
+            raise MechanismError(f"the name {name!r} is taken in {self.name!r}")
+
+    def speed_symbol(self, name: str, unit: str, small: int) -> Expr:
+        """Return the symbol of a generalized speed; `small` may have been declared by name."""
+        self.units[name] = unit
+        return symbol(name, "speed", owner=self.name, small=self._orders.get(name, small))
+
+    def small(self, *names: str) -> None:
+        """Declare parameters, inputs or speeds small, before they are used.
+
+        Args:
+            names: names of parameters, or of speeds such as "nrb.v".
+
+        >>> m = Workspace("m")
+        >>> m.small("STEER")
+        """
+        self._declare_order(names, 1)
+
+    def large(self, *names: str) -> None:
+        """Declare parameters large, before they are used, so that they outweigh a small factor.
+
+        Args:
+            names: names of parameters.
+
+        >>> m = Workspace("m")
+        >>> m.large("K")
+        """
+        self._declare_order(names, -1)
+
+    def _declare_order(self, names: Iterable[str], order: int) -> None:
+        for name in names:
+            if name in self.parameters or self._kinematics is not None:
+                raise MechanismError(
+                    f"{name!r} is in use already", remedy="declare it small or large before that"
+                )
+            self._orders[name] = order
+
+    def positive(self, *names: str) -> None:
+        """Promise that parameters are positive, before they are used.
+
+        Args:
+            names: names of parameters.
+
+        >>> m = Workspace("m")
+        >>> m.positive("R")
+        >>> m.parameter("R").data.sign
+        'positive'
+        """
+        self._promise(names, "positive")
+
+    def nonzero(self, *names: str) -> None:
+        """Promise that parameters are not zero, before they are used.
+
+        Args:
+            names: names of parameters.
+
+        >>> m = Workspace("m")
+        >>> m.nonzero("L")
+        >>> m.parameter("L").data.sign
+        'nonzero'
+        """
+        self._promise(names, "nonzero")
+
+    def _promise(self, names: Iterable[str], sign: str) -> None:
+        for name in names:
+            if name in self.parameters:
+                raise MechanismError(
+                    f"{name!r} is in use already", remedy=f"promise that it is {sign} before that"
+                )
+            self._signs[name] = sign
+
+    def defaults(self, values: Mapping[str, float] | None = None, **more: float) -> None:
+        """Set default values of parameters and inputs; an unknown name is an error.
+
+        Args:
+            values: value of each name.
+            more: the same, as keywords.
+
+        >>> m = Workspace("m")
+        >>> L = m.parameter("L1")
+        >>> m.defaults(L1=1.5)
+        >>> m.values["L1"]
+        1.5
+        """
+        for name, value in {**(values or {}), **more}.items():
+            if name not in self.parameters and name not in self.inputs:
+                self.unknown(name, (*self.parameters, *self.inputs), "parameter")
+            self.values[name] = float(value)
+
+    def start(self, values: Mapping[str, float] | None = None, **more: float) -> None:
+        """Set initial values of coordinates, speeds and extra states by name.
+
+        Args:
+            values: value of each name.
+            more: the same, as keywords.
+
+        >>> m = Workspace("m")
+        >>> m.start(b=0.25)
+        >>> m.initial
+        {'b': 0.25}
+        """
+        for name, value in {**(values or {}), **more}.items():
+            self.initial[name] = float(value)
+
+    def unknown(self, name: str, known: Iterable[str], what: str) -> None:
+        """Raise the error for a name that is not known, with the nearest spelling."""
+        import difflib
+
+        near = difflib.get_close_matches(name, list(known), 1)
+        raise MechanismError(
+            f"{self.name!r} has no {what} {name!r}",
+            remedy=f"did you mean {near[0]!r}?" if near else None,
+        )
+
+    # -- expressions -------------------------------------------------------------------------------
+    def expr(self, value: Value) -> Expr:
+        """Return a number, expression or text as an expression of this mechanism.
+
+        Args:
+            value: what to read.
+
+        >>> m = Workspace("m")
+        >>> m.expr("2*k + 1")
+        1 + 2*k
+        """
+        if isinstance(value, str):
+            return parse(value, self.scope)
+        return as_expr(value)
+
+    def exprs(self, values: Sequence[Value]) -> tuple[Expr, Expr, Expr]:
+        """Return three components as expressions."""
+        if len(values) != 3:
+            raise MechanismError(f"three components are needed, not {len(values)}: {values!r}")
+        a, b, c = (self.expr(v) for v in values)
+        return a, b, c
+
+    def vector(self, value: Value, frame: Frame | None = None) -> Vector:
+        """Return a vector from a vector, a text, an axis name or three components in a frame."""
+        if isinstance(value, Vector):
+            return value
+        base = self.ground.frame if frame is None else frame
+        if isinstance(value, str):
+            sign = -1 if value.startswith("-") else 1
+            letter = value.lstrip("+-")
+            if letter in ("x", "y", "z"):
+                return base.axes["xyz".index(letter)] * sign
+            found = resolve(read(value), self.scope)
+            if not isinstance(found, Vector):
+                raise MechanismError(f"{value!r} is not a vector")
+            return found
+        if isinstance(value, int):
+            return base.axes[abs(value) - 1] * (1 if value > 0 else -1)
+        return base.vector(*self.exprs(value))
+
+    # -- structure ---------------------------------------------------------------------------------
+    def children(self, body: Body) -> tuple[Body, ...]:
+        """Return the bodies that hang on a body, in order of entry."""
+        return tuple(b for b in self.bodies.values() if b.parent is body)
+
+    def depth_first(self) -> list[Body]:
+        """Return the bodies, parents before children, each with all below it before the next."""
+        below: dict[Body, list[Body]] = {}
+        for body in self.bodies.values():
+            assert body.parent is not None
+            below.setdefault(body.parent, []).append(body)
+        order: list[Body] = []
+        stack = list(reversed(below.get(self.ground, [])))
+        while stack:
+            body = stack.pop()
+            order.append(body)
+            stack.extend(reversed(below.get(body, [])))
+        return order
+
+    def has_speed_name(self, name: str) -> bool:
+        """Whether a name is that of a generalized speed or of its rate."""
+        stem = name
+        while stem.endswith("_dot"):
+            stem = stem[:-4]
+            if stem in self.coordinates:
+                return True
+        return "." in stem and stem.rsplit(".", 1)[0] in self.bodies
+
+    def kinematics(self) -> Kinematics:
+        """Return speeds and velocities; they are chosen now, and no body can be added after."""
+        if self._kinematics is None:
+            self._kinematics = kinematics_of.build(self)
+        return self._kinematics
+
+    def point_of(self, body: Body, at: Sequence[Value], name: str = "") -> Point:
+        """Return an unnamed point of a body; the same place gives the same point."""
+        local = body.frame.vector(*self.exprs(at))
+        known = self._points_of.setdefault(body, {})
+        if local not in known:
+            known[local] = Point(name or f"{body.name}{tuple(map(str, at))}", body, local)
+        return known[local]
