@@ -3,7 +3,9 @@
 from linkwright.program.code import Code, Instruction, LoopCode
 from linkwright.program.counts import Counts, count, counts_as_dict, stage_counts
 from linkwright.program.interpret import interpret, interpret_with_bound
+from linkwright.program.linear import LinearError, elimination_order, ldlt, lu
 from linkwright.program.lowering import lower
+from linkwright.program.passes import PASSES, optimise, schedule_code, split
 from linkwright.program.program import (
     Assign,
     Call,
@@ -22,8 +24,10 @@ from linkwright.program.program import (
     walk,
 )
 from linkwright.program.rates import STAGES, Rate, symbol_rate
+from linkwright.program.report import as_text, ops_as_dict, ops_table, passes_table
 
 __all__ = [
+    "PASSES",
     "STAGES",
     "Assign",
     "Call",
@@ -31,6 +35,7 @@ __all__ = [
     "Code",
     "Counts",
     "Instruction",
+    "LinearError",
     "Loop",
     "LoopCode",
     "Namer",
@@ -42,13 +47,23 @@ __all__ = [
     "Solve",
     "Stacked",
     "Statement",
+    "as_text",
     "check",
     "count",
     "counts_as_dict",
+    "elimination_order",
     "interpret",
     "interpret_with_bound",
+    "ldlt",
     "lower",
+    "lu",
+    "ops_as_dict",
+    "ops_table",
+    "optimise",
+    "passes_table",
     "program",
+    "schedule_code",
+    "split",
     "stage_counts",
     "symbol_rate",
     "walk",

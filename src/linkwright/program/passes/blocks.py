@@ -20,7 +20,7 @@ from linkwright.program.rates import Rate, symbol_rate
 
 Transform = Callable[[Network], None]
 
-_KEEP_ALL = 1_000_000_000  # no term is small enough to be dropped a second time
+KEEP_ALL = 1_000_000_000  # no term is small enough to be dropped a second time
 
 
 def through_networks(program: Program, transform: Transform, *, keep: bool = True) -> Program:
@@ -36,33 +36,51 @@ def through_networks(program: Program, transform: Transform, *, keep: bool = Tru
     >>> through_networks(p, lambda network: None).outputs[0].entries
     (x + y,)
     """
-    with smallness_threshold(_KEEP_ALL):
-        return _Rewriting(program, transform, keep, {}).run(Rate.PARAMETER)
+    with smallness_threshold(KEEP_ALL):
+        return Rewriting(program, transform, keep).run(Rate.PARAMETER)
 
 
-class _Rewriting:
+class Rewriting:
+    """One run over a Program; see `through_networks`, which most callers want."""
+
     def __init__(
-        self, program: Program, transform: Transform, keep: bool, called: dict[int, Program]
+        self,
+        program: Program,
+        transform: Transform,
+        keep: bool,
+        called: dict[int, Program] | None = None,
     ) -> None:
         self.program = program
         self.transform = transform
         self.keep = keep
-        self.called = called
+        self.called = {} if called is None else called
         self.locals = Namer(program, "z")
         self.constants = Namer(program, "c")
 
     def run(self, free: Rate) -> Program:
+        """Return the rewritten Program; what has at most the rate `free` costs nothing."""
+        fixed, statements, roots = self.blocks(free)
+        program = self.program
+        return program.with_statements([*fixed, *statements], program.map_outputs(roots))
+
+    def blocks(
+        self, free: Rate, *, name_roots: bool = False
+    ) -> tuple[list[Statement], list[Statement], list[Expr]]:
+        """Return fixed statements, moving statements and output values."""
         program = self.program
         moving = {
             x: int(rate)
             for x in program.input_symbols()
             if (rate := symbol_rate(x, program.slow)) > free
         }
-        fixed, statements, roots = self.block(program.statements, program.output_values(), moving)
-        return program.with_statements([*fixed, *statements], program.map_outputs(roots))
+        return self.block(program.statements, program.output_values(), moving, name_roots)
 
     def block(
-        self, statements: Sequence[Statement], roots: Sequence[Expr], moving: Mapping[Expr, int]
+        self,
+        statements: Sequence[Statement],
+        roots: Sequence[Expr],
+        moving: Mapping[Expr, int],
+        name_roots: bool = False,
     ) -> tuple[list[Statement], list[Statement], list[Expr]]:
         inside: list[Statement] = []
         for statement in statements:
@@ -77,7 +95,7 @@ class _Rewriting:
         network = Network(moving, keep=self.keep)
         network.read(inside, roots)
         self.transform(network)
-        return Writer(network, self.locals, self.constants).write()
+        return Writer(network, self.locals, self.constants).write(name_roots=name_roots)
 
     def loop(self, loop: Loop) -> tuple[list[Statement], Loop]:
         """Return what the loop's body computes only once, and the loop without that."""
@@ -96,6 +114,6 @@ class _Rewriting:
     def callee(self, program: Program) -> Program:
         known = self.called.get(id(program))
         if known is None:
-            inner = _Rewriting(program, self.transform, self.keep, self.called)
+            inner = Rewriting(program, self.transform, self.keep, self.called)
             known = self.called[id(program)] = inner.run(Rate.CONSTANT)
         return known

@@ -11,29 +11,34 @@ from linkwright.program.rates import Rate
 _CALL = 8  # a function call weighs as much as so many multiplications
 
 
-def cost(program: Program) -> tuple[int, int, int]:
-    """Return what the derivative, the outputs and the parameter stage cost, to be compared so.
+def cost(program: Program) -> tuple[int, int]:
+    """Return what the derivative and the outputs cost, to be compared in this order.
 
     >>> from linkwright.program import program
     >>> p = program("f", {"k": ["a", "b"]}, {"f": lambda a, b: [a * b + a]})
     >>> cost(p)
-    (0, 0, 2)
+    (0, 0)
     """
     stages = stage_counts(program)
     moving = [c for rate, c in stages.items() if Rate.PARAMETER < rate < Rate.OUTPUT]
-    derivative = sum(moving, start=Counts())
-    return _weight(derivative), _weight(stages[Rate.OUTPUT]), _weight(stages[Rate.PARAMETER])
+    return _weight(sum(moving, start=Counts())), _weight(stages[Rate.OUTPUT])
 
 
 def _weight(counts: Counts) -> int:
     return counts.total + counts.select + _CALL * counts.call
 
 
-def cheapest(program: Program, others: Iterable[Program]) -> Program:
-    """Return the cheapest of equal Programs; the given one unless another is cheaper."""
-    best, best_cost = program, cost(program)[:2]
+def cheapest(program: Program, others: Iterable[Program], *, or_equal: bool = False) -> Program:
+    """Return the cheapest of equal Programs.
+
+    Args:
+        program: the one that is kept unless another is cheaper.
+        others: the others; the first of the cheapest is taken.
+        or_equal: take another one also where it costs the same as `program`.
+    """
+    best, best_cost = program, cost(program)
     for other in others:
-        found = cost(other)[:2]
-        if found < best_cost and found[0] <= best_cost[0]:
+        found = cost(other)
+        if found < best_cost or (or_equal and best is program and found == best_cost):
             best, best_cost = other, found
     return best

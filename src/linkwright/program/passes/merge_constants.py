@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from linkwright.algebra.expr import Expr
 from linkwright.program.passes.blocks import through_networks
-from linkwright.program.passes.choosing import cheapest, cost
+from linkwright.program.passes.choosing import cheapest
 from linkwright.program.passes.flatten import flatten
 from linkwright.program.passes.network import Network, Term, Value, split_sign
 from linkwright.program.program import Program
@@ -26,11 +26,7 @@ def merge_constants(program: Program) -> Program:
     >>> count(p).mul, count(merge_constants(p)).mul
     (3, 2)
     """
-    merged = through_networks(program, _merge)
-    best = cheapest(program, [merged])
-    if best is program and cost(merged)[:2] == cost(program)[:2]:
-        return merged
-    return best
+    return cheapest(program, [through_networks(program, _merge)], or_equal=True)
 
 
 def _merge(network: Network) -> None:

@@ -1,8 +1,8 @@
 """From a network back to statements.
 
 A node that is used more than once gets a local symbol, the one it had before where it had one; any
-other node is written in place. Statements come in the order of a depth-first walk from the roots, so
-that a value is computed shortly before it is used, and what nothing uses is not written.
+other node is written in place. Statements come in the order of a depth-first walk from the roots,
+so that a value is computed shortly before it is used, and what nothing uses is not written.
 """
 
 from __future__ import annotations
@@ -55,14 +55,16 @@ class Writer:
                 sign, rest = split_sign(statement.value)
                 self.fixed_symbols.setdefault(rest, scaled(sign, statement.target))
 
-    def write(self) -> tuple[list[Statement], list[Statement], list[Expr]]:
+    def write(
+        self, *, name_roots: bool = False
+    ) -> tuple[list[Statement], list[Statement], list[Expr]]:
         """Return the fixed statements, the moving ones and the expressions of the roots."""
         self._count_uses()
         for value in self.network.roots:
             for number in self._nodes_of([value]):
                 self._write_node(number)
         roots = [
-            value if isinstance(value, Expr) else self.expression(value)
+            value if isinstance(value, Expr) and not name_roots else self.expression(value)
             for value in self.network.roots
         ]
         return self._live_fixed(roots), self.statements, roots
