@@ -89,6 +89,9 @@ def test_text_has_the_fewest_parentheses_and_natural_signs(expr: Expr, shown: st
 @given(expressions)
 @example(3 * (a + b) + c - 2 * (a + b))
 @example(constant(float("-inf")) * a)
+@example(PI / 3 / (a - 0.5 * b))
+@example(1 / ((a - 0.5 * b) * 3))
+@example(constant(2) / 3 * (a - 0.5 * b) ** -2 * (c + d))
 @example(constant(Fraction(-1, 3)) ** a)
 @example(1e-300 * a + 1e300)
 def test_text_reads_back_to_the_same_object(expr: Expr) -> None:

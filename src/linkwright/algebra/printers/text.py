@@ -78,13 +78,18 @@ def _product(x: Expr) -> Row:
     size = magnitude(coefficient)
     above = [_power(*factor) for factor in over]
     below = [_power(*factor) for factor in under]
+    divisor: list[Piece] = []
     if isinstance(size, Fraction) and size.denominator & (size.denominator - 1):
-        below.insert(0, [str(size.denominator)])
+        divisor = [str(size.denominator)]
         size = size.numerator
     if size != 1 or not above:
         above.insert(0, [_literal(size)])
     pieces: list[Piece] = ["-"] if coefficient < 0 else []
     pieces += _chain(above)
+    if divisor and len(under) == 1 and under[0][0].op == "sum":
+        pieces += ["/", *divisor]  # read inside the parentheses it would multiply the sum out
+    elif divisor:
+        below.insert(0, divisor)
     if below:
         pieces += ["/", *_chain(below)] if len(below) == 1 else ["/(", *_chain(below), ")"]
     return SUM if coefficient < 0 else PRODUCT, pieces
