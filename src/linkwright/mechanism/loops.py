@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from linkwright.algebra import ZERO, ZERO_VECTOR, Expr, Vector, constant, direction_of
 from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.kinematics import Kinematics
-from linkwright.mechanism.parts import Body, Constraint, Point
+from linkwright.mechanism.parts import Body, Constraint, Point, Work
 
 if TYPE_CHECKING:
     from linkwright.mechanism.mechanism import Mechanism
@@ -56,8 +56,8 @@ def close(
         *_rotation(mechanism, p1.body, p2.body, joint, second_axis, base),
     ]
     made = [
-        Constraint(f"{name}: {what}", speed, position)
-        for what, position, speed in found
+        Constraint(f"{name}: {what}", speed, position, works=works)
+        for what, position, speed, works in found
         if not (position is ZERO and speed is ZERO)
     ]
     mechanism.constraints.extend(made)
@@ -81,7 +81,12 @@ def distance(
     span = second.position - first.position
     position = _HALF * (span @ span - length**2)
     speed = span @ relative_velocity(mechanism.kinematics(), first, second, base)
-    made = Constraint(name or f"{first.name} to {second.name} at a distance", speed, position)
+    made = Constraint(
+        name or f"{first.name} to {second.name} at a distance",
+        speed,
+        position,
+        works=(Work(span, second, first),),
+    )
     mechanism.constraints.append(made)
     return made
 
@@ -130,7 +135,7 @@ def _point(place: Point | Body) -> Point:
     return place.origin if isinstance(place, Body) else place
 
 
-Relation = tuple[str, Expr, Expr]
+Relation = tuple[str, Expr, Expr, tuple[Work, ...]]
 
 
 def _translation(
@@ -149,7 +154,9 @@ def _translation(
             if along is None
             else [direction_of(mechanism.vector(axis)) for axis in along]
         )
-        return [(f"no movement along {d}", d @ span, d @ moving) for d in directions]
+        return [
+            (f"no movement along {d}", d @ span, d @ moving, (Work(d, p2, p1),)) for d in directions
+        ]
     if along is not None:
         raise MechanismError(
             "directions are chosen freely only where the joint does not slide",
@@ -158,7 +165,12 @@ def _translation(
     turning = _omega_from(kinematics, p1.body, base)
     across = _across(p1.body, slides)
     seen = moving - (turning ^ span)
-    return [(f"no movement along {d}", d @ span, d @ seen) for d in across]
+
+    def works(d: Vector) -> tuple[Work, ...]:
+        """Return the force at p2, the opposite on the first body along the same line."""
+        return Work(d, p2, p1), Work(d ^ span, p1, mechanism.origin, turns=True)
+
+    return [(f"no movement along {d}", d @ span, d @ seen, works(d)) for d in across]
 
 
 def _rotation(
@@ -173,7 +185,9 @@ def _rotation(
     omega = relative_omega(mechanism.kinematics(), first, second, base)
 
     def relation(a: Vector, b: Vector, value: Expr = ZERO) -> Relation:
-        return (f"{a} and {b} keep their angle", a @ b - value, omega @ (b ^ a))
+        couple = b ^ a
+        works = (Work(couple, second.origin, first.origin, turns=True),)
+        return (f"{a} and {b} keep their angle", a @ b - value, omega @ couple, works)
 
     if len(joint.rotate) == 3:
         return []
