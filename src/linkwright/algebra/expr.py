@@ -262,8 +262,11 @@ class _Ref(weakref.ref[Expr]):
 
 
 _table: dict[int, _Ref] = {}
-# Nodes whose key another node had already; kept alive, for there will hardly ever be one.
-_collided: dict[tuple[str, Any, tuple[Expr, ...]], Expr] = {}
+# Nodes whose key another node had already: two foreign functions of one declaration, or a chance
+# of one in 2**60.
+_collided: weakref.WeakValueDictionary[tuple[str, Any, tuple[Expr, ...]], Expr] = (
+    weakref.WeakValueDictionary()
+)
 _lock = threading.RLock()
 _by_key: Callable[[Expr], int] = attrgetter("key")
 
@@ -320,7 +323,6 @@ def _intern_collided(
     with _lock:
         known = _collided.get((op, data, args))
         if known is None:
-            # Under the next free key; the entry in `_collided` keeps it alive and findable.
             while (ref := _table.get(key)) is not None and ref() is not None:
                 key += 1
             known = _intern(op, data, args, key, head, roles)

@@ -5,6 +5,9 @@ the same value; AUTOSIM (section 5.3) makes the second while adding. Here that i
 `factor` takes common factors out of sums, greedily, the factor that most terms share first. It
 never expands, and it never divides by anything that is not a denominator already.
 
+Every step lowers or keeps the operations of the expression as a tree; that a sum which
+was taken apart stood elsewhere too is for the passes of a Program to weigh.
+
 Numbers are not taken out: a number times a sum is the sum of the multiples (see `expr`).
 """
 
@@ -23,7 +26,7 @@ from linkwright.algebra.expr import (
     rebuild,
     split_coefficient,
 )
-from linkwright.algebra.numbers import Number
+from linkwright.algebra.numbers import Number, size
 
 
 def gcf(a: Expr, b: Expr) -> Expr:
@@ -139,14 +142,39 @@ def _best_group(
         for base, exponent in powers.items():
             which = base, exponent > 0
             counts[which] = counts.get(which, 0) + 1
-    shared_often = [(n, which) for which, n in counts.items() if n > 1]
-    if not shared_often:
-        return None
-    _, (base, positive) = min(shared_often, key=lambda x: (-x[0], x[1][0].key, not x[1][1]))
-    members = [
-        (c, powers) for c, powers in terms if base in powers and (powers[base] > 0) is positive
-    ]
-    return _common([powers for _, powers in members]), members
+    often = [(-n, base.key, not positive, base) for (base, positive), n in counts.items() if n > 1]
+    for _, _, negative, base in sorted(often, key=lambda x: x[:3]):
+        sign = -1 if negative else 1
+        members = [(c, powers) for c, powers in terms if powers.get(base, 0) * sign > 0]
+        shared = _common([powers for _, powers in members])
+        if len({size(c) for c, _ in members}) > 1:
+            members = [(c, p) for c, p in members if not _would_expand(c, _quotient(p, shared))]
+        if len(members) > 1:
+            shared = _common([powers for _, powers in members])
+            if _saving(shared, members) >= 0:
+                return shared, members
+    return None
+
+
+def _saving(shared: _Powers, members: list[tuple[Number, _Powers]]) -> int:
+    """Return how many multiplications and divisions it saves to take the common factor out."""
+    before = after = 0
+    for c, powers in members:
+        quotient = _quotient(powers, shared)
+        before += _multiplications(powers) + (size(c) != 1)
+        after += _multiplications(quotient) + (size(c) != 1 and bool(quotient))
+    return before - after - sum(abs(e) for e in shared.values())
+
+
+def _multiplications(powers: _Powers) -> int:
+    """Return the multiplications and divisions of a product; a bare denominator divides 1."""
+    count = sum(abs(e) for e in powers.values())
+    return count - 1 if any(e > 0 for e in powers.values()) else count
+
+
+def _would_expand(c: Number, quotient: _Powers) -> bool:
+    """Whether the quotient is a sum that its number would be multiplied into."""
+    return size(c) != 1 and [(x.op, e) for x, e in quotient.items()] == [("sum", 1)]
 
 
 def _quotient(powers: _Powers, shared: _Powers) -> _Powers:
