@@ -282,6 +282,34 @@ class Program:
         rest = iter(values)
         return tuple(replace(p, entries=tuple(next(rest) for _ in p.entries)) for p in self.outputs)
 
+    def derivative(
+        self,
+        outputs: str | Sequence[str] | None = None,
+        inputs: str | Sequence[str] | None = None,
+        *,
+        mode: str = "auto",
+        sparse: bool = False,
+        values: bool = False,
+    ) -> Program:
+        """Return the Program of the Jacobians of outputs by inputs.
+
+        Args:
+            outputs: a name, several, or None for all outputs.
+            inputs: a name, several, or None for all inputs.
+            mode: "forward", "reverse", or "auto" for the one that takes fewer operations.
+            sparse: let each Jacobian hold only its entries that can be other than zero.
+            values: let the outputs of this Program come first.
+
+        See `linkwright.program.derivatives` for conventions and other products with Jacobians.
+
+        >>> p = program("square", {"x": "x"}, {"y": lambda x: x**2})
+        >>> p.derivative("y", "x").outputs[0].entries
+        (2*x,)
+        """
+        from linkwright.program.derivatives import derivative
+
+        return derivative(self, outputs, inputs, mode=mode, sparse=sparse, values=values)
+
     def fingerprint(self) -> str:
         """Return a digest of the whole content, the same in every process.
 

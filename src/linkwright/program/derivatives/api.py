@@ -25,6 +25,7 @@ from linkwright.program.counts import count, stage_counts
 from linkwright.program.derivatives.forward import ForwardCalls, forward, unused
 from linkwright.program.derivatives.reverse import ReverseCalls, reverse
 from linkwright.program.derivatives.structure import Masks, Structure, bits
+from linkwright.program.passes.liveness import liveness
 from linkwright.program.program import Namer, Port, Program, ProgramError, Statement, check, walk
 
 Names = str | Sequence[str] | None
@@ -370,5 +371,6 @@ def _made(
     auxiliary: frozenset[str],
 ) -> Program:
     made = Program(name, tuple(inputs), tuple(outputs), tuple(statements), source.slow, auxiliary)
+    made = liveness(made)
     check(made)
     return made
