@@ -1,15 +1,16 @@
 """From primitive code to LLVM IR text.
 
-One function is written for one block of W lanes: it takes a pointer for each input and each output,
-inputs first, and component j of an array lies at `data + j*W` elements, W values side by side. With
-W = 1 that is the scalar kernel; with W the lanes of a register it is the core that the entries for
-batches call (see `linkwright.backends.llvm.entries`).
+One function is written for one block of W lanes: it takes a pointer for each input and each
+output, inputs first, and component j of an array lies at `data + j*W` elements, W values side by
+side. With W = 1 that is the scalar kernel; with W the lanes of a register it is the core that the
+entries for batches call (see `linkwright.backends.llvm.entries`).
 
 The text is written directly, because llvmlite's IR builder is several times dearer, and no IR pass
 runs after it: the Program has been made small already. Sines and cosines of angles that are known
 together share one range check (`functions.guarded_group`). A function that would be long is split
-into parts of a few hundred instructions that hand values over in a workspace, because register
-allocation in one huge function is slower than linear.
+into parts of a thousand instructions that hand values over in a workspace
+(`linkwright.backends.parts`), because register allocation in one huge function is slower than
+linear.
 """
 
 from __future__ import annotations
@@ -121,25 +122,18 @@ def _split_trigonometry(instructions: Sequence[Instruction]) -> list[Instruction
         level[i.id] = own
     if deepest == 0:
         return list(instructions)
-    by_id = {i.id: i for i in instructions}
-    done: set[int] = set()
-    order: list[Instruction] = []
-    for depth in range(1, deepest + 1):
-        group = [i for i in instructions if i.op in _GUARDED and level[i.id] == depth]
-        wanted: set[int] = set()
-        stack = [a for i in group for a in i.args]
-        while stack:
-            a = stack.pop()
-            if a not in wanted and a not in done:
-                wanted.add(a)
-                stack.extend(b for b in reads(by_id[a]) if b in by_id)
-        for i in instructions:
-            if i.id in wanted:
-                order.append(i)
-        order.extend(group)
-        done.update(wanted, (i.id for i in group))
-    order.extend(i for i in instructions if i.id not in done)
-    return results_at_their_source(order)
+    # `need` is the first group that an instruction has to stand before.
+    need: dict[int, int] = {}
+    for i in reversed(instructions):
+        own = level[i.id] if i.op in _GUARDED else need.setdefault(i.id, deepest + 1)
+        for a in reads(i):
+            need[a] = min(need.get(a, own), own)
+
+    def place(i: Instruction) -> tuple[int, bool]:
+        guarded = i.op in _GUARDED
+        return (level[i.id] if guarded else need[i.id], guarded)
+
+    return results_at_their_source(sorted(instructions, key=place))
 
 
 # -- one function ----------------------------------------------------------------------------------
@@ -240,7 +234,11 @@ class _Body:
             first = instructions[position]
             if first.op in _GUARDED:
                 end = position
+                group: set[int] = set()
                 while end < len(instructions) and instructions[end].op in _GUARDED:
+                    if not group.isdisjoint(instructions[end].args):
+                        break  # the sine of a sine has to wait
+                    group.add(instructions[end].id)
                     end += 1
                 self.trigonometry(instructions[position:end])
                 position = end
