@@ -7,32 +7,21 @@ function it has a loop over rows, which batch calls use with one lane.
 from __future__ import annotations
 
 import ctypes
-import os
-import shlex
-import shutil
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from linkwright.algebra.foreign import ForeignFunction
+from linkwright.backends.c.compiler import FLAGS, load_library
 from linkwright.backends.c.file import KINDS, c_source, write_file
 from linkwright.backends.foreign import callback, foreign_functions
 from linkwright.backends.kernel import Kernel
 from linkwright.backends.llvm.batch import BatchCall, make_batch_call
 from linkwright.backends.llvm.signature import Dtype, Signature, make_signature
 from linkwright.backends.llvm.slowcall import make_slow_call
-from linkwright.errors import BackendError, CompileError
 from linkwright.program import Program
 
-FLAGS = ("-O2",)
-_ALWAYS = ("-std=c99", "-ffp-contract=off", "-fPIC", "-shared")
-# A function named as one of the C library is to be found in its own file first.
-_LOCAL = ("-Wl,-Bsymbolic",) if sys.platform == "linux" else ()
 _ROWS = "lw_rows"
 _DTYPES: dict[str, Dtype] = {"float64": "f64", "float32": "f32"}
 
@@ -58,46 +47,6 @@ def compile_c(
     -0.0
     """
     return Kernel(program, "c", dtype, CompiledC(program, dtype, tuple(flags), fuse))
-
-
-def find_compiler() -> list[str]:
-    """Return the command of the C compiler, or raise a BackendError that names a remedy."""
-    named = os.environ.get("CC")
-    for command in [named] if named else ["cc", "gcc", "clang"]:
-        words = shlex.split(command)
-        if words and shutil.which(words[0]):
-            return words
-    raise BackendError(
-        f"the C compiler {named!r} that CC names is not there"
-        if named
-        else "no C compiler is on this machine (cc, gcc or clang)",
-        remedy="install one (on Debian: apt install gcc), set CC, or use backend='llvm'",
-    )
-
-
-def load_library(source: str, flags: Sequence[str] = FLAGS) -> ctypes.CDLL:
-    """Return the loaded library of some C source.
-
-    Args:
-        source: the whole file.
-        flags: options for the compiler.
-    """
-    compiler = find_compiler()
-    with tempfile.TemporaryDirectory(prefix="linkwright-") as folder:
-        file, library = Path(folder) / "kernel.c", Path(folder) / "kernel.so"
-        file.write_text(source, encoding="utf-8")
-        command = [*compiler, *_ALWAYS, *_LOCAL, *flags, "-o", str(library), str(file), "-lm"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            first = "; ".join(line for line in done.stderr.splitlines() if "error" in line)[:500]
-            raise CompileError(f"{compiler[0]} refused the C source: {first or done.stderr[:500]}")
-        try:
-            return ctypes.CDLL(str(library))
-        except OSError as error:
-            raise CompileError(
-                f"the compiled library cannot be loaded: {error}",
-                remedy="give each foreign function c_source=... or python=...",
-            ) from error
 
 
 @dataclass(frozen=True)

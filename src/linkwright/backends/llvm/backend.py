@@ -6,7 +6,7 @@ what is used is built; object code comes from the disk cache where it is known.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -14,11 +14,12 @@ from typing import Any
 from linkwright.backends.llvm import codegen, entries, target
 from linkwright.backends.llvm.batch import BatchCall, make_batch_call
 from linkwright.backends.llvm.compile import NativeCode, cached_native
+from linkwright.backends.llvm.externals import bindings
 from linkwright.backends.llvm.fastcall import make_scalar_call
 from linkwright.backends.llvm.signature import Dtype, make_signature
 from linkwright.program import Program, lower
 
-GENERATOR = "1"
+GENERATOR = "2"
 SCALAR = "kernel"
 
 
@@ -51,15 +52,18 @@ def _key(program: Program, kind: str, dtype: str, lanes: int) -> bytes:
     return f"{GENERATOR} {kind} {dtype} {lanes} {program.fingerprint()}".encode()
 
 
-def scalar_code(program: Program, dtype: Dtype = "f64") -> NativeCode:
-    """Return the loaded scalar kernel of a Program."""
+def scalar_code(
+    program: Program, dtype: Dtype = "f64", bind: Mapping[str, int] | None = None
+) -> NativeCode:
+    """Return the loaded scalar kernel of a Program; `bind` has its foreign functions' addresses."""
     key = _key(program, "scalar", dtype, _packed_lanes())
-    return cached_native(key, lambda: scalar_ir(program, dtype), [SCALAR])
+    return cached_native(key, lambda: scalar_ir(program, dtype), [SCALAR], bind=bind)
 
 
 def scalar_call(program: Program, dtype: Dtype = "f64", slow: Any = None) -> Any:
     """Return the scalar kernel as a Python function on NumPy arrays."""
-    code = scalar_code(program, dtype)
+    bind, kept = bindings(program)
+    code = scalar_code(program, dtype, bind)
     return make_scalar_call(
         code.address(SCALAR),
         [(p.name, p.shape) for p in program.inputs],
@@ -67,7 +71,7 @@ def scalar_call(program: Program, dtype: Dtype = "f64", slow: Any = None) -> Any
         dtype,
         slow,
         name=program.name,
-        keep=code,
+        keep=(code, kept),
     )
 
 
@@ -75,8 +79,9 @@ def batch_call(program: Program, dtype: Dtype = "f64", lanes: int | None = None)
     """Return the batch kernel as a Python function on NumPy arrays with a leading axis."""
     width = target.host().lanes(dtype) if lanes is None else lanes
     key = _key(program, "batch", dtype, width)
+    bind, kept = bindings(program)
     code = cached_native(
-        key, lambda: batch_ir(program, dtype, width), [entries.ROWS, entries.BLOCKED]
+        key, lambda: batch_ir(program, dtype, width), [entries.ROWS, entries.BLOCKED], bind=bind
     )
     signature = make_signature(
         [(p.name, p.shape) for p in program.inputs],
@@ -89,7 +94,7 @@ def batch_call(program: Program, dtype: Dtype = "f64", lanes: int | None = None)
         code.address(entries.ROWS),
         code.address(entries.BLOCKED),
         name=program.name,
-        keep=code,
+        keep=(code, kept),
     )
 
 

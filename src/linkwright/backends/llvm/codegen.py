@@ -15,9 +15,11 @@ linear.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from linkwright.algebra.foreign import ForeignCall
+from linkwright.backends.foreign import same_call
 from linkwright.backends.llvm.externals import Externals
 from linkwright.backends.llvm.functions import guarded_group, inline
 from linkwright.backends.llvm.functions.emitter import float_literal, suffix, value_type, vector_of
@@ -165,6 +167,7 @@ class _Body:
         self.slots = {} if slots is None else slots
         self.by_id = {} if by_id is None else by_id
         self.results: dict[int, list[tuple[str, int]]] = {}
+        self.foreign_calls: dict[tuple[object, ...], list[str]] = {}
         self.stores: dict[int, list[tuple[int, int]]] = {}
         for p, (_, ids) in enumerate(code.outputs):
             for j, i in enumerate(ids):
@@ -330,15 +333,52 @@ class _Body:
 
     def external(self, i: Instruction, args: list[str]) -> str:
         """Write a table look-up or a foreign call, lane by lane."""
-        name = self.module.externals.function(i.op, i.data, len(args), self.scalar)
+        if i.op == "foreign":
+            return self.foreign(i.data, args)
+        name = self.module.externals.table(i.op, i.data, self.scalar)
+        values = [
+            self.fresh(f"call {self.element} @{name}({', '.join(lane)})")
+            for lane in self.lanes_of(args)
+        ]
+        return self.gathered(values)
+
+    def foreign(self, data: ForeignCall, args: list[str]) -> str:
+        """Write a foreign call, once for all its outputs, and return one of them."""
+        key = same_call(data, args)
+        if key not in self.foreign_calls:
+            name = self.module.externals.foreign(data.function, self.scalar)
+            array = self.reserve(data.function.outputs)
+            lanes: list[list[str]] = []
+            for lane in self.lanes_of(args):
+                self.lines.append(f"  call void @{name}({', '.join(lane)}, ptr {array})")
+                lanes.append([])
+                for k in range(data.function.outputs):
+                    place = self.fresh(f"getelementptr {self.element}, ptr {array}, i64 {k}")
+                    lanes[-1].append(
+                        self.fresh(f"load {self.element}, ptr {place}, align {self.align}")
+                    )
+            self.foreign_calls[key] = [
+                self.gathered([lane[k] for lane in lanes]) for k in range(data.function.outputs)
+            ]
+        return self.foreign_calls[key][data.output]
+
+    def lanes_of(self, args: list[str]) -> Iterator[list[str]]:
+        """Yield typed operands for each lane."""
         if self.width == 1:
-            values = ", ".join(f"{self.element} {a}" for a in args)
-            return self.fresh(f"call {self.element} @{name}({values})")
-        result = "poison"
+            yield [f"{self.element} {a}" for a in args]
+            return
         for lane in range(self.width):
-            picked = [self.fresh(f"extractelement {self.kind} {a}, i32 {lane}") for a in args]
-            values = ", ".join(f"{self.element} {a}" for a in picked)
-            value = self.fresh(f"call {self.element} @{name}({values})")
+            yield [
+                f"{self.element} " + self.fresh(f"extractelement {self.kind} {a}, i32 {lane}")
+                for a in args
+            ]
+
+    def gathered(self, values: list[str]) -> str:
+        """Return one value from those of the lanes."""
+        if self.width == 1:
+            return values[0]
+        result = "poison"
+        for lane, value in enumerate(values):
             result = self.fresh(
                 f"insertelement {self.kind} {result}, {self.element} {value}, i32 {lane}"
             )
