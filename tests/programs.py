@@ -177,7 +177,7 @@ def _solve(draw: st.DrawFn, source: _Source) -> None:
     operand = st.sampled_from(source.values)
     shift = draw(st.integers(0, n - 1))  # a cyclic shift of the strong diagonal asks for pivoting
     matrix = tuple(
-        0.4 * sin(draw(operand)) + (3 if (i + shift) % n == j else 0)
+        0.4 * sin(draw(operand)) + 0.01 * (i + n * j) + (3 if (i + shift) % n == j else 0)
         for i in range(n)
         for j in range(n)
     )

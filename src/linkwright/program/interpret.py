@@ -25,6 +25,7 @@ Array = npt.NDArray[np.float64]
 _UNIT = 2.0**-53
 _FUNCTION_UNITS = 4.0  # an elementary function may be wrong by this many halves of an ulp
 _STEP = 1e-6
+_COMPARISONS = frozenset({"lt", "le", "eq", "ne"})
 
 
 def interpret(code: Code, inputs: Sequence[npt.ArrayLike]) -> list[Array]:
@@ -224,10 +225,14 @@ def _bounded(op: str, data: Any, args: list[Any]) -> _Bounded:
     values = [a.value for a in args]
     errors = [a.error for a in args]
     value = _plain(op, data, values)
-    return _Bounded(value, _error(op, data, value, values, errors))
+    if op in _COMPARISONS and args[0] is args[1]:
+        return _Bounded(value, np.zeros((), bool))  # a value equals itself, however wrong it is
+    error = _error(op, data, value, values, errors)
+    return _Bounded(value, error if error.dtype == bool else np.where(error >= 0, error, np.inf))
 
 
 def _error(op: str, data: Any, value: Any, values: list[Any], errors: list[Any]) -> Any:
+    """Return the bound on the error of one operation; it may be nan where it has no limit."""
     size = np.abs(value) if np.asarray(value).dtype != bool else 0.0
     if op in ("const", "neg", "abs"):
         return errors[0] if errors else np.zeros(())
@@ -243,7 +248,7 @@ def _error(op: str, data: Any, value: Any, values: list[Any], errors: list[Any])
         return (errors[0] + size * errors[1]) / margin + _UNIT * size
     if op in ("min", "max"):
         return np.maximum(errors[0], errors[1])
-    if op in ("lt", "le", "eq", "ne"):
+    if op in _COMPARISONS:
         distance = np.abs(values[0] - values[1])
         unsure = errors[0] + errors[1]
         return (distance <= unsure) & (unsure > 0)

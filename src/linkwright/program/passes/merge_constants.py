@@ -44,7 +44,7 @@ def _merge(network: Network) -> None:
             continue
         terms = [network.row_term[row] for row in node.rows.values()]
         new = sum(1 for t in terms if t.coefficient == 0)
-        if len(places) > new or (len(places) == new == 1 and _is_term(network, places[0])):
+        if new == 0 or (new == len(places) == 1 and _is_term(network, places[0])):
             _push(network, number, coefficient, places)
     flatten(network)
 

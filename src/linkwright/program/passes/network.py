@@ -384,7 +384,7 @@ class Network:
         if isinstance(value, Expr):
             self.known[target] = self.fixed_symbol(target, value, statement.note)
             return
-        value = self.kept(value, self.uses.get(target, 0))
+        value = self.held(value) if self.keep else value
         self.known[target] = value
         if isinstance(value, Term) and value.is_node and value.sign > 0:
             node = self.nodes[value.literals[0] >> 1]
