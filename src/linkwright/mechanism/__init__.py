@@ -25,6 +25,7 @@ from linkwright.mechanism.parts import (
     Output,
     Point,
     State,
+    Work,
 )
 
 __all__ = [
@@ -52,4 +53,5 @@ __all__ = [
     "State",
     "Universal",
     "Weld",
+    "Work",
 ]

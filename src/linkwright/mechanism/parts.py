@@ -161,6 +161,23 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Work:
+    """A way in which the multiplier of a constraint acts: with the multiplier 1, a force or couple.
+
+    Args:
+        direction: the force at `point`, its opposite at `reaction`; or the couple on their bodies.
+        point: where it acts.
+        reaction: where the opposite acts.
+        turns: whether it is a couple.
+    """
+
+    direction: Vector
+    point: Point
+    reaction: Point
+    turns: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Constraint:
     """A relation that must hold.
 
@@ -170,6 +187,7 @@ class Constraint:
         position: the expression of coordinates whose rate `speed` is, or None (nonholonomic).
         eliminate: the speed that the user wants eliminated, or None.
         eliminate_coordinate: the coordinate that the user wants computed, or None.
+        works: where its force acts; empty for a relation that acts in the joints of its speeds.
     """
 
     name: str
@@ -177,6 +195,7 @@ class Constraint:
     position: Expr | None = None
     eliminate: Expr | None = None
     eliminate_coordinate: Expr | None = None
+    works: tuple[Work, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
