@@ -11,6 +11,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 _HOMES: dict[str, tuple[str, ...]] = {
+    "linkwright.algebra": (
+        "PI",
+        "Table1",
+        "Table2",
+        "absolute",
+        "acos",
+        "asin",
+        "atan",
+        "atan2",
+        "cos",
+        "different",
+        "equal",
+        "exp",
+        "foreign",
+        "log",
+        "maximum",
+        "minimum",
+        "partial",
+        "select",
+        "sign",
+        "sin",
+        "sqrt",
+        "substitute",
+        "symbol",
+        "symbols",
+        "tan",
+    ),
+    "linkwright.backends.c": ("c_source",),
+    "linkwright.backends.kernel": ("Kernel", "compile"),
+    "linkwright.backends.python": ("python_source",),
     "linkwright.errors": (
         "BackendError",
         "CompileError",
@@ -20,10 +50,44 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "ShapeError",
         "UnitError",
     ),
+    "linkwright.program": ("Program", "count"),
     "linkwright.version": ("__version__",),
 }
 
 if TYPE_CHECKING:
+    from linkwright.algebra import (
+        PI as PI,
+        Table1 as Table1,
+        Table2 as Table2,
+        absolute as absolute,
+        acos as acos,
+        asin as asin,
+        atan as atan,
+        atan2 as atan2,
+        cos as cos,
+        different as different,
+        equal as equal,
+        exp as exp,
+        foreign as foreign,
+        log as log,
+        maximum as maximum,
+        minimum as minimum,
+        partial as partial,
+        select as select,
+        sign as sign,
+        sin as sin,
+        sqrt as sqrt,
+        substitute as substitute,
+        symbol as symbol,
+        symbols as symbols,
+        tan as tan,
+    )
+    from linkwright.backends.c import c_source as c_source
+    from linkwright.backends.kernel import (
+        Kernel as Kernel,
+        compile as compile,  # noqa: A004 - linkwright.compile reads well, and shadows nothing
+    )
+    from linkwright.backends.python import python_source as python_source
     from linkwright.errors import (
         BackendError as BackendError,
         CompileError as CompileError,
@@ -32,6 +96,10 @@ if TYPE_CHECKING:
         InputError as InputError,
         ShapeError as ShapeError,
         UnitError as UnitError,
+    )
+    from linkwright.program import (
+        Program as Program,
+        count as count,
     )
     from linkwright.version import __version__ as __version__
 

@@ -49,6 +49,7 @@ class Table1:
         kind: "linear" or "cubic" (monotone) between the points.
         outside: "hold" the border value beyond the points, or go on "linear".
         name: what it is called in printed expressions and programs.
+        order: which derivative of that function is meant, 0 for the function itself.
 
     >>> from linkwright.algebra import evaluate, symbols
     >>> (slip,) = symbols("slip")
@@ -134,6 +135,7 @@ class Table2:
         kind: "linear" (bilinear) or "cubic" (bicubic with monotone slopes along the grid lines).
         outside: "hold" the border value beyond the grid, or go on "linear".
         name: what it is called in printed expressions and programs.
+        orders: which derivative by x and by y is meant, (0, 0) for the function itself.
 
     >>> from linkwright.algebra import evaluate, symbols
     >>> a, b = symbols("a b")

@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from linkwright.algebra.foreign import ForeignCall
-from linkwright.algebra.functions import FUNCTIONS
 from linkwright.algebra.printers.names import python_identifier
 from linkwright.backends.foreign import same_call
 from linkwright.backends.llvm.signature import (
@@ -160,20 +159,24 @@ class Module:
 
 
 def _all_outputs(data: ForeignCall) -> Callable[..., Any]:
-    """Return a function of arrays that gives all outputs of a foreign function."""
+    """Return a function of arrays that gives the output, or all outputs, of a foreign function."""
     function = data.function
-    if function.outputs == 1:
-        return lambda *args: FUNCTIONS["foreign"].evaluate(data, *args)
     python = function.python
     if python is None:
         raise CompileError(
             f"the foreign function {function.name!r} has no Python callable",
             remedy="give python=..., or use backend='c'",
         )
-    if function.vectorized:
-        return python
-    several = np.vectorize(python, otypes=[float] * function.outputs)
-    return lambda *args: several(*args) if any(np.ndim(x) for x in args) else python(*args)
+    over_arrays = python
+    if not function.vectorized:
+        over_arrays = np.vectorize(python, otypes=[float] * function.outputs)
+
+    def call_it(*args: Any) -> Any:
+        if any(np.ndim(x) for x in args):
+            return over_arrays(*(np.asarray(x, float) for x in args))
+        return python(*(float(x) for x in args))
+
+    return call_it
 
 
 def python_source(program: Program, *, dtype: str = "float64") -> str:

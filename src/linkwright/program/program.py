@@ -245,6 +245,12 @@ class Program:
         statements: what it does, in order.
         slow: input symbols that the user declared slow.
         auxiliary: names of outputs that are computed only when asked for (the output stage).
+
+    `linkwright.program.program` makes and checks one:
+
+    >>> p = program("sum", {"x": ["a", "b"]}, {"y": lambda a, b: a + b})
+    >>> p.inputs[0].shape, p.outputs[0].entries
+    ((2,), (a + b,))
     """
 
     name: str
