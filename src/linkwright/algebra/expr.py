@@ -267,15 +267,16 @@ _table: dict[int, _Ref] = {}
 _collided: weakref.WeakValueDictionary[tuple[str, Any, tuple[Expr, ...]], Expr] = (
     weakref.WeakValueDictionary()
 )
+_any_collided = False
 _lock = threading.RLock()
 _by_key: Callable[[Expr], int] = attrgetter("key")
 
 
-def _forget(ref: weakref.ref[Expr]) -> None:
-    assert isinstance(ref, _Ref)
+def _forget(ref: Any) -> None:
+    key = ref.key
     with _lock:
-        if _table.get(ref.key) is ref:
-            del _table[ref.key]
+        if _table.get(key) is ref:
+            del _table[key]
 
 
 def _intern(op: str, data: Any, args: tuple[Expr, ...], key: int, head: int, roles: int) -> Expr:
@@ -290,11 +291,11 @@ def _intern(op: str, data: Any, args: tuple[Expr, ...], key: int, head: int, rol
             if found.args == args and found.data == data and found.op == op:
                 return found
             return _intern_collided(op, data, args, key, head, roles)
-    if _collided:
+    if _any_collided:
         collided = _collided.get((op, data, args))
         if collided is not None:
             return collided
-    node = _Node()
+    node: Any = _Node()
     node.op = op
     node.data = data
     node.args = args
@@ -302,17 +303,16 @@ def _intern(op: str, data: Any, args: tuple[Expr, ...], key: int, head: int, rol
     node.head = head
     node.roles = roles
     node.__class__ = Expr
-    assert isinstance(node, Expr)
     ref = _Ref(node, _forget)
     ref.key = key
-    first = _table.setdefault(key, ref)
-    if first is ref:
-        return node
+    made: Expr = node
+    if _table.setdefault(key, ref) is ref:
+        return made
     with _lock:
         current = _table.get(key)
         if current is None or current() is None:
             _table[key] = ref
-            return node
+            return made
     return _intern(op, data, args, key, head, roles)
 
 
@@ -320,6 +320,7 @@ def _intern_collided(
     op: str, data: Any, args: tuple[Expr, ...], key: int, head: int, roles: int
 ) -> Expr:
     """Return a node whose key belongs to another one already."""
+    global _any_collided
     with _lock:
         known = _collided.get((op, data, args))
         if known is None:
@@ -327,6 +328,7 @@ def _intern_collided(
                 key += 1
             known = _intern(op, data, args, key, head, roles)
             _collided[op, data, args] = known
+            _any_collided = True
         return known
 
 
@@ -581,6 +583,12 @@ def subtract(a: Expr, b: Expr) -> Expr:
     """Return the difference of two expressions."""
     if b is ZERO:
         return a
+    if a.op not in _COMPOUND_TERMS and b.op not in _COMPOUND_TERMS and a is not b:
+        roles = a.roles | b.roles
+        if not roles & (SMALL | _TRIG_SQUARE):
+            if a.key < b.key:
+                return _sum_node((0, 1, -1), (a, b), roles & _INHERITED)
+            return _scale_node(-1, _sum_node((0, 1, -1), (b, a), roles & _INHERITED))
     terms: dict[Expr, Number] = {}
     offset = collect(a, 1, terms)
     return _linear(terms, plus(offset, collect(b, -1, terms)))

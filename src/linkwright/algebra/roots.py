@@ -34,7 +34,7 @@ def merge_roots(exponents: dict[Expr, int]) -> tuple[int, dict[Expr, int]]:
     for root in sorted(found, key=lambda x: (-_nesting(x), x.key)):
         exponent = merged[root]
         sign *= _move_out(merged, root, exponent // 2)
-        if exponent % 2 and _weight(merged, root, -1) < _weight(merged, root, 0):
+        if exponent % 2 and _is_denominator(merged, root):
             sign *= _move_out(merged, root, 1)
     return sign, {base: exponent for base, exponent in merged.items() if exponent}
 
@@ -53,9 +53,14 @@ def _move_out(exponents: dict[Expr, int], root: Expr, pairs: int) -> int:
     return -1 if pairs % 2 and split_coefficient(root.args[0])[0] < 0 else 1
 
 
-def _weight(exponents: dict[Expr, int], root: Expr, shift: int) -> int:
-    """Return how large the exponents of the factors under the root are, without `shift` roots."""
-    return sum(abs(exponents.get(b, 0) - e * shift) for b, e in _inside(root))
+def _is_denominator(exponents: dict[Expr, int], root: Expr) -> bool:
+    """Whether 1/sqrt(x) is shorter than sqrt(x)/x, with all of x in the denominator already."""
+    inside = _inside(root)
+    if any(exponents.get(b, 0) >= 0 for b, e in inside if e > 0):
+        return False
+    now = sum(abs(exponents.get(b, 0)) for b, _ in inside)
+    then = sum(abs(exponents.get(b, 0) + e) for b, e in inside)
+    return then < now
 
 
 def _nesting(root: Expr) -> int:
