@@ -11,7 +11,7 @@ c.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,19 +60,26 @@ class Reduction:
 
 
 def choose(
-    kinematics: Kinematics, values: Mapping[str, float], at: Mapping[Expr, float] | None = None
+    kinematics: Kinematics,
+    values: Mapping[str, float],
+    samples: Mapping[Expr, np.ndarray] | None = None,
+    dependent: Collection[Expr] | None = None,
 ) -> tuple[Elimination, ...]:
     """Choose a speed to eliminate for each constraint.
 
     Args:
         kinematics: of the mechanism.
         values: numbers for parameters; others get seeded ones.
-        at: coordinates at which loops are closed, where there are any.
+        samples: configurations in which loops are closed (`closure.closed_samples`), where there
+            are any; the first is the nominal one.
+        dependent: the speeds among which to choose; all by default.
     """
     constraints = kinematics.mechanism.constraints
     speeds = [s.symbol for s in kinematics.speeds]
     rows = [linear_coefficients(c.speed, speeds)[0] for c in constraints]
-    sampled = _sampled(rows, speeds, values, at)
+    sampled = _regular(_sampled(rows, speeds, values, samples))
+    zero = 1e-9 if samples is None else 1e-7
+    barred = [dependent is not None and u not in dependent for u in speeds]
     result: list[Elimination] = []
     pivots: list[tuple[int, np.ndarray]] = []
     for i, constraint in enumerate(constraints):
@@ -80,11 +87,13 @@ def choose(
         for column, pivot_row in pivots:
             row -= row[:, column : column + 1] * pivot_row
         original = max(float(np.abs(sampled[i]).max()), 1e-300)
-        usable = np.abs(row).min(axis=0) > 1e-9 * original
-        if np.abs(row).max() <= 1e-9 * original:
+        usable = np.abs(row).min(axis=0) > zero * original
+        if np.abs(row).max() <= zero * original:
             result.append(Elimination(constraint, None))
             continue
-        chosen = _pick(constraint, rows[i], row, usable, speeds)
+        wanted = None if dependent is not None else constraint.eliminate
+        open_row = np.where(barred, 0.0, row)
+        chosen = _pick(constraint.name, wanted, open_row, usable & ~np.array(barred), speeds)
         pivots.append((chosen, row / row[:, chosen : chosen + 1]))
         pivots[:-1] = [
             (column, other - other[:, chosen : chosen + 1] * pivots[-1][1])
@@ -95,19 +104,17 @@ def choose(
 
 
 def _pick(
-    constraint: Constraint,
-    coefficients: Mapping[Expr, Expr],
+    name: str,
+    wanted: Expr | None,
     row: np.ndarray,
     usable: np.ndarray,
     speeds: Sequence[Expr],
 ) -> int:
-    if constraint.eliminate is not None:
-        wanted = speeds.index(constraint.eliminate)
-        if not np.abs(row[:, wanted]).max() > 0:
-            raise MechanismError(
-                f"{constraint.name!r} cannot eliminate {constraint.eliminate}, which is not in it"
-            )
-        return wanted
+    if wanted is not None:
+        place = speeds.index(wanted)
+        if not np.abs(row[:, place]).max() > 0:
+            raise MechanismError(f"{name!r} cannot eliminate {wanted}, which is not in it")
+        return place
     candidates = [k for k in range(len(speeds)) if usable[k]]
     if not candidates:
         return int(np.abs(row).min(axis=0).argmax())
@@ -128,27 +135,37 @@ def _sampled(
     rows: Sequence[Mapping[Expr, Expr]],
     speeds: Sequence[Expr],
     values: Mapping[str, float],
-    at: Mapping[Expr, float] | None,
+    samples: Mapping[Expr, np.ndarray] | None,
 ) -> np.ndarray:
-    """Return coefficients by constraint, sample and speed; sample 0 is the nominal state."""
+    """Return coefficients by constraint, sample and speed; the first sample is the nominal one."""
+    count = _SAMPLES if samples is None else len(next(iter(samples.values())))
     exprs = [row[u] for row in rows for u in speeds]
     names = free_symbols(*exprs)
     generator = np.random.default_rng(20_240_917)
     given: dict[Expr, np.ndarray] = {}
     for x in names:
         if x.roles & (COORDINATE | TIME):
-            start = 0.0 if at is None else at.get(x, 0.0)
-            spread = 0.6 if at is None else 1e-3
-            samples = start + spread * generator.uniform(-1, 1, _SAMPLES)
-            samples[0] = start
+            if samples is not None and x in samples:
+                given[x] = samples[x]
+                continue
+            given[x] = 0.6 * generator.uniform(-1, 1, count)
+            given[x][0] = 0.0
         else:
             fixed = values.get(x.name)
             number = generator.uniform(0.3, 1.7) if fixed is None else fixed
-            samples = np.full(_SAMPLES, number)
-        given[x] = samples
+            given[x] = np.full(count, number)
     found = evaluate_all(exprs, given)
-    table = np.array([np.broadcast_to(np.asarray(v, float), (_SAMPLES,)) for v in found])
-    return table.reshape(len(rows), len(speeds), _SAMPLES).transpose(0, 2, 1)
+    table = np.array([np.broadcast_to(np.asarray(v, float), (count,)) for v in found])
+    return table.reshape(len(rows), len(speeds), count).transpose(0, 2, 1)
+
+
+def _regular(sampled: np.ndarray) -> np.ndarray:
+    """Leave out configurations in which the constraints have a lower rank than in others."""
+    if not sampled.size:
+        return sampled
+    sizes = np.linalg.svd(sampled.transpose(1, 0, 2), compute_uv=False)
+    ranks = (sizes > 1e-7 * sizes[:, :1]).sum(axis=1)
+    return sampled[:, ranks == ranks.max()]
 
 
 def reduce(

@@ -8,12 +8,13 @@ symmetric factorisation. Everything is a list of assignments between symbols, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from linkwright.algebra import ZERO, Expr, free_symbols, substitute, substitute_all, total
+from linkwright.equations.closure import closed_samples, make_rates_exact
 from linkwright.equations.constraints import Elimination, Reduction, choose, reduce
-from linkwright.equations.tree import TreeDynamics, composite
+from linkwright.equations.tree import TreeDynamics, composite, with_armatures
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Kinematics, Mechanism, MechanismError
 from linkwright.program import Assign, Namer, Program, count, program
@@ -169,13 +170,18 @@ def derive(
     formulation: str = "auto",
     *,
     closed_at: Mapping[Expr, float] | None = None,
+    dependent: Collection[Expr] | None = None,
+    values: Mapping[str, float] | None = None,
 ) -> Equations:
     """Return the equations of motion of a mechanism.
 
     Args:
         mechanism: what to derive from.
         formulation: one of `FORMULATIONS`, or "auto" for the one with the fewest operations.
-        closed_at: coordinates at which its loops are closed, to choose by; nominal by default.
+        closed_at: coordinates near which its loops are closed and speeds are chosen; by default
+            the mechanism's start values.
+        dependent: the speeds that constraints may eliminate; all by default.
+        values: numbers of parameters to choose by, in place of the mechanism's.
 
     >>> m = Mechanism("pendulum")
     >>> rod = m.body("rod", rotate="z", mass="m", com=("L", 0, 0), inertia=0)
@@ -184,20 +190,27 @@ def derive(
     ['rod_dot']
     """
     if formulation == "auto":
-        found = [derive(mechanism, name, closed_at=closed_at) for name in ("composite",)]
+        found = [
+            derive(mechanism, name, closed_at=closed_at, dependent=dependent, values=values)
+            for name in ("composite",)
+        ]
         return min(found, key=lambda e: count(e.program(outputs=False)).total)
     if formulation not in FORMULATIONS:
-        known = ", ".join(FORMULATIONS)
-        raise MechanismError(f"there is no formulation {formulation!r}; there are auto, {known}")
+        there = ", ".join(FORMULATIONS)
+        raise MechanismError(f"there is no formulation {formulation!r}; there are auto, {there}")
     kinematics = mechanism.kinematics()
     if not kinematics.speeds and not mechanism.states:
         raise MechanismError(f"{mechanism.name!r} has nothing that moves")
     writer = Writer(mechanism.name)
     namer = Namer(None, "s")
-    eliminations = choose(kinematics, mechanism.values, closed_at)
+    known = {**mechanism.values, **(values or {})}
+    samples = closed_samples(mechanism, known, closed_at)
+    if samples is not None:
+        make_rates_exact(mechanism, samples)
+    eliminations = choose(kinematics, known, samples, dependent)
     rates = _rate_names(kinematics, writer)
     reduction = reduce(kinematics, eliminations, rates, writer, namer)
-    tree = FORMULATIONS[formulation](kinematics, writer)
+    tree = with_armatures(kinematics, FORMULATIONS[formulation](kinematics, writer))
     mass, right = _projected(kinematics, reduction, tree, writer)
     if mass:
         statements, solutions = ldlt(mass, [list(right)], namer)

@@ -1,0 +1,430 @@
+"""Assembly of closed loops: coordinates and speeds that satisfy all constraints.
+
+Positions are found by a full Newton-Raphson iteration on every relation at once, in place of the
+diagonal correction of the thesis (section 8.3). Its Jacobian is exact. Steps are those of least
+length, from a singular value decomposition in which singular values below `RANK` of the
+largest count as zero (Golub and Van Loan, section 5.5), so redundant relations and singular
+configurations do no harm; a step is halved until the residual falls.
+
+Quaternions are kept at unit length by a relation of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from linkwright.algebra import ONE, Expr, free_symbols, linear_coefficients, total
+from linkwright.algebra.calculus import gradient
+from linkwright.equations.evaluation import Array, Evaluator, all_values, quantities
+from linkwright.errors import DomainError
+from linkwright.mechanism import Mechanism
+
+RANK = 1e-8
+_CLOSED = 1e-10
+_ITERATIONS = 60
+
+
+class AssemblyError(DomainError):
+    """A mechanism whose loops do not close from the given start."""
+
+
+class Relations:
+    """The constraints of a mechanism as numbers.
+
+    Args:
+        mechanism: whose constraints these are.
+        values: numbers of its parameters.
+        backend: which kernels are used.
+    """
+
+    def __init__(
+        self, mechanism: Mechanism, values: Mapping[str, float], backend: str = "llvm"
+    ) -> None:
+        kinematics = mechanism.kinematics()
+        states = [s.symbol for s in mechanism.states]
+        self.mechanism = mechanism
+        self.coordinates = [q for q in kinematics.rates if q not in set(states)]
+        self.speeds = [s.symbol for s in kinematics.speeds]
+        self.positions = [c for c in mechanism.constraints if c.position is not None]
+        self.units = [b.rotations for b in mechanism.bodies.values() if b.joint.quaternion]
+        q = [*self.coordinates, *states]
+        zero = [c.position for c in self.positions if c.position is not None]
+        zero += [total(e**2 for e in unit) - ONE for unit in self.units]
+        self.names = [c.name for c in self.positions] + ["a quaternion has unit length"] * len(
+            self.units
+        )
+        self._position: Evaluator | None = None
+        self._speed: Evaluator | None = None
+        if zero:
+            rows = [gradient(g, self.coordinates) for g in zero]
+            roots = [*zero, *(x for row in rows for x in row)]
+            results: dict[str, Sequence[object]] = {"g": zero, "G": rows}
+            made = quantities(mechanism, "closure", results, roots, q=q)
+            self._position = Evaluator(mechanism, made, values, backend)
+        if mechanism.constraints:
+            split = [linear_coefficients(c.speed, self.speeds) for c in mechanism.constraints]
+            rows = [[found[u] for u in self.speeds] for found, _ in split]
+            rests = [rest for _, rest in split]
+            roots = [*rests, *(x for row in rows for x in row)]
+            results = {"J": rows, "b": rests}
+            made = quantities(mechanism, "constraints", results, roots, q=q)
+            self._speed = Evaluator(mechanism, made, values, backend)
+
+    def position(self, q: Array, t: float, w: Array | None = None) -> tuple[Array, Array]:
+        """Return the residuals g of the relations of position, and their Jacobian."""
+        if self._position is None:
+            return np.zeros(0), np.zeros((0, len(self.coordinates)))
+        g, jacobian = self._position(q=q, t=t, w=w)
+        return g, jacobian
+
+    def speed(self, q: Array, t: float, w: Array | None = None) -> tuple[Array, Array]:
+        """Return J and b of the relations J u + b = 0 between speeds."""
+        if self._speed is None:
+            return np.zeros((0, len(self.speeds))), np.zeros(0)
+        jacobian, rest = self._speed(q=q, t=t, w=w)
+        return jacobian, rest
+
+    def closed(
+        self,
+        q: Array,
+        t: float,
+        free: Sequence[int] | None = None,
+        w: Array | None = None,
+        iterations: int = _ITERATIONS,
+    ) -> tuple[Array, float]:
+        """Return coordinates that satisfy the relations, and the residual left.
+
+        Args:
+            q: where to start, coordinates and then extra states.
+            t: time, s.
+            free: indices of the coordinates that may move; all by default.
+            w: values of the inputs.
+            iterations: at most this many steps.
+
+        The residual is relative to the size of the Jacobian: a change of coordinates that removes
+        it is of that order.
+        """
+        q = np.array(q, dtype=float)
+        columns = np.arange(len(self.coordinates)) if free is None else np.array(free, dtype=int)
+        g, jacobian = self.position(q, t, w)
+        for _ in range(iterations):
+            size = max(float(np.abs(jacobian).max(initial=0.0)), 1e-300)
+            error = float(np.abs(g).max(initial=0.0))
+            if error <= 1e-15 * size or not len(columns):
+                break
+            step = least_norm(jacobian[:, columns], -g)
+            scale = 1.0
+            while True:
+                trial = q.copy()
+                trial[columns] += scale * step
+                g_new, jacobian_new = self.position(trial, t, w)
+                if np.linalg.norm(g_new) < np.linalg.norm(g) or scale < 1e-3:
+                    break
+                scale *= 0.5
+            if not np.linalg.norm(g_new) < np.linalg.norm(g):
+                break
+            q, g, jacobian = trial, g_new, jacobian_new
+        size = max(float(np.abs(jacobian).max(initial=0.0)), 1e-300)
+        return q, float(np.abs(g).max(initial=0.0)) / size
+
+
+def least_norm(matrix: Array, right: Array, rank: float = RANK) -> Array:
+    """Return the shortest x that minimises |matrix x - right|; small singular values count as 0."""
+    if not matrix.size:
+        return np.zeros(matrix.shape[1])
+    u, s, vt = np.linalg.svd(matrix, full_matrices=False)
+    keep = s > rank * s[0] if s[0] > 0 else np.zeros(len(s), dtype=bool)
+    found: Array = vt[keep].T @ ((u[:, keep].T @ right) / s[keep])
+    return found
+
+
+def rank_of(matrix: Array, rank: float = 1e-7) -> int:
+    """Return the numerical rank: how many singular values exceed `rank` of the largest."""
+    if not matrix.size:
+        return 0
+    s = np.linalg.svd(matrix, compute_uv=False)
+    return int((s > rank * s[0]).sum()) if s[0] > 0 else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """A mechanism put together.
+
+    Args:
+        coordinates: all coordinates by name; extra states too.
+        speeds: all speeds of the tree by name, the eliminated ones too.
+        computed: coordinates that were computed from the relations.
+        mobility: degrees of freedom at this configuration.
+        residual: what is left of the relations of position.
+        report: what was done, in sentences.
+    """
+
+    coordinates: dict[str, float]
+    speeds: dict[str, float]
+    computed: tuple[str, ...]
+    mobility: int
+    residual: float
+    report: tuple[str, ...]
+
+
+def start_values(mechanism: Mechanism, initial: Mapping[str, float] | None) -> dict[str, float]:
+    """Return the given start values over those of the mechanism; an unknown name is an error."""
+    speeds = [s.symbol.name for s in mechanism.kinematics().speeds]
+    known = [*mechanism.coordinates, *speeds]
+    given = {**mechanism.initial, **(initial or {})}
+    for name in given:
+        if name not in known:
+            mechanism.unknown(name, known, "coordinate, speed or state")
+    return given
+
+
+def start_coordinates(relations: Relations, given: Mapping[str, float]) -> Array:
+    """Return the coordinates and extra states to start from; what is not given is zero."""
+    mechanism = relations.mechanism
+    first = {unit[0].name for unit in relations.units if not any(e.name in given for e in unit)}
+    q = [1.0 if x.name in first else given.get(x.name, 0.0) for x in relations.coordinates]
+    z = [given.get(s.symbol.name, s.initial) for s in mechanism.states]
+    return np.array([*q, *z], dtype=float)
+
+
+def assemble(
+    mechanism: Mechanism,
+    initial: Mapping[str, float] | None = None,
+    values: Mapping[str, float] | None = None,
+    *,
+    time: float = 0.0,
+    relations: Relations | None = None,
+) -> Assembly:
+    """Return coordinates and speeds that satisfy all constraints.
+
+    Args:
+        mechanism: what to put together.
+        initial: coordinates (rad, m), speeds and extra states by name. Those that are given are
+            held, the others are computed; where that does not close, all move as little as needed.
+        values: values of parameters by name.
+        time: s.
+        relations: the numeric constraints, where they are at hand.
+
+    >>> m = Mechanism("slider")
+    >>> crank = m.body("crank", rotate="z")
+    >>> rod = m.body("rod", parent=crank, at=(1, 0, 0), rotate="z")
+    >>> tip = m.point("tip", rod, (2, 0, 0))
+    >>> c = m.no_movement(tip, m.origin, "y")
+    >>> round(assemble(m, {"crank": 0.5}).coordinates["rod"], 6)
+    -0.74207
+    """
+    given = start_values(mechanism, initial)
+    if relations is None:
+        relations = Relations(mechanism, all_values(mechanism, values))
+    report: list[str] = []
+    q, residual, computed = _positions(relations, given, time, report)
+    u = _speeds(relations, given, q, time, report)
+    jacobian, _ = relations.speed(q, time)
+    rank = rank_of(jacobian)
+    mobility = len(relations.speeds) - rank
+    report.insert(0, _mobility_in_words(relations, rank, mobility))
+    names = [*(x.name for x in relations.coordinates), *(s.symbol.name for s in mechanism.states)]
+    return Assembly(
+        dict(zip(names, map(float, q), strict=True)),
+        {x.name: float(v) for x, v in zip(relations.speeds, u, strict=True)},
+        computed,
+        mobility,
+        residual,
+        tuple(report),
+    )
+
+
+def _positions(
+    relations: Relations, given: Mapping[str, float], time: float, report: list[str]
+) -> tuple[Array, float, tuple[str, ...]]:
+    start = start_coordinates(relations, given)
+    names = [x.name for x in relations.coordinates]
+    _, jacobian = relations.position(start, time)
+    if not len(jacobian):
+        return start, 0.0, ()
+    free = [i for i, n in enumerate(names) if n not in given]
+    q, residual = relations.closed(start, time, free)
+    if residual <= _CLOSED:
+        _, jacobian = relations.position(q, time)
+        computed = tuple(names[i] for i in free if np.abs(jacobian[:, i]).max() > 0)
+        if computed:
+            report.append(f"computed from the position constraints: {', '.join(computed)}")
+        return q, residual, computed
+    q, residual = relations.closed(start, time)
+    if residual > _CLOSED:
+        g, _ = relations.position(q, time)
+        worst = relations.names[int(np.abs(g).argmax())]
+        raise AssemblyError(
+            f"the loops of {relations.mechanism.name!r} do not close from the given coordinates; "
+            f"what is left is largest, {np.abs(g).max():.3g}, in {worst!r}",
+            remedy="give initial coordinates nearer to a closed configuration",
+        )
+    moved = np.abs(q - start)
+    changed = [
+        f"{n} by {moved[i]:.3g}" for i, n in enumerate(names) if n in given and moved[i] > 1e-9
+    ]
+    if changed:
+        report.append(
+            "the given coordinates did not close the loops; moved as little as needed: "
+            + ", ".join(changed)
+        )
+    return q, residual, tuple(names[i] for i in range(len(names)) if moved[i] > 1e-9)
+
+
+def _speeds(
+    relations: Relations, given: Mapping[str, float], q: Array, time: float, report: list[str]
+) -> Array:
+    names = [x.name for x in relations.speeds]
+    u = np.array([given.get(n, 0.0) for n in names])
+    jacobian, rest = relations.speed(q, time)
+    if not len(jacobian):
+        return u
+    scale = max(float(np.abs(jacobian).max()), 1e-300)
+
+    def left(v: Array) -> float:
+        return float(np.abs(jacobian @ v + rest).max()) / scale
+
+    free = [i for i, n in enumerate(names) if n not in given]
+    chosen = independent_columns(jacobian[:, free])
+    tied = [free[k] for k in chosen]
+    u[tied] += least_norm(jacobian[:, tied], -(jacobian @ u + rest))
+    if left(u) <= 1e-9 * max(1.0, float(np.abs(u).max())):
+        return u
+    start = np.array([given.get(n, 0.0) for n in names])
+    u = start + least_norm(jacobian, -(jacobian @ start + rest))
+    if left(u) > 1e-9 * max(1.0, float(np.abs(u).max())):
+        worst = int(np.abs(jacobian @ u + rest).argmax())
+        raise AssemblyError(
+            f"no speeds of {relations.mechanism.name!r} satisfy its constraints at the start; "
+            f"{relations.mechanism.constraints[worst].name!r} is violated"
+        )
+    changed = [
+        f"{n} by {abs(u[i] - start[i]):.3g}"
+        for i, n in enumerate(names)
+        if n in given and abs(u[i] - start[i]) > 1e-9
+    ]
+    if changed:
+        report.append(
+            "the given speeds violated the constraints; changed as little as needed: "
+            + ", ".join(changed)
+        )
+    return u
+
+
+def independent_columns(matrix: Array, rank: float = 1e-7) -> list[int]:
+    """Return columns that span the matrix, those with the highest index first among good ones."""
+    chosen: list[int] = []
+    basis: list[Array] = []
+    size = float(np.abs(matrix).max(initial=0.0))
+    for bound in (0.1, 1e-3, rank):
+        for k in range(matrix.shape[1] - 1, -1, -1):
+            if k in chosen:
+                continue
+            column = matrix[:, k].copy()
+            for b in basis:
+                column -= b * (b @ column)
+            length = float(np.linalg.norm(column))
+            if length > bound * size:
+                chosen.append(k)
+                basis.append(column / length)
+    return sorted(chosen)
+
+
+def _mobility_in_words(relations: Relations, rank: int, mobility: int) -> str:
+    n, m = len(relations.speeds), len(relations.mechanism.constraints)
+    if not m:
+        return f"{n} speeds without constraints: {_freedoms(n)}"
+    words = f"{n} speeds, {m} constraints of rank {rank}: {_freedoms(mobility)}"
+    if m > rank:
+        words += f"; {m - rank} constraint{'s are' if m - rank > 1 else ' is'} redundant here"
+    return words
+
+
+def _freedoms(n: int) -> str:
+    return f"{n} degree{'' if n == 1 else 's'} of freedom"
+
+
+# -- samples for the choice of eliminated speeds ---------------------------------------------------
+def closed_samples(
+    mechanism: Mechanism,
+    values: Mapping[str, float],
+    at: Mapping[Expr, float] | None = None,
+    count: int = 6,
+) -> dict[Expr, Array] | None:
+    """Return several configurations in which the loops are closed, the nominal one first.
+
+    Args:
+        mechanism: what is assembled.
+        values: numbers of its parameters.
+        at: coordinates of the nominal configuration; the mechanism's start values by default.
+        count: how many.
+
+    None where the mechanism has no relations of position, values are missing, or it does not close.
+    """
+    zero = [c.position for c in mechanism.constraints if c.position is not None]
+    needed = {x.name for x in free_symbols(*zero)}
+    unknown = (needed & mechanism.parameters.keys()) - values.keys()
+    if not zero or unknown:
+        return None
+    relations = Relations(mechanism, values, backend="python")
+    given = {q.name: v for q, v in at.items()} if at is not None else dict(mechanism.initial)
+    names = {q.name for q in relations.coordinates}
+    given = {k: v for k, v in given.items() if k in names}
+    try:
+        first, _, _ = _positions(relations, given, 0.0, [])
+    except AssemblyError:
+        return None
+    n = len(relations.coordinates)
+    generator = np.random.default_rng(20_240_917)
+    found = [first]
+    while len(found) < count:
+        direction = generator.uniform(-1, 1, n)
+        for spread in (0.3, 0.1, 0.03, 0.01, 0.0):
+            trial = first.copy()
+            trial[:n] += spread * direction
+            q, residual = relations.closed(trial, 0.0)
+            if residual <= 1e-13 or spread == 0.0:
+                found.append(q)
+                break
+    table = np.array(found)
+    return {q: table[:, i] for i, q in enumerate(relations.coordinates)}
+
+
+def make_rates_exact(mechanism: Mechanism, samples: Mapping[Expr, Array]) -> None:
+    """Replace relations of speed that are not the rates of their relations of position.
+
+    The relative velocity of two points along a direction that turns is the rate of their distance
+    along it only where the points are together in all other directions.
+
+    Args:
+        mechanism: whose constraints are looked at.
+        samples: configurations in which the loops are closed.
+    """
+    from linkwright.algebra import evaluate_all
+
+    kinematics = mechanism.kinematics()
+    speeds = [s.symbol for s in kinematics.speeds]
+    generator = np.random.default_rng(7)
+    for i, c in enumerate(mechanism.constraints):
+        if c.position is None:
+            continue
+        rate = kinematics.derivative(c.position)
+        assert isinstance(rate, Expr)
+        if rate is c.speed:
+            continue
+        given: dict[Expr, object] = {u: float(generator.uniform(-1, 1)) for u in speeds}
+        size = len(next(iter(samples.values())))
+        for x in free_symbols(rate, c.speed):
+            if x not in given:
+                number = mechanism.values.get(x.name, 0.0)
+                given[x] = samples.get(x, np.full(size, number))
+        a, b = (np.asarray(v) for v in evaluate_all([rate, c.speed], given))
+        if np.abs(a - b).max() > 1e-7 * max(float(np.abs(a).max()), 1e-300):
+            mechanism.constraints[i] = replace(c, speed=rate)
+            mechanism.reports.append(
+                f"{c.name}: its points are apart across the direction, so the turning of the "
+                "direction was added to the relation of speeds"
+            )
