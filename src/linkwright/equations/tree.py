@@ -82,6 +82,22 @@ def composite(kinematics: Kinematics, writer: Writer, *, regroup: bool = True) -
     return TreeDynamics(mass, right)
 
 
+def with_armatures(kinematics: Kinematics, tree: TreeDynamics) -> TreeDynamics:
+    """Return M with the inertia of geared rotors on its diagonal, and the same f."""
+    armatures = kinematics.mechanism.armatures
+    if not armatures:
+        return tree
+    extra = [
+        armatures.get(s.body, ZERO) if len(s.body.coordinates) == 1 else ZERO
+        for s in kinematics.speeds
+    ]
+    mass = tuple(
+        tuple(x + extra[i] if i == j else x for j, x in enumerate(row))
+        for i, row in enumerate(tree.mass)
+    )
+    return TreeDynamics(mass, tree.right)
+
+
 def _links(kinematics: Kinematics, writer: Writer, *, regroup: bool) -> dict[Body, _Link]:
     mechanism = kinematics.mechanism
     moments = lumped(kinematics, regroup=regroup)

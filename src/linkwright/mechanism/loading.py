@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from linkwright.algebra import Expr, Vector, as_expr, direction_of, magnitude as length_of, nominal
+from linkwright.algebra import (
+    ZERO,
+    Expr,
+    Vector,
+    as_expr,
+    direction_of,
+    magnitude as length_of,
+    nominal,
+)
 from linkwright.algebra.language import parse
 from linkwright.mechanism.assembly import Assembly
+from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.parts import Body, Force, Moment, Point
 from linkwright.mechanism.workspace import Value
 
@@ -143,6 +152,25 @@ class Loaded(Assembly):
         )
         self.moments.append(made)
         return made
+
+    def armature(self, body: Body, inertia: Value) -> None:
+        """Give a joint the inertia of a geared rotor, which acts on the joint's own speed alone.
+
+        Args:
+            body: the body whose joint is driven; it has one coordinate.
+            inertia: of the rotor, times the gear ratio squared, kg*m^2 (kg for a translation).
+
+        >>> m = Loaded("m")
+        >>> b = m.body("b", rotate="z")
+        >>> m.armature(b, "G**2*J")
+        >>> m.armatures[b]
+        J*G**2
+        """
+        if len(body.coordinates) != 1:
+            raise MechanismError(
+                f"{body.name!r} has {len(body.coordinates)} coordinates; an armature needs one"
+            )
+        self.armatures[body] = self.armatures.get(body, ZERO) + self.expr(inertia)
 
     def _reaction_point(self, reaction: Point | Body | None) -> Point:
         if reaction is None:

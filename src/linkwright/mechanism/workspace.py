@@ -17,6 +17,7 @@ from linkwright.algebra import (
     Frame,
     Vector,
     as_expr,
+    evaluate,
     symbol,
 )
 from linkwright.algebra.language import parse, read, resolve
@@ -56,6 +57,8 @@ class Workspace:
         self.inputs: dict[str, Expr] = {}
         self.values: dict[str, float] = {}
         self.initial: dict[str, float] = {}
+        self.initial_rules: dict[str, Expr] = {}
+        self.armatures: dict[Body, Expr] = {}
         self.bodies: dict[str, Body] = {}
         self.points: dict[str, Point] = {}
         self.forces: list[Force] = []
@@ -257,11 +260,11 @@ class Workspace:
                 self.unknown(name, (*self.parameters, *self.inputs), "parameter")
             self.values[name] = float(value)
 
-    def start(self, values: Mapping[str, float] | None = None, **more: float) -> None:
+    def start(self, values: Mapping[str, Value] | None = None, **more: Value) -> None:
         """Set initial values of coordinates, speeds and extra states by name.
 
         Args:
-            values: value of each name.
+            values: value of each name; an expression of parameters follows their values.
             more: the same, as keywords.
 
         >>> m = Workspace("m")
@@ -270,7 +273,35 @@ class Workspace:
         {'b': 0.25}
         """
         for name, value in {**(values or {}), **more}.items():
-            self.initial[name] = float(value)
+            self.initial_rules.pop(name, None)
+            if isinstance(value, str | Expr):
+                self.initial_rules[name] = self.expr(value)
+                self._follow_rules()
+            else:
+                self.initial[name] = float(value)
+
+    def set_values(self, values: Mapping[str, float] | None = None, **more: float) -> None:
+        """Change the values of parameters and inputs; initial values that depend on them follow.
+
+        Args:
+            values: value of each name; an unknown one is an error.
+            more: the same, as keywords.
+
+        >>> m = Workspace("m")
+        >>> v = m.parameter("v", 5.0)
+        >>> m.start(spin="-v/2")
+        >>> m.set_values(v=3)
+        >>> m.initial
+        {'spin': -1.5}
+        """
+        self.defaults(values, **more)
+        self._follow_rules()
+
+    def _follow_rules(self) -> None:
+        """Compute the initial values that are given by expressions."""
+        known = {x: self.values.get(name, 1.0) for name, x in self.parameters.items()}
+        for name, rule in self.initial_rules.items():
+            self.initial[name] = float(evaluate(rule, known))
 
     def unknown(self, name: str, known: Iterable[str], what: str) -> None:
         """Raise the error for a name that is not known, with the nearest spelling."""

@@ -1,0 +1,158 @@
+"""The registry of models, and the reading of model names with options."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from linkwright.errors import InputError
+from linkwright.mechanism import Mechanism
+
+Builder = Callable[..., Mechanism]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A shipped model: one line about it, and the function that builds it, as `module:function`."""
+
+    doc: str
+    home: str
+
+    def builder(self) -> Builder:
+        """Return the function that builds it."""
+        module, function = self.home.split(":")
+        found: Builder = getattr(import_module(f"{__package__}.{module}"), function)
+        return found
+
+
+MODELS: dict[str, Model] = {
+    "pendulum": Model("simple pendulum, released horizontal (IFToMM A01)", "pendulum:simple"),
+    "double-pendulum": Model("double pendulum of two point masses", "pendulum:double"),
+    "slider-crank": Model("crank, rod and sliding piston: one loop", "slider_crank:build"),
+    "four-bar": Model("four-bar linkage held by a strut (Sayers 9.3)", "four_bar:build"),
+    "n-four-bar": Model("row of n four-bar linkages, singular when flat (A02)", "n_four_bar:build"),
+    "andrews": Model("Andrews' squeezer: seven bodies, three loops (A03)", "andrews:build"),
+    "car": Model("passenger car in a turn, with roll and tyres (Sayers 9.1)", "car:build"),
+    "car-small": Model("the same, linear in roll, sideslip and yaw rate", "car:small"),
+    "cart": Model("cart on four wheels that roll without slip (Sayers 9.2)", "cart:build"),
+    "whipple": Model("bicycle with knife-edge wheels, nonlinear (Whipple)", "whipple:build"),
+    "spacecraft-1": Model(
+        "spacecraft with camera platform, boom, thrusters (Sayers 9.4)", "spacecraft1:build"
+    ),
+    "spacecraft-1-small": Model(
+        "the same, with small motions of bus and boom", "spacecraft1:small"
+    ),
+    "spacecraft-2": Model("spacecraft with four hinged antennas (Sayers 9.5)", "spacecraft2:build"),
+    "stanford-arm": Model("Stanford arm, six joints (Sayers 9.6)", "stanford_arm:build"),
+    "stanford-arm-controlled": Model("the same, with its control laws", "stanford_arm:controlled"),
+    "puma560": Model("PUMA 560 arm with geared drives (Corke, Armstrong)", "puma560:build"),
+}
+
+# Ending of a file's name, and the function that reads it, as `module:function`.
+READERS: dict[str, str] = {".toml": "linkwright.formats.text:read_model"}
+
+_TRUTHS = {"on": True, "true": True, "yes": True, "1": True}
+_TRUTHS |= {"off": False, "false": False, "no": False, "0": False}
+
+
+def load_model(name: str) -> Mechanism:
+    """Return a model by its name with options, or from a file.
+
+    Args:
+        name: a name in `MODELS`, with options after a colon (`n-four-bar:n=40`), or the path of a
+            file that one of `READERS` reads.
+
+    >>> load_model("n-four-bar:n=3").doc
+    '3 four-bar linkages in a row, 7 uniform links'
+    >>> load_model("pendulun")
+    Traceback (most recent call last):
+        ...
+    linkwright.errors.InputError: there is no model 'pendulun'; did you mean 'pendulum'?
+    """
+    suffix = Path(name).suffix
+    if suffix in READERS:
+        return _from_file(Path(name), READERS[suffix])
+    stem, _, options = name.partition(":")
+    model = MODELS.get(stem)
+    if model is None:
+        if Path(name).exists():
+            known = ", ".join(READERS)
+            raise InputError(
+                f"no reader is known for {name!r}", remedy=f"a model is a file {known}"
+            )
+        raise InputError(
+            f"there is no model {stem!r}",
+            remedy=_nearest(stem, MODELS) or "`linkwright models` lists them",
+        )
+    build = model.builder()
+    mechanism = build(**_read_options(stem, options, build))
+    mechanism.doc = mechanism.doc or model.doc
+    return mechanism
+
+
+def _from_file(path: Path, home: str) -> Mechanism:
+    if not path.is_file():
+        raise InputError(f"there is no file {str(path)!r}")
+    module, function = home.split(":")
+    read: Callable[[Path], Mechanism] = getattr(import_module(module), function)
+    return read(path)
+
+
+def option_texts(name: str) -> tuple[str, ...]:
+    """Return the options of a model with their defaults, as they are written.
+
+    Args:
+        name: a name in `MODELS`.
+
+    >>> option_texts("puma560")
+    ('drives=on',)
+    """
+    shown = {True: "on", False: "off"}
+    return tuple(
+        f"{key}={shown[p.default] if isinstance(p.default, bool) else p.default}"
+        for key, p in _options(MODELS[name].builder()).items()
+    )
+
+
+def _options(build: Builder) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(build).parameters
+
+
+def _read_options(name: str, text: str, build: Builder) -> dict[str, object]:
+    known = _options(build)
+    result: dict[str, object] = {}
+    for item in filter(None, text.split(",")):
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not equals:
+            raise InputError(
+                f"option {item!r} of model {name!r} has no value", remedy=f"write {item}=VALUE"
+            )
+        if key not in known:
+            has = f"it has {', '.join(known)}" if known else "it has none"
+            raise InputError(
+                f"model {name!r} has no option {key!r}", remedy=_nearest(key, known) or has
+            )
+        result[key] = _read_value(name, key, value, known[key].default)
+    return result
+
+
+def _read_value(name: str, key: str, value: str, default: object) -> object:
+    """Return an option's value with the type of its default."""
+    if isinstance(default, bool):
+        if value.lower() not in _TRUTHS:
+            raise InputError(f"option {key!r} of model {name!r} is on or off, not {value!r}")
+        return _TRUTHS[value.lower()]
+    kind, words = (int, "a whole number") if isinstance(default, int) else (float, "a number")
+    try:
+        return kind(value)
+    except ValueError:
+        raise InputError(f"option {key!r} of model {name!r} is {words}, not {value!r}") from None
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f"did you mean {near[0]!r}?" if near else None

@@ -1,0 +1,175 @@
+"""PUMA 560: six revolute joints with geared drives, in standard Denavit-Hartenberg frames.
+
+Parameters of Corke and Armstrong (1994). Frame i of the literature sits at the far end of link i;
+here the frame of link i sits at its joint, z along the joint's axis, and the masses are moved
+accordingly. Zero entries of the tables are left out. Gravity is along -z of the base.
+
+A drive adds its rotor's inertia G^2 Jm to the joint, and viscous and Coulomb friction of the motor,
+G^2 B and |G| Tc, the latter by the sign of the joint's speed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linkwright.mechanism import Body, Mechanism
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """One row of the tables; `turn` is alpha in quarter turns."""
+
+    turn: int
+    d: float = 0.0
+    a: float = 0.0
+    mass: float = 0.0
+    centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    inertia: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Drive:
+    inertia: float
+    gear: float
+    viscous: float
+    coulomb: tuple[float, float]
+
+
+_LINKS = (
+    _Link(1, d=0.67183, inertia=(0, 0.35, 0)),
+    _Link(0, a=0.4318, mass=17.4, centre=(-0.3638, 0.006, 0.2275), inertia=(0.13, 0.524, 0.539)),
+    _Link(
+        -1,
+        d=0.15005,
+        a=0.0203,
+        mass=4.8,
+        centre=(-0.0203, -0.0141, 0.070),
+        inertia=(0.066, 0.086, 0.0125),
+    ),
+    _Link(1, d=0.4318, mass=0.82, centre=(0, 0.019, 0), inertia=(1.8e-3, 1.3e-3, 1.8e-3)),
+    _Link(-1, mass=0.34, inertia=(0.3e-3, 0.4e-3, 0.3e-3)),
+    _Link(0, mass=0.09, centre=(0, 0, 0.032), inertia=(0.15e-3, 0.15e-3, 0.04e-3)),
+)
+_DRIVES = (
+    _Drive(200e-6, -62.6111, 1.48e-3, (0.395, -0.435)),
+    _Drive(200e-6, 107.815, 0.817e-3, (0.126, -0.071)),
+    _Drive(200e-6, -53.7063, 1.38e-3, (0.132, -0.105)),
+    _Drive(33e-6, 76.0364, 71.2e-6, (11.2e-3, -16.9e-3)),
+    _Drive(33e-6, 71.923, 82.6e-6, (9.26e-3, -14.5e-3)),
+    _Drive(33e-6, 76.686, 36.7e-6, (3.96e-3, -10.5e-3)),
+)
+_AXES = "xyz"
+
+
+def build(drives: bool = True) -> Mechanism:
+    """Return the arm.
+
+    Args:
+        drives: with rotor inertia and friction of the drives.
+
+    >>> list(build().coordinates)
+    ['q1', 'q2', 'q3', 'q4', 'q5', 'q6']
+    """
+    m = Mechanism("puma560", "PUMA 560 arm" + (" with geared drives" if drives else ""))
+    m.parameter("g", 9.81, unit="m/s^2", doc="gravity")
+    bodies: list[Body] = []
+    for i, link in enumerate(_LINKS, 1):
+        bodies.append(_body(m, i, link, bodies[-1] if bodies else m.ground))
+    m.gravity(along="-z", g="g")
+    for i, (body, drive) in enumerate(zip(bodies, _DRIVES, strict=True), 1):
+        torque = m.input(f"tau{i}", unit="N*m", doc=f"torque of drive {i} at the joint")
+        parent = body.parent
+        m.moment(f"drive {i}", torque, on=body, about=body.z, reaction=parent, doc=f"drive {i}")
+        if drives:
+            _drive(m, i, drive, body)
+    tool = m.point("tool", bodies[-1])
+    for axis, direction in zip(_AXES, (m.x, m.y, m.z), strict=True):
+        m.output(f"tool {axis}", tool.position @ direction, unit="m", doc=f"tool point, {axis}")
+    m.start(q2=0.7853981633974483, q3=-3.141592653589793, q5=0.7853981633974483)
+    return m
+
+
+def _body(m: Mechanism, i: int, link: _Link, parent: Body) -> Body:
+    """Add link i; its joint stands at the far end of the link before."""
+    at: tuple[object, ...] = (0, 0, 0)
+    direction: tuple[int, int, int] = (0, 0, 1)
+    if i > 1:
+        before = _LINKS[i - 2]
+        at = (_named(before.a, f"a{i - 1}"), 0, _named(before.d, f"d{i - 1}"))
+        direction = ((0, 0, 1), (0, -1, 0), (0, 1, 0))[before.turn]
+    _parameter(m, f"a{i}", link.a, "m", f"distance a of link {i}")
+    _parameter(m, f"d{i}", link.d, "m", f"distance d of link {i}")
+    mass = _parameter(m, f"m{i}", link.mass, "kg", f"mass of link {i}")
+    centre = [
+        _parameter(m, f"{axis}{i}", value, "m", f"mass centre of link {i}, {axis} of its DH frame")
+        for axis, value in zip(_AXES, link.centre, strict=True)
+    ]
+    xx, yy, zz = (
+        _parameter(m, f"I{axis}{axis}{i}", value, "kg*m^2", f"inertia of link {i} about DH {axis}")
+        for axis, value in zip(_AXES, link.inertia, strict=True)
+    )
+    x, y, z = _turned(link.turn, *centre)
+    if link.turn:
+        yy, zz = zz, yy
+    return m.body(
+        f"link{i}",
+        parent=parent,
+        rotate=[direction],
+        body_axis="z",
+        reference="x",
+        at=at,
+        mass=mass,
+        com=(_plus(x, f"a{i}", link.a), y, _plus(z, f"d{i}", link.d)) if mass else (0, 0, 0),
+        inertia=(xx, yy, zz),
+        coordinates=(f"q{i}",),
+        doc=f"link {i}",
+    )
+
+
+def _named(value: float, name: str) -> str | int:
+    return name if value else 0
+
+
+def _parameter(m: Mechanism, name: str, value: float, unit: str, doc: str) -> str | int:
+    """Declare a parameter and return its name; an entry that is zero has none."""
+    if not value:
+        return 0
+    m.parameter(name, value, unit=unit, doc=doc)
+    return name
+
+
+def _turned(turn: int, x: str | int, y: str | int, z: str | int) -> tuple[str | int, ...]:
+    """Return coordinates of the DH frame in axes that alpha has not yet turned."""
+    if turn == 1:
+        return x, _minus(z), y
+    if turn == -1:
+        return x, z, _minus(y)
+    return x, y, z
+
+
+def _minus(name: str | int) -> str | int:
+    return f"-{name}" if name else 0
+
+
+def _plus(name: str | int, other: str, value: float) -> str | int:
+    return f"{name} + {other}" if value else name
+
+
+def _drive(m: Mechanism, i: int, drive: _Drive, body: Body) -> None:
+    m.parameter(f"Jm{i}", drive.inertia, unit="kg*m^2", doc=f"inertia of motor {i}")
+    m.parameter(f"G{i}", drive.gear, unit="1", doc=f"gear ratio of drive {i}")
+    m.parameter(f"B{i}", drive.viscous, unit="N*m*s/rad", doc=f"viscous friction of motor {i}")
+    ahead, back = drive.coulomb
+    m.parameter(f"Tcp{i}", ahead, unit="N*m", doc=f"Coulomb friction of motor {i} forward")
+    m.parameter(f"Tcm{i}", back, unit="N*m", doc=f"Coulomb friction of motor {i} backward")
+    m.armature(body, f"G{i}**2*Jm{i}")
+    speed = f"q{i}_dot"
+    m.moment(
+        f"friction {i}",
+        f"-G{i}**2*B{i}*{speed}"
+        f" - abs(G{i})*select({speed} > 0, Tcp{i}, select({speed} < 0, Tcm{i}, 0))",
+        on=body,
+        about=body.z,
+        reaction=body.parent,
+        doc=f"friction of drive {i}",
+    )
