@@ -2,9 +2,8 @@
 
 A product is a point of a lattice of exponents, in which sqrt(x)**2 and x are the same. Every
 product is first brought to the one representative whose roots have the exponent 0 or 1; from
-there each root takes the exponent 1 or -1, whichever leaves the smaller exponents to the factors
-of x. The result depends only on the value of the product: 1/sqrt(x), sqrt(x)/x and x/sqrt(x)**3
-are the same object.
+there a root takes the exponent -1 where all of x is in the denominator already. The result
+depends only on the value of the product: 1/sqrt(x), sqrt(x)/x and x/sqrt(x)**3 are the same object.
 """
 
 from __future__ import annotations
