@@ -1,0 +1,87 @@
+"""Eigenvalues and modes of a linear system, with the names of its states.
+
+A state on which nothing depends (the heading of a vehicle, the angle of a wheel) only integrates
+the others. Such states are set aside first, again and again until none is left, so that the
+eigenvalues are those of the motion itself and not a crowd of zeros that rounding has spread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """One eigenvalue, or a pair of conjugates, with its shape.
+
+    Args:
+        eigenvalue: 1/s; of a pair the one with the positive imaginary part.
+        frequency: natural frequency, rad/s: the magnitude of the eigenvalue.
+        damping: damping ratio: minus the real part over the magnitude; 1 or -1 for a real one.
+        shape: the share of each state, the largest 1.
+    """
+
+    eigenvalue: complex
+    frequency: float
+    damping: float
+    shape: dict[str, complex]
+
+    @property
+    def stable(self) -> bool:
+        """Whether the motion dies out."""
+        return self.eigenvalue.real < 0
+
+
+def moving_states(a: Array, tolerance: float = 1e-12) -> list[int]:
+    """Return the states on which something depends, directly or through others.
+
+    Args:
+        a: the system matrix.
+        tolerance: entries below this share of the largest count as zero.
+
+    >>> moving_states(np.array([[0.0, 1.0, 0.0], [0.0, -2.0, 1.0], [0.0, -1.0, 0.0]]))
+    [1, 2]
+    """
+    size = float(np.abs(a).max(initial=0.0))
+    left = list(range(len(a)))
+    while True:
+        part = np.abs(a[np.ix_(left, left)])
+        kept = [
+            k for k, column in zip(left, part.T, strict=True) if (column > tolerance * size).any()
+        ]
+        if len(kept) == len(left):
+            return left
+        left = kept
+
+
+def modes(a: Array, names: Sequence[str]) -> list[Mode]:
+    """Return the modes of a system matrix, slowest decay first.
+
+    Args:
+        a: the system matrix.
+        names: of its states.
+
+    >>> [round(m.frequency, 3) for m in modes(np.array([[0.0, 1.0], [-4.0, -0.4]]), ["x", "v"])]
+    [2.0]
+    """
+    kept = moving_states(a)
+    if not kept:
+        return []
+    part = a[np.ix_(kept, kept)]
+    values, vectors = np.linalg.eig(part)
+    result = []
+    for value, vector in zip(values, vectors.T, strict=True):
+        if value.imag < 0:
+            continue
+        shape = vector / vector[np.abs(vector).argmax()]
+        size = abs(value)
+        damping = 1.0 if size == 0 else float(-value.real / size)
+        named = {names[k]: complex(s) for k, s in zip(kept, shape, strict=True)}
+        result.append(Mode(complex(value), float(size), damping, named))
+    return sorted(result, key=lambda m: (-m.eigenvalue.real, m.frequency))
