@@ -18,6 +18,7 @@ from linkwright.algebra import (
 from linkwright.program import (
     Assign,
     Program,
+    count,
     interpret,
     lower,
 )
@@ -28,11 +29,12 @@ from linkwright.program.derivatives import (
     sparsity,
     vector_jacobian,
 )
+from linkwright.program.passes import optimise
 
 Array = npt.NDArray[np.float64]
 MODES = ("forward", "reverse")
 SMOOTH = {**ARITHMETIC, **FUNCTIONS}
-quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def run(made: Program, *inputs: npt.ArrayLike) -> dict[str, Array]:
@@ -109,7 +111,7 @@ def test_products_with_vectors_agree_with_the_jacobian(made: Program, seed: int)
     np.testing.assert_allclose(got, joined(adjoints) @ jacobian, rtol=1e-9, atol=1e-9)
 
 
-@settings(quick, max_examples=20)
+@settings(quick, max_examples=12)
 @given(programs(forms=SMOOTH, size=5), st.integers(0, 1000))
 def test_hessian_times_vector_is_the_change_of_the_gradient(made: Program, seed: int) -> None:
     inputs = sample_inputs(made, seed)
@@ -124,6 +126,31 @@ def test_hessian_times_vector_is_the_change_of_the_gradient(made: Program, seed:
 
     expected = (at(step) - at(-step)) / 2e-5
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4 * (1 + np.max(np.abs(got))))
+
+
+@settings(quick, max_examples=10)
+@given(programs(size=5), st.integers(0, 1000))
+def test_optimised_derivatives_have_the_same_values(made: Program, seed: int) -> None:
+    inputs = sample_inputs(made, seed)
+    for mode in MODES:
+        plain = derivative(made, mode=mode)
+        small = optimise(plain)
+        for a, b in zip(run(plain, *inputs).values(), run(small, *inputs).values(), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-8)
+        assert count(small).total <= count(plain).total
+
+
+@settings(quick, max_examples=10)
+@given(programs(size=4), st.integers(0, 1000))
+def test_second_derivatives_are_symmetric(made: Program, seed: int) -> None:
+    inputs = sample_inputs(made, seed)
+    first = derivative(made, "s", "q", mode="forward")
+    hessians = [
+        run(derivative(first, "d_s_d_q", "q", mode=mode), *inputs)["d_d_s_d_q_d_q"]
+        for mode in MODES
+    ]
+    np.testing.assert_allclose(hessians[0], hessians[1], rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(hessians[0], hessians[0].T, rtol=1e-8, atol=1e-8)
 
 
 @quick
@@ -169,7 +196,7 @@ def as_sympy(root: Expr, names: dict[Expr, Any]) -> Any:
     return known[root]
 
 
-@settings(quick, max_examples=15)
+@settings(quick, max_examples=10)
 @given(programs(forms=SMOOTH, loops=False, calls=False, solves=False, size=4), st.integers(0, 99))
 def test_jacobian_is_that_of_sympy(made: Program, seed: int) -> None:
     inputs = sample_inputs(made, seed)

@@ -137,6 +137,23 @@ def test_branches_that_are_not_taken_do_no_harm(case: str, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_quotients_and_powers(mode: str) -> None:
+    at = np.array([1.5, -0.75, 2.0])
+    X, Y, Z = at
+    cases = [
+        (1 / x, [-1 / X**2, 0, 0]),
+        (x**-3, [-3 / X**4, 0, 0]),
+        (x**5, [5 * X**4, 0, 0]),
+        (x / y**2, [1 / Y**2, -2 * X / Y**3, 0]),
+        (3 * x * y / (z * x), [0, 3 / Z, -3 * Y / Z**2]),
+        (1 / (x * y * z), [-1 / (X**2 * Y * Z), -1 / (X * Y**2 * Z), -1 / (X * Y * Z**2)]),
+        (x**z, [Z * X ** (Z - 1), 0, X**Z * np.log(X)]),
+    ]
+    for value, expected in cases:
+        np.testing.assert_allclose(gradient(scalar(value), mode, at), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_unguarded_singularities_are_not_hidden(mode: str) -> None:
     assert gradient(scalar(sqrt(x)), mode, [0, 0, 0])[0] == np.inf
     assert np.isnan(gradient(scalar(atan2(y, x)), mode, [0, 0, 0])[0])

@@ -2,6 +2,14 @@
 
 from linkwright.program.code import Code, Instruction, LoopCode
 from linkwright.program.counts import Counts, count, counts_as_dict, stage_counts
+from linkwright.program.derivatives import (
+    Sparsity,
+    derivative,
+    hessian_vector,
+    jacobian_vector,
+    sparsity,
+    vector_jacobian,
+)
 from linkwright.program.interpret import interpret, interpret_with_bound
 from linkwright.program.linear import LinearError, elimination_order, ldlt, lu
 from linkwright.program.lowering import lower
@@ -45,15 +53,19 @@ __all__ = [
     "Rate",
     "Scanned",
     "Solve",
+    "Sparsity",
     "Stacked",
     "Statement",
     "as_text",
     "check",
     "count",
     "counts_as_dict",
+    "derivative",
     "elimination_order",
+    "hessian_vector",
     "interpret",
     "interpret_with_bound",
+    "jacobian_vector",
     "ldlt",
     "lower",
     "lu",
@@ -63,8 +75,10 @@ __all__ = [
     "passes_table",
     "program",
     "schedule_code",
+    "sparsity",
     "split",
     "stage_counts",
     "symbol_rate",
+    "vector_jacobian",
     "walk",
 ]

@@ -107,13 +107,13 @@ def derivative(
     return _made(f"{program.name}_derivative", program, program.inputs, ports, statements, kept)
 
 
-def sparsity(program: Program, output: str, input: str) -> Sparsity:  # noqa: A002
+def sparsity(program: Program, output: str, by: str) -> Sparsity:
     """Return which entries of a Jacobian can be other than zero.
 
     Args:
         program: what would be differentiated.
         output: name of the output.
-        input: name of the input.
+        by: name of the input.
 
     >>> from linkwright.algebra import symbols, sin
     >>> from linkwright.program import program
@@ -123,7 +123,7 @@ def sparsity(program: Program, output: str, input: str) -> Sparsity:  # noqa: A0
     Sparsity(shape=(2, 2), rows=(0, 0, 1), columns=(0, 1, 1))
     """
     (y,) = _chosen(program, program.outputs, output, "output")
-    (x,) = _chosen(program, program.inputs, input, "input")
+    (x,) = _chosen(program, program.inputs, by, "input")
     masks: Masks = {s: 1 << i for i, s in enumerate(x.entries)}
     structure = Structure()
     structure.spread(program.statements, masks)
