@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from linkwright.program.counts import Counts, stage_counts
+from linkwright.program.passes.auxiliary import with_auxiliary, without_auxiliary
+from linkwright.program.passes.choosing import cheapest
 from linkwright.program.passes.common_subexpressions import common_subexpressions
 from linkwright.program.passes.factor import factor
 from linkwright.program.passes.inline_single_use import inline_single_use
@@ -52,6 +54,10 @@ def optimise(program: Program, passes: Sequence[str] = DEFAULT) -> Program:
     >>> count(p).total, count(optimise(p)).total
     (5, 3)
     """
+    if program.auxiliary and len(program.auxiliary) < len(program.outputs):
+        inside = [name for name in passes if name != "liveness"]
+        main = optimise(without_auxiliary(program), inside)
+        program = cheapest(program, [with_auxiliary(program, main)])
     for name in passes:
         program = _pass(name)(program)
     return program

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 
 from linkwright.program.counts import Counts, stage_counts
@@ -9,6 +10,9 @@ from linkwright.program.program import Program
 from linkwright.program.rates import Rate
 
 _CALL = 8  # a function call weighs as much as so many multiplications
+
+# One pass after the other asks for the same cost; a Program never changes, so this is only a cache.
+_recent: deque[tuple[Program, tuple[int, int]]] = deque(maxlen=4)
 
 
 def cost(program: Program) -> tuple[int, int]:
@@ -19,9 +23,14 @@ def cost(program: Program) -> tuple[int, int]:
     >>> cost(p)
     (0, 0)
     """
+    for known, found in _recent:
+        if known is program:
+            return found
     stages = stage_counts(program)
     moving = [c for rate, c in stages.items() if Rate.PARAMETER < rate < Rate.OUTPUT]
-    return _weight(sum(moving, start=Counts())), _weight(stages[Rate.OUTPUT])
+    result = _weight(sum(moving, start=Counts())), _weight(stages[Rate.OUTPUT])
+    _recent.append((program, result))
+    return result
 
 
 def _weight(counts: Counts) -> int:

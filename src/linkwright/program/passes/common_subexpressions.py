@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from linkwright.program.passes.blocks import through_networks
-from linkwright.program.passes.choosing import cheapest
+from linkwright.program.passes.choosing import cheapest, cost
 from linkwright.program.passes.extraction import extract
 from linkwright.program.passes.flatten import flatten
 from linkwright.program.passes.network import Network
 from linkwright.program.program import Program
+
+_LARGE = 20_000  # beyond so many operations products are not multiplied out as a second try
 
 
 def common_subexpressions(program: Program) -> Program:
@@ -24,9 +26,10 @@ def common_subexpressions(program: Program) -> Program:
     >>> count(p).total, count(common_subexpressions(p)).total
     (8, 6)
     """
-    kept = through_networks(program, _flatten_and_extract)
-    multiplied_out = through_networks(program, _flatten_and_extract, keep=False)
-    return cheapest(program, [kept, multiplied_out])
+    found = [through_networks(program, _flatten_and_extract)]
+    if cost(program)[0] <= _LARGE:
+        found.append(through_networks(program, _flatten_and_extract, keep=False))
+    return cheapest(program, found)
 
 
 def _flatten_and_extract(network: Network) -> None:

@@ -409,6 +409,8 @@ class Network:
         return target
 
     def _opaque(self, statement: Statement) -> None:
+        if all(x in self.known for x in statement.targets):
+            return  # the same statement again, see `auxiliary`
         operands = [self.held(self.value(x)) for x in statement.operands]
         reads: list[tuple[Expr, Value]] = []
         if isinstance(statement, Loop):

@@ -1,0 +1,49 @@
+"""Auxiliary outputs never add operations to the derivative (AUTOSIM's OUTPUT routine, check 23).
+
+The Program is optimised as if nobody asked for them; then they are computed from what is there
+already, recognised by value, and from what else they need.
+"""
+
+from __future__ import annotations
+
+from linkwright.program.passes.blocks import through_networks
+from linkwright.program.passes.network import Network
+from linkwright.program.program import Program
+
+
+def without_auxiliary(program: Program) -> Program:
+    """Return the Program without its auxiliary outputs.
+
+    >>> from linkwright.algebra import symbol
+    >>> from linkwright.program import program
+    >>> q = symbol("q", "coordinate")
+    >>> p = program("f", {"q": q}, {"a": 2 * q, "extra": 3 * q}, auxiliary=["extra"])
+    >>> [port.name for port in without_auxiliary(p).outputs]
+    ['a']
+    """
+    outputs = tuple(p for p in program.outputs if p.name not in program.auxiliary)
+    return Program(program.name, program.inputs, outputs, program.statements, program.slow)
+
+
+def with_auxiliary(program: Program, optimised: Program) -> Program:
+    """Return the optimised Program with the auxiliary outputs that the first one has.
+
+    Args:
+        program: with auxiliary outputs.
+        optimised: what passes made of it `without_auxiliary`; statements other than assignments
+            are all there and have their targets.
+    """
+    ports = {p.name: p for p in optimised.outputs}
+    both = Program(
+        program.name,
+        program.inputs,
+        tuple(ports.get(p.name, p) for p in program.outputs),
+        (*optimised.statements, *program.statements),  # the second definition has the same value
+        program.slow,
+        program.auxiliary,
+    )
+    return through_networks(both, _as_it_is)
+
+
+def _as_it_is(network: Network) -> None:
+    """Building the network finds equal values; nothing else is to be done."""
