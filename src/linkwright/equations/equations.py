@@ -8,23 +8,21 @@ symmetric factorisation. Everything is a list of assignments between symbols, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from linkwright.algebra import ZERO, Expr, free_symbols, substitute, substitute_all, total
+from linkwright.algebra import Expr, free_symbols, substitute, substitute_all, total
 from linkwright.equations.closure import closed_samples, make_rates_exact
 from linkwright.equations.constraints import Elimination, Reduction, choose, reduce
-from linkwright.equations.tree import TreeDynamics, composite, with_armatures
+from linkwright.equations.formulations import AUTOMATIC, FORMULATIONS
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Kinematics, Mechanism, MechanismError
 from linkwright.program import Assign, Namer, Program, count, program
 from linkwright.program.linear import ldlt
+from linkwright.program.passes import optimise
 
-Formulation = Callable[[Kinematics, Writer], TreeDynamics]
-FORMULATIONS: dict[str, Formulation] = {
-    "composite": composite,
-    "composite-plain": lambda kinematics, writer: composite(kinematics, writer, regroup=False),
-}
+_NEAR = 1.2
+_WORTH_OPTIMISING = 1500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,9 +190,9 @@ def derive(
     if formulation == "auto":
         found = [
             derive(mechanism, name, closed_at=closed_at, dependent=dependent, values=values)
-            for name in ("composite",)
+            for name in AUTOMATIC
         ]
-        return min(found, key=lambda e: count(e.program(outputs=False)).total)
+        return _smallest(found)
     if formulation not in FORMULATIONS:
         there = ", ".join(FORMULATIONS)
         raise MechanismError(f"there is no formulation {formulation!r}; there are auto, {there}")
@@ -210,8 +208,8 @@ def derive(
     eliminations = choose(kinematics, known, samples, dependent)
     rates = _rate_names(kinematics, writer)
     reduction = reduce(kinematics, eliminations, rates, writer, namer)
-    tree = with_armatures(kinematics, FORMULATIONS[formulation](kinematics, writer))
-    mass, right = _projected(kinematics, reduction, tree, writer)
+    reduced = FORMULATIONS[formulation](kinematics, reduction, writer)
+    mass, right = reduced.mass, reduced.right
     if mass:
         statements, solutions = ldlt(mass, [list(right)], namer)
         writer.statements.extend(statements)
@@ -241,6 +239,16 @@ def derive(
     )
 
 
+def _smallest(found: Sequence[Equations]) -> Equations:
+    """Return the equations with the fewest operations; near ones are told apart by optimising."""
+    programs = [e.program(outputs=False) for e in found]
+    totals = [count(p).total for p in programs]
+    near = [k for k, x in enumerate(totals) if x <= _NEAR * min(totals)]
+    if len(near) > 1 and max(totals[k] for k in near) <= _WORTH_OPTIMISING:
+        return found[min(near, key=lambda k: count(optimise(programs[k])).total)]
+    return found[totals.index(min(totals))]
+
+
 def _rate_names(kinematics: Kinematics, writer: Writer) -> dict[Expr, Expr]:
     """Return the rates of the coordinates, compound ones as a name that is defined later."""
     states = {s.symbol for s in kinematics.mechanism.states}
@@ -249,38 +257,6 @@ def _rate_names(kinematics: Kinematics, writer: Writer) -> dict[Expr, Expr]:
         for q, rate in kinematics.rates.items()
         if q not in states
     }
-
-
-def _projected(
-    kinematics: Kinematics, reduction: Reduction, tree: TreeDynamics, writer: Writer
-) -> tuple[list[list[Expr]], list[Expr]]:
-    """Return M and f for the independent speeds: Aᵀ M A and Aᵀ (f - M c)."""
-    speeds = [s.symbol for s in kinematics.speeds]
-    place = {u: k for k, u in enumerate(speeds)}
-    free = [place[u] for u in reduction.independent]
-    tied = [place[u] for u in reduction.dependent]
-    if not tied:
-        return [[tree.mass[i][j] for j in free] for i in free], [tree.right[i] for i in free]
-    m, hold = tree.mass, writer.hold
-    a = {(i, r): reduction.matrix[k][r] for k, i in enumerate(tied) for r in range(len(free))}
-    rows = [*free, *tied]
-    load = [
-        hold(tree.right[i] - total(m[i][j] * c for j, c in zip(tied, reduction.drift, strict=True)))
-        for i in range(len(speeds))
-    ]
-    half = {
-        (i, r): hold(m[i][free[r]] + total(m[i][j] * a[j, r] for j in tied))
-        for i in rows
-        for r in range(len(free))
-    }
-    mass = [[ZERO] * len(free) for _ in free]
-    right = []
-    for r, i in enumerate(free):
-        for s in range(r + 1):
-            entry = half[i, s] + total(a[j, r] * half[j, s] for j in tied)
-            mass[r][s] = mass[s][r] = hold(entry)
-        right.append(hold(load[i] + total(a[j, r] * load[j] for j in tied)))
-    return mass, right
 
 
 def _finished(

@@ -206,3 +206,14 @@ def is_rotor(body: Body, moments: Moments) -> bool:
     s = moments.second
     off_diagonal = all(s[a][b] is ZERO for a, b in ((i, j), (j, k), (k, i)))
     return off_diagonal and s[i][i] is s[j][j]
+
+
+def rotor_moments(body: Body, own: Moments, frame: Frame) -> Moments:
+    """Return the moments of a rotor along the axes of its parent."""
+    k = next(i for i in range(3) if (body.frame.spins[0][1] @ body.frame.axes[i]) is not ZERO)
+    cross_moment = own.second[(k + 1) % 3][(k + 1) % 3]
+    along = own.second[k][k]
+    a = body.frame.spins[0][1].components(frame)
+    difference = along - cross_moment
+    second = symmetric(lambda i, j: (cross_moment if i == j else ZERO) + difference * a[i] * a[j])
+    return Moments(own.mass, NOTHING, second)

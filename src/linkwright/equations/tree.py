@@ -20,6 +20,7 @@ from linkwright.equations.inertia import (
     axes_product,
     is_rotor,
     lumped,
+    rotor_moments,
     symmetric,
     turned,
 )
@@ -113,7 +114,7 @@ def _links(kinematics: Kinematics, writer: Writer, *, regroup: bool) -> dict[Bod
         own = moments[body]
         if body not in parents and body not in loaded and is_rotor(body, own):
             frame = above
-            own = _rotor_moments(body, own, above)
+            own = rotor_moments(body, own, above)
         rotation = IDENTITY if frame is above else axes_product(frame, above)
         motion = kinematics.motions[body]
         reference = (
@@ -133,17 +134,6 @@ def _links(kinematics: Kinematics, writer: Writer, *, regroup: bool) -> dict[Bod
 
 
 ZERO_REFERENCE = Vector({})
-
-
-def _rotor_moments(body: Body, own: Moments, frame: Frame) -> Moments:
-    """Return the moments of a rotor along the axes of its parent."""
-    k = next(i for i in range(3) if (body.frame.spins[0][1] @ body.frame.axes[i]) is not ZERO)
-    cross_moment = own.second[(k + 1) % 3][(k + 1) % 3]
-    along = own.second[k][k]
-    a = body.frame.spins[0][1].components(frame)
-    difference = along - cross_moment
-    second = symmetric(lambda i, j: (cross_moment if i == j else ZERO) + difference * a[i] * a[j])
-    return Moments(own.mass, NOTHING, second)
 
 
 # -- bias ------------------------------------------------------------------------------------------

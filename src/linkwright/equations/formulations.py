@@ -1,0 +1,23 @@
+"""The ways to form M and f; each checks the others.
+
+To add one, write a function from kinematics, reduction and writer to `ReducedDynamics` (or, for a
+method that knows nothing of constraints, to `TreeDynamics`, and wrap it in `projected`) and one
+line here.
+"""
+
+from __future__ import annotations
+
+from linkwright.equations.kane import kane
+from linkwright.equations.projection import Formulation, projected
+from linkwright.equations.tree import composite
+
+FORMULATIONS: dict[str, Formulation] = {
+    "composite": projected(composite),
+    "composite-plain": projected(
+        lambda kinematics, writer: composite(kinematics, writer, regroup=False)
+    ),
+    "kane": kane,
+}
+
+AUTOMATIC: tuple[str, ...] = ("composite", "kane")
+"""Those among which "auto" chooses by count."""
