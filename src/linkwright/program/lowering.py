@@ -2,8 +2,8 @@
 
 See `linkwright.program.code` for the instructions. Three rules shape the result. A node is computed
 once, in the outermost loop level at which its operands are known. Inside a sum or product, operands
-are combined in order of their rate. With `fuse=True` a product that is used only as the term of one
-sum is fused into it (`fma`), which rounds once instead of twice.
+are combined in the order of their loop levels, then of their rates. With `fuse=True` a product that
+is used only as the term of one sum is fused into it (`fma`), which rounds once instead of twice.
 """
 
 from __future__ import annotations
@@ -299,7 +299,7 @@ class _Lowering:
         return coefficient, above, below
 
     def by_rate(self, values: Sequence[int]) -> list[int]:
-        return sorted(values, key=lambda v: self.rates[v])
+        return sorted(values, key=lambda v: (self.levels[v], self.rates[v]))
 
     def chain(self, values: Sequence[int]) -> int | None:
         result: int | None = None
@@ -341,7 +341,7 @@ class _Lowering:
             _Term(c < 0, *self.split_product(*self.parts(c, x)))
             for c, x in zip(node.data[1:], node.args, strict=True)
         ]
-        terms.sort(key=self.term_rate)
+        terms.sort(key=lambda t: (self.term_level(t), self.term_rate(t)))
         start = self.const(node.data[0]) if node.data[0] != 0 else None
         fixed = [t for t in terms if self.term_rate(t) <= Rate.PARAMETER]
         moving = [t for t in terms if self.term_rate(t) > Rate.PARAMETER]
@@ -357,10 +357,10 @@ class _Lowering:
         return self.emit("neg", (value,)) if negative else value
 
     def term_rate(self, term: _Term) -> Rate:
-        values = [*term.moving, *([] if term.part is None else [term.part])]
-        if term.divisor is not None:
-            values.append(term.divisor)
-        return max([self.rates[v] for v in values], default=Rate.CONSTANT)
+        return max([self.rates[v] for v in term.values()], default=Rate.CONSTANT)
+
+    def term_level(self, term: _Term) -> int:
+        return max([self.levels[v] for v in term.values()], default=0)
 
     def add_terms(
         self, value: int | None, negative: bool, terms: list[_Term]
@@ -401,6 +401,11 @@ class _Term:
     part: int | None
     moving: list[int]
     divisor: int | None
+
+    def values(self) -> list[int]:
+        """Return the values that the term is made of."""
+        parts = [v for v in (self.part, self.divisor) if v is not None]
+        return self.moving + parts
 
 
 class _Uses(dict[Expr, int]):
