@@ -131,6 +131,8 @@ def evaluate_numerically(
     states, rates = _outward(kinematics, known, u)
     _apply_loads(mechanism, states, known)
     mass, right = _project(mechanism, states, known, len(u))
+    geared = _armatures(kinematics, known)
+    mass += np.diag(geared)
     jacobian, _ = _rows(mechanism.constraints, names, known)
     drift = _drifts(mechanism, rates, known)
     rates_of_speeds, multipliers = _solve(mass, right, jacobian, drift)
@@ -147,7 +149,7 @@ def evaluate_numerically(
         multipliers,
         {b.name: s for b, s in states.items() if b.parent is not None},
         _reactions(mechanism, states, known, rates_of_speeds),
-        *_energy(mechanism, states, known),
+        *_energy(mechanism, states, known, float(geared @ (u * u)) / 2),
         _power(mechanism, states, known),
     )
 
@@ -525,10 +527,24 @@ def _reactions(
     return result
 
 
+def _armatures(kinematics: Kinematics, known: Mapping[Expr, float]) -> Array:
+    """Return the inertia of geared rotors by speed."""
+    geared = kinematics.mechanism.armatures
+    return np.array(
+        [
+            float(evaluate(geared[s.body], known)) if s.body in geared else 0.0
+            for s in kinematics.speeds
+        ]
+    )
+
+
 def _energy(
-    mechanism: Mechanism, states: Mapping[Body, BodyState], known: Mapping[Expr, float]
+    mechanism: Mechanism,
+    states: Mapping[Body, BodyState],
+    known: Mapping[Expr, float],
+    rotors: float,
 ) -> tuple[float, float, Array, Array]:
-    kinetic = potential = 0.0
+    kinetic, potential = rotors, 0.0
     momentum, angular = np.zeros(3), np.zeros(3)
     gravity = _gravity(mechanism, known)
     for body in mechanism.depth_first():
