@@ -43,6 +43,7 @@ from linkwright.backends.source import (
     by_stage,
     call,
     heading,
+    leaves_of,
     model_names,
     plain,
 )
@@ -228,7 +229,7 @@ def _write(program: Program, dtype: str) -> tuple[str, str, Module]:
 
 def _function(module: Module, code: Code, *, entry: bool) -> tuple[list[str], list[str], list[str]]:
     """Return the lines of a function, and the names of its inputs and its outputs."""
-    names = Names(python_identifier, module.names.taken(), model_names(code))
+    names = Names(python_identifier, module.names.taken(), model_names(code, python_identifier))
     inputs = [names(port.name) for port in code.inputs]
     outputs = [names(port.name) for port, _ in code.outputs]
     writer = _PythonWriter(module, code, names, inputs, entry)
@@ -245,7 +246,7 @@ class _PythonWriter(Writer):
     def __init__(
         self, module: Module, code: Code, names: Names, inputs: Sequence[str], entry: bool
     ) -> None:
-        super().__init__(code, names, 0)
+        super().__init__(code, names, 0, leaves_of(code))
         self.module = module
         self.inputs = inputs
         self.entry = entry

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
@@ -80,7 +80,7 @@ class Names:
     Args:
         identifier: makes an identifier of any name.
         taken: identifiers that are in use already.
-        model: names that the model has, which invented names keep away from.
+        model: identifiers that the model has, which invented names keep away from.
 
     >>> names = Names(str, ["f"])
     >>> names("f"), names("q"), names("q"), names.fresh("z")
@@ -88,11 +88,14 @@ class Names:
     """
 
     def __init__(
-        self, identifier: Callable[[str], str], taken: Iterable[str] = (), model: Iterable[str] = ()
+        self,
+        identifier: Callable[[str], str],
+        taken: Iterable[str] = (),
+        model: frozenset[str] = frozenset(),
     ) -> None:
         self._identifier = identifier
         self._taken = set(taken)
-        self._model = {identifier(name) for name in model if name}
+        self._model = model
         self._counts: dict[str, int] = {}
 
     def __call__(self, name: str) -> str:
@@ -123,8 +126,13 @@ class Names:
         return frozenset(self._taken)
 
 
-def model_names(code: Code) -> list[str]:
-    """Return every name that the code has from the model, in order."""
+def model_names(code: Code, identifier: Callable[[str], str]) -> frozenset[str]:
+    """Return the identifiers of every name that the code has from the model.
+
+    Args:
+        code: a lowered Program.
+        identifier: makes an identifier of any name.
+    """
     names = [port.name for port in code.inputs] + [port.name for port, _ in code.outputs]
     names += [x.name for port in code.inputs for x in port.entries]
     for i in code.walk():
@@ -132,7 +140,7 @@ def model_names(code: Code) -> list[str]:
             names.append(i.name)
         if i.op == "loop":
             names.extend(i.data.names)
-    return names
+    return frozenset(identifier(name) for name in names if name)
 
 
 # -- what is written inside what -----------------------------------------------------------------
@@ -173,14 +181,21 @@ def nested(instructions: Sequence[Instruction], ends: Iterable[int]) -> set[int]
     }
 
 
+def leaves_of(code: Code) -> dict[int, Instruction]:
+    """Return the constants and inputs of some code, which are fetched by those that read them."""
+    return {i.id: i for i in code.instructions if i.op in ("const", "input")}
+
+
 class Writer(ABC):
     """The lines of one function while they are written; a language gives the hooks at its end."""
 
-    def __init__(self, code: Code, names: Names, indent: int) -> None:
+    def __init__(
+        self, code: Code, names: Names, indent: int, leaves: Mapping[int, Instruction]
+    ) -> None:
         self.code = code
         self.names = names
         self.indent = indent
-        self.leaves = {i.id: i for i in code.instructions if i.op in ("const", "input")}
+        self.leaves = leaves
         self.terms: dict[int, Term] = {}
         self.results: dict[int, list[Term]] = {}
         self.lines: list[str] = []

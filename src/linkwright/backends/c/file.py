@@ -6,7 +6,7 @@ from linkwright.backends.c.stages import CONSTANTS, split_parameters
 from linkwright.backends.c.writer import File, write_function
 from linkwright.backends.source import heading
 from linkwright.errors import CompileError
-from linkwright.program import Program, lower
+from linkwright.program import Code, Program, lower
 
 KINDS = {"float64": "double", "float32": "float"}
 
@@ -48,22 +48,18 @@ def c_source(
     kind = KINDS.get(dtype)
     if kind is None:
         raise CompileError(f"C is written for {' or '.join(KINDS)}, not {dtype!r}")
-    file, _, prototypes = write_file(
-        program, program.name if name is None else name, kind, fuse=fuse, stages=stages
-    )
     code = lower(program, fuse=fuse)
+    title = program.name if name is None else name
+    file, _, prototypes = write_file(code, title, kind, stages=stages)
     about = [*heading(program, code), "", *prototypes]
     comment = "\n".join(["/*", *(f" * {line}".rstrip() for line in about), " */"])
     return "\n".join([comment, "#include <math.h>", "", *file.preamble(), *file.functions])
 
 
-def write_file(
-    program: Program, name: str, kind: str, *, fuse: bool, stages: bool
-) -> tuple[File, str, list[str]]:
+def write_file(code: Code, name: str, kind: str, *, stages: bool) -> tuple[File, str, list[str]]:
     """Return the written file, the identifier of its main function, and the prototypes."""
     file = File(kind)
     title = file.names(name)
-    code = lower(program, fuse=fuse)
     prototypes = []
     if stages:
         prepare, code = split_parameters(code)

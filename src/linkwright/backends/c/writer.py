@@ -9,7 +9,7 @@ functions that hand values over in a workspace (`linkwright.backends.parts`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import Any
@@ -35,6 +35,7 @@ from linkwright.backends.source import (
     arithmetic,
     by_stage,
     call,
+    leaves_of,
     model_names,
     stage,
 )
@@ -102,39 +103,35 @@ def write_function(file: File, code: Code, name: str, *, static: bool) -> str:
         static: whether only this file uses it.
     """
     plan = results_at_their_source(by_stage(code.instructions))
-    names = Names(c_identifier, file.names.taken(), model_names(code))
+    model = model_names(code, c_identifier)
+    names = Names(c_identifier, file.names.taken(), model)
     inputs = [names(port.name) for port in code.inputs]
     outputs = [names(port.name) for port, _ in code.outputs]
+    frame = _frame(code, inputs, outputs, model)
     parameters = _parameters(file.kind, inputs, outputs)
     head = _prototype(f"{'static ' if static else ''}void {name}", parameters)
     if len(plan) <= _WHOLE:
-        writer = _CWriter(file, code, names, inputs, outputs)
+        writer = _CWriter(file, frame, names)
         writer.block(plan, code.output_ids())
         writer.store_outputs()
         body = writer.body(inputs)
     else:
-        body = _in_parts(file, code, plan, name, names, inputs, outputs)
+        body = _in_parts(file, frame, plan, name, names)
     file.functions.append(f"{head}\n{{\n" + "\n".join(body) + "\n}\n")
     return head
 
 
 def _in_parts(
-    file: File,
-    code: Code,
-    plan: Sequence[Instruction],
-    name: str,
-    names: Names,
-    inputs: Sequence[str],
-    outputs: Sequence[str],
+    file: File, frame: _Frame, plan: Sequence[Instruction], name: str, names: Names
 ) -> list[str]:
+    inputs, outputs = frame.inputs, frame.outputs
     made = cut(plan, _PART)
     work = names("work")
     lines = [f"    {file.kind} {work}[{made.size}];"] if made.size else []
     used: set[str] = set()
     for k, part in enumerate(made.parts):
-        own = Names(c_identifier, names.taken(), model_names(code))
-        writer = _CWriter(file, code, own, inputs, outputs, part=part, work=work)
-        writer.by_id = made.by_id
+        own = Names(c_identifier, names.taken(), frame.model)
+        writer = _CWriter(file, frame, own, part=part, work=work, by_id=made.by_id)
         writer.block(part.instructions, writer.ends())
         title = file.names(f"{name}_part{k + 1}")
         passed = [x for x in (*inputs, *outputs, work) if x in writer.used]
@@ -162,38 +159,58 @@ def _prototype(start: str, parameters: Sequence[str]) -> str:
     return f"{start}(\n" + ",\n".join(f"    {p}" for p in parameters) + ")"
 
 
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """What all parts of a function share: the code, its arrays' names, and what is used."""
+
+    code: Code
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    model: frozenset[str]
+    leaves: dict[int, Instruction]
+    results_used: set[tuple[int, int]]
+    stores: dict[int, list[str]]
+
+
+def _frame(
+    code: Code, inputs: Sequence[str], outputs: Sequence[str], model: frozenset[str]
+) -> _Frame:
+    used = {(i.args[0], i.data) for i in code.walk() if i.op == "result"}
+    stores: dict[int, list[str]] = {}
+    for port, (_, ids) in enumerate(code.outputs):
+        for k, i in enumerate(ids):
+            stores.setdefault(i, []).append(f"{outputs[port]}[{k}]")
+    return _Frame(code, inputs, outputs, model, leaves_of(code), used, stores)
+
+
 class _CWriter(Writer):
     """The lines of one function of C."""
 
     def __init__(
         self,
         file: File,
-        code: Code,
+        frame: _Frame,
         names: Names,
-        inputs: Sequence[str],
-        outputs: Sequence[str],
         *,
         part: Part | None = None,
         work: str = "",
+        by_id: Mapping[int, Instruction] | None = None,
     ) -> None:
-        super().__init__(code, names, 1)
+        super().__init__(frame.code, names, 1, frame.leaves)
         self.file = file
-        self.inputs = inputs
-        self.outputs = outputs
+        self.inputs = frame.inputs
+        self.outputs = frame.outputs
+        self.results_used = frame.results_used
+        self.stores = frame.stores
         self.part = part
         self.work = work
         self.slots = {} if part is None else part.slots
-        self.by_id: dict[int, Instruction] = {}
+        self.by_id = {} if by_id is None else by_id
         self.used: set[str] = set()
         self.heads: dict[tuple[int, int], str] = {}
         self.present: Rate | None = None
         self.shown: Rate | None = None
         self.foreign_calls: dict[tuple[object, ...], str] = {}
-        self.results_used = {(i.args[0], i.data) for i in code.walk() if i.op == "result"}
-        self.stores: dict[int, list[str]] = {}
-        for port, (_, ids) in enumerate(code.outputs):
-            for k, i in enumerate(ids):
-                self.stores.setdefault(i, []).append(f"{outputs[port]}[{k}]")
 
     # -- the function around the statements --------------------------------------------------------
     def body(self, inputs: Sequence[str]) -> list[str]:
