@@ -18,7 +18,7 @@ import numpy as np
 
 from linkwright.algebra import ONE, Expr, free_symbols, linear_coefficients, total
 from linkwright.algebra.calculus import gradient
-from linkwright.equations.evaluation import Array, Evaluator, all_values, quantities
+from linkwright.equations.evaluation import Array, Evaluator, Signals, all_values, quantities
 from linkwright.errors import DomainError
 from linkwright.mechanism import Mechanism
 
@@ -38,10 +38,15 @@ class Relations:
         mechanism: whose constraints these are.
         values: numbers of its parameters.
         backend: which kernels are used.
+        signals: values of the inputs at a time.
     """
 
     def __init__(
-        self, mechanism: Mechanism, values: Mapping[str, float], backend: str = "llvm"
+        self,
+        mechanism: Mechanism,
+        values: Mapping[str, float],
+        backend: str = "llvm",
+        signals: Signals | None = None,
     ) -> None:
         kinematics = mechanism.kinematics()
         states = [s.symbol for s in mechanism.states]
@@ -63,7 +68,7 @@ class Relations:
             roots = [*zero, *(x for row in rows for x in row)]
             results: dict[str, Sequence[object]] = {"g": zero, "G": rows}
             made = quantities(mechanism, "closure", results, roots, q=q)
-            self._position = Evaluator(mechanism, made, values, backend)
+            self._position = Evaluator(mechanism, made, values, backend, signals)
         if mechanism.constraints:
             split = [linear_coefficients(c.speed, self.speeds) for c in mechanism.constraints]
             rows = [[found[u] for u in self.speeds] for found, _ in split]
@@ -71,20 +76,20 @@ class Relations:
             roots = [*rests, *(x for row in rows for x in row)]
             results = {"J": rows, "b": rests}
             made = quantities(mechanism, "constraints", results, roots, q=q)
-            self._speed = Evaluator(mechanism, made, values, backend)
+            self._speed = Evaluator(mechanism, made, values, backend, signals)
 
-    def position(self, q: Array, t: float, w: Array | None = None) -> tuple[Array, Array]:
+    def position(self, q: Array, t: float) -> tuple[Array, Array]:
         """Return the residuals g of the relations of position, and their Jacobian."""
         if self._position is None:
             return np.zeros(0), np.zeros((0, len(self.coordinates)))
-        g, jacobian = self._position(q=q, t=t, w=w)
+        g, jacobian = self._position(q=q, t=t)
         return g, jacobian
 
-    def speed(self, q: Array, t: float, w: Array | None = None) -> tuple[Array, Array]:
+    def speed(self, q: Array, t: float) -> tuple[Array, Array]:
         """Return J and b of the relations J u + b = 0 between speeds."""
         if self._speed is None:
             return np.zeros((0, len(self.speeds))), np.zeros(0)
-        jacobian, rest = self._speed(q=q, t=t, w=w)
+        jacobian, rest = self._speed(q=q, t=t)
         return jacobian, rest
 
     def closed(
@@ -92,8 +97,8 @@ class Relations:
         q: Array,
         t: float,
         free: Sequence[int] | None = None,
-        w: Array | None = None,
         iterations: int = _ITERATIONS,
+        rank: float = RANK,
     ) -> tuple[Array, float]:
         """Return coordinates that satisfy the relations, and the residual left.
 
@@ -101,26 +106,26 @@ class Relations:
             q: where to start, coordinates and then extra states.
             t: time, s.
             free: indices of the coordinates that may move; all by default.
-            w: values of the inputs.
             iterations: at most this many steps.
+            rank: singular values below this part of the largest count as zero.
 
         The residual is relative to the size of the Jacobian: a change of coordinates that removes
         it is of that order.
         """
         q = np.array(q, dtype=float)
         columns = np.arange(len(self.coordinates)) if free is None else np.array(free, dtype=int)
-        g, jacobian = self.position(q, t, w)
+        g, jacobian = self.position(q, t)
         for _ in range(iterations):
             size = max(float(np.abs(jacobian).max(initial=0.0)), 1e-300)
             error = float(np.abs(g).max(initial=0.0))
             if error <= 1e-15 * size or not len(columns):
                 break
-            step = least_norm(jacobian[:, columns], -g)
+            step = least_norm(jacobian[:, columns], -g, rank)
             scale = 1.0
             while True:
                 trial = q.copy()
                 trial[columns] += scale * step
-                g_new, jacobian_new = self.position(trial, t, w)
+                g_new, jacobian_new = self.position(trial, t)
                 if np.linalg.norm(g_new) < np.linalg.norm(g) or scale < 1e-3:
                     break
                 scale *= 0.5

@@ -197,7 +197,7 @@ def reduce(
         rows.append({u: writer.hold(x) for u, x in coefficients.items()})
         rests.append(writer.hold(rest))
     matrix = [[row[u] for u in dependent] for row in rows]
-    drifts = [writer.hold(-_drift(e.constraint.speed, rates)) for e in active]
+    drifts = [writer.hold(-drift(e.constraint.speed, rates)) for e in active]
     columns = [[-row[u] for row in rows] for u in independent]
     sides = [*columns, [-rest for rest in rests]]
     used = [k for k, side in enumerate(sides) if any(x is not ZERO for x in side)]
@@ -218,7 +218,7 @@ def reduce(
     )
 
 
-def _drift(speed: Expr, rates: Mapping[Expr, Expr]) -> Expr:
+def drift(speed: Expr, rates: Mapping[Expr, Expr]) -> Expr:
     """Return the rate of a constraint with the rates of the speeds left out."""
     moving = dict(rates)
     for x in free_symbols(speed):

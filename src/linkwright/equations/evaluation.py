@@ -7,8 +7,7 @@ does not need is not among its inputs. An `Evaluator` keeps the parameters in pl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,14 +74,18 @@ def quantities(
     return program(f"{mechanism.name}_{name}", inputs, results)
 
 
+Signals = Callable[[float], Mapping[str, float]]
+
+
 class Evaluator:
     """A Program of a mechanism, compiled, with its parameters in place.
 
     Args:
         mechanism: whose symbols its inputs are.
         program: what to evaluate.
-        values: numbers of the parameters, and of the inputs where none are given in a call.
+        values: numbers of the parameters, and of the inputs without signals.
         backend: which kernels are used; see `linkwright.compile`.
+        signals: values of the inputs at a time; those in `values` by default.
     """
 
     def __init__(
@@ -91,26 +94,41 @@ class Evaluator:
         program: Program,
         values: Mapping[str, float],
         backend: str = "llvm",
+        signals: Signals | None = None,
     ) -> None:
         from linkwright.backends.kernel import compile as compiled
 
         self.program = program
-        self._fixed: dict[str, Array] = {}
+        self._own: dict[str, Array] = {"t": np.zeros(1)}
+        self._signals: tuple[Signals, tuple[str, ...]] | None = None
         for port in program.inputs:
             if port.name in ("p", "w"):
-                self._fixed[port.name] = numbers(mechanism, port.entries, values)
-        self.inputs = tuple(port.name for port in program.inputs)
-        self._kernel = compiled(program, backend=backend)
+                self._own[port.name] = numbers(mechanism, port.entries, values)
+            if port.name == "w" and signals is not None:
+                self._signals = signals, tuple(x.name for x in port.entries)
+        self._inputs = tuple(port.name for port in program.inputs)
+        self._arrays = tuple(n for n in self._inputs if n not in self._own)
+        self._scalar = compiled(program, backend=backend).scalar
         self._single = len(program.outputs) == 1
+        self._fixed = tuple(self._own[n] for n in self._inputs if n in self._own)
+        tail = self._inputs[len(self._arrays) :]
+        assert all(n in self._own for n in tail), "p, w and t come after the other inputs"
 
-    def __call__(self, **arrays: Any) -> tuple[Array, ...]:
-        """Return the outputs for arrays q, u, a, w and a number t."""
-        given = []
-        for name in self.inputs:
-            if name in arrays and not (name == "w" and arrays[name] is None):
-                x = arrays[name]
-                given.append(np.array([x], dtype=float) if name == "t" else x)
-            else:
-                given.append(self._fixed[name])
-        found = self._kernel.scalar(*given)
+    def __call__(self, t: float = 0.0, **arrays: Array) -> tuple[Array, ...]:
+        """Return the outputs for arrays q, u, a at a time."""
+        self._own["t"][0] = t
+        if self._signals is not None:
+            read, names = self._signals
+            now = read(t)
+            self._own["w"][:] = [now[n] for n in names]
+        found = self._scalar(*[arrays[n] for n in self._arrays], *self._fixed)
         return (found,) if self._single else found
+
+    def fill(self, t: float, arrays: Sequence[Array], out: Sequence[Array]) -> None:
+        """Evaluate into arrays that are given, in the order of inputs and outputs."""
+        self._own["t"][0] = t
+        if self._signals is not None:
+            read, names = self._signals
+            now = read(t)
+            self._own["w"][:] = [now[n] for n in names]
+        self._scalar(*arrays, *self._fixed, *out)

@@ -1,0 +1,151 @@
+"""Integrators: one small class each, and one line in `METHODS`.
+
+An integrator goes from an accepted state to the next one; what happens to a state once it is
+reached (projection on the constraints, switching of the form of the equations) is the business of
+`simulate`. `accept` says where the next step starts.
+
+- midpoint: the integrator of AUTOSIM (Sayers' thesis, section 8.5): y_m = y + h/2 y'(t),
+  y(t + h) = y + h f(t + h/2, y_m), and the derivative at the end serves the next step and the
+  outputs: two evaluations a step;
+- rk4: the classical Runge-Kutta method, four evaluations a step;
+- dop853: Dormand and Prince's method of order 8 with step control (Hairer, Nørsett and Wanner 1993,
+  section II.10), in SciPy's implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from linkwright.equations.evaluation import Array
+from linkwright.errors import DomainError
+
+Derivative = Callable[[float, Array], Array]
+
+
+class Integrator(Protocol):
+    """What `simulate` needs of an integrator."""
+
+    adaptive: bool
+
+    def restart(self, derivative: Derivative, t: float, x: Array) -> None:
+        """Start from a state, forgetting what was before."""
+
+    def step(self, end: float) -> tuple[float, Array]:
+        """Go one step, at most up to a time, and return where it leads."""
+
+    def accept(self, t: float, x: Array, *, changed: bool = False) -> None:
+        """Continue from a state, which may have been moved since `step` returned it.
+
+        `changed` says that the derivative is another one from here on.
+        """
+
+
+class _Fixed:
+    """A method with steps up to the time that is given."""
+
+    adaptive = False
+
+    def __init__(self, tolerance: float = 0.0) -> None:
+        del tolerance
+
+    def restart(self, derivative: Derivative, t: float, x: Array) -> None:
+        """Start from a state, forgetting what was before."""
+        self.derivative = derivative
+        self.accept(t, x)
+
+    def accept(self, t: float, x: Array, *, changed: bool = False) -> None:
+        """Continue from a state."""
+        del changed
+        self.t, self.x, self.slope = t, x, self.derivative(t, x)
+
+
+class Midpoint(_Fixed):
+    """The midpoint method, order 2."""
+
+    def step(self, end: float) -> tuple[float, Array]:
+        """Go one step to a time."""
+        h = end - self.t
+        middle = self.x + (0.5 * h) * self.slope
+        return end, self.x + h * self.derivative(self.t + 0.5 * h, middle)
+
+
+class RK4(_Fixed):
+    """The classical Runge-Kutta method, order 4."""
+
+    def step(self, end: float) -> tuple[float, Array]:
+        """Go one step to a time."""
+        h, t, x, f = end - self.t, self.t, self.x, self.derivative
+        k1 = self.slope
+        k2 = f(t + 0.5 * h, x + (0.5 * h) * k1)
+        k3 = f(t + 0.5 * h, x + (0.5 * h) * k2)
+        k4 = f(end, x + h * k3)
+        return end, x + (h / 6.0) * (k1 + 2.0 * (k2 + k3) + k4)
+
+
+class DOP853:
+    """Dormand and Prince's method of order 8, with step control.
+
+    Args:
+        tolerance: of the error of a step, relative to the size of each state, and absolute where
+            that is below 1e-3.
+    """
+
+    adaptive = True
+
+    def __init__(self, tolerance: float = 1e-10) -> None:
+        self.tolerance = max(tolerance, 2.3e-14)
+        self._solver: Any = None
+        self._pace: float | None = None
+
+    def restart(self, derivative: Derivative, t: float, x: Array) -> None:
+        """Start from a state, forgetting what was before."""
+        self.derivative = derivative
+        self._solver = None
+        self.t, self.x = t, x
+
+    def step(self, end: float) -> tuple[float, Array]:
+        """Go one step that keeps the error below the tolerance, at most up to a time."""
+        from scipy import integrate
+
+        if self._solver is None:
+            span = end - self.t
+            first = None if self._pace is None else min(self._pace, span)
+            self._solver = integrate.DOP853(
+                self.derivative,
+                self.t,
+                self.x,
+                end,
+                first_step=first,
+                rtol=self.tolerance,
+                atol=1e-3 * self.tolerance,
+            )
+        solver = self._solver
+        before = solver.h_abs
+        solver.step()
+        if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
+            raise DomainError(
+                f"no step from t = {self.t:.6g} s keeps the error below the tolerance",
+                remedy="look for a singularity or a jump there, or use a method with fixed steps",
+            )
+        self._pace = max(before, solver.h_abs) if solver.status == "finished" else solver.h_abs
+        return float(solver.t), solver.y.copy()
+
+    def accept(self, t: float, x: Array, *, changed: bool = False) -> None:
+        """Continue from a state."""
+        self.t, self.x = t, x
+        solver = self._solver
+        if solver.status == "finished":
+            self._solver = None
+        elif changed or not np.array_equal(solver.y, x):
+            solver.y = x
+            solver.f = self.derivative(t, x)
+
+
+METHODS: dict[str, Callable[[float], Integrator]] = {
+    "midpoint": Midpoint,
+    "rk4": RK4,
+    "dop853": DOP853,
+}

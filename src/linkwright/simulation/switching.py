@@ -1,0 +1,197 @@
+"""Which form of the equations is integrated, and when it changes.
+
+A constrained mechanism starts in the independent form. After each step the part of J that belongs
+to the eliminated speeds is looked at. If its condition number has passed `LIMIT`, and ten times
+what it was when they were chosen, or if its determinant has changed sign, the step is discarded
+and repeated: with other eliminated speeds where those are good before and after the step, else, at
+a singular configuration, with all speeds of the tree. From there it goes back to an independent
+form as soon as one is good again. Speeds to eliminate are chosen by elimination with complete
+pivoting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from linkwright.equations.closure import Relations
+from linkwright.equations.equations import Equations, derive
+from linkwright.equations.evaluation import Array, Signals
+from linkwright.equations.redundant import RedundantDynamics
+from linkwright.mechanism import Mechanism
+from linkwright.simulation.forms import Form, Independent, Redundant
+from linkwright.simulation.watch import Watch
+
+FORMS = ("auto", "independent", "redundant")
+LIMIT = 1000.0
+
+
+class FormChoice:
+    """The forms of one run.
+
+    Args:
+        mechanism: what moves.
+        relations: its constraints as numbers.
+        values: numbers of its parameters.
+        signals: values of its inputs at a time.
+        wanted: one of `FORMS`.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        relations: Relations,
+        values: Mapping[str, float],
+        signals: Signals | None,
+        wanted: str,
+    ) -> None:
+        self.mechanism = mechanism
+        self.relations = relations
+        self.values = values
+        self.signals = signals
+        self.watches = bool(mechanism.constraints)
+        self._auto = wanted == "auto" and self.watches
+        self._wanted = wanted
+        self._watch = Watch(relations)
+        self._forms: dict[frozenset[int], Independent] = {}
+        self._redundant: Redundant | None = None
+        self._limit, self._sign = LIMIT, 1.0
+
+    @property
+    def report(self) -> list[str]:
+        """What happened, in sentences."""
+        return self._watch.report
+
+    def evaluations(self) -> int:
+        """Return how often a derivative was evaluated, in all forms together."""
+        rest = 0 if self._redundant is None else self._redundant.evaluations
+        return rest + sum(form.evaluations for form in self._forms.values())
+
+    def first(self, equations: Equations | None, t: float, q: Array, u: Array) -> Form:
+        """Return the form to start with."""
+        if equations is None:
+            form: Form = self._all_speeds()
+            if self.watches:
+                self._watch.look(t, q, u)
+            return form
+        start = self._from(equations)
+        if not self.watches:
+            return start
+        jacobian = self._watch.look(t, q, u)
+        if not self._auto:
+            return start
+        self._watch.rank = len(start.active)
+        if self._take(start, jacobian):
+            return start
+        better = self._good(jacobian, q)
+        if better is not None and self._take(better, jacobian):
+            return better
+        self.report.append(
+            "the start is a singular configuration, so all speeds are kept until it has been left"
+        )
+        return self._all_speeds()
+
+    def trusts(self, form: Form, t: float, x: Array) -> bool:
+        """Whether a step in the independent form has not come near where it fails."""
+        if not self._auto or not isinstance(form, Independent):
+            return True
+        jacobian, _ = self.relations.speed(form.observe(t, x)[0], t)
+        condition, sign = measure(form, jacobian)
+        return bool(condition < self._limit and sign == self._sign)
+
+    def instead(self, form: Form, t: float, q: Array, t_new: float, x_new: Array) -> Form:
+        """Return the form in which to repeat a step that is not trusted."""
+        before, _ = self.relations.speed(q, t)
+        after, _ = self.relations.speed(form.observe(t_new, x_new)[0], t_new)
+        better = self._good(before, q)
+        if better is not None and better is not form:
+            (first, sign), (second, other) = measure(better, before), measure(better, after)
+            if sign == other and max(first, second) < LIMIT and self._take(better, before):
+                tied = self._eliminated(better)
+                self.report.append(f"switched at t = {t:.6g} s to eliminating {tied}")
+                return better
+        self.report.append(f"kept all speeds from t = {t:.6g} s on, near a singular configuration")
+        return self._all_speeds()
+
+    def after(self, form: Form, t: float, q: Array, u: Array) -> Form:
+        """Look at an accepted state, and return the form to go on with."""
+        if not self.watches:
+            return form
+        jacobian = self._watch.look(t, q, u)
+        if self._auto and isinstance(form, Redundant):
+            better = self._good(jacobian, q)
+            if better is not None and self._take(better, jacobian):
+                tied = self._eliminated(better)
+                self.report.append(f"went back at t = {t:.6g} s to eliminating {tied}")
+                return better
+        return form
+
+    # -- forms -------------------------------------------------------------------------------------
+    def _take(self, form: Independent, jacobian: Array) -> bool:
+        """Remember how good a form is here; say whether it is good enough to begin with."""
+        condition, sign = measure(form, jacobian)
+        if not condition < 0.3 * LIMIT:
+            return False
+        self._limit, self._sign = max(LIMIT, 10.0 * condition), sign
+        return True
+
+    def _good(self, jacobian: Array, q: Array) -> Independent | None:
+        """Return the form that eliminates the speeds for which J is best solved here."""
+        dependent = best_columns(jacobian, self._watch.rank)
+        inner = jacobian[:, dependent]
+        sizes = np.linalg.svd(inner, compute_uv=False)
+        if len(dependent) < self._watch.rank or not sizes[0] < 0.3 * LIMIT * sizes[-1]:
+            return None
+        known = self._forms.get(frozenset(dependent))
+        if known is not None:
+            return known
+        here = dict(zip(self.relations.coordinates, map(float, q), strict=False))
+        speeds = [self.relations.speeds[i] for i in dependent]
+        return self._from(
+            derive(self.mechanism, closed_at=here, dependent=speeds, values=self.values)
+        )
+
+    def _from(self, equations: Equations) -> Independent:
+        made = Independent(equations, self.relations, self.values, self.signals)
+        self._forms[frozenset(made.dependent)] = made
+        return made
+
+    def _all_speeds(self) -> Redundant:
+        if self._redundant is None:
+            dynamics = RedundantDynamics(self.mechanism, self.values, self.signals)
+            self._redundant = Redundant(dynamics, self.relations)
+        return self._redundant
+
+    def _eliminated(self, form: Independent) -> str:
+        return ", ".join(self.relations.speeds[i].name for i in sorted(form.dependent))
+
+
+def measure(form: Independent, jacobian: Array) -> tuple[float, float]:
+    """Return the condition and the sign of the determinant of J for the eliminated speeds."""
+    inner = jacobian[np.ix_(form.active, form.dependent)]
+    if not inner.size:
+        return 1.0, 1.0
+    sign, _ = np.linalg.slogdet(inner)
+    sizes = np.linalg.svd(inner, compute_uv=False)
+    return float(sizes[0] / sizes[-1]) if sizes[-1] > 0 else np.inf, float(sign)
+
+
+def best_columns(matrix: Array, rank: int) -> list[int]:
+    """Return the columns that elimination with complete pivoting solves for.
+
+    >>> best_columns(np.array([[1.0, 3.0, 0.0], [2.0, 6.0, 0.0]]), 1)
+    [1]
+    """
+    left = np.array(matrix, dtype=float)
+    chosen: list[int] = []
+    for _ in range(min(rank, *left.shape)):
+        row, column = np.unravel_index(np.abs(left).argmax(), left.shape)
+        pivot = left[row, column]
+        if pivot == 0:
+            break
+        chosen.append(int(column))
+        left = left - np.outer(left[:, column] / pivot, left[row])
+        left[row] = 0.0
+        left[:, column] = 0.0
+    return sorted(chosen)
