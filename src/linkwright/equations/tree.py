@@ -353,7 +353,9 @@ def _turned_back(writer: Writer, moments: Moments, link: _Link) -> Moments:
 
 
 def _shared_axis(rotation: Matrix) -> int | None:
+    """Return the axis that both frames have; small angles leave ones on the whole diagonal."""
     for k in range(3):
-        if rotation[k][k].op == "num" and abs(rotation[k][k].data) == 1:
+        others = [rotation[k][j] for j in range(3) if j != k]
+        if rotation[k][k].op == "num" and abs(rotation[k][k].data) == 1 and is_nothing(others):
             return k
     return None
