@@ -1,0 +1,228 @@
+"""Forces and moments in joints, and the forces of constraints, on request.
+
+Kane's method never meets them: they do no work. They follow afterwards from the accelerations, by
+the balance of each body from the leaves to the root (Luh, Walker and Paul 1980). The multipliers λ
+of the constraints J u + b = 0 solve the rows of the eliminated speeds in M u' = f + Jᵀ λ, where
+M u' - f is what the balance would need in those joints; then each constraint acts on its bodies
+where its `works` say, or in the joints of its speeds where they say nothing.
+
+The expressions hold coordinates, speeds and the symbols of the speeds' rates, as outputs may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from linkwright.algebra import ZERO, Expr, Vector, linear_coefficients, substitute
+from linkwright.equations.bodies import BodyTerms, body_terms, own_tensor, swung
+from linkwright.equations.closure import closed_samples, make_rates_exact
+from linkwright.equations.constraints import choose
+from linkwright.equations.writer import (
+    NOTHING,
+    Triple,
+    add,
+    apply,
+    cross,
+    dot,
+    subtract,
+    times,
+    transposed,
+)
+from linkwright.mechanism import Body, Constraint, Kinematics, Mechanism, MechanismError, Point
+from linkwright.program import Namer
+from linkwright.program.linear import lu
+
+Wrench = tuple[Triple, Triple]
+_NONE: Wrench = (NOTHING, NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Reactions:
+    """What joints and constraints do.
+
+    Args:
+        joints: force, and moment about the body's origin, that the parent puts on each body through
+            its joint, along the body's axes.
+        multipliers: λ of each constraint, such that λ times the constraint is its power; None for
+            one that the others imply, whose share cannot be told.
+    """
+
+    joints: dict[Body, Wrench]
+    multipliers: dict[str, Expr | None]
+
+
+def reactions(mechanism: Mechanism, values: Mapping[str, float] | None = None) -> Reactions:
+    """Return the forces in all joints and constraints as expressions.
+
+    Args:
+        mechanism: what to derive them for.
+        values: numbers of parameters to choose speeds by, beside the mechanism's.
+
+    >>> m = Mechanism("hanging")
+    >>> b = m.body("b", rotate="z", mass="m", inertia=0)
+    >>> m.gravity(along=-m.z)
+    >>> reactions(m).joints[b][0]
+    (0, 0, 9.81*m)
+    """
+    kinematics = mechanism.kinematics()
+    known = {**mechanism.values, **(values or {})}
+    samples = closed_samples(mechanism, known, None)
+    if samples is not None:
+        make_rates_exact(mechanism, samples)
+    chosen = choose(kinematics, known, samples)
+    terms = body_terms(kinematics)
+    pushes = _loads(mechanism, terms)
+    needed = _balance(mechanism, terms, pushes)
+    active = [(e.constraint, e.speed) for e in chosen if e.speed is not None]
+    found = _multipliers(kinematics, active, _joint_forces(kinematics, needed))
+    multipliers: dict[str, Expr | None] = {e.constraint.name: None for e in chosen}
+    for (constraint, _), value in zip(active, found, strict=True):
+        multipliers[constraint.name] = value
+        for work in constraint.works:
+            for point, sign in ((work.point, 1), (work.reaction, -1)):
+                force = work.direction * (value * sign)
+                _push(pushes, terms, point, force, turns=work.turns)
+    joints = _balance(mechanism, terms, pushes) if active else needed
+    return Reactions(joints, multipliers)
+
+
+def _push(
+    pushes: dict[Body, Wrench],
+    terms: Mapping[Body, BodyTerms],
+    point: Point,
+    vector: Vector,
+    *,
+    turns: bool = False,
+    body: Body | None = None,
+) -> None:
+    """Add a force at a point, or a couple, to what acts on a body."""
+    on = point.body if body is None else body
+    if on not in terms:
+        return
+    parts = vector.components(on.frame)
+    force, moment = pushes.get(on, _NONE)
+    if turns:
+        pushes[on] = force, add(moment, parts)
+        return
+    local = point.local if on is point.body else point.position - on.origin.position
+    pushes[on] = add(force, parts), add(moment, cross(local.components(on.frame), parts))
+
+
+def _loads(mechanism: Mechanism, terms: Mapping[Body, BodyTerms]) -> dict[Body, Wrench]:
+    pushes: dict[Body, Wrench] = {}
+    for load in mechanism.forces:
+        force = load.direction * load.magnitude
+        _push(pushes, terms, load.point, force)
+        _push(pushes, terms, load.point, -force, body=load.reaction)
+    for couple in mechanism.moments:
+        moment = couple.direction * couple.magnitude
+        _push(pushes, terms, couple.body.origin, moment, turns=True)
+        _push(pushes, terms, couple.reaction.origin, -moment, turns=True)
+    return pushes
+
+
+def _balance(
+    mechanism: Mechanism, terms: Mapping[Body, BodyTerms], pushes: Mapping[Body, Wrench]
+) -> dict[Body, Wrench]:
+    """Return what each joint has to put on its body, given the loads."""
+    carried: dict[Body, Wrench] = {}
+    result: dict[Body, Wrench] = {}
+    for body in reversed(mechanism.depth_first()):
+        own, c = terms[body], body.inertia.centre
+        fall = mechanism.gravity_vector.components(body.frame)
+        moved = add(own.acceleration, swung(own.omega, own.alpha, c))
+        inertia_force = times(body.inertia.mass, subtract(moved, fall))
+        tensor = own_tensor(body)
+        spin = add(apply(tensor, own.alpha), cross(own.omega, apply(tensor, own.omega)))
+        below, turned = carried.get(body, _NONE)
+        applied, twisted = pushes.get(body, _NONE)
+        force = subtract(add(inertia_force, below), applied)
+        moment = subtract(add(spin, cross(c, inertia_force), turned), twisted)
+        result[body] = force, moment
+        parent = body.parent
+        assert parent is not None
+        if parent.parent is not None:
+            back = transposed(own.rotation)
+            up = apply(back, force)
+            old_force, old_moment = carried.get(parent, _NONE)
+            carried[parent] = (
+                add(old_force, up),
+                add(old_moment, apply(back, moment), cross(own.arm, up)),
+            )
+    return result
+
+
+def _joint_forces(kinematics: Kinematics, needed: Mapping[Body, Wrench]) -> dict[Expr, Expr]:
+    """Return M u' - f by speed: the needed wrench along each joint's freedom."""
+    result: dict[Expr, Expr] = {}
+    armatures = kinematics.mechanism.armatures
+    for speed in kinematics.speeds:
+        frame = speed.body.frame
+        force, moment = needed[speed.body]
+        reference = kinematics.motions[speed.body].reference.components(frame)
+        moment = subtract(moment, cross(reference, force))
+        value = dot(speed.omega.components(frame), moment)
+        value = value + dot(speed.velocity.components(frame), force)
+        if speed.body in armatures:
+            value = value + armatures[speed.body] * kinematics.accelerations[speed.symbol]
+        result[speed.symbol] = value
+    return result
+
+
+def _multipliers(
+    kinematics: Kinematics,
+    active: Sequence[tuple[Constraint, Expr]],
+    needed: Mapping[Expr, Expr],
+) -> list[Expr]:
+    if not active:
+        return []
+    speeds = [s.symbol for s in kinematics.speeds]
+    rows = [linear_coefficients(c.speed, speeds)[0] for c, _ in active]
+    dependent = [u for _, u in active]
+    matrix = [[row[u] for row in rows] for u in dependent]
+    right = [needed[u] for u in dependent]
+    if all(x is ZERO for x in right):
+        return [ZERO] * len(active)
+    statements, solutions = lu(matrix, [right], Namer(None, "lambda"))
+    values: dict[Expr, Expr] = {}
+    for s in statements:
+        values[s.target] = substitute(s.value, values)
+    return [substitute(x, values) for x in solutions[0]]
+
+
+def add_reaction_outputs(
+    mechanism: Mechanism, joints: Iterable[str] | None = None, *, constraints: bool = True
+) -> None:
+    """Add forces and moments in joints, and multipliers of constraints, to the outputs.
+
+    Args:
+        mechanism: what gets them: b.Fx to b.Fz and b.Mx to b.Mz for the joint of body b, along its
+            axes and about its origin; `force of NAME` for a constraint.
+        joints: names of the bodies whose joints are wanted; all by default.
+        constraints: whether to add the constraints as well.
+
+    >>> m = Mechanism("hanging")
+    >>> b = m.body("b", rotate="z", mass="m", inertia=0)
+    >>> add_reaction_outputs(m)
+    >>> [o.name for o in m.outputs]
+    ['b.Fx', 'b.Fy', 'b.Fz', 'b.Mx', 'b.My', 'b.Mz']
+    """
+    found = reactions(mechanism)
+    wanted = None if joints is None else set(joints)
+    for name in sorted((wanted or set()) - mechanism.bodies.keys()):
+        raise MechanismError(f"{mechanism.name!r} has no body {name!r}")
+    for body in mechanism.depth_first():
+        if wanted is not None and body.name not in wanted:
+            continue
+        force, moment = found.joints[body]
+        for letter, x in zip("xyz", force, strict=True):
+            doc = f"force in the joint of {body.name} along its axis {letter}"
+            mechanism.output(f"{body.name}.F{letter}", x, unit="N", doc=doc, body=body)
+        for letter, x in zip("xyz", moment, strict=True):
+            doc = f"moment in the joint of {body.name} about its axis {letter}"
+            mechanism.output(f"{body.name}.M{letter}", x, unit="N*m", doc=doc, body=body)
+    if constraints:
+        for name, value in found.multipliers.items():
+            if value is not None:
+                mechanism.output(f"force of {name}", value, doc=f"multiplier of {name}")
