@@ -12,6 +12,7 @@ def sin(x: Scalar) -> Expr:
     Args:
         x: the angle in rad.
 
+    >>> from linkwright.algebra import PI
     >>> sin(PI / 6), sin(-PI)
     (0.5, 0)
     """
@@ -24,6 +25,7 @@ def cos(x: Scalar) -> Expr:
     Args:
         x: the angle in rad.
 
+    >>> from linkwright.algebra import PI
     >>> cos(0), cos(PI)
     (1, -1)
     """
@@ -36,6 +38,7 @@ def tan(x: Scalar) -> Expr:
     Args:
         x: the angle in rad.
 
+    >>> from linkwright.algebra import PI
     >>> tan(0), tan(PI)
     (0, 0)
     """
@@ -97,6 +100,7 @@ def sqrt(x: Scalar) -> Expr:
     Args:
         x: a number that is not negative.
 
+    >>> from linkwright.algebra import constant
     >>> sqrt(9), sqrt(constant(9) / 4)
     (3, 1.5)
     """
@@ -121,6 +125,7 @@ def log(x: Scalar) -> Expr:
     Args:
         x: a positive number.
 
+    >>> from linkwright.algebra import PI
     >>> log(1), log(exp(PI))
     (0, pi)
     """

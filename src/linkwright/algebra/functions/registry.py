@@ -66,6 +66,7 @@ def apply(op: str, args: Args, data: Any = None) -> Expr:
         args: its arguments.
         data: what belongs to the node itself (a table, a foreign function), else None.
 
+    >>> from linkwright.algebra import constant
     >>> apply("cos", (constant(0),))
     1
     """
