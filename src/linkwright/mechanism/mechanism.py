@@ -6,12 +6,13 @@ The class is built up in four files: its symbols and parts (`workspace`), bodies
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from linkwright.algebra import Expr, symbol
-from linkwright.mechanism.joints import MechanismError
+from linkwright.mechanism import loops
+from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.loading import Loaded
-from linkwright.mechanism.parts import Body, Constraint, Output, Point, State
+from linkwright.mechanism.parts import Body, Constraint, Output, Point, State, Work
 from linkwright.mechanism.workspace import Value
 
 
@@ -29,13 +30,21 @@ class Mechanism(Loaded):
     rod_dot*n.z
     """
 
-    def constrain(self, zero: Value, *, name: str = "", eliminate: Value = None) -> Constraint:
+    def constrain(
+        self,
+        zero: Value,
+        *,
+        name: str = "",
+        eliminate: Value = None,
+        works: tuple[Work, ...] = (),
+    ) -> Constraint:
         """Add a relation between speeds that must hold (for rolling, prescribed speeds).
 
         Args:
             zero: an expression, linear in the speeds, that must vanish.
             name: its name.
             eliminate: the speed to eliminate; chosen automatically by default.
+            works: where the force that maintains it acts, for reactions; by default in the joints.
 
         >>> m = Mechanism("m")
         >>> b = m.body("b", translate="x")
@@ -44,12 +53,18 @@ class Mechanism(Loaded):
         """
         speed = self.expr(zero)
         chosen = None if eliminate is None else self.expr(eliminate)
-        made = Constraint(name or f"constraint {len(self.constraints) + 1}", speed, None, chosen)
+        label = name or f"constraint {len(self.constraints) + 1}"
+        made = Constraint(label, speed, None, chosen, works=works)
         self.constraints.append(made)
         return made
 
     def constrain_position(
-        self, zero: Value, *, name: str = "", eliminate: Value = None
+        self,
+        zero: Value,
+        *,
+        name: str = "",
+        eliminate: Value = None,
+        works: tuple[Work, ...] = (),
     ) -> Constraint:
         """Add a relation between coordinates that must hold, with its rate as relation of speeds.
 
@@ -57,6 +72,7 @@ class Mechanism(Loaded):
             zero: an expression of the coordinates (and time) that must vanish.
             name: its name.
             eliminate: the coordinate to compute from it; chosen automatically by default.
+            works: where the force that maintains it acts, for reactions; by default in the joints.
 
         >>> m = Mechanism("m")
         >>> a, b = m.body("a", rotate="z"), m.body("b", rotate="z")
@@ -67,9 +83,8 @@ class Mechanism(Loaded):
         chosen = None if eliminate is None else self.expr(eliminate)
         speed = self.kinematics().derivative(position)
         assert isinstance(speed, Expr)
-        made = Constraint(
-            name or f"constraint {len(self.constraints) + 1}", speed, position, None, chosen
-        )
+        label = name or f"constraint {len(self.constraints) + 1}"
+        made = Constraint(label, speed, position, None, chosen, works)
         self.constraints.append(made)
         return made
 
@@ -93,10 +108,82 @@ class Mechanism(Loaded):
         position = direction @ (first.position - second.position)
         speed = direction @ (first.velocity - second.velocity)
         made = Constraint(
-            name or f"{first.name} to {second.name} along {direction}", speed, position
+            name or f"{first.name} to {second.name} along {direction}",
+            speed,
+            position,
+            works=(Work(direction, first, second),),
         )
         self.constraints.append(made)
         return made
+
+    def close(
+        self,
+        name: str,
+        first: Point | Body,
+        second: Point | Body,
+        joint: Joint,
+        *,
+        along: Sequence[Value] | None = None,
+        second_axis: Value = None,
+    ) -> tuple[Constraint, ...]:
+        """Close a loop by a joint between two bodies of the tree.
+
+        Args:
+            name: a name for its relations.
+            first: the body, or a point of it, in which the joint's axes are fixed.
+            second: the other body, or the point of it that sits in the joint.
+            joint: `Revolute("z")`, `Prismatic`, `Cylindrical`, `Universal`, `Ball`, `Planar` or
+                `Weld`.
+            along: directions in which the points are held together; by default the axes of the
+                nearest body that both hang on.
+            second_axis: the joint's axis in the second body, where it has not the same components
+                as in the first (of a universal joint, the second axis).
+
+        >>> from linkwright.mechanism import Revolute
+        >>> m = Mechanism("m")
+        >>> a = m.body("a", rotate="z")
+        >>> b = m.body("b", parent=a, at=(1, 0, 0), rotate="z")
+        >>> tip = m.point("tip", b, (1, 0, 0))
+        >>> len(m.close("pin", m.point("pivot", at=(1, 1, 0)), tip, Revolute("z")))
+        2
+        """
+        return loops.close(self, name, first, second, joint, along=along, second_axis=second_axis)
+
+    def distance(self, first: Point, second: Point, length: Value, *, name: str = "") -> Constraint:
+        """Hold two points at a distance, as a massless rod with a ball at each end does.
+
+        Args:
+            first: a point of one body.
+            second: a point of another.
+            length: m.
+            name: its name.
+
+        >>> m = Mechanism("m")
+        >>> b = m.body("b", translate="x")
+        >>> m.distance(m.origin, b.origin, "L").speed
+        b*b_dot
+        """
+        return loops.distance(self, first, second, self.expr(length), name)
+
+    def prescribe(self, coordinate: Value, motion: Value, *, name: str = "") -> Constraint:
+        """Let a coordinate follow a function of time.
+
+        Args:
+            coordinate: its name or symbol.
+            motion: an expression of `t`, rad or m.
+            name: its name.
+
+        >>> m = Mechanism("m")
+        >>> b = m.body("b", rotate="z")
+        >>> m.prescribe("b", "A*sin(2*t)").speed
+        b_dot - 2*A*cos(2*t)
+        """
+        q = self.expr(coordinate)
+        if q not in self.coordinates.values():
+            raise MechanismError(f"{coordinate} is not a coordinate of {self.name!r}")
+        return self.constrain_position(
+            q - self.expr(motion), name=name or f"{q} is prescribed", eliminate=q
+        )
 
     def roll(
         self,
@@ -126,15 +213,24 @@ class Mechanism(Loaded):
             raise MechanismError(f"{wheel.name!r} has not one rotation, so it cannot roll")
         axle = wheel.frame.spins[0][1]
         ahead = (axle ^ self.z) if forward is None else self.vector(forward)
-        spin = axle @ (wheel.omega - wheel.parent.omega)
+        spin = axle @ wheel.omega
         label = name or wheel.name
+        hub, size = wheel.origin, self.expr(radius)
+        drive = (
+            Work(-ahead, hub, self.origin),
+            Work(axle * size, hub, self.origin, turns=True),
+        )
         made = [
             self.constrain(
-                self.expr(radius) * spin - wheel.origin.velocity @ ahead, name=f"{label} rolls"
+                size * spin - hub.velocity @ ahead,
+                name=f"{label} rolls",
+                works=drive,
             )
         ]
         if lateral:
-            made.append(self.constrain(wheel.origin.velocity @ axle, name=f"{label} does not slip"))
+            hold = (Work(axle, hub, self.origin), Work(ahead * size, hub, self.origin, turns=True))
+            name = f"{label} does not slip"
+            made.append(self.constrain(hub.velocity @ axle, name=name, works=hold))
         return tuple(made)
 
     def state(self, name: str, derivative: Value, initial: float = 0.0, *, unit: str = "?") -> Expr:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from linkwright.algebra import Vector, sqrt
-from linkwright.mechanism import Body, Mechanism
+from linkwright.mechanism import Body, Mechanism, Work
 from linkwright.models.declare import declare
 
 
@@ -70,6 +70,7 @@ def build() -> Mechanism:
         front.origin.position @ m.z + m.expr("rF") * size,
         name="front wheel touches",
         eliminate="theta",
+        works=_at_rim(m, front, down * m.expr("rF"), m.z),
     )
     _contact(m, front, down, "rF", ("theta_F_dot", "psi_dot"))
     m.moment("roll", m.input("Tphi", unit="N*m", doc="roll torque"), on=frame, about=heading.x)
@@ -130,10 +131,26 @@ def _contact(
 ) -> None:
     """Let the rim point below the wheel's centre have no velocity in the ground plane."""
     heading = m.bodies["heading"]
-    velocity = wheel.origin.velocity + (wheel.omega ^ (down * m.expr(radius)))
-    along, across = eliminated
-    m.constrain(velocity @ heading.x, name=f"{wheel.name} wheel rolls", eliminate=along)
-    m.constrain(velocity @ heading.y, name=f"{wheel.name} wheel does not slip", eliminate=across)
+    arm = down * m.expr(radius)
+    velocity = wheel.origin.velocity + (wheel.omega ^ arm)
+    for axis, what, speed in zip(
+        (heading.x, heading.y), ("rolls", "does not slip"), eliminated, strict=True
+    ):
+        m.constrain(
+            velocity @ axis,
+            name=f"{wheel.name} wheel {what}",
+            eliminate=speed,
+            works=_at_rim(m, wheel, arm, axis),
+        )
+
+
+def _at_rim(m: Mechanism, wheel: Body, arm: Vector, direction: Vector) -> tuple[Work, ...]:
+    """Return the working of a force on the rim, as force at the hub and couple."""
+    hub = wheel.origin
+    return (
+        Work(direction, hub, m.origin),
+        Work(arm ^ direction, hub, m.origin, turns=True),
+    )
 
 
 def _parameters(m: Mechanism) -> None:
