@@ -84,14 +84,14 @@ lw_real = np.{dtype}
 def lw_input(array, shape):
     array = np.asarray(array, lw_real)
     lead = array.shape[: array.ndim - len(shape)]
-    return array.reshape(*lead, -1) if shape else array[..., None]
+    return array.reshape((*lead, -1)) if shape else array[..., None]
 
 
 def lw_output(entries, shape, batch):
     array = np.empty((*batch, len(entries)), lw_real)
     for k, entry in enumerate(entries):
         array[..., k] = entry
-    return array.reshape(*batch, *shape)
+    return array.reshape((*batch, *shape))
 """
 
 _LOOKUP = """
@@ -229,6 +229,14 @@ def _write(program: Program, dtype: str) -> tuple[str, str, Module]:
 
 def _function(module: Module, code: Code, *, entry: bool) -> tuple[list[str], list[str], list[str]]:
     """Return the lines of a function, and the names of its inputs and its outputs."""
+    for i in code.walk():  # functions get their names before any local does
+        if i.op == "call" and id(i.data) not in module.called:
+            module.called[id(i.data)] = module.names(i.data.name)
+            _write_called(module, i.data)
+        elif i.op in ("table1", "table2"):
+            module.table(i.data)
+        elif i.op == "foreign":
+            module.call(i.data)
     names = Names(python_identifier, module.names.taken(), model_names(code, python_identifier))
     inputs = [names(port.name) for port in code.inputs]
     outputs = [names(port.name) for port, _ in code.outputs]
@@ -238,6 +246,14 @@ def _function(module: Module, code: Code, *, entry: bool) -> tuple[list[str], li
         writer.sequence(name, [writer.ref(i) for i in ids])
     heads = [writer.heads[key] for key in sorted(writer.heads)]
     return [*heads, *writer.lines], inputs, outputs
+
+
+def _write_called(module: Module, code: Code) -> None:
+    body, inputs, outputs = _function(module, code, entry=False)
+    lines = [*body, f"return ({''.join(f'{x}, ' for x in outputs)})"]
+    text = indent("\n".join(lines), "    ")
+    name = module.called[id(code)]
+    module.functions.append(f"def {name}({', '.join(inputs)}):\n{text}\n")
 
 
 class _PythonWriter(Writer):
@@ -358,13 +374,7 @@ class _PythonWriter(Writer):
     def call(self, i: Instruction) -> None:
         """Write the call of another program's function, arguments and results in lists."""
         code: Code = i.data
-        name = self.module.called.get(id(code))
-        if name is None:
-            name = self.module.called[id(code)] = self.module.names(code.name)
-            body, inputs, outputs = _function(self.module, code, entry=False)
-            lines = [*body, f"return ({''.join(f'{x}, ' for x in outputs)})"]
-            text = indent("\n".join(lines), "    ")
-            self.module.functions.append(f"def {name}({', '.join(inputs)}):\n{text}\n")
+        name = self.module.called[id(code)]
         rest = iter([self.array_value(self.ref(a)) for a in i.args])
         passed = [f"[{', '.join(next(rest) for _ in range(p.size))}]" for p in code.inputs]
         outs = [self.names.fresh("out") for _ in code.outputs]

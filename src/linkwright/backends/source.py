@@ -109,6 +109,10 @@ class Names:
         self._taken.add(result)
         return result
 
+    def reserve(self, name: str) -> None:
+        """Keep away from an identifier that is used as it is."""
+        self._taken.add(name)
+
     def fresh(self, prefix: str) -> str:
         """Return an invented identifier that starts with a prefix."""
         count = self._counts.get(prefix, 0)
@@ -141,6 +145,17 @@ def model_names(code: Code, identifier: Callable[[str], str]) -> frozenset[str]:
         if i.op == "loop":
             names.extend(i.data.names)
     return frozenset(identifier(name) for name in names if name)
+
+
+def all_instructions(code: Code) -> Iterator[Instruction]:
+    """Yield the instructions of some code, of its loops, and of all programs that it calls."""
+    pending, seen = [code], {id(code)}
+    while pending:
+        for i in pending.pop().walk():
+            yield i
+            if i.op == "call" and id(i.data) not in seen:
+                seen.add(id(i.data))
+                pending.append(i.data)
 
 
 # -- what is written inside what -----------------------------------------------------------------

@@ -13,16 +13,13 @@ from functools import cached_property
 from typing import Any
 
 from linkwright.algebra.foreign import ForeignFunction
-from linkwright.algebra.printers.names import c_identifier
 from linkwright.backends.c.compiler import FLAGS, load_library
-from linkwright.backends.c.file import KINDS, c_source
-from linkwright.backends.c.helpers import LIBRARY
+from linkwright.backends.c.file import KINDS, c_source, write_text
 from linkwright.backends.foreign import callback, foreign_functions
 from linkwright.backends.kernel import Kernel
 from linkwright.backends.llvm.batch import BatchCall, make_batch_call
 from linkwright.backends.llvm.signature import Dtype, Signature, make_signature
 from linkwright.backends.llvm.slowcall import make_slow_call
-from linkwright.backends.source import Names
 from linkwright.program import Program
 
 _ROWS = "lw_rows"
@@ -69,11 +66,13 @@ class CompiledC:
     @cached_property
     def library(self) -> tuple[ctypes.CDLL, str, list[object]]:
         """The library, the name of its function, and what it calls back."""
-        title = Names(c_identifier, LIBRARY)(self.program.name)
+        source, title = write_text(
+            self.program, None, KINDS[self.dtype], fuse=self.fuse, stages=False
+        )
         bound = [f for f in foreign_functions(self.program) if not f.c_source and f.python]
         text = "\n".join(
             [
-                self.source,
+                source,
                 _driver(self.signature, title, KINDS[self.dtype]),
                 *(_trampoline(f) for f in bound),
             ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linkwright.backends.c.stages import CONSTANTS, split_parameters
 from linkwright.backends.c.writer import File, write_function
-from linkwright.backends.source import heading
+from linkwright.backends.source import all_instructions, heading
 from linkwright.errors import CompileError
 from linkwright.program import Code, Program, lower
 
@@ -48,17 +48,28 @@ def c_source(
     kind = KINDS.get(dtype)
     if kind is None:
         raise CompileError(f"C is written for {' or '.join(KINDS)}, not {dtype!r}")
+    return write_text(program, name, kind, fuse=fuse, stages=stages)[0]
+
+
+def write_text(
+    program: Program, name: str | None, kind: str, *, fuse: bool, stages: bool
+) -> tuple[str, str]:
+    """Return the source and the identifier of its main function."""
     code = lower(program, fuse=fuse)
-    title = program.name if name is None else name
-    file, _, prototypes = write_file(code, title, kind, stages=stages)
+    wanted = program.name if name is None else name
+    file, title, prototypes = write_file(code, wanted, kind, stages=stages)
     about = [*heading(program, code), "", *prototypes]
     comment = "\n".join(["/*", *(f" * {line}".rstrip() for line in about), " */"])
-    return "\n".join([comment, "#include <math.h>", "", *file.preamble(), *file.functions])
+    text = "\n".join([comment, "#include <math.h>", "", *file.preamble(), *file.functions])
+    return text, title
 
 
 def write_file(code: Code, name: str, kind: str, *, stages: bool) -> tuple[File, str, list[str]]:
     """Return the written file, the identifier of its main function, and the prototypes."""
     file = File(kind)
+    for i in all_instructions(code):  # a foreign function keeps its name, all others give way
+        if i.op == "foreign":
+            file.names.reserve(file.externals.call(i.data.function))
     title = file.names(name)
     prototypes = []
     if stages:

@@ -102,6 +102,12 @@ def write_function(file: File, code: Code, name: str, *, static: bool) -> str:
         name: an identifier that is reserved already.
         static: whether only this file uses it.
     """
+    for i in code.walk():  # functions get their names before any local does
+        if i.op == "call" and id(i.data) not in file.called:
+            file.called[id(i.data)] = file.names(i.data.name)
+            write_function(file, i.data, file.called[id(i.data)], static=True)
+        elif i.op in ("table1", "table2"):
+            file.externals.table(i.op, i.data)
     plan = results_at_their_source(by_stage(code.instructions))
     model = model_names(code, c_identifier)
     names = Names(c_identifier, file.names.taken(), model)
@@ -134,6 +140,8 @@ def _in_parts(
         writer = _CWriter(file, frame, own, part=part, work=work, by_id=made.by_id)
         writer.block(part.instructions, writer.ends())
         title = file.names(f"{name}_part{k + 1}")
+        while title in names.taken():
+            title = file.names(f"{name}_part{k + 1}")
         passed = [x for x in (*inputs, *outputs, work) if x in writer.used]
         parameters = _parameters(
             file.kind,
@@ -430,10 +438,6 @@ class _CWriter(Writer):
     def call(self, i: Instruction) -> None:
         """Write the call of another program's function, arguments and results in arrays."""
         code: Code = i.data
-        name = self.file.called.get(id(code))
-        if name is None:
-            name = self.file.called[id(code)] = self.file.names(code.name)
-            write_function(self.file, code, name, static=True)
         passed = []
         rest = iter([self.ref(a) for a in i.args])
         for port in code.inputs:
@@ -445,7 +449,7 @@ class _CWriter(Writer):
             passed.append(array)
             self.line(f"{self.file.kind} {array}[{max(port.size, 1)}];")
             results.extend(Term(ATOM, f"{array}[{k}]") for k in range(port.size))
-        self.line(f"{name}({', '.join(passed)});")
+        self.line(f"{self.file.called[id(code)]}({', '.join(passed)});")
         self.results[i.id] = results
 
 
