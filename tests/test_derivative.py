@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import sympy
 from hypothesis import HealthCheck, given, settings, strategies as st
-from programs import ARITHMETIC, FUNCTIONS, programs, sample_inputs
 
 from linkwright.algebra import (
     ZERO,
@@ -30,6 +29,7 @@ from linkwright.program.derivatives import (
     vector_jacobian,
 )
 from linkwright.program.passes import optimise
+from tests.programs import ARITHMETIC, FUNCTIONS, programs, sample_inputs
 
 Array = npt.NDArray[np.float64]
 MODES = ("forward", "reverse")

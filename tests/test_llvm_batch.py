@@ -14,7 +14,6 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from native_ir import axpy_batch, fresh_cache
 from numpy.typing import NDArray
 
 import linkwright as lw
@@ -23,6 +22,7 @@ from linkwright.backends.llvm.batch import BatchCall, make_batch_call
 from linkwright.backends.llvm.blocks import from_blocked, to_blocked
 from linkwright.backends.llvm.compile import native
 from linkwright.backends.llvm.signature import Dtype, make_signature
+from tests.native_ir import axpy_batch, fresh_cache
 
 Floats = NDArray[Any]
 N, WIDTH, LANES = 37, 3, 4

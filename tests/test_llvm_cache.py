@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
-from native_ir import axpy_scalar, fresh_cache
 
 from linkwright.backends.llvm import cache
 from linkwright.backends.llvm.compile import native
 from linkwright.backends.llvm.fastcall import make_scalar_call
+from tests.native_ir import axpy_scalar, fresh_cache
 
 KEY = cache.entry_key(b"program", "settings")
 

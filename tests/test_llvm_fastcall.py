@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
-from native_ir import axpy_scalar, fresh_cache
 from numpy.typing import NDArray
 
 import linkwright as lw
@@ -27,6 +26,7 @@ from linkwright.backends.llvm import fastcall, layout
 from linkwright.backends.llvm.compile import native
 from linkwright.backends.llvm.fastcall import make_scalar_call
 from linkwright.backends.llvm.signature import Dtype
+from tests.native_ir import axpy_scalar, fresh_cache
 
 INPUTS = [("a", 3), ("x", 3), ("y", 3)]
 OUTPUTS = [("out", 3)]

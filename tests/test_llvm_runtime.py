@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from native_ir import HANDSHAKE, fresh_cache
 
 import linkwright as lw
 from linkwright.backends.llvm import elf, target
 from linkwright.backends.llvm.compile import NativeCode, cached_native, compile_ir, load, native
+from tests.native_ir import HANDSHAKE, fresh_cache
 
 UNARY = (ctypes.c_double, ctypes.c_double)
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
-from random_expressions import ATOMS, expressions, well_conditioned_points
 
 from linkwright.algebra import (
     PI,
@@ -48,6 +47,7 @@ from linkwright.algebra.printers import (
     python_source,
     text,
 )
+from tests.random_expressions import ATOMS, expressions, well_conditioned_points
 
 a, b, c, d = symbols("a b c d")
 
