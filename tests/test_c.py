@@ -13,8 +13,19 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 import linkwright as lw
 from linkwright.algebra import symbol
+from linkwright.backends.c import compile_c
 from linkwright.backends.c.compiler import find_compiler, load_library
-from linkwright.program import Carried, Loop, Program, Scanned, Stacked, interpret, lower, program
+from linkwright.program import (
+    Carried,
+    Loop,
+    Program,
+    Scanned,
+    Stacked,
+    interpret,
+    interpret_with_bound,
+    lower,
+    program,
+)
 from tests.programs import programs, sample_inputs
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -138,6 +149,17 @@ def test_conditions_cross_from_stage_to_stage() -> None:
         library.choice_prepare(*[x.ctypes.data_as(ctypes.c_void_p) for x in (k_in, room)])
         library.choice(*[x.ctypes.data_as(ctypes.c_void_p) for x in (q_in, room, y, k2)])
         assert (float(y), float(k2)) == (wanted, value)
+
+
+def test_fused_operations_round_as_the_code_says() -> None:
+    """With `fuse` the C compiler's fma stands where the interpreter has one."""
+    made = pendulum_on_a_cart()
+    inputs = sample_inputs(made, seed=2)
+    code = lower(made, fuse=True)
+    assert "fma(" in lw.c_source(made, fuse=True)
+    values, bounds = interpret_with_bound(code, inputs)
+    for got, value, bound in zip(compile_c(made, fuse=True)(*inputs), values, bounds, strict=True):
+        assert (np.abs(got - value) <= 2 * bound).all()
 
 
 def test_special_numbers_are_written_and_kept() -> None:

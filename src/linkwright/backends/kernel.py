@@ -172,6 +172,8 @@ def compile(program: Program, *, backend: str = "llvm", dtype: str = "float64") 
 
 
 def _rank(value: Any) -> int:
+    if isinstance(value, float | int):
+        return 0
     try:
         return np.ndim(value)
     except ValueError as error:
