@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 
 from linkwright.algebra import Expr, symbol
 from linkwright.mechanism import loops
+from linkwright.mechanism.describing import quantities_of
 from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.loading import Loaded
-from linkwright.mechanism.parts import Body, Constraint, Output, Point, State, Work
+from linkwright.mechanism.parts import Body, Constraint, Output, Point, State, Timing, Work
 from linkwright.mechanism.workspace import Value
 
 
@@ -273,6 +274,39 @@ class Mechanism(Loaded):
         made = Output(name, self.expr(value), unit, doc or name, "" if body is None else body.name)
         self.outputs.append(made)
         return made
+
+    def output_all(self, *kinds: str) -> None:
+        """Add channels for all quantities of some kinds, under their own names.
+
+        Args:
+            kinds: "coordinates", "speeds", "accelerations", "forces", "moments".
+
+        >>> m = Mechanism("m")
+        >>> b = m.body("b", rotate="z", doc="rod")
+        >>> m.output_all("coordinates", "speeds")
+        >>> [(o.name, o.unit, o.doc) for o in m.outputs]
+        [('b', 'rad', 'Rot. of b rel. to n, axis z'), ('b_dot', 'rad/s', 'Rate of b')]
+        """
+        for kind in kinds:
+            found = quantities_of(self, kind)
+            self.outputs.extend(Output(q.name, q.value, q.unit, q.doc, q.body) for q in found)
+
+    def run_for(self, until: float, *, step: float, every: int = 1) -> None:
+        """Say how long a run is, and in which steps, unless it is told otherwise.
+
+        Args:
+            until: end time, s.
+            step: of a method with fixed steps, s.
+            every: steps from one record to the next.
+
+        >>> m = Mechanism("m")
+        >>> m.run_for(2, step=0.025, every=2)
+        >>> m.timing
+        Timing(until=2, step=0.025, every=2)
+        """
+        if not 0 < step <= until or every < 1:
+            raise MechanismError(f"a run of {until} s cannot go in steps of {step} s")
+        self.timing = Timing(until, step, every)
 
     def function(self, name: str, callable_: Callable[..., object]) -> None:
         """Make a function known to texts: a table, a foreign function, a Python callable.

@@ -198,6 +198,21 @@ class Constraint:
     works: tuple[Work, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How a run goes unless it is told otherwise.
+
+    Args:
+        until: end time, s.
+        step: of a method with fixed steps, s.
+        every: steps from one record to the next.
+    """
+
+    until: float
+    step: float
+    every: int = 1
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
     """An extra state of the analyst's, with the expression of its derivative."""

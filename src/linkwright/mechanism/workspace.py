@@ -32,6 +32,7 @@ from linkwright.mechanism.parts import (
     Output,
     Point,
     State,
+    Timing,
 )
 from linkwright.mechanism.scope import MechanismScope
 
@@ -73,6 +74,7 @@ class Workspace:
         self.units: dict[str, str] = {}
         self.docs: dict[str, str] = {}
         self.reports: list[str] = []
+        self.timing: Timing | None = None
         self._orders: dict[str, int] = {}
         self._signs: dict[str, str] = {}
         self.declared_only = False
@@ -207,6 +209,16 @@ class Workspace:
                     f"{name!r} is in use already", remedy="declare it small or large before that"
                 )
             self._orders[name] = order
+
+    def declared_orders(self) -> dict[str, int]:
+        """Return what was declared small (1) or large (-1), by name.
+
+        >>> m = Workspace("m")
+        >>> m.small("STEER")
+        >>> m.declared_orders()
+        {'STEER': 1}
+        """
+        return dict(self._orders)
 
     def positive(self, *names: str) -> None:
         """Promise that parameters are positive, before they are used.
