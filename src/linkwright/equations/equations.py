@@ -9,12 +9,13 @@ symmetric factorisation. Everything is a list of assignments between symbols, wh
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from linkwright.algebra import Expr, free_symbols, substitute, substitute_all, total
+from linkwright.algebra import ZERO, Expr, free_symbols, substitute, substitute_all, total
 from linkwright.equations.closure import closed_samples, make_rates_exact
 from linkwright.equations.constraints import Elimination, Reduction, choose, reduce
 from linkwright.equations.formulations import AUTOMATIC, FORMULATIONS
+from linkwright.equations.idle import idle_parameters
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Kinematics, Mechanism, MechanismError
 from linkwright.program import Assign, Namer, Program, count, program
@@ -124,7 +125,7 @@ class Equations:
         everything: dict[str, Sequence[object]] = {**results, **auxiliary}
         if numbers:
             statements, everything = _folded(statements, everything, numbers)
-        parameters = [p for p in self.parameters() if p in used and p not in numbers]
+        parameters = [p for _, p in sorted(m.parameters.items()) if p in used and p not in numbers]
         inputs: dict[str, list[Expr]] = {
             "q": [*self.coordinates, *self.states],
             "u": list(self.speeds),
@@ -298,7 +299,7 @@ def _finished(
     coordinates = tuple(
         q for q in kinematics.rates if q not in {s.symbol for s in mechanism.states}
     )
-    return Equations(
+    made = Equations(
         mechanism,
         kinematics,
         formulation,
@@ -314,6 +315,27 @@ def _finished(
         settled(outputs),
         settled(substitute_all((s.derivative for s in mechanism.states), acceleration_of)),
     )
+    return _without_idle(made)
+
+
+def _without_idle(equations: Equations) -> Equations:
+    """Return the equations with parameters that cancel in them set to zero."""
+    e, reduction = equations, equations.reduction
+    results = (
+        *(e.rates, e.right, e.accelerations, e.dependent_accelerations, e.outputs, e.state_rates),
+        *(*e.mass, *reduction.matrix, reduction.offset, reduction.drift),
+    )
+    present = set(free_symbols(*(s.value for s in e.statements)))
+    candidates = [p for p in e.mechanism.parameters.values() if p in present]
+    idle = idle_parameters(e.statements, [x for row in results for x in row], candidates)
+    if not idle:
+        return equations
+    zeros = dict.fromkeys(idle, ZERO)
+    values = substitute_all((s.value for s in e.statements), zeros)
+    statements = tuple(
+        replace(s, value=value) for s, value in zip(e.statements, values, strict=True)
+    )
+    return replace(equations, statements=statements)
 
 
 def _value_of(writer: Writer, u: Expr) -> Expr | None:

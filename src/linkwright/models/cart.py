@@ -66,7 +66,9 @@ def build() -> Mechanism:
         m.constrain(m.bodies[name].origin.velocity @ axle, name=f"{name} does not slip")
     m.output("r", "dot(rot(b), [n3])", unit="rad/s", doc="yaw rate", body=b)
     m.output("steer rate", "dot(rot(f) - rot(b), [n3])", unit="rad/s", doc="steer rate", body=f)
+    m.output_all("coordinates")
     m.start(steer=0.25)
+    m.run_for(3, step=0.02, every=5)
     return m
 
 

@@ -47,9 +47,11 @@ def build() -> Mechanism:
     m.no_movement(bp, cp, b.x)
     m.no_movement(bp, cp, c.y)
     strut = m.strut("strut", "-K*(x - x0) - D*v", at=s1, to=s2, doc="spring and damper")
-    m.output("force", -strut.magnitude, unit="N", doc="tension of the strut")
+    m.output("tension", -strut.magnitude, unit="N", doc="tension of the strut")
     m.output("X", "dot(pos(bcm), [n1])", unit="m", doc="mass centre of b, x", body=b)
     m.output("Y", "dot(pos(bcm), [n2])", unit="m", doc="mass centre of b, y", body=b)
+    m.output_all("coordinates")
     m.output("tilt", "a + b", unit="rad", doc="angle of b to the ground", body=b)
     m.start(a=-0.5, b=0.563473, c=-0.644491)
+    m.run_for(1, step=0.005)
     return m

@@ -111,6 +111,7 @@ def build(small: bool = False, external: bool = True) -> Mechanism:
     )
     _thrusters(m, external)
     m.start(c=4, d=-0.5)
+    m.run_for(30, step=0.02, every=5)
     return m
 
 

@@ -57,5 +57,6 @@ def build() -> Mechanism:
             reaction=w,
             doc=f"spring and damper of antenna {name[1]}",
         )
+    m.run_for(1000, step=0.5, every=4)
     m.start({"w.r": 0.0017, "w.q": 0.00017, "w.p": 0.00017})
     return m
