@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from linkwright.algebra import ONE, Expr, free_symbols, linear_coefficients, total
+from linkwright.algebra import ONE, Expr, Vector, free_symbols, linear_coefficients, total
 from linkwright.algebra.calculus import gradient
 from linkwright.equations.evaluation import Array, Evaluator, Signals, all_values, quantities
 from linkwright.errors import DomainError
-from linkwright.mechanism import Mechanism
+from linkwright.mechanism import Constraint, Mechanism, Work
 
 RANK = 1e-8
 _CLOSED = 1e-10
@@ -398,6 +398,20 @@ def closed_samples(
     return {q: table[:, i] for i, q in enumerate(relations.coordinates)}
 
 
+def _turning(mechanism: Mechanism, constraint: Constraint) -> tuple[Work, ...]:
+    """Return the works of a relation, with the couple of a force along a direction that turns."""
+    bodies = {b.frame: b for b in reversed(mechanism.bodies.values())}
+    added = []
+    for work in constraint.works:
+        span = work.point.position - work.reaction.position
+        for direction, coefficient in work.direction.terms:
+            body = bodies.get(direction.frame)
+            if body is not None and not work.turns:
+                couple = Vector({direction: coefficient}) ^ span
+                added.append(Work(couple, body.origin, mechanism.origin, turns=True))
+    return (*constraint.works, *added)
+
+
 def make_rates_exact(mechanism: Mechanism, samples: Mapping[Expr, Array]) -> None:
     """Replace relations of speed that are not the rates of their relations of position.
 
@@ -428,7 +442,7 @@ def make_rates_exact(mechanism: Mechanism, samples: Mapping[Expr, Array]) -> Non
                 given[x] = samples.get(x, np.full(size, number))
         a, b = (np.asarray(v) for v in evaluate_all([rate, c.speed], given))
         if np.abs(a - b).max() > 1e-7 * max(float(np.abs(a).max()), 1e-300):
-            mechanism.constraints[i] = replace(c, speed=rate)
+            mechanism.constraints[i] = replace(c, speed=rate, works=_turning(mechanism, c))
             mechanism.reports.append(
                 f"{c.name}: its points are apart across the direction, so the turning of the "
                 "direction was added to the relation of speeds"
