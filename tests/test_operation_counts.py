@@ -40,14 +40,13 @@ def test_no_more_than_the_thesis_with_calls(name: str, add: int, mul_and_call: i
     assert found.mul + found.call <= mul_and_call
 
 
-@pytest.mark.parametrize("name", [row[0] for row in (*SEPARATE, *TOGETHER)])
-def test_outputs_cost_the_derivative_nothing(name: str) -> None:
-    """What only outputs need stands in the output stage."""
-    e = derive(load_model(name))
-    with_outputs = count(optimise(e.program()))
-    without = count(optimise(e.program(outputs=False)))
-    assert with_outputs.total <= without.total
-    assert with_outputs.call <= without.call
+@pytest.mark.parametrize(("name", "add", "mul", "call"), SEPARATE)
+def test_no_more_with_the_outputs_beside(name: str, add: int, mul: int, call: int) -> None:
+    """What only outputs need stands in the output stage, and does not crowd the derivative."""
+    found = count(optimise(derive(load_model(name)).program()))
+    assert found.add <= add
+    assert found.mul <= mul
+    assert found.call <= call
 
 
 def test_control_of_the_arm_costs_less_than_in_the_thesis() -> None:
