@@ -221,6 +221,15 @@ class Assembly(Workspace):
             turns = [f"r{k + 1}" for k in range(len(turns))]
         return names + [f"{name}.{turn}" for turn in turns]
 
+    def usual_names(self, body: Body) -> list[str]:
+        """Return the names that a body's coordinates have unless others are given.
+
+        >>> m = Assembly("m")
+        >>> m.usual_names(m.body("b", translate="xy", coordinates=("X", "Y")))
+        ['b.x', 'b.y']
+        """
+        return self._coordinate_names(body.name, body.joint, None)
+
     def _small_list(self, small: bool | Sequence[bool], count: int) -> list[int]:
         if isinstance(small, bool):
             return [int(small)] * count

@@ -104,7 +104,14 @@ class MechanismScope:
     def _functions(self) -> dict[str, Callable[..., object]]:
         m = self.mechanism
 
+        def part(value: object) -> object:
+            """Return the point or body that has the name of a coordinate."""
+            if isinstance(value, Expr) and value.op == "sym":
+                return m.points.get(value.name) or m.bodies.get(value.name) or value
+            return value
+
         def point(value: object) -> Point:
+            value = part(value)
             if isinstance(value, Body):
                 return value.origin
             if not isinstance(value, Point):
@@ -120,6 +127,7 @@ class MechanismScope:
             return point(first).velocity - start.velocity
 
         def rot(body: object) -> object:
+            body = part(body)
             if not isinstance(body, Body):
                 raise MechanismError(f"{body} is not a body")
             return body.omega
