@@ -116,8 +116,20 @@ class Kernel:
         """
         return self._compiled.batch
 
+    @cached_property
+    def _evaluate(self) -> Callable[..., Any]:
+        """The quickest function for single arrays; all else that it is given is sorted out."""
+        quick = getattr(self._compiled, "scalar_or", None)
+        return self._sort_out if quick is None else quick(self._sort_out)
+
     def __call__(self, *inputs: Any, out: Any = None) -> Any:
         """Evaluate once, or for each row; fill `out` (one array for each output) where given."""
+        if out is None:
+            return self._evaluate(*inputs)
+        return self._sort_out(*inputs, out=out)
+
+    def _sort_out(self, *inputs: Any, out: Any = None) -> Any:
+        """Evaluate inputs of any kind: convert them, or take them as a batch."""
         if len(inputs) != len(self._ranks):
             names = ", ".join(port.name for port in self.inputs)
             raise ShapeError(

@@ -134,6 +134,11 @@ class CompiledNative:
         call: Callable[..., Any] = scalar_call(self.program, self.dtype)
         return call
 
+    def scalar_or(self, slow: Callable[..., Any]) -> Callable[..., Any]:
+        """The scalar kernel, with another function for arguments that do not fit as they are."""
+        call: Callable[..., Any] = scalar_call(self.program, self.dtype, slow)
+        return call
+
     @cached_property
     def batch(self) -> BatchCall:
         """The batch kernel."""
