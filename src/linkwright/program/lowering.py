@@ -26,7 +26,7 @@ from linkwright.program.program import (
     Statement,
     walk,
 )
-from linkwright.program.rates import Rate, symbol_rate
+from linkwright.program.rates import Rate, is_impure, symbol_rate
 
 _CHAIN = 8  # longer sums are split, so that their parts can be added side by side
 
@@ -277,6 +277,9 @@ class _Lowering:
             return value
         if op == "pi":
             return self.const(float(FUNCTIONS["pi"].evaluate(None)))
+        if is_impure(node):
+            level = len(self.blocks) - 1
+            return self.append(self.blocks[-1], level, op, args, node.data, Rate.ACCELERATION)
         return self.emit(op, args, node.data)
 
     def power(self, base: Expr, exponent: int) -> int:

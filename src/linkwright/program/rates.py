@@ -60,3 +60,14 @@ def symbol_rate(x: Expr, slow: Container[Expr] = ()) -> Rate:
     if x.roles & (COORDINATE | TIME):
         return Rate.CONFIGURATION
     return Rate.SLOW if x.roles & DISCRETE else Rate.PARAMETER
+
+
+def is_impure(x: Expr) -> bool:
+    """Whether this node must be computed anew at every evaluation, whatever its arguments.
+
+    >>> from linkwright.algebra import symbol
+    >>> from linkwright.algebra.foreign import foreign
+    >>> is_impure(foreign("noise", pure=False)(symbol("k")))
+    True
+    """
+    return x.op == "foreign" and not x.data.function.pure

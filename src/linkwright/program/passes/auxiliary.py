@@ -1,7 +1,8 @@
 """Auxiliary outputs never add operations to the derivative (AUTOSIM's OUTPUT routine, check 23).
 
 The Program is optimised as if nobody asked for them; then they are computed from what is there
-already, recognised by value, and from what else they need.
+already, recognised by value, and from what else they need. A loop, solve or call that both need is
+not taken apart: what it computes for an output stays in it.
 """
 
 from __future__ import annotations

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TypeAlias
 
-from linkwright.algebra.expr import ZERO, scaled
+from linkwright.algebra.expr import ZERO, constant, scaled, split_coefficient
 from linkwright.program.passes.network import Literals, Network, Node, Term
 
 _WIDE = 24  # in longer sums a term is paired with its neighbours and relatives only
@@ -37,6 +38,16 @@ def literals_cost(literals: Literals, coefficient: int) -> int:
         below += literal & 1
     above = len(literals) - below + (coefficient != 0)
     return max(above - 1, 0) + below
+
+
+@dataclass(frozen=True, slots=True)
+class _Divisor:
+    """Two terms less what they share: the literals and the coefficient that are taken out."""
+
+    key: SumKey
+    common: Literals
+    coefficient: int
+    sign: int  # of the term that gives the first part of the key
 
 
 @dataclass(slots=True)
@@ -72,6 +83,7 @@ class _Extraction:
         self.pairs: dict[PairKey, _Candidate] = {}
         self.divisors: dict[SumKey, _Candidate] = {}
         self.heap: list[tuple[int, int, int, PairKey | SumKey]] = []
+        self.ratios: dict[tuple[int, int], int] = {}
         self.order = 0
         self.uses: dict[int, int] = {}
         self.live = False
@@ -170,38 +182,60 @@ class _Extraction:
 
     def enter_terms(self, first: int, second: int) -> None:
         terms = self.network.row_term
-        key, common, coefficient = self.divisor(terms[first], terms[second])
-        if self.common_only and not common and not coefficient:
-            return
-        found = self.divisors.get(key)
-        if found is None:
-            (a, _), (b, _), _ = key
-            found = self.divisors[key] = self.candidate(self.network.rate((*a, *b)))
-        found.places.append((first, second))
-        found.savings += self.saving(terms[first], terms[second], common, coefficient)
-        if self.live:
-            self.push(key, found, found.savings - self.divisor_cost(key))
+        for made in self.divisors_of(terms[first], terms[second]):
+            if self.common_only and not made.common and not made.coefficient:
+                continue
+            found = self.divisors.get(made.key)
+            if found is None:
+                (a, _), (b, _), _ = made.key
+                found = self.divisors[made.key] = self.candidate(self.network.rate((*a, *b)))
+            found.places.append((first, second))
+            found.savings += self.saving(terms[first], terms[second], made)
+            if self.live:
+                self.push(made.key, found, found.savings - self.divisor_cost(made.key))
 
-    @staticmethod
-    def divisor(first: Term, second: Term) -> tuple[SumKey, Literals, int]:
-        """Return two terms less what they share, and the literals and coefficient they share."""
+    def divisors_of(self, first: Term, second: Term) -> list[_Divisor]:
+        """Return two terms less what they share, and the same divided by a common coefficient."""
         common, rest_1, rest_2 = _shared(first.literals, second.literals)
-        k1, k2, shared = first.coefficient, second.coefficient, 0
-        if k1 == k2:
-            k1, k2, shared = 0, 0, k1
-        a: Part = (rest_1, k1)
-        b: Part = (rest_2, k2)
+        if rest_2 < rest_1:
+            first, second, rest_1, rest_2 = second, first, rest_2, rest_1
         sign = first.sign * second.sign
-        return ((a, b, sign) if a <= b else (b, a, sign)), common, shared
+        k1, k2 = first.coefficient, second.coefficient
+        if k1 == k2:
+            return [_Divisor(((rest_1, 0), (rest_2, 0), sign), common, k1, first.sign)]
+        found = [_Divisor(((rest_1, k1), (rest_2, k2), sign), common, 0, first.sign)]
+        ratio = self.ratio(k1, k2) if k1 else 0
+        if ratio:
+            key = ((rest_1, 0), (rest_2, ratio), sign)
+            found.append(_Divisor(key, common, k1, first.sign))
+        return found
+
+    def ratio(self, k1: int, k2: int) -> int:
+        """Return the second coefficient over the first where that is an exact number, else 0."""
+        known = self.ratios.get((k1, k2))
+        if known is None:
+            coefficients = self.network.coefficients
+            n1, rest_1 = split_coefficient(coefficients[k1])
+            n2, rest_2 = split_coefficient(coefficients[k2])
+            known = 0
+            if rest_1 is rest_2 and not isinstance(n1, float) and not isinstance(n2, float):
+                known = self.network.coefficient_id(constant(Fraction(n2) / Fraction(n1)))
+            self.ratios[k1, k2] = known
+        return known
+
+    def divisor(self, key: SumKey, first: int, second: int) -> _Divisor:
+        """Return how two rows are a divisor and what is taken out of them."""
+        terms = self.network.row_term
+        return next(d for d in self.divisors_of(terms[first], terms[second]) if d.key == key)
 
     @staticmethod
-    def saving(first: Term, second: Term, common: Literals, coefficient: int) -> int:
+    def saving(first: Term, second: Term, made: _Divisor) -> int:
         before = (
             1
             + literals_cost(first.literals, first.coefficient)
             + literals_cost(second.literals, second.coefficient)
         )
-        return before - literals_cost((*common, 0), coefficient)
+        return before - literals_cost((*made.common, 0), made.coefficient)
 
     @staticmethod
     def divisor_cost(key: SumKey) -> int:
@@ -274,9 +308,8 @@ class _Extraction:
             if first in taken or second in taken:
                 continue
             taken.update((first, second))
-            a, b = network.row_term[first], network.row_term[second]
-            _, common, coefficient = self.divisor(a, b)
-            savings += self.saving(a, b, common, coefficient)
+            made = self.divisor(key, first, second)
+            savings += self.saving(network.row_term[first], network.row_term[second], made)
             places.append((first, second))
         now = savings - self.divisor_cost(key)
         if now < gain:
@@ -292,35 +325,24 @@ class _Extraction:
 
     def share_sum(self, key: SumKey, places: list[tuple[int, int]]) -> None:
         network = self.network
-        a, b, sign = key
-        number = self.sum_node(a, b, sign, places)
+        number = self.sum_node(key, places)
         for first, second in places:
             owner = network.row_owner[first]
             if owner < 0 or network.row_owner[second] < 0 or owner == number:
                 continue
-            one, two = network.row_term[first], network.row_term[second]
-            _, common, coefficient = self.divisor(one, two)
-            lead = one if self.leads(one, two, a) else two
-            term = Term(lead.sign, coefficient, tuple(sorted((*common, 2 * number))))
-            self.replace_rows(owner, (first, second), term)
+            made = self.divisor(key, first, second)
+            literals = tuple(sorted((*made.common, 2 * number)))
+            self.replace_rows(owner, (first, second), Term(made.sign, made.coefficient, literals))
 
-    def leads(self, one: Term, two: Term, part: Part) -> bool:
-        """Whether the first of two terms is the one that gave the divisor's first part."""
-        _, rest_1, rest_2 = _shared(one.literals, two.literals)
-        same = one.coefficient == two.coefficient
-        a: Part = (rest_1, 0 if same else one.coefficient)
-        b: Part = (rest_2, 0 if same else two.coefficient)
-        return a == part and a <= b
-
-    def sum_node(self, a: Part, b: Part, sign: int, places: list[tuple[int, int]]) -> int:
+    def sum_node(self, key: SumKey, places: list[tuple[int, int]]) -> int:
         """Return the node of a sum: the owner of an occurrence where that is just this sum."""
         network = self.network
+        a, b, sign = key
         for first, second in places:
             node = network.nodes[network.row_owner[first]]
-            one, two = network.row_term[first], network.row_term[second]
-            _, common, coefficient = self.divisor(one, two)
-            whole = len(node.rows) == 2 and node.offset is ZERO and not common and not coefficient
-            if whole and (one if self.leads(one, two, a) else two).sign == 1:
+            made = self.divisor(key, first, second)
+            taken_out = made.common or made.coefficient or made.sign < 0
+            if len(node.rows) == 2 and node.offset is ZERO and not taken_out:
                 return network.row_owner[first]
         node = Node(network.rate((*a[0], *b[0])), 0)
         number = network.add_node(node)

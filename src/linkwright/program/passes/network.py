@@ -15,31 +15,28 @@ used more than once, when it is written back. Nodes with equal field values are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from linkwright.algebra.expr import (
     ONE,
-    SMALL,
     ZERO,
     Expr,
-    function_node,
     postorder,
     product,
     raised,
-    rebuild,
     scaled,
     total,
 )
-from linkwright.algebra.functions import apply
 from linkwright.program.passes.fields import (
     PRIME,
     Values,
     function_value,
     inverse_value,
-    opaque_value,
 )
+from linkwright.program.passes.replacing import rebuilt, with_reads
 from linkwright.program.program import Assign, Loop, Statement
+from linkwright.program.rates import Rate, is_impure
 
 Literals: TypeAlias = tuple[int, ...]
 _LONGEST_POWER = 3  # higher powers are nodes of their own, computed by squaring
@@ -97,17 +94,6 @@ def split_sign(x: Expr) -> tuple[int, Expr]:
     if (x.op == "num" or x.op == "scale") and x.data < 0:
         return -1, scaled(-1, x)
     return 1, x
-
-
-def rebuilt(node: Expr, args: tuple[Expr, ...]) -> Expr:
-    """Return the form of `node` over other arguments, without expanding small angles again."""
-    if args == node.args:
-        return node
-    if node.op in ("sum", "prod", "scale"):
-        return rebuild(node, args)
-    if any(a.roles & SMALL for a in args):
-        return function_node(node.op, args, node.data)
-    return apply(node.op, args, node.data)
 
 
 def node_uses(network: Network) -> dict[int, int]:
@@ -291,13 +277,11 @@ class Network:
         """Return a function of values, as an existing node where one has the same value."""
         args = tuple(self.held(a) for a in arguments)
         numbers = [self.values.of(a) if isinstance(a, Expr) else self.term_value(a) for a in args]
-        if op == "foreign" and not getattr(data, "pure", False):
-            value = opaque_value(op, data, (*numbers, len(self.nodes)))
-        else:
-            value = function_value(op, data, numbers)
+        value = function_value(op, data, numbers)
         number = self.by_value.get(value)
         if number is None:
-            rate = max(self.rate(a.literals) for a in args if isinstance(a, Term))
+            rates = [self.rate(a.literals) for a in args if isinstance(a, Term)]
+            rate = max(rates, default=int(Rate.ACCELERATION))
             number = self.add_node(Node(rate, value, function=(op, data), arguments=args))
             self.by_value[value] = number
         return Term(1, 0, (2 * number,))
@@ -315,7 +299,7 @@ class Network:
         if node.is_atom:
             return node
         values = [self.known[a] for a in node.args]
-        if all(isinstance(v, Expr) for v in values):
+        if all(isinstance(v, Expr) for v in values) and not is_impure(node):
             return rebuilt(node, tuple(v for v in values if isinstance(v, Expr)))
         if node.op == "sum":
             return self._build_sum(node, values)
@@ -459,41 +443,3 @@ def _uses(statements: Sequence[Statement], roots: Sequence[Expr]) -> dict[Expr, 
         for a in node.args:
             uses[a] = uses.get(a, 0) + 1
     return uses
-
-
-def with_reads(statement: Statement, changed: Mapping[Expr, Expr]) -> Statement:
-    """Return a loop whose body reads other expressions for some symbols from outside it."""
-    if not changed or not isinstance(statement, Loop):
-        return statement
-    return mapped_loop(statement, changed)
-
-
-def mapped_loop(loop: Loop, changed: Mapping[Expr, Expr]) -> Loop:
-    """Return the loop with symbols replaced inside it."""
-
-    def new(exprs: Sequence[Expr]) -> list[Expr]:
-        return replaced(exprs, changed)
-
-    body: list[Statement] = []
-    for statement in loop.body:
-        statement = statement.with_operands(new(statement.operands))
-        body.append(mapped_loop(statement, changed) if isinstance(statement, Loop) else statement)
-    inner = new(loop.inner_operands)
-    cut = len(loop.carried)
-    return replace(
-        loop,
-        carried=tuple(
-            replace(c, following=x) for c, x in zip(loop.carried, inner[:cut], strict=True)
-        ),
-        stacked=tuple(replace(s, value=x) for s, x in zip(loop.stacked, inner[cut:], strict=True)),
-        body=tuple(body),
-    )
-
-
-def replaced(exprs: Sequence[Expr], changed: Mapping[Expr, Expr]) -> list[Expr]:
-    """Return expressions with some of their symbols replaced."""
-    known: dict[Expr, Expr] = dict(changed)
-    for node in postorder(exprs, stop=known.__contains__):
-        if node not in known:
-            known[node] = rebuilt(node, tuple(known[a] for a in node.args))
-    return [known[x] for x in exprs]

@@ -12,6 +12,7 @@ from dataclasses import replace
 from linkwright.algebra.expr import Expr, postorder
 from linkwright.program.code import Code, Instruction, LoopCode
 from linkwright.program.program import Loop, Program, Statement
+from linkwright.program.rates import is_impure
 
 _ATOMS = frozenset({"const", "input"})
 
@@ -54,7 +55,7 @@ def _fixed(program: Program) -> set[Expr]:
             reads.extend(statement.outer_reads)
         for node in postorder(reads, stop=seen.__contains__):
             if node not in seen:
-                seen[node] = any(seen[a] for a in node.args)
+                seen[node] = is_impure(node) or any(seen[a] for a in node.args)
         moves = any(seen[x] for x in reads)
         for x in statement.targets:
             seen[x] = moves

@@ -26,8 +26,8 @@ from linkwright.program.passes.network import (
     Term,
     Value,
     split_sign,
-    with_reads,
 )
+from linkwright.program.passes.replacing import with_reads
 from linkwright.program.program import Assign, Loop, Namer, Statement
 
 
