@@ -51,6 +51,23 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "UnitError",
     ),
     "linkwright.program": ("Program", "count"),
+    "linkwright.analysis": ("LinearModel", "linearise"),
+    "linkwright.equations": ("Equations", "derive"),
+    "linkwright.mechanism": (
+        "Ball",
+        "Cylindrical",
+        "Free",
+        "Mechanism",
+        "Planar",
+        "Prismatic",
+        "Revolute",
+        "Screw",
+        "Universal",
+        "Weld",
+    ),
+    "linkwright.models": ("load_model",),
+    "linkwright.program.passes": ("optimise",),
+    "linkwright.simulation": ("Run", "simulate"),
     "linkwright.version": ("__version__",),
 }
 
@@ -82,12 +99,14 @@ if TYPE_CHECKING:
         symbols as symbols,
         tan as tan,
     )
+    from linkwright.analysis import LinearModel as LinearModel, linearise as linearise
     from linkwright.backends.c import c_source as c_source
     from linkwright.backends.kernel import (
         Kernel as Kernel,
         compile as compile,  # noqa: A004 - linkwright.compile reads well, and shadows nothing
     )
     from linkwright.backends.python import python_source as python_source
+    from linkwright.equations import Equations as Equations, derive as derive
     from linkwright.errors import (
         BackendError as BackendError,
         CompileError as CompileError,
@@ -97,10 +116,25 @@ if TYPE_CHECKING:
         ShapeError as ShapeError,
         UnitError as UnitError,
     )
+    from linkwright.mechanism import (
+        Ball as Ball,
+        Cylindrical as Cylindrical,
+        Free as Free,
+        Mechanism as Mechanism,
+        Planar as Planar,
+        Prismatic as Prismatic,
+        Revolute as Revolute,
+        Screw as Screw,
+        Universal as Universal,
+        Weld as Weld,
+    )
+    from linkwright.models import load_model as load_model
     from linkwright.program import (
         Program as Program,
         count as count,
     )
+    from linkwright.program.passes import optimise as optimise
+    from linkwright.simulation import Run as Run, simulate as simulate
     from linkwright.version import __version__ as __version__
 
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

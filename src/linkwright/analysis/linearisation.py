@@ -43,6 +43,13 @@ class LinearModel:
         point: the operating point: value of every coordinate, speed and extra state.
         drift: the rates of the states at the operating point; zero in an equilibrium.
         computed: coordinates that follow the others through loops.
+
+    >>> m = Mechanism("oscillator")
+    >>> b = m.body("b", translate="x", mass=2)
+    >>> f = m.force("spring", "-8*x - 4*v", at=b.origin, along="x")
+    >>> model = linearise(m)
+    >>> model.states, model.modes()[0].damping
+    (('b', 'b_dot'), 0.5)
     """
 
     a: Array
@@ -126,8 +133,9 @@ def linearise(
     """Return the linear model of a mechanism at an operating point.
 
     Args:
-        mechanism: what to linearise. at: coordinates (m, rad), speeds and extra states by name; by
-            default the initial values. Loops are closed and dependent speeds found from them.
+        mechanism: what to linearise.
+        at: coordinates (m, rad), speeds and extra states by name; by default the initial values.
+            Loops are closed and dependent speeds found from them.
         values: values of parameters and inputs by name.
         time: s.
         equations: its equations, where they are at hand.

@@ -44,6 +44,13 @@ class Equations:
         accelerations: u' for each independent speed.
         dependent_accelerations: the rates of the eliminated speeds.
         outputs: values of the mechanism's outputs.
+        state_rates: the rates of the analyst's extra states.
+
+    >>> m = Mechanism("cart")
+    >>> b = m.body("b", translate="x", mass="m")
+    >>> f = m.force("push", "F", at=b.origin, along="x")
+    >>> [p.name for p in derive(m).parameters()]
+    ['F', 'm']
     """
 
     mechanism: Mechanism

@@ -45,15 +45,16 @@ class Assembly(Workspace):
         """Add a body with its joint to the parent.
 
         Args:
-            name: letters, digits and underscores; also the name of a single coordinate. parent: the
-                body that it hangs on; the ground by default. joint: a joint such as
-                `Revolute("z")`; or give `translate` and `rotate`. translate: directions of
-                translation, fixed in the parent: "xy", ["x", (1, 0, 1)]. rotate: one axis fixed in
-                the parent, or three body axes: "z", "xyz", (0, 1, 1). at: the joint's place in the
-                parent, m. mass: kg; by default a parameter named after the body. com: mass centre
-                in the body's frame, m. inertia: about the mass centre along body axes, kg*m^2: 3
-                moments, 6 entries (xx, yy, zz, xy, yz, zx), a 3 by 3 matrix, or 0; by default
-                parameters named after the body.
+            name: letters, digits and underscores; also the name of a single coordinate.
+            parent: the body that it hangs on; the ground by default.
+            joint: a joint such as `Revolute("z")`; or give `translate` and `rotate`.
+            translate: directions of translation, fixed in the parent: "xy", ["x", (1, 0, 1)].
+            rotate: one axis fixed in the parent, or three body axes: "z", "xyz", (0, 1, 1).
+            at: the joint's place in the parent, m.
+            mass: kg; by default a parameter named after the body.
+            com: mass centre in the body's frame, m.
+            inertia: about the mass centre along body axes, kg*m^2: 3 moments, 6 entries (xx, yy,
+                zz, xy, yz, zx), a 3 by 3 matrix, or 0; by default parameters named after the body.
             coordinates_in: a body in whose frame `at` and `com` are given, with all coordinates
                 zero.
             coordinates: names of the coordinates, in place of those made from the body's name.

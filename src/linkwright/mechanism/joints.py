@@ -82,17 +82,18 @@ def axes(value: Any) -> tuple[Any, ...]:
     return items
 
 
-def Revolute(axis: Axis, **more: Any) -> Joint:
+def Revolute(axis: Axis, *, body_axis: str | int | None = None, reference: Any = None) -> Joint:
     """Return a joint with one rotation.
 
     Args:
         axis: the axis, fixed in the parent.
-        more: `body_axis` and `reference` of `Joint`.
+        body_axis: for an inclined axis, which axis of the body lies along it.
+        reference: the parent's direction from which the angle is measured.
 
     >>> Revolute("z").rotate
     ('z',)
     """
-    return Joint(rotate=_one(axis), **more)
+    return Joint(rotate=_one(axis), body_axis=body_axis, reference=reference)
 
 
 def Prismatic(axis: Axis) -> Joint:

@@ -90,8 +90,9 @@ class Loaded(Assembly):
         """Add a force along the line between two points; positive pushes them apart.
 
         Args:
-            name: its name. magnitude: N; in a text, `x`, `x0` and `v` are the length, the length
-                with all coordinates zero, and its rate.
+            name: its name.
+            magnitude: N; in a text, `x`, `x0` and `v` are the length, the length with all
+                coordinates zero, and its rate.
             at: the point that it pushes.
             to: the other point; the ground's origin by default.
             doc: what it is.

@@ -7,6 +7,8 @@ The class is built up in four files: its symbols and parts (`workspace`), bodies
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
 
 from linkwright.algebra import Expr, symbol
 from linkwright.mechanism import loops
@@ -321,3 +323,17 @@ class Mechanism(Loaded):
         2*a
         """
         self.functions[name] = callable_
+
+    def equations(self, formulation: str = "auto") -> Any:
+        """Return the equations of motion; short for `linkwright.derive`, one layer up.
+
+        Args:
+            formulation: how they are formed; "auto" takes the one with the fewest operations.
+
+        >>> m = Mechanism("m")
+        >>> b = m.body("b", translate="x", mass=2)
+        >>> f = m.force("push", "F", at=b.origin, along="x")
+        >>> [str(u) for u in m.equations().speeds]
+        ['b_dot']
+        """
+        return import_module("linkwright.equations").derive(self, formulation)

@@ -57,7 +57,7 @@ class MechanismScope:
         return m.parameter(name)
 
     def _derived(self, name: str) -> Any:
-        """Return an automatic point, an axis, a speed or an acceleration."""
+        """Return an automatic point, an axis, a speed, an acceleration, or a load for `fm`."""
         m = self.mechanism
         if name in ("o", "O"):
             return m.origin
@@ -80,7 +80,7 @@ class MechanismScope:
             for rate in m.kinematics().accelerations.values():
                 if rate.name == name:
                     return rate
-        return None
+        return next((load for load in (*m.forces, *m.moments) if load.name == name), None)
 
     def _axis(self, name: str) -> Vector | None:
         stem, letter = name.rsplit(".", 1) if "." in name else (name[:-1], name[-1:])

@@ -29,6 +29,14 @@ class Run:
         residual: the largest violation of a relation of position at a recorded time, relative to
             the size of its Jacobian.
         report: what happened, in sentences.
+
+    >>> from linkwright.simulation import simulate
+    >>> m = Mechanism("cart")
+    >>> b = m.body("b", translate="x", mass=2)
+    >>> f = m.force("push", 4, at=b.origin, along="x")
+    >>> run = simulate(m, 1.0, method="rk4", step=0.1)
+    >>> run.steps, round(float(run["b"][-1]), 6)
+    (10, 1.0)
     """
 
     mechanism: Mechanism = field(repr=False)
