@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from linkwright.program.counts import Counts, stage_counts
 from linkwright.program.passes.auxiliary import with_auxiliary, without_auxiliary
-from linkwright.program.passes.choosing import cheapest
+from linkwright.program.passes.choosing import cheapest, cost
 from linkwright.program.passes.common_subexpressions import common_subexpressions
 from linkwright.program.passes.factor import factor
 from linkwright.program.passes.inline_single_use import inline_single_use
@@ -39,13 +39,28 @@ PASSES: dict[str, Pass] = {
 DEFAULT: tuple[str, ...] = ("liveness", "merge_constants", "common_subexpressions", "schedule")
 """What `optimise` runs: value numbering, factoring and inlining are part of these already."""
 
+FACTORED: tuple[str, ...] = (
+    "liveness",
+    "value_numbering",
+    "merge_constants",
+    "factor",
+    "common_subexpressions",
+    "schedule",
+)
+"""What `optimise` also tries on Programs that are not large; it often ends elsewhere."""
 
-def optimise(program: Program, passes: Sequence[str] = DEFAULT) -> Program:
+_LARGE = 3_000  # operations beyond which there is one sequence and one round
+
+
+def optimise(program: Program, passes: Sequence[str] | None = None, *, rounds: int = 3) -> Program:
     """Return a Program with the same outputs and fewer operations.
 
     Args:
         program: what to optimise.
-        passes: names from `PASSES`, in the order in which to run them.
+        passes: names from `PASSES`, in the order in which to run them; by default `DEFAULT` and
+            `FACTORED` are tried and the cheaper result is kept.
+        rounds: run them again as long as that lowers the counts, at most so often; large Programs
+            get one round of `DEFAULT`.
 
     >>> from linkwright.algebra import symbols, sin
     >>> from linkwright.program import count, program
@@ -55,11 +70,32 @@ def optimise(program: Program, passes: Sequence[str] = DEFAULT) -> Program:
     (5, 3)
     """
     if program.auxiliary and len(program.auxiliary) < len(program.outputs):
-        inside = [name for name in passes if name != "liveness"]
-        main = optimise(without_auxiliary(program), inside)
+        main = _tried(without_auxiliary(program), passes, rounds, keep=("liveness",))
         program = cheapest(program, [with_auxiliary(program, main)])
-    for name in passes:
-        program = _pass(name)(program)
+    return _tried(program, passes, rounds)
+
+
+def _tried(
+    program: Program, passes: Sequence[str] | None, rounds: int, keep: Sequence[str] = ()
+) -> Program:
+    """Return the cheapest result of the sequences to try, without the passes in `keep`."""
+    large = cost(program)[0] > _LARGE
+    if large:
+        rounds = 1
+    sequences = (passes,) if passes is not None else (DEFAULT,) if large else (DEFAULT, FACTORED)
+    found = [_repeated(program, [n for n in s if n not in keep], rounds) for s in sequences]
+    return cheapest(found[0], found[1:])
+
+
+def _repeated(program: Program, passes: Sequence[str], rounds: int) -> Program:
+    before = cost(program)
+    for _ in range(rounds):
+        for name in passes:
+            program = _pass(name)(program)
+        after = cost(program)
+        if after >= before:
+            break
+        before = after
     return program
 
 
@@ -93,6 +129,7 @@ def _pass(name: str) -> Pass:
 
 __all__ = [
     "DEFAULT",
+    "FACTORED",
     "PASSES",
     "Pass",
     "common_subexpressions",

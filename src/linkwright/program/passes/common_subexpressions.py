@@ -9,14 +9,14 @@ from linkwright.program.passes.flatten import flatten
 from linkwright.program.passes.network import Network
 from linkwright.program.program import Program
 
-_LARGE = 20_000  # beyond so many operations products are not multiplied out as a second try
+_LARGE = 10_000  # beyond so many operations there is one start only
 
 
 def common_subexpressions(program: Program) -> Program:
     """Return the Program with common partial sums and products shared, common factors taken out.
 
-    Extraction starts once from the products as they are and once with products multiplied out
-    into the terms that use them; the cheapest result is kept, or the Program itself.
+    Extraction is greedy, so it is tried from two starts: products as they are, and multiplied out
+    into the terms that use them. The cheapest result is kept, or the Program itself.
 
     >>> from linkwright.algebra import symbols
     >>> from linkwright.program import count, program
