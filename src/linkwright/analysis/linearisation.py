@@ -48,7 +48,7 @@ class LinearModel:
     >>> b = m.body("b", translate="x", mass=2)
     >>> f = m.force("spring", "-8*x - 4*v", at=b.origin, along="x")
     >>> model = linearise(m)
-    >>> model.states, model.modes()[0].damping
+    >>> model.states, round(model.modes()[0].damping, 6)
     (('b', 'b_dot'), 0.5)
     """
 

@@ -165,7 +165,7 @@ class Loaded(Assembly):
         >>> b = m.body("b", rotate="z")
         >>> m.armature(b, "G**2*J")
         >>> m.armatures[b]
-        J*G**2
+        G**2*J
         """
         if len(body.coordinates) != 1:
             raise MechanismError(
