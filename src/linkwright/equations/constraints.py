@@ -26,10 +26,10 @@ from linkwright.algebra import (
 )
 from linkwright.algebra.calculus import tangents
 from linkwright.algebra.expr import COORDINATE, ONE, TIME
+from linkwright.equations.pivots import solve_in_safe_order, without_zeros
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Constraint, Kinematics, MechanismError
 from linkwright.program import Assign, Namer
-from linkwright.program.linear import lu
 
 _SAMPLES = 6
 
@@ -168,12 +168,30 @@ def _regular(sampled: np.ndarray) -> np.ndarray:
     return sampled[:, ranks == ranks.max()]
 
 
+def sampled_rows(
+    rows: Sequence[Mapping[Expr, Expr]],
+    speeds: Sequence[Expr],
+    values: Mapping[str, float],
+    samples: Mapping[Expr, np.ndarray] | None,
+) -> np.ndarray:
+    """Return coefficients by sample, constraint and speed, where the constraints have full rank."""
+    return _regular(_sampled(rows, speeds, values, samples)).transpose(1, 0, 2)
+
+
+def nonzero_rows(rows: Sequence[Mapping[Expr, Expr]], speeds: Sequence[Expr]) -> list[list[Expr]]:
+    """Return coefficients by constraint and speed, ZERO where they vanish whatever the values."""
+    anywhere = _sampled(rows, speeds, {}, None).transpose(1, 0, 2)
+    return without_zeros([[row[u] for u in speeds] for row in rows], anywhere)
+
+
 def reduce(
     kinematics: Kinematics,
     eliminations: Sequence[Elimination],
     rates: Mapping[Expr, Expr],
     writer: Writer,
     namer: Namer,
+    values: Mapping[str, float],
+    samples: Mapping[Expr, np.ndarray] | None = None,
 ) -> Reduction:
     """Write the statements that give dependent speeds and what their rates need.
 
@@ -183,6 +201,8 @@ def reduce(
         rates: the rates of the coordinates, as names or expressions.
         writer: receives the statements.
         namer: names of the linear solution.
+        values: numbers for parameters, to find an order of solution by, as for `choose`.
+        samples: configurations in which loops are closed, as for `choose`.
     """
     active = [e for e in eliminations if e.speed is not None]
     dependent = tuple(e.speed for e in active if e.speed is not None)
@@ -192,16 +212,22 @@ def reduce(
     if not active:
         return Reduction(tuple(eliminations), (), independent, (), (), ())
     rows, rests = [], []
-    for e in active:
-        coefficients, rest = linear_coefficients(e.constraint.speed, speeds)
-        rows.append({u: writer.hold(x) for u, x in coefficients.items()})
+    found = [linear_coefficients(e.constraint.speed, speeds) for e in active]
+    bare = [coefficients for coefficients, _ in found]
+    table = nonzero_rows(bare, speeds)
+    for row, (_, rest) in zip(table, found, strict=True):
+        rows.append({u: writer.hold(x) for u, x in zip(speeds, row, strict=True)})
         rests.append(writer.hold(rest))
     matrix = [[row[u] for u in dependent] for row in rows]
+    columns_of = [speeds.index(u) for u in dependent]
+    sampled = sampled_rows(bare, speeds, values, samples)
     drifts = [writer.hold(-drift(e.constraint.speed, rates)) for e in active]
     columns = [[-row[u] for row in rows] for u in independent]
     sides = [*columns, [-rest for rest in rests]]
     used = [k for k, side in enumerate(sides) if any(x is not ZERO for x in side)]
-    statements, solved = lu(matrix, [*(sides[k] for k in used), drifts], namer)
+    statements, solved = solve_in_safe_order(
+        matrix, [*(sides[k] for k in used), drifts], namer, sampled[:, :, columns_of]
+    )
     writer.statements.extend(statements)
     full: list[Sequence[Expr]] = [(ZERO,) * len(active)] * len(sides)
     for k, solution in zip(used, solved, strict=False):

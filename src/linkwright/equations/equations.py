@@ -23,7 +23,7 @@ from linkwright.program.linear import ldlt
 from linkwright.program.passes import optimise
 
 _NEAR = 1.2
-_WORTH_OPTIMISING = 1500
+_WORTH_OPTIMISING = 800
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,7 +215,7 @@ def derive(
         make_rates_exact(mechanism, samples)
     eliminations = choose(kinematics, known, samples, dependent)
     rates = _rate_names(kinematics, writer)
-    reduction = reduce(kinematics, eliminations, rates, writer, namer)
+    reduction = reduce(kinematics, eliminations, rates, writer, namer, known, samples)
     reduced = FORMULATIONS[formulation](kinematics, reduction, writer)
     mass, right = reduced.mass, reduced.right
     if mass:

@@ -17,10 +17,12 @@ from dataclasses import dataclass
 from linkwright.algebra import ZERO, Expr, Vector, linear_coefficients, substitute
 from linkwright.equations.bodies import BodyTerms, body_terms, own_tensor, swung
 from linkwright.equations.closure import closed_samples, make_rates_exact
-from linkwright.equations.constraints import choose
+from linkwright.equations.constraints import choose, nonzero_rows, sampled_rows
+from linkwright.equations.pivots import Array, solve_in_safe_order
 from linkwright.equations.writer import (
     NOTHING,
     Triple,
+    Writer,
     add,
     apply,
     cross,
@@ -31,7 +33,6 @@ from linkwright.equations.writer import (
 )
 from linkwright.mechanism import Body, Constraint, Kinematics, Mechanism, MechanismError, Point
 from linkwright.program import Namer
-from linkwright.program.linear import lu
 
 Wrench = tuple[Triple, Triple]
 _NONE: Wrench = (NOTHING, NOTHING)
@@ -75,7 +76,7 @@ def reactions(mechanism: Mechanism, values: Mapping[str, float] | None = None) -
     pushes = _loads(mechanism, terms)
     needed = _balance(mechanism, terms, pushes)
     active = [(e.constraint, e.speed) for e in chosen if e.speed is not None]
-    found = _multipliers(kinematics, active, _joint_forces(kinematics, needed))
+    found = _multipliers(kinematics, active, _joint_forces(kinematics, needed), known, samples)
     multipliers: dict[str, Expr | None] = {e.constraint.name: None for e in chosen}
     for (constraint, _), value in zip(active, found, strict=True):
         multipliers[constraint.name] = value
@@ -174,21 +175,26 @@ def _multipliers(
     kinematics: Kinematics,
     active: Sequence[tuple[Constraint, Expr]],
     needed: Mapping[Expr, Expr],
+    values: Mapping[str, float],
+    samples: Mapping[Expr, Array] | None,
 ) -> list[Expr]:
     if not active:
         return []
     speeds = [s.symbol for s in kinematics.speeds]
     rows = [linear_coefficients(c.speed, speeds)[0] for c, _ in active]
-    dependent = [u for _, u in active]
-    matrix = [[row[u] for row in rows] for u in dependent]
-    right = [needed[u] for u in dependent]
+    dependent = [speeds.index(u) for _, u in active]
+    right = [needed[speeds[k]] for k in dependent]
     if all(x is ZERO for x in right):
         return [ZERO] * len(active)
-    statements, solutions = lu(matrix, [right], Namer(None, "lambda"))
-    values: dict[Expr, Expr] = {}
-    for s in statements:
-        values[s.target] = substitute(s.value, values)
-    return [substitute(x, values) for x in solutions[0]]
+    writer = Writer("reactions")
+    table = nonzero_rows(rows, speeds)
+    matrix = [[writer.hold(row[k]) for row in table] for k in dependent]
+    sampled = sampled_rows(rows, speeds, values, samples)[:, :, dependent].transpose(0, 2, 1)
+    statements, solutions = solve_in_safe_order(matrix, [right], Namer(None, "lambda"), sampled)
+    meaning: dict[Expr, Expr] = {}
+    for s in (*writer.statements, *statements):
+        meaning[s.target] = substitute(s.value, meaning)
+    return [substitute(x, meaning) for x in solutions[0]]
 
 
 def add_reaction_outputs(
