@@ -20,8 +20,15 @@ from linkwright.algebra import Expr, total
 from linkwright.equations.closure import Relations, least_norm
 from linkwright.equations.equations import Equations
 from linkwright.equations.evaluation import Array, Evaluator, Signals
-from linkwright.equations.redundant import SINGULAR, RedundantDynamics
+from linkwright.equations.redundant import (
+    SINGULAR,
+    RedundantDynamics,
+    constrained_accelerations,
+)
 from linkwright.program import Program
+
+ZONE = 1e-3
+_SETTLED = 0.03
 
 
 class Form(Protocol):
@@ -40,6 +47,9 @@ class Form(Protocol):
 
     def observe(self, t: float, x: Array) -> tuple[Array, Array, Array, Array]:
         """Return coordinates (then extra states), all speeds, their rates, and the outputs."""
+
+    def time_to_singular(self, t: float, x: Array) -> float:
+        """Return when a singular configuration is reached as things move now, in s from here."""
 
 
 class Independent:
@@ -89,7 +99,7 @@ class Independent:
         """Return the state with its coordinates moved onto the relations of position."""
         if not self._closes:
             return x
-        return _with_closed(self.relations, t, x, self._count)
+        return _with_closed(self.relations, t, x, self._count, SINGULAR)
 
     def observe(self, t: float, x: Array) -> tuple[Array, Array, Array, Array]:
         """Return coordinates (then extra states), all speeds, their rates, and the outputs."""
@@ -97,6 +107,11 @@ class Independent:
         found = self._observer(t, q=x[:n], u=x[n:])
         outputs = found[2] if len(found) > 2 else np.zeros(0)
         return x[:n], found[0], found[1], outputs
+
+    def time_to_singular(self, t: float, x: Array) -> float:
+        """Return infinity: before a singular configuration another form takes over."""
+        del t, x
+        return np.inf
 
 
 def _observer(equations: Equations, order: Sequence[Expr]) -> Program:
@@ -119,15 +134,25 @@ def _observer(equations: Equations, order: Sequence[Expr]) -> Program:
 class Redundant:
     """All speeds of the tree, with constraints solved numerically in every evaluation.
 
+    A state between two accepted ones is moved onto the constraints before it is evaluated, because
+    near a singular configuration what it is off is divided by a small singular value. Where that is
+    below `ZONE` of its usual size, u' is the limit along the motion: u' of four neighbours, ahead
+    and behind, extrapolated (Richardson).
+
     Args:
         dynamics: M, f and the constraints as numbers.
         relations: the constraints as numbers.
+        rank: how many constraints are independent; by default what is found at the first state.
     """
 
-    def __init__(self, dynamics: RedundantDynamics, relations: Relations) -> None:
+    def __init__(
+        self, dynamics: RedundantDynamics, relations: Relations, rank: int | None = None
+    ) -> None:
         self.dynamics = dynamics
         self.relations = relations
         self.evaluations = 0
+        self._rank = rank
+        self._usual = 0.0
         self._coordinates = len(relations.coordinates)
         self._count = self._coordinates + len(dynamics.mechanism.states)
 
@@ -139,29 +164,117 @@ class Redundant:
         """Return the rate of the state vector."""
         self.evaluations += 1
         n = self._count
+        x = self._projected(t, x, ZONE)
         q, u = x[:n], x[n:]
-        q_dot, a = self.dynamics.rates(t, q, u)
+        q_dot, a = self._rates(t, q, u)
         z_dot = self.dynamics.results(t, q, u, a)[0] if n > self._coordinates else np.zeros(0)
         return np.concatenate([q_dot, z_dot, a])
 
     def settle(self, t: float, x: Array) -> Array:
-        """Return the state with coordinates and speeds moved onto the constraints."""
+        """Return the state with coordinates and speeds moved onto the constraints.
+
+        Along a direction whose singular value is small it is left as it is: its errors are those of
+        the integration, and smaller than rounding errors divided by that value.
+        """
+        return self._projected(t, x, _SETTLED)
+
+    def _projected(self, t: float, x: Array, bound: float) -> Array:
+        """Return the state on the constraints, those with small singular values left out."""
         n = self._count
-        x = _with_closed(self.relations, t, x, n)
+        if not len(self.relations.mechanism.constraints):
+            return _with_closed(self.relations, t, x, n, SINGULAR)
+        zone = self._zone(t, x[:n], bound)
+        x = _with_closed(self.relations, t, x, n, zone)
         jacobian, rest = self.relations.speed(x[:n], t)
-        if len(jacobian):
-            x[n:] += least_norm(jacobian, -(jacobian @ x[n:] + rest), SINGULAR)
+        x[n:] += least_norm(jacobian, -(jacobian @ x[n:] + rest), zone)
         return x
 
     def observe(self, t: float, x: Array) -> tuple[Array, Array, Array, Array]:
         """Return coordinates (then extra states), all speeds, their rates, and the outputs."""
         n = self._count
         q, u = x[:n], x[n:]
-        _, a = self.dynamics.rates(t, q, u)
+        _, a = self._rates(t, q, u)
         return q, u, a, self.dynamics.results(t, q, u, a)[1]
 
+    # -- near singular configurations --------------------------------------------------------------
+    def _zone(self, t: float, q: Array, bound: float) -> float:
+        """Return the relative size below which singular values of J count as small."""
+        jacobian, _ = self.relations.speed(q, t)
+        s = np.linalg.svd(jacobian, compute_uv=False)
+        if self._rank is None:
+            self._rank = int((s > SINGULAR * s[0]).sum())
+        if not self._rank:
+            return SINGULAR
+        last = float(s[self._rank - 1])
+        if not self._usual:
+            self._usual = last if last > SINGULAR * s[0] else float(s[0])
+        self._usual = max(self._usual, last)
+        return float(max(bound * self._usual / s[0], SINGULAR))
 
-def _with_closed(relations: Relations, t: float, x: Array, count: int) -> Array:
+    def _rates(self, t: float, q: Array, u: Array) -> tuple[Array, Array]:
+        """Return q' and u', near a singular configuration the limit of u' along the motion."""
+        q_dot, mass, right, jacobian, rest = self.dynamics.tree(t, q, u)
+        if jacobian.size and self._rank:
+            left, s, vt = np.linalg.svd(jacobian)
+            small = s[: self._rank] < ZONE * self._usual
+            if small.any():
+                pace = self._pace(
+                    t, q, q_dot, left[:, : self._rank][:, small], vt[: self._rank][small]
+                )
+                if pace > 0:
+                    return q_dot, self._limit(t, q, u, q_dot, 3.0 * ZONE * self._usual / pace)
+        return q_dot, constrained_accelerations(mass, right, jacobian, rest)
+
+    def _pace(self, t: float, q: Array, q_dot: Array, left: Array, vt: Array) -> float:
+        """Return how fast the slowest of the small singular values leaves zero, per second."""
+        change = left.T @ self._jacobian_rate(t, q, q_dot) @ vt.T
+        return float(np.linalg.svd(change, compute_uv=False)[-1])
+
+    def _jacobian_rate(self, t: float, q: Array, q_dot: Array) -> Array:
+        """Return the rate of J along the motion, from a central difference."""
+        h = 1e-5 / max(float(np.abs(q_dot).max(initial=0.0)), 1e-3)
+        ahead, _ = self.relations.speed(self._moved(q, q_dot, h), t + h)
+        behind, _ = self.relations.speed(self._moved(q, q_dot, -h), t - h)
+        rate: Array = (ahead - behind) / (2.0 * h)
+        return rate
+
+    def time_to_singular(self, t: float, x: Array) -> float:
+        """Return when a singular configuration is reached as things move now, in s from here."""
+        n = self._count
+        q, u = x[:n], x[n:]
+        q_dot, _, _, jacobian, _ = self.dynamics.tree(t, q, u)
+        if not jacobian.size or not self._rank:
+            return np.inf
+        left, s, vt = np.linalg.svd(jacobian)
+        small = np.flatnonzero(s[: self._rank] < 0.5 * self._usual)
+        if not len(small) or s[self._rank - 1] == 0:
+            return np.inf
+        change = left[:, small].T @ self._jacobian_rate(t, q, q_dot) @ vt[small].T
+        rates = np.linalg.eigvals(change / s[small][:, None]).real
+        return float(min((-1.0 / r for r in rates if r < 0), default=np.inf))
+
+    def _moved(self, q: Array, q_dot: Array, h: float) -> Array:
+        q = q.copy()
+        q[: self._coordinates] += h * q_dot
+        return q
+
+    def _limit(self, t: float, q: Array, u: Array, q_dot: Array, h: float) -> Array:
+        """Return u' at a singular configuration from states around it on the way."""
+        n = self._count
+
+        def beside(step: float) -> Array:
+            x = np.concatenate([self._moved(q, q_dot, step), u])
+            x = self._projected(t + step, x, ZONE)
+            _, mass, right, jacobian, rest = self.dynamics.tree(t + step, x[:n], x[n:])
+            return constrained_accelerations(mass, right, jacobian, rest)
+
+        near = 0.5 * (beside(h) + beside(-h))
+        far = 0.5 * (beside(2.0 * h) + beside(-2.0 * h))
+        limit: Array = (4.0 * near - far) / 3.0
+        return limit
+
+
+def _with_closed(relations: Relations, t: float, x: Array, count: int, rank: float) -> Array:
     x = x.copy()
-    x[:count], _ = relations.closed(x[:count], t, iterations=4, rank=SINGULAR)
+    x[:count], _ = relations.closed(x[:count], t, iterations=4, rank=rank)
     return x

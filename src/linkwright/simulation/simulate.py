@@ -175,12 +175,14 @@ class _Simulation:
         for k in range(1, count + 1):
             end = until * k / count
             while t < end:
-                t_new, x_new = integrator.step(end)
+                ahead = self.form.time_to_singular(t, x) if integrator.adaptive else np.inf
+                t_new, x_new = integrator.step(end, ahead)
                 self._require_finite(t, x_new)
                 x_new = self.form.settle(t_new, x_new)
                 if not self.choice.trusts(self.form, t_new, x_new):
                     self.form = self.choice.instead(self.form, t, self.q, t_new, x_new)
-                    integrator.restart(self.form.derivative, t, self.form.pack(self.q, self.u))
+                    x = self.form.pack(self.q, self.u)
+                    integrator.restart(self.form.derivative, t, x)
                     continue
                 t, x = t_new, x_new
                 steps += 1

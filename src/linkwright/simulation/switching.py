@@ -2,8 +2,8 @@
 
 A constrained mechanism starts in the independent form. After each step the part of J that belongs
 to the eliminated speeds is looked at. If its condition number has passed `LIMIT`, and ten times
-what it was when they were chosen, or if its determinant has changed sign, the step is discarded
-and repeated: with other eliminated speeds where those are good before and after the step, else, at
+what it was when they were chosen, or if it was singular on the way, the step is discarded and
+repeated: with other eliminated speeds where those are good before and after the step, else, at
 a singular configuration, with all speeds of the tree. From there it goes back to an independent
 form as soon as one is good again. Speeds to eliminate are chosen by elimination with complete
 pivoting.
@@ -24,7 +24,8 @@ from linkwright.simulation.forms import Form, Independent, Redundant
 from linkwright.simulation.watch import Watch
 
 FORMS = ("auto", "independent", "redundant")
-LIMIT = 1000.0
+LIMIT = 100.0
+_START = 1000.0
 
 
 class FormChoice:
@@ -56,7 +57,9 @@ class FormChoice:
         self._watch = Watch(relations)
         self._forms: dict[frozenset[int], Independent] = {}
         self._redundant: Redundant | None = None
-        self._limit, self._sign = LIMIT, 1.0
+        self._limit = LIMIT
+        self._near = np.inf
+        self._inner: Array = np.zeros((0, 0))
 
     @property
     def report(self) -> list[str]:
@@ -82,14 +85,16 @@ class FormChoice:
         if not self._auto:
             return start
         self._watch.rank = len(start.active)
-        if self._take(start, jacobian):
-            return start
-        better = self._good(jacobian, q)
-        if better is not None and self._take(better, jacobian):
-            return better
+        for candidate in (start, self._good(jacobian, q, _START)):
+            if candidate is None:
+                continue
+            if condition_of(eliminated_part(candidate, jacobian)) < _START:
+                self._take(candidate, jacobian)
+                return candidate
         self.report.append(
             "the start is a singular configuration, so all speeds are kept until it has been left"
         )
+        self._near = 0.0
         return self._all_speeds()
 
     def trusts(self, form: Form, t: float, x: Array) -> bool:
@@ -97,21 +102,23 @@ class FormChoice:
         if not self._auto or not isinstance(form, Independent):
             return True
         jacobian, _ = self.relations.speed(form.observe(t, x)[0], t)
-        condition, sign = measure(form, jacobian)
-        return bool(condition < self._limit and sign == self._sign)
+        inner = eliminated_part(form, jacobian)
+        return condition_of(inner) < self._limit and not crosses(self._inner, inner)
 
     def instead(self, form: Form, t: float, q: Array, t_new: float, x_new: Array) -> Form:
         """Return the form in which to repeat a step that is not trusted."""
         before, _ = self.relations.speed(q, t)
         after, _ = self.relations.speed(form.observe(t_new, x_new)[0], t_new)
-        better = self._good(before, q)
+        better = self._good(before, q, 0.3 * self._limit)
         if better is not None and better is not form:
-            (first, sign), (second, other) = measure(better, before), measure(better, after)
-            if sign == other and max(first, second) < LIMIT and self._take(better, before):
+            first, second = (eliminated_part(better, j) for j in (before, after))
+            if condition_of(second) < self._limit and not crosses(first, second):
+                self._take(better, before)
                 tied = self._eliminated(better)
                 self.report.append(f"switched at t = {t:.6g} s to eliminating {tied}")
                 return better
         self.report.append(f"kept all speeds from t = {t:.6g} s on, near a singular configuration")
+        self._near = 0.0
         return self._all_speeds()
 
     def after(self, form: Form, t: float, q: Array, u: Array) -> Form:
@@ -119,29 +126,30 @@ class FormChoice:
         if not self.watches:
             return form
         jacobian = self._watch.look(t, q, u)
+        if self._auto and isinstance(form, Independent):
+            self._inner = eliminated_part(form, jacobian)
         if self._auto and isinstance(form, Redundant):
-            better = self._good(jacobian, q)
-            if better is not None and self._take(better, jacobian):
+            near, self._near = self._near, self._watch.condition
+            better = self._good(jacobian, q, 0.3 * self._limit) if self._near < near else None
+            if better is not None:
+                self._take(better, jacobian)
                 tied = self._eliminated(better)
                 self.report.append(f"went back at t = {t:.6g} s to eliminating {tied}")
                 return better
         return form
 
     # -- forms -------------------------------------------------------------------------------------
-    def _take(self, form: Independent, jacobian: Array) -> bool:
-        """Remember how good a form is here; say whether it is good enough to begin with."""
-        condition, sign = measure(form, jacobian)
-        if not condition < 0.3 * LIMIT:
-            return False
-        self._limit, self._sign = max(LIMIT, 10.0 * condition), sign
-        return True
+    def _take(self, form: Independent, jacobian: Array) -> None:
+        """Remember how good a form is where it is taken up."""
+        self._inner = eliminated_part(form, jacobian)
+        self._limit = max(self._limit, 10.0 * condition_of(self._inner))
 
-    def _good(self, jacobian: Array, q: Array) -> Independent | None:
+    def _good(self, jacobian: Array, q: Array, limit: float) -> Independent | None:
         """Return the form that eliminates the speeds for which J is best solved here."""
         dependent = best_columns(jacobian, self._watch.rank)
         inner = jacobian[:, dependent]
         sizes = np.linalg.svd(inner, compute_uv=False)
-        if len(dependent) < self._watch.rank or not sizes[0] < 0.3 * LIMIT * sizes[-1]:
+        if len(dependent) < self._watch.rank or not sizes[0] < limit * sizes[-1]:
             return None
         known = self._forms.get(frozenset(dependent))
         if known is not None:
@@ -160,21 +168,35 @@ class FormChoice:
     def _all_speeds(self) -> Redundant:
         if self._redundant is None:
             dynamics = RedundantDynamics(self.mechanism, self.values, self.signals)
-            self._redundant = Redundant(dynamics, self.relations)
+            self._redundant = Redundant(dynamics, self.relations, self._watch.rank or None)
         return self._redundant
 
     def _eliminated(self, form: Independent) -> str:
         return ", ".join(self.relations.speeds[i].name for i in sorted(form.dependent))
 
 
-def measure(form: Independent, jacobian: Array) -> tuple[float, float]:
-    """Return the condition and the sign of the determinant of J for the eliminated speeds."""
-    inner = jacobian[np.ix_(form.active, form.dependent)]
-    if not inner.size:
-        return 1.0, 1.0
-    sign, _ = np.linalg.slogdet(inner)
-    sizes = np.linalg.svd(inner, compute_uv=False)
-    return float(sizes[0] / sizes[-1]) if sizes[-1] > 0 else np.inf, float(sign)
+def eliminated_part(form: Independent, jacobian: Array) -> Array:
+    """Return the square part of J that belongs to the eliminated speeds."""
+    return jacobian[np.ix_(form.active, form.dependent)]
+
+
+def condition_of(matrix: Array) -> float:
+    """Return the condition number of a square matrix, infinite where it is singular."""
+    if not matrix.size:
+        return 1.0
+    sizes = np.linalg.svd(matrix, compute_uv=False)
+    return float(sizes[0] / sizes[-1]) if sizes[-1] > 0 else np.inf
+
+
+def crosses(first: Array, second: Array) -> bool:
+    """Whether a matrix that changed from the first to the second was singular on the way.
+
+    >>> crosses(np.eye(2), np.diag([-0.1, -0.1])), crosses(np.eye(2), np.diag([0.5, 2.0]))
+    (True, False)
+    """
+    if not first.size:
+        return False
+    return bool((np.linalg.eigvals(np.linalg.solve(first, second)).real < 0).any())
 
 
 def best_columns(matrix: Array, rank: int) -> list[int]:

@@ -83,10 +83,10 @@ class Watch:
         before, after = self._last.speeds, now.speeds
         sizes = np.linalg.norm(before) * np.linalg.norm(after)
         angle = np.degrees(np.arccos(np.clip(before @ after / sizes, -1, 1))) if sizes > 0 else 0.0
+        kept = "kept to its branch" if angle < 45.0 else "changed to another branch"
         names = [x.name for x in self.relations.speeds]
         direction = ", ".join(f"{n} {v:.4g}" for n, v in zip(names, after, strict=True))
         self.report.append(
-            f"{what}, where {lost} {constraints} of {self.rank} became dependent; it kept to its "
-            f"branch (the speeds turned by {angle:.2g} degrees in that step) and went on with "
-            f"{direction}"
+            f"{what}, where {lost} {constraints} of {self.rank} became dependent; it {kept} "
+            f"(the speeds turned by {angle:.2f} degrees in that step) and went on with {direction}"
         )
