@@ -73,6 +73,18 @@ def test_inner_symbols_stay_inside_their_loop() -> None:
     assert program("p", {"x": x}, {"f": c}, statements=[loop]).outputs[0].entries == (c,)
 
 
+def test_inner_symbols_hide_nothing() -> None:
+    """A turn that called an input by its own name would read the wrong one of the two."""
+    hiding = Loop(2, (Carried(x, y, x + 1, c),), (), (), ())
+    with pytest.raises(ProgramError, match="x is defined twice"):
+        program("p", {"x": x, "y": y}, {"f": c}, statements=[hiding])
+    double = Loop(2, (Carried(a, y, a + 1, c),), (Scanned(a, (x, y)),), (), ())
+    with pytest.raises(ProgramError, match="a is defined twice"):
+        program("p", {"x": x, "y": y}, {"f": c}, statements=[double])
+    with pytest.raises(ProgramError, match=r"assigns to 2\*a, which is not a symbol"):
+        program("p", {"x": x}, {"f": x}, statements=[Assign(2 * a, x)])
+
+
 def test_shapes_are_checked() -> None:
     with pytest.raises(ProgramError, match="do not fill the shape"):
         Port("x", (2,), (x,))
@@ -86,6 +98,8 @@ def test_shapes_are_checked() -> None:
         Loop(2, (), (), (Stacked(x, (a,)),), ())
     with pytest.raises(ProgramError, match="arrays of other sizes"):
         Solve(2, (x,) * 3, (x, y), (a, b))
+    with pytest.raises(ProgramError, match="at least one unknown"):
+        Solve(0, (), (), ())
     inner = program("inner", {"x": x}, {"f": x})
     with pytest.raises(ProgramError, match="needs 1 arguments and 1 targets"):
         Call(inner, (x, y), (a,))

@@ -217,6 +217,8 @@ class Solve:
 
     def __post_init__(self) -> None:
         n = self.size
+        if n < 1:
+            raise ProgramError(f"a solve needs at least one unknown, not {n}")
         if len(self.matrix) != n * n or len(self.right) % n or len(self.right) != len(self.targets):
             raise ProgramError(f"a solve of size {n} has arrays of other sizes")
 
@@ -405,14 +407,21 @@ def _check_block(
     for statement in statements:
         _check_reads(program, statement.operands, defined, clean)
         if isinstance(statement, Loop):
-            inner = defined | set(statement.inner_symbols)
+            inner = set(defined)
+            _define(program, statement.inner_symbols, inner)
             inner_clean = set(clean)
             _check_block(program, statement.body, inner, inner_clean)
             _check_reads(program, statement.inner_operands, inner, inner_clean)
-        for x in statement.targets:
-            if x.op != "sym" or x in defined:
-                raise ProgramError(f"program {program.name!r}: {x} is defined twice")
-            defined.add(x)
+        _define(program, statement.targets, defined)
+
+
+def _define(program: Program, symbols: Iterable[Expr], defined: set[Expr]) -> None:
+    for x in symbols:
+        if x.op != "sym":
+            raise ProgramError(f"program {program.name!r} assigns to {x}, which is not a symbol")
+        if x in defined:
+            raise ProgramError(f"program {program.name!r}: {x} is defined twice")
+        defined.add(x)
 
 
 def _check_reads(
