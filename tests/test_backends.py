@@ -284,6 +284,20 @@ def test_a_foreign_function_keeps_its_name_and_others_give_way(name: str) -> Non
     assert lw.compile(made, backend=name)(3.0) == 8.0
 
 
+def test_a_foreign_function_does_not_replace_one_of_the_c_library() -> None:
+    """Native code and Python keep both apart; one C file cannot hold both, and says so."""
+    (x,) = lw.symbols("x")
+    other = lw.foreign("sin", python=lambda a: a + 1)
+    made = program("p", {"x": x}, {"y": [other(x), lw.sin(x)]})
+    for name in ("llvm", "python"):
+        expected = pytest.approx([3.0, np.sin(2.0)], rel=1e-15)
+        assert lw.compile(made, backend=name)(2.0) == expected
+    with pytest.raises(lw.CompileError, match="'sin' has the name of a word of C"):
+        lw.compile(made, backend="c")(2.0)
+    library = program("p", {"x": x}, {"y": lw.foreign("tan")(x)})
+    assert lw.compile(library, backend="c")(0.5) == pytest.approx(np.tan(0.5), rel=1e-15)
+
+
 def test_symbols_of_the_same_name_stay_apart() -> None:
     a, b = symbol("L1", owner="cart"), symbol("L1", owner="pole")
     made = program("both", {"L1": [a, b]}, {"d": a - 2 * b})

@@ -7,6 +7,7 @@ from textwrap import wrap
 from typing import Any
 
 from linkwright.algebra.foreign import ForeignFunction
+from linkwright.algebra.printers.names import C_RESERVED
 from linkwright.backends.lookup import Lookup, lookup
 from linkwright.backends.source import Names, plain
 from linkwright.errors import CompileError
@@ -51,6 +52,12 @@ class Externals:
             raise CompileError(
                 f"two different foreign functions are named {function.name!r}",
                 remedy="give them different names",
+            )
+        if function.name in C_RESERVED and (function.python or function.c_source):
+            raise CompileError(
+                f"the foreign function {function.name!r} has the name of a word of C or of its "
+                "mathematical library",
+                remedy="give it another name",
             )
         return function.name
 
