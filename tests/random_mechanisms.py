@@ -165,6 +165,7 @@ def random_joint(kind: str, rng: np.random.Generator) -> tuple[Joint, Array, tup
         return Free(quaternion=True), pose, (*slides, Motion("quaternion"))
     if kind == "slides":
         pair = tuple(c for c in "xyz" if c != letter)
+        slanted = (2, 3, 6)
         joint = Joint(translate=(*pair, slanted), rotate=(letter,))
         made = [Motion("slide", _LETTERS[c]) for c in pair]
         return joint, pose, (*made, Motion("slide", unit(slanted)), turn)
@@ -315,9 +316,10 @@ def pinocchio_of(sample: Sample, rates: Mapping[str, float]) -> Peer:
     model.gravity.linear = sample.gravity
     q: list[float] = []
     v: list[float] = []
-    carriers: list[int] = []
-    poses: list[Any] = []
-    for link in sample.links:
+    carriers: dict[int, int] = {}
+    poses: dict[int, Any] = {}
+    for number in depth_first(sample):
+        link = sample.links[number]
         base = 0 if link.parent < 0 else carriers[link.parent]
         above = pin.SE3.Identity() if link.parent < 0 else poses[link.parent]
         place = above * pin.SE3(link.pose, link.at)
@@ -332,8 +334,7 @@ def pinocchio_of(sample: Sample, rates: Mapping[str, float]) -> Peer:
             else:
                 q.append(sample.coordinates[names[k]])
                 v.append(rates[names[k]])
-        carriers.append(base)
-        poses.append(place)
+        carriers[number], poses[number] = base, place
         inertia = pin.Inertia(link.mass, link.centre, link.tensor)
         model.appendBodyToJoint(base, inertia, place)
     data = model.createData()
@@ -346,7 +347,26 @@ def pinocchio_of(sample: Sample, rates: Mapping[str, float]) -> Peer:
         force = turned @ push.force
         at = poses[push.link].act(push.at)
         loads[joint] += pin.Force(force, np.cross(at, force) + turned @ push.couple)
-    return Peer(model, where, speed, loads, tuple(carriers), tuple(poses))
+    count = range(len(sample.links))
+    return Peer(
+        model,
+        where,
+        speed,
+        loads,
+        tuple(carriers[k] for k in count),
+        tuple(poses[k] for k in count),
+    )
+
+
+def depth_first(sample: Sample) -> list[int]:
+    """Return the links in the order that Pinocchio's sparse factorisation needs."""
+    order: list[int] = []
+    stack = [k for k, link in enumerate(sample.links) if link.parent < 0][::-1]
+    while stack:
+        k = stack.pop()
+        order.append(k)
+        stack.extend(c for c, link in enumerate(sample.links) if link.parent == k)
+    return order
 
 
 def _pin_joint(pin: Any, motion: Motion) -> Any:
@@ -459,3 +479,81 @@ def difference(a: Array, b: Array) -> float:
     """Return the largest difference, relative to the largest number of the second (at least 1)."""
     found = np.abs(np.asarray(a) - np.asarray(b)).max(initial=0.0)
     return float(found / max(1.0, float(np.abs(b).max(initial=0.0))))
+
+
+# -- loops -----------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A sample whose last body has a tip that meets a place of another (-1 is the ground)."""
+
+    sample: Sample
+    first: int
+    last: int
+    tip: Array
+    place: Array
+    turn: Array
+
+    @property
+    def names(self) -> tuple[str | None, str]:
+        """The names of the two bodies."""
+        links = self.sample.links
+        return None if self.first < 0 else links[self.first].name, links[self.last].name
+
+
+def random_loop(seed: int, size: int = 4, kinds: Sequence[str] = KINDS) -> Loop:
+    """Return a loop that is closed at the sample's own state; `turn` is last axes in first axes."""
+    sample = random_sample(seed, size, kinds)
+    rng = np.random.default_rng(seed + 1_000_000)
+    states = ours_at(sample).bodies
+    chain, k = set(), size - 1
+    while k >= 0:
+        chain.add(k)
+        k = sample.links[k].parent
+    first = int(rng.choice([-1, *(k for k in range(size) if k not in chain)]))
+    tip = rng.uniform(-0.5, 0.5, 3)
+    last = states[sample.links[-1].name]
+    world = last.origin + last.rotation @ tip
+    if first < 0:
+        return Loop(sample, -1, size - 1, tip, world, last.rotation)
+    other = states[sample.links[first].name]
+    place = other.rotation.T @ (world - other.origin)
+    return Loop(sample, first, size - 1, tip, place, other.rotation.T @ last.rotation)
+
+
+def looped(loop: Loop) -> tuple[Mechanism, Any, Any]:
+    """Return the mechanism, not yet closed, and the two points that meet."""
+    m = mechanism_of(loop.sample)
+    first, last = loop.names
+    points = []
+    for name, body, at in (("place", first, loop.place), ("tip", last, loop.tip)):
+        names = [f"{name}_{c}" for c in "xyz"]
+        for parameter, value in zip(names, at, strict=True):
+            m.parameter(parameter, float(value))
+        points.append(m.point(name, None if body is None else m.bodies[body], names))
+    return m, points[0], points[1]
+
+
+def pinocchio_loop(loop: Loop, rates: Mapping[str, float], speeds: dict[str, float]) -> Array:
+    """Return accelerations by body of a loop that is closed by a ball, found by Pinocchio."""
+    import pinocchio as pin
+
+    s = loop.sample
+    peer = pinocchio_of(Sample(s.links, s.gravity, s.pushes, s.coordinates, speeds), rates)
+    ends = []
+    for link, at in ((loop.last, loop.tip), (loop.first, loop.place)):
+        offset = pin.SE3(np.eye(3), at)
+        ends.append((0, offset) if link < 0 else (peer.carriers[link], peer.poses[link] * offset))
+    (joint1, pose1), (joint2, pose2) = ends
+    closure = pin.RigidConstraintModel(
+        pin.ContactType.CONTACT_3D, peer.model, joint1, pose1, joint2, pose2, pin.LOCAL
+    )
+    models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    models.append(closure)
+    datas.append(closure.createData())
+    data, none = peer.model.createData(), np.zeros(peer.model.nv)
+    tau = pin.rnea(peer.model, data, peer.q, peer.v, none)
+    tau = tau - pin.rnea(peer.model, data, peer.q, peer.v, none, peer.loads)
+    pin.initConstraintDynamics(peer.model, data, models, datas)
+    settings = pin.ProximalSettings(1e-14, 0.0, 100)
+    found = pin.constraintDynamics(peer.model, data, peer.q, peer.v, tau, models, datas, settings)
+    return pinocchio_accelerations(peer, found)
