@@ -84,18 +84,18 @@ def _tried(
         rounds = 1
     sequences = (passes,) if passes is not None else (DEFAULT,) if large else (DEFAULT, FACTORED)
     found = [_repeated(program, [n for n in s if n not in keep], rounds) for s in sequences]
-    return cheapest(found[0], found[1:])
+    return found[0] if len(found) == 1 else cheapest(found[0], found[1:])
 
 
 def _repeated(program: Program, passes: Sequence[str], rounds: int) -> Program:
+    """Run passes again and again, until that no longer helps."""
     before = cost(program)
-    for _ in range(rounds):
+    for left in reversed(range(rounds)):
         for name in passes:
             program = _pass(name)(program)
-        after = cost(program)
-        if after >= before:
+        if left == 0 or cost(program) >= before:
             break
-        before = after
+        before = cost(program)
     return program
 
 
