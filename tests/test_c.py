@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 import linkwright as lw
 from linkwright.algebra import symbol
-from linkwright.backends.c import compile_c
+from linkwright.backends.c import compile_c, writer
 from linkwright.backends.c.compiler import find_compiler, load_library
 from linkwright.program import (
     Carried,
@@ -95,6 +95,17 @@ def test_the_heading_tells_names_units_counts_and_origin() -> None:
 def test_random_programs_compile_without_warnings(made: Program) -> None:
     accept(lw.c_source(made))
     accept(lw.c_source(made, dtype="float32", stages=True, fuse=True))
+
+
+def test_arrays_that_nothing_reads_or_writes_are_no_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, y = lw.symbols("x y", "coordinate")
+    made = program("few", {"x": x, "y": y, "no": []}, {"s": lw.sin(x), "c": 1, "none": []})
+    accept(lw.c_source(made))
+    accept(lw.c_source(made, stages=True))
+    monkeypatch.setattr(writer, "_WHOLE", 0)
+    accept(lw.c_source(made))
 
 
 def test_a_loop_is_a_loop() -> None:

@@ -152,7 +152,7 @@ def _in_parts(
         file.functions.append(f"{head}\n{{\n" + "\n".join(writer.body(())) + "\n}\n")
         lines.append(f"    {title}({', '.join(passed)});")
         used |= writer.used
-    lines.extend(f"    (void){x};" for x in inputs if x not in used)
+    lines.extend(f"    (void){x};" for x in (*inputs, *outputs) if x not in used)
     return lines
 
 
@@ -232,6 +232,8 @@ class _CWriter(Writer):
         if self.code.outputs:
             self.line("/* outputs */")
         for port, (_, ids) in enumerate(self.code.outputs):
+            if not ids:
+                self.line(f"(void){self.outputs[port]};")
             for k, i in enumerate(ids):
                 self.line(f"{self.outputs[port]}[{k}] = {self.ref(i).text};")
 
