@@ -455,6 +455,19 @@ def test_calls_and_what_they_return(name: str) -> None:
             kernel(*wrong)
 
 
+@pytest.mark.parametrize("name", BACKENDS)
+def test_batches_of_no_rows_and_of_wrong_ones(name: str) -> None:
+    x, y = lw.symbols("x y", "coordinate")
+    made = program("p", {"x": [x], "m": [[y]]}, {"a": x + y, "b": [x, x * y]})
+    kernel = lw.compile(made, backend=name)
+    a, b = kernel(np.ones((0, 1)), [[2.0]])
+    assert (a.shape, b.shape) == ((0,), (0, 2))
+    with pytest.raises(lw.ShapeError, match=r"differ in their number of rows \(x: 2, m: 3\)"):
+        kernel(np.ones((2, 1)), np.ones((3, 1, 1)))
+    with pytest.raises(lw.ShapeError, match=r"input 'x' has shape \(4, 2, 1\)"):
+        kernel(np.ones((4, 2, 1)), [[2.0]])
+
+
 def test_unknown_backends_and_types_are_refused() -> None:
     made = program("id", {"x": ["x"]}, {"y": lambda x: [x]})
     with pytest.raises(lw.BackendError, match="choose one of llvm, c, python"):

@@ -48,7 +48,7 @@ from linkwright.backends.source import (
     plain,
 )
 from linkwright.errors import CompileError, ShapeError
-from linkwright.program import Program, lower
+from linkwright.program import Port, Program, lower
 from linkwright.program.code import Code, Instruction, LoopCode
 
 _LITERAL = re.compile(r"-?(\d+(\.\d+)?(e[+-]?\d+)?|np\.inf|np\.nan)\Z")
@@ -84,7 +84,7 @@ lw_real = np.{dtype}
 def lw_input(array, shape):
     array = np.asarray(array, lw_real)
     lead = array.shape[: array.ndim - len(shape)]
-    return array.reshape((*lead, -1)) if shape else array[..., None]
+    return array.reshape((*lead, int(np.prod(shape))))
 
 
 def lw_output(entries, shape, batch):
@@ -428,6 +428,7 @@ class CompiledPython:
             _checked(Argument(p.name, p.shape), as_values(p.name, x, np.dtype(self.dtype)), single)
             for p, x in zip(ports, inputs, strict=True)
         ]
+        _check_rows(ports, values)
         with np.errstate(all="ignore"):
             result = self.function(*values)
         return list(result) if isinstance(result, tuple) else [result]
@@ -485,12 +486,20 @@ class CompiledPython:
 
 def _checked(argument: Argument, array: Array, single: bool) -> Array:
     lead = array.ndim - len(argument.shape)
-    if lead < 0 or array.shape[lead:] != argument.shape or (single and lead):
+    if lead not in ((0,) if single else (0, 1)) or array.shape[lead:] != argument.shape:
+        rows = "" if single else f", or ({', '.join(['N', *map(str, argument.shape)])})"
         raise ShapeError(
             f"input {argument.name!r} has shape {array.shape}",
-            remedy=f"it must be {argument.shape}",
+            remedy=f"it must be {argument.shape}{rows}",
         )
     return array
+
+
+def _check_rows(ports: Sequence[Port], values: Sequence[Array]) -> None:
+    rows = {p.name: x.shape[0] for p, x in zip(ports, values, strict=True) if x.ndim > len(p.shape)}
+    if len(set(rows.values())) > 1:
+        shown = ", ".join(f"{name}: {n}" for name, n in rows.items())
+        raise ShapeError(f"the arrays differ in their number of rows ({shown})")
 
 
 def build(program: Program, dtype: str) -> CompiledPython:
