@@ -1,0 +1,83 @@
+"""``linkwright linearize``: the linear model of a mechanism at an operating point."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import typer
+
+from linkwright.cli.models import MODEL, SET
+
+if TYPE_CHECKING:
+    from linkwright.analysis import LinearModel, Mode
+
+AT = typer.Option(
+    [],
+    "--at",
+    metavar="NAME=VALUE",
+    help="A coordinate or speed of the operating point; the model's initial value by default.",
+)
+
+
+def command(
+    model: str = MODEL,
+    settings: list[str] = SET,
+    at: list[str] = AT,
+    matrices: bool = typer.Option(False, "--matrices", help="Print A, B, C and D as well."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables."),
+) -> None:
+    """Linearise a model: eigenvalues with damping and frequency, and exact A, B, C, D.
+
+    Loops are closed and dependent speeds found from the given values. States on which nothing
+    depends (a heading, the angle of a wheel) are set aside as neutral; each has an eigenvalue 0.
+    """
+    from linkwright.analysis import linearise
+    from linkwright.cli.models import open_model, read_settings
+    from linkwright.cli.tables import print_table
+
+    mechanism = open_model(model, settings)
+    found = linearise(mechanism, read_settings(at, option="--at") or None)
+    if as_json:
+        typer.echo(json.dumps(found.as_dict(), indent=2))
+        return
+    print_table(
+        ("eigenvalue 1/s", "frequency rad/s", "damping", "mostly"),
+        [_mode_row(mode) for mode in found.modes()],
+        title=f"{model}: {len(found.states)} states, {len(found.inputs)} inputs, "
+        f"{len(found.outputs)} outputs",
+        numbers=("eigenvalue 1/s", "frequency rad/s", "damping"),
+    )
+    if found.neutral:
+        typer.echo(f"\nneutral    {', '.join(found.neutral)}")
+    if found.computed:
+        typer.echo(f"computed   {', '.join(found.computed)}")
+    if matrices:
+        _print_matrices(found)
+
+
+def _mode_row(mode: Mode) -> tuple[str, ...]:
+    value = mode.eigenvalue
+    text = f"{value.real:.6g}" if value.imag == 0 else f"{value.real:.6g} ± {value.imag:.6g}i"
+    largest = sorted(mode.shape.items(), key=lambda item: -abs(item[1]))[:3]
+    mostly = ", ".join(name for name, share in largest if abs(share) > 0.1)
+    return text, f"{mode.frequency:.6g}", f"{mode.damping:.4g}", mostly
+
+
+def _print_matrices(found: LinearModel) -> None:
+    """Print the four matrices with the names of their rows and columns."""
+    from linkwright.cli.tables import print_table
+
+    named = (
+        ("A", found.a, found.states, found.states),
+        ("B", found.b, found.states, found.inputs),
+        ("C", found.c, found.outputs, found.states),
+        ("D", found.d, found.outputs, found.inputs),
+    )
+    for letter, matrix, rows, columns in named:
+        if matrix.size:
+            typer.echo()
+            table = [
+                (name, *(f"{x:.6g}" for x in row)) for name, row in zip(rows, matrix, strict=True)
+            ]
+            print_table((letter, *columns), table, title="", numbers=columns)

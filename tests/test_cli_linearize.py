@@ -1,0 +1,48 @@
+"""``linkwright linearize``: what it prints, and what it says to bad input."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from linkwright.cli import main
+
+
+def test_bicycle_at_five_metres_a_second(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["linearize", "whipple", "--set", "v=5", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    values = [complex(v["real"], v["imag"]) for v in told["eigenvalues"]]
+    expected = [
+        -14.0783896927982,
+        -0.775341882195845 - 4.46486771378823j,
+        -0.775341882195845 + 4.46486771378823j,
+        -0.322866429004087,
+    ]
+    assert values == pytest.approx(expected, abs=1e-9)
+    assert {"A", "B", "C", "D", "states"} <= told.keys()
+    assert len(told["A"]) == len(told["states"])
+
+
+def test_table_names_modes_neutral_and_computed_states(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["linearize", "whipple", "--set", "v=5", "--matrices"]) == 0
+    out = capsys.readouterr().out
+    assert "-0.775342 ± 4.46487i" in out
+    assert "neutral    x, y, psi, theta_R, theta_F, theta_R_dot" in out
+    assert "computed   theta" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["whipple", "--set", "vv=5"], "did you mean 'v'?"),
+        (["whipple", "--at", "phi"], "--at 'phi' is not NAME=VALUE"),
+        (["whipple", "--at", "phii=0.1"], "did you mean 'phi'?"),
+        (["wipple"], "did you mean 'whipple'?"),
+    ],
+)
+def test_bad_input_is_answered_with_a_remedy(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["linearize", *arguments]) == 2
+    assert complaint in capsys.readouterr().err
