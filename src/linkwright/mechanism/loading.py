@@ -74,6 +74,7 @@ class Loaded(Assembly):
             at,
             other.body,
             doc,
+            _written(magnitude),
         )
         self.forces.append(made)
         return made
@@ -113,6 +114,8 @@ class Loaded(Assembly):
             at,
             other.body,
             doc,
+            _written(magnitude),
+            other,
         )
         self.forces.append(made)
         return made
@@ -150,6 +153,7 @@ class Loaded(Assembly):
             on,
             self.ground if reaction is None else reaction,
             doc,
+            _written(magnitude),
         )
         self.moments.append(made)
         return made
@@ -204,3 +208,7 @@ class Loaded(Assembly):
                 v=lambda: direction @ (at.velocity - other.velocity),
             ),
         )
+
+
+def _written(magnitude: Value) -> str:
+    return magnitude if isinstance(magnitude, str) else ""

@@ -137,7 +137,9 @@ class Force:
         magnitude: in N; positive pushes `point` along `direction`.
         direction: a unit vector.
         point: where it acts; the line of action goes through it.
-        reaction: a point of the body that feels the opposite force (the ground for none).
+        reaction: the body that feels the opposite force (the ground for none).
+        formula: the magnitude as the analyst wrote it, where it was a text.
+        away_from: for a force along the line between two points, the other point.
     """
 
     name: str
@@ -146,6 +148,8 @@ class Force:
     point: Point
     reaction: Body
     doc: str = ""
+    formula: str = ""
+    away_from: Point | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,6 +162,7 @@ class Moment:
     body: Body
     reaction: Body
     doc: str = ""
+    formula: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

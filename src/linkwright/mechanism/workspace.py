@@ -319,7 +319,7 @@ class Workspace:
         """Raise the error for a name that is not known, with the nearest spelling."""
         import difflib
 
-        near = difflib.get_close_matches(name, list(known), 1)
+        near = difflib.get_close_matches(name, list(known), 1, cutoff=0.5)
         raise MechanismError(
             f"{self.name!r} has no {what} {name!r}",
             remedy=f"did you mean {near[0]!r}?" if near else None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -41,7 +41,7 @@ MODELS: dict[str, Model] = {
     "cart": Model("cart on four wheels that roll without slip (Sayers 9.2)", "cart:build"),
     "whipple": Model("bicycle with knife-edge wheels, nonlinear (Whipple)", "whipple:build"),
     "spacecraft-1": Model(
-        "spacecraft with camera platform, boom, thrusters (Sayers 9.4)", "spacecraft1:build"
+        "spacecraft with camera, boom and thrusters (Sayers 9.4)", "spacecraft1:build"
     ),
     "spacecraft-1-small": Model(
         "the same, with small motions of bus and boom", "spacecraft1:small"
@@ -73,9 +73,10 @@ def load_model(name: str) -> Mechanism:
         ...
     linkwright.errors.InputError: there is no model 'pendulun'; did you mean 'pendulum'?
     """
-    suffix = Path(name).suffix
-    if suffix in READERS:
-        return _from_file(Path(name), READERS[suffix])
+    for suffix, home in READERS.items():
+        file, found, options = name.partition(suffix)
+        if found and (not options or options.startswith(":")):
+            return _from_file(Path(file + suffix), home, options[1:])
     stem, _, options = name.partition(":")
     model = MODELS.get(stem)
     if model is None:
@@ -94,12 +95,15 @@ def load_model(name: str) -> Mechanism:
     return mechanism
 
 
-def _from_file(path: Path, home: str) -> Mechanism:
+def _from_file(path: Path, home: str, options: str) -> Mechanism:
     if not path.is_file():
         raise InputError(f"there is no file {str(path)!r}")
     module, function = home.split(":")
-    read: Callable[[Path], Mechanism] = getattr(import_module(module), function)
-    return read(path)
+    read: Callable[..., Mechanism] = getattr(import_module(module), function)
+    numbers = {}
+    for key, value in _split_options(str(path), options):
+        numbers[key] = _read_value(str(path), key, value, 0)
+    return read(path, options=numbers) if numbers else read(path)
 
 
 def option_texts(name: str) -> tuple[str, ...]:
@@ -122,15 +126,20 @@ def _options(build: Builder) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(build).parameters
 
 
-def _read_options(name: str, text: str, build: Builder) -> dict[str, object]:
-    known = _options(build)
-    result: dict[str, object] = {}
+def _split_options(name: str, text: str) -> Iterator[tuple[str, str]]:
     for item in filter(None, text.split(",")):
         key, equals, value = (part.strip() for part in item.partition("="))
         if not equals:
             raise InputError(
                 f"option {item!r} of model {name!r} has no value", remedy=f"write {item}=VALUE"
             )
+        yield key, value
+
+
+def _read_options(name: str, text: str, build: Builder) -> dict[str, object]:
+    known = _options(build)
+    result: dict[str, object] = {}
+    for key, value in _split_options(name, text):
         if key not in known:
             has = f"it has {', '.join(known)}" if known else "it has none"
             raise InputError(

@@ -115,7 +115,7 @@ def _fork(m: Mechanism, frame: Body) -> Body:
         parent=frame,
         rotate=[(s, 0, c)],
         body_axis="z",
-        reference="x",
+        reference=(m.expr(c), 0, -m.expr(s)),
         at=("w + c", 0, 0),
         com=("xH", 0, "zH"),
         coordinates_in=m.ground,

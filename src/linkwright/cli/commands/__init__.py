@@ -13,6 +13,10 @@ from importlib import import_module
 __all__ = ["COMMANDS", "load"]
 
 COMMANDS: dict[str, str] = {
+    "models": "linkwright.cli.commands.models",
+    "show": "linkwright.cli.commands.show",
+    "ops": "linkwright.cli.commands.ops",
+    "linearize": "linkwright.cli.commands.linearize",
     "info": "linkwright.cli.commands.info",
 }
 

@@ -1,0 +1,25 @@
+"""``linkwright models``: the models that are shipped."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+
+def command(
+    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
+) -> None:
+    """List the shipped models with a line each."""
+    from linkwright.cli.tables import print_table
+    from linkwright.models import MODELS, option_texts
+
+    if as_json:
+        told = [
+            {"name": name, "description": model.doc, "options": list(option_texts(name))}
+            for name, model in MODELS.items()
+        ]
+        typer.echo(json.dumps(told, indent=2))
+        return
+    rows = [(name, model.doc, " ".join(option_texts(name))) for name, model in MODELS.items()]
+    print_table(("model", "what", "options"), rows)

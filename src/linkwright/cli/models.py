@@ -1,0 +1,53 @@
+"""What the commands about models share: reading a model with changed parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from linkwright.errors import InputError
+
+if TYPE_CHECKING:
+    from linkwright.mechanism import Mechanism
+
+MODEL = typer.Argument(
+    ..., metavar="MODEL", help="A shipped model (NAME or NAME:OPTION=VALUE), or a .toml file."
+)
+SET = typer.Option(
+    [], "--set", metavar="NAME=VALUE", help="Change a parameter; may be given several times."
+)
+
+
+def read_settings(texts: Sequence[str], option: str = "--set") -> dict[str, float]:
+    """Return the values of options such as ``--set NAME=VALUE``.
+
+    >>> read_settings(["L1=0.5", "F = 1e3"])
+    {'L1': 0.5, 'F': 1000.0}
+    """
+    result = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not name:
+            raise InputError(f"{option} {text!r} is not NAME=VALUE")
+        try:
+            result[name] = float(value)
+        except ValueError:
+            raise InputError(f"{option} {name}: {value!r} is not a number") from None
+    return result
+
+
+def open_model(name: str, settings: Sequence[str] = ()) -> Mechanism:
+    """Return a model with changed parameters; an unknown name is an error.
+
+    >>> open_model("pendulum", ["L=2"]).values["L"]
+    2.0
+    """
+    from linkwright.models import load_model
+
+    mechanism = load_model(name)
+    values = read_settings(settings)
+    if values:
+        mechanism.set_values(values)
+    return mechanism
