@@ -31,6 +31,7 @@ from linkwright.mechanism.parts import State, Work
 
 Functions = Mapping[str, Callable[..., Any]]
 
+_NOT_EXPRESSIONS = {"name", "parent", "doc", "unit", "body", "on", "to", "reaction", "wheel"}
 _NAME = re.compile(r"\w[\w.+-]*")
 
 
@@ -119,7 +120,8 @@ class _Builder:
                 raise
             raise self.source.error(part.path, error.what, error.remedy) from error
         except Error as error:
-            raise self.source.error(part.path, error.what, error.remedy) from error
+            path = _mentioned(part, error.what)
+            raise self.source.error(path, error.what, error.remedy) from error
         except (ArithmeticError, ValueError) as error:
             raise self.source.error(part.path, f"has no value ({error})") from error
 
@@ -488,24 +490,40 @@ def _start(part: Part) -> str:
 
 def _find(part: Part, text: str) -> tuple[Path, Any]:
     """Return the key path of an expression in a part, and how it was written there."""
-    value = part.value.model_dump() if isinstance(part.value, schema.Record) else part.value
-    stack: list[tuple[Path, Any]] = [(part.path, value)]
-    while stack:
-        path, item = stack.pop()
-        if isinstance(item, str) and item == text:
+    for path, item in _texts(part):
+        if item == text:
             written = part.written
             for key in path[len(part.path) :]:
                 written = _entry(written, key)
             return path, written
-        if isinstance(item, dict):
-            stack.extend(((*path, k), x) for k, x in reversed(item.items()))
-        elif isinstance(item, list):
-            stack.extend(((*path, k), x) for k, x in reversed(list(enumerate(item))))
     return part.path, None
 
 
+def _mentioned(part: Part, message: str) -> Path:
+    """Return the key path of the expression that a message quotes, else that of the part."""
+    return next((path for path, text in _texts(part) if repr(text) in message), part.path)
+
+
+def _texts(part: Part) -> Iterator[tuple[Path, str]]:
+    """Yield the expressions in a part with their key paths, in the order of its keys."""
+    value = part.value
+    if isinstance(value, schema.Record):
+        value = value.model_dump(exclude_unset=True, exclude=_NOT_EXPRESSIONS)
+    stack: list[tuple[Path, Any]] = [(part.path, value)]
+    while stack:
+        path, item = stack.pop()
+        if isinstance(item, str):
+            yield path, item
+        elif isinstance(item, dict):
+            stack.extend(((*path, k), x) for k, x in reversed(item.items()))
+        elif isinstance(item, list):
+            stack.extend(((*path, k), x) for k, x in reversed(list(enumerate(item))))
+
+
 def _entry(value: Any, key: Any) -> Any:
-    return value[key] if isinstance(value, dict | list) else None
+    if isinstance(value, dict):
+        return value.get(key)
+    return value[key] if isinstance(value, list) else None
 
 
 def _constant(value: object) -> float:

@@ -212,11 +212,16 @@ def _check_format(data: dict[str, Any], source: Source) -> None:
 
 def _faults(error: ValidationError, data: object, source: Source) -> list[InputError]:
     """Return what is wrong, in the order of the text."""
-    found = []
+    found: list[InputError] = []
+    seen: set[Path] = set()
     for fault in error.errors(include_url=False, include_input=False):
         path = _path_in(data, fault["loc"])
         context = fault.get("ctx", {})
         kind = fault["type"]
+        if kind not in ("unknown_key", "missing"):
+            if path in seen:  # another way to read the same value
+                continue
+            seen.add(path)
         if kind == "unknown_key":
             path = (*path, context["key"])
             near = context["near"]

@@ -500,7 +500,7 @@ class Parts(Record):
         dict[StrictStr, Expression],
         Field(description="expressions, or vectors, by name; `#name` stands for one"),
     ] = {}
-    body: Annotated[list[Body], Field(description="bodies; those on the ground first")] = []
+    body: Annotated[list[Body], Field(description="bodies")] = []
     point: Annotated[list[Point], Field(description="points")] = []
     state: Annotated[list[State], Field(description="states of your own")] = []
     force: Annotated[list[Force], Field(description="forces")] = []

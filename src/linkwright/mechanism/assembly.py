@@ -170,7 +170,10 @@ class Assembly(Workspace):
         self, name: str, parent: Body, joint: Joint, angles: list[Expr], other: Body | None
     ) -> Frame:
         above = parent.frame
-        reference = joint.reference
+        first, reference = (
+            self.exprs(axis) if isinstance(axis, tuple | list) else axis
+            for axis in (joint.first_axis, joint.reference)
+        )
         if not joint.rotate:
             return above.aligned(name)
         if joint.quaternion:
@@ -180,7 +183,7 @@ class Assembly(Workspace):
                 name,
                 "".join(map(str, joint.rotate)),
                 angles,
-                axis=joint.first_axis,
+                axis=first,
                 reference=reference,
             )
         (axis,) = joint.rotate

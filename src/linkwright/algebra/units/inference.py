@@ -51,12 +51,15 @@ def unit_of(expr: Expr, known: Mapping[Expr, Unit | str] | None = None) -> Unit 
     return _upward(list(postorder([expr])), _as_units(known))[expr]
 
 
-def check_units(expr: Expr, unit: Unit | str | None = None) -> Unit | None:
+def check_units(
+    expr: Expr, unit: Unit | str | None = None, known: Mapping[Expr, Unit | str] | None = None
+) -> Unit | None:
     """Return the unit of an expression after checking every sum, comparison and function in it.
 
     Args:
         expr: any expression.
         unit: the unit that it must have, if that is known.
+        known: units of symbols beyond what they say of themselves.
 
     >>> from linkwright.algebra import symbol
     >>> x, v = symbol("x", unit="m"), symbol("v", unit="m/s")
@@ -66,7 +69,7 @@ def check_units(expr: Expr, unit: Unit | str | None = None) -> Unit | None:
     linkwright.errors.UnitError: in v + x, x is in m but v is in m/s
     """
     nodes = list(postorder([expr]))
-    units = _upward(nodes, {})
+    units = _upward(nodes, _as_units(known))
     for node in nodes:
         _check_node(node, units)
     found = units[expr]

@@ -13,6 +13,9 @@ from importlib import import_module
 __all__ = ["COMMANDS", "load"]
 
 COMMANDS: dict[str, str] = {
+    "new": "linkwright.cli.commands.new",
+    "check": "linkwright.cli.commands.check",
+    "schema": "linkwright.cli.commands.schema",
     "models": "linkwright.cli.commands.models",
     "show": "linkwright.cli.commands.show",
     "ops": "linkwright.cli.commands.ops",

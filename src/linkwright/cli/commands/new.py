@@ -1,0 +1,30 @@
+"""``linkwright new``: a commented text model to start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    name: Annotated[str, typer.Argument(help="Name of the new model.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; NAME.toml by default.")
+    ] = None,
+    template: Annotated[
+        str, typer.Option("--template", "-t", help="What to start from: pendulum, cart or arm.")
+    ] = "pendulum",
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a file that is there already.")
+    ] = False,
+) -> None:
+    """Write a commented text model to start from."""
+    from linkwright.formats.files import write_text
+    from linkwright.formats.starters import starter
+
+    text = starter(name, template)
+    path = Path(f"{name}.toml") if output is None else output
+    write_text(path, text, replace=force)
+    typer.echo(f"wrote {path}; `linkwright check {path}` validates it")

@@ -1,0 +1,170 @@
+"""Checking a text model beyond its shape: can it be derived, does it close, do its units agree.
+
+What makes the model useless is an error. Units are checked where they are declared, in loads,
+relations, states and outputs, and what does not agree is a warning: a number has any unit, and some
+parameters may have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from linkwright.algebra import Expr, free_symbols
+from linkwright.algebra.units import Unit, check_units, parse_unit
+from linkwright.errors import Error
+from linkwright.formats.document import Document
+from linkwright.mechanism import Mechanism
+
+if TYPE_CHECKING:
+    from linkwright.equations import Equations
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was found in a model that can be used.
+
+    Args:
+        facts: label and value of each line.
+        warnings: what should be looked at.
+    """
+
+    facts: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...]
+
+
+def check(document: Document, **more: Any) -> Report:
+    """Build and derive a model, and return what it is; what makes it useless is raised.
+
+    Args:
+        document: the model.
+        more: `functions`, `options` and `trust` of `linkwright.formats.building.build`.
+
+    >>> from linkwright.formats.text import parse_model
+    >>> text = 'format = 1\\nname = "m"\\n[[body]]\\nname = "b"\\nrotate = "z"\\ninertia = 1\\n'
+    >>> check(parse_model(text)).facts[1]
+    ('coordinates', 'b')
+    """
+    from linkwright.equations import derive
+
+    m = document.build(**more)
+    warnings = [*unit_warnings(m), *_unused(m), *_without_value(m)]
+    equations = derive(m, "composite")
+    facts = [
+        ("bodies", ", ".join(m.bodies) or "none"),
+        ("coordinates", ", ".join(x.name for x in equations.coordinates) or "none"),
+        ("speeds", ", ".join(x.name for x in equations.speeds) or "none"),
+    ]
+    if m.states:
+        facts.append(("states", ", ".join(s.symbol.name for s in m.states)))
+    facts += [("constraint", line) for line in _eliminations(equations)]
+    facts += [("assembly", line) for line in _assembly(m)]
+    facts += [("note", line) for line in m.reports]
+    return Report(tuple(facts), tuple(warnings))
+
+
+def _eliminations(equations: Equations) -> Iterator[str]:
+    for found in equations.eliminations:
+        if found.speed is None:
+            yield f"{found.constraint.name}: redundant, those before it imply it"
+        else:
+            yield f"{found.constraint.name}: eliminates {found.speed.name}"
+
+
+def _assembly(m: Mechanism) -> Iterator[str]:
+    from linkwright.equations.closure import assemble
+
+    missing = [name for name in m.parameters if name not in m.values]
+    if missing:
+        yield f"not tried, since {', '.join(missing[:5])} have no value"
+        return
+    yield from assemble(m).report
+
+
+def _without_value(m: Mechanism) -> Iterator[str]:
+    for name in m.parameters:
+        if name not in m.values:
+            yield f"the parameter {name!r} has no value"
+
+
+def _unused(m: Mechanism) -> Iterator[str]:
+    roots: list[Expr] = [f.magnitude for f in m.forces] + [t.magnitude for t in m.moments]
+    vectors = [m.gravity_vector, *(p.local for p in m.points.values())]
+    vectors += [f.direction for f in m.forces] + [t.direction for t in m.moments]
+    for b in m.bodies.values():
+        roots += [b.inertia.mass, *b.inertia.centre, *b.inertia.tensor, b.lead]
+        vectors += [b.offset, *(d for _, d in b.translations)]
+        roots += [x for row in b.frame.cosines for x in row]
+    for c in m.constraints:
+        roots += [c.speed, *(() if c.position is None else (c.position,))]
+    roots += [s.derivative for s in m.states] + [o.value for o in m.outputs]
+    roots += [*m.armatures.values(), *m.initial_rules.values()]
+    roots += [c for v in vectors for _, c in v.terms]
+    roots += [x for x in m.variables.values() if isinstance(x, Expr)]
+    used = set(free_symbols(*roots))
+    for name, x in (*m.parameters.items(), *m.inputs.items()):
+        if x not in used:
+            yield f"{name!r} is declared but not used"
+
+
+def unit_warnings(m: Mechanism) -> list[str]:
+    """Return what the declared units of a mechanism say against its expressions.
+
+    Args:
+        m: the mechanism.
+
+    >>> m = Mechanism("m")
+    >>> k = m.parameter("k", 1, unit="N")
+    >>> b = m.body("b", translate="x")
+    >>> spring = m.force("spring", "-k*b", at=b.origin, along="x")
+    >>> unit_warnings(m)
+    ["force 'spring': -b*k is in N*m, not in N"]
+    """
+    warnings: list[str] = []
+    known: dict[Expr, Unit] = {}
+    symbols = {**m.parameters, **m.inputs, **m.coordinates}
+    symbols |= {s.symbol.name: s.symbol for s in m.kinematics().speeds}
+    for name, text in m.units.items():
+        if text == "?" or name not in symbols:
+            continue
+        try:
+            known[symbols[name]] = parse_unit(text)
+        except Error as error:
+            warnings.append(f"{name!r}: {error}")
+    for label, value, unit in _quantities(m, known):
+        if not free_symbols(value):
+            continue  # a number has any unit
+        try:
+            check_units(value, unit, known)
+        except Error as error:
+            warnings.append(f"{label}: {error}")
+    return warnings
+
+
+def _quantities(
+    m: Mechanism, known: dict[Expr, Unit]
+) -> Iterator[tuple[str, Expr, Unit | str | None]]:
+    """Yield the expressions whose units can be checked: a label, the value and its unit."""
+    for f in m.forces:
+        yield f"force {f.name!r}", f.magnitude, "N"
+    for t in m.moments:
+        yield f"moment {t.name!r}", t.magnitude, "N*m"
+    for b in m.bodies.values():
+        yield f"mass of {b.name!r}", b.inertia.mass, "kg"
+        for x in b.inertia.centre:
+            yield f"mass centre of {b.name!r}", x, "m"
+        for x in b.inertia.tensor:
+            yield f"inertia of {b.name!r}", x, "kg*m^2"
+        for _, x in b.offset.terms:
+            yield f"place of {b.name!r}", x, "m"
+    for c in m.constraints:
+        yield f"constraint {c.name!r}", c.speed, None
+        if c.position is not None:
+            yield f"constraint {c.name!r}", c.position, None
+    for s in m.states:
+        own = known.get(s.symbol)
+        rate = None if own is None else own / parse_unit("s")
+        yield f"rate of state {s.symbol.name!r}", s.derivative, rate
+    for o in m.outputs:
+        yield f"output {o.name!r}", o.value, None if o.unit == "?" else o.unit
