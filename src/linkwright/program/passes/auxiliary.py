@@ -7,9 +7,13 @@ not taken apart: what it computes for an output stays in it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from linkwright.algebra.expr import Expr
 from linkwright.program.passes.blocks import through_networks
 from linkwright.program.passes.network import Network
-from linkwright.program.program import Program
+from linkwright.program.passes.replacing import replaced, with_reads
+from linkwright.program.program import Assign, Namer, Program, Statement
 
 
 def without_auxiliary(program: Program) -> Program:
@@ -35,15 +39,41 @@ def with_auxiliary(program: Program, optimised: Program) -> Program:
             are all there and have their targets.
     """
     ports = {p.name: p for p in optimised.outputs}
+    statements, changed = _under_other_names(program, optimised)
+    outputs = (
+        ports.get(p.name) or replace(p, entries=tuple(replaced(p.entries, changed)))
+        for p in program.outputs
+    )
     both = Program(
         program.name,
         program.inputs,
-        tuple(ports.get(p.name, p) for p in program.outputs),
-        (*optimised.statements, *program.statements),  # the second definition has the same value
+        tuple(outputs),
+        (*optimised.statements, *statements),
         program.slow,
         program.auxiliary,
     )
     return through_networks(both, _as_it_is)
+
+
+def _under_other_names(
+    program: Program, optimised: Program
+) -> tuple[list[Statement], dict[Expr, Expr]]:
+    """Return the statements of the first Program, and what they call what both define.
+
+    Passes give out names anew, so a name may stand for different values in the two.
+    """
+    statements = (*optimised.statements, *program.statements)
+    names = Namer(Program(program.name, program.inputs, (), statements), "z")
+    taken = {x for s in optimised.statements for x in s.targets}
+    changed: dict[Expr, Expr] = {}
+    result: list[Statement] = []
+    for s in program.statements:
+        made = with_reads(s.with_operands(replaced(s.operands, changed)), changed)
+        if isinstance(made, Assign) and made.target in taken:
+            changed[made.target] = names()
+            made = Assign(changed[made.target], made.value, made.note)
+        result.append(made)
+    return result, changed
 
 
 def _as_it_is(network: Network) -> None:
