@@ -37,7 +37,7 @@ def build(control: bool = False) -> Mechanism:
     if control:
         _control(m, a, b, c, d, e, f)
     m.start(b=math.pi / 2)
-    m.run_for(10, step=0.01, every=10)
+    m.run_for(10, step=0.001, every=100)
     return m
 
 

@@ -85,8 +85,8 @@ def split_parameters(code: Code) -> tuple[Code, Code]:
 def split_outputs(code: Code, auxiliary: Container[str]) -> tuple[Code, Code]:
     """Return the code of all stages but the output stage, and that of the output stage.
 
-    The first has an output `work` more, which the second takes; it has size zero where the output
-    stage needs nothing of it.
+    The first has an output `work` more, which the second takes, where the output stage needs any
+    of its values.
 
     Args:
         code: a lowered Program, or the second half of `split_parameters`.
@@ -125,11 +125,12 @@ def split_outputs(code: Code, auxiliary: Container[str]) -> tuple[Code, Code]:
             given.append(Instruction(i.id, "input", (), place, Rate.OUTPUT, i.name))
         ids.append(value)
     entries = tuple(_entry(code, k, i, WORK) for k, i in enumerate(crossing))
-    work = Port(WORK, (len(ids),), entries)
-    first = Code(code.name, code.inputs, (*main, (work, tuple(ids))), [*leaves, *early], size)
+    work = [Port(WORK, (len(ids),), entries)] if ids else []
+    handed = [(port, tuple(ids)) for port in work]
+    first = Code(code.name, code.inputs, (*main, *handed), [*leaves, *early], size)
     second = Code(
         f"{code.name}_output",
-        (*code.inputs, work),
+        (*code.inputs, *work),
         tuple(asked),
         [*leaves, zero, *given, *late],
         size,

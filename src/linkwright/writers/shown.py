@@ -1,0 +1,132 @@
+"""Units that users of a written program see.
+
+Equations are neutral to units; values are converted only where a program reads or writes them
+(Sayers' thesis, section 9.1). A style says what users see:
+
+- `model`: the units of the model;
+- `deg`: the same with degrees in place of radians;
+- `in-lb`: degrees, masses in lbm and, in outputs, accelerations in g's; for models in in, lbf, s.
+
+A pound of mass weighs a pound of force in the model's own gravity: where a parameter `GEES` is the
+acceleration of gravity, its default is used, as AUTOSIM did with 386.2 in/s^2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from linkwright.algebra.units import IN_LB, Unit, parse_unit, unit_text
+from linkwright.errors import Error, UnitError
+from linkwright.mechanism import Mechanism
+
+STYLES = ("auto", "model", "deg", "in-lb")
+_MASS = parse_unit("kg").exponents
+_ACCELERATION = parse_unit("m/s^2").exponents
+_ANGLE = 3
+_GENERAL = (
+    ("m", "Translation"),
+    ("m/s", "Translational Speed"),
+    ("m/s^2", "Translational Acceleration"),
+    ("rad/s", "Angular Speed"),
+    ("rad/s^2", "Angular Acceleration"),
+    ("rad", "Rotation Angle"),
+    ("N", "Force"),
+    ("N*m", "Moment"),
+    ("J", "Energy"),
+    ("W", "Power"),
+)
+
+
+class ShownUnits:
+    """Turns units of a model into units that users see.
+
+    Args:
+        mechanism: the model.
+        style: one of `STYLES`; "auto" takes `in-lb` for models in inches, else `model`.
+
+    >>> ShownUnits(Mechanism("m"), "deg").shown("N*m/rad")
+    ('N*m/deg', 57.29577951308232)
+    """
+
+    def __init__(self, mechanism: Mechanism, style: str = "auto") -> None:
+        if style not in STYLES:
+            raise Error(
+                f"there is no style of units {style!r}", remedy=f"choose one of {', '.join(STYLES)}"
+            )
+        inches = _in_inches(mechanism.units.values())
+        self.style = ("in-lb" if inches else "model") if style == "auto" else style
+        self._inches = inches
+        gees = mechanism.values.get("GEES", 0.0)
+        known = mechanism.units.get("GEES", "?")
+        self._gees = gees if known == "in/s^2" and gees > 0 else None
+
+    def of_state(self, unit: str) -> tuple[str, float]:
+        """Return the unit that users see for a coordinate or speed, and what takes it inside.
+
+        The mechanism gives these in m and s; a model in inches has them in inches.
+        """
+        if unit == "?" or not self._inches:
+            return self.shown(unit)
+        return self.shown(unit_text(IN_LB.coherent_unit(parse_unit(unit))))
+
+    def shown(self, unit: str, *, output: bool = False) -> tuple[str, float]:
+        """Return the unit that users see, and the factor from a value in it to one inside.
+
+        Args:
+            unit: of the value inside; "?" where it is not known.
+            output: whether it is a channel of results.
+        """
+        if unit == "?" or self.style == "model":
+            return unit, 1.0
+        try:
+            inner = parse_unit(unit)
+        except UnitError:
+            return unit, 1.0
+        if self.style == "in-lb" and inner.exponents == _MASS:
+            lbm = parse_unit("lbm")
+            return "lbm", lbm.to(inner) if self._gees is None else 1.0 / self._gees
+        if self.style == "in-lb" and output and inner.exponents == _ACCELERATION:
+            gees = parse_unit("g's")
+            return "g's", gees.to(inner) if self._gees is None or unit == "g's" else self._gees
+        return _in_degrees(unit, inner)
+
+
+def _in_degrees(unit: str, inner: Unit) -> tuple[str, float]:
+    power = inner.exponents[_ANGLE]
+    if not power or inner.pi:
+        return unit, 1.0
+    outer = inner * (parse_unit("deg") / parse_unit("rad")) ** power
+    return unit_text(outer), outer.to(inner)
+
+
+def _in_inches(units: Iterable[str]) -> bool:
+    inch = parse_unit("in")
+    for text in units:
+        if text == "?":
+            continue
+        try:
+            if parse_unit(text) == inch:
+                return True
+        except UnitError:
+            continue
+    return False
+
+
+def general_name(unit: str, *, coordinate: bool = False) -> str:
+    """Return the general name of a quantity by its unit, as plots label an axis with it.
+
+    Args:
+        unit: any unit, or "?".
+        coordinate: whether it is a coordinate, for which an angle is a rotation.
+
+    >>> general_name("lbf*in"), general_name("deg"), general_name("deg", coordinate=True)
+    ('Moment', 'Rotation Angle', 'Rotation')
+    """
+    try:
+        exponents = parse_unit(unit).exponents
+    except UnitError:
+        return "Value"
+    for text, word in _GENERAL:
+        if parse_unit(text).exponents == exponents:
+            return "Rotation" if coordinate and text == "rad" else word
+    return "Value"
