@@ -19,15 +19,15 @@ Array = NDArray[np.float64]
 
 
 @cache
-def equations(name: str) -> Equations:
+def equations(name: str, formulation: str = "composite") -> Equations:
     """Derive the equations of a model once."""
-    return derive(load_model(name))
+    return derive(load_model(name), formulation)
 
 
 @cache
-def _program(name: str) -> Program:
+def _program(name: str, formulation: str) -> Program:
     """Assemble everything that the tests look at."""
-    e = equations(name)
+    e = equations(name, formulation)
     mass = [x for row in e.mass for x in row]
     results = {
         "q_dot": list(e.rates),
@@ -47,12 +47,13 @@ def state(
     u: Sequence[float] | Array,
     values: Mapping[str, float] | None = None,
     time: float = 0.0,
+    formulation: str = "composite",
 ) -> dict[str, Array]:
     """Return rates, accelerations, M, f and outputs of a model at a state, by name.
 
     `values` change parameters and inputs; `outputs` come by name under their own names.
     """
-    e, p = equations(name), _program(name)
+    e, p = equations(name, formulation), _program(name, formulation)
     known = {**e.mechanism.values, **(values or {})}
     given: list[Array] = []
     for port in p.inputs:

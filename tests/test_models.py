@@ -79,9 +79,10 @@ NONLINEAR = [name for name in MODELS if not name.endswith("-small")]
 
 
 @pytest.mark.parametrize("name", NONLINEAR)
-def test_model_agrees_with_a_plain_numeric_evaluation(name: str) -> None:
+@pytest.mark.parametrize("formulation", ["composite", "kane"])
+def test_model_agrees_with_a_plain_numeric_evaluation(name: str, formulation: str) -> None:
     """At random states, Newton and Euler body by body with multipliers give the same."""
-    e = equations(name)
+    e = equations(name, formulation)
     m = e.mechanism
     generator = np.random.default_rng(20_250_311)
     for _ in range(3):
@@ -92,7 +93,8 @@ def test_model_agrees_with_a_plain_numeric_evaluation(name: str) -> None:
         speeds = {u.name: float(generator.uniform(-1, 1)) for u in e.speeds}
         independent = {k: v for k, v in shifted.items() if f"{k}_dot" in speeds}
         place = assemble(m, independent if m.constraints else shifted).coordinates
-        found = state(name, [place[x.name] for x in e.coordinates], list(speeds.values()))
+        q, u = [place[x.name] for x in e.coordinates], list(speeds.values())
+        found = state(name, q, u, formulation=formulation)
         wanted = evaluate_numerically(m, place, speeds)
         accelerations = [wanted.accelerations[k] for k in speeds]
         rates = [wanted.coordinate_rates[x.name] for x in e.coordinates]
