@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from textwrap import indent
@@ -201,6 +201,34 @@ def python_source(program: Program, *, dtype: str = "float64") -> str:
     <BLANKLINE>
     """
     return _write(program, dtype)[1]
+
+
+def python_functions(codes: Mapping[str, Code], about: Sequence[str]) -> tuple[str, list[str]]:
+    """Return a module with a function for each code, and the foreign functions that it calls.
+
+    The functions take a sequence of numbers for each input, and return a tuple of lists.
+
+    Args:
+        codes: what they compute, by their names.
+        about: lines of documentation.
+
+    >>> from linkwright.algebra import symbol
+    >>> from linkwright.program import program
+    >>> q = symbol("q1", "coordinate")
+    >>> code = lower(program("spring", {"q": [q]}, {"a": [-3 * q]}))
+    >>> text, _ = python_functions({"rates": code}, [])
+    >>> print(text[text.index("def rates") :])
+    def rates(q):
+        q1 = q[0]
+        a = [-3.0*q1]
+        return (a, )
+    <BLANKLINE>
+    """
+    module = Module("float64")
+    for name, code in codes.items():
+        module.called[id(code)] = module.names(name)
+        _write_called(module, code)
+    return module.text(about), list(module.foreign)
 
 
 def _write(program: Program, dtype: str) -> tuple[str, str, Module]:
