@@ -22,14 +22,10 @@ from linkwright.equations.closure import (
     independent_columns,
 )
 from linkwright.equations.equations import Equations, derive
+from linkwright.equations.meanings import parameter_units, parameter_words
 from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
-from linkwright.mechanism.describing import (
-    Quantity,
-    parameter_texts,
-    parameter_units,
-    quantities_of,
-)
+from linkwright.mechanism.describing import Quantity, quantities_of
 from linkwright.mechanism.parts import Output, Timing
 from linkwright.program import Code, Port, Program, lower, program
 from linkwright.program.passes import optimise
@@ -253,9 +249,9 @@ def _refuse_words(names: Iterable[str]) -> None:
 def _given(
     mechanism: Mechanism, symbols: Sequence[Expr], values: Mapping[str, float], shown: ShownUnits
 ) -> tuple[Item, ...]:
-    texts, units = parameter_texts(mechanism), parameter_units(mechanism)
+    words, units = parameter_words(mechanism), parameter_units(mechanism)
     return tuple(
-        _item(x.name, values[x.name], texts[x.name], shown.shown(units[x.name])) for x in symbols
+        _item(x.name, values[x.name], words[x.name], shown.shown(units[x.name])) for x in symbols
     )
 
 
