@@ -88,7 +88,7 @@ def check_tree(sample: Sample) -> None:
         return
     m = mechanism_of(sample)
     accelerations = np.array(list(found.accelerations.values()))
-    for name in ("composite", "kane"):
+    for name in ("composite", "kane", "kane-expanded"):
         e = derive(m, name)
         result = solved(e, sample.coordinates, sample.speeds)
         assert difference(result["u_dot"], accelerations) < TOLERANCE, name
@@ -145,7 +145,7 @@ def check_loop(loop: Loop, m: Mechanism, at: dict[Expr, float]) -> Evaluation:
     """Compare the formulations with the oracle, and check what constraint forces are."""
     coordinates = loop.sample.coordinates
     found = None
-    for name in ("composite", "kane"):
+    for name in ("composite", "kane", "kane-expanded"):
         e = derive(m, name, closed_at=at)
         speeds = {u.name: loop.sample.speeds[u.name] for u in e.speeds}
         found = evaluate_numerically(m, coordinates, speeds)
@@ -549,3 +549,29 @@ def test_screw_advances_by_its_pitch_in_a_turn() -> None:
         {m.parameters["pitch"]: 0.5, m.coordinates["nut"]: 2 * np.pi},
     )
     assert place == pytest.approx([0, 0, 0.5])
+
+
+@pytest.mark.parametrize("formulation", ["composite", "kane", "kane-expanded"])
+@pytest.mark.parametrize(("small", "whole"), [("car-small", "car")])
+def test_small_variables_are_exact_to_first_order(formulation: str, small: str, whole: str) -> None:
+    """The error of a model with small variables falls with their square."""
+    m, full = load_model(small), load_model(whole)
+    e = derive(m, formulation)
+    rng = np.random.default_rng(1)
+    names = (*e.coordinates, *e.speeds)
+    start = {x.name: float(rng.uniform(-0.1, 0.1)) for x in names}
+    tiny = [k for k, p in m.parameters.items() if p.data.small > 0]
+    errors = []
+    for size in (1e-2, 1e-3):
+        state = {x.name: start[x.name] * (size if x.data.small > 0 else 1) for x in names}
+        given = {**m.values, **{k: m.values[k] * size for k in tiny}}
+        q = {x.name: state[x.name] for x in e.coordinates}
+        u = {x.name: state[x.name] for x in e.speeds}
+        found = evaluate_numerically(full, q, u, given)
+        m.values.update({k: given[k] for k in tiny})
+        result = solved(e, q, u)["u_dot"]
+        m.values.update({k: given[k] / size for k in tiny})
+        expected = np.array([found.accelerations[x.name] for x in e.speeds])
+        errors.append(np.abs(result - expected).max())
+    assert errors[0] > 1e-7
+    assert errors[1] < 0.02 * errors[0]

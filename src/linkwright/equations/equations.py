@@ -16,6 +16,7 @@ from linkwright.equations.closure import closed_samples, make_rates_exact
 from linkwright.equations.constraints import Elimination, Reduction, choose, reduce
 from linkwright.equations.formulations import AUTOMATIC, FORMULATIONS
 from linkwright.equations.idle import idle_parameters
+from linkwright.equations.pivots import Array
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Kinematics, Mechanism, MechanismError
 from linkwright.program import Assign, Namer, Program, count, program
@@ -195,25 +196,33 @@ def derive(
     >>> [u.name for u in derive(m).speeds]
     ['rod_dot']
     """
-    if formulation == "auto":
-        found = [
-            derive(mechanism, name, closed_at=closed_at, dependent=dependent, values=values)
-            for name in AUTOMATIC
-        ]
-        return _smallest(found)
-    if formulation not in FORMULATIONS:
+    if formulation != "auto" and formulation not in FORMULATIONS:
         there = ", ".join(FORMULATIONS)
         raise MechanismError(f"there is no formulation {formulation!r}; there are auto, {there}")
     kinematics = mechanism.kinematics()
     if not kinematics.speeds and not mechanism.states:
         raise MechanismError(f"{mechanism.name!r} has nothing that moves")
-    writer = Writer(mechanism.name)
-    namer = Namer(None, "s")
     known = {**mechanism.values, **(values or {})}
     samples = closed_samples(mechanism, known, closed_at)
     if samples is not None:
         make_rates_exact(mechanism, samples)
     eliminations = choose(kinematics, known, samples, dependent)
+    names = AUTOMATIC if formulation == "auto" else (formulation,)
+    found = [_derived(mechanism, name, eliminations, known, samples) for name in names]
+    return found[0] if len(found) == 1 else _smallest(found)
+
+
+def _derived(
+    mechanism: Mechanism,
+    formulation: str,
+    eliminations: Sequence[Elimination],
+    known: Mapping[str, float],
+    samples: Mapping[Expr, Array] | None,
+) -> Equations:
+    """Return the equations of motion in one formulation."""
+    kinematics = mechanism.kinematics()
+    writer = Writer(mechanism.name)
+    namer = Namer(None, "s")
     rates = _rate_names(kinematics, writer)
     reduction = reduce(kinematics, eliminations, rates, writer, namer, known, samples)
     reduced = FORMULATIONS[formulation](kinematics, reduction, writer)

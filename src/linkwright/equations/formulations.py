@@ -7,6 +7,7 @@ line here.
 
 from __future__ import annotations
 
+from linkwright.equations.expansion import expanded
 from linkwright.equations.kane import kane
 from linkwright.equations.projection import Formulation, projected
 from linkwright.equations.tree import composite
@@ -17,7 +18,8 @@ FORMULATIONS: dict[str, Formulation] = {
         lambda kinematics, writer: composite(kinematics, writer, regroup=False)
     ),
     "kane": kane,
+    "kane-expanded": expanded(kane),
 }
 
-AUTOMATIC: tuple[str, ...] = ("composite", "kane")
+AUTOMATIC: tuple[str, ...] = ("composite", "kane", "kane-expanded")
 """Those among which "auto" chooses by count."""
