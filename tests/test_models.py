@@ -13,6 +13,7 @@ from linkwright.equations.oracle import evaluate_numerically
 from linkwright.equations.redundant import tree_program
 from linkwright.errors import InputError
 from linkwright.mechanism import Mechanism
+from linkwright.mechanism.plausibility import implausible
 from linkwright.models import MODELS, load_model, option_texts
 from linkwright.models.spacecraft1 import thruster
 from linkwright.program import interpret, lower
@@ -729,6 +730,28 @@ def test_puma_named_poses(
     close([found[f"tool {axis}"] for axis in "xyz"], tool, 10)
     second, third, fifth = gravity
     close(-found["right"], [0, second, third, 0, fifth, 0], 9.9)
+
+
+def test_puma_inertias_that_no_body_has_are_reported() -> None:
+    """Links 1 and 3 of the published data; the arm is simulated all the same."""
+    assert implausible(load_model("puma560")) == [
+        "link1: it has moments of inertia but no mass",
+        "link3: its largest moment of inertia, 0.086, exceeds the sum of the other two, 0.0785",
+    ]
+
+
+def test_only_published_data_are_implausible() -> None:
+    """The bus of spacecraft 1 and the car's rolling body come so from the thesis."""
+    found = {
+        name: [line.split(":")[0] for line in implausible(load_model(name))] for name in MODELS
+    }
+    assert {name: bodies for name, bodies in found.items() if bodies} == {
+        "car": ["rb"],
+        "car-small": ["rb"],
+        "puma560": ["link1", "link3"],
+        "spacecraft-1": ["b"],
+        "spacecraft-1-small": ["b"],
+    }
 
 
 def test_armature_needs_a_single_joint_speed() -> None:

@@ -16,6 +16,7 @@ from linkwright.equations.constraints import Elimination
 from linkwright.equations.equations import Equations
 from linkwright.equations.meanings import parameter_units, parameter_words
 from linkwright.mechanism import Body, Constraint, Force, Mechanism, Moment
+from linkwright.mechanism.plausibility import implausible
 from linkwright.program import Assign
 from linkwright.program.passes import optimise
 
@@ -57,6 +58,7 @@ def describe(equations: Equations) -> list[Section]:
         _parameters(equations),
         _inputs(m),
         _outputs(m),
+        _notes(m),
     ]
     return [s for s in sections if s.rows]
 
@@ -304,3 +306,8 @@ def _inputs(m: Mechanism) -> Section:
 def _outputs(m: Mechanism) -> Section:
     rows = [(o.name, o.unit, o.doc, o.body) for o in m.outputs]
     return Section("outputs", ("output", "unit", "what", "body"), tuple(rows))
+
+
+def _notes(m: Mechanism) -> Section:
+    rows = [(line,) for line in (*m.reports, *implausible(m))]
+    return Section("notes", ("note",), tuple(rows))

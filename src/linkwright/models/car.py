@@ -108,7 +108,7 @@ def _parameters(m: Mechanism) -> None:
     declare(m, "lbf*in*s^2", "moment of inertia of RB", IXX=5580, IYY=12000, IZZR=37080)
     declare(m, "lbf*in*s^2", "product of inertia of RB", IXZ=0)
     declare(m, "lbf*in*s^2", "moment of inertia of NRB", NRBI11=1, NRBI22=1, NRBI33=1)
-    declare(m, "lbf*in*s^2", "product of inertia of NRB", NRBI12=1, NRBI23=1, NRBI13=1)
+    declare(m, "lbf*in*s^2", "product of inertia of NRB", NRBI12=0, NRBI23=0, NRBI13=0)
     declare(m, "lbf*in/rad", "stiffness in roll", KROLL=6211 * _PER_DEGREE)
     declare(m, "lbf*in*s/rad", "damping in roll", CROLL=212 * _PER_DEGREE)
     declare(m, "lbf*s^2/in", "mass of NRB", NRBM=704 / _GEES)
