@@ -70,7 +70,7 @@ class _Builder:
         self.model = model
         self.flat = flat
         self.source = source
-        self.m = Mechanism(model.name, model.doc)
+        self.m = Mechanism(model.name, flat.doc)
 
     def run(self, functions: Functions, trust: bool) -> Mechanism:
         if not _NAME.fullmatch(self.model.name):
@@ -96,6 +96,7 @@ class _Builder:
             with self._placed(part):
                 self._output(part)
         self._initial()
+        self._run()
         return self.m
 
     # -- complaints --------------------------------------------------------------------------------
@@ -458,10 +459,20 @@ class _Builder:
 
     def _output(self, part: Part) -> None:
         o: schema.Output = part.value
+        if o.all is not None:
+            self.m.output_all(o.all)
+            return
+        assert o.name is not None
         if any(o.name == other.name for other in self.m.outputs):
             self._refuse_twice(part, o.name, (o.name,), "output")
         body = None if o.body is None else self._find_body(part, "body")
         self.m.output(o.name, o.value, unit=o.unit, doc=o.doc, body=body)
+
+    def _run(self) -> None:
+        run = self.model.run
+        if run is not None:
+            with self._placed(Part(run, ("run",), run.model_dump())):
+                self.m.run_for(run.until, step=run.step, every=run.every)
 
     def _initial(self) -> None:
         m = self.m

@@ -101,7 +101,7 @@ class _Describer:
                 "value": _value(o.value),
                 "unit": o.unit,
                 "doc": "" if o.doc == o.name else o.doc,
-                "body": o.body or None,
+                **({"body": o.body} if o.body else {}),
             }
             for o in m.outputs
         ]
@@ -109,6 +109,9 @@ class _Describer:
             name: _value(m.initial_rules[name]) if name in m.initial_rules else value
             for name, value in m.initial.items()
         }
+        if m.timing is not None:
+            t = m.timing
+            data["run"] = {"until": t.until, "step": t.step, "every": t.every}
         data["point"] = self.points
         data["variables"] = self.variables
         data |= self._functions()

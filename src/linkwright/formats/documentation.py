@@ -93,6 +93,7 @@ _CLASSES: dict[str, type[Record]] = {
     "[[constraint]]": schema.Constraint,
     "`acts` of a constraint": schema.Act,
     "[[output]]": schema.Output,
+    "[run]": schema.Run,
     "[component.NAME]": schema.Component,
     "[[use]]": schema.Use,
 }

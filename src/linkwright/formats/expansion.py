@@ -45,6 +45,7 @@ class Part:
 class Flat:
     """The parts of a model by kind, in the order in which they are entered."""
 
+    doc: str
     parts: dict[str, list[Part]]
     options: dict[str, int]
 
@@ -102,7 +103,8 @@ class _Expander:
                 )
             known[name] = whole_number(value, {})
         self._group(self.model, (), known, 0)
-        return Flat(self.parts, known)
+        doc = self._filled(self.model.doc, ("doc",), known, False)
+        return Flat(str(doc), self.parts, known)
 
     def _group(self, group: Parts, path: Path, values: Mapping[str, Any], depth: int) -> None:
         for kind in Parts.LISTS:

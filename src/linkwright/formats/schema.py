@@ -116,6 +116,8 @@ def _rows(value: object) -> list[Any]:
 
 
 def _argument(value: object) -> Any:
+    if value == "":
+        return value
     return (
         [_expression(x) for x in value] if isinstance(value, list | tuple) else _expression(value)
     )
@@ -429,13 +431,35 @@ class State(Record):
 
 
 class Output(Record):
-    """A channel of results."""
+    """A channel of results; or, with `all`, the channels of all quantities of a kind."""
 
-    name: Annotated[Text, Field(description="its name")]
-    value: Annotated[Expression, Field(description="an expression; accelerations may occur in it")]
+    name: Annotated[Text | None, Field(description="its name")] = None
+    value: Annotated[
+        Expression | None, Field(description="an expression; accelerations may occur in it")
+    ] = None
     unit: Annotated[StrictStr, Field(description="its unit")] = "?"
     doc: Annotated[StrictStr, Field(description="a longer name")] = ""
     body: Annotated[Name | None, Field(description="the body that it belongs to")] = None
+    all: Annotated[
+        Literal["coordinates", "speeds", "accelerations", "forces", "moments"] | None,
+        Field(description="in place of the other keys: a kind of quantity"),
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Output:
+        if self.all is None and (self.name is None or self.value is None):
+            raise _wrong("an output needs `name` and `value`, or `all`")
+        if self.all is not None and self.model_fields_set != {"all"}:
+            raise _wrong("`all` stands alone")
+        return self
+
+
+class Run(Record):
+    """How a run goes unless it is told otherwise."""
+
+    until: Annotated[Number, Field(description="its end, s")]
+    step: Annotated[Number, Field(description="of a method with fixed steps, s")]
+    every: Annotated[StrictInt, Field(description="steps from one record to the next", ge=1)] = 1
 
 
 class Table(Record):
@@ -558,6 +582,7 @@ class Model(Parts):
         Field(description="whole numbers that shape the model (`${n}`), with their defaults"),
     ] = {}
     gravity: Annotated[Gravity | None, Field(description="the field of gravity")] = None
+    run: Annotated[Run | None, Field(description="how a run goes")] = None
     table: Annotated[list[Table], Field(description="functions given by points")] = []
     function: Annotated[list[Function], Field(description="functions written elsewhere")] = []
     component: Annotated[dict[StrictStr, Component], Field(description="components by name")] = {}

@@ -23,6 +23,7 @@ _FIRST = (
     "parameters",
     "inputs",
     "gravity",
+    "run",
     "table",
     "function",
     "component",

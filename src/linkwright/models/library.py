@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.resources import files
 from pathlib import Path
 
 from linkwright.errors import InputError
@@ -17,28 +18,36 @@ Builder = Callable[..., Mechanism]
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A shipped model: one line about it, and the function that builds it, as `module:function`."""
+    """A shipped model: one line about it, and where it is built.
+
+    Args:
+        doc: the line.
+        home: a function of this package, as `module:function`; or a text model in the folder
+            `text`, by the name of its file.
+    """
 
     doc: str
     home: str
 
     def builder(self) -> Builder:
-        """Return the function that builds it."""
+        """Return the function that builds it; its arguments are the model's options."""
+        if self.home.endswith(".toml"):
+            return _text_builder(self.home)
         module, function = self.home.split(":")
         found: Builder = getattr(import_module(f"{__package__}.{module}"), function)
         return found
 
 
 MODELS: dict[str, Model] = {
-    "pendulum": Model("simple pendulum, released horizontal (IFToMM A01)", "pendulum:simple"),
-    "double-pendulum": Model("double pendulum of two point masses", "pendulum:double"),
-    "slider-crank": Model("crank, rod and sliding piston: one loop", "slider_crank:build"),
-    "four-bar": Model("four-bar linkage held by a strut (Sayers 9.3)", "four_bar:build"),
+    "pendulum": Model("simple pendulum, released horizontal (IFToMM A01)", "pendulum.toml"),
+    "double-pendulum": Model("double pendulum of two point masses", "double-pendulum.toml"),
+    "slider-crank": Model("crank, rod and sliding piston: one loop", "slider-crank.toml"),
+    "four-bar": Model("four-bar linkage held by a strut (Sayers 9.3)", "four-bar.toml"),
     "n-four-bar": Model("row of n four-bar linkages, singular when flat (A02)", "n_four_bar:build"),
     "andrews": Model("Andrews' squeezer: seven bodies, three loops (A03)", "andrews:build"),
     "car": Model("passenger car in a turn, with roll and tyres (Sayers 9.1)", "car:build"),
     "car-small": Model("the same, linear in roll, sideslip and yaw rate", "car:small"),
-    "cart": Model("cart on four wheels that roll without slip (Sayers 9.2)", "cart:build"),
+    "cart": Model("cart on four wheels that roll without slip (Sayers 9.2)", "cart.toml"),
     "whipple": Model("bicycle with knife-edge wheels, nonlinear (Whipple)", "whipple:build"),
     "spacecraft-1": Model(
         "spacecraft with camera, boom and thrusters (Sayers 9.4)", "spacecraft1:build"
@@ -46,7 +55,7 @@ MODELS: dict[str, Model] = {
     "spacecraft-1-small": Model(
         "the same, with small motions of bus and boom", "spacecraft1:small"
     ),
-    "spacecraft-2": Model("spacecraft with four hinged antennas (Sayers 9.5)", "spacecraft2:build"),
+    "spacecraft-2": Model("spacecraft with four hinged antennas (Sayers 9.5)", "spacecraft-2.toml"),
     "stanford-arm": Model("Stanford arm, six joints (Sayers 9.6)", "stanford_arm:build"),
     "stanford-arm-controlled": Model("the same, with its control laws", "stanford_arm:controlled"),
     "puma560": Model("PUMA 560 arm with geared drives (Corke, Armstrong)", "puma560:build"),
@@ -93,6 +102,26 @@ def load_model(name: str) -> Mechanism:
     mechanism = build(**_read_options(stem, options, build))
     mechanism.doc = mechanism.doc or model.doc
     return mechanism
+
+
+def _text_builder(file: str) -> Builder:
+    """Return the function that builds a text model of this package."""
+    from linkwright.formats.text import parse_model
+
+    text = files(__package__).joinpath("text", file).read_text(encoding="utf-8")
+    document = parse_model(text, file=file)
+
+    def build(**options: int) -> Mechanism:
+        return document.build(options=options)
+
+    kind = inspect.Parameter.KEYWORD_ONLY
+    build.__dict__["__signature__"] = inspect.Signature(
+        [
+            inspect.Parameter(name, kind, default=value)
+            for name, value in document.model.options.items()
+        ]
+    )
+    return build
 
 
 def _from_file(path: Path, home: str, options: str) -> Mechanism:
