@@ -35,13 +35,14 @@ _ARGUMENTS = {
 }
 
 
-def c_program(content: Content) -> str:
+def c_program(content: Content, file_name: str) -> str:
     """Return the whole program in one file.
 
     Args:
         content: what it simulates.
+        file_name: what its own files are called, without an ending.
     """
-    file, called = _equations(content, static=True)
+    file, _ = _equations(content, "equations", static=True)
     return "\n".join(
         [
             _comment([*documentation(content), "", *_ABOUT]),
@@ -51,9 +52,9 @@ def c_program(content: Content) -> str:
             *file.functions,
             *(f"#include <{name}.h>" for name in _INCLUDES),
             "",
-            *_tables(content),
+            *_tables(content, file_name),
             *_globals(content),
-            _callers(content, called),
+            _callers(content),
             files("linkwright.writers").joinpath("runtime.c").read_text(encoding="utf-8"),
         ]
     )
@@ -67,23 +68,27 @@ _ABOUT = (
 )
 
 
-def _equations(
-    content: Content, *, static: bool, prefix: str = "equations"
-) -> tuple[File, dict[str, str]]:
-    """Return the file with the functions of each stage, and their names."""
-    file = File("double", names=Names(c_identifier, LIBRARY))
-    stages: dict[str, Code | None] = {
+def _stages(content: Content) -> dict[str, Code]:
+    """Return the codes of all stages by name."""
+    found = {
         "prepare": content.prepare,
         "derivative": content.derivative,
         "output": content.output,
         "closure": content.closure,
     }
-    called = {}
-    for stage, code in stages.items():
-        if code is not None:
-            called[stage] = file.names(f"{prefix}_{stage}")
-            write_function(file, code, called[stage], static=static)
-    return file, called
+    return {stage: code for stage, code in found.items() if code is not None}
+
+
+def _equations(content: Content, prefix: str, *, static: bool) -> tuple[File, dict[str, str]]:
+    """Return the file with a function for each stage, and their prototypes."""
+    file = File("double", names=Names(c_identifier, LIBRARY))
+    stages = _stages(content)
+    titles = {stage: file.names(f"{prefix}_{stage}") for stage in stages}
+    prototypes = {
+        stage: write_function(file, code, titles[stage], static=static)
+        for stage, code in stages.items()
+    }
+    return file, prototypes
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -107,7 +112,7 @@ def _size(code: Code, name: str) -> int:
     return next((port.size for port in ports if port.name == name), 0)
 
 
-def _tables(content: Content) -> Iterable[str]:
+def _tables(content: Content, name: str) -> Iterable[str]:
     sizes = {
         "Q": len(content.coordinates),
         "U": len(content.speeds),
@@ -122,14 +127,14 @@ def _tables(content: Content) -> Iterable[str]:
     }
     yield "/* sizes of the arrays */"
     yield "enum {"
-    yield ",\n".join(f"    SIM_{name} = {size}" for name, size in sizes.items())
+    yield ",\n".join(f"    SIM_{key} = {size}" for key, size in sizes.items())
     yield "};"
     timing = content.timing
     yield f"#define SIM_DEFAULT_STEP {float(timing.step)!r}"
     yield f"#define SIM_DEFAULT_STOP {float(timing.until)!r}"
     yield f"#define SIM_DEFAULT_EVERY {float(timing.every)!r}"
     m = content.mechanism
-    yield f"static const char *const sim_name = {c_string(m.name)};"
+    yield f"static const char *const sim_name = {c_string(name)};"
     yield f"static const char *const sim_about = {c_string(m.doc or m.name)};"
     yield f"static const char *const sim_origin = {c_string(origin(content))};"
     yield ""
@@ -177,14 +182,9 @@ def _globals(content: Content) -> Iterable[str]:
     yield ""
 
 
-def _callers(content: Content, called: dict[str, str]) -> str:
+def _callers(content: Content) -> str:
     """Return functions of one shape, which pass the program's arrays to the equations."""
-    codes = {
-        "prepare": content.prepare,
-        "derivative": content.derivative,
-        "output": content.output,
-        "closure": content.closure,
-    }
+    codes = _stages(content)
     shapes = {
         "prepare": "sim_prepare(void)",
         "derivative": "sim_derivative(\n    double t, const double *q, const double *u, "
@@ -199,40 +199,29 @@ def _callers(content: Content, called: dict[str, str]) -> str:
     }
     texts = []
     for stage, shape in shapes.items():
-        code = codes[stage]
+        code = codes.get(stage)
         lines = [f"    (void){x};" for x in unused.get(stage, ())]
         if code is not None:
             ports = [*code.inputs, *(port for port, _ in code.outputs)]
             passed = ", ".join(_ARGUMENTS[port.name] for port in ports)
-            lines.append(f"    {called[stage]}({passed});")
+            lines.append(f"    equations_{stage}({passed});")
         texts.append(f"static void {shape}\n{{\n" + "\n".join(lines) + "\n}\n")
     return "\n".join(texts)
 
 
 # -- the kernel ------------------------------------------------------------------------------------
-def c_kernel(content: Content) -> tuple[str, str]:
+def c_kernel(content: Content, file_name: str) -> tuple[str, str]:
     """Return the header and the source of the bare equations.
 
     Args:
         content: what they belong to.
+        file_name: of both, without an ending; functions are named after it.
     """
-    name = c_identifier(content.mechanism.name.replace("-", "_"))
-    file = File("double", names=Names(c_identifier, LIBRARY))
-    codes: dict[str, Code | None] = {
-        "prepare": content.prepare,
-        "derivative": content.derivative,
-        "output": content.output,
-        "closure": content.closure,
-    }
-    prototypes = []
-    for stage, code in codes.items():
-        if code is not None:
-            title = file.names(f"{name}_{stage}")
-            prototypes += [
-                _KERNEL[stage],
-                write_function(file, code, title, static=False) + ";",
-                "",
-            ]
+    name = c_identifier(file_name.replace("-", "_").replace(".", "_"))
+    file, found = _equations(content, name, static=False)
+    prototypes = [
+        line for stage, text in found.items() for line in (_KERNEL[stage], f"{text};", "")
+    ]
     guard = f"{name.upper()}_H"
     arrays = {
         "q": content.coordinates,
@@ -267,7 +256,7 @@ def c_kernel(content: Content) -> tuple[str, str]:
     source = "\n".join(
         [
             _comment([f"{content.mechanism.name}: the equations of motion", origin(content)]),
-            f'#include "{content.mechanism.name}.h"',
+            f'#include "{file_name}.h"',
             "#include <math.h>",
             "",
             *file.preamble(),
@@ -286,8 +275,8 @@ _KERNEL = {
     "closure": "/* Compute the relations of position, which vanish, and their Jacobian by rows. */",
 }
 _KERNEL_ABOUT = (
-    "Values here are in the units of the equations: a default is shown in the units of users, and",
-    "NAME_defaults holds it as the equations take it. Arrays of size zero may have size one.",
+    "Call prepare once, then derivative as often as you like, and output after a derivative at the",
+    "same state. Every argument is an array; t has one entry. All values are in the units above.",
 )
 
 

@@ -152,7 +152,7 @@ def make_content(
         mechanism,
         equations,
         motion,
-        timing or mechanism.timing or _TIMING,
+        timing or timing_of(mechanism, {}),
         _given(mechanism, p, values, shown),
         _given(mechanism, w, values, shown),
         _states(mechanism, "coordinates", coordinates, shown),
@@ -165,6 +165,26 @@ def make_content(
         output,
         _closure(equations, [g for _, g in zero], own) if zero else None,
     )
+
+
+def timing_of(mechanism: Mechanism, settings: Mapping[str, float]) -> Timing:
+    """Return the timing of a mechanism's run with some of it changed.
+
+    Args:
+        mechanism: whose own timing is taken where nothing else is said.
+        settings: values of STEP and STOPT in s, and of IPRINT.
+
+    >>> timing_of(Mechanism("m"), {"STEP": 0.5})
+    Timing(until=10.0, step=0.5, every=10)
+    """
+    own = mechanism.timing or _TIMING
+    until, step = settings.get("STOPT", own.until), settings.get("STEP", own.step)
+    every = settings.get("IPRINT", own.every)
+    if not 0 < step <= until or every < 1 or every != int(every):
+        raise Error(
+            f"a run of {until:g} s cannot go in steps of {step:g} s, put out every {every:g}"
+        )
+    return Timing(until, step, int(every))
 
 
 @contextmanager

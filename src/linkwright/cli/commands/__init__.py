@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "show": "linkwright.cli.commands.show",
     "ops": "linkwright.cli.commands.ops",
     "linearize": "linkwright.cli.commands.linearize",
+    "write": "linkwright.cli.commands.write",
     "info": "linkwright.cli.commands.info",
 }
 
