@@ -17,11 +17,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, event, given, settings, strategies as st
 
+import linkwright
+from linkwright import models
 from linkwright.algebra import evaluate, foreign
 from linkwright.cli import main
 from linkwright.equations import derive
 from linkwright.errors import InputError
 from linkwright.formats import schema
+from linkwright.formats.checking import check
 from linkwright.formats.describing import describe
 from linkwright.formats.document import Limits, ModelError
 from linkwright.formats.documentation import page
@@ -43,6 +46,7 @@ from linkwright.mechanism import (
     Universal,
     Weld,
 )
+from linkwright.mechanism.parts import Timing
 from linkwright.models import MODELS, load_model
 from linkwright.models.spacecraft1 import thruster
 from linkwright.program.interpret import interpret
@@ -51,6 +55,7 @@ from linkwright.program.lowering import lower
 HERE = Path(__file__).parent
 EVERYTHING = (HERE / "data" / "everything.toml").read_text(encoding="utf-8")
 HEAD = 'format = 1\nname = "m"\n'
+SHIPPED = sorted((Path(models.__file__).parent / "text").glob("*.toml"))
 BODY = HEAD + '[[body]]\nname = "b"\nrotate = "z"\nmass = 1\ninertia = 1\n'
 
 
@@ -412,6 +417,23 @@ def test_a_described_model_with_a_foreign_function_takes_it_from_python(name: st
     assert fingerprint(again) == fingerprint(load_model(name))
 
 
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_text_models_are_registered_and_sound(path: Path) -> None:
+    assert MODELS[path.stem].home == path.name
+    report = check(open_model(path))
+    assert report.warnings == ()
+    document = open_model(path)
+    assert document.model.name == path.stem
+    assert parse_model(model_text(document.model)).model == document.model
+
+
+def test_write_model_is_public() -> None:
+    m = load_model("cart")
+    assert linkwright.write_model(linkwright.read_model(linkwright.write_model(m))) == (
+        linkwright.write_model(m)
+    )
+
+
 # -- what a text means -----------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("keys", "joint"),
@@ -623,6 +645,25 @@ def test_small_and_large_are_declared() -> None:
     m = read_model(text + "small = true\n[parameters]\ne = 1\nK = 1\n")
     assert m.expr("1 + e*b") is m.expr("1")
     assert m.expr("1 + K*e*b") is not m.expr("1")
+
+
+def test_outputs_of_a_kind_and_the_run() -> None:
+    m = read_model(
+        BODY + "[[output]]\nall = 'coordinates'\n[[output]]\nall = 'accelerations'\n"
+        "[run]\nuntil = 2\nstep = 0.5\n"
+    )
+    assert [o.name for o in m.outputs] == ["b", "b_dot_dot"]
+    assert m.timing == Timing(2, 0.5, 1)
+    assert describe(m).run == schema.Run(until=2, step=0.5)
+    for wrong in ("name = 'x'\n", "all = 'speeds'\nunit = 'm'\n", "all = 'masses'\n"):
+        assert complaint(BODY + "[[output]]\n" + wrong).line in (8, 9)
+    error = complaint(BODY + "[run]\nuntil = 2\nstep = 3\n")
+    assert (error.line, error.what.split(":")[0]) == (8, "run")
+
+
+def test_the_doc_may_name_options() -> None:
+    m = read_model(HEAD + "doc = 'n is ${n}, twice ${2*n}'\n[options]\nn = 2\n", options={"n": 3})
+    assert m.doc == "n is 3, twice 6"
 
 
 # -- tables and functions --------------------------------------------------------------------------
@@ -904,6 +945,17 @@ def test_a_new_model_is_sound(
     assert err == ""
     assert read_model(path).name == "mine"
     assert [p.name for p in tmp_path.iterdir()] == ["mine.toml"]
+
+
+def test_new_takes_the_name_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "cart.toml", "-t", "cart"]) == 0
+    assert main(["new", "swing"]) == 0
+    assert "wrote swing.toml" in capsys.readouterr().out
+    assert read_model(tmp_path / "cart.toml").name == "cart"
+    assert read_model(tmp_path / "swing.toml").name == "swing"
 
 
 def test_new_does_not_overwrite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,6 +50,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "ShapeError",
         "UnitError",
     ),
+    "linkwright.formats.text": ("read_model", "write_model"),
     "linkwright.program": ("Program", "count"),
     "linkwright.analysis": ("LinearModel", "linearise"),
     "linkwright.equations": ("Equations", "derive"),
@@ -116,6 +117,7 @@ if TYPE_CHECKING:
         ShapeError as ShapeError,
         UnitError as UnitError,
     )
+    from linkwright.formats.text import read_model as read_model, write_model as write_model
     from linkwright.mechanism import (
         Ball as Ball,
         Cylindrical as Cylindrical,

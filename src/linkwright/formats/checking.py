@@ -16,6 +16,7 @@ from linkwright.algebra.units import Unit, check_units, parse_unit
 from linkwright.errors import Error
 from linkwright.formats.document import Document
 from linkwright.mechanism import Mechanism
+from linkwright.mechanism.plausibility import implausible
 
 if TYPE_CHECKING:
     from linkwright.equations import Equations
@@ -49,7 +50,7 @@ def check(document: Document, **more: Any) -> Report:
     from linkwright.equations import derive
 
     m = document.build(**more)
-    warnings = [*unit_warnings(m), *_unused(m), *_without_value(m)]
+    warnings = [*unit_warnings(m), *_unused(m), *_without_value(m), *implausible(m)]
     equations = derive(m, "composite")
     facts = [
         ("bodies", ", ".join(m.bodies) or "none"),

@@ -20,9 +20,10 @@ _HEAD = """\
 
 A text model is a mechanism in a file, in TOML. `linkwright new NAME` writes a commented one to
 start from, `linkwright check FILE` validates one, `linkwright schema` prints the JSON schema for
-editors. In Python, `linkwright.formats.text.read_model(path)` returns the `Mechanism`;
-`linkwright.formats.describing.describe(mechanism)` goes the other way, and `model_text(model)`
-writes the text. Text to model to text is the identity, but for comments.
+editors. In Python, `linkwright.read_model(path)` returns the `Mechanism`, and
+`linkwright.write_model(mechanism)` the text of one, from which the same equations come. Behind both
+stands the schema object `linkwright.formats.schema.Model`; `parse_model(text)` and
+`model_text(model)` of `linkwright.formats.text` go between it and the text, and lose only comments.
 
 This page is made from the schema (`python -m linkwright.formats.documentation`).
 

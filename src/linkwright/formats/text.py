@@ -1,7 +1,7 @@
 """Reading and writing text models (TOML).
 
-`read_model` goes from a file or text to a Mechanism; `parse_model` stops at the `Model`, which
-`model_text` writes again: text, model and text are the same thing in different dress.
+`read_model` goes from a file or text to a Mechanism, `write_model` back. `parse_model` stops at the
+`Model`, which `model_text` writes again: text and model are the same thing in different dress.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ from linkwright.formats.schema import Model
 from linkwright.formats.writer import model_text
 from linkwright.mechanism import Mechanism
 
-__all__ = ["Document", "Limits", "Model", "model_text", "open_model", "parse_model", "read_model"]
+__all__ = [
+    "Document",
+    "Limits",
+    "Model",
+    "model_text",
+    "open_model",
+    "parse_model",
+    "read_model",
+    "write_model",
+]
 
 
 def read_model(
@@ -55,6 +64,22 @@ def read_model(
     """
     document = open_model(source, limits=limits)
     return document.build(functions=functions, options=options, trust=trust)
+
+
+def write_model(mechanism: Mechanism) -> str:
+    """Return the text model of a mechanism, from which `read_model` builds an equal one.
+
+    Args:
+        mechanism: what to write.
+
+    >>> m = Mechanism("m")
+    >>> b = m.body("b", rotate="z", mass=1, inertia=0)
+    >>> print(write_model(m).splitlines()[-1])
+    mass = 1
+    """
+    from linkwright.formats.describing import describe
+
+    return model_text(describe(mechanism))
 
 
 def open_model(source: str | os.PathLike[str], *, limits: Limits | None = None) -> Document:

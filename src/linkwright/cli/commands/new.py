@@ -9,7 +9,7 @@ import typer
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="Name of the new model.")],
+    name: Annotated[str, typer.Argument(help="Name of the new model, or of its file.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write; NAME.toml by default.")
     ] = None,
@@ -24,7 +24,8 @@ def command(
     from linkwright.formats.files import write_text
     from linkwright.formats.starters import starter
 
-    text = starter(name, template)
-    path = Path(f"{name}.toml") if output is None else output
+    file = Path(name if name.endswith(".toml") else f"{name}.toml")
+    text = starter(file.stem, template)
+    path = file if output is None else output
     write_text(path, text, replace=force)
     typer.echo(f"wrote {path}; `linkwright check {path}` validates it")
