@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from linkwright.algebra import evaluate_all
+from linkwright.equations import FORMULATIONS
 from linkwright.equations.closure import assemble
 from linkwright.equations.oracle import evaluate_numerically
 from linkwright.equations.redundant import tree_program
@@ -80,7 +81,7 @@ NONLINEAR = [name for name in MODELS if not name.endswith("-small")]
 
 
 @pytest.mark.parametrize("name", NONLINEAR)
-@pytest.mark.parametrize("formulation", ["composite", "kane"])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_model_agrees_with_a_plain_numeric_evaluation(name: str, formulation: str) -> None:
     """At random states, Newton and Euler body by body with multipliers give the same."""
     e = equations(name, formulation)
@@ -158,7 +159,8 @@ def test_car_kinematics_keep_the_large_yaw_angle(name: str) -> None:
     close(found["q_dot"][:2], [918.855317, 305.170290], 6)
 
 
-def test_small_car_is_the_linear_model() -> None:
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_small_car_is_the_linear_model(formulation: str) -> None:
     """The system matrix and the column of the steer angle, to the digits of the thesis' digest."""
     matrix = [
         [-5.18228983, -1060.41542, 21.7297299, 556.401301],
@@ -167,7 +169,9 @@ def test_small_car_is_the_linear_model() -> None:
     ]
 
     def rates(x: np.ndarray, steer: float) -> np.ndarray:
-        return state("car-small", [0, 0, 0, x[3]], x[:3], {"STEER": steer})["u_dot"]
+        values = {"STEER": steer}
+        found = state("car-small", [0, 0, 0, x[3]], x[:3], values, formulation=formulation)
+        return found["u_dot"]
 
     zero = rates(np.zeros(4), 0.0)
     found = np.array([rates(x, 0.0) - zero for x in np.eye(4)]).T
@@ -292,7 +296,8 @@ def test_spacecraft_1_at_rest() -> None:
     close(found["u_dot"], wanted, 8)
 
 
-def test_small_spacecraft_1_is_right_to_first_order() -> None:
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_small_spacecraft_1_is_right_to_first_order(formulation: str) -> None:
     """With states of size h and stiffnesses of size 1/h it misses the full model by h squared."""
     small = "spacecraft-1:small=on,external=off"
     large = ("KB", "BB")
@@ -303,7 +308,8 @@ def test_small_spacecraft_1_is_right_to_first_order() -> None:
         u = np.where(still, SC1_U, h * SC1_U)
         stiff = {k: equations(SC1).mechanism.values[k] / h for k in large}
         values = {**SC1_INPUTS, **stiff}
-        a, b = (state(name, q, u, values) for name in (SC1, small))
+        a = state(SC1, q, u, values)
+        b = state(small, q, u, values, formulation=formulation)
         return np.concatenate([a["u_dot"] - b["u_dot"], (a["q_dot"] - b["q_dot"]) / h])
 
     coarse, fine = miss(0.02), miss(0.002)
