@@ -104,6 +104,7 @@ class DOP853:
         self.tolerance = max(tolerance, 2.3e-14)
         self._solver: Any = None
         self._pace: float | None = None
+        self._near = False
 
     def restart(self, derivative: Derivative, t: float, x: Array) -> None:
         """Start from a state, forgetting what was before."""
@@ -129,8 +130,11 @@ class DOP853:
             )
         solver = self._solver
         before = solver.h_abs
-        solver.h_abs = _stepping_over(ahead, before)
+        across = self._prepare(solver, ahead)
         solver.step()
+        solver.rtol, solver.atol = self.tolerance, 1e-3 * self.tolerance
+        if across:
+            solver.h_abs = before
         if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
             raise DomainError(
                 f"no step from t = {self.t:.6g} s keeps the error below the tolerance",
@@ -138,6 +142,27 @@ class DOP853:
             )
         self._pace = max(before, solver.h_abs) if solver.status == "finished" else solver.h_abs
         return float(solver.t), solver.y.copy()
+
+    def _prepare(self, solver: Any, ahead: float) -> bool:
+        """Let the next step end well before a singular configuration, or go across it.
+
+        The evaluations of a step lie at parts of it up to 1/3 and from 0.6 on; a step that goes
+        across has the singular configuration between these. Its error is not estimated, because
+        the rounding errors near there would only lead to ever smaller steps; it is hardly longer
+        than the steps before it.
+        """
+        h = solver.h_abs
+        if ahead > 1.3 * h:
+            self._near = False
+            return False
+        if ahead > 0.49 * h and not self._near:
+            self._near = True
+            solver.h_abs = 0.5 * ahead
+            return False
+        self._near = False
+        solver.h_abs = ahead / 0.4667
+        solver.rtol = solver.atol = 1.0
+        return True
 
     def accept(self, t: float, x: Array, *, changed: bool = False) -> None:
         """Continue from a state."""
@@ -148,19 +173,6 @@ class DOP853:
         elif changed or not np.array_equal(solver.y, x):
             solver.y = x
             solver.f = self.derivative(t, x)
-
-
-def _stepping_over(ahead: float, h: float) -> float:
-    """Return a step that ends well before a singular configuration, or goes across it.
-
-    The evaluations of a step of DOP853 lie at parts of it up to 1/3 and from 0.6 on; a step that
-    goes across has the singular configuration between these.
-    """
-    if ahead <= 0.49 * h:
-        return ahead / 0.4667
-    if ahead <= 1.3 * h:
-        return 0.5 * ahead
-    return h
 
 
 METHODS: dict[str, Callable[[float], Integrator]] = {

@@ -1,7 +1,7 @@
 """Which form of the equations is integrated, and when it changes.
 
 A constrained mechanism starts in the independent form. After each step the part of J that belongs
-to the eliminated speeds is looked at. If its condition number has passed `LIMIT`, and ten times
+to the eliminated speeds is looked at. If its condition number has passed `LIMIT`, and five times
 what it was when they were chosen, or if it was singular on the way, the step is discarded and
 repeated: with other eliminated speeds where those are good before and after the step, else, at
 a singular configuration, with all speeds of the tree. From there it goes back to an independent
@@ -24,7 +24,7 @@ from linkwright.simulation.forms import Form, Independent, Redundant
 from linkwright.simulation.watch import Watch
 
 FORMS = ("auto", "independent", "redundant")
-LIMIT = 100.0
+LIMIT = 30.0
 _START = 1000.0
 
 
@@ -142,7 +142,7 @@ class FormChoice:
     def _take(self, form: Independent, jacobian: Array) -> None:
         """Remember how good a form is where it is taken up."""
         self._inner = eliminated_part(form, jacobian)
-        self._limit = max(self._limit, 10.0 * condition_of(self._inner))
+        self._limit = max(self._limit, 5.0 * condition_of(self._inner))
 
     def _good(self, jacobian: Array, q: Array, limit: float) -> Independent | None:
         """Return the form that eliminates the speeds for which J is best solved here."""
