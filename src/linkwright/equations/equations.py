@@ -226,11 +226,14 @@ def _derived(
     rates = _rate_names(kinematics, writer)
     reduction = reduce(kinematics, eliminations, rates, writer, namer, known, samples)
     reduced = FORMULATIONS[formulation](kinematics, reduction, writer)
-    mass, right = reduced.mass, reduced.right
+    mass, right = reduced.mass, reduced.unshifted()
     if mass:
-        statements, solutions = ldlt(mass, [list(right)], namer)
+        statements, solutions = ldlt(mass, [list(reduced.right)], namer)
         writer.statements.extend(statements)
         accelerations = tuple(solutions[0])
+        if reduced.shift:
+            pairs = zip(accelerations, reduced.shift, strict=True)
+            accelerations = tuple(writer.hold(y - s) for y, s in pairs)
     else:
         accelerations = ()
     dependent = tuple(

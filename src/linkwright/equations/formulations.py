@@ -7,15 +7,18 @@ line here.
 
 from __future__ import annotations
 
+from linkwright.equations.choices import Choices
 from linkwright.equations.expansion import expanded
 from linkwright.equations.kane import kane
 from linkwright.equations.projection import Formulation, projected
+from linkwright.equations.search import searched
 from linkwright.equations.tree import composite
 
 FORMULATIONS: dict[str, Formulation] = {
-    "composite": projected(composite),
+    "composite": searched,
+    "composite-usual": projected(composite),
     "composite-plain": projected(
-        lambda kinematics, writer: composite(kinematics, writer, regroup=False)
+        lambda kinematics, writer: composite(kinematics, writer, Choices(regroup=False))
     ),
     "kane": kane,
     "kane-expanded": expanded(kane),

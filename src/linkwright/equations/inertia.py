@@ -12,7 +12,7 @@ bodies, rotors and fixed masses of AUTOSIM (section 8.1) are special cases. It i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from linkwright.algebra import ONE, ZERO, Expr, Frame, Vector, as_expr, constant
@@ -114,12 +114,16 @@ def turned(moments: Moments, rotation: Matrix) -> Moments:
     return Moments(moments.mass, (first[0], first[1], first[2]), second)
 
 
-def lumped(kinematics: Kinematics, *, regroup: bool = True) -> dict[Body, Moments]:
+def lumped(
+    kinematics: Kinematics, *, regroup: bool = True, left: Mapping[Body, int] | None = None
+) -> dict[Body, Moments]:
     """Return the moments of every body about its reference point, in its own axes.
 
     Args:
         kinematics: of the mechanism.
         regroup: count with the parent what the joint leaves in place.
+        left: how much of the second moment along its axis a body that turns keeps: 0 nothing, 1
+            and 2 so much that the moment of inertia about an axis across vanishes.
     """
     mechanism = kinematics.mechanism
     result: dict[Body, Moments] = {}
@@ -127,7 +131,7 @@ def lumped(kinematics: Kinematics, *, regroup: bool = True) -> dict[Body, Moment
     for body in reversed(mechanism.depth_first()):
         moments = own_moments(body) + received.get(body, NO_MASS)
         if regroup and not kinematics.motions[body].absolute:
-            moments, moved = _handed_over(body, moments)
+            moments, moved = _handed_over(body, moments, (left or {}).get(body, 0))
             parent = body.parent
             assert parent is not None
             if parent.parent is not None and not moved.is_nothing:
@@ -140,7 +144,7 @@ def lumped(kinematics: Kinematics, *, regroup: bool = True) -> dict[Body, Moment
     return result
 
 
-def _handed_over(body: Body, moments: Moments) -> tuple[Moments, Moments]:
+def _handed_over(body: Body, moments: Moments, left: int = 0) -> tuple[Moments, Moments]:
     """Return what stays with a body and what is counted with its parent, in the parent's axes."""
     parent = body.parent
     assert parent is not None
@@ -160,24 +164,22 @@ def _handed_over(body: Body, moments: Moments) -> tuple[Moments, Moments]:
         kept = Moments(ZERO, moments.first, moments.second)
         return kept, Moments(moments.mass, NOTHING, NO_MASS.second).moved(offset)
     axis = body.frame.spins[0][1]
-    k = _own_axis(body, axis)
+    k = own_axis(body, axis)
     if k is None:
         return moments, NO_MASS
     sign = axis @ body.frame.axes[k]
     a = axis.components(parent.frame)
     along = times(sign * moments.first[k], a)
-    on_axis = Moments(
-        moments.mass,
-        along,
-        symmetric(lambda i, j: moments.second[k][k] * a[i] * a[j]),
-    )
+    stays = -moments.second[(k + left) % 3][(k + left) % 3] if left else ZERO
+    goes = moments.second[k][k] - stays
+    on_axis = Moments(moments.mass, along, symmetric(lambda i, j: goes * a[i] * a[j]))
     first = list(moments.first)
     first[k] = ZERO
-    second = symmetric(lambda i, j: ZERO if i == j == k else moments.second[i][j])
+    second = symmetric(lambda i, j: stays if i == j == k else moments.second[i][j])
     return Moments(ZERO, (first[0], first[1], first[2]), second), on_axis.moved(offset)
 
 
-def _own_axis(body: Body, axis: Vector) -> int | None:
+def own_axis(body: Body, axis: Vector) -> int | None:
     """Return which of the body's axes the rotation axis is, up to sign, if it is one."""
     for k, own in enumerate(body.frame.axes):
         if (axis @ own) in (ONE, as_expr(-1)):
@@ -199,7 +201,7 @@ def is_rotor(body: Body, moments: Moments) -> bool:
     """Whether a body's inertia does not depend on its single rotation, so no angle is needed."""
     if len(body.rotations) != 1 or body.lead is not ZERO:
         return False
-    k = _own_axis(body, body.frame.spins[0][1])
+    k = own_axis(body, body.frame.spins[0][1])
     if k is None or any(x is not ZERO for x in moments.first):
         return False
     i, j = (k + 1) % 3, (k + 2) % 3

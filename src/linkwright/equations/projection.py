@@ -1,7 +1,8 @@
 """Mass matrix and right side for the independent speeds, from those of the tree.
 
 With dependent speeds u_D = A u_I + b and their rates A u_I' + c, the tree's M and f become
-Aᵀ M A and Aᵀ (f - M c).
+Aᵀ M A and Aᵀ (f - M c). Where the tree's M and f are for the unknowns y = u' + s (the accelerations
+of free bodies, rather than the rates of their speeds), c is c + s_D - A s_I, and y_I are found.
 """
 
 from __future__ import annotations
@@ -18,10 +19,23 @@ from linkwright.mechanism import Kinematics
 
 @dataclass(frozen=True, slots=True)
 class ReducedDynamics:
-    """Mass matrix and right side for the independent speeds, in order."""
+    """Mass matrix and right side for the independent speeds, in order: M (u' + shift) = right.
+
+    An empty `shift` is zero.
+    """
 
     mass: tuple[tuple[Expr, ...], ...]
     right: tuple[Expr, ...]
+    shift: tuple[Expr, ...] = ()
+
+    def unshifted(self) -> tuple[Expr, ...]:
+        """Return f with M u' = f."""
+        if not self.shift:
+            return self.right
+        return tuple(
+            total([f, *(-m * s for m, s in zip(row, self.shift, strict=True))])
+            for row, f in zip(self.mass, self.right, strict=True)
+        )
 
 
 Formulation = Callable[[Kinematics, Reduction, Writer], ReducedDynamics]
@@ -40,10 +54,27 @@ def projected(tree_formulation: TreeFormulation) -> Formulation:
         kinematics: Kinematics, reduction: Reduction, writer: Writer
     ) -> ReducedDynamics:
         tree = with_armatures(kinematics, tree_formulation(kinematics, writer))
-        mass, right = _projected(kinematics, reduction, tree, writer)
-        return ReducedDynamics(tuple(tuple(row) for row in mass), tuple(right))
+        return project(kinematics, reduction, tree, writer)
 
     return formulation
+
+
+def project(
+    kinematics: Kinematics, reduction: Reduction, tree: TreeDynamics, writer: Writer
+) -> ReducedDynamics:
+    """Return M and f for the independent speeds from those of the tree.
+
+    Args:
+        kinematics: of the mechanism.
+        reduction: which speeds are eliminated, and how.
+        tree: M and f of the tree.
+        writer: receives the intermediate results.
+    """
+    mass, right = _projected(kinematics, reduction, tree, writer)
+    place = {s.symbol: k for k, s in enumerate(kinematics.speeds)}
+    shift = tuple(tree.shift.get(place[u], ZERO) for u in reduction.independent)
+    moves = any(s is not ZERO for s in shift)
+    return ReducedDynamics(tuple(tuple(row) for row in mass), tuple(right), shift if moves else ())
 
 
 def _projected(
@@ -57,10 +88,22 @@ def _projected(
     if not tied:
         return [[tree.mass[i][j] for j in free] for i in free], [tree.right[i] for i in free]
     m, hold = tree.mass, writer.hold
+    drift = [
+        hold(
+            total(
+                [
+                    c,
+                    tree.shift.get(i, ZERO),
+                    *(-x * tree.shift.get(j, ZERO) for x, j in zip(row, free, strict=True)),
+                ]
+            )
+        )
+        for i, c, row in zip(tied, reduction.drift, reduction.matrix, strict=True)
+    ]
     a = {(i, r): reduction.matrix[k][r] for k, i in enumerate(tied) for r in range(len(free))}
     rows = [*free, *tied]
     load = [
-        hold(tree.right[i] - total(m[i][j] * c for j, c in zip(tied, reduction.drift, strict=True)))
+        hold(tree.right[i] - total(m[i][j] * c for j, c in zip(tied, drift, strict=True)))
         for i in range(len(speeds))
     ]
     half = {

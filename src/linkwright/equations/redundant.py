@@ -52,13 +52,13 @@ def tree_program(mechanism: Mechanism, formulation: str = "composite") -> Progra
     results: dict[str, Sequence[object]] = {
         "q_dot": list(rates.values()),
         "M": [list(row) for row in tree.mass],
-        "f": list(tree.right),
+        "f": list(tree.unshifted()),
     }
     if rows:
         results |= {"J": rows, "c": rests}
     roots: list[Expr] = [s.value for s in writer.statements]
     roots += [x for row in (*tree.mass, *rows) for x in row]
-    roots += [*tree.right, *rests, *rates.values()]
+    roots += [*tree.unshifted(), *rests, *rates.values()]
     used = set(free_symbols(*roots))
     inputs: dict[str, Sequence[Expr]] = {"q": [*rates, *states], "u": speeds}
     parameters = [p for _, p in sorted(mechanism.parameters.items()) if p in used]

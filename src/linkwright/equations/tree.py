@@ -1,32 +1,24 @@
 """Dynamics of a tree of bodies: composite mass matrix and recursive bias forces.
 
-For each body B with parent A, all components are taken in the axes of B (in those of A for a rotor,
-whose inertia does not depend on its angle, so that its sine and cosine never appear). Going
-outward, angular velocity, angular acceleration and acceleration of the reference point are found
-with all rates of speeds zero; gravity is an acceleration of the ground. Going inward, inertia
-forces are summed and projected on the joints (Luh, Walker and Paul 1980), and composite moments
-give the mass matrix column by column (Walker and Orin 1982). The result is M(q) and f with M u' =
-f, for the speeds of the tree, constraints not yet applied.
+Bodies are written as `linkwright.equations.links` makes them. Going outward, angular velocity,
+angular acceleration and acceleration of the reference point are found with all rates of speeds
+zero; gravity is an acceleration of the ground. Going inward, inertia forces are summed and
+projected on the joints (Luh, Walker and Paul 1980), and composite moments give the mass matrix
+column by column (Walker and Orin 1982). The result is M(q) and f with M u' = f, for the speeds of
+the tree, constraints not yet applied.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from linkwright.algebra import ZERO, Expr, Frame, Vector, total
-from linkwright.equations.inertia import (
-    NO_MASS,
-    Moments,
-    axes_product,
-    is_rotor,
-    lumped,
-    rotor_moments,
-    symmetric,
-    turned,
-)
+from linkwright.equations.choices import NO_SHIFT, SHIFT_ALL, SHIFT_TURNING, TENSOR, Choices
+from linkwright.equations.inertia import NO_MASS, Moments
+from linkwright.equations.links import Link, make_links, turned_back
 from linkwright.equations.loads import external_loads, internal_forces
 from linkwright.equations.writer import (
-    IDENTITY,
     NOTHING,
     Matrix,
     Triple,
@@ -45,42 +37,32 @@ from linkwright.mechanism import Body, Kinematics
 
 @dataclass(frozen=True, slots=True)
 class TreeDynamics:
-    """Mass matrix and right side for the speeds of the tree, in order."""
+    """Mass matrix and right side for the speeds of the tree, in order: M (u' + shift) = right.
+
+    `shift` is what the accelerations of free bodies have besides the rates of their speeds, by
+    index of speed, where the right side leaves it out.
+    """
 
     mass: tuple[tuple[Expr, ...], ...]
     right: tuple[Expr, ...]
+    shift: Mapping[int, Expr] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _Link:
-    """One body during the recursion; all components in the basis `frame`."""
-
-    body: Body
-    frame: Frame
-    rotation: Matrix
-    arm: Triple
-    moments: Moments
-    speeds: list[tuple[int, Triple, Triple]]
-    omega: Triple = NOTHING
-    alpha: Triple = NOTHING
-    acceleration: Triple = NOTHING
-    force: list[Triple] = field(default_factory=list)
-    moment: list[Triple] = field(default_factory=list)
-    _spread: Matrix | None = None
-
-
-def composite(kinematics: Kinematics, writer: Writer, *, regroup: bool = True) -> TreeDynamics:
+def composite(
+    kinematics: Kinematics, writer: Writer, choices: Choices | None = None
+) -> TreeDynamics:
     """Return M and f of the tree.
 
     Args:
         kinematics: of the mechanism.
         writer: receives the intermediate results.
-        regroup: lump inertial parameters toward the root.
+        choices: for the bodies; the usual ones by default.
     """
-    links = _links(kinematics, writer, regroup=regroup)
-    right = _bias(kinematics, writer, links)
+    chosen = choices or Choices()
+    links = make_links(kinematics, writer, chosen)
+    right, shift = _bias(kinematics, writer, links, chosen.shift)
     mass = _mass_matrix(kinematics, writer, links)
-    return TreeDynamics(mass, right)
+    return TreeDynamics(mass, right, shift)
 
 
 def with_armatures(kinematics: Kinematics, tree: TreeDynamics) -> TreeDynamics:
@@ -96,53 +78,19 @@ def with_armatures(kinematics: Kinematics, tree: TreeDynamics) -> TreeDynamics:
         tuple(x + extra[i] if i == j else x for j, x in enumerate(row))
         for i, row in enumerate(tree.mass)
     )
-    return TreeDynamics(mass, tree.right)
-
-
-def _links(kinematics: Kinematics, writer: Writer, *, regroup: bool) -> dict[Body, _Link]:
-    mechanism = kinematics.mechanism
-    moments = lumped(kinematics, regroup=regroup)
-    index = {s.symbol: k for k, s in enumerate(kinematics.speeds)}
-    parents = {b.parent for b in mechanism.bodies.values()}
-    loaded = {f.point.body for f in mechanism.forces} | {f.reaction for f in mechanism.forces}
-    links: dict[Body, _Link] = {}
-    for body in mechanism.depth_first():
-        parent = body.parent
-        assert parent is not None
-        above = parent.frame if parent.parent is None else links[parent].frame
-        frame = body.frame
-        own = moments[body]
-        if body not in parents and body not in loaded and is_rotor(body, own):
-            frame = above
-            own = rotor_moments(body, own, above)
-        rotation = IDENTITY if frame is above else axes_product(frame, above)
-        motion = kinematics.motions[body]
-        reference = (
-            ZERO_REFERENCE if parent.parent is None else kinematics.motions[parent].reference
-        )
-        arm = body.from_parent + motion.reference - reference
-        speeds = [
-            (
-                index[s.symbol],
-                s.omega.components(frame),
-                s.velocity.components(frame),
-            )
-            for s in motion.speeds
-        ]
-        links[body] = _Link(body, frame, rotation, arm.components(above), own.held(writer), speeds)
-    return links
-
-
-ZERO_REFERENCE = Vector({})
+    return TreeDynamics(mass, tree.right, tree.shift)
 
 
 # -- bias ------------------------------------------------------------------------------------------
-def _bias(kinematics: Kinematics, writer: Writer, links: dict[Body, _Link]) -> tuple[Expr, ...]:
-    mechanism = kinematics.mechanism
-    gravity = mechanism.gravity_vector
+def _bias(
+    kinematics: Kinematics, writer: Writer, links: dict[Body, Link], shift: str
+) -> tuple[tuple[Expr, ...], dict[int, Expr]]:
     speeds = [s.symbol for s in kinematics.speeds]
+    shifts: dict[int, Expr] = {}
     for body, link in links.items():
-        _outward(kinematics, writer, links, body, link, gravity, speeds)
+        _outward(kinematics, writer, links, link, speeds)
+        if kinematics.motions[body].absolute:
+            shifts.update(_free_acceleration(kinematics, writer, link, speeds, shift))
     loads = external_loads(kinematics, {b: link.frame for b, link in links.items()})
     right: list[list[Expr]] = [[] for _ in speeds]
     for k, value in internal_forces(kinematics):
@@ -152,7 +100,7 @@ def _bias(kinematics: Kinematics, writer: Writer, links: dict[Body, _Link]) -> t
         own = link.moments
         force, moment = _inertia_force(writer, link, own)
         pushed = loads.get(body)
-        reference = kinematics.motions[body].reference
+        reference = link.reference
         if pushed is not None:
             applied = pushed.force
             turned = pushed.moment
@@ -171,26 +119,24 @@ def _bias(kinematics: Kinematics, writer: Writer, links: dict[Body, _Link]) -> t
             up_moment = add(apply(back, moment), cross(link.arm, up_force))
             links[parent].force.append(up_force)
             links[parent].moment.append(up_moment)
-    return tuple(writer.hold(total(parts)) for parts in right)
+    return tuple(writer.hold(total(parts)) for parts in right), shifts
 
 
 def _outward(
     kinematics: Kinematics,
     writer: Writer,
-    links: dict[Body, _Link],
-    body: Body,
-    link: _Link,
-    gravity: Vector,
+    links: dict[Body, Link],
+    link: Link,
     speeds: list[Expr],
 ) -> None:
-    parent = body.parent
+    parent = link.body.parent
     assert parent is not None
     above = links.get(parent)
     own_omega = add(NOTHING, *[times(speeds[k], omega) for k, omega, _ in link.speeds])
     if above is None:
         link.omega = writer.triple(own_omega)
         link.alpha = NOTHING
-        carried: Triple = times_minus(gravity, parent.frame)
+        carried: Triple = times_minus(kinematics.mechanism.gravity_vector, parent.frame)
     else:
         turned = writer.triple(apply(link.rotation, above.omega))
         link.omega = writer.triple(add(turned, own_omega))
@@ -202,12 +148,27 @@ def _outward(
             _spread_apply(writer, above, link.arm),
             times_two(cross(above.omega, rate_above)),
         )
-    if kinematics.motions[body].absolute:
-        velocity = add(NOTHING, *[times(speeds[k], v) for k, _, v in link.speeds])
-        fall = times_minus(gravity, link.frame)
-        link.acceleration = writer.triple(add(cross(link.omega, velocity), fall))
-    else:
+    if not kinematics.motions[link.body].absolute:
         link.acceleration = writer.triple(apply(link.rotation, writer.triple(carried)))
+
+
+def _free_acceleration(
+    kinematics: Kinematics, writer: Writer, link: Link, speeds: list[Expr], shift: str
+) -> dict[int, Expr]:
+    """Set the acceleration of a free body; return what is left out of it, by index of speed."""
+    velocity = add(NOTHING, *[times(speeds[k], v) for k, _, v in link.speeds])
+    fall = times_minus(kinematics.mechanism.gravity_vector, link.frame)
+    turning = cross(link.omega, velocity)
+    kept, out = {
+        NO_SHIFT: (add(turning, fall), NOTHING),
+        SHIFT_TURNING: (fall, turning),
+        SHIFT_ALL: (NOTHING, add(turning, fall)),
+    }[shift]
+    across = [i for i in range(3) if all(v[i] is ZERO for _, _, v in link.speeds)]
+    held = [kept[i] if i not in across else turning[i] + fall[i] for i in range(3)]
+    link.acceleration = writer.triple(held)
+    found = {k: writer.hold(dot(v, out)) for k, _, v in link.speeds}
+    return {k: x for k, x in found.items() if x is not ZERO}
 
 
 def times_minus(v: Vector, frame: Frame) -> Triple:
@@ -234,35 +195,53 @@ def spread(writer: Writer, omega: Triple, alpha: Triple) -> Matrix:
     )
 
 
-def _spread_apply(writer: Writer, link: _Link, r: Triple) -> Triple:
+def _spread_apply(writer: Writer, link: Link, r: Triple) -> Triple:
     if is_nothing(r):
         return NOTHING
     return apply(_spread_of(writer, link), r)
 
 
-def _spread_of(writer: Writer, link: _Link) -> Matrix:
-    if link._spread is None:
-        link._spread = spread(writer, link.omega, link.alpha)
-    return link._spread
+def _spread_of(writer: Writer, link: Link) -> Matrix:
+    if link.spread is None:
+        link.spread = spread(writer, link.omega, link.alpha)
+    return link.spread
 
 
-def _inertia_force(writer: Writer, link: _Link, own: Moments) -> tuple[Triple, Triple]:
+def _inertia_force(writer: Writer, link: Link, own: Moments) -> tuple[Triple, Triple]:
     """Return the inertia force and its moment about the reference point."""
-    u = _spread_of(writer, link)
-    force = add(times(own.mass, link.acceleration), apply(u, own.first))
-    s = own.second
-    product = [[dot(u[i], (s[0][j], s[1][j], s[2][j])) for j in range(3)] for i in range(3)]
-    moment: Triple = (
-        product[2][1] - product[1][2],
-        product[0][2] - product[2][0],
-        product[1][0] - product[0][1],
-    )
-    return force, add(moment, cross(own.first, link.acceleration))
+    force = times(own.mass, link.acceleration)
+    if not is_nothing(own.first):
+        force = add(force, apply(_spread_of(writer, link), own.first))
+    return force, add(_moment(writer, link, own.second), cross(own.first, link.acceleration))
+
+
+def _moment(writer: Writer, link: Link, s: Matrix) -> Triple:
+    """Return the rate of the moment of momentum, the vector of U S - S Uᵀ.
+
+    Its component i is S_ij U_ki - S_ik U_ji + S_jk (w_k² - w_j²) and a share of the diagonal,
+    which is S_jj U_kj - S_kk U_jk, or J_ii alpha_i + (S_jj - S_kk) w_j w_k.
+    """
+    if all(is_nothing(row) for row in s):
+        return NOTHING
+    u, w, hold = _spread_of(writer, link), link.omega, writer.hold
+    square = [hold(x * x) for x in w]
+    result = []
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        if link.choice.form == TENSOR:
+            product = hold(w[j] * w[k])
+            diagonal = hold(s[j][j] + s[k][k]) * link.alpha[i] + hold(s[j][j] - s[k][k]) * product
+        else:
+            diagonal = s[j][j] * u[k][j] - s[k][k] * u[j][k]
+        crossed = s[j][k] * hold(square[k] - square[j]) if s[j][k] is not ZERO else ZERO
+        result.append(total([diagonal, s[i][j] * u[k][i], -s[i][k] * u[j][i], crossed]))
+    a, b, c = result
+    return a, b, c
 
 
 # -- mass matrix -----------------------------------------------------------------------------------
 def _mass_matrix(
-    kinematics: Kinematics, writer: Writer, links: dict[Body, _Link]
+    kinematics: Kinematics, writer: Writer, links: dict[Body, Link]
 ) -> tuple[tuple[Expr, ...], ...]:
     n = len(kinematics.speeds)
     mass: list[list[Expr]] = [[ZERO] * n for _ in range(n)]
@@ -283,7 +262,7 @@ def _mass_matrix(
         parent = body.parent
         assert parent is not None
         if parent.parent is not None and not whole.is_nothing:
-            seen = _turned_back(writer, whole, link)
+            seen = turned_back(writer, whole, link.rotation)
             moved = seen.moved(link.arm)
             collected[parent] = collected.get(parent, NO_MASS) + moved
     return tuple(tuple(row) for row in mass)
@@ -292,7 +271,7 @@ def _mass_matrix(
 def _along_chain(
     kinematics: Kinematics,
     writer: Writer,
-    links: dict[Body, _Link],
+    links: dict[Body, Link],
     body: Body,
     k: int,
     force: Triple,
@@ -313,49 +292,3 @@ def _along_chain(
             entry = writer.hold(dot(omega, moment) + dot(velocity, force))
             mass[k][j] = mass[j][k] = entry
         body = parent
-
-
-def _turned_back(writer: Writer, moments: Moments, link: _Link) -> Moments:
-    """Return moments in the parent's axes; one rotation about a shared axis has a cheap form."""
-    rotation = link.rotation
-    if rotation == IDENTITY:
-        return moments
-    k = _shared_axis(rotation)
-    back = transposed(rotation)
-    first = writer.triple(apply(back, moments.first))
-    if k is None:
-        full = turned(moments, back)
-        return Moments(moments.mass, first, full.second)
-    i, j = (k + 1) % 3, (k + 2) % 3
-    sign = rotation[k][k]
-    c, s = back[i][i], back[j][i]
-    old = moments.second
-    hold = writer.hold
-    if sign.data == 1:
-        lever = hold(s * (old[i][i] - old[j][j]) + 2 * c * old[i][j])
-        step = hold(s * lever)
-        new_ii, new_jj = old[i][i] - step, old[j][j] + step
-        new_ij = c * lever - old[i][j]
-        new_ik = c * old[i][k] - s * old[j][k]
-        new_jk = s * old[i][k] + c * old[j][k]
-        entries = {
-            (i, i): new_ii,
-            (j, j): new_jj,
-            (k, k): old[k][k],
-            (i, j): new_ij,
-            (i, k): new_ik,
-            (j, k): new_jk,
-        }
-        second = symmetric(lambda a, b: hold(entries.get((a, b), entries.get((b, a), ZERO))))
-        return Moments(moments.mass, first, second)
-    full = turned(moments, back)
-    return Moments(moments.mass, first, full.second)
-
-
-def _shared_axis(rotation: Matrix) -> int | None:
-    """Return the axis that both frames have; small angles leave ones on the whole diagonal."""
-    for k in range(3):
-        others = [rotation[k][j] for j in range(3) if j != k]
-        if rotation[k][k].op == "num" and abs(rotation[k][k].data) == 1 and is_nothing(others):
-            return k
-    return None

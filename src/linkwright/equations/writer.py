@@ -32,6 +32,14 @@ class Writer:
         self._count = 0
         self._constants = 0
 
+    def copy(self) -> Writer:
+        """Return a writer that has written the same and goes on by itself."""
+        made = Writer(self.owner)
+        made.statements = list(self.statements)
+        made._known = dict(self._known)
+        made._count, made._constants = self._count, self._constants
+        return made
+
     def hold(self, x: Expr, note: str = "") -> Expr:
         """Return a name for an expression, or itself where a name would save nothing."""
         if x.is_atom:

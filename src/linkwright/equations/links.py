@@ -1,0 +1,202 @@
+"""Bodies as the recursions of dynamics see them: components, arms and moments.
+
+For each body there are the axes along which its vectors are written (its own, or those of its
+parent's link), the reference point, and its moments about it, all as `Choices` say. A rotor, whose
+inertia does not depend on its angle, is always written along its parent's axes, so that its sine
+and cosine never appear. Where a link is written along the axes above it, its child turns by the sum
+of the two angles if the axes are parallel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from linkwright.algebra import ZERO, Expr, Frame, Vector
+from linkwright.equations.choices import ABOVE, DEFAULT, Choice, Choices, places
+from linkwright.equations.inertia import (
+    Moments,
+    axes_product,
+    is_rotor,
+    lumped,
+    rotor_moments,
+    symmetric,
+    turned,
+)
+from linkwright.equations.writer import (
+    IDENTITY,
+    NOTHING,
+    Matrix,
+    Triple,
+    Writer,
+    apply,
+    is_nothing,
+    transposed,
+)
+from linkwright.mechanism import Body, Kinematics
+
+
+@dataclass(slots=True)
+class Link:
+    """One body during the recursion; all components in the basis `frame`.
+
+    Args:
+        body: the body.
+        frame: along whose axes components are.
+        choice: what was chosen for it.
+        rotation: rows are the axes of `frame` in those of the parent's link.
+        arm: from the parent's reference point to this one's, along the parent's axes.
+        reference: the reference point, relative to the body's origin.
+        moments: about the reference point.
+        speeds: index, angular and translational partial velocity of each speed of the joint.
+    """
+
+    body: Body
+    frame: Frame
+    choice: Choice
+    rotation: Matrix
+    arm: Triple
+    reference: Vector
+    moments: Moments
+    speeds: list[tuple[int, Triple, Triple]]
+    omega: Triple = NOTHING
+    alpha: Triple = NOTHING
+    acceleration: Triple = NOTHING
+    force: list[Triple] = field(default_factory=list)
+    moment: list[Triple] = field(default_factory=list)
+    spread: Matrix | None = None
+
+
+def make_links(
+    kinematics: Kinematics, writer: Writer, choices: Choices | None = None
+) -> dict[Body, Link]:
+    """Return the links of a tree, parents first.
+
+    Args:
+        kinematics: of the mechanism.
+        writer: receives the intermediate results.
+        choices: for the bodies; the usual ones by default.
+    """
+    chosen = choices or Choices()
+    mechanism = kinematics.mechanism
+    kept = {b: chosen.of(b).left for b in mechanism.bodies.values() if chosen.of(b).left}
+    moments = lumped(kinematics, regroup=chosen.regroup, left=kept)
+    slid = any(c.place for c in chosen.bodies.values())
+    at = places(kinematics) if slid else {}
+    index = {s.symbol: k for k, s in enumerate(kinematics.speeds)}
+    parents = {b.parent for b in mechanism.bodies.values()}
+    loaded = {f.point.body for f in mechanism.forces} | {f.reaction for f in mechanism.forces}
+    links: dict[Body, Link] = {}
+    for body in mechanism.depth_first():
+        parent = body.parent
+        assert parent is not None
+        upper = links.get(parent)
+        above = parent.frame if upper is None else upper.frame
+        choice = chosen.of(body)
+        own = moments[body]
+        slide = at[body][choice.place] if choice.place else None
+        reference = kinematics.motions[body].reference
+        if slide is not None:
+            reference = reference + slide
+            x, y, z = slide.components(body.frame)
+            own = own.moved((-x, -y, -z))
+        frame = body.frame
+        if upper is None and chosen.regroup:
+            own = _at_the_root(kinematics, body, own)
+        own = own.held(writer)
+        if body not in parents and body not in loaded and is_rotor(body, own):
+            frame, own = above, rotor_moments(body, own, above).held(writer)
+        elif choice.axes == ABOVE:
+            frame = above
+            own = turned_back(writer, own, rotation_between(body.frame, above)).held(writer)
+        rotation = IDENTITY if frame is above else rotation_between(frame, above)
+        base = Vector({}) if upper is None else upper.reference
+        arm = (body.from_parent + reference - base).components(above)
+        speeds = [
+            (index[s.symbol], s.omega.components(frame), s.velocity.components(frame))
+            for s in kinematics.motions[body].speeds
+        ]
+        links[body] = Link(
+            body, frame, choice, rotation, writer.triple(arm), reference, own, speeds
+        )
+    return links
+
+
+def _at_the_root(kinematics: Kinematics, body: Body, own: Moments) -> Moments:
+    """Return what matters of a body that turns about one axis in the ground: J about it, and h."""
+    if kinematics.motions[body].absolute or len(body.rotations) != 1 or body.translations:
+        return own
+    axis = body.frame.spins[0][1]
+    a = axis.components(body.frame)
+    k = next((k for k in range(3) if a[k].op == "num" and abs(a[k].data) == 1), None)
+    if k is None or body.lead is not ZERO:
+        return own
+    i, j = (k + 1) % 3, (k + 2) % 3
+    about = own.second[i][i] + own.second[j][j]
+    second = symmetric(lambda r, s: about if r == s == i else ZERO)
+    heavy = not (kinematics.mechanism.gravity_vector ^ axis).is_zero
+    return Moments(own.mass, own.first if heavy else NOTHING, second)
+
+
+def rotation_between(frame: Frame, above: Frame) -> Matrix:
+    """Return the axes of a frame in those of one above it; angles about one line are added."""
+    merged = _one_turn(frame, above)
+    return axes_product(frame, above) if merged is None else merged
+
+
+def _one_turn(frame: Frame, above: Frame) -> Matrix | None:
+    turn, upper = frame.turn, frame.parent
+    if turn is None or upper is above or upper is None:
+        return None
+    line = frame.directions[turn.index]
+    while upper is not above:
+        if upper.turn is None or upper.parent is None:
+            return None
+        if upper.directions[upper.turn.index] is not line:
+            return None
+        sense = frame.signs[turn.index] * upper.signs[upper.turn.index]
+        turn = turn.after(upper.turn, sense)
+        upper = upper.parent
+    return turn.cosines()
+
+
+def turned_back(writer: Writer, moments: Moments, rotation: Matrix) -> Moments:
+    """Return moments along the axes of which `rotation` gives the present ones.
+
+    One rotation about a shared axis k has a cheap form: with t = s (S_ii - S_jj) + 2 c S_ij the new
+    entries are S_ii - s t, S_jj + s t and c t - S_ij.
+    """
+    if rotation == IDENTITY:
+        return moments
+    k = shared_axis(rotation)
+    back = transposed(rotation)
+    first = writer.triple(apply(back, moments.first))
+    if k is None or rotation[k][k].data != 1:
+        return Moments(moments.mass, first, turned(moments, back).second)
+    i, j = (k + 1) % 3, (k + 2) % 3
+    c, s = back[i][i], back[j][i]
+    old = moments.second
+    hold = writer.hold
+    lever = hold(s * hold(old[i][i] - old[j][j]) + 2 * c * old[i][j])
+    step = hold(s * lever)
+    entries: dict[tuple[int, int], Expr] = {
+        (i, i): old[i][i] - step,
+        (j, j): old[j][j] + step,
+        (k, k): old[k][k],
+        (i, j): c * lever - old[i][j],
+        (i, k): c * old[i][k] - s * old[j][k],
+        (j, k): s * old[i][k] + c * old[j][k],
+    }
+    second = symmetric(lambda a, b: hold(entries.get((a, b), entries.get((b, a), ZERO))))
+    return Moments(moments.mass, first, second)
+
+
+def shared_axis(rotation: Matrix) -> int | None:
+    """Return the axis that both frames have; small angles leave ones on the whole diagonal."""
+    for k in range(3):
+        others = [rotation[k][j] for j in range(3) if j != k]
+        if rotation[k][k].op == "num" and abs(rotation[k][k].data) == 1 and is_nothing(others):
+            return k
+    return None
+
+
+__all__ = ["DEFAULT", "Link", "make_links", "rotation_between", "shared_axis", "turned_back"]

@@ -1,0 +1,234 @@
+"""The cheapest choices for the bodies of a tree, found by counting.
+
+Coordinate descent: from a few starting points, one setting of one body is changed at a time, and
+kept where the operations of M, f and the solution of M u' = f become fewer. The count is that of
+the expressions as they are written, in which what depends on parameters alone is free; the solution
+is counted by its pattern of zeros. Nothing is random, and the number of trials shrinks with the
+size of the mechanism, so that large ones cost no more than a few derivations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from linkwright.algebra import Expr
+from linkwright.equations.choices import (
+    ABOVE,
+    DEFAULT,
+    NO_SHIFT,
+    SHIFT_ALL,
+    SHIFT_TURNING,
+    TENSOR,
+    Choices,
+    options,
+    places,
+)
+from linkwright.equations.constraints import Reduction
+from linkwright.equations.projection import ReducedDynamics, project
+from linkwright.equations.tree import composite, with_armatures
+from linkwright.equations.writer import Writer
+from linkwright.mechanism import Kinematics
+from linkwright.program import Assign
+from linkwright.program.linear import elimination_order, kinds, order_cost
+
+_CALL = 8  # a sine weighs as much as so many multiplications
+_BUDGET = 24_000  # operations counted in all trials together
+_ROUNDS = 3
+_USUAL: dict[str, int | str] = {"axes": DEFAULT.axes, "form": DEFAULT.form, "left": 0, "place": 0}
+
+Step: TypeAlias = Mapping[str, Mapping[str, int | str]]
+
+
+def weight(statements: Iterable[Assign], roots: Iterable[Expr]) -> int:
+    """Return the operations that roots take, through the statements that they need.
+
+    >>> from linkwright.algebra import symbols, sin
+    >>> q, u = symbols("q u", "coordinate")
+    >>> (k,) = symbols("k", "parameter")
+    >>> weight([], [k * q + k * q * u, k**2 + k])
+    4
+    """
+    meaning = {s.target: s.value for s in statements}
+    seen: set[Expr] = set()
+    stack = list(roots)
+    cost = 0
+    while stack:
+        x = stack.pop()
+        if x in seen or x.is_constant:
+            continue
+        seen.add(x)
+        if x.op == "sym":
+            value = meaning.get(x)
+            if value is not None:
+                stack.append(value)
+            continue
+        cost += _own(x)
+        stack.extend(x.args)
+    return cost
+
+
+def _own(x: Expr) -> int:
+    """Return the operations of one node, arguments apart."""
+    if x.op == "scale":
+        return int(x.data != -1)
+    if x.op == "prod":
+        moving = [abs(e) for b, e in zip(x.args, x.data, strict=True) if not b.is_constant]
+        steps = sum(e if e <= 2 else 2 for e in moving)
+        return max(steps - 1 + (len(moving) < len(x.args)), _reciprocal(x))
+    if x.op == "sum":
+        moving_terms = [
+            (c, t) for c, t in zip(x.data[1:], x.args, strict=True) if not t.is_constant
+        ]
+        rest = int(len(moving_terms) < len(x.args) or x.data[0] != 0)
+        return len(moving_terms) - 1 + rest + sum(int(abs(c) != 1) for c, _ in moving_terms)
+    return _CALL
+
+
+def _reciprocal(x: Expr) -> int:
+    return int(all(e < 0 for e in x.data))
+
+
+class Search:
+    """Trials of choices for one mechanism.
+
+    Args:
+        kinematics: of the mechanism.
+        reduction: which speeds are eliminated, and how.
+        writer: what is written already.
+        budget: operations to count in all trials together.
+    """
+
+    def __init__(
+        self,
+        kinematics: Kinematics,
+        reduction: Reduction,
+        writer: Writer,
+        *,
+        budget: int = _BUDGET,
+    ) -> None:
+        self.kinematics, self.reduction, self.writer = kinematics, reduction, writer
+        self.budget = budget
+        self._places = places(kinematics)
+        self._costs: dict[tuple[object, ...], int] = {}
+        self._solutions: dict[tuple[tuple[int, ...], ...], int] = {}
+
+    # -- one trial ---------------------------------------------------------------------------------
+    def cost(self, choices: Choices) -> int:
+        """Return the operations of M, f and the solution with these choices."""
+        key = (choices.shift, *sorted((k, c) for k, c in _settings(choices)))
+        found = self._costs.get(key)
+        if found is None:
+            writer = self.writer.copy()
+            made = dynamics(self.kinematics, self.reduction, writer, choices)
+            roots = [*made.right, *made.shift, *(x for row in made.mass for x in row)]
+            roots += [x for row in self.reduction.matrix for x in row]
+            moving = sum(not s.is_constant for s in made.shift)
+            found = weight(writer.statements, roots) + self._solution(made) + moving
+            self._costs[key] = found
+            self.budget -= found
+        return found
+
+    def _solution(self, made: ReducedDynamics) -> int:
+        pattern = tuple(tuple(row) for row in kinds(made.mass))
+        if pattern not in self._solutions:
+            found = order_cost(pattern, elimination_order(pattern)) if pattern else 0
+            self._solutions[pattern] = found or 0
+        return self._solutions[pattern]
+
+    # -- descent -----------------------------------------------------------------------------------
+    def best(self) -> Choices:
+        """Return the cheapest choices that were found."""
+        starts = sorted(self._starts(), key=self.cost)
+        found = starts[0]
+        for _ in range(_ROUNDS):
+            before = found
+            for trial in self._steps():
+                if self.budget <= 0:
+                    return found
+                changed = _merged(found, trial)
+                if self.cost(changed) < self.cost(found):
+                    found = changed
+            if found == before:
+                break
+        return found
+
+    def _starts(self) -> list[Choices]:
+        """Return the usual choices, and some with one setting changed everywhere."""
+        bodies = self.kinematics.mechanism.bodies.values()
+        offers = {b.name: options(self.kinematics, b, self._places[b]) for b in bodies}
+        inner = {b.parent.name for b in bodies if b.parent is not None}
+
+        def everywhere(key: str, value: int | str, among: Container[str]) -> Choices:
+            named = [n for n, offer in offers.items() if value in offer.get(key, ()) if n in among]
+            return Choices({n: replace(DEFAULT, **{key: value}) for n in named})  # type: ignore[arg-type]
+
+        found = [
+            Choices(),
+            everywhere("form", TENSOR, offers),
+            everywhere("axes", ABOVE, inner),
+            everywhere("axes", ABOVE, offers),
+        ]
+        return [s for k, s in enumerate(found) if s not in found[:k]]
+
+    def _shifts(self) -> tuple[str, ...]:
+        if not any(m.absolute for m in self.kinematics.motions.values()):
+            return ()
+        heavy = not self.kinematics.mechanism.gravity_vector.is_zero
+        return (SHIFT_TURNING, SHIFT_ALL) if heavy else (SHIFT_TURNING,)
+
+    def _steps(self) -> Iterator[Step]:
+        """Yield changes: body and settings; the shift has no body."""
+        for shift in (NO_SHIFT, *self._shifts()):
+            yield {"": {"shift": shift}}
+        for body in reversed(self.kinematics.mechanism.depth_first()):
+            offer = options(self.kinematics, body, self._places[body])
+            parent = body.parent
+            if parent in self._places and len(self._places[parent]) > 1 and "place" in offer:
+                for i in range(1, len(self._places[parent])):
+                    for j in offer["place"]:
+                        yield {parent.name: {"place": i}, body.name: {"place": j}}
+            for key in ("place", "axes", "form", "left"):
+                for value in (_USUAL[key], *offer[key]) if key in offer else ():
+                    yield {body.name: {key: value}}
+            for left in offer.get("left", ()):
+                yield {body.name: {"form": TENSOR, "left": left}}
+
+
+def _settings(choices: Choices) -> Sequence[tuple[str, tuple[int | str, ...]]]:
+    return [
+        (name, (c.axes, c.form, c.left, c.place))
+        for name, c in choices.bodies.items()
+        if c != DEFAULT
+    ]
+
+
+def _merged(choices: Choices, step: Step) -> Choices:
+    for name, settings in step.items():
+        if not name:
+            choices = replace(choices, shift=str(settings["shift"]))
+            continue
+        old = choices.bodies.get(name, DEFAULT)
+        choices = choices.with_body(name, replace(old, **settings))  # type: ignore[arg-type]
+    return choices
+
+
+def dynamics(
+    kinematics: Kinematics, reduction: Reduction, writer: Writer, choices: Choices
+) -> ReducedDynamics:
+    """Return M and f for the independent speeds with some choices.
+
+    Args:
+        kinematics: of the mechanism.
+        reduction: which speeds are eliminated, and how.
+        writer: receives the intermediate results.
+        choices: for the bodies.
+    """
+    tree = with_armatures(kinematics, composite(kinematics, writer, choices))
+    return project(kinematics, reduction, tree, writer)
+
+
+def searched(kinematics: Kinematics, reduction: Reduction, writer: Writer) -> ReducedDynamics:
+    """Return M and f with the cheapest choices that were found."""
+    return dynamics(kinematics, reduction, writer, Search(kinematics, reduction, writer).best())
