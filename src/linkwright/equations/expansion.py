@@ -9,9 +9,10 @@ An entry that would have too many products stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from linkwright.algebra import ONE, ZERO, Expr, linear_coefficients, sin, total
+from linkwright.algebra.assumptions import is_nonzero
 from linkwright.equations.constraints import Reduction, nonzero_rows
 from linkwright.equations.projection import Formulation, ReducedDynamics
 from linkwright.equations.writer import Writer
@@ -23,6 +24,7 @@ Polynomial = dict[Expr, Expr]
 
 _DURING = 60
 _AT_LAST = 16
+_PASSES = 6
 
 
 class _TooLarge(Exception):
@@ -38,12 +40,13 @@ def expanded(formulation: Formulation) -> Formulation:
         meaning = {s.target: s.value for s in writer.statements if s.target not in tied}
         meaning.update(_steady_shares(reduction, _Expander(meaning)))
         expander = _Expander(meaning)
+        relations = _relations(reduction, expander, writer)
         n = len(made.right)
         lower = {
             (i, j): expander.short(made.mass[i][j], writer) for i in range(n) for j in range(i + 1)
         }
         mass = tuple(tuple(lower[max(i, j), min(i, j)] for j in range(n)) for i in range(n))
-        right = tuple(expander.short(x, writer) for x in made.right)
+        right = tuple(expander.short(x, writer, relations) for x in made.right)
         _speeds_one_by_one(kinematics, reduction, writer)
         return ReducedDynamics(mass, right)
 
@@ -59,6 +62,88 @@ def _steady_shares(reduction: Reduction, expander: _Expander) -> dict[Expr, Expr
             terms = (a * v for a, v in zip(shares, reduction.independent, strict=False))
             found[u] = total([*terms, reduction.offset[i]])
     return found
+
+
+def _relations(reduction: Reduction, expander: _Expander, writer: Writer) -> list[Polynomial]:
+    """Return polynomials that vanish: what natural speeds are, and the constraints.
+
+    A natural speed is a name that stands for a sum of speeds (a body's angular velocity), or what
+    two constraints have in common (the speed of an axle, of two wheels that roll).
+    """
+    speeds = {*reduction.independent, *reduction.dependent}
+    found: dict[frozenset[Expr], Polynomial] = {}
+    for name in expander.names():
+        p = expander.polynomial(name)
+        if p is not None and len(p) > 1 and all(m in speeds for m in p):
+            found.setdefault(frozenset(p), {name: -ONE, **p})
+    natural = list(found.values())
+    constraints: list[Polynomial] = []
+    for e in reduction.eliminations:
+        p = None if e.speed is None else expander.polynomial(e.constraint.speed)
+        if p is not None and 1 < len(p) <= _AT_LAST:
+            constraints.append(_shorter(_with_sines(p), natural))
+    for i, p in enumerate(constraints):
+        for q in constraints[:i]:
+            common = {m: c for m, c in p.items() if q.get(m) is c}
+            if 1 < len(common) < min(len(p), len(q)):
+                name = writer.hold(total(c * m for m, c in common.items()))
+                sign = ONE if name.is_atom else -ONE
+                natural.append({name * sign: -sign, **common})
+    return natural + constraints
+
+
+def _shorter(p: Polynomial, relations: Sequence[Polynomial]) -> Polynomial:
+    """Replace products by way of relations as long as that leaves fewer of them."""
+    while True:
+        best = p
+        for relation in relations:
+            for m, c in relation.items():
+                if not is_nonzero(c):
+                    continue
+                rest = {k: -v / c for k, v in relation.items() if k is not m}
+                try:
+                    trial = _replaced(p, m, rest)
+                except _TooLarge:
+                    continue
+                if len(trial) < len(best):
+                    best = trial
+        if best is p:
+            return p
+        p = best
+
+
+def _replaced(p: Polynomial, old: Expr, new: Polynomial) -> Polynomial:
+    """Return a polynomial with a product replaced, wherever it is a factor."""
+    for _ in range(_PASSES):
+        parts: list[Polynomial] = []
+        changed = False
+        for m, c in p.items():
+            rest = _quotient(m, old)
+            if rest is None:
+                parts.append({m: c})
+            else:
+                changed = True
+                parts.append({rest * k: c * v for k, v in new.items()})
+        if not changed:
+            return p
+        p = _with_sines(_sum(parts))
+    raise _TooLarge
+
+
+def _quotient(m: Expr, divisor: Expr) -> Expr | None:
+    """Return m / divisor where the divisor is a factor of the product m."""
+    if divisor is ONE:
+        return None
+    powers = _powers(m)
+    if all(powers.get(a, 0) >= e > 0 for a, e in _powers(divisor).items()):
+        return m * divisor**-1
+    return None
+
+
+def _powers(m: Expr) -> dict[Expr, int]:
+    if m.op == "prod":
+        return dict(zip(m.args, m.data, strict=True))
+    return {} if m is ONE else {m: 1}
 
 
 def _speeds_one_by_one(kinematics: Kinematics, reduction: Reduction, writer: Writer) -> None:
@@ -104,18 +189,34 @@ class _Expander:
         self._meaning = meaning
         self._known: dict[Expr, Polynomial | None] = {}
 
-    def short(self, x: Expr, writer: Writer) -> Expr:
-        """Return an expression written out and collected, or itself where that is long."""
+    def short(self, x: Expr, writer: Writer, relations: Sequence[Polynomial] = ()) -> Expr:
+        """Return an expression written out and collected, or itself where that is long.
+
+        Args:
+            x: the expression.
+            writer: receives the constants.
+            relations: polynomials that vanish, with which to make it shorter.
+        """
         found = self._polynomial(x)
         if found is None:
             return x
         try:
             found = _with_sines(found)
+            if len(found) <= _DURING // 2:
+                found = _shorter(found, relations)
         except _TooLarge:
             return x
         if len(found) > _AT_LAST:
             return x
         return writer.hold(total(writer.hold(c) * m for m, c in found.items()))
+
+    def polynomial(self, x: Expr) -> Polynomial | None:
+        """Return an expression written out, None where it is too long."""
+        return self._polynomial(x)
+
+    def names(self) -> Iterable[Expr]:
+        """Return the names whose meaning is known."""
+        return self._meaning
 
     def is_steady(self, x: Expr) -> bool:
         """Whether an expression depends on parameters alone."""
