@@ -427,6 +427,20 @@ def test_sines_of_sines_are_in_order() -> None:
     )
 
 
+def test_a_long_chain_of_sines_is_written_in_parts() -> None:
+    """Each sine of a sine has a range check of its own; LLVM is slow with hundreds in one place."""
+    x = symbol("x", "coordinate")
+    angle, value = x, 0.7
+    for _ in range(150):
+        angle, value = lw.sin(angle) * x + 0.5, math.sin(value) * 0.7 + 0.5
+    made = program("sines", {"x": x}, {"y": angle})
+    assert lw.compile(made)(0.7) == pytest.approx(value, rel=1e-14)
+    functions = backend.scalar_ir(made).split("\ndefine ")
+    checks = [text.count("enter:") for text in functions]
+    assert sum(checks) == 150
+    assert max(checks) <= 60
+
+
 # -- the interface ---------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", BACKENDS)
 def test_calls_and_what_they_return(name: str) -> None:

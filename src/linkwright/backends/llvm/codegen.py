@@ -10,7 +10,7 @@ runs after it: the Program has been made small already. Sines and cosines of ang
 together share one range check (`functions.guarded_group`). A function that would be long is split
 into parts of a thousand instructions that hand values over in a workspace
 (`linkwright.backends.parts`), because register allocation in one huge function is slower than
-linear.
+linear. So is one with hundreds of range checks, from angles that depend on other angles in turn.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ _COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 _GUARDED = ("sin", "cos", "tan")
 _WHOLE = 20_000  # instructions up to which a kernel is one function
 _PART = 1_000  # instructions in each part of a longer one
+_WHOLE_CHECKS = 100  # range checks up to which it is, as each of them is three basic blocks
+_PART_CHECKS = 50  # range checks in each part of one that has more
 
 
 @dataclass(slots=True)
@@ -67,30 +69,39 @@ def write_function(
         internal: whether only this module calls it.
     """
     arrays = [f"%a{k}" for k in range(len(code.inputs) + len(code.outputs))]
-    plan = _split_trigonometry(code.instructions)
+    plan, checks = _split_trigonometry(code.instructions)
     parameters = ", ".join(f"ptr noalias nocapture {a}" for a in arrays)
     linkage = "internal " if internal else ""
     head = f"define {linkage}void @{name}({parameters}) nounwind"
-    if len(plan) <= _WHOLE:
+    length = _part_length(len(plan), checks)
+    if length >= len(plan):
         body = _Body(module, code, width)
         body.instructions(plan)
         module.functions.append(body.function(head, "  ret void"))
     else:
-        _write_in_parts(module, code, plan, name, width, head, arrays)
+        _write_in_parts(module, code, plan, length, name, width, head, arrays)
 
 
 # -- long kernels ----------------------------------------------------------------------------------
+def _part_length(size: int, checks: int) -> int:
+    """Return the number of instructions in each part of a kernel, all of them if it is not long."""
+    if checks > _WHOLE_CHECKS:
+        return min(_PART, max(1, size * _PART_CHECKS // checks))
+    return size if size <= _WHOLE else _PART
+
+
 def _write_in_parts(
     module: Module,
     code: Code,
     plan: Sequence[Instruction],
+    length: int,
     name: str,
     width: int,
     head: str,
     arrays: Sequence[str],
 ) -> None:
     """Write a long kernel as parts that pass values through a workspace."""
-    made = cut(plan, _PART)
+    made = cut(plan, length)
     parameters = ", ".join(f"ptr noalias nocapture {a}" for a in (*arrays, "%work"))
     passed = ", ".join(f"ptr {a}" for a in (*arrays, "%work"))
     calls = []
@@ -108,8 +119,8 @@ def _write_in_parts(
     module.functions.append(f"{head} {{\nentry:\n" + "\n".join(lines) + "\n}\n")
 
 
-def _split_trigonometry(instructions: Sequence[Instruction]) -> list[Instruction]:
-    """Return the instructions in an order in which angles that can be known early come first.
+def _split_trigonometry(instructions: Sequence[Instruction]) -> tuple[list[Instruction], int]:
+    """Return the instructions with angles that can be known early first, and the range checks.
 
     What the first angles need stands at the head, then their sines and cosines, then what the
     angles that depend on these need, and so on: each group costs one range check.
@@ -123,7 +134,7 @@ def _split_trigonometry(instructions: Sequence[Instruction]) -> list[Instruction
             deepest = max(deepest, own)
         level[i.id] = own
     if deepest == 0:
-        return list(instructions)
+        return list(instructions), 0
     # `need` is the first group that an instruction has to stand before.
     need: dict[int, int] = {}
     for i in reversed(instructions):
@@ -135,7 +146,7 @@ def _split_trigonometry(instructions: Sequence[Instruction]) -> list[Instruction
         guarded = i.op in _GUARDED
         return (level[i.id] if guarded else need[i.id], guarded)
 
-    return results_at_their_source(sorted(instructions, key=place))
+    return results_at_their_source(sorted(instructions, key=place)), deepest
 
 
 # -- one function ----------------------------------------------------------------------------------
@@ -440,7 +451,7 @@ class _Body:
             self.refs[inner] = f"%{name}.c{k}"
         for inner, array in zip(data.scanned, arrays, strict=True):
             self.refs[inner] = self.load(self.slot(array, index))
-        self.instructions(_split_trigonometry(data.body))
+        self.instructions(_split_trigonometry(data.body)[0])
         following = [self.ref(a) for a in data.following]
         for a, stack in zip(data.stacked, stacks, strict=True):
             self.store(self.ref(a), self.slot(stack, index))
