@@ -41,7 +41,7 @@ def interpret(code: Code, inputs: Sequence[npt.ArrayLike]) -> list[Array]:
     [array([18.,  3.])]
     """
     flat, batch = _flat_inputs(code, inputs)
-    results = _run(code, flat, _plain)
+    results = execute(code, flat, _plain)
     return _shaped(code, results, batch)
 
 
@@ -61,7 +61,7 @@ def interpret_with_bound(
     True
     """
     flat, batch = _flat_inputs(code, inputs)
-    results = _run(code, [_Bounded(x, np.zeros(())) for x in flat], _bounded)
+    results = execute(code, [_Bounded(x, np.zeros(())) for x in flat], _bounded)
     values = _shaped(code, [r.value for r in results], batch)
     bounds = _shaped(code, [r.error for r in results], batch)
     return values, bounds
@@ -105,7 +105,14 @@ def _shaped(code: Code, flat: Sequence[Any], batch: tuple[int, ...]) -> list[Arr
 Arithmetic = Callable[[str, Any, list[Any]], Any]
 
 
-def _run(code: Code, inputs: Sequence[Any], arithmetic: Arithmetic) -> list[Any]:
+def execute(code: Code, inputs: Sequence[Any], arithmetic: Arithmetic) -> list[Any]:
+    """Return the output entries of a lowered Program in any arithmetic.
+
+    Args:
+        code: what to execute.
+        inputs: a number of that arithmetic for each input entry, in order.
+        arithmetic: computes an instruction from its op, its data and its operands.
+    """
     starts = []
     start = 0
     for port in code.inputs:
@@ -134,7 +141,7 @@ def _block(
         if op == "result":
             values[instruction.id] = args[0][instruction.data]
         elif op == "call":
-            values[instruction.id] = _run(instruction.data, args, arithmetic)
+            values[instruction.id] = execute(instruction.data, args, arithmetic)
         elif op == "loop":
             values[instruction.id] = _loop(instruction, args, values, inputs, starts, arithmetic)
         else:

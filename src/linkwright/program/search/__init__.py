@@ -1,0 +1,116 @@
+"""The thorough search: fewer operations than the passes find, for minutes instead of milliseconds.
+
+Definitions are multiplied out and shared anew, thousands of times, and sums are recognised as
+simple combinations of other values; the shortest Program is kept. See `docs/smallest-programs.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from linkwright.program.passes import optimise
+from linkwright.program.passes.auxiliary import with_auxiliary, without_auxiliary
+from linkwright.program.passes.blocks import through_networks
+from linkwright.program.passes.choosing import cheapest, cost
+from linkwright.program.passes.network import Network
+from linkwright.program.passes.schedule import schedule
+from linkwright.program.program import Program
+from linkwright.program.search.loading import Loaded
+from linkwright.program.search.verifying import (
+    VerificationError,
+    field_outputs,
+    rounding_errors,
+    verify,
+)
+from linkwright.program.search.walking import Walk
+
+Progress = Callable[[int, int, int], None]
+
+MOVES = 20_000
+
+
+def thorough(
+    program: Program, *, moves: int = MOVES, seed: int = 0, progress: Progress | None = None
+) -> Program:
+    """Return a Program with the same outputs and as few operations as a search finds.
+
+    Args:
+        program: what to rewrite, as it was derived.
+        moves: how long to search; the same number and seed give the same Program.
+        seed: of the search's random choices.
+        progress: called now and then with the moves made, all moves, and the operations of the
+            best so far; a KeyboardInterrupt ends the search with the best so far.
+
+    >>> from linkwright.algebra import symbols
+    >>> from linkwright.program import count, program
+    >>> a, b, c, d = symbols("a b c d", "coordinate")
+    >>> p = program("f", {"x": [a, b, c, d]}, {"f": [a * c + a * d + b * c + b * d]})
+    >>> count(thorough(p, moves=20)).total
+    3
+    """
+    main = without_auxiliary(program) if program.auxiliary else program
+    start = optimise(main)
+    best = _searched(main, start, moves, seed, progress)
+    if main is not program:
+        fast = optimise(program)
+        best = cheapest(fast, [with_auxiliary(program, best)])
+    if best is not start:
+        try:
+            verify(program, best, seed=seed)
+        except VerificationError:
+            return optimise(program)
+    return best
+
+
+def _searched(
+    program: Program, start: Program, moves: int, seed: int, progress: Progress | None
+) -> Program:
+    """Search from the Program as it was written and as the passes left it, then from the better."""
+    short = max(moves // 8, 1)
+    runs = [(start, short), (program, short)]
+    best = start
+    done = 0
+    for source, count in runs:
+        found, stopped = _walked(source, count, seed, _shifted(progress, done, moves))
+        best = cheapest(best, [found], or_equal=best is start)
+        done += count
+        if stopped:
+            return schedule(best)
+    found, _ = _walked(best, max(moves - done, 0), seed + 1, _shifted(progress, done, moves))
+    return schedule(cheapest(best, [found]))
+
+
+def _shifted(progress: Progress | None, done: int, moves: int) -> Callable[[int, int], None] | None:
+    return None if progress is None else lambda made, ops: progress(done + made, moves, ops)
+
+
+def _walked(
+    program: Program, moves: int, seed: int, progress: Callable[[int, int], None] | None
+) -> tuple[Program, bool]:
+    """Return what a walk finds, and whether it was interrupted."""
+    stopped = False
+
+    def transform(network: Network) -> None:
+        nonlocal stopped
+        loaded = Loaded(network)
+        walk = Walk(loaded.sheet, seed)
+        if not stopped:
+            try:
+                walk.run(moves, progress)
+            except KeyboardInterrupt:
+                stopped = True
+        loaded.store(walk.best, walk.best_names)
+
+    return through_networks(program, transform), stopped
+
+
+__all__ = [
+    "MOVES",
+    "Progress",
+    "VerificationError",
+    "cost",
+    "field_outputs",
+    "rounding_errors",
+    "thorough",
+    "verify",
+]
