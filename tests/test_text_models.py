@@ -51,6 +51,7 @@ from linkwright.models import MODELS, load_model
 from linkwright.models.spacecraft1 import thruster
 from linkwright.program.interpret import interpret
 from linkwright.program.lowering import lower
+from tests.random_mechanisms import mechanism_of, random_sample
 
 HERE = Path(__file__).parent
 EVERYTHING = (HERE / "data" / "everything.toml").read_text(encoding="utf-8")
@@ -222,6 +223,13 @@ def test_a_path_that_is_not_there_has_the_place_of_the_one_above() -> None:
             6,
             "force[0].at",
             "did you mean 'bcm'?",
+        ),
+        (
+            BODY + "[[output]]\nname = 'o'\nvalue = 'b_dto'\n",
+            10,
+            10,
+            "output[0].value",
+            "did you mean 'b_dot'?",
         ),
         (BODY + "[[constraint]]\nname = 'c'\n", 8, 1, "constraint[0]", "`speed` or `position`"),
         (
@@ -411,6 +419,16 @@ def test_a_described_model_gives_the_same_program(name: str) -> None:
     assert model_text(describe(again)) == text
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_a_described_random_tree_gives_the_same_program(seed: int) -> None:
+    """Trees of all kinds of joints, with inclined axes, forces and couples at random."""
+    sample = random_sample(seed, size=4)
+    text = linkwright.write_model(mechanism_of(sample))
+    again = read_model(text)
+    assert fingerprint(again) == fingerprint(mechanism_of(sample))
+    assert linkwright.write_model(again) == text
+
+
 @pytest.mark.parametrize("name", ["spacecraft-1", "spacecraft-1-small"])
 def test_a_described_model_with_a_foreign_function_takes_it_from_python(name: str) -> None:
     again = read_model(model_text(describe(load_model(name))), functions={"thrust": thruster()})
@@ -496,6 +514,7 @@ inertia = [1, 2, 3, 0.1, 0.2, 0.3]
         ("axis = 'z'", "needs a `joint` by its name"),
         ("joint = 'universal'\naxes = 'x'", "two axes"),
         ("rotate = 'xy'", "0, 1 or 3 rotations"),
+        ("translate = 'x'\nlead = 0.1", "one rotation"),
         ("joint = 'planar'\naxis = [0, 1, 1]", "normal"),
     ],
 )

@@ -10,28 +10,27 @@ unknown one is an error with the nearest spelling.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from difflib import get_close_matches
 from typing import Any
 
 from linkwright.algebra import Expr, evaluate, symbol
-from linkwright.algebra.language import LanguageError, SymbolScope, parse, read, resolve
+from linkwright.algebra.language import SymbolScope, parse, read, resolve
 from linkwright.algebra.language.standard import ONLY_IN_A_MODEL
-from linkwright.errors import Error, InputError
+from linkwright.errors import InputError
 from linkwright.formats import schema
+from linkwright.formats.complaints import placed
 from linkwright.formats.connections import joint_of
 from linkwright.formats.document import Limits, Source
 from linkwright.formats.expansion import Flat, Part, expand
 from linkwright.formats.functions import foreign_of, table_of
-from linkwright.formats.positions import Path
 from linkwright.formats.schema import Model
 from linkwright.mechanism import Body, Constraint, Mechanism, Point
 from linkwright.mechanism.parts import State, Work
 
 Functions = Mapping[str, Callable[..., Any]]
 
-_NOT_EXPRESSIONS = {"name", "parent", "doc", "unit", "body", "on", "to", "reaction", "wheel"}
 _NAME = re.compile(r"\w[\w.+-]*")
 
 
@@ -100,31 +99,8 @@ class _Builder:
         return self.m
 
     # -- complaints --------------------------------------------------------------------------------
-    @contextmanager
-    def _placed(self, part: Part) -> Iterator[None]:
-        """Give what goes wrong inside the place of the part, or of the expression in it."""
-        try:
-            yield
-        except LanguageError as error:
-            path, written = _find(part, error.source)
-            same = written == error.source
-            shown = "" if same else f" (in {error.source[:80]!r})"
-            raise self.source.error(
-                path, error.what + shown, error.remedy, character=error.position if same else 0
-            ) from error
-        except InputError as error:
-            if (
-                error.line is not None
-                or error.file is not None
-                or error.what.startswith(_start(part))
-            ):
-                raise
-            raise self.source.error(part.path, error.what, error.remedy) from error
-        except Error as error:
-            path = _mentioned(part, error.what)
-            raise self.source.error(path, error.what, error.remedy) from error
-        except (ArithmeticError, ValueError) as error:
-            raise self.source.error(part.path, f"has no value ({error})") from error
+    def _placed(self, part: Part) -> AbstractContextManager[None]:
+        return placed(self.source, part)
 
     def _unknown(
         self, part: Part, key: str | int, what: str, name: str, known: Iterable[str]
@@ -491,50 +467,6 @@ class _Builder:
                         key=True,
                     )
                 m.start({part.key: part.value})
-
-
-def _start(part: Part) -> str:
-    from linkwright.formats.document import path_text
-
-    return path_text(part.path)
-
-
-def _find(part: Part, text: str) -> tuple[Path, Any]:
-    """Return the key path of an expression in a part, and how it was written there."""
-    for path, item in _texts(part):
-        if item == text:
-            written = part.written
-            for key in path[len(part.path) :]:
-                written = _entry(written, key)
-            return path, written
-    return part.path, None
-
-
-def _mentioned(part: Part, message: str) -> Path:
-    """Return the key path of the expression that a message quotes, else that of the part."""
-    return next((path for path, text in _texts(part) if repr(text) in message), part.path)
-
-
-def _texts(part: Part) -> Iterator[tuple[Path, str]]:
-    """Yield the expressions in a part with their key paths, in the order of its keys."""
-    value = part.value
-    if isinstance(value, schema.Record):
-        value = value.model_dump(exclude_unset=True, exclude=_NOT_EXPRESSIONS)
-    stack: list[tuple[Path, Any]] = [(part.path, value)]
-    while stack:
-        path, item = stack.pop()
-        if isinstance(item, str):
-            yield path, item
-        elif isinstance(item, dict):
-            stack.extend(((*path, k), x) for k, x in reversed(item.items()))
-        elif isinstance(item, list):
-            stack.extend(((*path, k), x) for k, x in reversed(list(enumerate(item))))
-
-
-def _entry(value: Any, key: Any) -> Any:
-    if isinstance(value, dict):
-        return value.get(key)
-    return value[key] if isinstance(value, list) else None
 
 
 def _constant(value: object) -> float:

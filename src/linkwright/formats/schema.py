@@ -9,156 +9,39 @@ every other class is one table of the file. Strings are expressions of the langu
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    PlainValidator,
     StrictBool,
     StrictInt,
     StrictStr,
-    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
-from linkwright.formats.placeholders import is_placeholder
+from linkwright.formats.values import (
+    Argument,
+    Axes,
+    Direction,
+    Expression,
+    JointName,
+    Moments,
+    Name,
+    Number,
+    Numbers,
+    Place,
+    Rows,
+    Text,
+    wrong,
+)
 
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
-
-FORMAT = 1
-LONGEST_TEXT = 200_000
-
-_NUMBER: dict[str, Any] = {"type": "number"}
-_TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
-_EXPRESSION: dict[str, Any] = {"anyOf": [_NUMBER, _TEXT]}
-_TRIPLE: dict[str, Any] = {
-    "anyOf": [{"type": "array", "items": _EXPRESSION, "minItems": 3, "maxItems": 3}, _TEXT]
-}
-
-
-def _wrong(what: str) -> PydanticCustomError:
-    return PydanticCustomError("wrong_value", "{what}", {"what": what})
-
-
-def _number(value: object) -> int | float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _wrong("a number is needed here")
-    if not math.isfinite(value) or abs(value) > 1e300:
-        raise _wrong("a finite number is needed here")
-    return value
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise _wrong("a text in quotes is needed here")
-    if not value.strip():
-        raise _wrong("the text is empty")
-    if len(value) > LONGEST_TEXT:
-        raise _wrong(f"the text is longer than {LONGEST_TEXT} characters")
-    return value
-
-
-def _expression(value: object) -> int | float | str:
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _wrong("a number or an expression in quotes is needed here")
-    return _number(value)
-
-
-def _triple(value: object) -> list[Any] | str:
-    if isinstance(value, str) and is_placeholder(value):
-        return value
-    if not isinstance(value, list | tuple) or len(value) != 3:
-        raise _wrong("three components are needed here, as in [0, 0, 1]")
-    return [_expression(x) for x in value]
-
-
-def _direction(value: object) -> list[Any] | str:
-    return _text(value) if isinstance(value, str) else _triple(value)
-
-
-def _axes(value: object) -> list[Any] | str:
-    if isinstance(value, str):
-        return _text(value)
-    if not isinstance(value, list | tuple) or not 1 <= len(value) <= 3:
-        raise _wrong('axes are needed here, as in "xy", [0, 0, 1] or ["x", [0, 1, 1]]')
-    return [_direction(x) if isinstance(x, list | tuple | str) else _number(x) for x in value]
-
-
-def _inertia(value: object) -> Any:
-    if not isinstance(value, list | tuple):
-        return _expression(value)
-    if len(value) == 3 and all(isinstance(row, list | tuple) for row in value):
-        return [_triple(row) for row in value]
-    if len(value) not in (3, 6):
-        raise _wrong("3 moments, 6 entries (xx, yy, zz, xy, yz, zx) or a 3 by 3 matrix are needed")
-    return [_expression(x) for x in value]
-
-
-def _numbers(value: object) -> list[Any]:
-    if not isinstance(value, list | tuple) or len(value) < 2:
-        raise _wrong("a list of two or more numbers is needed here")
-    return [_number(x) for x in value]
-
-
-def _rows(value: object) -> list[Any]:
-    if not isinstance(value, list | tuple) or len(value) < 2:
-        raise _wrong("two or more rows of numbers are needed here")
-    return [_numbers(row) for row in value]
-
-
-def _argument(value: object) -> Any:
-    if value == "":
-        return value
-    return (
-        [_expression(x) for x in value] if isinstance(value, list | tuple) else _expression(value)
-    )
-
-
-def _kind(check: Callable[[Any], Any], words: str, schema: dict[str, Any]) -> Any:
-    """Return the annotations of a type of value: its check, its JSON schema, its name in words."""
-    return (PlainValidator(check), WithJsonSchema({**schema, "title": words}), words)
-
-
-def _list(items: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": items}
-
-
-Number: TypeAlias = Annotated[Any, *_kind(_number, "number", _NUMBER)]
-Text: TypeAlias = Annotated[str, *_kind(_text, "text", _TEXT)]
-Name: TypeAlias = Annotated[str, *_kind(_text, "name", _TEXT)]
-Expression: TypeAlias = Annotated[Any, *_kind(_expression, "expression", _EXPRESSION)]
-Place: TypeAlias = Annotated[Any, *_kind(_triple, "3 expressions", _TRIPLE)]
-Direction: TypeAlias = Annotated[Any, *_kind(_direction, "direction", _TRIPLE)]
-Axes: TypeAlias = Annotated[Any, *_kind(_axes, "axes", {"type": ["string", "array"]})]
-Moments: TypeAlias = Annotated[
-    Any,
-    *_kind(_inertia, "expression, or 3, 6 or 3x3 of them", {"type": ["string", "number", "array"]}),
-]
-Numbers: TypeAlias = Annotated[Any, *_kind(_numbers, "numbers", _list(_NUMBER))]
-Rows: TypeAlias = Annotated[Any, *_kind(_rows, "rows of numbers", _list(_list(_NUMBER)))]
-Argument: TypeAlias = Annotated[
-    Any, *_kind(_argument, "expression, or a list of them", {"type": ["string", "number", "array"]})
-]
-JointName: TypeAlias = Literal[
-    "revolute",
-    "prismatic",
-    "screw",
-    "cylindrical",
-    "universal",
-    "ball",
-    "planar",
-    "free",
-    "weld",
-]
 
 
 class Record(BaseModel):
@@ -417,7 +300,7 @@ class Constraint(Record):
     @model_validator(mode="after")
     def _has_relation(self) -> Constraint:
         if self.speed is None and self.position is None:
-            raise _wrong("a constraint needs `speed` or `position`")
+            raise wrong("a constraint needs `speed` or `position`")
         return self
 
 
@@ -448,9 +331,9 @@ class Output(Record):
     @model_validator(mode="after")
     def _one_way(self) -> Output:
         if self.all is None and (self.name is None or self.value is None):
-            raise _wrong("an output needs `name` and `value`, or `all`")
+            raise wrong("an output needs `name` and `value`, or `all`")
         if self.all is not None and self.model_fields_set != {"all"}:
-            raise _wrong("`all` stands alone")
+            raise wrong("`all` stands alone")
         return self
 
 

@@ -203,6 +203,8 @@ class Assembly(Workspace):
         )
 
     def _lead(self, joint: Joint, angles: list[Expr]) -> Expr:
+        if len(angles) != 1 and joint.lead not in (0, ZERO):
+            raise MechanismError("a joint that advances has one rotation")
         if isinstance(joint.lead, tuple):
             return advance_per_radian(self.expr(joint.lead[1])) * angles[0]
         lead = self.expr(joint.lead)

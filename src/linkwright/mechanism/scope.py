@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright.algebra import Expr, Vector
 from linkwright.mechanism.joints import MechanismError
-from linkwright.mechanism.parts import Body, Point
+from linkwright.mechanism.parts import Body, Force, Moment, Point
 
 if TYPE_CHECKING:
     from linkwright.mechanism.workspace import Workspace
@@ -80,7 +80,10 @@ class MechanismScope:
             for rate in m.kinematics().accelerations.values():
                 if rate.name == name:
                     return rate
-        return next((load for load in (*m.forces, *m.moments) if load.name == name), None)
+        return next((load for load in self._loads() if load.name == name), None)
+
+    def _loads(self) -> list[Force | Moment]:
+        return [*self.mechanism.forces, *self.mechanism.moments]
 
     def _axis(self, name: str) -> Vector | None:
         stem, letter = name.rsplit(".", 1) if "." in name else (name[:-1], name[-1:])
@@ -99,7 +102,11 @@ class MechanismScope:
             return m.variables
         if kind == "direction":
             return [f"{b}{k}" for b in ("n", *m.bodies) for k in "123"]
-        return [*self.lazy, *m.parameters, *m.inputs, *m.coordinates, *m.points, *m.bodies]
+        loads = (load.name for load in self._loads())
+        rates = (f"{q}_dot" for q in m.coordinates)
+        places = (f"{b}{end}" for b in m.bodies for end in ("0", "cm"))
+        declared = (*self.lazy, *m.parameters, *m.inputs, *m.coordinates, *m.points, *m.bodies)
+        return [*declared, *rates, *places, *loads]
 
     def _functions(self) -> dict[str, Callable[..., object]]:
         m = self.mechanism
