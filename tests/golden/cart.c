@@ -1,7 +1,7 @@
 /*
  * cart
  *
- * Written by Linkwright 0.1.0; program 19a28dd81a5ee8aad9495f026c910508.
+ * Written by Linkwright 0.1.0; program 82ae4b31d35d2a772cbefc407711caf4.
  *
  * Inputs
  *   parameters[4]

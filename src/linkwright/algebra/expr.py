@@ -68,11 +68,12 @@ TIME = 32
 DISCRETE = 64
 LOCAL = 128
 SMALL = 256
+FOREIGN = 4096  # a call of a foreign function
 # Bits that a node does not pass on to the nodes above it.
 _TRIG_SQUARE = 512  # a product with an even power of a sine or cosine
 _ROOT = 1024  # a square root
 _TRIG = 2048  # a sine or cosine
-_INHERITED = 511
+_INHERITED = 511 | FOREIGN
 
 # What str() and a notebook show of an expression; `printers.text` and `latex` have no limit.
 _SHOWN_CHARACTERS = 100_000
@@ -250,7 +251,7 @@ class Expr(_Node):
     @property
     def is_constant(self) -> bool:
         """Whether only numbers and parameters occur in it."""
-        return not self.roles & (_INHERITED & ~(PARAMETER | SMALL))
+        return not self.roles & (_INHERITED & ~(PARAMETER | SMALL | FOREIGN))
 
 
 # -- interning -------------------------------------------------------------------------------------
@@ -715,7 +716,7 @@ def _sum_node(data: tuple[Number, ...], args: tuple[Expr, ...], roles: int) -> E
 
 
 # -- functions -------------------------------------------------------------------------------------
-_OWN_BITS = {"sqrt": _ROOT, "sin": _TRIG, "cos": _TRIG}
+_OWN_BITS = {"sqrt": _ROOT, "sin": _TRIG, "cos": _TRIG, "foreign": FOREIGN}
 
 
 def function_node(op: str, args: tuple[Expr, ...], data: Any = None) -> Expr:

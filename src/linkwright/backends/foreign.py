@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from linkwright.algebra.expr import postorder
+from linkwright.algebra.expr import FOREIGN, postorder
 from linkwright.algebra.foreign import ForeignCall, ForeignFunction
 from linkwright.errors import CompileError
 from linkwright.program import Call, Loop, Program, walk
@@ -31,7 +31,7 @@ def foreign_functions(program: Program) -> list[ForeignFunction]:
             elif isinstance(statement, Call) and id(statement.program) not in seen:
                 seen.add(id(statement.program))
                 pending.append(statement.program)
-        for x in postorder(exprs):
+        for x in postorder([x for x in exprs if x.roles & FOREIGN]):
             if x.op == "foreign":
                 _add(found, x.data.function)
     return sorted(found.values(), key=lambda f: f.name)

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from linkwright.errors import BackendError, ShapeError
-from linkwright.program import Counts, Port, Program, ProgramError, check, count
+from linkwright.program import Counts, Port, Program, ProgramError, count
 
 BACKENDS: dict[str, str] = {
     "llvm": "linkwright.backends.llvm.backend",
@@ -178,7 +178,6 @@ def compile(program: Program, *, backend: str = "llvm", dtype: str = "float64") 
         )
     if not isinstance(program, Program):
         raise ProgramError(f"{program!r} is not a Program; make one with linkwright.program")
-    check(program)
     build: Callable[[Program, str], Compiled] = import_module(module).build
     return Kernel(program, backend, dtype, build(program, dtype))
 

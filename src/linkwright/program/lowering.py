@@ -24,6 +24,7 @@ from linkwright.program.program import (
     ProgramError,
     Solve,
     Statement,
+    check,
     walk,
 )
 from linkwright.program.rates import Rate, is_impure, symbol_rate
@@ -43,6 +44,7 @@ def lower(program: Program, *, fuse: bool = False) -> Code:
     >>> [i.op for i in lower(p).instructions]
     ['input', 'input', 'mul', 'add']
     """
+    check(program)
     lowering = _Lowering(program, fuse)
     lowering.statements(program.statements)
     outputs = tuple(

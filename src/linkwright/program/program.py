@@ -326,8 +326,8 @@ class Program:
         32
         """
         sink = hashlib.blake2b(digest_size=16)
-        for line in _serial(self):
-            sink.update(line.encode())
+        for piece in _serial(self):
+            sink.update(piece)
         return sink.hexdigest()
 
 
@@ -485,41 +485,30 @@ class Namer:
                 return symbol(name, "local")
 
 
-def _serial(program: Program) -> Iterator[str]:
-    number: dict[Expr, int] = {}
+def _serial(program: Program) -> Iterator[bytes]:
+    """Yield the content of a Program; an expression stands for itself by its structural key."""
 
-    def refer(exprs: Iterable[Expr]) -> Iterator[str]:
-        exprs = list(exprs)
-        for node in postorder(exprs, stop=number.__contains__):
-            if node not in number:
-                number[node] = len(number)
-                data = node.data
-                shown = (
-                    data
-                    if data is None or isinstance(data, tuple) or node.is_atom
-                    else (data if node.op == "scale" else data.digest)
-                )
-                yield f"{node.op} {shown!r} {[number[a] for a in node.args]}\n"
-        yield f"{[number[x] for x in exprs]}\n"
+    def refer(exprs: Iterable[Expr]) -> bytes:
+        keys = [x.key.to_bytes(32, "big") for x in exprs]
+        return len(keys).to_bytes(4, "big") + b"".join(keys)
 
-    def block(statements: Iterable[Statement]) -> Iterator[str]:
+    def block(statements: Iterable[Statement]) -> Iterator[bytes]:
         for statement in statements:
-            yield type(statement).__name__ + "\n"
-            yield from refer(statement.operands)
-            yield from refer(statement.targets)
+            yield type(statement).__name__.encode()
+            yield refer(statement.operands)
+            yield refer(statement.targets)
             if isinstance(statement, Loop):
-                yield f"{statement.count} {len(statement.carried)} {len(statement.scanned)}\n"
-                yield from refer(statement.inner_symbols)
+                sizes = (statement.count, len(statement.carried), len(statement.scanned))
+                yield repr(sizes).encode()
+                yield refer(statement.inner_symbols)
                 yield from block(statement.body)
-                yield from refer(statement.inner_operands)
+                yield refer(statement.inner_operands)
             elif isinstance(statement, Call):
-                yield statement.program.fingerprint()
+                yield statement.program.fingerprint().encode()
 
-    yield program.name + "\n"
-    for port in (*program.inputs, *program.outputs):
-        yield f"{port.name} {port.shape}\n"
-    yield from refer(program.input_symbols())
-    yield from refer(sorted(program.slow, key=lambda x: x.key))
+    ports = [(port.name, port.shape) for port in (*program.inputs, *program.outputs)]
+    yield repr((program.name, len(program.inputs), ports, sorted(program.auxiliary))).encode()
+    yield refer(program.input_symbols())
+    yield refer(sorted(program.slow, key=lambda x: x.key))
     yield from block(program.statements)
-    yield from refer(program.output_values())
-    yield f"{sorted(program.auxiliary)}\n"
+    yield refer(program.output_values())
