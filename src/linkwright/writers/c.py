@@ -193,7 +193,7 @@ def _callers(content: Content) -> str:
         "closure": "sim_closure(double t, const double *q, double *g, double *jacobian)",
     }
     unused = {
-        "derivative": ("t",),
+        "derivative": ("t", "q", "u", "q_dot", "u_dot"),
         "output": ("t", "q", "u"),
         "closure": ("t", "q", "g", "jacobian"),
     }

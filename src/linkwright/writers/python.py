@@ -114,7 +114,8 @@ def _callers(content: Content) -> Iterable[str]:
     yield f"    return np.array({_name(content.prepare, 'constants')}, dtype=float)\n\n"
     yield "def sim_derivative(t, q, u, p, w, constants):"
     yield from _call("equations_derivative", content.derivative)
-    yield "    rates = np.array([*q_dot, *u_dot], dtype=float)"
+    parts = ", ".join(f"*{_name(content.derivative, name)}" for name in ("q_dot", "u_dot"))
+    yield f"    rates = np.array([{parts}], dtype=float)"
     yield f"    return rates, np.array({_name(content.derivative, 'work')}, dtype=float)\n\n"
     yield "def sim_outputs(t, q, u, p, w, constants, work):"
     yield from _call("equations_output", content.output)

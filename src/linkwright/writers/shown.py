@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from linkwright.algebra.units import IN_LB, Unit, parse_unit, unit_text
-from linkwright.errors import Error, UnitError
+from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
 
 STYLES = ("auto", "model", "deg", "in-lb")
@@ -80,7 +80,7 @@ class ShownUnits:
             return unit, 1.0
         try:
             inner = parse_unit(unit)
-        except UnitError:
+        except Error:
             return unit, 1.0
         if self.style == "in-lb" and inner.exponents == _MASS:
             lbm = parse_unit("lbm")
@@ -107,7 +107,7 @@ def _in_inches(units: Iterable[str]) -> bool:
         try:
             if parse_unit(text) == inch:
                 return True
-        except UnitError:
+        except Error:
             continue
     return False
 
@@ -124,7 +124,7 @@ def general_name(unit: str, *, coordinate: bool = False) -> str:
     """
     try:
         exponents = parse_unit(unit).exponents
-    except UnitError:
+    except Error:
         return "Value"
     for text, word in _GENERAL:
         if parse_unit(text).exponents == exponents:
