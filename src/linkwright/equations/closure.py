@@ -11,7 +11,7 @@ Quaternions are kept at unit length by a relation of their own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -207,8 +207,10 @@ def assemble(
 
     Args:
         mechanism: what to put together.
-        initial: coordinates (rad, m), speeds and extra states by name. Those that are given are
-            held, the others are computed; where that does not close, all move as little as needed.
+        initial: coordinates (rad, m), speeds and extra states by name, over the mechanism's own.
+            Those that are given here are held (if there are none, the mechanism's own), the others
+            are computed. Where that does not close, as many as there are independent relations
+            are computed, the last ones first; else all move as little as needed.
         values: values of parameters by name.
         time: s.
         relations: the numeric constraints, where they are at hand.
@@ -225,7 +227,8 @@ def assemble(
     if relations is None:
         relations = Relations(mechanism, all_values(mechanism, values))
     report: list[str] = []
-    q, residual, computed = _positions(relations, given, time, report)
+    held = set(initial or {}) & mechanism.coordinates.keys() or set(given)
+    q, residual, computed = _positions(relations, given, held, time, report)
     u = _speeds(relations, given, q, time, report)
     jacobian, _ = relations.speed(q, time)
     rank = rank_of(jacobian)
@@ -243,21 +246,26 @@ def assemble(
 
 
 def _positions(
-    relations: Relations, given: Mapping[str, float], time: float, report: list[str]
+    relations: Relations,
+    given: Mapping[str, float],
+    held: Collection[str],
+    time: float,
+    report: list[str],
 ) -> tuple[Array, float, tuple[str, ...]]:
     start = start_coordinates(relations, given)
     names = [x.name for x in relations.coordinates]
     _, jacobian = relations.position(start, time)
     if not len(jacobian):
         return start, 0.0, ()
-    free = [i for i, n in enumerate(names) if n not in given]
-    q, residual = relations.closed(start, time, free)
-    if residual <= _CLOSED:
-        _, jacobian = relations.position(q, time)
-        computed = tuple(names[i] for i in free if np.abs(jacobian[:, i]).max() > 0)
-        if computed:
-            report.append(f"computed from the position constraints: {', '.join(computed)}")
-        return q, residual, computed
+    free = [i for i, n in enumerate(names) if n not in held]
+    for columns in (free, independent_columns(jacobian)):
+        q, residual = relations.closed(start, time, columns)
+        if residual <= _CLOSED:
+            _, jacobian = relations.position(q, time)
+            computed = tuple(names[i] for i in columns if np.abs(jacobian[:, i]).max() > 0)
+            if computed:
+                report.append(f"computed from the position constraints: {', '.join(computed)}")
+            return q, residual, computed
     q, residual = relations.closed(start, time)
     if residual > _CLOSED:
         g, _ = relations.position(q, time)
@@ -269,7 +277,7 @@ def _positions(
         )
     moved = np.abs(q - start)
     changed = [
-        f"{n} by {moved[i]:.3g}" for i, n in enumerate(names) if n in given and moved[i] > 1e-9
+        f"{n} by {moved[i]:.3g}" for i, n in enumerate(names) if n in held and moved[i] > 1e-9
     ]
     if changed:
         report.append(
@@ -379,7 +387,7 @@ def closed_samples(
     names = {q.name for q in relations.coordinates}
     given = {k: v for k, v in given.items() if k in names}
     try:
-        first, _, _ = _positions(relations, given, 0.0, [])
+        first, _, _ = _positions(relations, given, given, 0.0, [])
     except AssemblyError:
         return None
     n = len(relations.coordinates)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, free_symbols
 from linkwright.mechanism import Mechanism, MechanismError
-from linkwright.program import Program, program
+from linkwright.program import Assign, Program, program
 
 Array = NDArray[np.float64]
 
@@ -50,6 +50,7 @@ def quantities(
     name: str,
     results: Mapping[str, Sequence[object]],
     roots: Iterable[Expr],
+    statements: Sequence[Assign] = (),
     **arrays: Sequence[Expr],
 ) -> Program:
     """Return a Program over the mechanism's symbols that computes expressions of them.
@@ -59,9 +60,10 @@ def quantities(
         name: of the Program.
         results: what it computes.
         roots: the expressions in the results.
+        statements: what the expressions refer to, in order.
         arrays: inputs beside parameters, inputs and time, such as q and u.
     """
-    used = set(free_symbols(*roots))
+    used = set(free_symbols(*roots, *(s.value for s in statements)))
     inputs: dict[str, Sequence[Expr]] = {k: v for k, v in arrays.items() if v}
     parameters = [p for _, p in sorted(mechanism.parameters.items()) if p in used]
     given = [x for x in mechanism.inputs.values() if x in used]
@@ -71,7 +73,7 @@ def quantities(
         inputs["w"] = given
     if mechanism.time in used:
         inputs["t"] = [mechanism.time]
-    return program(f"{mechanism.name}_{name}", inputs, results)
+    return program(f"{mechanism.name}_{name}", inputs, results, statements=statements)
 
 
 Signals = Callable[[float], Mapping[str, float]]

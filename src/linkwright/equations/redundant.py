@@ -13,10 +13,11 @@ long as no motion that the constraints allow is without inertia.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from linkwright.algebra import Expr, free_symbols, linear_coefficients
+from linkwright.algebra import Expr, linear_coefficients
 from linkwright.equations.constraints import drift
 from linkwright.equations.evaluation import Array, Evaluator, Signals, quantities
 from linkwright.equations.formulations import FORMULATIONS
@@ -24,12 +25,45 @@ from linkwright.equations.projection import unreduced
 from linkwright.equations.writer import Writer
 from linkwright.errors import DomainError
 from linkwright.mechanism import Mechanism
-from linkwright.program import Program, program
+from linkwright.program import Program
 
 SINGULAR = 1e-6
 
 
-def tree_program(mechanism: Mechanism, formulation: str = "composite") -> Program:
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeParts:
+    """Expressions of q', M, f, J and c over shared statements."""
+
+    writer: Writer = field(repr=False)
+    rates: dict[Expr, Expr]
+    mass: tuple[tuple[Expr, ...], ...]
+    right: tuple[Expr, ...]
+    jacobian: tuple[tuple[Expr, ...], ...]
+    rest: tuple[Expr, ...]
+
+
+def tree_parts(mechanism: Mechanism, formulation: str = "composite-usual") -> TreeParts:
+    """Return q', M, f, J and c, for all speeds of the tree.
+
+    Args:
+        mechanism: what to derive from.
+        formulation: one of `FORMULATIONS`.
+    """
+    kinematics = mechanism.kinematics()
+    writer = Writer(mechanism.name)
+    states = {s.symbol for s in mechanism.states}
+    speeds = [s.symbol for s in kinematics.speeds]
+    rates = {q: writer.hold(r) for q, r in kinematics.rates.items() if q not in states}
+    tree = FORMULATIONS[formulation](kinematics, unreduced(kinematics), writer)
+    rows, rests = [], []
+    for c in mechanism.constraints:
+        found, _ = linear_coefficients(c.speed, speeds)
+        rows.append(tuple(found[u] for u in speeds))
+        rests.append(-drift(c.speed, rates))
+    return TreeParts(writer, rates, tree.mass, tree.unshifted(), tuple(rows), tuple(rests))
+
+
+def tree_program(mechanism: Mechanism, formulation: str = "composite-usual") -> Program:
     """Return the Program of q', M, f, J and c, for all speeds of the tree.
 
     M u' = f + Jᵀ λ and J u' = c hold for the motion.
@@ -38,38 +72,25 @@ def tree_program(mechanism: Mechanism, formulation: str = "composite") -> Progra
         mechanism: what to derive from.
         formulation: one of `FORMULATIONS`.
     """
-    kinematics = mechanism.kinematics()
-    writer = Writer(mechanism.name)
-    states = [s.symbol for s in mechanism.states]
-    speeds = [s.symbol for s in kinematics.speeds]
-    rates = {q: writer.hold(r) for q, r in kinematics.rates.items() if q not in states}
-    tree = FORMULATIONS[formulation](kinematics, unreduced(kinematics), writer)
-    rows, rests = [], []
-    for c in mechanism.constraints:
-        found, _ = linear_coefficients(c.speed, speeds)
-        rows.append([found[u] for u in speeds])
-        rests.append(-drift(c.speed, rates))
+    parts = tree_parts(mechanism, formulation)
     results: dict[str, Sequence[object]] = {
-        "q_dot": list(rates.values()),
-        "M": [list(row) for row in tree.mass],
-        "f": list(tree.unshifted()),
+        "q_dot": list(parts.rates.values()),
+        "M": [list(row) for row in parts.mass],
+        "f": list(parts.right),
     }
-    if rows:
-        results |= {"J": rows, "c": rests}
-    roots: list[Expr] = [s.value for s in writer.statements]
-    roots += [x for row in (*tree.mass, *rows) for x in row]
-    roots += [*tree.unshifted(), *rests, *rates.values()]
-    used = set(free_symbols(*roots))
-    inputs: dict[str, Sequence[Expr]] = {"q": [*rates, *states], "u": speeds}
-    parameters = [p for _, p in sorted(mechanism.parameters.items()) if p in used]
-    given = [x for x in mechanism.inputs.values() if x in used]
-    if parameters:
-        inputs["p"] = parameters
-    if given:
-        inputs["w"] = given
-    if mechanism.time in used:
-        inputs["t"] = [mechanism.time]
-    return program(f"{mechanism.name}_tree", inputs, results, statements=writer.statements)
+    if parts.jacobian:
+        results |= {"J": [list(row) for row in parts.jacobian], "c": list(parts.rest)}
+    roots = [x for row in (*parts.mass, *parts.jacobian) for x in row]
+    roots += [*parts.right, *parts.rest, *parts.rates.values()]
+    return quantities(
+        mechanism,
+        "tree",
+        results,
+        roots,
+        parts.writer.statements,
+        q=[*parts.rates, *(s.symbol for s in mechanism.states)],
+        u=[s.symbol for s in mechanism.kinematics().speeds],
+    )
 
 
 class RedundantDynamics:

@@ -47,12 +47,18 @@ class Integrator(Protocol):
 
 
 class _Fixed:
-    """A method with steps up to the time that is given."""
+    """A method with steps of one size.
+
+    Args:
+        size: of a step, s.
+        tolerance: not used.
+    """
 
     adaptive = False
 
-    def __init__(self, tolerance: float = 0.0) -> None:
+    def __init__(self, size: float, tolerance: float = 0.0) -> None:
         del tolerance
+        self.size = size
 
     def restart(self, derivative: Derivative, t: float, x: Array) -> None:
         """Start from a state, forgetting what was before."""
@@ -71,7 +77,7 @@ class Midpoint(_Fixed):
     def step(self, end: float, ahead: float = np.inf) -> tuple[float, Array]:
         """Go one step to a time."""
         del ahead
-        h = end - self.t
+        h = self.size
         middle = self.x + (0.5 * h) * self.slope
         return end, self.x + h * self.derivative(self.t + 0.5 * h, middle)
 
@@ -82,7 +88,7 @@ class RK4(_Fixed):
     def step(self, end: float, ahead: float = np.inf) -> tuple[float, Array]:
         """Go one step to a time."""
         del ahead
-        h, t, x, f = end - self.t, self.t, self.x, self.derivative
+        h, t, x, f = self.size, self.t, self.x, self.derivative
         k1 = self.slope
         k2 = f(t + 0.5 * h, x + (0.5 * h) * k1)
         k3 = f(t + 0.5 * h, x + (0.5 * h) * k2)
@@ -94,13 +100,15 @@ class DOP853:
     """Dormand and Prince's method of order 8, with step control.
 
     Args:
+        size: not used.
         tolerance: of the error of a step, relative to the size of each state, and absolute where
             that is below 1e-3.
     """
 
     adaptive = True
 
-    def __init__(self, tolerance: float = 1e-10) -> None:
+    def __init__(self, size: float, tolerance: float = 1e-10) -> None:
+        del size
         self.tolerance = max(tolerance, 2.3e-14)
         self._solver: Any = None
         self._pace: float | None = None
@@ -175,7 +183,7 @@ class DOP853:
             solver.f = self.derivative(t, x)
 
 
-METHODS: dict[str, Callable[[float], Integrator]] = {
+METHODS: dict[str, Callable[[float, float], Integrator]] = {
     "midpoint": Midpoint,
     "rk4": RK4,
     "dop853": DOP853,

@@ -19,7 +19,7 @@ from linkwright.errors import DomainError, Error
 from linkwright.mechanism import Mechanism
 from linkwright.simulation.integrators import METHODS, Integrator
 from linkwright.simulation.run import Run
-from linkwright.simulation.switching import FORMS, FormChoice
+from linkwright.simulation.switching import FORMS, QUICK, FormChoice
 
 Input = float | Callable[[float], float]
 Sampled = Callable[[float, Mapping[str, float]], Mapping[str, float]]
@@ -43,7 +43,8 @@ def simulate(
     """Return the motion of a mechanism from time zero.
 
     Args:
-        mechanism: what moves, or equations derived from it.
+        mechanism: what moves, or equations derived from it. From a mechanism they are derived
+            quickly; `derive` finds smaller ones, which takes longer.
         until: end time, s.
         step: of a method with fixed steps, s, until / 1000 by default; of an adaptive method the
             interval of the records, until / 200 by default.
@@ -71,9 +72,9 @@ def simulate(
         raise Error(f"there is no method {method!r}", remedy=f"choose one of {', '.join(METHODS)}")
     if not until > 0:
         raise Error(f"the end time {until} is not after the start")
-    integrator = METHODS[method](tolerance)
     if step is None:
-        step = until / (_RECORDS if integrator.adaptive else 1000)
+        step = until / (_RECORDS if method == "dop853" else 1000)
+    integrator = METHODS[method](step, tolerance)
     count = round(until / step)
     if count < 1 or abs(count * step - until) > 1e-9 * until:
         raise Error(
@@ -83,7 +84,7 @@ def simulate(
     equations = mechanism if isinstance(mechanism, Equations) else None
     plain = mechanism.mechanism if isinstance(mechanism, Equations) else mechanism
     simulation = _Simulation(plain, equations, values, inputs or {}, sampled, form, initial)
-    return simulation.run(integrator, until, count, record_every)
+    return simulation.run(integrator, step, count, record_every)
 
 
 class _Held:
@@ -145,7 +146,7 @@ class _Simulation:
         self.held = _Held(mechanism, self.values, inputs)
         signals = self.held if mechanism.inputs else None
         if equations is None and form != "redundant":
-            equations = derive(mechanism, values=values)
+            equations = derive(mechanism, QUICK, values=values)
         self.relations = Relations(mechanism, self.values, signals=signals)
         start = assemble(mechanism, initial, values, relations=self.relations)
         self.report = [*start.report, *_left_out(equations)]
@@ -165,7 +166,7 @@ class _Simulation:
         self.held.hold(self.sampled(t, dict(zip(names, [*self.q, *self.u], strict=True))))
         return True
 
-    def run(self, integrator: Integrator, until: float, count: int, record_every: int) -> Run:
+    def run(self, integrator: Integrator, step: float, count: int, record_every: int) -> Run:
         """Integrate, and return the records."""
         records = _Records()
         t, steps = 0.0, 0
@@ -173,7 +174,7 @@ class _Simulation:
         integrator.restart(self.form.derivative, t, x)
         self._record(records, t, x)
         for k in range(1, count + 1):
-            end = until * k / count
+            end = k * step
             while t < end:
                 ahead = self.form.time_to_singular(t, x) if integrator.adaptive else np.inf
                 t_new, x_new = integrator.step(end, ahead)

@@ -24,6 +24,7 @@ from linkwright.simulation.forms import Form, Independent, Redundant
 from linkwright.simulation.watch import Watch
 
 FORMS = ("auto", "independent", "redundant")
+QUICK = "composite-usual"
 LIMIT = 30.0
 _START = 1000.0
 
@@ -157,7 +158,7 @@ class FormChoice:
         here = dict(zip(self.relations.coordinates, map(float, q), strict=False))
         speeds = [self.relations.speeds[i] for i in dependent]
         return self._from(
-            derive(self.mechanism, closed_at=here, dependent=speeds, values=self.values)
+            derive(self.mechanism, QUICK, closed_at=here, dependent=speeds, values=self.values)
         )
 
     def _from(self, equations: Equations) -> Independent:
