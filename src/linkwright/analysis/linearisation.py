@@ -191,7 +191,8 @@ def linearise_along(
 def _jacobians(equations: Equations) -> Kernel:
     program = equations.program()
     wanted = [n for n in ("q", "u", "w") if any(p.name == n for p in program.inputs)]
-    return compile_kernel(program.derivative(None, wanted, values=True), backend="python")
+    slopes = program.derivative(None, wanted, values=True, optimised=False)
+    return compile_kernel(slopes, backend="python")
 
 
 def _at_point(

@@ -298,8 +298,9 @@ class Program:
         mode: str = "auto",
         sparse: bool = False,
         values: bool = False,
+        optimised: bool = True,
     ) -> Program:
-        """Return the Program of the Jacobians of outputs by inputs.
+        """Return the Program of the Jacobians of outputs by inputs, made small again.
 
         Args:
             outputs: a name, several, or None for all outputs.
@@ -307,6 +308,7 @@ class Program:
             mode: "forward", "reverse", or "auto" for the one that takes fewer operations.
             sparse: let each Jacobian hold only its entries that can be other than zero.
             values: let the outputs of this Program come first.
+            optimised: run the optimiser over it, which takes longer than the derivation.
 
         See `linkwright.program.derivatives` for conventions and other products with Jacobians.
 
@@ -315,8 +317,10 @@ class Program:
         (2*x,)
         """
         from linkwright.program.derivatives import derivative
+        from linkwright.program.passes import DEFAULT, optimise
 
-        return derivative(self, outputs, inputs, mode=mode, sparse=sparse, values=values)
+        made = derivative(self, outputs, inputs, mode=mode, sparse=sparse, values=values)
+        return optimise(made, DEFAULT, rounds=1) if optimised else made
 
     def fingerprint(self) -> str:
         """Return a digest of the whole content, the same in every process.
