@@ -25,6 +25,7 @@ from linkwright.mechanism import Constraint, Mechanism, Work
 RANK = 1e-8
 _CLOSED = 1e-10
 _ITERATIONS = 60
+_CONTINUED = 16
 
 
 class AssemblyError(DomainError):
@@ -258,6 +259,7 @@ def _positions(
     if not len(jacobian):
         return start, 0.0, ()
     free = [i for i, n in enumerate(names) if n not in held]
+    start = _continued(relations, start, free, time)
     for columns in (free, independent_columns(jacobian)):
         q, residual = relations.closed(start, time, columns)
         if residual <= _CLOSED:
@@ -285,6 +287,27 @@ def _positions(
             + ", ".join(changed)
         )
     return q, residual, tuple(names[i] for i in range(len(names)) if moved[i] > 1e-9)
+
+
+def _continued(relations: Relations, target: Array, free: Sequence[int], time: float) -> Array:
+    """Return a start on the way from the mechanism's own configuration, where that is closed.
+
+    The held coordinates go in small steps from there to their target, so that the others follow
+    on the same branch.
+    """
+    own = start_coordinates(relations, relations.mechanism.initial)
+    held = [i for i in range(len(relations.coordinates)) if i not in set(free)]
+    if not free or not np.any(own[held] != target[held]):
+        return target
+    _, jacobian = relations.position(own, time)
+    q, residual = relations.closed(own, time, independent_columns(jacobian))
+    for part in np.linspace(0.0, 1.0, _CONTINUED + 1):
+        if residual > _CLOSED:
+            return target
+        if part > 0:
+            q[held] += (target[held] - q[held]) / (_CONTINUED * (1.0 - part) + 1.0)
+            q, residual = relations.closed(q, time, free)
+    return q if residual <= _CLOSED else target
 
 
 def _speeds(

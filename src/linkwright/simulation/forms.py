@@ -5,8 +5,9 @@
 - `Redundant`: all speeds of the tree, with a rank-revealing solve in every evaluation. It goes
   through singular configurations.
 
-Both keep coordinates on the relations of position, once per accepted step, by the shortest
-correction.
+Both keep coordinates on the relations of position, once per accepted step: the independent form
+corrects the coordinates whose rates were eliminated, if there is one for each relation, otherwise
+the correction is the shortest one.
 """
 
 from __future__ import annotations
@@ -82,6 +83,7 @@ class Independent:
         self._kernel = Evaluator(m, plain, values, signals=signals)
         self._observer = Evaluator(m, _observer(equations, order), values, signals=signals)
         self._closes = bool(relations.names)
+        self._computed = _computed_coordinates(equations, relations)
 
     def pack(self, q: Array, u: Array) -> Array:
         """Return coordinates, extra states and independent speeds in one vector."""
@@ -99,7 +101,10 @@ class Independent:
         """Return the state with its coordinates moved onto the relations of position."""
         if not self._closes:
             return x
-        return _with_closed(self.relations, t, x, self._count, SINGULAR)
+        x = x.copy()
+        n = self._count
+        x[:n], _ = self.relations.closed(x[:n], t, self._computed, iterations=4, rank=SINGULAR)
+        return x
 
     def observe(self, t: float, x: Array) -> tuple[Array, Array, Array, Array]:
         """Return coordinates (then extra states), all speeds, their rates, and the outputs."""
@@ -112,6 +117,19 @@ class Independent:
         """Return infinity: before a singular configuration another form takes over."""
         del t, x
         return np.inf
+
+
+def _computed_coordinates(equations: Equations, relations: Relations) -> list[int] | None:
+    """Return the coordinates whose rates are eliminated, where there is one for each relation."""
+    tied = set(equations.reduction.dependent)
+    rates = equations.kinematics.rates
+    found = [i for i, q in enumerate(relations.coordinates) if rates[q] in tied]
+    held = [
+        e
+        for e in equations.eliminations
+        if e.constraint.position is not None and e.speed is not None
+    ]
+    return found if len(found) == len(held) and not relations.units else None
 
 
 def _observer(equations: Equations, order: Sequence[Expr]) -> Program:
