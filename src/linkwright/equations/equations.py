@@ -98,6 +98,10 @@ class Equations:
                 stack.extend(free_symbols(definition[x]))
         return seen
 
+    def with_statements(self, statements: Iterable[Assign]) -> Equations:
+        """Return the same equations with other intermediate results."""
+        return replace(self, statements=tuple(statements))
+
     def program(
         self, *, outputs: bool = True, values: Mapping[str, float] | None = None
     ) -> Program:
@@ -117,6 +121,15 @@ class Equations:
             values,
         )
 
+    def inverse_dynamics_program(self) -> Program:
+        """Return the Program of the forces `tau` that accelerations `a` take, in one recursion.
+
+        See `linkwright.equations.kernels.inverse_dynamics_program`.
+        """
+        from linkwright.equations.kernels import inverse_dynamics_program
+
+        return inverse_dynamics_program(self)
+
     def assemble(
         self,
         name: str,
@@ -124,19 +137,30 @@ class Equations:
         auxiliary: Mapping[str, Sequence[object]],
         roots: Sequence[Expr],
         values: Mapping[str, float] | None = None,
+        more: Mapping[str, Sequence[Expr]] | None = None,
     ) -> Program:
-        """Return a Program with the usual inputs that computes expressions of these equations."""
+        """Return a Program with the usual inputs that computes expressions of these equations.
+
+        Args:
+            name: of the Program.
+            results: what it computes, by name.
+            auxiliary: the same, for its output stage.
+            roots: all expressions in them.
+            values: numbers for parameters, which are then no inputs any more.
+            more: further inputs, after coordinates and speeds.
+        """
         m = self.mechanism
         used = self._used(roots)
         statements = [s for s in self.statements if s.target in used]
         numbers = {m.parameters[k]: v for k, v in (values or {}).items()}
         everything: dict[str, Sequence[object]] = {**results, **auxiliary}
         if numbers:
-            statements, everything = _folded(statements, everything, numbers)
+            statements, everything = folded(statements, everything, numbers)
         parameters = [p for _, p in sorted(m.parameters.items()) if p in used and p not in numbers]
         inputs: dict[str, list[Expr]] = {
             "q": [*self.coordinates, *self.states],
             "u": list(self.speeds),
+            **{key: list(entries) for key, entries in (more or {}).items()},
         }
         if parameters:
             inputs["p"] = parameters
@@ -148,12 +172,12 @@ class Equations:
         return program(name, inputs, everything, statements=statements, auxiliary=list(auxiliary))
 
 
-def _folded(
+def folded(
     statements: Sequence[Assign],
     results: Mapping[str, Sequence[object]],
-    numbers: Mapping[Expr, float],
+    numbers: Mapping[Expr, Expr | float],
 ) -> tuple[list[Assign], dict[str, Sequence[object]]]:
-    """Replace parameters by numbers, and names by the numbers that they come to."""
+    """Replace symbols by constants, and names by the constants that they come to."""
     known: dict[Expr, Expr | float] = dict(numbers)
     kept = []
     for s in statements:
@@ -168,8 +192,7 @@ def _folded(
             return [fold(y) for y in x]
         return substitute(x, known) if isinstance(x, Expr) else x
 
-    folded: dict[str, Sequence[object]] = {k: [fold(x) for x in v] for k, v in results.items()}
-    return kept, folded
+    return kept, {k: [fold(x) for x in v] for k, v in results.items()}
 
 
 def derive(

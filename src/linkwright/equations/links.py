@@ -10,9 +10,10 @@ of the two angles if the axes are parallel.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from linkwright.algebra import ZERO, Expr, Frame, Vector
-from linkwright.equations.choices import ABOVE, DEFAULT, Choice, Choices, places
+from linkwright.equations.choices import ABOVE, Choice, Choices, places
 from linkwright.equations.inertia import (
     Moments,
     axes_product,
@@ -33,6 +34,8 @@ from linkwright.equations.writer import (
     transposed,
 )
 from linkwright.mechanism import Body, Kinematics
+
+Triple3: TypeAlias = tuple[int, int, int]
 
 
 @dataclass(slots=True)
@@ -162,18 +165,19 @@ def _one_turn(frame: Frame, above: Frame) -> Matrix | None:
 def turned_back(writer: Writer, moments: Moments, rotation: Matrix) -> Moments:
     """Return moments along the axes of which `rotation` gives the present ones.
 
-    One rotation about a shared axis k has a cheap form: with t = s (S_ii - S_jj) + 2 c S_ij the new
-    entries are S_ii - s t, S_jj + s t and c t - S_ij.
+    One rotation about an axis k has a cheap form: with t = s (S_ii - S_jj) + 2 c S_ij the entries
+    before it are S_ii - s t, S_jj + s t and c t - S_ij. Axes that change their names, as the
+    quarter turns between the links of an arm make them, cost nothing.
     """
     if rotation == IDENTITY:
         return moments
-    k = shared_axis(rotation)
     back = transposed(rotation)
     first = writer.triple(apply(back, moments.first))
-    if k is None or rotation[k][k].data != 1:
+    plane = _plane(rotation)
+    if plane is None:
         return Moments(moments.mass, first, turned(moments, back).second)
-    i, j = (k + 1) % 3, (k + 2) % 3
-    c, s = back[i][i], back[j][i]
+    (i, j, k), names, signs = plane
+    c, s = rotation[i][names[i]], signs[j] * rotation[i][names[j]]
     old = moments.second
     hold = writer.hold
     lever = hold(s * hold(old[i][i] - old[j][j]) + 2 * c * old[i][j])
@@ -186,17 +190,36 @@ def turned_back(writer: Writer, moments: Moments, rotation: Matrix) -> Moments:
         (i, k): c * old[i][k] - s * old[j][k],
         (j, k): s * old[i][k] + c * old[j][k],
     }
-    second = symmetric(lambda a, b: hold(entries.get((a, b), entries.get((b, a), ZERO))))
-    return Moments(moments.mass, first, second)
+    renamed = {}
+    for (a, b), value in entries.items():
+        pair = min(names[a], names[b]), max(names[a], names[b])
+        renamed[pair] = signs[a] * signs[b] * hold(value)
+    return Moments(moments.mass, first, symmetric(lambda a, b: renamed[a, b]))
 
 
-def shared_axis(rotation: Matrix) -> int | None:
-    """Return the axis that both frames have; small angles leave ones on the whole diagonal."""
+def _plane(rotation: Matrix) -> tuple[Triple3, Triple3, Triple3] | None:
+    """Return i, j and the axis k of a turn, and the name and sign of each axis before it.
+
+    None where the rotation is not one turn about an axis of both frames. With small angles there
+    are ones on the whole diagonal, and the sines need not be opposite.
+    """
     for k in range(3):
-        others = [rotation[k][j] for j in range(3) if j != k]
-        if rotation[k][k].op == "num" and abs(rotation[k][k].data) == 1 and is_nothing(others):
-            return k
+        ones = [m for m in range(3) if _is_unit(rotation[k][m])]
+        others = [rotation[k][m] for m in range(3) if m not in ones]
+        if len(ones) != 1 or not is_nothing(others):
+            continue
+        i, j = (k + 1) % 3, (k + 2) % 3
+        last = ones[0]
+        one, other = (last + 1) % 3, (last + 2) % 3
+        c, s = rotation[i][one], rotation[i][other]
+        for sign in (1, -1):
+            if rotation[j][other] is sign * c and rotation[j][one] is -sign * s:
+                names, signs = [0, 0, 0], [1, 1, 1]
+                names[i], names[j], names[k] = one, other, last
+                signs[j], signs[k] = sign, int(rotation[k][last].data)
+                return (i, j, k), (names[0], names[1], names[2]), (signs[0], signs[1], signs[2])
     return None
 
 
-__all__ = ["DEFAULT", "Link", "make_links", "rotation_between", "shared_axis", "turned_back"]
+def _is_unit(x: Expr) -> bool:
+    return x.op == "num" and abs(x.data) == 1

@@ -9,7 +9,7 @@ size of the mechanism, so that large ones cost no more than a few derivations.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -95,47 +95,29 @@ class Search:
 
     Args:
         kinematics: of the mechanism.
-        reduction: which speeds are eliminated, and how.
-        writer: what is written already.
+        price: the operations that some choices lead to.
         budget: operations to count in all trials together.
     """
 
     def __init__(
         self,
         kinematics: Kinematics,
-        reduction: Reduction,
-        writer: Writer,
+        price: Callable[[Choices], int],
         *,
         budget: int = _BUDGET,
     ) -> None:
-        self.kinematics, self.reduction, self.writer = kinematics, reduction, writer
-        self.budget = budget
+        self.kinematics, self.price, self.budget = kinematics, price, budget
         self._places = places(kinematics)
         self._costs: dict[tuple[object, ...], int] = {}
-        self._solutions: dict[tuple[tuple[int, ...], ...], int] = {}
 
-    # -- one trial ---------------------------------------------------------------------------------
     def cost(self, choices: Choices) -> int:
-        """Return the operations of M, f and the solution with these choices."""
+        """Return the operations with these choices."""
         key = (choices.shift, *sorted((k, c) for k, c in _settings(choices)))
         found = self._costs.get(key)
         if found is None:
-            writer = self.writer.copy()
-            made = dynamics(self.kinematics, self.reduction, writer, choices)
-            roots = [*made.right, *made.shift, *(x for row in made.mass for x in row)]
-            roots += [x for row in self.reduction.matrix for x in row]
-            moving = sum(not s.is_constant for s in made.shift)
-            found = weight(writer.statements, roots) + self._solution(made) + moving
-            self._costs[key] = found
+            found = self._costs[key] = self.price(choices)
             self.budget -= found
         return found
-
-    def _solution(self, made: ReducedDynamics) -> int:
-        pattern = tuple(tuple(row) for row in kinds(made.mass))
-        if pattern not in self._solutions:
-            found = order_cost(pattern, elimination_order(pattern)) if pattern else 0
-            self._solutions[pattern] = found or 0
-        return self._solutions[pattern]
 
     # -- descent -----------------------------------------------------------------------------------
     def best(self) -> Choices:
@@ -229,6 +211,27 @@ def dynamics(
     return project(kinematics, reduction, tree, writer)
 
 
+def forward_price(
+    kinematics: Kinematics, reduction: Reduction, writer: Writer
+) -> Callable[[Choices], int]:
+    """Return the function that counts M, f and the solution of M u' = f for some choices."""
+    solutions: dict[tuple[tuple[int, ...], ...], int] = {}
+
+    def price(choices: Choices) -> int:
+        trial = writer.copy()
+        made = dynamics(kinematics, reduction, trial, choices)
+        pattern = tuple(tuple(row) for row in kinds(made.mass))
+        if pattern not in solutions:
+            solutions[pattern] = order_cost(pattern, elimination_order(pattern)) or 0
+        roots = [*made.right, *made.shift, *(x for row in made.mass for x in row)]
+        roots += [x for row in reduction.matrix for x in row]
+        shifted = sum(not s.is_constant for s in made.shift)
+        return weight(trial.statements, roots) + solutions[pattern] + shifted
+
+    return price
+
+
 def searched(kinematics: Kinematics, reduction: Reduction, writer: Writer) -> ReducedDynamics:
     """Return M and f with the cheapest choices that were found."""
-    return dynamics(kinematics, reduction, writer, Search(kinematics, reduction, writer).best())
+    search = Search(kinematics, forward_price(kinematics, reduction, writer))
+    return dynamics(kinematics, reduction, writer, search.best())

@@ -10,7 +10,7 @@ the tree, constraints not yet applied.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from linkwright.algebra import ZERO, Expr, Frame, Vector, total
@@ -60,20 +60,59 @@ def composite(
     """
     chosen = choices or Choices()
     links = make_links(kinematics, writer, chosen)
-    right, shift = _bias(kinematics, writer, links, chosen.shift)
+    right, shift = _recursion(kinematics, writer, links, chosen.shift)
     mass = _mass_matrix(kinematics, writer, links)
     return TreeDynamics(mass, right, shift)
 
 
-def with_armatures(kinematics: Kinematics, tree: TreeDynamics) -> TreeDynamics:
-    """Return M with the inertia of geared rotors on its diagonal, and the same f."""
+def inverse(
+    kinematics: Kinematics,
+    writer: Writer,
+    rates: Sequence[Expr],
+    choices: Choices | None = None,
+) -> tuple[Expr, ...]:
+    """Return M u' - f for given rates of the tree's speeds, in one recursion without M.
+
+    Args:
+        kinematics: of the mechanism.
+        writer: receives the intermediate results.
+        rates: u' for each speed of the tree.
+        choices: for the bodies; the usual ones by default.
+    """
+    links = make_links(kinematics, writer, choices)
+    right, _ = _recursion(kinematics, writer, links, NO_SHIFT, rates)
+    extra = armature_inertias(kinematics)
+    return tuple(writer.hold(j * a - f) for j, a, f in zip(extra, rates, right, strict=True))
+
+
+def mass_matrix(
+    kinematics: Kinematics, writer: Writer, choices: Choices | None = None
+) -> tuple[tuple[Expr, ...], ...]:
+    """Return M of the tree.
+
+    Args:
+        kinematics: of the mechanism.
+        writer: receives the intermediate results.
+        choices: for the bodies; the usual ones by default.
+    """
+    mass = _mass_matrix(kinematics, writer, make_links(kinematics, writer, choices))
+    return with_armatures(kinematics, TreeDynamics(mass, ())).mass
+
+
+def armature_inertias(kinematics: Kinematics) -> list[Expr]:
+    """Return the inertia of the geared rotor that turns with each speed."""
     armatures = kinematics.mechanism.armatures
-    if not armatures:
-        return tree
-    extra = [
+    return [
         armatures.get(s.body, ZERO) if len(s.body.coordinates) == 1 else ZERO
         for s in kinematics.speeds
     ]
+
+
+def with_armatures(kinematics: Kinematics, tree: TreeDynamics) -> TreeDynamics:
+    """Return M with the inertia of geared rotors on its diagonal, and the same f."""
+    if not kinematics.mechanism.armatures:
+        return tree
+    extra = armature_inertias(kinematics)
     mass = tuple(
         tuple(x + extra[i] if i == j else x for j, x in enumerate(row))
         for i, row in enumerate(tree.mass)
@@ -82,15 +121,22 @@ def with_armatures(kinematics: Kinematics, tree: TreeDynamics) -> TreeDynamics:
 
 
 # -- bias ------------------------------------------------------------------------------------------
-def _bias(
-    kinematics: Kinematics, writer: Writer, links: dict[Body, Link], shift: str
+def _recursion(
+    kinematics: Kinematics,
+    writer: Writer,
+    links: dict[Body, Link],
+    shift: str,
+    rates: Sequence[Expr] = (),
 ) -> tuple[tuple[Expr, ...], dict[int, Expr]]:
+    """Return f - M u' for the rates of the speeds, zero by default, and what f leaves out."""
     speeds = [s.symbol for s in kinematics.speeds]
+    given = rates or [ZERO] * len(speeds)
     shifts: dict[int, Expr] = {}
     for body, link in links.items():
-        _outward(kinematics, writer, links, link, speeds)
+        _outward(kinematics, writer, links, link, speeds, given)
         if kinematics.motions[body].absolute:
-            shifts.update(_free_acceleration(kinematics, writer, link, speeds, shift))
+            found = _free_acceleration(kinematics, writer, link, speeds, given, shift)
+            shifts.update(found)
     loads = external_loads(kinematics, {b: link.frame for b, link in links.items()})
     right: list[list[Expr]] = [[] for _ in speeds]
     for k, value in internal_forces(kinematics):
@@ -127,20 +173,25 @@ def _outward(
     writer: Writer,
     links: dict[Body, Link],
     link: Link,
-    speeds: list[Expr],
+    speeds: Sequence[Expr],
+    rates: Sequence[Expr],
 ) -> None:
     parent = link.body.parent
     assert parent is not None
     above = links.get(parent)
+    twist = add(NOTHING, *[times(rates[k], omega) for k, omega, _ in link.speeds])
+    push = add(NOTHING, *[times(rates[k], v) for k, _, v in link.speeds])
     own_omega = add(NOTHING, *[times(speeds[k], omega) for k, omega, _ in link.speeds])
     if above is None:
         link.omega = writer.triple(own_omega)
-        link.alpha = NOTHING
+        link.alpha = writer.triple(twist)
         carried: Triple = times_minus(kinematics.mechanism.gravity_vector, parent.frame)
     else:
         turned = writer.triple(apply(link.rotation, above.omega))
         link.omega = writer.triple(add(turned, own_omega))
-        link.alpha = writer.triple(add(apply(link.rotation, above.alpha), cross(turned, own_omega)))
+        link.alpha = writer.triple(
+            add(apply(link.rotation, above.alpha), cross(turned, own_omega), twist)
+        )
         rate = add(NOTHING, *[times(speeds[k], v) for k, _, v in link.speeds])
         rate_above = apply(transposed(link.rotation), rate)
         carried = add(
@@ -149,11 +200,17 @@ def _outward(
             times_two(cross(above.omega, rate_above)),
         )
     if not kinematics.motions[link.body].absolute:
-        link.acceleration = writer.triple(apply(link.rotation, writer.triple(carried)))
+        carried = apply(link.rotation, writer.triple(carried))
+        link.acceleration = writer.triple(add(carried, push))
 
 
 def _free_acceleration(
-    kinematics: Kinematics, writer: Writer, link: Link, speeds: list[Expr], shift: str
+    kinematics: Kinematics,
+    writer: Writer,
+    link: Link,
+    speeds: Sequence[Expr],
+    rates: Sequence[Expr],
+    shift: str,
 ) -> dict[int, Expr]:
     """Set the acceleration of a free body; return what is left out of it, by index of speed."""
     velocity = add(NOTHING, *[times(speeds[k], v) for k, _, v in link.speeds])
@@ -165,6 +222,7 @@ def _free_acceleration(
         SHIFT_ALL: (NOTHING, add(turning, fall)),
     }[shift]
     across = [i for i in range(3) if all(v[i] is ZERO for _, _, v in link.speeds)]
+    kept = add(kept, *[times(rates[k], v) for k, _, v in link.speeds])
     held = [kept[i] if i not in across else turning[i] + fall[i] for i in range(3)]
     link.acceleration = writer.triple(held)
     found = {k: writer.hold(dot(v, out)) for k, _, v in link.speeds}

@@ -23,19 +23,20 @@ class Writer:
 
     Args:
         owner: the mechanism whose symbols these are.
+        statements: what is written already.
+        last: the number after which new names begin.
     """
 
-    def __init__(self, owner: str) -> None:
+    def __init__(self, owner: str, statements: Iterable[Assign] = (), last: int = 0) -> None:
         self.owner = owner
-        self.statements: list[Assign] = []
-        self._known: dict[Expr, Expr] = {}
-        self._count = 0
-        self._constants = 0
+        self.statements: list[Assign] = list(statements)
+        self._known: dict[Expr, Expr] = {s.value: s.target for s in self.statements}
+        self._count = last
+        self._constants = last
 
     def copy(self) -> Writer:
         """Return a writer that has written the same and goes on by itself."""
-        made = Writer(self.owner)
-        made.statements = list(self.statements)
+        made = Writer(self.owner, self.statements)
         made._known = dict(self._known)
         made._count, made._constants = self._count, self._constants
         return made

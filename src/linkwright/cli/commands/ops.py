@@ -18,6 +18,12 @@ def command(
     formulation: str = typer.Option(
         "auto", "--formulation", metavar="NAME", help="Pin one formulation of the equations."
     ),
+    kernel: str = typer.Option(
+        "forward",
+        "--kernel",
+        metavar="NAME",
+        help="What to count: forward (accelerations), inverse (forces) or mass (the matrix).",
+    ),
     settings: list[str] = SET,
 ) -> None:
     """Count adds, multiplies and calls of a model's derivative, stage by stage.
@@ -28,14 +34,16 @@ def command(
     from linkwright.cli.models import open_model
     from linkwright.cli.tables import print_table
     from linkwright.equations import derive
+    from linkwright.equations.kernels import kernel_program
     from linkwright.program import Rate, counts_as_dict, stage_counts
     from linkwright.program.passes import PASSES, optimise
     from linkwright.program.report import ops_as_dict, ops_table, passes_table
 
     equations = derive(open_model(model, settings), formulation)
-    written = equations.program(outputs=False)
+    written = kernel_program(equations, kernel)
     program = optimise(written)
-    outputs = optimise(equations.program()) if equations.outputs else None
+    shown = kernel == "forward" and bool(equations.outputs)
+    outputs = optimise(equations.program()) if shown else None
     if as_json:
         told = counts_as_dict(program)
         if outputs is not None:
