@@ -51,7 +51,7 @@ def check(document: Document, **more: Any) -> Report:
 
     m = document.build(**more)
     warnings = [*unit_warnings(m), *_unused(m), *_without_value(m), *implausible(m)]
-    equations = derive(m, "composite")
+    equations = derive(m, "kane")
     facts = [
         ("bodies", ", ".join(m.bodies) or "none"),
         ("coordinates", ", ".join(x.name for x in equations.coordinates) or "none"),
