@@ -154,6 +154,8 @@ def test_four_bar_is_closed_before_the_echo(build: Callable[[str], Built]) -> No
     assert found["tension"][0] == pytest.approx(2062.637507, rel=1e-7)
     assert found["a"][1] == pytest.approx(-0.224809, abs=1e-5)
     assert found["a"][2] == pytest.approx(0.205925, abs=1e-5)
+    program.run("-o", "own.erd")  # the thesis corrects in every evaluation, we after every step
+    assert read_erd(program.folder / "own.erd")["a"][20] == pytest.approx(0.207050, abs=3e-6)
 
 
 def test_thrusters_with_memory_hold_the_spacecraft(build: Callable[[str], Built]) -> None:

@@ -62,6 +62,7 @@ def build() -> Mechanism:
         Omega=-0.222668390165885884,
         epsilon=1.23054744454982119,
     )
+    m.run_for(0.03, step=1e-5, every=10)
     return m
 
 

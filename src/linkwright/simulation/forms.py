@@ -83,7 +83,7 @@ class Independent:
         self._kernel = Evaluator(m, plain, values, signals=signals)
         self._observer = Evaluator(m, _observer(equations, order), values, signals=signals)
         self._closes = bool(relations.names)
-        self._computed = _computed_coordinates(equations, relations)
+        self._computed = corrected_coordinates(equations, relations)
 
     def pack(self, q: Array, u: Array) -> Array:
         """Return coordinates, extra states and independent speeds in one vector."""
@@ -119,8 +119,15 @@ class Independent:
         return np.inf
 
 
-def _computed_coordinates(equations: Equations, relations: Relations) -> list[int] | None:
-    """Return the coordinates whose rates are eliminated, where there is one for each relation."""
+def corrected_coordinates(equations: Equations, relations: Relations) -> list[int] | None:
+    """Return the coordinates that are corrected after a step, or None for all.
+
+    They are those whose rates are eliminated, where there is one for each relation.
+
+    Args:
+        equations: in the independent form.
+        relations: their constraints as numbers.
+    """
     tied = set(equations.reduction.dependent)
     rates = equations.kinematics.rates
     found = [i for i, q in enumerate(relations.coordinates) if rates[q] in tied]

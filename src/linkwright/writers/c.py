@@ -122,6 +122,7 @@ def _tables(content: Content, name: str) -> Iterable[str]:
         "G": len(content.relations),
         "FREE": content.free,
         "COMPUTED": len(content.computed),
+        "CORRECTED": len(content.corrected),
         "CONSTANTS": _size(content.prepare, "constants"),
         "WORK": _size(content.derivative, "work"),
     }
@@ -153,8 +154,10 @@ def _tables(content: Content, name: str) -> Iterable[str]:
     yield from (f"    {_channel(c)}," for c in content.channels)
     yield '    {"", "", "", "", "", 1.0}'
     yield "};"
-    places = "".join(f"{k}, " for k in content.computed)
-    yield f"static const int sim_computed[{len(content.computed) + 1}] = {{{places}0}};"
+    yield "/* coordinates that close the loops at the start, and after each step */"
+    for name, places in (("computed", content.computed), ("corrected", content.corrected)):
+        texts = "".join(f"{k}, " for k in places)
+        yield f"static const int sim_{name}[{len(places) + 1}] = {{{texts}0}};"
     yield ""
 
 

@@ -29,6 +29,7 @@ from linkwright.mechanism.describing import Quantity, quantities_of
 from linkwright.mechanism.parts import Output, Timing
 from linkwright.program import Code, Port, Program, lower, program
 from linkwright.program.passes import optimise
+from linkwright.simulation.forms import corrected_coordinates
 from linkwright.writers.shown import ShownUnits, general_name
 
 RUN_WORDS = ("STEP", "STOPT", "IPRINT", "METHOD")
@@ -77,6 +78,7 @@ class Content:
         speeds: independent speeds, the array u.
         channels: the array y.
         computed: places of the coordinates that are computed from relations of position.
+        corrected: places of those that are moved onto the relations after each step.
         relations: names of the relations of position.
         prepare: code of the constants.
         derivative: code of q', u' and what the outputs need.
@@ -94,6 +96,7 @@ class Content:
     speeds: tuple[Item, ...]
     channels: tuple[Channel, ...]
     computed: tuple[int, ...]
+    corrected: tuple[int, ...]
     relations: tuple[str, ...]
     prepare: Code
     derivative: Code
@@ -145,6 +148,8 @@ def make_content(
     derivative, output = split_outputs(rest, motion.auxiliary)
     start = assemble(mechanism, values=values)
     _refuse_words([*(x.name for x in (*p, *w)), *start.coordinates, *start.speeds])
+    relations = Relations(mechanism, values, backend="python")
+    moved = corrected_coordinates(equations, relations)
     shown = ShownUnits(mechanism, units)
     speeds = {u.name: start.speeds[u.name] for u in equations.speeds}
     coordinates = {n: mechanism.initial.get(n, v) for n, v in start.coordinates.items()}
@@ -158,7 +163,8 @@ def make_content(
         _states(mechanism, "coordinates", coordinates, shown),
         _states(mechanism, "speeds", speeds, shown),
         _channels(mechanism, outputs, shown),
-        _computed(mechanism, equations, values, start),
+        _computed(equations, relations, start),
+        tuple(range(len(equations.coordinates)) if moved is None else moved),
         tuple(name for name, _ in zero),
         prepare,
         derivative,
@@ -234,15 +240,13 @@ def _closure(equations: Equations, zero: Sequence[Expr], own: Mapping[str, Seque
     return lower(optimise(program(name, inputs, {"g": list(zero), "G": rows})))
 
 
-def _computed(
-    mechanism: Mechanism, equations: Equations, values: Mapping[str, float], start: Assembly
-) -> tuple[int, ...]:
+def _computed(equations: Equations, relations: Relations, start: Assembly) -> tuple[int, ...]:
     """Return the coordinates to compute from the relations of position, the others being given.
 
     First choices are what the analyst asked for, then what has no initial value, then coordinates
     whose rates were eliminated.
     """
-    relations = Relations(mechanism, values, backend="python")
+    mechanism = equations.mechanism
     _, jacobian = relations.position(np.array(list(start.coordinates.values())), 0.0)
     asked = {c.eliminate_coordinate for c in mechanism.constraints}
     rates = equations.kinematics.rates

@@ -51,6 +51,8 @@ def _lines(content: Content) -> Iterator[str]:
         yield from _wrapped(f"{body.name}{about}: parent {body.parent.name}; coordinates: {moved}")
     yield from _items("COORDINATES, array q", content.coordinates, "Q")
     yield from _items("SPEEDS, array u", content.speeds, "U")
+    for name, rule in m.initial_rules.items():
+        yield from _wrapped(f"The start of {name} is a number here; in the model it is {rule}")
     yield from _constraints(content)
     yield from _loads(content)
     yield from _items("PARAMETERS, array p, with defaults", content.parameters)

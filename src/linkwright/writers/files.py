@@ -240,7 +240,7 @@ results as NAME.erd (text: names, units, labels) and NAME.erd.bin (32-bit floats
 each sample). With -f it writes the values at the end as a parameter file.
 
 The midpoint method takes two evaluations of the derivative a step; METHOD rk4 takes four. After
-each step the coordinates of closed loops are moved onto their relations. The equations are bound
+each step coordinates of closed loops are moved onto their relations. The equations are bound
 to the speeds that the constraints eliminated when the program was written, so it does not go
 through configurations in which those cannot be solved for.
 

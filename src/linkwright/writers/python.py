@@ -156,6 +156,7 @@ def _tables(content: Content, name: str) -> Iterable[str]:
     yield f"    {len(content.relations)},"
     yield f"    {content.free},"
     yield f"    {content.computed!r},"
+    yield f"    {content.corrected!r},"
     yield "    sim_prepare,"
     yield "    sim_derivative,"
     yield "    sim_outputs,"

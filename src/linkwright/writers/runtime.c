@@ -627,7 +627,6 @@ static void sim_run(double *state, const char *output)
 {
     double rate[SIM_STATES + 1], t = 0.0;
     char temporary[SIM_NAME], data[SIM_NAME];
-    int all[SIM_FREE + 1];
     const int rk4 = strcmp(sim_method, "rk4") == 0;
     const long every = (long)sim_every, steps = (long)ceil(sim_stop/sim_step - 1e-9);
     const clock_t started = clock();
@@ -639,14 +638,16 @@ static void sim_run(double *state, const char *output)
     }
     sprintf(data, "%s.bin", output);
     file = sim_open(temporary, data, "wb");
-    sim_all_columns(all);
     sim_rates(t, state, rate);
     sim_record(file, t, state);
     for (k = 1; k <= steps; ++k) {
         (rk4 ? sim_rk4 : sim_midpoint)(t, sim_step, state, rate);
         t = (double)k*sim_step;
-        if (SIM_G > 0) {
-            sim_close(t, state, all, SIM_FREE, 4);
+        if (SIM_G > 0 && sim_close(t, state, sim_corrected, SIM_CORRECTED, 4) > 1e-6 && sim_finite(state)) {
+            fclose(file);
+            remove(temporary);
+            fprintf(stderr, "error: the loops do not stay closed at t = %g s; take shorter steps\n", t);
+            exit(SIM_FAILED);
         }
         if (hook_update(t, state, state + SIM_Q, sim_p, sim_w)) {
             sim_prepare();

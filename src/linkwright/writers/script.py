@@ -70,6 +70,7 @@ class Model:
     relations: int
     free: int
     computed: Sequence[int]
+    corrected: Sequence[int]
     prepare: Callable[[Array], Array]
     derivative: Callable[..., tuple[Array, Array]]
     outputs: Callable[..., Array]
@@ -304,10 +305,16 @@ class Simulation:
         for k in range(1, steps + 1):
             state = self.advance(t, self.step, state, rate)
             t = k * self.step
-            if model.relations:
-                self.close(t, state[:n], range(model.free), 4)
-            if not np.all(np.isfinite(state)):
+            finite = bool(np.all(np.isfinite(state)))
+            left = 0.0
+            if model.relations and finite:
+                left = self.close(t, state[:n], model.corrected, 4)
+                finite = bool(np.all(np.isfinite(state)))
+            if not finite:
                 raise Stop(FAILED, f"the motion has no finite values at t = {t:g} s")
+            if left > 1e-6:
+                message = f"the loops do not stay closed at t = {t:g} s; take shorter steps"
+                raise Stop(FAILED, message)
             rate = self.rates(t, state)
             if k % every == 0:
                 rows.append(self.record(t, state))
