@@ -76,7 +76,11 @@ def choose(
     """
     constraints = kinematics.mechanism.constraints
     speeds = [s.symbol for s in kinematics.speeds]
-    rows = [linear_coefficients(c.speed, speeds)[0] for c in constraints]
+    found = [linear_coefficients(c.speed, speeds) for c in constraints]
+    for constraint, (row, rest) in zip(constraints, found, strict=True):
+        if rest is not ZERO and all(x is ZERO for x in row.values()):
+            raise MechanismError(f"{constraint.name!r} has no speed that it could eliminate")
+    rows = [row for row, _ in found]
     sampled = _regular(_sampled(rows, speeds, values, samples))
     zero = 1e-9 if samples is None else 1e-7
     barred = [dependent is not None and u not in dependent for u in speeds]
@@ -111,6 +115,8 @@ def _pick(
     speeds: Sequence[Expr],
 ) -> int:
     if wanted is not None:
+        if wanted not in speeds:
+            raise MechanismError(f"{name!r} cannot eliminate {wanted}, which is not a speed")
         place = speeds.index(wanted)
         if not np.abs(row[:, place]).max() > 0:
             raise MechanismError(f"{name!r} cannot eliminate {wanted}, which is not in it")

@@ -77,7 +77,7 @@ class Worksheet:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shares:
+class Shares:
     """How tree speeds follow the independent ones: rows of A, and the drift of each."""
 
     rows: dict[Expr, dict[int, Expr]]
@@ -92,7 +92,7 @@ def kane(kinematics: Kinematics, reduction: Reduction, writer: Writer) -> Reduce
         reduction: which speeds are eliminated, and how.
         writer: receives the intermediate results.
     """
-    shares = _shares(reduction)
+    shares = shares_of(reduction)
     sheets = worksheets(kinematics, shares, writer)
     loads = external_loads(kinematics, {b: s.frame for b, s in sheets.items()})
     n = len(reduction.independent)
@@ -115,17 +115,17 @@ def kane(kinematics: Kinematics, reduction: Reduction, writer: Writer) -> Reduce
     )
 
 
-def _shares(reduction: Reduction) -> _Shares:
+def shares_of(reduction: Reduction) -> Shares:
     rows: dict[Expr, dict[int, Expr]] = {u: {r: ONE} for r, u in enumerate(reduction.independent)}
     drift: dict[Expr, Expr] = {}
     for i, u in enumerate(reduction.dependent):
         rows[u] = {r: a for r, a in enumerate(reduction.matrix[i]) if a is not ZERO}
         drift[u] = reduction.drift[i]
-    return _Shares(rows, drift)
+    return Shares(rows, drift)
 
 
 # -- worksheets ------------------------------------------------------------------------------------
-def worksheets(kinematics: Kinematics, shares: _Shares, writer: Writer) -> dict[Body, Worksheet]:
+def worksheets(kinematics: Kinematics, shares: Shares, writer: Writer) -> dict[Body, Worksheet]:
     """Return the worksheet of every body, parents first."""
     mechanism = kinematics.mechanism
     moments = lumped(kinematics)
@@ -156,7 +156,7 @@ def _cosines(frame: Frame, base: Frame) -> Matrix:
 
 def _fill(
     kinematics: Kinematics,
-    shares: _Shares,
+    shares: Shares,
     writer: Writer,
     sheet: Worksheet,
     above: Worksheet | None,
@@ -193,7 +193,7 @@ def _fill(
 
 
 def _partials(
-    shares: _Shares,
+    shares: Shares,
     writer: Writer,
     sheet: Worksheet,
     above: Worksheet | None,
@@ -283,7 +283,7 @@ def _add_mass(writer: Writer, sheet: Worksheet, mass: dict[tuple[int, int], list
 
 def _add_armatures(
     kinematics: Kinematics,
-    shares: _Shares,
+    shares: Shares,
     right: list[list[Expr]],
     mass: dict[tuple[int, int], list[Expr]],
 ) -> None:
