@@ -68,8 +68,10 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
     "linkwright.models": ("load_model",),
     "linkwright.program.passes": ("optimise",),
+    "linkwright.recording": ("read_erd",),
     "linkwright.simulation": ("Run", "simulate"),
     "linkwright.version": ("__version__",),
+    "linkwright.writers": ("write_program",),
 }
 
 if TYPE_CHECKING:
@@ -136,8 +138,10 @@ if TYPE_CHECKING:
         count as count,
     )
     from linkwright.program.passes import optimise as optimise
+    from linkwright.recording import read_erd as read_erd
     from linkwright.simulation import Run as Run, simulate as simulate
     from linkwright.version import __version__ as __version__
+    from linkwright.writers import write_program as write_program
 
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
