@@ -168,6 +168,8 @@ class Redundant:
         dynamics: M, f and the constraints as numbers.
         relations: the constraints as numbers.
         rank: how many constraints are independent; by default what is found at the first state.
+
+    `usual` is the largest size that the smallest singular value has had.
     """
 
     def __init__(
@@ -177,7 +179,7 @@ class Redundant:
         self.relations = relations
         self.evaluations = 0
         self._rank = rank
-        self._usual = 0.0
+        self.usual = 0.0
         self._coordinates = len(relations.coordinates)
         self._count = self._coordinates + len(dynamics.mechanism.states)
 
@@ -231,23 +233,23 @@ class Redundant:
         if not self._rank:
             return SINGULAR
         last = float(s[self._rank - 1])
-        if not self._usual:
-            self._usual = last if last > SINGULAR * s[0] else float(s[0])
-        self._usual = max(self._usual, last)
-        return float(max(bound * self._usual / s[0], SINGULAR))
+        if not self.usual:
+            self.usual = last if last > SINGULAR * s[0] else float(s[0])
+        self.usual = max(self.usual, last)
+        return float(max(bound * self.usual / s[0], SINGULAR))
 
     def _rates(self, t: float, q: Array, u: Array) -> tuple[Array, Array]:
         """Return q' and u', near a singular configuration the limit of u' along the motion."""
         q_dot, mass, right, jacobian, rest = self.dynamics.tree(t, q, u)
         if jacobian.size and self._rank:
             left, s, vt = np.linalg.svd(jacobian)
-            small = s[: self._rank] < ZONE * self._usual
+            small = s[: self._rank] < ZONE * self.usual
             if small.any():
                 pace = self._pace(
                     t, q, q_dot, left[:, : self._rank][:, small], vt[: self._rank][small]
                 )
                 if pace > 0:
-                    return q_dot, self._limit(t, q, u, q_dot, 3.0 * ZONE * self._usual / pace)
+                    return q_dot, self._limit(t, q, u, q_dot, 3.0 * ZONE * self.usual / pace)
         return q_dot, constrained_accelerations(mass, right, jacobian, rest)
 
     def _pace(self, t: float, q: Array, q_dot: Array, left: Array, vt: Array) -> float:
@@ -271,7 +273,7 @@ class Redundant:
         if not jacobian.size or not self._rank:
             return np.inf
         left, s, vt = np.linalg.svd(jacobian)
-        small = np.flatnonzero(s[: self._rank] < 0.5 * self._usual)
+        small = np.flatnonzero(s[: self._rank] < 0.5 * self.usual)
         if not len(small) or s[self._rank - 1] == 0:
             return np.inf
         change = left[:, small].T @ self._jacobian_rate(t, q, q_dot) @ vt[small].T

@@ -7,9 +7,39 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from linkwright.equations.evaluation import Array
+from linkwright.equations.energy import energy
+from linkwright.equations.evaluation import Array, Evaluator, quantities
 from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Energies:
+    """Energies of a run over time: kinetic and in the field of gravity, J; power of loads, W."""
+
+    kinetic: Array
+    potential: Array
+    power: Array
+    times: Array = field(repr=False)
+
+    @property
+    def total(self) -> Array:
+        """Kinetic energy and that in the field of gravity."""
+        return self.kinetic + self.potential
+
+    @property
+    def imbalance(self) -> Array:
+        """Gain of energy less the work of loads, which a cubic spline through their power gives.
+
+        Constraints that move with time do work too, which is not counted.
+        """
+        from scipy.interpolate import CubicSpline
+
+        gain: Array = self.total - self.total[0]
+        if not np.any(self.power) or len(self.times) < 2:
+            return gain
+        work: Array = CubicSpline(self.times, self.power).antiderivative()(self.times)
+        return gain - work
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,6 +53,7 @@ class Run:
         states: coordinates, extra states and all speeds by name, over time.
         accelerations: the rates of the speeds by name, over time.
         outputs: the mechanism's outputs by name, over time.
+        inputs: the values that its inputs had, by name, over time.
         units: the unit of each channel.
         steps: accepted steps.
         evaluations: of the derivative.
@@ -45,6 +76,7 @@ class Run:
     states: dict[str, Array] = field(repr=False)
     accelerations: dict[str, Array] = field(repr=False)
     outputs: dict[str, Array] = field(repr=False)
+    inputs: dict[str, Array] = field(repr=False)
     units: dict[str, str] = field(repr=False)
     steps: int
     evaluations: int
@@ -53,7 +85,7 @@ class Run:
 
     def __getitem__(self, name: str) -> Array:
         """Return a state, an acceleration or an output over time."""
-        for table in (self.states, self.outputs, self.accelerations):
+        for table in (self.states, self.outputs, self.accelerations, self.inputs):
             if name in table:
                 return table[name]
         known = [*self.states, *self.outputs]
@@ -77,3 +109,33 @@ class Run:
     def final(self) -> dict[str, float]:
         """States and outputs at the end."""
         return self.at(float(self.times[-1]))
+
+    def energies(self) -> Energies:
+        """Return the energies at the recorded times, and how well they balance.
+
+        Loads are evaluated again at the recorded states, so one with a memory of its own counts
+        with what it remembers now.
+        """
+        m = self.mechanism
+        found = energy(m)
+        values = [found.kinetic, found.potential, found.power]
+        names = [x.name for x in (*m.coordinates.values(),)]
+        speeds = [s.symbol for s in m.kinematics().speeds]
+        made = quantities(
+            m,
+            "energies",
+            {"e": values},
+            values,
+            q=[m.coordinates[n] for n in names],
+            u=speeds,
+        )
+        now: dict[str, float] = {}
+        evaluate = Evaluator(m, made, self.values, signals=(lambda _: now) if m.inputs else None)
+        q = np.array([self.states[n] for n in names]).T.reshape(len(self.times), -1).copy()
+        u = np.array([self.states[s.name] for s in speeds]).T.reshape(len(self.times), -1).copy()
+        rows = []
+        for k, t in enumerate(self.times):
+            now.update({n: float(v[k]) for n, v in self.inputs.items()})
+            rows.append(evaluate(float(t), q=q[k], u=u[k])[0])
+        kinetic, potential, power = np.array(rows).T
+        return Energies(kinetic, potential, power, self.times)

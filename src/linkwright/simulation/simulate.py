@@ -124,6 +124,7 @@ class _Records:
 
     times: list[float] = field(default_factory=list)
     rows: list[tuple[Array, ...]] = field(default_factory=list)
+    inputs: list[dict[str, float]] = field(default_factory=list)
     residual: float = 0.0
 
 
@@ -211,6 +212,7 @@ class _Simulation:
         row = self.form.observe(t, x)
         records.times.append(t)
         records.rows.append(tuple(np.array(part) for part in row))
+        records.inputs.append(dict(self.held(t)))
         g, jacobian = self.relations.position(row[0], t)
         if len(g):
             size = float(np.abs(jacobian).max()) or 1.0
@@ -228,6 +230,7 @@ class _Simulation:
             states,
             {f"{n}_dot": a[:, i] for i, n in enumerate(self.speeds)},
             {o.name: y[:, i] for i, o in enumerate(m.outputs)},
+            {n: np.array([row[n] for row in records.inputs]) for n in m.inputs},
             {**m.units, **{o.name: o.unit for o in m.outputs}},
             steps,
             self.choice.evaluations(),

@@ -170,6 +170,7 @@ class FormChoice:
         if self._redundant is None:
             dynamics = RedundantDynamics(self.mechanism, self.values, self.signals)
             self._redundant = Redundant(dynamics, self.relations, self._watch.rank or None)
+        self._redundant.usual = max(self._redundant.usual, self._watch.usual)
         return self._redundant
 
     def _eliminated(self, form: Independent) -> str:

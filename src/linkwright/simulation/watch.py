@@ -42,6 +42,7 @@ class Watch:
         self.relations = relations
         self.rank = 0
         self.condition = 1.0
+        self.usual = 0.0
         self.report: list[str] = []
         self._last: _Look | None = None
 
@@ -61,6 +62,7 @@ class Watch:
             self._crossed(self._last, now, jacobian)
         self.condition = float(s[0] / s[self.rank - 1]) if s[self.rank - 1] > 0 else np.inf
         if rank == self.rank:
+            self.usual = max(self.usual, float(s[rank - 1]))
             self._last = now
         return jacobian
 
