@@ -7,7 +7,6 @@ Denavit-Hartenberg frames: link i has its frame at its far end, joint i turns ab
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,7 +21,7 @@ Mat = list[list[Expr]]
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One link: DH parameters in m and quarter turns, mass in kg, centre in m, inertia in kg m^2."""
+    """One link: DH parameters in m and quarter turns; mass, kg; centre, m; inertia, kg*m^2."""
 
     d: float
     a: float
@@ -50,7 +49,14 @@ def random_chain(n: int, seed: int = 0) -> tuple[Link, ...]:
         d, a, x, y, z = rng.uniform(0.05, 0.3, 5)
         ix, iy = rng.uniform(0.01, 0.03, 2)
         links.append(
-            Link(d, a, int(rng.choice([-1, 0, 1])), 1.0 + i / n, (-x, y / 5, z / 5), (ix, iy, ix + iy))
+            Link(
+                d,
+                a,
+                int(rng.choice([-1, 0, 1])),
+                1.0 + i / n,
+                (-x, y / 5, z / 5),
+                (ix, iy, ix + iy),
+            )
         )
     return tuple(links)
 
@@ -144,9 +150,7 @@ def inverse_dynamics(links: Sequence[Link], name: str, gravity: float = 9.81) ->
     force, moment = [zero] * 3, [zero] * 3
     for i in reversed(range(n)):
         at = _add(arms[i], _numbers(links[i].centre))
-        moment = w.vector(
-            _add(moment, _cross(arms[i], force), _cross(at, forces[i]), moments[i])
-        )
+        moment = w.vector(_add(moment, _cross(arms[i], force), _cross(at, forces[i]), moments[i]))
         force = w.vector(_add(force, forces[i]))
         moment = w.vector(_apply(rotations[i], moment))
         force = w.vector(_apply(rotations[i], force))
@@ -157,8 +161,8 @@ def inverse_dynamics(links: Sequence[Link], name: str, gravity: float = 9.81) ->
 def forward_dynamics(links: Sequence[Link], name: str, gravity: float = 9.81) -> Program:
     """Accelerations in rad/s^2 from angles, rates and torques, by articulated bodies.
 
-    Spatial quantities are taken at the origin of frame i-1 for link i, in the axes of frame i-1 turned
-    by the joint, so that the joint axis is z: a motion is (w, v), a force (n, f).
+    Spatial quantities are taken at the origin of frame i-1 for link i, in the axes of frame i-1
+    turned by the joint, so that the joint axis is z: a motion is (w, v), a force (n, f).
     """
     n = len(links)
     q = [symbol(f"q{i + 1}", "coordinate", unit="rad") for i in range(n)]
@@ -185,12 +189,8 @@ def forward_dynamics(links: Sequence[Link], name: str, gravity: float = 9.81) ->
     for i in reversed(range(n)):
         omega, vel = motions[i]
         own_i, own_h, own_m = _own_inertia(links[i])
-        momentum = w.vector(
-            _add(_apply(own_i, omega), _apply(own_h, vel))
-        )
-        linear = w.vector(
-            _add(_apply(_transposed(own_h), omega), _apply(own_m, vel))
-        )
+        momentum = w.vector(_add(_apply(own_i, omega), _apply(own_h, vel)))
+        linear = w.vector(_add(_apply(_transposed(own_h), omega), _apply(own_m, vel)))
         inertia, coupling, mass = (
             w.matrix(_matrix_sum(inertia, own_i)),
             w.matrix(_matrix_sum(coupling, own_h)),
@@ -204,7 +204,6 @@ def forward_dynamics(links: Sequence[Link], name: str, gravity: float = 9.81) ->
         un = [inertia[k][2] for k in range(3)]
         uf = [coupling[2][k] for k in range(3)]
         share = w.hold(1 / un[2])
-        bn, bf = (w.vector(_numbers([0, 0, 0])), None)
         drive = w.hold(tau[i] - moment[2])
         gain_n = w.vector([x * share for x in un])
         gain_f = w.vector([x * share for x in uf])
@@ -283,7 +282,8 @@ def _own_inertia(link: Link) -> tuple[Mat, Mat, Mat]:
     centre = _add(_apply(fixed, _numbers(link.centre)), _numbers([link.a, 0, link.d]))
     mass = as_expr(link.mass)
     skew = _skew(centre)
-    diagonal = [[as_expr(link.inertia[i]) if i == j else as_expr(0) for j in range(3)] for i in range(3)]
+    zero = as_expr(0)
+    diagonal = [[as_expr(link.inertia[i]) if i == j else zero for j in range(3)] for i in range(3)]
     about = _product(_product(fixed, diagonal), _transposed(fixed))
     steiner = _product(skew, _transposed(skew))
     inertia = _matrix_sum(about, [[mass * x for x in row] for row in steiner])
@@ -335,8 +335,3 @@ def _inwards(
     )
     moment = w.vector(_add(moment, _apply(skew, force)))
     return inertia, moved, mass, moment, force
-
-
-def quarter(turns: int) -> float:
-    """An angle in rad from a number of quarter turns."""
-    return turns * math.pi / 2

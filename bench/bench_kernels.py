@@ -1,8 +1,9 @@
 """Native kernels against gcc: run time of scalar and batch kernels, and compile time.
 
-gcc gets the same lowered Program, instruction by instruction in the same order, with libm, at
--O3 -march=native. Scalar kernels of both are called through the same C loop over 16,384 states; batches run over
-the same states in the blocked layout unless said. Medians of interleaved rounds, one thread.
+gcc gets the same lowered Program, instruction by instruction in the same order, with libm, at -O3
+-march=native. Scalar kernels of both are called through the same C loop over 1,024 states; batches
+run over the same states in the blocked layout unless said. Medians of interleaved rounds, one
+thread.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,18 +23,22 @@ import numpy as np
 from bench.arms import PUMA560, forward_dynamics, inverse_dynamics, random_chain
 from bench.measure import Row, interleaved
 from linkwright.backends.llvm import backend, target
-from linkwright.backends.llvm.blocks import to_blocked
+from linkwright.backends.llvm.blocks import empty_aligned, to_blocked
 from linkwright.backends.llvm.compile import compile_ir
 from linkwright.program import Code, Program, count, lower
 
 TITLE = "native kernels against gcc -O3 -march=native with libm, the same Program in the same order"
-STATES = 16384
+STATES = 1024
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 DRIVER = """
 typedef void (*kernel3)(const double*, const double*, const double*, double*);
-void drive(kernel3 f, const double* a, const double* b, const double* c, double* out, long n, long width)
-{ for (long i = 0; i < n; i++) f(a + i*width, b + i*width, c + i*width, out + i*width); }
+void drive(kernel3 f, const double* a, const double* b, const double* c, double* out,
+           long n, long width)
+{
+    for (long i = 0; i < n; i++)
+        f(a + i*width, b + i*width, c + i*width, out + i*width);
+}
 """
 
 
@@ -68,7 +74,8 @@ def build(text: str, folder: Path, name: str) -> tuple[ctypes.CDLL, float]:
     source.write_text(text)
     start = time.perf_counter()
     subprocess.run(
-        ["gcc", "-O3", "-march=native", "-shared", "-fPIC", "-o", library, source, "-lm"], check=True
+        ["gcc", "-O3", "-march=native", "-shared", "-fPIC", "-o", library, source, "-lm"],
+        check=True,
     )
     return ctypes.CDLL(str(library)), time.perf_counter() - start
 
@@ -79,7 +86,14 @@ def run() -> list[Row]:
     os.environ["LINKWRIGHT_CACHE_DIR"] = "off"
     cases = [
         ("PUMA 560 inverse dynamics", inverse_dynamics(PUMA560, "puma_id"), 6, 0.7, 4.5, 9.0),
-        ("30-dof chain forward dynamics", forward_dynamics(random_chain(30), "fd30"), 30, 1.0, 3.0, 6.0),
+        (
+            "30-dof chain forward dynamics",
+            forward_dynamics(random_chain(30), "fd30"),
+            30,
+            1.0,
+            3.0,
+            6.0,
+        ),
     ]
     wide = target.host().register_bits == 512
     with tempfile.TemporaryDirectory() as temporary:
@@ -87,16 +101,28 @@ def run() -> list[Row]:
         driver, _ = build(DRIVER, folder, "driver")
         for label, program, width, bar, bar64, bar32 in cases:
             rows += _case(
-                label, program, width, bar, bar64 if wide else bar64 / 2, bar32 if wide else bar32 / 2,
-                driver, folder,
+                label,
+                program,
+                width,
+                bar,
+                bar64 if wide else bar64 / 2,
+                bar32 if wide else bar32 / 2,
+                driver,
+                folder,
             )
         rows += _compile_times(folder)
     return rows
 
 
 def _case(
-    label: str, program: Program, width: int, bar: float, bar64: float, bar32: float,
-    driver: ctypes.CDLL, folder: Path,
+    label: str,
+    program: Program,
+    width: int,
+    bar: float,
+    bar64: float,
+    bar32: float,
+    driver: ctypes.CDLL,
+    folder: Path,
 ) -> list[Row]:
     code = lower(program)
     ops = count(program)
@@ -118,27 +144,62 @@ def _case(
     }
     lanes = {"f64": target.host().lanes("f64"), "f32": target.host().lanes("f32")}
     for name, call, dtype in (("batch", wide, "f64"), ("batch32", narrow, "f32")):
-        blocked = [to_blocked(x.astype(np.float64 if dtype == "f64" else np.float32), lanes[dtype])
-                   for x in inputs]
-        target_array = np.empty_like(blocked[0])
-        contenders[name] = lambda c=call, b=blocked, t=target_array: c(*b, out=t)
-    plain = np.empty((STATES, width))
-    contenders["rows"] = lambda: wide(*inputs, out=plain)
-    repeats = 1
+        blocked = [
+            to_blocked(x.astype(np.float64 if dtype == "f64" else np.float32), lanes[dtype])
+            for x in inputs
+        ]
+        arrays = [*blocked, empty_aligned(blocked[0].shape, blocked[0].dtype)]
+        contenders[name] = _native(call.blocked, arrays, [lanes[dtype] * width] * 4, lanes[dtype])
+    plain = [*inputs, np.empty((STATES, width))]
+    contenders["rows"] = _native(wide.rows, plain, [width] * 4, lanes["f64"])
+    repeats = max(1, 40_000 // ops.total)
     times = interleaved(contenders, rounds=11, calls=repeats)
     ns = {k: v / STATES * 1e9 for k, v in times.items()}
     error = np.abs(out - reference).max() / np.abs(reference).max()
     size = f"{ops.add + ops.mul + ops.call} operations"
     return [
-        Row(f"{label}: scalar / gcc", ns["scalar"] / ns["gcc"], bar=bar,
-            note=f"{ns['scalar']:.0f} / {ns['gcc']:.0f} ns; {size}; difference {error:.0e}"),
-        Row(f"{label}: batch x{lanes['f64']} double over scalar", ns["scalar"] / ns["batch"], bar=bar64,
-            better="higher", note=f"{ns['batch']:.1f} ns"),
-        Row(f"{label}: batch x{lanes['f32']} float over scalar", ns["scalar"] / ns["batch32"], bar=bar32,
-            better="higher", note=f"{ns['batch32']:.1f} ns"),
-        Row(f"{label}: (N, n) rows / blocked", ns["rows"] / ns["batch"], bar=1.3,
-            note=f"{ns['rows']:.1f} ns"),
+        Row(
+            f"{label}: scalar / gcc",
+            ns["scalar"] / ns["gcc"],
+            bar=bar,
+            note=f"{ns['scalar']:.0f} / {ns['gcc']:.0f} ns; {size}; difference {error:.0e}",
+        ),
+        Row(
+            f"{label}: batch x{lanes['f64']} double over scalar",
+            ns["scalar"] / ns["batch"],
+            bar=bar64,
+            better="higher",
+            note=f"{ns['batch']:.1f} ns",
+        ),
+        Row(
+            f"{label}: batch x{lanes['f32']} float over scalar",
+            ns["scalar"] / ns["batch32"],
+            bar=bar32,
+            better="higher",
+            note=f"{ns['batch32']:.1f} ns",
+        ),
+        Row(
+            f"{label}: (N, n) rows / blocked",
+            ns["rows"] / ns["batch"],
+            bar=1.3,
+            note=f"{ns['rows']:.1f} ns",
+        ),
     ]
+
+
+def _native(
+    entry: Callable[[Any, int, int], None], arrays: list[Any], strides: list[int], lanes: int
+) -> Callable[[], None]:
+    """A call of a batch entry on fixed arrays, as `linkwright.backends.llvm.batch` describes it."""
+    table = (ctypes.c_int64 * (2 * len(arrays)))()
+    for k, (array, stride) in enumerate(zip(arrays, strides, strict=True)):
+        table[2 * k], table[2 * k + 1] = array.ctypes.data, stride
+    address = ctypes.addressof(table)
+
+    def call(keep: object = (table, arrays)) -> None:
+        entry(address, 0, STATES // lanes)
+
+    return call
 
 
 def _compile_times(folder: Path) -> list[Row]:
@@ -158,11 +219,25 @@ def _compile_times(folder: Path) -> list[Row]:
         note = f"{size} instructions, {seconds:.2f} s, {per_op[size]:.0f} us each"
         if with_gcc:
             _, theirs = build(c_text(code), folder, program.name)
-            rows.append(Row("compile time / gcc's at 10,000 operations", seconds / theirs, bar=1 / 3,
-                            note=f"{note}; gcc {theirs:.2f} s"))
+            rows.append(
+                Row(
+                    "compile time / gcc's at 10,000 operations",
+                    seconds / theirs,
+                    bar=1 / 3,
+                    note=f"{note}; gcc {theirs:.2f} s",
+                )
+            )
         else:
-            rows.append(Row(f"compile time per operation, {links} links", per_op[size], "us", note=note))
+            rows.append(
+                Row(f"compile time per operation, {links} links", per_op[size], "us", note=note)
+            )
     sizes = sorted(per_op)
-    rows.append(Row("time per operation, largest over 10,000", per_op[sizes[-1]] / per_op[sizes[1]], bar=1.3,
-                    note=f"{sizes[-1]} against {sizes[1]} instructions; linear is 1"))
+    rows.append(
+        Row(
+            "time per operation, largest over 10,000",
+            per_op[sizes[-1]] / per_op[sizes[1]],
+            bar=1.3,
+            note=f"{sizes[-1]} against {sizes[1]} instructions; linear is 1",
+        )
+    )
     return rows
