@@ -84,13 +84,14 @@ def choose(
     sampled = _regular(_sampled(rows, speeds, values, samples))
     zero = 1e-9 if samples is None else 1e-7
     barred = [dependent is not None and u not in dependent for u in speeds]
+    largest = float(np.abs(sampled).max(initial=0.0))
     result: list[Elimination] = []
     pivots: list[tuple[int, np.ndarray]] = []
     for i, constraint in enumerate(constraints):
         row = sampled[i].copy()
         for column, pivot_row in pivots:
             row -= row[:, column : column + 1] * pivot_row
-        original = max(float(np.abs(sampled[i]).max()), 1e-300)
+        original = max(float(np.abs(sampled[i]).max()), 1e-5 * largest, 1e-300)
         usable = np.abs(row).min(axis=0) > zero * original
         if np.abs(row).max() <= zero * original:
             result.append(Elimination(constraint, None))

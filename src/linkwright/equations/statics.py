@@ -103,8 +103,8 @@ def equilibrium(
     """
     numbers = all_values(mechanism, values)
     relations = Relations(mechanism, numbers)
-    given = start_values(mechanism, initial)
-    coordinates = {k: v for k, v in given.items() if k in mechanism.coordinates}
+    start_values(mechanism, initial)
+    coordinates = {k: v for k, v in (initial or {}).items() if k in mechanism.coordinates}
     start = assemble(mechanism, coordinates, values, time=time, relations=relations)
     problem = _Balance(mechanism, relations, numbers, time)
     q = np.array(list(start.coordinates.values()))

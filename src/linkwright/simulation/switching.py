@@ -89,7 +89,7 @@ class FormChoice:
         for candidate in (start, self._good(jacobian, q, _START)):
             if candidate is None:
                 continue
-            if condition_of(eliminated_part(candidate, jacobian)) < _START:
+            if condition_of(eliminated_part(candidate, jacobian), jacobian) < _START:
                 self._take(candidate, jacobian)
                 return candidate
         self.report.append(
@@ -104,7 +104,7 @@ class FormChoice:
             return True
         jacobian, _ = self.relations.speed(form.observe(t, x)[0], t)
         inner = eliminated_part(form, jacobian)
-        return condition_of(inner) < self._limit and not crosses(self._inner, inner)
+        return condition_of(inner, jacobian) < self._limit and not crosses(self._inner, inner)
 
     def instead(self, form: Form, t: float, q: Array, t_new: float, x_new: Array) -> Form:
         """Return the form in which to repeat a step that is not trusted."""
@@ -113,7 +113,7 @@ class FormChoice:
         better = self._good(before, q, 0.3 * self._limit)
         if better is not None and better is not form:
             first, second = (eliminated_part(better, j) for j in (before, after))
-            if condition_of(second) < self._limit and not crosses(first, second):
+            if condition_of(second, after) < self._limit and not crosses(first, second):
                 self._take(better, before)
                 tied = self._eliminated(better)
                 self.report.append(f"switched at t = {t:.6g} s to eliminating {tied}")
@@ -143,14 +143,14 @@ class FormChoice:
     def _take(self, form: Independent, jacobian: Array) -> None:
         """Remember how good a form is where it is taken up."""
         self._inner = eliminated_part(form, jacobian)
-        self._limit = max(self._limit, 5.0 * condition_of(self._inner))
+        self._limit = max(self._limit, 5.0 * condition_of(self._inner, jacobian))
 
     def _good(self, jacobian: Array, q: Array, limit: float) -> Independent | None:
         """Return the form that eliminates the speeds for which J is best solved here."""
         dependent = best_columns(jacobian, self._watch.rank)
-        inner = jacobian[:, dependent]
-        sizes = np.linalg.svd(inner, compute_uv=False)
-        if len(dependent) < self._watch.rank or not sizes[0] < limit * sizes[-1]:
+        if len(dependent) < self._watch.rank:
+            return None
+        if not condition_of(jacobian[:, dependent], jacobian) < limit:
             return None
         known = self._forms.get(frozenset(dependent))
         if known is not None:
@@ -182,12 +182,20 @@ def eliminated_part(form: Independent, jacobian: Array) -> Array:
     return jacobian[np.ix_(form.active, form.dependent)]
 
 
-def condition_of(matrix: Array) -> float:
-    """Return the condition number of a square matrix, infinite where it is singular."""
-    if not matrix.size:
+def condition_of(part: Array, whole: Array) -> float:
+    """Return the condition number of the eliminated part of J with respect to all of it.
+
+    It is the largest singular value of all of J, by the smallest one of the part: a part that is
+    small as a whole cannot be solved for well either.
+
+    >>> condition_of(np.array([[0.1]]), np.array([[0.1, 10.0]])) > 99
+    True
+    """
+    if not part.size:
         return 1.0
-    sizes = np.linalg.svd(matrix, compute_uv=False)
-    return float(sizes[0] / sizes[-1]) if sizes[-1] > 0 else np.inf
+    smallest = np.linalg.svd(part, compute_uv=False)[-1]
+    largest = np.linalg.norm(whole, 2)
+    return float(largest / smallest) if smallest > 0 else np.inf
 
 
 def crosses(first: Array, second: Array) -> bool:
