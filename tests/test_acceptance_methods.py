@@ -530,7 +530,7 @@ def test_inverse_dynamics_undoes_forward_dynamics(seed: int) -> None:
     roots = [*(x for row in rows for x in row), *e.right]
     wanted = {"M": rows, "f": list(e.right)}
     found = solved(e, sample.coordinates, sample.speeds, results=wanted, roots=roots)
-    back: Array = np.linalg.solve(found["M"], found["f"] + tau)
+    back = np.asarray(np.linalg.solve(found["M"], found["f"] + tau), dtype=np.float64)
     assert difference(back, np.array(list(rates.values()))) < 1e-9
 
 

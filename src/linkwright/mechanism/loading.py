@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+
 from linkwright.algebra import (
     ZERO,
     Expr,
@@ -53,8 +56,8 @@ class Loaded(Assembly):
         Args:
             name: its name.
             magnitude: N; in a text, `x`, `x0` and `v` are the distance between the points along the
-                direction, its value with all coordinates zero, and its rate; by default a
-                parameter.
+                direction, its value with all coordinates zero, and its rate; or a function of
+                these three, or of the first or the first two; by default a parameter.
             at: the point where it acts.
             along: its direction: a vector, an axis name, or three components in the ground's frame.
             reaction: the body, or a point of it, that feels the opposite; the ground by default.
@@ -93,7 +96,7 @@ class Loaded(Assembly):
         Args:
             name: its name.
             magnitude: N; in a text, `x`, `x0` and `v` are the length, the length with all
-                coordinates zero, and its rate.
+                coordinates zero, and its rate; or a function of these, as for a force.
             at: the point that it pushes.
             to: the other point; the ground's origin by default.
             doc: what it is.
@@ -193,21 +196,22 @@ class Loaded(Assembly):
     ) -> Expr:
         if magnitude is None:
             return self.parameter(name)
-        if not isinstance(magnitude, str):
-            return as_expr(magnitude)
         span = at.position - other.position
 
         def distance() -> Expr:
             return direction @ span if length is None else length
 
-        return parse(
-            magnitude,
-            self.scope.with_lazy(
-                x=distance,
-                x0=lambda: nominal(distance()),
-                v=lambda: direction @ (at.velocity - other.velocity),
-            ),
-        )
+        given: dict[str, Callable[[], Expr]] = {
+            "x": distance,
+            "x0": lambda: nominal(distance()),
+            "v": lambda: direction @ (at.velocity - other.velocity),
+        }
+        if isinstance(magnitude, str):
+            return parse(magnitude, self.scope.with_lazy(**given))
+        if callable(magnitude):
+            wanted = len(inspect.signature(magnitude).parameters)
+            return as_expr(magnitude(*(value() for value in list(given.values())[:wanted])))
+        return as_expr(magnitude)
 
 
 def _written(magnitude: Value) -> str:
