@@ -21,12 +21,17 @@ from linkwright.equations.choices import (
     options,
     places,
 )
-from linkwright.equations.kernels import inverse_dynamics_program, mass_matrix_program
+from linkwright.equations.kernels import (
+    inverse_dynamics_program,
+    kernel_program,
+    mass_matrix_program,
+)
 from linkwright.equations.search import dynamics
-from linkwright.mechanism import Kinematics, Mechanism
+from linkwright.mechanism import Kinematics, Mechanism, MechanismError
 from linkwright.models import load_model
-from linkwright.program import Program, lower
+from linkwright.program import Program, count, lower
 from linkwright.program.interpret import interpret
+from linkwright.program.passes import optimise
 from tests.random_mechanisms import mechanism_of, random_sample, solved
 
 TURNING = ("revolute", "minus", "referred", "prismatic", "revolute", "weld", "planar", "free")
@@ -107,3 +112,120 @@ def check_kernels(oracle: Equations, state: dict[str, float], choices: Choices |
 def run(program: Program, given: dict[str, float]) -> list[np.ndarray]:
     inputs = [np.array([given[x.name] for x in port.entries]) for port in program.inputs]
     return [np.asarray(x) for x in interpret(lower(program), inputs)]
+
+
+@pytest.mark.parametrize("seed", range(60, 66))
+def test_articulated_bodies_move_like_the_others(seed: int) -> None:
+    """Accelerations without a mass matrix are those of Kane's equations, on branched trees too."""
+    kinds = ("revolute", "inclined", "prismatic", "cylindrical", "ball", "free", "screw", "weld")
+    sample = random_sample(seed, 6, kinds)
+    m = mechanism_of(sample)
+    expected = solved(derive(m, "kane"), sample.coordinates, sample.speeds)["u_dot"]
+    found = solved(derive(m, "articulated"), sample.coordinates, sample.speeds)["u_dot"]
+    assert found == pytest.approx(expected, rel=1e-8, abs=1e-8)
+
+
+def test_articulated_bodies_take_geared_rotors_and_refuse_constraints() -> None:
+    m = load_model("puma560")
+    state = {x: 0.3 + 0.1 * k for k, x in enumerate(m.coordinates)}
+    speeds = {s.symbol.name: 0.2 * k - 0.5 for k, s in enumerate(m.kinematics().speeds)}
+    state |= dict.fromkeys(m.inputs, 1.0)
+    expected = solved(derive(m, "kane"), state, speeds)["u_dot"]
+    assert solved(derive(m, "articulated"), state, speeds)["u_dot"] == pytest.approx(expected)
+    with pytest.raises(MechanismError, match="has constraints"):
+        derive(load_model("cart"), "articulated")
+
+
+def test_long_chains_grow_in_proportion() -> None:
+    """Articulated bodies cost the same for every further link, the mass matrix ever more."""
+    short, middle, long = (
+        count(derive(chain(n), "articulated").program()).total for n in (12, 18, 24)
+    )
+    assert long - middle == pytest.approx(middle - short, rel=0.05)
+    assert derive(chain(14)).formulation == "articulated"
+    assert derive(chain(3)).formulation != "articulated"
+
+
+def chain(n: int) -> Mechanism:
+    m = Mechanism("chain")
+    body = m.ground
+    for k in range(n):
+        body = m.body(
+            f"b{k}",
+            parent=body,
+            rotate="xz"[k % 2],
+            at=(0, 0, "-L") if k else (0, 0, 0),
+            mass="m",
+            com=(0, 0, "-c"),
+            inertia=("J", "J", "K"),
+        )
+    m.gravity(along="-z", g="g")
+    return m
+
+
+# -- counts ----------------------------------------------------------------------------------------
+FAST = [
+    ("stanford-arm", "forward", 396, 8),
+    ("stanford-arm-controlled", "forward", 422, 8),
+    ("spacecraft-2", "forward", 545, 14),
+    ("spacecraft-1", "forward", 845, 17),
+    ("spacecraft-1-small", "forward", 615, 7),
+    ("puma560:drives=off", "forward", 555, 10),
+    ("puma560:drives=off", "inverse", 308, 10),
+    ("cart", "forward", 68, 4),
+    ("car", "forward", 102, 6),
+    ("four-bar", "forward", 127, 6),
+    ("whipple", "forward", 920, 8),
+]
+
+
+@pytest.mark.parametrize(("name", "kernel", "operations", "calls"), FAST)
+def test_counts_of_the_models(name: str, kernel: str, operations: int, calls: int) -> None:
+    """Adds and multiplies together in fast mode, all parameters symbols: no more than so many."""
+    found = count(optimise(kernel_program(derive(load_model(name)), kernel)))
+    assert found.total <= operations
+    assert found.call <= calls
+
+
+def test_a_cart_with_other_names_in_another_order_costs_the_same() -> None:
+    """Nothing knows a model: only the structure matters."""
+    expected = count(optimise(derive(load_model("cart")).program(outputs=False)))
+    assert count(optimise(derive(other_cart()).program(outputs=False))) == expected
+
+
+def other_cart() -> Mechanism:
+    """Return the cart with front wheels first, other names, and constraints in another order."""
+    m = Mechanism("trolley")
+    m.positive("mass_b", "mass_w", "trail", "radius", "ahead")
+    b = m.body(
+        "chassis",
+        translate="xy",
+        rotate="z",
+        mass="mass_b",
+        com=("ahead", 0, 0),
+        inertia=("Bx", "By", "Bz"),
+    )
+    f = m.body(
+        "axle",
+        parent=b,
+        rotate="z",
+        at=("base", 0, 0),
+        mass="mass_f",
+        com=("-trail+cf", 0, 0),
+        inertia=("Fx", "Fy", "Fz"),
+    )
+    places = {
+        "w4": (f, ("-trail", "half", 0)),
+        "w3": (f, ("-trail", "-half", 0)),
+        "w2": (b, (0, "half", 0)),
+        "w1": (b, (0, "-half", 0)),
+    }
+    for name, (parent, at) in places.items():
+        m.body(name, parent=parent, rotate="y", at=at, mass="mass_w", inertia=("T", "A", "T"))
+    m.force("shove", "P", at=b.origin, along=b.x)
+    order = ("w2", "w1", "w4", "w3")
+    for name in order:
+        m.roll(m.bodies[name], "radius", lateral=False)
+    for name in order:
+        m.constrain(m.bodies[name].origin.velocity @ places[name][0].y, name=f"{name} grips")
+    return m

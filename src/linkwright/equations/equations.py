@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from linkwright.algebra import ZERO, Expr, free_symbols, substitute, substitute_all, total
 from linkwright.equations.closure import closed_samples, make_rates_exact
 from linkwright.equations.constraints import Elimination, Reduction, choose, reduce
-from linkwright.equations.formulations import AUTOMATIC, FORMULATIONS
+from linkwright.equations.formulations import FORMULATIONS, candidates
 from linkwright.equations.idle import idle_parameters
 from linkwright.equations.pivots import Array
 from linkwright.equations.writer import Writer
@@ -23,7 +23,7 @@ from linkwright.program import Assign, Namer, Program, count, program
 from linkwright.program.linear import ldlt
 from linkwright.program.passes import optimise
 
-_NEAR = 1.2
+_NEAR = 1.1
 _WORTH_OPTIMISING = 800
 
 
@@ -230,7 +230,9 @@ def derive(
     if samples is not None:
         make_rates_exact(mechanism, samples)
     eliminations = choose(kinematics, known, samples, dependent)
-    names = AUTOMATIC if formulation == "auto" else (formulation,)
+    eliminated = sum(e.speed is not None for e in eliminations)
+    tried = candidates(len(kinematics.speeds), eliminated)
+    names = tried if formulation == "auto" else (formulation,)
     found = [_derived(mechanism, name, eliminations, known, samples) for name in names]
     return found[0] if len(found) == 1 else _smallest(found)
 
@@ -250,7 +252,9 @@ def _derived(
     reduction = reduce(kinematics, eliminations, rates, writer, namer, known, samples)
     reduced = FORMULATIONS[formulation](kinematics, reduction, writer)
     mass, right = reduced.mass, reduced.unshifted()
-    if mass:
+    if reduced.accelerations is not None:
+        accelerations = reduced.accelerations
+    elif mass:
         statements, solutions = ldlt(mass, [list(reduced.right)], namer)
         writer.statements.extend(statements)
         accelerations = tuple(solutions[0])

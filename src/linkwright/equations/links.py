@@ -163,22 +163,25 @@ def _one_turn(frame: Frame, above: Frame) -> Matrix | None:
 
 
 def turned_back(writer: Writer, moments: Moments, rotation: Matrix) -> Moments:
-    """Return moments along the axes of which `rotation` gives the present ones.
+    """Return moments along the axes of which `rotation` gives the present ones."""
+    if rotation == IDENTITY:
+        return moments
+    first = writer.triple(apply(transposed(rotation), moments.first))
+    return Moments(moments.mass, first, turned_symmetric(writer, moments.second, rotation))
+
+
+def turned_symmetric(writer: Writer, old: Matrix, rotation: Matrix) -> Matrix:
+    """Return a symmetric matrix along the axes of which `rotation` gives the present ones.
 
     One rotation about an axis k has a cheap form: with t = s (S_ii - S_jj) + 2 c S_ij the entries
     before it are S_ii - s t, S_jj + s t and c t - S_ij. Axes that change their names, as the
     quarter turns between the links of an arm make them, cost nothing.
     """
-    if rotation == IDENTITY:
-        return moments
-    back = transposed(rotation)
-    first = writer.triple(apply(back, moments.first))
     plane = _plane(rotation)
     if plane is None:
-        return Moments(moments.mass, first, turned(moments, back).second)
+        return turned(Moments(ZERO, NOTHING, old), transposed(rotation)).second
     (i, j, k), names, signs = plane
     c, s = rotation[i][names[i]], signs[j] * rotation[i][names[j]]
-    old = moments.second
     hold = writer.hold
     lever = hold(s * hold(old[i][i] - old[j][j]) + 2 * c * old[i][j])
     step = hold(s * lever)
@@ -194,7 +197,7 @@ def turned_back(writer: Writer, moments: Moments, rotation: Matrix) -> Moments:
     for (a, b), value in entries.items():
         pair = min(names[a], names[b]), max(names[a], names[b])
         renamed[pair] = signs[a] * signs[b] * hold(value)
-    return Moments(moments.mass, first, symmetric(lambda a, b: renamed[a, b]))
+    return symmetric(lambda a, b: renamed[a, b])
 
 
 def _plane(rotation: Matrix) -> tuple[Triple3, Triple3, Triple3] | None:

@@ -21,12 +21,14 @@ from linkwright.mechanism import Kinematics
 class ReducedDynamics:
     """Mass matrix and right side for the independent speeds, in order: M (u' + shift) = right.
 
-    An empty `shift` is zero.
+    An empty `shift` is zero. Where `accelerations` are given, they are u' already; M and f may then
+    be empty.
     """
 
     mass: tuple[tuple[Expr, ...], ...]
     right: tuple[Expr, ...]
     shift: tuple[Expr, ...] = ()
+    accelerations: tuple[Expr, ...] | None = None
 
     def unshifted(self) -> tuple[Expr, ...]:
         """Return f with M u' = f."""

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from linkwright.algebra import Expr
+from linkwright.equations.articulated import articulated
 from linkwright.equations.choices import (
     ABOVE,
     DEFAULT,
@@ -29,13 +30,15 @@ from linkwright.equations.constraints import Reduction
 from linkwright.equations.projection import ReducedDynamics, project
 from linkwright.equations.tree import composite, with_armatures
 from linkwright.equations.writer import Writer
-from linkwright.mechanism import Kinematics
+from linkwright.mechanism import Kinematics, MechanismError
 from linkwright.program import Assign
 from linkwright.program.linear import elimination_order, kinds, order_cost
 
 _CALL = 8  # a sine weighs as much as so many multiplications
 _BUDGET = 24_000  # operations counted in all trials together
 _ROUNDS = 3
+_BODIES = 100  # beyond which there is no search
+_WITH_MATRIX = 40  # speeds up to which articulated bodies come with M and f
 _USUAL: dict[str, int | str] = {"axes": DEFAULT.axes, "form": DEFAULT.form, "left": 0, "place": 0}
 
 Step: TypeAlias = Mapping[str, Mapping[str, int | str]]
@@ -122,8 +125,11 @@ class Search:
     # -- descent -----------------------------------------------------------------------------------
     def best(self) -> Choices:
         """Return the cheapest choices that were found."""
-        starts = sorted(self._starts(), key=self.cost)
-        found = starts[0]
+        found = Choices()
+        for start in self._starts():
+            if len(self._places) > _BODIES or self.budget < self.cost(found):
+                return found
+            found = min(found, start, key=self.cost)
         for _ in range(_ROUNDS):
             before = found
             for trial in self._steps():
@@ -137,7 +143,7 @@ class Search:
         return found
 
     def _starts(self) -> list[Choices]:
-        """Return the usual choices, and some with one setting changed everywhere."""
+        """Return choices with one setting changed everywhere."""
         bodies = self.kinematics.mechanism.bodies.values()
         offers = {b.name: options(self.kinematics, b, self._places[b]) for b in bodies}
         inner = {b.parent.name for b in bodies if b.parent is not None}
@@ -147,7 +153,6 @@ class Search:
             return Choices({n: replace(DEFAULT, **{key: value}) for n in named})  # type: ignore[arg-type]
 
         found = [
-            Choices(),
             everywhere("form", TENSOR, offers),
             everywhere("axes", ABOVE, inner),
             everywhere("axes", ABOVE, offers),
@@ -235,3 +240,31 @@ def searched(kinematics: Kinematics, reduction: Reduction, writer: Writer) -> Re
     """Return M and f with the cheapest choices that were found."""
     search = Search(kinematics, forward_price(kinematics, reduction, writer))
     return dynamics(kinematics, reduction, writer, search.best())
+
+
+def articulated_bodies(
+    kinematics: Kinematics, reduction: Reduction, writer: Writer
+) -> ReducedDynamics:
+    """Return the accelerations of a tree without constraints; M and f beside, if it is not large.
+
+    Args:
+        kinematics: of the mechanism.
+        reduction: must eliminate nothing.
+        writer: receives the intermediate results.
+    """
+    if reduction.dependent:
+        raise MechanismError(
+            f"{kinematics.mechanism.name!r} has constraints, which articulated bodies do not take",
+            remedy='use the formulation "auto"',
+        )
+
+    def price(choices: Choices) -> int:
+        trial = writer.copy()
+        return weight(trial.statements, articulated(kinematics, trial, choices))
+
+    chosen = Search(kinematics, price).best()
+    accelerations = articulated(kinematics, writer, chosen)
+    if len(accelerations) > _WITH_MATRIX:
+        return ReducedDynamics((), (), accelerations=accelerations)
+    made = dynamics(kinematics, reduction, writer, Choices(chosen.bodies))
+    return ReducedDynamics(made.mass, made.right, accelerations=accelerations)

@@ -137,22 +137,11 @@ def _recursion(
         if kinematics.motions[body].absolute:
             found = _free_acceleration(kinematics, writer, link, speeds, given, shift)
             shifts.update(found)
-    loads = external_loads(kinematics, {b: link.frame for b, link in links.items()})
-    right: list[list[Expr]] = [[] for _ in speeds]
-    for k, value in internal_forces(kinematics):
-        right[k].append(value)
+    own, driven = _own_forces(kinematics, writer, links)
+    right = [[x] for x in driven]
     for body in reversed(list(links)):
         link = links[body]
-        own = link.moments
-        force, moment = _inertia_force(writer, link, own)
-        pushed = loads.get(body)
-        reference = link.reference
-        if pushed is not None:
-            applied = pushed.force
-            turned = pushed.moment
-            if not reference.is_zero:
-                turned = subtract(turned, cross(reference.components(link.frame), applied))
-            force, moment = subtract(force, applied), subtract(moment, turned)
+        moment, force = own[body]
         force = writer.triple(add(force, *link.force))
         moment = writer.triple(add(moment, *link.moment))
         for k, omega, velocity in link.speeds:
@@ -166,6 +155,48 @@ def _recursion(
             links[parent].force.append(up_force)
             links[parent].moment.append(up_moment)
     return tuple(writer.hold(total(parts)) for parts in right), shifts
+
+
+def bias_forces(
+    kinematics: Kinematics, writer: Writer, links: dict[Body, Link]
+) -> tuple[dict[Body, tuple[Triple, Triple]], list[Expr]]:
+    """Return moment and force of each link with all rates zero, and what acts in the joints.
+
+    Args:
+        kinematics: of the mechanism.
+        writer: receives the intermediate results.
+        links: as `make_links` returns them; their velocities are found here.
+    """
+    speeds = [s.symbol for s in kinematics.speeds]
+    none = [ZERO] * len(speeds)
+    for body, link in links.items():
+        _outward(kinematics, writer, links, link, speeds, none)
+        if kinematics.motions[body].absolute:
+            _free_acceleration(kinematics, writer, link, speeds, none, NO_SHIFT)
+    own, driven = _own_forces(kinematics, writer, links)
+    return {b: (writer.triple(n), writer.triple(f)) for b, (n, f) in own.items()}, driven
+
+
+def _own_forces(
+    kinematics: Kinematics, writer: Writer, links: dict[Body, Link]
+) -> tuple[dict[Body, tuple[Triple, Triple]], list[Expr]]:
+    """Return inertia forces less loads of each link, as moment and force, and loads in joints."""
+    loads = external_loads(kinematics, {b: link.frame for b, link in links.items()})
+    driven: list[list[Expr]] = [[] for _ in kinematics.speeds]
+    for k, value in internal_forces(kinematics):
+        driven[k].append(value)
+    own: dict[Body, tuple[Triple, Triple]] = {}
+    for body, link in links.items():
+        force, moment = _inertia_force(writer, link, link.moments)
+        pushed = loads.get(body)
+        if pushed is not None:
+            couple = pushed.moment
+            if not link.reference.is_zero:
+                arm = link.reference.components(link.frame)
+                couple = subtract(couple, cross(arm, pushed.force))
+            force, moment = subtract(force, pushed.force), subtract(moment, couple)
+        own[body] = moment, force
+    return own, [total(parts) for parts in driven]
 
 
 def _outward(
