@@ -53,7 +53,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.formats.text": ("read_model", "write_model"),
     "linkwright.program": ("Program", "count"),
     "linkwright.analysis": ("LinearModel", "linearise"),
-    "linkwright.equations": ("Equations", "derive"),
+    "linkwright.equations": ("Equations", "assemble", "derive", "equilibrium"),
     "linkwright.mechanism": (
         "Ball",
         "Cylindrical",
@@ -109,7 +109,12 @@ if TYPE_CHECKING:
         compile as compile,  # noqa: A004 - linkwright.compile reads well, and shadows nothing
     )
     from linkwright.backends.python import python_source as python_source
-    from linkwright.equations import Equations as Equations, derive as derive
+    from linkwright.equations import (
+        Equations as Equations,
+        assemble as assemble,
+        derive as derive,
+        equilibrium as equilibrium,
+    )
     from linkwright.errors import (
         BackendError as BackendError,
         CompileError as CompileError,

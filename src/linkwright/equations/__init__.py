@@ -1,22 +1,29 @@
 """Equations of motion, in several formulations that check each other."""
 
+from linkwright.equations.closure import Assembly, AssemblyError, assemble
 from linkwright.equations.constraints import Elimination, Reduction
 from linkwright.equations.energy import Energy, add_energy_outputs
 from linkwright.equations.equations import Equations, derive
 from linkwright.equations.formulations import FORMULATIONS
 from linkwright.equations.oracle import Evaluation, evaluate_numerically
 from linkwright.equations.reactions import Reactions, add_reaction_outputs
+from linkwright.equations.statics import Equilibrium, equilibrium
 
 __all__ = [
     "FORMULATIONS",
+    "Assembly",
+    "AssemblyError",
     "Elimination",
     "Energy",
     "Equations",
+    "Equilibrium",
     "Evaluation",
     "Reactions",
     "Reduction",
     "add_energy_outputs",
     "add_reaction_outputs",
+    "assemble",
     "derive",
+    "equilibrium",
     "evaluate_numerically",
 ]

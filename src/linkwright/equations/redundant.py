@@ -28,6 +28,7 @@ from linkwright.mechanism import Mechanism
 from linkwright.program import Program
 
 SINGULAR = 1e-6
+Decomposition = tuple[Array, Array, Array]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,7 +155,13 @@ class RedundantDynamics:
         return found["z_dot"], found["y"]
 
 
-def constrained_accelerations(mass: Array, right: Array, jacobian: Array, rest: Array) -> Array:
+def constrained_accelerations(
+    mass: Array,
+    right: Array,
+    jacobian: Array,
+    rest: Array,
+    decomposed: Decomposition | None = None,
+) -> Array:
     """Return u' with M u' = f + Jᵀ λ and J u' = c, by the null-space method.
 
     Args:
@@ -162,13 +169,14 @@ def constrained_accelerations(mass: Array, right: Array, jacobian: Array, rest: 
         right: f, n.
         jacobian: J, m by n, of any rank.
         rest: c, m.
+        decomposed: the singular value decomposition of J, where it is at hand.
 
     >>> constrained_accelerations(
     ...     np.eye(2), np.array([1.0, 0.0]), np.array([[1.0, 1.0]]), [0.0]
     ... )
     array([ 0.5, -0.5])
     """
-    first, null = split_motion(jacobian, np.asarray(rest, dtype=float))
+    first, null = split_motion(jacobian, np.asarray(rest, dtype=float), decomposed)
     inner = null.T @ mass @ null
     load = null.T @ (right - mass @ first)
     try:
@@ -184,12 +192,14 @@ def constrained_accelerations(mass: Array, right: Array, jacobian: Array, rest: 
     return found
 
 
-def split_motion(jacobian: Array, rest: Array) -> tuple[Array, Array]:
+def split_motion(
+    jacobian: Array, rest: Array, decomposed: Decomposition | None = None
+) -> tuple[Array, Array]:
     """Return the shortest a with J a = c, and a basis of the null space of J."""
     n = jacobian.shape[1]
     if not jacobian.size:
         return np.zeros(n), np.eye(n)
-    u, s, vt = np.linalg.svd(jacobian)
+    u, s, vt = np.linalg.svd(jacobian) if decomposed is None else decomposed
     rank = int((s > SINGULAR * s[0]).sum())
     first = vt[:rank].T @ ((u[:, :rank].T @ rest) / s[:rank])
     return first, vt[rank:].T

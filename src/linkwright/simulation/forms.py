@@ -18,11 +18,12 @@ from typing import Protocol
 import numpy as np
 
 from linkwright.algebra import Expr, total
-from linkwright.equations.closure import Relations, least_norm
+from linkwright.equations.closure import Relations
 from linkwright.equations.equations import Equations
 from linkwright.equations.evaluation import Array, Evaluator, Signals
 from linkwright.equations.redundant import (
     SINGULAR,
+    Decomposition,
     RedundantDynamics,
     constrained_accelerations,
 )
@@ -180,6 +181,8 @@ class Redundant:
         self.evaluations = 0
         self._rank = rank
         self.usual = 0.0
+        self._largest = 1.0
+        self._constrained = bool(relations.mechanism.constraints)
         self._coordinates = len(relations.coordinates)
         self._count = self._coordinates + len(dynamics.mechanism.states)
 
@@ -191,9 +194,9 @@ class Redundant:
         """Return the rate of the state vector."""
         self.evaluations += 1
         n = self._count
-        x = self._projected(t, x, ZONE)
+        x, parts = self._projected(t, x, ZONE)
         q, u = x[:n], x[n:]
-        q_dot, a = self._rates(t, q, u)
+        q_dot, a = self._rates(t, q, u, parts)
         z_dot = self.dynamics.results(t, q, u, a)[0] if n > self._coordinates else np.zeros(0)
         return np.concatenate([q_dot, z_dot, a])
 
@@ -203,54 +206,68 @@ class Redundant:
         Along a direction whose singular value is small it is left as it is: its errors are those of
         the integration, and smaller than rounding errors divided by that value.
         """
-        return self._projected(t, x, _SETTLED)
-
-    def _projected(self, t: float, x: Array, bound: float) -> Array:
-        """Return the state on the constraints, those with small singular values left out."""
-        n = self._count
-        if not len(self.relations.mechanism.constraints):
-            return _with_closed(self.relations, t, x, n, SINGULAR)
-        zone = self._zone(t, x[:n], bound)
-        x = _with_closed(self.relations, t, x, n, zone)
-        jacobian, rest = self.relations.speed(x[:n], t)
-        x[n:] += least_norm(jacobian, -(jacobian @ x[n:] + rest), zone)
-        return x
+        return self._projected(t, x, _SETTLED)[0]
 
     def observe(self, t: float, x: Array) -> tuple[Array, Array, Array, Array]:
         """Return coordinates (then extra states), all speeds, their rates, and the outputs."""
         n = self._count
         q, u = x[:n], x[n:]
-        _, a = self._rates(t, q, u)
+        _, a = self._rates(t, q, u, self._decomposed(t, q)[1])
         return q, u, a, self.dynamics.results(t, q, u, a)[1]
 
     # -- near singular configurations --------------------------------------------------------------
-    def _zone(self, t: float, q: Array, bound: float) -> float:
-        """Return the relative size below which singular values of J count as small."""
-        jacobian, _ = self.relations.speed(q, t)
-        s = np.linalg.svd(jacobian, compute_uv=False)
+    def _projected(self, t: float, x: Array, bound: float) -> tuple[Array, Decomposition | None]:
+        """Return the state on the constraints, those with small singular values left out."""
+        n = self._count
+        if not self._constrained:
+            return _with_closed(self.relations, t, x, n, SINGULAR), None
+        if self._rank is None or not self.usual:
+            self._decomposed(t, x[:n])
+        x = _with_closed(self.relations, t, x, n, self._small(bound))
+        rest, parts = self._decomposed(t, x[:n])
+        left, s, vt = parts
+        kept = s > self._small(bound) * s[0]
+        k = len(s)
+        u = x[n:]
+        wrong = left[:, :k].T @ rest + s * (vt[:k] @ u)
+        x[n:] = u - vt[:k][kept].T @ (wrong[kept] / s[kept])
+        return x, parts
+
+    def _decomposed(self, t: float, q: Array) -> tuple[Array, Decomposition]:
+        """Return b and the singular value decomposition of J in J u + b = 0."""
+        jacobian, rest = self.relations.speed(q, t)
+        parts = np.linalg.svd(jacobian)
+        s = parts[1]
+        if not len(s):
+            return rest, parts
+        self._largest = float(s[0])
         if self._rank is None:
             self._rank = int((s > SINGULAR * s[0]).sum())
-        if not self._rank:
-            return SINGULAR
-        last = float(s[self._rank - 1])
-        if not self.usual:
-            self.usual = last if last > SINGULAR * s[0] else float(s[0])
-        self.usual = max(self.usual, last)
-        return float(max(bound * self.usual / s[0], SINGULAR))
+        if self._rank:
+            last = float(s[self._rank - 1])
+            if not self.usual:
+                self.usual = last if last > SINGULAR * s[0] else float(s[0])
+            self.usual = max(self.usual, last)
+        return rest, parts
 
-    def _rates(self, t: float, q: Array, u: Array) -> tuple[Array, Array]:
+    def _small(self, bound: float) -> float:
+        """Return the part of the largest singular value below which others count as small."""
+        return max(bound * self.usual / self._largest, SINGULAR)
+
+    def _rates(
+        self, t: float, q: Array, u: Array, parts: Decomposition | None
+    ) -> tuple[Array, Array]:
         """Return q' and u', near a singular configuration the limit of u' along the motion."""
         q_dot, mass, right, jacobian, rest = self.dynamics.tree(t, q, u)
-        if jacobian.size and self._rank:
-            left, s, vt = np.linalg.svd(jacobian)
-            small = s[: self._rank] < ZONE * self.usual
+        if parts is not None and self._rank:
+            left, s, vt = parts
+            rank = self._rank
+            small = s[:rank] < ZONE * self.usual
             if small.any():
-                pace = self._pace(
-                    t, q, q_dot, left[:, : self._rank][:, small], vt[: self._rank][small]
-                )
+                pace = self._pace(t, q, q_dot, left[:, :rank][:, small], vt[:rank][small])
                 if pace > 0:
                     return q_dot, self._limit(t, q, u, q_dot, 3.0 * ZONE * self.usual / pace)
-        return q_dot, constrained_accelerations(mass, right, jacobian, rest)
+        return q_dot, constrained_accelerations(mass, right, jacobian, rest, parts)
 
     def _pace(self, t: float, q: Array, q_dot: Array, left: Array, vt: Array) -> float:
         """Return how fast the slowest of the small singular values leaves zero, per second."""
@@ -269,10 +286,10 @@ class Redundant:
         """Return when a singular configuration is reached as things move now, in s from here."""
         n = self._count
         q, u = x[:n], x[n:]
-        q_dot, _, _, jacobian, _ = self.dynamics.tree(t, q, u)
-        if not jacobian.size or not self._rank:
+        q_dot = self.dynamics.tree(t, q, u)[0]
+        if not self._constrained or not self._rank:
             return np.inf
-        left, s, vt = np.linalg.svd(jacobian)
+        left, s, vt = self._decomposed(t, q)[1]
         small = np.flatnonzero(s[: self._rank] < 0.5 * self.usual)
         if not len(small) or s[self._rank - 1] == 0:
             return np.inf
@@ -291,9 +308,9 @@ class Redundant:
 
         def beside(step: float) -> Array:
             x = np.concatenate([self._moved(q, q_dot, step), u])
-            x = self._projected(t + step, x, ZONE)
+            x, parts = self._projected(t + step, x, ZONE)
             _, mass, right, jacobian, rest = self.dynamics.tree(t + step, x[:n], x[n:])
-            return constrained_accelerations(mass, right, jacobian, rest)
+            return constrained_accelerations(mass, right, jacobian, rest, parts)
 
         near = 0.5 * (beside(h) + beside(-h))
         far = 0.5 * (beside(2.0 * h) + beside(-2.0 * h))
