@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
+from typing import TYPE_CHECKING
 
 import typer
 
 from linkwright.cli.models import MODEL, SET
+from linkwright.cli.tables import print_table
 
-_NUMBERS = ("add", "mul", "call", "select", "parameter")
+if TYPE_CHECKING:
+    from linkwright.program import Program
+
+_NUMBERS = ("add", "mul", "call", "select", "parameter", "total")
 
 
 def command(
@@ -24,6 +30,16 @@ def command(
         metavar="NAME",
         help="What to count: forward (accelerations), inverse (forces) or mass (the matrix).",
     ),
+    thorough: bool = typer.Option(
+        False, "--thorough", help="Use the smallest program that ships, or search for it."
+    ),
+    moves: int = typer.Option(
+        0, "--moves", metavar="N", help="Search so long, also where a program ships."
+    ),
+    seed: int = typer.Option(0, "--seed", metavar="N", help="Of the search's random choices."),
+    compare: bool = typer.Option(
+        False, "--compare", help="Count every formulation, and what each pass leaves of it."
+    ),
     settings: list[str] = SET,
 ) -> None:
     """Count adds, multiplies and calls of a model's derivative, stage by stage.
@@ -32,17 +48,20 @@ def command(
     parameter stage runs once and is not part of the derivative, nor are the outputs.
     """
     from linkwright.cli.models import open_model
-    from linkwright.cli.tables import print_table
     from linkwright.equations import derive
     from linkwright.equations.kernels import kernel_program
     from linkwright.program import Rate, counts_as_dict, stage_counts
     from linkwright.program.passes import PASSES, optimise
     from linkwright.program.report import ops_as_dict, ops_table, passes_table
 
+    if compare:
+        _compare(model, kernel, settings, moves if thorough else None, seed, as_json)
+        return
     equations = derive(open_model(model, settings), formulation)
     written = kernel_program(equations, kernel)
-    program = optimise(written)
-    shown = kernel == "forward" and bool(equations.outputs)
+    wanted = thorough or moves > 0
+    program = _smallest(model, kernel, written, moves, seed) if wanted else optimise(written)
+    shown = kernel == "forward" and bool(equations.outputs) and not wanted
     outputs = optimise(equations.program()) if shown else None
     if as_json:
         told = counts_as_dict(program)
@@ -62,3 +81,64 @@ def command(
         typer.echo()
         columns, *rows = passes_table(written)
         print_table(columns, rows, title="after each pass", numbers=_NUMBERS)
+
+
+def _smallest(model: str, kernel: str, written: Program, moves: int, seed: int) -> Program:
+    """Return the Program that ships where one does, or search, with a progress bar."""
+    from linkwright.models.smallest import shipped_program
+    from linkwright.program.search import MOVES, thorough
+
+    if not moves:
+        found = shipped_program(model, kernel, written)
+        if found is not None:
+            typer.echo("the program that ships with the model; --moves N searches anew", err=True)
+            return found
+        moves = MOVES
+    if not sys.stderr.isatty():
+        return thorough(written, moves=moves, seed=seed)
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("searching", total=moves)
+
+        def show(made: int, _: int, operations: int) -> None:
+            bar.update(task, completed=made, description=f"searching: {operations} operations")
+
+        return thorough(written, moves=moves, seed=seed, progress=show)
+
+
+def _compare(
+    model: str, kernel: str, settings: list[str], moves: int | None, seed: int, as_json: bool
+) -> None:
+    """Print every formulation as it is written, after each pass and, where asked, the search."""
+    from linkwright.cli.models import open_model
+    from linkwright.equations import FORMULATIONS, derive
+    from linkwright.equations.kernels import kernel_program
+    from linkwright.program import count
+    from linkwright.program.passes import PASSES, optimise
+
+    rows: list[tuple[str, str, str, str, str, str]] = []
+
+    def add(formulation: str, step: str, program: Program) -> None:
+        c = count(program)
+        numbers = (c.add, c.mul, c.call, c.total)
+        add_, mul, call, total = (str(n) for n in numbers)
+        rows.append((formulation, step, add_, mul, call, total))
+
+    for name in FORMULATIONS:
+        written = kernel_program(derive(open_model(model, settings), name), kernel)
+        add(name, "written", written)
+        program = written
+        for step, one in PASSES.items():
+            program = one(program)
+            add(name, step, program)
+        add(name, "all, fast", optimise(written))
+        if moves is not None:
+            add(name, "thorough", _smallest(model, kernel, written, moves, seed))
+    columns = ("formulation", "after", "add", "mul", "call", "total")
+    if as_json:
+        numbers = [(*row[:2], *(int(x) for x in row[2:])) for row in rows]
+        typer.echo(json.dumps([dict(zip(columns, row, strict=True)) for row in numbers], indent=2))
+        return
+    print_table(columns, rows, title=f"{model}, {kernel}", numbers=_NUMBERS)

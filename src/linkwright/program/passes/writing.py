@@ -129,7 +129,21 @@ class Writer:
                     continue
                 seen_statements.add(made_by)
                 self.forced.update(self._nodes_of([v for _, v in network.opaque[made_by].reads]))
+            self.forced.update(self._scaled_sums(number))
             stack.extend(self._mentions(number))
+
+    def _scaled_sums(self, number: int) -> Iterator[int]:
+        """Yield the sums that stand in a node with a number before them.
+
+        In place, 2*(a + b) would become 2*a + 2*b.
+        """
+        network = self.network
+        for row in network.nodes[number].rows.values():
+            term = network.row_term[row]
+            if len(term.literals) == 1 and network.coefficients[term.coefficient].op == "num":
+                other = self.resolved(term.literals[0] >> 1)[1]
+                if term.coefficient and len(network.nodes[other].rows) > 1:
+                    yield other
 
     # -- writing -----------------------------------------------------------------------------------
     def _write_node(self, root: int) -> None:

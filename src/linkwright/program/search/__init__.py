@@ -11,8 +11,9 @@ from collections.abc import Callable
 from linkwright.program.passes import optimise
 from linkwright.program.passes.auxiliary import with_auxiliary, without_auxiliary
 from linkwright.program.passes.blocks import through_networks
-from linkwright.program.passes.choosing import cheapest, cost
+from linkwright.program.passes.choosing import cheapest
 from linkwright.program.passes.network import Network
+from linkwright.program.passes.renaming import renamed
 from linkwright.program.passes.schedule import schedule
 from linkwright.program.program import Program
 from linkwright.program.search.loading import Loaded
@@ -54,11 +55,11 @@ def thorough(
     if main is not program:
         fast = optimise(program)
         best = cheapest(fast, [with_auxiliary(program, best)])
-    if best is not start:
-        try:
-            verify(program, best, seed=seed)
-        except VerificationError:
-            return optimise(program)
+    best = renamed(best)
+    try:
+        verify(program, best, seed=seed)
+    except VerificationError:
+        return renamed(optimise(program))
     return best
 
 
@@ -108,7 +109,6 @@ __all__ = [
     "MOVES",
     "Progress",
     "VerificationError",
-    "cost",
     "field_outputs",
     "rounding_errors",
     "thorough",

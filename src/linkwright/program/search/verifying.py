@@ -25,7 +25,7 @@ import numpy.typing as npt
 from linkwright.algebra.expr import Expr, postorder
 from linkwright.algebra.functions import FUNCTIONS
 from linkwright.algebra.numbers import Number
-from linkwright.program.code import Code
+from linkwright.program.code import CONDITIONS, Code
 from linkwright.program.interpret import execute, interpret
 from linkwright.program.lowering import lower
 from linkwright.program.program import (
@@ -137,8 +137,18 @@ def _of(root: Expr, known: dict[Expr, int]) -> int:
     return known[root]
 
 
+class _Truth(int):
+    """The value of a condition; that it is other than zero says the same."""
+
+
 def _node(node: Expr, args: list[int]) -> int:
     op = node.op
+    if op in CONDITIONS:
+        if op == "ne" and 0 in args:
+            other = args[0] or args[1]
+            if isinstance(other, _Truth):
+                return other
+        return _Truth(_hashed(op, None, *args))
     if op == "num":
         return _number(node.data)
     if op == "scale":

@@ -1,0 +1,136 @@
+"""The shipped models' smallest Programs, as files that a thorough search wrote.
+
+Each file holds a Program as text, the fingerprint of the one that it was made from, and the seed
+and the number of moves that give it again. A file is used only when it is asked for, and only if it
+has the same values in a finite field as the Program at hand. `make regenerate` (or
+``python -m linkwright.models.smallest``) writes the files anew, byte for byte the same ones as long
+as the equations are.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from linkwright.equations import derive
+from linkwright.equations.kernels import kernel_program
+from linkwright.errors import Error
+from linkwright.models.library import load_model
+from linkwright.program import Program, count
+from linkwright.program.search import field_outputs, thorough
+from linkwright.program.text import read, written
+
+FOLDER = Path(__file__).with_name("programs")
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """A Program that ships: a model with its options, a kernel, and how to search for it."""
+
+    model: str
+    kernel: str = "forward"
+    moves: int = 20_000
+    seed: int = 0
+
+    @property
+    def path(self) -> Path:
+        """The file that holds it."""
+        return file_of(self.model, self.kernel)
+
+    def source(self) -> Program:
+        """Return the Program as it is derived."""
+        return kernel_program(derive(load_model(self.model)), self.kernel)
+
+
+SHIPPED: tuple[Shipped, ...] = (
+    Shipped("whipple", moves=10_000),
+    Shipped("spacecraft-1"),
+    Shipped("puma560:drives=off"),
+    Shipped("spacecraft-2"),
+    Shipped("spacecraft-1-small"),
+    Shipped("stanford-arm-controlled"),
+    Shipped("stanford-arm"),
+    Shipped("puma560:drives=off", "inverse"),
+    Shipped("car"),
+    Shipped("four-bar"),
+    Shipped("cart"),
+    Shipped("car-small", moves=5_000),
+)
+
+
+def file_of(model: str, kernel: str = "forward") -> Path:
+    """Return where the Program of a model is or would be.
+
+    >>> file_of("puma560:drives=off", "inverse").name
+    'puma560-drives-off-inverse.json'
+    """
+    stem = model.replace(":", "-").replace("=", "-").replace(",", "-")
+    return FOLDER / (f"{stem}.json" if kernel == "forward" else f"{stem}-{kernel}.json")
+
+
+def shipped_program(model: str, kernel: str, source: Program) -> Program | None:
+    """Return the smallest Program that ships for a model, or None where none fits.
+
+    Args:
+        model: its name with options.
+        kernel: "forward", "inverse" or "mass".
+        source: the Program as it is derived; a file of other values does not fit.
+    """
+    path = file_of(model, kernel)
+    if not path.is_file():
+        return None
+    try:
+        found = read(json.loads(path.read_text(encoding="utf-8")), source)
+        same = all(field_outputs(found, k) == field_outputs(source, k) for k in range(3))
+    except (Error, KeyError):
+        return None  # other inputs, functions or outputs than when it was written
+    return found if same else None
+
+
+def file_text(shipped: Shipped, source: Program, found: Program) -> str:
+    """Return the content of a file.
+
+    Args:
+        shipped: how it was found.
+        source: the Program as it is derived.
+        found: what the search made of it.
+    """
+    data = {
+        "model": shipped.model,
+        "kernel": shipped.kernel,
+        "source": source.fingerprint(),
+        "moves": shipped.moves,
+        "seed": shipped.seed,
+        "counts": count(found).as_dict(),
+        **written(found, source),
+    }
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def regenerate(shipped: Shipped) -> str:
+    """Search again, write the file, and return a line about it."""
+    source = shipped.source()
+    found = thorough(source, moves=shipped.moves, seed=shipped.seed)
+    FOLDER.mkdir(exist_ok=True)
+    shipped.path.write_text(file_text(shipped, source, found), encoding="utf-8")
+    c = count(found)
+    return f"{shipped.path.name:40} {c.add:4} / {c.mul:4} / {c.call}"
+
+
+def main(names: Sequence[str], workers: int = 2) -> int:
+    """Write the files whose names start with one of these, or all."""
+    chosen: Iterable[Shipped] = [
+        s for s in SHIPPED if not names or any(s.path.name.startswith(n) for n in names)
+    ]
+    with ProcessPoolExecutor(workers) as pool:
+        for line in pool.map(regenerate, chosen):
+            print(line, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
