@@ -19,7 +19,7 @@ from linkwright.errors import DomainError, Error
 from linkwright.mechanism import Mechanism
 from linkwright.simulation.integrators import METHODS, Integrator
 from linkwright.simulation.run import Run
-from linkwright.simulation.switching import FORMS, QUICK, FormChoice
+from linkwright.simulation.switching import FORMS, MANY, QUICK, FormChoice
 
 Input = float | Callable[[float], float]
 Sampled = Callable[[float, Mapping[str, float]], Mapping[str, float]]
@@ -146,6 +146,8 @@ class _Simulation:
         self.values = all_values(mechanism, values)
         self.held = _Held(mechanism, self.values, inputs)
         signals = self.held if mechanism.inputs else None
+        if equations is None and form == "auto" and len(mechanism.constraints) > MANY:
+            form = "redundant"
         if equations is None and form != "redundant":
             equations = derive(mechanism, QUICK, values=values)
         self.relations = Relations(mechanism, self.values, signals=signals)

@@ -1,6 +1,7 @@
 """Which form of the equations is integrated, and when it changes.
 
-A constrained mechanism starts in the independent form. After each step the part of J that belongs
+A constrained mechanism starts in the independent form, unless it has more than `MANY` constraints,
+whose symbolic elimination would take longer than most runs. After each step the part of J that belongs
 to the eliminated speeds is looked at. If its condition number has passed `LIMIT`, and five times
 what it was when they were chosen, or if it was singular on the way, the step is discarded and
 repeated: with other eliminated speeds where those are good before and after the step, else, at
@@ -25,6 +26,7 @@ from linkwright.simulation.watch import Watch
 
 FORMS = ("auto", "independent", "redundant")
 QUICK = "composite-usual"
+MANY = 24
 LIMIT = 30.0
 _START = 1000.0
 
