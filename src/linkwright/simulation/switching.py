@@ -1,9 +1,9 @@
 """Which form of the equations is integrated, and when it changes.
 
 A constrained mechanism starts in the independent form, unless it has more than `MANY` constraints,
-whose symbolic elimination would take longer than most runs. After each step the part of J that belongs
-to the eliminated speeds is looked at. If its condition number has passed `LIMIT`, and five times
-what it was when they were chosen, or if it was singular on the way, the step is discarded and
+whose symbolic elimination would take longer than most runs. After each step the part of J that
+belongs to the eliminated speeds is looked at. If its condition number has passed `LIMIT`, and five
+times what it was when they were chosen, or if it was singular on the way, the step is discarded and
 repeated: with other eliminated speeds where those are good before and after the step, else, at
 a singular configuration, with all speeds of the tree. From there it goes back to an independent
 form as soon as one is good again. Speeds to eliminate are chosen by elimination with complete
