@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from linkwright.algebra import Expr, evaluate, foreign, postorder, substitute
+from linkwright.algebra.calculus import gradient
 from linkwright.equations import add_energy_outputs, derive
 from linkwright.equations.description import describe
 from linkwright.equations.oracle import evaluate_numerically
@@ -437,6 +438,26 @@ def test_cart_without_offset_keeps_the_yaw_rate_of_its_front_axle() -> None:
     p = optimise(e.program(outputs=False))
     assert count(p).mul <= 34
     assert str(p.port("u_dot").entries[1]) == "0"
+
+
+def test_four_bar_with_its_correction_takes_no_more_than_the_thesis() -> None:
+    """Derivative and a full Newton step of both computed coordinates, by Cramer's rule."""
+    e = equations("four-bar")
+    m = e.mechanism
+    (first, second), computed = m.constraints, [m.coordinates["b"], m.coordinates["c"]]
+    assert first.position is not None
+    assert second.position is not None
+    g, h = first.position, second.position
+    (g1, g2), (h1, h2) = gradient(g, computed), gradient(h, computed)
+    below = g1 * h2 - g2 * h1
+    step = [(h * g2 - g * h2) / below, (g * h1 - h * g1) / below]
+    results = {"q_dot": list(e.rates), "u_dot": list(e.accelerations), "step": step}
+    found = count(
+        optimise(e.assemble("all", results, {}, [x for r in results.values() for x in r]))
+    )
+    assert found.add <= 81
+    assert found.mul <= 141
+    assert found.call <= 6
 
 
 @cache
