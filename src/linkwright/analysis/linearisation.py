@@ -23,6 +23,7 @@ from linkwright.backends.kernel import Kernel, compile as compile_kernel
 from linkwright.equations import Equations, derive
 from linkwright.equations.closure import Relations, assemble, independent_columns
 from linkwright.equations.evaluation import all_values, numbers
+from linkwright.equations.formulations import QUICK
 from linkwright.mechanism import Body, Mechanism
 
 Array = NDArray[np.float64]
@@ -177,7 +178,7 @@ def linearise_along(
     if values:
         mechanism.set_values(values)
     known = all_values(mechanism, None)
-    equations = derive(mechanism) if equations is None else equations
+    equations = derive(mechanism, QUICK) if equations is None else equations
     relations = Relations(mechanism, known, "python")
     kernel = _jacobians(equations)
     result = []

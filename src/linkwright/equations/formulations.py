@@ -25,6 +25,9 @@ FORMULATIONS: dict[str, Formulation] = {
     "kane-expanded": expanded(kane),
 }
 
+QUICK = "composite-usual"
+"""What is derived quickest, for those who do not count operations."""
+
 _SMALL, _LARGE = 6, 40
 
 

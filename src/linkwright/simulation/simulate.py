@@ -15,11 +15,12 @@ import numpy as np
 from linkwright.equations.closure import Relations, assemble
 from linkwright.equations.equations import Equations, derive
 from linkwright.equations.evaluation import Array, all_values
+from linkwright.equations.formulations import QUICK
 from linkwright.errors import DomainError, Error
 from linkwright.mechanism import Mechanism
 from linkwright.simulation.integrators import METHODS, Integrator
 from linkwright.simulation.run import Run
-from linkwright.simulation.switching import FORMS, MANY, QUICK, FormChoice
+from linkwright.simulation.switching import FORMS, MANY, FormChoice
 
 Input = float | Callable[[float], float]
 Sampled = Callable[[float, Mapping[str, float]], Mapping[str, float]]

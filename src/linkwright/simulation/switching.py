@@ -19,13 +19,13 @@ import numpy as np
 from linkwright.equations.closure import Relations
 from linkwright.equations.equations import Equations, derive
 from linkwright.equations.evaluation import Array, Signals
+from linkwright.equations.formulations import QUICK
 from linkwright.equations.redundant import RedundantDynamics
 from linkwright.mechanism import Mechanism
 from linkwright.simulation.forms import Form, Independent, Redundant
 from linkwright.simulation.watch import Watch
 
 FORMS = ("auto", "independent", "redundant")
-QUICK = "composite-usual"
 MANY = 24
 LIMIT = 30.0
 _START = 1000.0
