@@ -39,20 +39,34 @@ def idle_parameters(
     >>> sorted(x.name for x in idle_parameters([Assign(c, a - b)], [c + b], [a, b, d]))
     ['b', 'd']
     """
-    values = Values()
+    slopes = slopes_of(statements, results, Values())
+    return frozenset(p for p in parameters if not slopes.get(p))
+
+
+def slopes_of(
+    statements: Sequence[Assign], results: Iterable[Expr], values: Values, number: int = 0
+) -> dict[Expr, int]:
+    """Return the derivatives of a random combination of results by the symbols, in the field.
+
+    Args:
+        statements: intermediate results, in order.
+        results: what is combined.
+        values: those of some symbols, where they are not to come from their names.
+        number: which random combination.
+    """
     for s in statements:
         values.known[s.target] = values.of(s.value)
     slopes: dict[Expr, int] = {}
     for k, result in enumerate(results):
         values.of(result)
-        slopes[result] = (slopes.get(result, 0) + opaque_value("result", None, (k,))) % PRIME
+        slopes[result] = (slopes.get(result, 0) + opaque_value("result", None, (number, k))) % PRIME
     _sweep(list(slopes), values, slopes)
     for s in reversed(statements):
         slope = slopes.pop(s.target, 0)
         if slope:
             slopes[s.value] = slope
             _sweep([s.value], values, slopes)
-    return frozenset(p for p in parameters if not slopes.get(p))
+    return slopes
 
 
 def _sweep(roots: Sequence[Expr], values: Values, slopes: dict[Expr, int]) -> None:

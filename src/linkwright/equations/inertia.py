@@ -5,8 +5,9 @@ about its reference point. The inertia tensor is J = tr(S) 1 - S. In this form, 
 -r is h + m r and S + h rᵀ + r hᵀ + m r rᵀ.
 
 What a joint leaves in place may be counted as part of the parent (base parameters; Gautier and
-Khalil 1990, in second-moment form): for one rotation about k the mass, h_k and S_kk; for
-translations all of S; for three rotations about a point the mass; for a weld everything. Composite
+Khalil 1990, in second-moment form): for one rotation about k the mass, h_k and S_kk; where it comes
+with translations, S_kk; for translations alone all of S; for three rotations about a point the
+mass; for a weld everything. Composite
 bodies, rotors and fixed masses of AUTOSIM (section 8.1) are special cases. It is exact.
 """
 
@@ -115,7 +116,11 @@ def turned(moments: Moments, rotation: Matrix) -> Moments:
 
 
 def lumped(
-    kinematics: Kinematics, *, regroup: bool = True, left: Mapping[Body, int] | None = None
+    kinematics: Kinematics,
+    *,
+    regroup: bool = True,
+    left: Mapping[Body, int] | None = None,
+    own: Mapping[Body, Moments] | None = None,
 ) -> dict[Body, Moments]:
     """Return the moments of every body about its reference point, in its own axes.
 
@@ -124,12 +129,14 @@ def lumped(
         regroup: count with the parent what the joint leaves in place.
         left: how much of the second moment along its axis a body that turns keeps: 0 nothing, 1
             and 2 so much that the moment of inertia about an axis across vanishes.
+        own: the moments of the bodies about their origins, in place of the mechanism's.
     """
     mechanism = kinematics.mechanism
     result: dict[Body, Moments] = {}
     received: dict[Body, Moments] = {}
     for body in reversed(mechanism.depth_first()):
-        moments = own_moments(body) + received.get(body, NO_MASS)
+        given = own_moments(body) if own is None else own.get(body, NO_MASS)
+        moments = given + received.get(body, NO_MASS)
         if regroup and not kinematics.motions[body].absolute:
             moments, moved = _handed_over(body, moments, (left or {}).get(body, 0))
             parent = body.parent
@@ -148,8 +155,6 @@ def _handed_over(body: Body, moments: Moments, left: int = 0) -> tuple[Moments, 
     """Return what stays with a body and what is counted with its parent, in the parent's axes."""
     parent = body.parent
     assert parent is not None
-    if body.lead is not ZERO:
-        return moments, NO_MASS
     offset = body.offset.components(parent.frame)
     if not body.rotations:
         rotation = _axes_in(body, parent)
@@ -158,9 +163,9 @@ def _handed_over(body: Body, moments: Moments, left: int = 0) -> tuple[Moments, 
         kept = Moments(moments.mass, moments.first, NO_MASS.second)
         moved = turned(Moments(ZERO, NOTHING, moments.second), rotation)
         return kept, moved
-    if body.translations:
-        return moments, NO_MASS
     if len(body.rotations) > 1:
+        if body.translations:
+            return moments, NO_MASS
         kept = Moments(ZERO, moments.first, moments.second)
         return kept, Moments(moments.mass, NOTHING, NO_MASS.second).moved(offset)
     axis = body.frame.spins[0][1]
@@ -169,6 +174,10 @@ def _handed_over(body: Body, moments: Moments, left: int = 0) -> tuple[Moments, 
         return moments, NO_MASS
     sign = axis @ body.frame.axes[k]
     a = axis.components(parent.frame)
+    if body.translations or body.lead is not ZERO:
+        second = symmetric(lambda i, j: ZERO if i == j == k else moments.second[i][j])
+        rod = symmetric(lambda i, j: moments.second[k][k] * a[i] * a[j])
+        return Moments(moments.mass, moments.first, second), Moments(ZERO, NOTHING, rod)
     along = times(sign * moments.first[k], a)
     stays = -moments.second[(k + left) % 3][(k + left) % 3] if left else ZERO
     goes = moments.second[k][k] - stays

@@ -9,6 +9,7 @@ of the two angles if the axes are parallel.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -70,7 +71,10 @@ class Link:
 
 
 def make_links(
-    kinematics: Kinematics, writer: Writer, choices: Choices | None = None
+    kinematics: Kinematics,
+    writer: Writer,
+    choices: Choices | None = None,
+    own: Mapping[Body, Moments] | None = None,
 ) -> dict[Body, Link]:
     """Return the links of a tree, parents first.
 
@@ -78,11 +82,12 @@ def make_links(
         kinematics: of the mechanism.
         writer: receives the intermediate results.
         choices: for the bodies; the usual ones by default.
+        own: the moments of the bodies about their origins, in place of the mechanism's.
     """
     chosen = choices or Choices()
     mechanism = kinematics.mechanism
     kept = {b: chosen.of(b).left for b in mechanism.bodies.values() if chosen.of(b).left}
-    moments = lumped(kinematics, regroup=chosen.regroup, left=kept)
+    moments = lumped(kinematics, regroup=chosen.regroup, left=kept, own=own)
     slid = any(c.place for c in chosen.bodies.values())
     at = places(kinematics) if slid else {}
     index = {s.symbol: k for k, s in enumerate(kinematics.speeds)}
@@ -95,22 +100,22 @@ def make_links(
         upper = links.get(parent)
         above = parent.frame if upper is None else upper.frame
         choice = chosen.of(body)
-        own = moments[body]
+        held = moments[body]
         slide = at[body][choice.place] if choice.place else None
         reference = kinematics.motions[body].reference
         if slide is not None:
             reference = reference + slide
             x, y, z = slide.components(body.frame)
-            own = own.moved((-x, -y, -z))
+            held = held.moved((-x, -y, -z))
         frame = body.frame
         if upper is None and chosen.regroup:
-            own = _at_the_root(kinematics, body, own)
-        own = own.held(writer)
-        if body not in parents and body not in loaded and is_rotor(body, own):
-            frame, own = above, rotor_moments(body, own, above).held(writer)
+            held = _at_the_root(kinematics, body, held)
+        held = held.held(writer)
+        if body not in parents and body not in loaded and is_rotor(body, held):
+            frame, held = above, rotor_moments(body, held, above).held(writer)
         elif choice.axes == ABOVE:
             frame = above
-            own = turned_back(writer, own, rotation_between(body.frame, above)).held(writer)
+            held = turned_back(writer, held, rotation_between(body.frame, above)).held(writer)
         rotation = IDENTITY if frame is above else rotation_between(frame, above)
         base = Vector({}) if upper is None else upper.reference
         arm = (body.from_parent + reference - base).components(above)
@@ -119,7 +124,7 @@ def make_links(
             for s in kinematics.motions[body].speeds
         ]
         links[body] = Link(
-            body, frame, choice, rotation, writer.triple(arm), reference, own, speeds
+            body, frame, choice, rotation, writer.triple(arm), reference, held, speeds
         )
     return links
 

@@ -70,6 +70,9 @@ def inverse(
     writer: Writer,
     rates: Sequence[Expr],
     choices: Choices | None = None,
+    *,
+    own: Mapping[Body, Moments] | None = None,
+    rotors: Sequence[Expr] | None = None,
 ) -> tuple[Expr, ...]:
     """Return M u' - f for given rates of the tree's speeds, in one recursion without M.
 
@@ -78,10 +81,12 @@ def inverse(
         writer: receives the intermediate results.
         rates: u' for each speed of the tree.
         choices: for the bodies; the usual ones by default.
+        own: the moments of the bodies about their origins, in place of the mechanism's.
+        rotors: the inertia of the geared rotor of each speed, in place of the mechanism's.
     """
-    links = make_links(kinematics, writer, choices)
+    links = make_links(kinematics, writer, choices, own)
     right, _ = _recursion(kinematics, writer, links, NO_SHIFT, rates)
-    extra = armature_inertias(kinematics)
+    extra = armature_inertias(kinematics) if rotors is None else rotors
     return tuple(writer.hold(j * a - f) for j, a, f in zip(extra, rates, right, strict=True))
 
 
