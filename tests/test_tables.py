@@ -244,6 +244,7 @@ def test_different_callables_are_different_functions() -> None:
     one, two = foreign("f", python=lambda v: v), foreign("f", python=lambda v: 2 * v)
     assert one(x) is not two(x)
     assert evaluate(one(x) + two(x), {x: 1.0}) == 3.0
+    gc.collect()
     base = node_count()
     again = foreign("f", python=lambda v: 3 * v)
     kept = again(x + y)
