@@ -9,7 +9,7 @@ PINS := pyproject.toml constraints.txt src/linkwright/version.py
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation \
 	--constraint constraints.txt
 
-.PHONY: help test demo bench lint clean
+.PHONY: help test demo bench lint regenerate clean
 .NOTPARALLEL: # all targets install into the same .venv
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo "make test    lint, types, layering, tests and doctests"
 	@echo "make bench   measure, and print ratio tables"
 	@echo "make lint    lint, format and types only"
+	@echo "make regenerate  search again for the smallest programs that ship (minutes)"
 	@echo "make clean   remove .venv, caches and build products"
 
 test: $(VENV)/.test
@@ -34,6 +35,9 @@ demo: $(VENV)/.core
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m bench.run
+
+regenerate: $(VENV)/.core
+	$(BIN)/python -m linkwright.models.smallest
 
 $(VENV)/.made:
 	@command -v "$(PYTHON)" >/dev/null 2>&1 || { \

@@ -66,18 +66,20 @@ def thorough(
 def _searched(
     program: Program, start: Program, moves: int, seed: int, progress: Progress | None
 ) -> Program:
-    """Search from the Program as it was written and as the passes left it, then from the better."""
+    """Search from the Program as written and as the passes left it, then from the best found."""
     short = max(moves // 8, 1)
-    runs = [(start, short), (program, short)]
     best = start
     done = 0
-    for source, count in runs:
-        found, stopped = _walked(source, count, seed, _shifted(progress, done, moves))
-        best = cheapest(best, [found], or_equal=best is start)
-        done += count
-        if stopped:
-            return schedule(best)
-    found, _ = _walked(best, max(moves - done, 0), seed + 1, _shifted(progress, done, moves))
+    for turn in range(2):
+        for source in (start, program):
+            found, stopped = _walked(
+                source, short, 3 * seed + turn, _shifted(progress, done, moves)
+            )
+            best = cheapest(best, [found], or_equal=best is start)
+            done += short
+            if stopped:
+                return schedule(best)
+    found, _ = _walked(best, max(moves - done, 0), 3 * seed + 2, _shifted(progress, done, moves))
     return schedule(cheapest(best, [found]))
 
 

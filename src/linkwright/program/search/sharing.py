@@ -174,7 +174,8 @@ def tidy(sheet: Sheet) -> None:
             continue
         rows = sheet.rows[node]
         if not rows:
-            raise Rejected
+            _vanish(sheet, node)
+            continue
         if len(rows) == 1:
             ((literals, row),) = rows.items()
             coefficient = sheet.coefficient[row]
@@ -186,6 +187,15 @@ def tidy(sheet: Sheet) -> None:
         if len(users) == 1 and not sheet.held[node]:
             (user,) = users
             _inline(sheet, node, user)
+
+
+def _vanish(sheet: Sheet, node: int) -> None:
+    """Take out the rows that have a node as a factor that turned out to be zero."""
+    sheet.forget(node)
+    for user in list(sheet.users[node]):
+        if 2 * node + 1 in sheet.literals[user]:
+            raise Rejected  # that would divide by zero
+        sheet.remove(user)
 
 
 def _replace(sheet: Sheet, node: int, literals: Literals, coefficient: int) -> None:

@@ -28,22 +28,24 @@ class Walk:
 
     Args:
         sheet: where to start.
-        kept: nodes that somebody else names; they keep their numbers through `names`.
         seed: of the random numbers.
         share: the part of the moves that are resubstitutions.
     """
 
-    def __init__(self, sheet: Sheet, seed: int, share: float = 0.08) -> None:
+    def __init__(self, sheet: Sheet, seed: int, share: float = 0.12) -> None:
         self.chance = random.Random(seed).random
         self.share = share
         self.names = list(range(len(sheet.value)))  # where the first sheet's nodes are now, or -1
         self.sheet = sheet
         self.made = 0
-        sheet.mark()
+        start = sheet.mark()
         sheet.dirty.update(dict.fromkeys(sheet.pairs))
         sheet.dirty.update(dict.fromkeys(sheet.divisors))
         sheet.touched.update(dict.fromkeys(range(len(sheet.value))))
-        settle(sheet, self.chance)
+        try:
+            settle(sheet, self.chance)
+        except Rejected:
+            sheet.undo(start)
         self.renew()
         self.best, self.best_names = copied(self.sheet)[0], list(self.names)
 
@@ -109,7 +111,7 @@ def copied(sheet: Sheet) -> tuple[Sheet, dict[int, int]]:
     for node, made in where.items():
         new.held[made] = sheet.held[node]
         new.inverse[made] = sheet.inverse[node]
-        new.reads[made] = tuple(where[n] for n in sheet.reads[node])
+        new.reads[made] = tuple(where[n] for n in sheet.reads[node] if n in where)
         for literals, row in sheet.rows[node].items():
             mapped = tuple(sorted(2 * where[l >> 1] + (l & 1) for l in literals))
             new.add(made, mapped, sheet.coefficient[row])
