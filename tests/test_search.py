@@ -14,7 +14,8 @@ import pytest
 
 from linkwright.algebra import Expr, cos, sin, sqrt, symbol, symbols
 from linkwright.algebra.expr import constant
-from linkwright.equations import derive
+from linkwright.cli import main
+from linkwright.equations import FORMULATIONS, derive
 from linkwright.models import load_model
 from linkwright.models.smallest import SHIPPED, Shipped, file_text, shipped_program
 from linkwright.program import (
@@ -31,7 +32,9 @@ from linkwright.program import (
     program,
     stage_counts,
 )
+from linkwright.program.passes import PASSES
 from linkwright.program.passes.fields import PRIME, Values
+from linkwright.program.passes.replacing import replaced
 from linkwright.program.search import (
     VerificationError,
     field_outputs,
@@ -41,6 +44,7 @@ from linkwright.program.search import (
 )
 from linkwright.program.search.coefficients import Coefficients
 from linkwright.program.search.moves import collapse
+from linkwright.program.search.numerals import with_numbers, with_symbols
 from linkwright.program.search.sharing import Rejected, settle
 from linkwright.program.search.sheet import Sheet, row_cost
 from linkwright.program.text import read, written
@@ -134,6 +138,26 @@ def test_zero_parameters_do_no_harm() -> None:
     inputs[2][names.index(next(n for n in names if n.startswith("D")))] = 0.0
     for a, b in zip(interpret(lower(p), inputs), interpret(lower(found), inputs), strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-9, atol=1e-12)
+
+
+def test_long_numbers_are_no_hindrance() -> None:
+    """Their products are rounded, so that exact comparison must not see them."""
+    p = polynomials(2, 16)
+    numbers = {K: constant(0.3), L: constant(-1.7), M: constant(0.0203)}
+    q = program("numbers", {"x": [A, B, C, D]}, {"y": replaced(p.output_values(), numbers)})
+    found = thorough(q, moves=150)
+    assert count(found).total < count(optimise(q)).total
+    x = np.random.default_rng(0).uniform(-1, 1, (5, 4))
+    (expected,), (got,) = interpret(lower(q), [x]), interpret(lower(found), [x])
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-13)
+    again, values = with_symbols(q)
+    assert with_numbers(again, q, values).fingerprint() == q.fingerprint()
+
+
+def test_a_sum_that_is_zero_vanishes() -> None:
+    """(a + b)/c - a/c - b/c is zero for every c that the Program divides by anyway."""
+    p = program("zero", {"x": [A, B, C, D]}, {"y": [((A + B) / C - A / C - B / C) * D + A / C]})
+    assert count(thorough(p, moves=40)).total == 1
 
 
 def test_an_interrupt_keeps_the_best_so_far() -> None:
@@ -310,6 +334,21 @@ def test_shipped_programs_are_right_and_as_small_as_they_say(shipped: Shipped) -
     assert count(found).total <= count(fast).total
     assert field_outputs(fast) == field_outputs(source)
     assert optimise(source).fingerprint() == fast.fingerprint()
+
+
+def test_the_command_counts_shipped_programs_searches_and_compares(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (small,) = (s for s in SHIPPED if s.model == "car-small")
+    counts = json.loads(small.path.read_text(encoding="utf-8"))["counts"]
+    for options in (["--thorough"], ["--moves", "400"]):
+        assert main(["ops", "car-small", "--json", *options]) == 0
+        found = json.loads(capsys.readouterr().out)["derivative"]
+        assert found["add"] + found["mul"] <= counts["add"] + counts["mul"] + 1
+    assert main(["ops", "pendulum", "--compare", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["formulation"] for row in rows} == set(FORMULATIONS)
+    assert {row["after"] for row in rows} == {"written", *PASSES, "all, fast"}
 
 
 def test_a_shipped_program_can_be_regenerated_byte_for_byte() -> None:

@@ -17,11 +17,14 @@ from linkwright.program.passes.renaming import renamed
 from linkwright.program.passes.schedule import schedule
 from linkwright.program.program import Program
 from linkwright.program.search.loading import Loaded
+from linkwright.program.search.numerals import with_numbers, with_symbols
 from linkwright.program.search.verifying import (
     VerificationError,
     field_outputs,
     rounding_errors,
     verify,
+    verify_exactly,
+    verify_rounding,
 )
 from linkwright.program.search.walking import Walk
 
@@ -49,18 +52,20 @@ def thorough(
     >>> count(thorough(p, moves=20)).total
     3
     """
-    main = without_auxiliary(program) if program.auxiliary else program
-    start = optimise(main)
-    best = _searched(main, start, moves, seed, progress)
-    if main is not program:
-        fast = optimise(program)
-        best = cheapest(fast, [with_auxiliary(program, best)])
+    exact, numbers = with_symbols(program)
+    main = without_auxiliary(exact) if program.auxiliary else exact
+    best = _searched(main, optimise(main), moves, seed, progress)
+    if main is not exact:
+        best = with_auxiliary(exact, best)
     best = renamed(best)
+    fast = optimise(program)
     try:
-        verify(program, best, seed=seed)
+        verify_exactly(exact, best, seed=seed)
+        best = with_numbers(best, program, numbers)
+        verify_rounding(program, best, seed=seed)
     except VerificationError:
-        return renamed(optimise(program))
-    return best
+        return renamed(fast)
+    return cheapest(renamed(fast), [best], or_equal=True)
 
 
 def _searched(
