@@ -33,6 +33,7 @@ from linkwright.program.program import (
 )
 from linkwright.program.rates import STAGES, Rate, symbol_rate
 from linkwright.program.report import as_text, ops_as_dict, ops_table, passes_table
+from linkwright.program.search import thorough
 
 __all__ = [
     "PASSES",
@@ -79,6 +80,7 @@ __all__ = [
     "split",
     "stage_counts",
     "symbol_rate",
+    "thorough",
     "vector_jacobian",
     "walk",
 ]
