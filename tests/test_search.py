@@ -160,6 +160,19 @@ def test_a_sum_that_is_zero_vanishes() -> None:
     assert count(thorough(p, moves=40)).total == 1
 
 
+def test_a_quotient_never_stands_in_for_what_needs_no_division() -> None:
+    """z/c is a + b, but only where c is not zero; the other outputs are to be had there as well."""
+    z = symbol("z", "local")
+    p = program(
+        "guarded",
+        {"x": [A, B, C, D]},
+        {"y": [z / C, (A + B) * D, (A + B) * C * D + D]},
+        statements=[Assign(z, A * C + B * C)],
+    )
+    (value,) = interpret(lower(thorough(p, moves=200)), [[1.0, 2.0, 0.0, 5.0]])
+    np.testing.assert_array_equal(value[1:], [15.0, 5.0])
+
+
 def test_an_interrupt_keeps_the_best_so_far() -> None:
     p = polynomials(1, 20)
     seen: list[int] = []

@@ -99,10 +99,11 @@ def _ways(sheet: Sheet, value: int, others: list[int], chance: Chance) -> list[l
                 c = known(rest % PRIME)
                 if c:
                     ways.append([((2 * a,), s), ((), c)])
-        part = value * sheet.literal_value(2 * a + 1) % PRIME
+        part = value * sheet.reciprocal(va) % PRIME
         ways.extend(_factors(sheet, 2 * a, part, node_of))
         if any(2 * a + 1 in sheet.literals[row] for row in sheet.users[a]):
-            ways.extend(_factors(sheet, 2 * a + 1, value * va % PRIME, node_of))
+            part = value * sheet.reciprocal(sheet.literal_value(2 * a + 1)) % PRIME
+            ways.extend(_factors(sheet, 2 * a + 1, part, node_of))
     for b in _some(others, min(_FEW, len(others)), chance):
         ways.extend(_with(sheet, value, b, others, node_of))
     return ways
@@ -120,7 +121,7 @@ def _factors(sheet: Sheet, literal: int, part: int, node_of: NodeOf) -> list[lis
 def _with(sheet: Sheet, value: int, b: int, others: list[int], node_of: NodeOf) -> list[list[Row]]:
     """Return the ways a + c*b, a + b*d and b*(a + d) for one node b."""
     ways: list[list[Row]] = []
-    inverse = sheet.literal_value(2 * b + 1)
+    inverse = sheet.reciprocal(sheet.value[b])
     quotient = value * inverse % PRIME
     for a in others:
         if a == b:

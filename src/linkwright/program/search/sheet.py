@@ -9,7 +9,8 @@ constant). Around that it keeps, up to date with every row that comes or goes:
 - for every pair of factors the rows that hold both;
 - for every pair of terms, less what they have in common, where it occurs and what it would save;
 - nodes by their value in a finite field, which never changes: a node may get another definition,
-  but only one of the same value.
+  but only one of the same value. A division has a value of its own kind, so that a quotient never
+  stands in for something that can be computed where its divisor is zero.
 
 Changes are written to a journal, so that a series of them can be taken back.
 """
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from linkwright.program.passes.fields import PRIME
+from linkwright.program.passes.fields import PRIME, inverse_value
 from linkwright.program.search.coefficients import Coefficients
 
 Literals: TypeAlias = tuple[int, ...]
@@ -109,6 +110,7 @@ class Sheet:
         self.dirty: dict[Pair | Divisor, None] = {}
         self.touched: dict[int, None] = {}
         self.journal: list[tuple[int, int]] = []
+        self._reciprocals: dict[int, int] = {}
         self._found: dict[tuple[Literals, int, Literals, int], list[Found]] = {}
 
     # -- nodes -------------------------------------------------------------------------------------
@@ -133,7 +135,16 @@ class Sheet:
             return self.value[node]
         found = self.inverse[node]
         if not found:
-            found = self.inverse[node] = pow(self.value[node], -1, PRIME)
+            found = self.inverse[node] = inverse_value(self.value[node])
+        return found
+
+    def reciprocal(self, value: int) -> int:
+        """Return what gives one when it is multiplied by a value, to find factors with."""
+        found = self._reciprocals.get(value)
+        if found is None:
+            if len(self._reciprocals) > _MEMORY:
+                self._reciprocals.clear()
+            found = self._reciprocals[value] = pow(value, -1, PRIME)
         return found
 
     def row_value(self, literals: Literals, coefficient: int) -> int:
