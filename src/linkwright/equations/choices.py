@@ -15,7 +15,7 @@ from linkwright.equations.inertia import own_axis
 from linkwright.mechanism import Body, Kinematics
 
 OWN, ABOVE = "own", "above"
-SECOND, TENSOR = "second", "tensor"
+SECOND, TENSOR, MIXED = "second", "tensor", "mixed"
 NO_SHIFT, SHIFT_TURNING, SHIFT_ALL = "none", "turning", "all"
 _PLACES = 4  # candidates for each reference point, besides the usual one
 
@@ -28,7 +28,8 @@ class Choice:
         axes: "own", or "above" for components along the axes of the parent's components. With a
             child that turns about a parallel axis this merges the two: the child's rotation is then
             by the sum of the angles.
-        form: "second" (U S - S Uᵀ) or "tensor" (J alpha + gyroscopic products) for the moment.
+        form: "second" (U S - S Uᵀ) or "tensor" (J alpha + gyroscopic products) for the moment, or
+            "mixed": the former for components to which one second moment contributes.
         left: what stays of the second moment along the joint's axis: 0 nothing, 1 and 2 so much
             that the moment of inertia about the second or first axis across it vanishes.
         place: number of the reference point among `places`.
@@ -139,7 +140,7 @@ def options(
     if alone and (not children or any(_parallel(body, c) for c in children)):
         result["axes"] = (ABOVE,)
     if body.rotations or body.parent is None or body.parent.parent is not None:
-        result["form"] = (TENSOR,)
+        result["form"] = (MIXED, TENSOR)
     if len(at) > 1:
         result["place"] = tuple(range(1, len(at)))
     if alone and not body.translations and own_axis(body, body.frame.spins[0][1]) is not None:

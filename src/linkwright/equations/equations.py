@@ -12,11 +12,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from linkwright.algebra import ZERO, Expr, free_symbols, substitute, substitute_all, total
+from linkwright.equations.choices import Choices
 from linkwright.equations.closure import closed_samples, make_rates_exact
 from linkwright.equations.constraints import Elimination, Reduction, choose, reduce
 from linkwright.equations.formulations import FORMULATIONS, candidates
 from linkwright.equations.idle import idle_parameters
 from linkwright.equations.pivots import Array
+from linkwright.equations.search import dynamics
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Kinematics, Mechanism, MechanismError
 from linkwright.program import Assign, Namer, Program, count, program
@@ -46,6 +48,7 @@ class Equations:
         dependent_accelerations: the rates of the eliminated speeds.
         outputs: values of the mechanism's outputs.
         state_rates: the rates of the analyst's extra states.
+        choices: what was chosen for the bodies by count, where the formulation has choices.
 
     >>> m = Mechanism("cart")
     >>> b = m.body("b", translate="x", mass="m")
@@ -68,6 +71,7 @@ class Equations:
     dependent_accelerations: tuple[Expr, ...] = field(repr=False)
     outputs: tuple[Expr, ...] = field(repr=False)
     state_rates: tuple[Expr, ...] = field(repr=False)
+    choices: Choices | None = field(default=None, repr=False)
 
     @property
     def states(self) -> tuple[Expr, ...]:
@@ -202,6 +206,7 @@ def derive(
     closed_at: Mapping[Expr, float] | None = None,
     dependent: Collection[Expr] | None = None,
     values: Mapping[str, float] | None = None,
+    choices: Choices | None = None,
 ) -> Equations:
     """Return the equations of motion of a mechanism.
 
@@ -212,6 +217,7 @@ def derive(
             the mechanism's start values.
         dependent: the speeds that constraints may eliminate; all by default.
         values: numbers of parameters to choose by, in place of the mechanism's.
+        choices: for the bodies, with the composite formulation; by default they are searched for.
 
     >>> m = Mechanism("pendulum")
     >>> rod = m.body("rod", rotate="z", mass="m", com=("L", 0, 0), inertia=0)
@@ -232,6 +238,8 @@ def derive(
     eliminations = choose(kinematics, known, samples, dependent)
     eliminated = sum(e.speed is not None for e in eliminations)
     tried = candidates(len(kinematics.speeds), eliminated)
+    if choices is not None:
+        return _derived(mechanism, "composite", eliminations, known, samples, choices)
     names = tried if formulation == "auto" else (formulation,)
     found = [_derived(mechanism, name, eliminations, known, samples) for name in names]
     return found[0] if len(found) == 1 else _smallest(found)
@@ -243,6 +251,7 @@ def _derived(
     eliminations: Sequence[Elimination],
     known: Mapping[str, float],
     samples: Mapping[Expr, Array] | None,
+    choices: Choices | None = None,
 ) -> Equations:
     """Return the equations of motion in one formulation."""
     kinematics = mechanism.kinematics()
@@ -250,7 +259,10 @@ def _derived(
     namer = Namer(None, "s")
     rates = _rate_names(kinematics, writer)
     reduction = reduce(kinematics, eliminations, rates, writer, namer, known, samples)
-    reduced = FORMULATIONS[formulation](kinematics, reduction, writer)
+    if choices is None:
+        reduced = FORMULATIONS[formulation](kinematics, reduction, writer)
+    else:
+        reduced = dynamics(kinematics, reduction, writer, choices)
     mass, right = reduced.mass, reduced.unshifted()
     if reduced.accelerations is not None:
         accelerations = reduced.accelerations
@@ -272,7 +284,7 @@ def _derived(
         )
         for i in range(len(reduction.dependent))
     )
-    return _finished(
+    made = _finished(
         mechanism,
         kinematics,
         formulation,
@@ -284,6 +296,7 @@ def _derived(
         accelerations,
         dependent,
     )
+    return replace(made, choices=reduced.choices)
 
 
 def _smallest(found: Sequence[Equations]) -> Equations:

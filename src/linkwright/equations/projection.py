@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from linkwright.algebra import ZERO, Expr, total
+from linkwright.equations.choices import Choices
 from linkwright.equations.constraints import Reduction
 from linkwright.equations.tree import TreeDynamics, with_armatures
 from linkwright.equations.writer import Writer
@@ -22,13 +23,14 @@ class ReducedDynamics:
     """Mass matrix and right side for the independent speeds, in order: M (u' + shift) = right.
 
     An empty `shift` is zero. Where `accelerations` are given, they are u' already; M and f may then
-    be empty.
+    be empty. `choices` are those for the bodies, where there were any.
     """
 
     mass: tuple[tuple[Expr, ...], ...]
     right: tuple[Expr, ...]
     shift: tuple[Expr, ...] = ()
     accelerations: tuple[Expr, ...] | None = None
+    choices: Choices | None = None
 
     def unshifted(self) -> tuple[Expr, ...]:
         """Return f with M u' = f."""

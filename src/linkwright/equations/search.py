@@ -35,7 +35,7 @@ from linkwright.program import Assign
 from linkwright.program.linear import elimination_order, kinds, order_cost
 
 _CALL = 8  # a sine weighs as much as so many multiplications
-_BUDGET = 24_000  # operations counted in all trials together
+_BUDGET = 40_000  # operations counted in all trials together
 _ROUNDS = 3
 _BODIES = 100  # beyond which there is no search
 _WITH_MATRIX = 40  # speeds up to which articulated bodies come with M and f
@@ -213,7 +213,7 @@ def dynamics(
         choices: for the bodies.
     """
     tree = with_armatures(kinematics, composite(kinematics, writer, choices))
-    return project(kinematics, reduction, tree, writer)
+    return replace(project(kinematics, reduction, tree, writer), choices=choices)
 
 
 def forward_price(
@@ -265,6 +265,6 @@ def articulated_bodies(
     chosen = Search(kinematics, price).best()
     accelerations = articulated(kinematics, writer, chosen)
     if len(accelerations) > _WITH_MATRIX:
-        return ReducedDynamics((), (), accelerations=accelerations)
+        return ReducedDynamics((), (), accelerations=accelerations, choices=chosen)
     made = dynamics(kinematics, reduction, writer, Choices(chosen.bodies))
-    return ReducedDynamics(made.mass, made.right, accelerations=accelerations)
+    return replace(made, accelerations=accelerations)

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from linkwright.algebra import ZERO, Expr, Frame, Vector, total
-from linkwright.equations.choices import NO_SHIFT, SHIFT_ALL, SHIFT_TURNING, TENSOR, Choices
+from linkwright.equations.choices import MIXED, NO_SHIFT, SHIFT_ALL, SHIFT_TURNING, TENSOR, Choices
 from linkwright.equations.inertia import NO_MASS, Moments
 from linkwright.equations.links import Link, make_links, turned_back
 from linkwright.equations.loads import external_loads, internal_forces
@@ -322,7 +322,8 @@ def _moment(writer: Writer, link: Link, s: Matrix) -> Triple:
     result = []
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
-        if link.choice.form == TENSOR:
+        lone = s[j][j] is ZERO or s[k][k] is ZERO
+        if link.choice.form == TENSOR or (link.choice.form == MIXED and not lone):
             product = hold(w[j] * w[k])
             diagonal = hold(s[j][j] + s[k][k]) * link.alpha[i] + hold(s[j][j] - s[k][k]) * product
         else:
