@@ -59,19 +59,69 @@ class Speed:
     doc: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class BodyMotion:
-    """Speeds and velocities of one body.
+    """Speeds and velocities of one body; velocities are worked out when they are asked for.
 
-    `reference` is the position, relative to the body's origin, of the point whose velocity is
-    `velocity`: the composite mass centre where the speeds are those of that point, else the origin.
+    Args:
+        speeds: those of its joint.
+        reference: the position, relative to the body's origin, of the point whose velocity is
+            `velocity`: the composite mass centre where the speeds are those of that point, else the
+            origin.
+        absolute: whether the speeds are those of the composite mass centre.
+        above: the motion of the parent; None on the ground.
+        arm: from the parent's reference point to the body's origin.
     """
 
     speeds: tuple[Speed, ...]
-    omega: Vector
     reference: Vector
-    velocity: Vector
     absolute: bool
+    above: BodyMotion | None = field(default=None, repr=False)
+    arm: Vector = ZERO_VECTOR
+    _omega: Vector | None = None
+    _velocity: Vector | None = None
+
+    @property
+    def omega(self) -> Vector:
+        """The angular velocity relative to the ground."""
+        found = ZERO_VECTOR
+        for motion in self._from_ground():
+            if motion._omega is None:
+                motion._omega = found + motion.spin
+            found = motion._omega
+        return found
+
+    @property
+    def velocity(self) -> Vector:
+        """The velocity of the reference point relative to the ground."""
+        found, turning = ZERO_VECTOR, ZERO_VECTOR
+        for motion in self._from_ground():
+            if motion._velocity is None:
+                carried = found if motion.above is None else found + (turning ^ motion.arm)
+                for speed in motion.speeds:
+                    carried = carried + speed.velocity * speed.symbol
+                motion._velocity = carried
+            found, turning = motion._velocity, motion.omega
+        return found
+
+    @property
+    def spin(self) -> Vector:
+        """The angular velocity relative to the parent."""
+        found = ZERO_VECTOR
+        for speed in self.speeds:
+            found = found + speed.omega * speed.symbol
+        return found
+
+    def _from_ground(self) -> list[BodyMotion]:
+        """Return the motions from the last whose velocities are known, or the ground, to this."""
+        chain: list[BodyMotion] = []
+        motion: BodyMotion | None = self
+        while motion is not None:
+            chain.append(motion)
+            if motion._omega is not None and motion._velocity is not None:
+                break
+            motion = motion.above
+        return chain[::-1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,8 +183,8 @@ def build(mechanism: Workspace) -> Kinematics:
     }
     for state in mechanism.states:
         rates[state.symbol] = state.derivative
-    omegas: dict[Frame, Vector] = {b.frame: m.omega for b, m in motions.items()}
-    motion_of_all = Motion({**rates, **accelerations}, omegas)
+    spins: dict[Frame, Vector] = {b.frame: m.spin for b, m in motions.items()}
+    motion_of_all = Motion({**rates, **accelerations}, relative_velocities=spins)
     return Kinematics(mechanism, motions, tuple(speeds), rates, accelerations, motion_of_all)
 
 
@@ -198,17 +248,9 @@ def _body_motion(
     assert parent is not None
     absolute = parent.parent is None and _moves_freely(body)
     turning = _rotation_speeds(mechanism, body)
-    parent_omega = ZERO_VECTOR if parent.parent is None else motions[parent].omega
-    omega = parent_omega
-    for speed in turning:
-        omega = omega + speed.omega * speed.symbol
     if absolute:
-        reference = composites[body][1]
         moving = _absolute_speeds(mechanism, body)
-        velocity = ZERO_VECTOR
-        for speed in moving:
-            velocity = velocity + speed.velocity * speed.symbol
-        return BodyMotion((*moving, *turning), omega, reference, velocity, True)
+        return BodyMotion((*moving, *turning), composites[body][1], True)
     moving = tuple(
         Speed(
             _speed_symbol(mechanism, f"{q.name}_dot", q, "m/s"),
@@ -223,13 +265,9 @@ def _body_motion(
         (turn,) = turning
         advance = body.lead / body.rotations[0]
         turning = (Speed(turn.symbol, body, turn.omega, turn.omega * advance, turn.doc),)
-    velocity = ZERO_VECTOR
-    if parent.parent is not None:
-        above = motions[parent]
-        velocity = above.velocity + (parent_omega ^ (body.from_parent - above.reference))
-    for speed in (*moving, *turning):
-        velocity = velocity + speed.velocity * speed.symbol
-    return BodyMotion((*moving, *turning), omega, ZERO_VECTOR, velocity, False)
+    above = None if parent.parent is None else motions[parent]
+    arm = body.from_parent if above is None else body.from_parent - above.reference
+    return BodyMotion((*moving, *turning), ZERO_VECTOR, False, above, arm)
 
 
 def _moves_freely(body: Body) -> bool:
