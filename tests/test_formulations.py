@@ -50,7 +50,7 @@ def random_choices(kinematics: Kinematics, rng: np.random.Generator) -> Choices:
     return Choices(made, shift)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_no_choice_changes_the_motion_of_a_tree(seed: int) -> None:
     kinds = TURNING if seed % 2 else ("revolute", "prismatic", "screw", "ball", "free quaternion")
     sample = random_sample(seed, 5, kinds)
@@ -328,7 +328,7 @@ def six_joints(*, upright: bool, rotors: bool = False) -> Mechanism:
 @pytest.mark.parametrize(("upright", "expected"), [(True, 36), (False, 38)])
 def test_base_parameters_of_an_arm(upright: bool, expected: int) -> None:
     m = six_joints(upright=upright)
-    assert len(base_parameters(m).base) == expected == regressor_rank(m, 9)
+    assert len(base_parameters(m).base) == expected == regressor_rank(m, 7)
 
 
 def test_base_parameters_with_rotors() -> None:
