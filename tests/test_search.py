@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 
 import mpmath
 import numpy as np
 import pytest
 
+from bench.bench_counts import BARS
 from linkwright.algebra import Expr, cos, sin, sqrt, symbol, symbols
 from linkwright.algebra.expr import constant
 from linkwright.cli import main
@@ -21,6 +23,7 @@ from linkwright.models.smallest import SHIPPED, Shipped, file_text, shipped_prog
 from linkwright.program import (
     Assign,
     Carried,
+    Counts,
     Loop,
     Program,
     Rate,
@@ -345,8 +348,28 @@ def test_shipped_programs_are_right_and_as_small_as_they_say(shipped: Shipped) -
     assert count(found).as_dict() == data["counts"]
     fast = optimise(source)
     assert count(found).total <= count(fast).total
+    _hold_to_bar(shipped.path.stem, count(found), count(fast))
     assert field_outputs(fast) == field_outputs(source)
     assert optimise(source).fingerprint() == fast.fingerprint()
+
+
+def _hold_to_bar(name: str, smallest: Counts, fast: Counts) -> None:
+    bar = BARS[name]
+    limit = bar.add + bar.mul
+    calls = (smallest.call, fast.call) if bar.with_calls else (0, 0)
+    assert smallest.total + calls[0] <= limit
+    assert smallest.add <= 1.03 * bar.add
+    assert smallest.mul + calls[0] <= 1.03 * bar.mul
+    assert fast.total + calls[1] <= 1.08 * limit
+
+
+def test_the_page_tells_the_counts_of_the_shipped_programs() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "smallest-programs.md").read_text("utf-8")
+    for shipped in SHIPPED:
+        told = json.loads(shipped.path.read_text(encoding="utf-8"))["counts"]
+        name = f"{shipped.model} --kernel {shipped.kernel}".removesuffix(" --kernel forward")
+        (line,) = (row for row in page.splitlines() if row.startswith(f"| `{name}` |"))
+        assert line.endswith(f"| {told['add']} / {told['mul']} / {told['call']} |")
 
 
 def test_the_command_counts_shipped_programs_searches_and_compares(
