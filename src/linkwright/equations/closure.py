@@ -372,15 +372,21 @@ def independent_columns(matrix: Array, rank: float = 1e-7) -> list[int]:
 def _mobility_in_words(relations: Relations, rank: int, mobility: int) -> str:
     n, m = len(relations.speeds), len(relations.mechanism.constraints)
     if not m:
-        return f"{n} speeds without constraints: {_freedoms(n)}"
-    words = f"{n} speeds, {m} constraints of rank {rank}: {_freedoms(mobility)}"
+        return f"{_several(n, 'speed')} without constraints: {_freedoms(n)}"
+    words = (
+        f"{_several(n, 'speed')}, {_several(m, 'constraint')} of rank {rank}: {_freedoms(mobility)}"
+    )
     if m > rank:
         words += f"; {m - rank} constraint{'s are' if m - rank > 1 else ' is'} redundant here"
     return words
 
 
 def _freedoms(n: int) -> str:
-    return f"{n} degree{'' if n == 1 else 's'} of freedom"
+    return f"{_several(n, 'degree')} of freedom"
+
+
+def _several(n: int, word: str) -> str:
+    return f"{n} {word}" if n == 1 else f"{n} {word}s"
 
 
 # -- samples for the choice of eliminated speeds ---------------------------------------------------

@@ -140,9 +140,9 @@ class _Builder:
 
     def _refuse_twice(self, part: Part, name: str, known: Iterable[str], what: str) -> None:
         if name in known:
-            raise self.source.error(
-                (*part.path, "name"), f"there is a {what} {name!r} already", "choose another name"
-            )
+            article = "an" if what[0] in "aeiou" else "a"
+            words = f"there is {article} {what} {name!r} already"
+            raise self.source.error((*part.path, "name"), words, "choose another name")
 
     def _orders(self) -> None:
         for kind, declare in (("small", self.m.small), ("large", self.m.large)):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from linkwright.algebra import (
     ZERO,
     Expr,
@@ -75,11 +77,23 @@ class Assembly(Workspace):
         if name in self.bodies or name == "n":
             raise MechanismError(f"{self.name!r} has a body {name!r} already")
         parent = self.ground if parent is None else parent
+        self._refuse_foreign(name, parent, coordinates_in)
+        block = {
+            "translate": translate,
+            "rotate": rotate,
+            "body_axis": body_axis,
+            "reference": reference,
+        }
         if joint is None:
             joint = Joint(axes(translate), axes(rotate), body_axis=body_axis, reference=reference)
+        elif twice := [key for key, value in block.items() if value is not None]:
+            raise MechanismError(
+                f"body {name!r} has a joint, and {' and '.join(twice)} besides",
+                remedy="give either a joint, or its translations and rotations",
+            )
         if joint.second is not None:
             return self._two_blocks(
-                name, parent, joint, at, mass, com, inertia, coordinates_in, small, doc
+                name, parent, joint, at, mass, com, inertia, coordinates_in, coordinates, small, doc
             )
         names = self._coordinate_names(name, joint, coordinates)
         orders = self._small_list(small, len(names))
@@ -120,10 +134,14 @@ class Assembly(Workspace):
         com: Sequence[Value],
         inertia: Value,
         coordinates_in: Body | None,
+        coordinates: Sequence[str] | None,
         small: bool | Sequence[bool],
         doc: str,
     ) -> Body:
         first = replace(joint, second=None)
+        if coordinates is not None and len(coordinates) != 2:
+            raise MechanismError(f"body {name!r} has 2 coordinates, not {len(coordinates)}")
+        orders = [bool(order) for order in self._small_list(small, 2)]
         middle = self.body(
             f"{name}_cross",
             parent=parent,
@@ -132,7 +150,8 @@ class Assembly(Workspace):
             mass=0,
             inertia=0,
             coordinates_in=coordinates_in,
-            small=bool(small),
+            coordinates=None if coordinates is None else coordinates[:1],
+            small=orders[0],
             doc=f"massless cross of the joint of {name}",
         )
         return self.body(
@@ -142,9 +161,18 @@ class Assembly(Workspace):
             mass=mass,
             com=com,
             inertia=inertia,
-            small=bool(small),
+            coordinates=None if coordinates is None else coordinates[1:],
+            small=orders[1],
             doc=doc,
         )
+
+    def _refuse_foreign(self, name: str, *others: Body | None) -> None:
+        for other in others:
+            if other is not None and other.mechanism is not self:
+                raise MechanismError(
+                    f"body {name!r} of {self.name!r} cannot refer to {other.name!r}, "
+                    "which is a body of another mechanism"
+                )
 
     def _with_centre(self, body: Body, com: Sequence[Value], other: Body) -> Body:
         place = self.point_of(other, com).position - self.point_of(body, (0, 0, 0)).position
@@ -246,7 +274,8 @@ class Assembly(Workspace):
         return [int(s) for s in small]
 
     def _coordinate(self, name: str, joint: Joint, k: int, small: int) -> Expr:
-        if name in self.coordinates or name in self.parameters or name in self.inputs:
+        taken = (self.coordinates, self.parameters, self.inputs, ("t",))
+        if any(name in names for names in taken):
             raise MechanismError(f"the name {name!r} of a coordinate is taken in {self.name!r}")
         unit = "m" if k < len(joint.translate) else "1" if joint.quaternion else "rad"
         q = symbol(name, "coordinate", owner=self.name, small=small)
@@ -257,6 +286,8 @@ class Assembly(Workspace):
     def _inertia(self, name: str, mass: Value, com: Sequence[Value], inertia: Value) -> Inertia:
         m = self.parameter(f"{name}_m", unit="kg") if mass is None else self.expr(mass)
         entries: Sequence[Value]
+        if isinstance(inertia, np.ndarray):
+            inertia = inertia.tolist()
         if inertia is None:
             keys = ("xx", "yy", "zz", "xy", "yz", "zx")
             entries = [self.parameter(f"{name}_I{k}", unit="kg*m^2") for k in keys]
@@ -264,6 +295,7 @@ class Assembly(Workspace):
             entries = [inertia, inertia, inertia, 0, 0, 0]
         elif len(inertia) == 3 and isinstance(inertia[0], list | tuple):
             rows = inertia
+            self._refuse_asymmetric(name, rows)
             entries = [rows[0][0], rows[1][1], rows[2][2], rows[0][1], rows[1][2], rows[0][2]]
         elif len(inertia) == 3:
             entries = [*inertia, 0, 0, 0]
@@ -275,6 +307,14 @@ class Assembly(Workspace):
             )
         xx, yy, zz, xy, yz, zx = (self.expr(v) for v in entries)
         return Inertia(m, self.exprs(com), (xx, yy, zz, xy, yz, zx))
+
+    def _refuse_asymmetric(self, name: str, rows: Sequence[Sequence[Value]]) -> None:
+        given = [[self.expr(x) for x in row] for row in rows]
+        size = max(abs(float(x.data)) for row in given for x in row if x.is_constant)
+        for i, j in ((0, 1), (1, 2), (0, 2)):
+            a, b = given[i][j], given[j][i]
+            if a.is_constant and b.is_constant and abs(a.data - b.data) > 1e-9 * size:
+                raise MechanismError(f"the inertia of {name!r} is a matrix that is not symmetric")
 
     def point(
         self,

@@ -30,7 +30,8 @@ class Loaded(Assembly):
         """Switch on a uniform field.
 
         Args:
-            along: the direction in which things fall; the ground's -z by default.
+            along: the direction in which things fall, whose length multiplies g; the ground's -z by
+                default.
             g: its acceleration, m/s^2.
 
         >>> m = Loaded("m")
@@ -46,7 +47,7 @@ class Loaded(Assembly):
         name: str,
         magnitude: Value = None,
         *,
-        at: Point,
+        at: Point | Body,
         along: Value,
         reaction: Point | Body | None = None,
         doc: str = "",
@@ -58,7 +59,7 @@ class Loaded(Assembly):
             magnitude: N; in a text, `x`, `x0` and `v` are the distance between the points along the
                 direction, its value with all coordinates zero, and its rate; or a function of
                 these three, or of the first or the first two; by default a parameter.
-            at: the point where it acts.
+            at: the point where it acts; of a body, its origin.
             along: its direction: a vector, an axis name, or three components in the ground's frame.
             reaction: the body, or a point of it, that feels the opposite; the ground by default.
             doc: what it is.
@@ -68,8 +69,9 @@ class Loaded(Assembly):
         >>> m.force("push", "F", at=b.origin, along="x").magnitude
         F
         """
+        self._refuse_load(name)
         direction = direction_of(self.vector(along))
-        other = self._reaction_point(reaction)
+        at, other = self._place(name, at), self._place(name, reaction)
         made = Force(
             name,
             self._magnitude(name, magnitude, direction, at, other),
@@ -87,8 +89,8 @@ class Loaded(Assembly):
         name: str,
         magnitude: Value = None,
         *,
-        at: Point,
-        to: Point | None = None,
+        at: Point | Body,
+        to: Point | Body | None = None,
         doc: str = "",
     ) -> Force:
         """Add a force along the line between two points; positive pushes them apart.
@@ -106,8 +108,14 @@ class Loaded(Assembly):
         >>> m.strut("spring", "-k*(x - 1)", at=b.origin).name
         'spring'
         """
-        other = self.origin if to is None else to
+        self._refuse_load(name)
+        at, other = self._place(name, at), self._place(name, to)
         span = at.position - other.position
+        if span.is_zero:
+            raise MechanismError(
+                f"both ends of {name!r} are always at the same place, so it has no direction",
+                remedy="let one of its points lie off the other",
+            )
         x = length_of(span)
         direction = span / x
         made = Force(
@@ -148,6 +156,9 @@ class Loaded(Assembly):
         >>> m.moment("drive", "T", on=b, about="z").magnitude
         T
         """
+        self._refuse_load(name)
+        self._refuse_others(name, on)
+        self._refuse_others(name, reaction)
         value = self.parameter(name) if magnitude is None else self.expr(magnitude)
         made = Moment(
             name,
@@ -180,10 +191,23 @@ class Loaded(Assembly):
             )
         self.armatures[body] = self.armatures.get(body, ZERO) + self.expr(inertia)
 
-    def _reaction_point(self, reaction: Point | Body | None) -> Point:
-        if reaction is None:
+    def _refuse_others(self, name: str, given: Value) -> None:
+        """Refuse what is no body of this mechanism."""
+        if given is not None and (not isinstance(given, Body) or given.mechanism is not self):
+            raise MechanismError(f"{name!r} needs a body of {self.name!r}, not {given!r}")
+
+    def _place(self, name: str, given: Value) -> Point:
+        """Return the point of a load: a point, the origin of a body, or that of the ground."""
+        if given is None:
             return self.origin
-        return reaction if isinstance(reaction, Point) else reaction.origin
+        found = given.origin if isinstance(given, Body) else given
+        if not isinstance(found, Point) or found.body.mechanism is not self:
+            raise MechanismError(f"{name!r} needs a point of {self.name!r}, not {given!r}")
+        return found
+
+    def _refuse_load(self, name: str) -> None:
+        if name in {f.name for f in self.forces} | {m.name for m in self.moments}:
+            raise MechanismError(f"{self.name!r} has a force or moment {name!r} already")
 
     def _magnitude(
         self,

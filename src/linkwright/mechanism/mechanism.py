@@ -216,6 +216,11 @@ class Mechanism(Loaded):
             raise MechanismError(f"{wheel.name!r} has not one rotation, so it cannot roll")
         axle = wheel.frame.spins[0][1]
         ahead = (axle ^ self.z) if forward is None else self.vector(forward)
+        if ahead.is_zero:
+            raise MechanismError(
+                f"the axle of {wheel.name!r} is upright, so it cannot roll on the ground",
+                remedy="let it turn about a level axis",
+            )
         spin = axle @ wheel.omega
         label = name or wheel.name
         hub, size = wheel.origin, self.expr(radius)
@@ -273,6 +278,8 @@ class Mechanism(Loaded):
         >>> m.output("rate", b.omega @ m.z, unit="rad/s").value
         b_dot
         """
+        if any(name == o.name for o in self.outputs):
+            raise MechanismError(f"{self.name!r} has an output {name!r} already")
         made = Output(name, self.expr(value), unit, doc or name, "" if body is None else body.name)
         self.outputs.append(made)
         return made

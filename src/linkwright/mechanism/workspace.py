@@ -354,7 +354,7 @@ class Workspace:
         base = self.ground.frame if frame is None else frame
         if isinstance(value, str):
             sign = -1 if value.startswith("-") else 1
-            letter = value.lstrip("+-")
+            letter = value[1:] if value.startswith(("+", "-")) else value
             if letter in ("x", "y", "z"):
                 return base.axes["xyz".index(letter)] * sign
             found = resolve(read(value), self.scope)
@@ -362,6 +362,8 @@ class Workspace:
                 raise MechanismError(f"{value!r} is not a vector")
             return found
         if isinstance(value, int):
+            if not 1 <= abs(value) <= 3:
+                raise MechanismError(f"there is no axis {value}; use 1, 2, 3 or 'x', 'y', 'z'")
             return base.axes[abs(value) - 1] * (1 if value > 0 else -1)
         return base.vector(*self.exprs(value))
 

@@ -14,7 +14,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
     option: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=N", help="Set a whole number of [options], as in n=4."),
+        typer.Option(metavar="NAME=N", help="Set one of the model's options, as in n=4."),
     ] = None,
     trust: Annotated[
         bool, typer.Option("--trust", help="Allow C code in the file to be compiled.")
