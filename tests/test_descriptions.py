@@ -99,3 +99,12 @@ def test_one_of_a_thing_is_said_in_the_singular() -> None:
     m = lw.Mechanism("m")
     m.body("b", rotate="z", mass=1, inertia=1)
     assert lw.assemble(m).report == ("1 speed without constraints: 1 degree of freedom",)
+
+
+@pytest.mark.parametrize("formulation", ["auto", "kane", "composite"])
+def test_a_joint_that_moves_no_mass_is_named(formulation: str) -> None:
+    m = lw.Mechanism("m")
+    b = m.body("b", rotate="z", mass=1, inertia=1)
+    m.body("c", parent=b, rotate="z", at=(1, 0, 0), mass=1, inertia=0)
+    with pytest.raises(lw.Error, match="nothing that has mass moves with c_dot"):
+        lw.derive(m, formulation)

@@ -22,7 +22,7 @@ from linkwright.equations.search import dynamics
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Kinematics, Mechanism, MechanismError
 from linkwright.program import Assign, Namer, Program, count, program
-from linkwright.program.linear import ldlt
+from linkwright.program.linear import LinearError, ldlt
 from linkwright.program.passes import optimise
 
 _NEAR = 1.1
@@ -241,7 +241,11 @@ def derive(
     if choices is not None:
         return _derived(mechanism, "composite", eliminations, known, samples, choices)
     names = tried if formulation == "auto" else (formulation,)
-    found = [_derived(mechanism, name, eliminations, known, samples) for name in names]
+    try:
+        found = [_derived(mechanism, name, eliminations, known, samples) for name in names]
+    except LinearError:
+        _derived(mechanism, "kane", eliminations, known, samples)  # names what moves no mass
+        raise
     return found[0] if len(found) == 1 else _smallest(found)
 
 
@@ -267,6 +271,7 @@ def _derived(
     if reduced.accelerations is not None:
         accelerations = reduced.accelerations
     elif mass:
+        _refuse_massless(reduction.independent, mass)
         statements, solutions = ldlt(mass, [list(reduced.right)], namer)
         writer.statements.extend(statements)
         accelerations = tuple(solutions[0])
@@ -297,6 +302,16 @@ def _derived(
         dependent,
     )
     return replace(made, choices=reduced.choices)
+
+
+def _refuse_massless(speeds: Sequence[Expr], mass: Sequence[Sequence[Expr]]) -> None:
+    """Refuse speeds with which no inertia moves."""
+    idle = [u.name for k, u in enumerate(speeds) if mass[k][k] is ZERO]
+    if idle:
+        raise MechanismError(
+            f"nothing that has mass moves with {', '.join(idle)}, so no acceleration can be found",
+            remedy="give the bodies that move a mass and, where they turn, an inertia",
+        )
 
 
 def _smallest(found: Sequence[Equations]) -> Equations:
