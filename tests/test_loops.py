@@ -277,3 +277,15 @@ def test_what_cannot_be_closed_is_refused() -> None:
         m.prescribe("L", "t")
     with pytest.raises(MechanismError, match="where the joint does not slide"):
         m.close("x", a, b, Prismatic("x"), along=("x",))
+
+
+@pytest.mark.parametrize("joint", [Revolute("y"), Ball(quaternion=True), Ball("zxy")])
+def test_a_level_pendulum_finds_where_it_hangs(joint: Joint) -> None:
+    """Level, its loads do not change with the angle; it hangs with its mass centre lowest."""
+    m = Mechanism("pendulum")
+    rod = m.body("rod", joint=joint, mass=2, com=(0.7, 0, 0), inertia=(0.1, 0.2, 0.2))
+    m.gravity()
+    m.output("height", rod.com.position @ m.z)
+    found = equilibrium(m)
+    assert found.outputs["height"] == pytest.approx(-0.7, rel=1e-12)
+    assert found.stable

@@ -27,6 +27,8 @@ from linkwright.program import Program
 from linkwright.program.derivatives import derivative
 
 _ITERATIONS = 100
+_FALLS = 40
+_FALL = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ def equilibrium(
     start = assemble(mechanism, coordinates, values, time=time, relations=relations)
     problem = _Balance(mechanism, relations, numbers, time)
     q = np.array(list(start.coordinates.values()))
-    q, forces, iterations = problem.solved(q)
+    q, forces, iterations = problem.found(q)
     squares, outputs = problem.about(q)
     return Equilibrium(
         dict(zip(start.coordinates, map(float, q), strict=True)),
@@ -147,6 +149,38 @@ class _Balance:
         pad = np.zeros((len(g), len(q) - len(self.relations.coordinates)))
         below = np.hstack([g_q, pad, np.zeros((len(g), self.forces))])
         return np.concatenate([r, g]), np.vstack([np.hstack([r_q, r_forces]), below])
+
+    def found(self, q: Array) -> tuple[Array, Array, int]:
+        """Return what `solved` does, from where the mechanism falls to if it finds nothing here.
+
+        Newton's method has no way to go where loads do not change with the coordinates, as those of
+        a pendulum that is let go level.
+        """
+        try:
+            return self.solved(q)
+        except DomainError:
+            return self.solved(self.fallen(q))
+
+    def fallen(self, q: Array) -> Array:
+        """Return coordinates moved in short steps along the acceleration till it turns."""
+        before = np.zeros(0)
+        for _ in range(_FALLS):
+            toward = self.toward(q)
+            if before.size and toward @ before < 0.0:
+                break
+            q, before = q.copy(), toward
+            q[: len(toward)] += _FALL * toward
+            q, _ = self.relations.closed(q, self.time)
+        return q
+
+    def toward(self, q: Array) -> Array:
+        """Return the unit vector along which the coordinates accelerate from rest, or zero."""
+        _, mass, right, jacobian, rest = self.dynamics.tree(self.time, q, self.rest)
+        _, null = split_motion(jacobian, rest * 0.0)
+        push = null @ least_norm(null.T @ mass @ null, null.T @ right)
+        still, moving = (self.dynamics.tree(self.time, q, u)[0] for u in (self.rest, push))
+        change: Array = moving - still
+        return change / max(float(np.linalg.norm(change)), 1e-300)
 
     def solved(self, q: Array) -> tuple[Array, Array, int]:
         """Return coordinates, multipliers and the number of steps."""
