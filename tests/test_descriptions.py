@@ -108,3 +108,20 @@ def test_a_joint_that_moves_no_mass_is_named(formulation: str) -> None:
     m.body("c", parent=b, rotate="z", at=(1, 0, 0), mass=1, inertia=0)
     with pytest.raises(lw.Error, match="nothing that has mass moves with c_dot"):
         lw.derive(m, formulation)
+
+
+@pytest.mark.parametrize(
+    ("until", "wanted", "words"),
+    [
+        (1.0, {"step": 0.0}, "step 0.0 is not above zero"),
+        (1.0, {"step": float("nan")}, "step nan is not above zero"),
+        (float("inf"), {}, "end time inf"),
+        (1.0, {"record_every": 0}, "every 0 steps"),
+        (1.0, {"initial": {"b": float("nan")}}, "'b' cannot start at nan"),
+    ],
+)
+def test_a_run_that_cannot_go_is_refused(until: float, wanted: dict[str, Any], words: str) -> None:
+    m = lw.Mechanism("m")
+    m.body("b", rotate="z", mass=1, inertia=1)
+    with pytest.raises(lw.Error, match=words):
+        lw.simulate(m, until, **wanted)

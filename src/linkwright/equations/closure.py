@@ -181,9 +181,11 @@ def start_values(mechanism: Mechanism, initial: Mapping[str, float] | None) -> d
     speeds = [s.symbol.name for s in mechanism.kinematics().speeds]
     known = [*mechanism.coordinates, *speeds]
     given = {**mechanism.initial, **(initial or {})}
-    for name in given:
+    for name, value in given.items():
         if name not in known:
             mechanism.unknown(name, known, "coordinate, speed or state")
+        if not np.isfinite(float(value)):
+            raise DomainError(f"{name!r} cannot start at {value}, which is not a finite number")
     return given
 
 

@@ -71,8 +71,12 @@ def simulate(
         raise Error(f"there is no form {form!r}", remedy=f"choose one of {', '.join(FORMS)}")
     if method not in METHODS:
         raise Error(f"there is no method {method!r}", remedy=f"choose one of {', '.join(METHODS)}")
-    if not until > 0:
+    if not 0 < until < np.inf:
         raise Error(f"the end time {until} is not after the start")
+    if step is not None and not step > 0:
+        raise Error(f"the step {step} is not above zero")
+    if record_every < 1:
+        raise Error(f"every {record_every} steps cannot be recorded; it is 1 or more")
     if step is None:
         step = until / (_RECORDS if method == "dop853" else 1000)
     integrator = METHODS[method](step, tolerance)
