@@ -49,6 +49,7 @@ FACTORED: tuple[str, ...] = (
 )
 """What `optimise` also tries on Programs that are not large; it often ends elsewhere."""
 
+_SMALL = 200  # operations up to which definitions are also multiplied out, one by one
 _LARGE = 3_000  # operations beyond which there is one sequence and one round
 
 
@@ -72,7 +73,12 @@ def optimise(program: Program, passes: Sequence[str] | None = None, *, rounds: i
     if program.auxiliary and len(program.auxiliary) < len(program.outputs):
         main = _tried(without_auxiliary(program), passes, rounds, keep=("liveness",))
         program = cheapest(program, [with_auxiliary(program, main)])
-    return _tried(program, passes, rounds)
+    found = _tried(program, passes, rounds)
+    if passes is None and cost(found)[0] <= _SMALL:
+        from linkwright.program.search.sweeping import swept  # which needs the passes itself
+
+        found = cheapest(found, [swept(found)])
+    return found
 
 
 def _tried(
