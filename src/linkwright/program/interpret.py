@@ -285,7 +285,7 @@ def _function_error(op: str, data: Any, value: Any, values: list[Any], errors: l
     for k, error in enumerate(errors):
         if not np.any(error):
             continue
-        step = np.maximum(_STEP * np.maximum(np.abs(values[k]), 1.0), 2 * error)
+        step = np.maximum(_STEP * np.clip(np.abs(values[k]), 1.0, 1e3), 2 * error)
         change = np.zeros(())
         for side in (step, -step):
             moved = [*values[:k], values[k] + side, *values[k + 1 :]]
