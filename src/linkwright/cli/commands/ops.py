@@ -80,8 +80,8 @@ def command(
     if passes:
         typer.echo()
         columns, *rows = passes_table(written)
-        title = "after each pass, one after the other; above is the best of several orders"
-        print_table(columns, rows, title=title, numbers=_NUMBERS)
+        print_table(columns, rows, title="after each pass", numbers=_NUMBERS)
+        typer.echo("\none after the other; above is the best of several orders")
 
 
 def _smallest(model: str, kernel: str, written: Program, moves: int, seed: int) -> Program:

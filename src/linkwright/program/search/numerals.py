@@ -27,7 +27,7 @@ def with_symbols(program: Program) -> tuple[Program, dict[Expr, Expr]]:
     >>> from linkwright.program import program
     >>> p = program("f", {"x": ["x", "y"]}, {"f": lambda x, y: [0.3 * x + 0.5 * y]})
     >>> with_symbols(p)[0].outputs[0].entries
-    (number1*x + 0.5*y,)
+    (0.5*y + number1*x,)
     """
     if any(not isinstance(s, Assign) for s in program.statements):
         return program, {}
