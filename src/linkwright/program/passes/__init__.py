@@ -77,7 +77,7 @@ def optimise(program: Program, passes: Sequence[str] | None = None, *, rounds: i
     if passes is None and cost(found)[0] <= _SMALL:
         from linkwright.program.search.sweeping import swept  # which needs the passes itself
 
-        found = cheapest(found, [swept(found)])
+        found = cheapest(found, [_repeated(swept(found), DEFAULT, 1)])
     return found
 
 
