@@ -72,7 +72,9 @@ def write_function(
     plan, checks = _split_trigonometry(code.instructions)
     parameters = ", ".join(f"ptr noalias nocapture {a}" for a in arrays)
     linkage = "internal " if internal else ""
-    head = f"define {linkage}void @{name}({parameters}) nounwind"
+    # vectors that are spilt must not straddle lines of the cache
+    aligned = " alignstack(64)" if width > 1 else ""
+    head = f"define {linkage}void @{name}({parameters}) nounwind{aligned}"
     length = _part_length(len(plan), checks)
     if length >= len(plan):
         body = _Body(module, code, width)

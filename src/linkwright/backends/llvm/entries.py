@@ -8,6 +8,8 @@ the records they are given.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from linkwright.backends.llvm.codegen import Module, write_function
 from linkwright.backends.llvm.functions.emitter import value_type
 from linkwright.program.code import Code
@@ -82,7 +84,7 @@ def _blocked(scalar: str, width: int, count: int) -> str:
 
 def _rows(scalar: str, width: int, inputs: list[int], outputs: list[int]) -> str:
     element, vector = value_type(scalar, 1), value_type(scalar, width)
-    align = 8 if scalar == "f64" else 4
+    pair = min(2, width)  # neighbouring components travel together
     sizes = [*inputs, *outputs]
     head = [
         f"  %block{k} = alloca [{max(size, 1)} x {vector}], align 64"
@@ -98,34 +100,91 @@ def _rows(scalar: str, width: int, inputs: list[int], outputs: list[int]) -> str
                 f"  %p{k}.{lane} = getelementptr {element}, ptr %data{k}, i64 %o{k}.{lane}",
             ]
     for k, size in enumerate(inputs):
-        for j in range(size):
-            value = "poison"
-            for lane in range(width):
-                tag = f"{k}.{j}.{lane}"
-                body += [
-                    f"  %q{tag} = getelementptr {element}, ptr %p{k}.{lane}, i64 {j}",
-                    f"  %x{tag} = load {element}, ptr %q{tag}, align {align}",
-                    f"  %v{tag} = insertelement {vector} {value}, {element} %x{tag}, i32 {lane}",
-                ]
-                value = f"%v{tag}"
-            body += [
-                f"  %s{k}.{j} = getelementptr {vector}, ptr %block{k}, i64 {j}",
-                f"  store {vector} {value}, ptr %s{k}.{j}, align 64",
-            ]
+        for j in range(0, size, pair):
+            body += _gathered(scalar, width, k, j, min(pair, size - j))
     arguments = ", ".join(f"ptr %block{k}" for k in range(len(sizes)))
     body.append(f"  call void @{CORE}({arguments})")
-    for index, size in enumerate(outputs):
-        k = len(inputs) + index
-        for j in range(size):
-            body += [
-                f"  %s{k}.{j} = getelementptr {vector}, ptr %block{k}, i64 {j}",
-                f"  %y{k}.{j} = load {vector}, ptr %s{k}.{j}, align 64",
-            ]
-            for lane in range(width):
-                tag = f"{k}.{j}.{lane}"
-                body += [
-                    f"  %x{tag} = extractelement {vector} %y{k}.{j}, i32 {lane}",
-                    f"  %q{tag} = getelementptr {element}, ptr %p{k}.{lane}, i64 {j}",
-                    f"  store {element} %x{tag}, ptr %q{tag}, align {align}",
-                ]
+    for k, size in enumerate(outputs, start=len(inputs)):
+        for j in range(0, size, pair):
+            body += _scattered(scalar, width, k, j, min(pair, size - j))
     return _frame(ROWS, head, body)
+
+
+def _gathered(scalar: str, width: int, k: int, j: int, count: int) -> list[str]:
+    """Return the lines that bring one component or two neighbours of W rows into the block."""
+    element, vector = value_type(scalar, 1), value_type(scalar, width)
+    align = 8 if scalar == "f64" else 4
+    tag = f"{k}.{j}"
+    piece = value_type(scalar, count)
+    lines = []
+    for lane in range(width):
+        lines += [
+            f"  %q{tag}.{lane} = getelementptr {element}, ptr %p{k}.{lane}, i64 {j}",
+            f"  %x{tag}.{lane} = load {piece}, ptr %q{tag}.{lane}, align {align}",
+        ]
+    if count == 1:
+        value = "poison"
+        for lane in range(width):
+            name = f"%v{tag}.{lane}"
+            lines.append(
+                f"  {name} = insertelement {vector} {value}, {element} %x{tag}.{lane}, i32 {lane}"
+            )
+            value = name
+        return lines + _stored(vector, k, j, value)
+    parts = [f"%x{tag}.{lane}" for lane in range(width)]
+    size = 2
+    while len(parts) > 2:
+        joined: list[str] = []
+        for a, b in zip(parts[::2], parts[1::2], strict=True):
+            name = f"%j{tag}.{size}.{len(joined)}"
+            lines.append(_shuffle(scalar, size, name, a, b, range(2 * size)))
+            joined.append(name)
+        parts, size = joined, 2 * size
+    for c in range(2):
+        name = f"%v{tag}.{c}"
+        picked = range(c, 2 * size, 2)
+        lines.append(_shuffle(scalar, size, name, parts[0], parts[1], picked))
+        lines += _stored(vector, k, j + c, name)
+    return lines
+
+
+def _stored(vector: str, k: int, j: int, value: str) -> list[str]:
+    return [
+        f"  %s{k}.{j} = getelementptr {vector}, ptr %block{k}, i64 {j}",
+        f"  store {vector} {value}, ptr %s{k}.{j}, align 64",
+    ]
+
+
+def _scattered(scalar: str, width: int, k: int, j: int, count: int) -> list[str]:
+    """Return the lines that take one component or two neighbours of the block to W rows."""
+    element, vector = value_type(scalar, 1), value_type(scalar, width)
+    align = 8 if scalar == "f64" else 4
+    tag = f"{k}.{j}"
+    lines = []
+    for c in range(count):
+        lines += [
+            f"  %s{k}.{j + c} = getelementptr {vector}, ptr %block{k}, i64 {j + c}",
+            f"  %y{k}.{j + c} = load {vector}, ptr %s{k}.{j + c}, align 64",
+        ]
+    piece = value_type(scalar, count)
+    for lane in range(width):
+        name = f"%x{tag}.{lane}"
+        if count == 1:
+            lines.append(f"  {name} = extractelement {vector} %y{k}.{j}, i32 {lane}")
+        else:
+            pair = (lane, width + lane)
+            lines.append(_shuffle(scalar, width, name, f"%y{k}.{j}", f"%y{k}.{j + 1}", pair))
+        lines += [
+            f"  %q{tag}.{lane} = getelementptr {element}, ptr %p{k}.{lane}, i64 {j}",
+            f"  store {piece} {name}, ptr %q{tag}.{lane}, align {align}",
+        ]
+    return lines
+
+
+def _shuffle(scalar: str, size: int, name: str, a: str, b: str, picked: Iterable[int]) -> str:
+    """Return the line that picks elements out of two vectors of `size` elements."""
+    kind = value_type(scalar, size)
+    mask = [f"i32 {i}" for i in picked]
+    return (
+        f"  {name} = shufflevector {kind} {a}, {kind} {b}, <{len(mask)} x i32> <{', '.join(mask)}>"
+    )
