@@ -1,0 +1,243 @@
+"""What robot files say, in one form for all of them: links, joints, shapes, and what else they hold.
+
+Readers of URDF, MJCF, Denavit-Hartenberg tables and SL files make a `Description`; writers take
+one; `assembled` turns it into a `Mechanism`. All is numbers, in SI units; angles are radians.
+
+A joint's frame stands at `place` in the frame of its parent link; the child's frame coincides with
+it while the joint's coordinates are zero. The axis is given in the joint's frame. That is URDF's
+convention; the other readers bring theirs into it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+Triple: TypeAlias = tuple[float, float, float]
+Rotation: TypeAlias = tuple[Triple, Triple, Triple]
+
+UNTURNED: Rotation = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+JOINT_KINDS: dict[str, int] = {
+    "fixed": 0,
+    "revolute": 1,
+    "prismatic": 1,
+    "screw": 1,
+    "cylindrical": 2,
+    "universal": 2,
+    "planar": 3,
+    "ball": 3,
+    "free": 6,
+}
+"""The kinds of joints with their degrees of freedom."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A frame in another one.
+
+    Args:
+        position: of the origin, m.
+        rotation: rows of the matrix that takes components in this frame to components in the other.
+    """
+
+    position: Triple = (0.0, 0.0, 0.0)
+    rotation: Rotation = UNTURNED
+
+
+@dataclass(frozen=True, slots=True)
+class Mass:
+    """Mass and its distribution.
+
+    Args:
+        mass: kg.
+        centre: mass centre in the link's frame, m.
+        inertia: tensor about the mass centre along the link's axes: xx, yy, zz, xy, yz, zx, kg*m^2
+            (products with their sign in the tensor).
+    """
+
+    mass: float
+    centre: Triple = (0.0, 0.0, 0.0)
+    inertia: tuple[float, float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A solid or surface of a link, to be seen or touched.
+
+    Args:
+        kind: "box" (full edge lengths), "sphere" (radius), "cylinder" and "capsule" (radius, length
+            along z, caps apart), "ellipsoid" (three radii), "plane" (normal z), "mesh".
+        size: the numbers of the kind, m.
+        place: of the shape in the link's frame.
+        mesh: the file of a mesh as it is named in the description.
+        scale: of a mesh, along its axes.
+        colour: red, green, blue and opacity, 0 to 1; None where the file says nothing.
+        seen: whether it is drawn.
+        touched: whether it takes part in contact.
+        name: as in the file, or empty.
+    """
+
+    kind: str
+    size: tuple[float, ...] = ()
+    place: Place = Place()
+    mesh: str = ""
+    scale: Triple = (1.0, 1.0, 1.0)
+    colour: tuple[float, float, float, float] | None = None
+    seen: bool = True
+    touched: bool = False
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A rigid part; `mass` is None where the file gives none."""
+
+    name: str
+    mass: Mass | None = None
+    shapes: tuple[Shape, ...] = ()
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Mimic:
+    """A joint that follows another: its coordinate is multiplier times that joint's, plus offset."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class JointLimits:
+    """What a joint can do: lower and upper (rad or m), speed (rad/s or m/s), effort (N*m or N)."""
+
+    lower: float | None = None
+    upper: float | None = None
+    speed: float | None = None
+    effort: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkJoint:
+    """A joint between two links.
+
+    Args:
+        name: of the joint; also of its coordinate, where it has one.
+        kind: one of `JOINT_KINDS`.
+        parent: name of the parent link.
+        child: name of the child link.
+        place: of the joint's frame in the parent link's frame.
+        axis: of rotation or translation, in the joint's frame; the normal of a planar joint; the
+            first axis of a universal joint.
+        second_axis: of a universal joint, in the child's frame.
+        pitch: of a screw, m in a turn.
+        limits: what it can do.
+        damping: viscous friction, N*m*s/rad or N*s/m.
+        friction: dry friction, N*m or N.
+        stiffness: of a spring in the joint, N*m/rad or N/m.
+        rest: coordinate at which that spring is slack, rad or m.
+        armature: inertia of the rotor as felt at the joint, kg*m^2 or kg.
+        mimic: the joint that this one follows.
+        line: in the file.
+    """
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    place: Place = Place()
+    axis: Triple = (0.0, 0.0, 1.0)
+    second_axis: Triple = (0.0, 1.0, 0.0)
+    pitch: float = 0.0
+    limits: JointLimits = JointLimits()
+    damping: float = 0.0
+    friction: float = 0.0
+    stiffness: float = 0.0
+    rest: float = 0.0
+    armature: float = 0.0
+    mimic: Mimic | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFrame:
+    """A frame or point of interest that is fixed in a link (a site, a tool, an end-effector)."""
+
+    name: str
+    link: str
+    place: Place = Place()
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """A loop: two frames, each fixed in a link, that stay together.
+
+    Args:
+        name: of the closure.
+        first: link and place of one frame.
+        second: link and place of the other.
+        kind: "ball" where the points coincide (MJCF's connect), "fixed" where the frames do (weld).
+    """
+
+    name: str
+    first: tuple[str, Place]
+    second: tuple[str, Place]
+    kind: str = "ball"
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """Something in a file that was not used: what it was, the line where it first stood, why."""
+
+    what: str
+    line: int
+    why: str = "not used"
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """All that a robot file says and Linkwright uses.
+
+    Args:
+        name: of the robot.
+        links: in the order of the file; the one that is no joint's child stands on the ground.
+        joints: in the order of the file.
+        frames: beyond those of the links.
+        closures: of loops.
+        gravity: acceleration of free fall in the root's frame, m/s^2; None for 9.81 along -z.
+        ignored: what was left out, once for each kind.
+        source: the file, for messages.
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    joints: tuple[LinkJoint, ...]
+    frames: tuple[NamedFrame, ...] = ()
+    closures: tuple[Closure, ...] = ()
+    gravity: Triple | None = None
+    ignored: tuple[Ignored, ...] = ()
+    source: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+    def link(self, name: str) -> Link:
+        """Return the link of that name."""
+        return next(link for link in self.links if link.name == name)
+
+    @property
+    def root(self) -> str:
+        """The name of the link that is no joint's child.
+
+        >>> a, b = Link("a"), Link("b")
+        >>> Description("two", (a, b), (LinkJoint("j", "fixed", "b", "a"),)).root
+        'b'
+        """
+        children = {joint.child for joint in self.joints}
+        return next(link.name for link in self.links if link.name not in children)
+
+    def with_ignored(self, *more: Ignored) -> Description:
+        """Return the same with more entries in the list of what was left out."""
+        return replace(self, ignored=(*self.ignored, *more))
