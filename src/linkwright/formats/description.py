@@ -1,4 +1,4 @@
-"""What robot files say, in one form for all of them: links, joints, shapes, and what else they hold.
+"""What robot files say, in one form for all: links, joints, shapes, and what else they hold.
 
 Readers of URDF, MJCF, Denavit-Hartenberg tables and SL files make a `Description`; writers take
 one; `assembled` turns it into a `Mechanism`. All is numbers, in SI units; angles are radians.
@@ -101,7 +101,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Mimic:
-    """A joint that follows another: its coordinate is multiplier times that joint's, plus offset."""
+    """A joint that follows another: its coordinate is multiplier times the other's plus offset."""
 
     joint: str
     multiplier: float = 1.0
