@@ -1,0 +1,1 @@
+"""Systems: mechanisms with everything that acts on them, flattened to Programs."""

@@ -1,0 +1,237 @@
+"""The phases of a flattened System: one Program for each thing that happens during a run.
+
+A System of mechanism, elements and blocks is flattened to a few arrays of numbers,
+
+    x  continuous states            p  parameters
+    d  discrete states and          w  inputs from outside
+       held outputs of blocks       t  time in seconds
+
+and to Programs over them. Every Program of a phase takes the arrays `x`, `d`, `p`, `w`, `t`, in
+that order and of full size (`phase_program` makes one); a tick takes `k` and `n` besides. What
+happens when:
+
+- at the start, `initialise` (where there is one) gives x and d from p and w;
+- at base tick k, time is exactly k times `tick_seconds`. The ticks that are due
+  (k = offset + i * every) run in the order of the tuple: each reads x and all of d as it is then,
+  what ticks before it have written included, and writes its own slots. A held output that feeds
+  another block of the same tick therefore belongs to an earlier entry; a block that does not feed
+  through may have two entries, one for its output and a later one for its update;
+- between ticks x is integrated with `derivative` while d holds, in steps that never straddle a
+  tick, and `accepted` runs once after each step: normal quaternions, anchors, corrections of
+  drift;
+- after each step `events` is compared with what it was before the step, and an event whose value
+  has gone through zero is located; its action, if it has one, gives new x and d;
+- `output` runs where a sample is recorded, after the ticks of that time.
+
+Noise is counter-based: stream j of a tick gives two numbers, uniform in (0, 1), which depend on
+the seed, the stream, the number of the run and k alone. `normal` makes a standard normal number
+of two uniform ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwright.algebra import PI, Expr, cos, log, sqrt
+from linkwright.errors import Error
+from linkwright.program import Program, Statement, program
+
+ARRAYS = ("x", "d", "p", "w", "t")
+"""The arrays that every Program of a phase takes, in order."""
+
+TICK_ARRAYS = (*ARRAYS, "k", "n")
+"""The arrays that the Program of a tick takes: k, one number, and n, two for each noise stream."""
+
+KINDS = ("coordinate", "speed", "state", "discrete", "held", "parameter", "input", "output")
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A number of a run: one entry of x, d, p, w, or one output.
+
+    Args:
+        name: how it is called, unique among its array.
+        symbol: what stands for it in the Programs; None for an output.
+        value: where it starts, or what it is unless another value is given.
+        unit: its unit as text.
+        kind: one of `KINDS`; a "coordinate" is advanced with the new speeds by the semi-implicit
+            method.
+        long_name: what it is, in words.
+        body: what it belongs to, for recordings.
+    """
+
+    name: str
+    symbol: Expr | None
+    value: float = 0.0
+    unit: str = "?"
+    kind: str = "state"
+    long_name: str = ""
+    body: str = ""
+
+
+Foreign = Callable[[float, Sequence[float]], Sequence[float]]
+"""A foreign function of a tick: the time and its arguments, to the new values of its slots."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Something that happens every so many base ticks.
+
+    Args:
+        name: the block or blocks that it belongs to.
+        program: from `TICK_ARRAYS` to one output, the new values of the slots; with a foreign
+            function, the arguments of that.
+        slots: the indices in d that are written, one for each value.
+        every: base ticks from one time to the next, 1 or more.
+        offset: the base tick of the first time.
+        streams: the noise streams whose numbers `n` holds, two for each.
+        foreign: a Python function, called with the time in s and the arguments.
+    """
+
+    name: str
+    program: Program
+    slots: tuple[int, ...]
+    every: int = 1
+    offset: int = 0
+    streams: tuple[int, ...] = ()
+    foreign: Foreign | None = None
+
+    def __post_init__(self) -> None:
+        if self.every < 1 or self.offset < 0:
+            raise Error(
+                f"{self.name!r} cannot run every {self.every} ticks from tick {self.offset} on",
+                remedy="every is 1 or more, offset 0 or more",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A value that goes through zero.
+
+    Args:
+        name: what happens then.
+        direction: 1 for zero crossings upwards, -1 downwards, 0 both.
+        terminal: whether the run ends there.
+        action: from `ARRAYS` to outputs "x" and "d", the arrays after the event; None for none.
+    """
+
+    name: str
+    direction: int = 0
+    terminal: bool = False
+    action: Program | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Phases:
+    """A flattened System.
+
+    Args:
+        name: of the System.
+        x: continuous states; `value` is where they start.
+        d: discrete states and held outputs.
+        p: parameters.
+        w: inputs from outside.
+        time: the symbol of time.
+        tick_seconds: the base tick, s.
+        derivative: to one output, the rates of x.
+        ticks: what happens at ticks, in order.
+        accepted: to outputs "x" and "d", run after each accepted step; None for none.
+        output: to one output, the recorded channels; None for none.
+        outputs: what the channels are.
+        events: to one output, a number for each event; None for none.
+        event_list: what these are.
+        initialise: to outputs "x" and "d", run once at the start; None to start from the values.
+        rates: to one output, the rates of the coordinates in order, for the semi-implicit method;
+            None to take them from `derivative`.
+        quaternions: indices in x of the four parts of each quaternion.
+        meta: what recordings tell about the System.
+    """
+
+    name: str
+    x: tuple[Signal, ...]
+    d: tuple[Signal, ...]
+    p: tuple[Signal, ...]
+    w: tuple[Signal, ...]
+    time: Expr
+    tick_seconds: float
+    derivative: Program
+    ticks: tuple[Tick, ...] = ()
+    accepted: Program | None = None
+    output: Program | None = None
+    outputs: tuple[Signal, ...] = ()
+    events: Program | None = None
+    event_list: tuple[Event, ...] = ()
+    initialise: Program | None = None
+    rates: Program | None = None
+    quaternions: tuple[tuple[int, int, int, int], ...] = ()
+    meta: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.tick_seconds > 0:
+            raise Error(f"{self.name!r} has a base tick of {self.tick_seconds} s")
+        for tick in self.ticks:
+            wrong = [i for i in tick.slots if not 0 <= i < len(self.d)]
+            if wrong:
+                raise Error(f"the tick {tick.name!r} writes to slots {wrong} that do not exist")
+
+    @property
+    def coordinates(self) -> tuple[int, ...]:
+        """The indices in x of the coordinates."""
+        return tuple(i for i, s in enumerate(self.x) if s.kind == "coordinate")
+
+
+def phase_program(
+    name: str,
+    signals: Mapping[str, Sequence[Signal]],
+    time: Expr,
+    outputs: Mapping[str, Sequence[Expr]],
+    *,
+    statements: Sequence[Statement] = (),
+    tick: Expr | None = None,
+    noise: Sequence[Expr] = (),
+) -> Program:
+    """Return the Program of a phase, with all its arrays in order.
+
+    Args:
+        name: of the Program.
+        signals: for "x", "d", "p", "w" their signals.
+        time: the symbol of time.
+        outputs: what it computes.
+        statements: what the outputs refer to, in order.
+        tick: the symbol of the tick number; with it the Program has `TICK_ARRAYS`.
+        noise: symbols of the uniform numbers of a tick, two for each stream.
+
+    Example:
+        >>> from linkwright.algebra import symbol
+        >>> q, t = symbol("q", "coordinate"), symbol("t", "time")
+        >>> made = phase_program("f", {"x": [Signal("q", q)]}, t, {"x_dot": [-q]})
+        >>> [(port.name, port.size) for port in made.inputs]
+        [('x', 1), ('d', 0), ('p', 0), ('w', 0), ('t', 1)]
+    """
+    inputs: dict[str, Any] = {
+        array: [s.symbol for s in signals.get(array, ())] for array in ARRAYS[:4]
+    }
+    inputs["t"] = [time]
+    if tick is not None:
+        inputs["k"] = [tick]
+        inputs["n"] = list(noise)
+    elif noise:
+        raise Error(f"{name!r} has noise but is not the Program of a tick", remedy="give tick=")
+    return program(name, inputs, outputs, statements=statements)
+
+
+def normal(first: Expr, second: Expr) -> Expr:
+    """Return a standard normal number made of two uniform ones (Box and Muller 1958).
+
+    Args:
+        first: uniform in (0, 1).
+        second: uniform in (0, 1).
+
+    Example:
+        >>> from linkwright.algebra import symbols
+        >>> print(normal(*symbols("a b")))
+        1.4142135623730951*sqrt(-log(a))*cos(2*pi*b)
+    """
+    return sqrt(-2 * log(first)) * cos(2 * PI * second)
