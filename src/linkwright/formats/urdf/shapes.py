@@ -1,0 +1,119 @@
+"""The visible and touchable shapes of URDF links, and their colours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from linkwright.formats.description import Shape
+from linkwright.formats.leftovers import Leftovers
+from linkwright.formats.urdf.origins import place_of
+from linkwright.formats.xml import Element
+
+Colour: TypeAlias = tuple[float, float, float, float]
+GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")
+
+
+@dataclass(slots=True)
+class Colours:
+    """The colours that materials with names have."""
+
+    named: dict[str, Colour] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, root: Element, left: Leftovers) -> Colours:
+        """Return the colours of all materials of a file, wherever they stand.
+
+        Args:
+            root: of the file.
+            left: takes what is not used of them.
+        """
+        found = cls()
+        inside = (v for link in root.all("link") for v in link.all("visual"))
+        for owner in (root, *inside):
+            for material in owner.all("material"):
+                found._add(material, left)
+        return found
+
+    def _add(self, material: Element, left: Leftovers) -> None:
+        left.rest(material, ("color",), ("name",), why="only colours are read of materials")
+        colour = _colour(material)
+        name = material.attributes.get("name", "").strip()
+        if colour is None or not name:
+            return
+        if self.named.setdefault(name, colour) != colour:
+            why = "the first material of that name counts"
+            left.add(f"a second <material name={name!r}>", material.line, why)
+
+    def visual(self, element: Element) -> Colour | None:
+        """Return the colour of a ``<visual>``: its own, or that of its material's name."""
+        material = element.one("material")
+        if material is None:
+            return None
+        own = _colour(material)
+        return self.named.get(material.attributes.get("name", "").strip()) if own is None else own
+
+
+def _colour(material: Element) -> Colour | None:
+    element = material.one("color")
+    if element is None:
+        return None
+    red, green, blue, alpha = (min(1.0, max(0.0, v)) for v in element.numbers("rgba", 4))
+    return red, green, blue, alpha
+
+
+def link_shapes(link: Element, colours: Colours, left: Leftovers) -> tuple[Shape, ...]:
+    """Return the shapes of a link, in the order of the file.
+
+    Args:
+        link: the element.
+        colours: of the materials.
+        left: takes what is not used.
+    """
+    found = []
+    for element in link.all("visual", "collision"):
+        left.rest(element, ("origin", "geometry", "material"), ("name",))
+        shape = _shape(element, colours, left)
+        if shape is not None:
+            found.append(shape)
+    return tuple(found)
+
+
+def _shape(element: Element, colours: Colours, left: Leftovers) -> Shape | None:
+    geometry = element.required("geometry")
+    left.rest(geometry, GEOMETRIES)
+    solids = list(geometry.all(*GEOMETRIES))
+    if len(solids) > 1:
+        raise solids[1].error("a second solid in the same <geometry>", "keep one of them")
+    if not solids:
+        return None
+    solid = solids[0]
+    size, scale = _size(solid), (1.0, 1.0, 1.0)
+    mesh = ""
+    if solid.tag == "mesh":
+        mesh, scale = solid.value("filename"), solid.triple("scale", scale)
+    return Shape(
+        solid.tag,
+        size,
+        place_of(element, left),
+        mesh,
+        scale,
+        colours.visual(element) if element.tag == "visual" else None,
+        seen=element.tag == "visual",
+        touched=element.tag == "collision",
+        name=element.attributes.get("name", "").strip(),
+    )
+
+
+def _size(solid: Element) -> tuple[float, ...]:
+    if solid.tag == "box":
+        size = solid.numbers("size", 3)
+    elif solid.tag == "sphere":
+        size = (solid.number("radius"),)
+    elif solid.tag == "mesh":
+        return ()
+    else:
+        size = (solid.number("radius"), solid.number("length"))
+    if min(size) < 0.0:
+        raise solid.error(f"a measure of {solid.words} is negative", "give 0 or more")
+    return size
