@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import InputError
+from linkwright.files import write_bytes
 
 _MAGIC = "ERDFILEV2.00"
 _FIELDS = {"SHORTNAM": 8, "LONGNAME": 32, "UNITSNAM": 8, "GENNAME": 32, "RIGIBODY": 32}
@@ -197,12 +198,6 @@ def write_erd(path: str | os.PathLike[str], erd: ErdFile) -> None:
         "END",
         "",
     ]
-    _publish(path.with_name(path.name + ".bin"), erd.data.astype("<f4").tobytes())
-    _publish(path, "\n".join(lines).encode("ascii", "replace"))
-
-
-def _publish(path: Path, content: bytes) -> None:
-    """Write a file under another name and give it its own when it is complete."""
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_bytes(content)
-    temporary.replace(path)
+    data = erd.data.astype("<f4").tobytes()
+    write_bytes(path.with_name(path.name + ".bin"), data, replace=True)
+    write_bytes(path, "\n".join(lines).encode("ascii", "replace"), replace=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from linkwright.backends.foreign import foreign_functions
 from linkwright.errors import Error
+from linkwright.files import write_text
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.parts import Timing
 from linkwright.writers.c import c_kernel, c_program
@@ -90,14 +91,12 @@ def write_program(
 
 
 def _write_all(texts: Mapping[Path, str]) -> None:
-    try:
-        for path, text in texts.items():
+    for path, text in texts.items():
+        try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(path.name + ".tmp")
-            temporary.write_text(text, encoding="utf-8")
-            temporary.replace(path)
-    except OSError as error:
-        raise Error(f"cannot write {error.filename}: {error.strerror}") from error
+        except OSError as error:
+            raise Error(f"cannot write {error.filename}: {error.strerror}") from error
+        write_text(path, text, replace=True)
 
 
 def file_name(content: Content) -> str:

@@ -21,7 +21,7 @@ def command(
     ] = False,
 ) -> None:
     """Write a commented text model to start from."""
-    from linkwright.formats.files import write_text
+    from linkwright.files import write_text
     from linkwright.formats.starters import starter
 
     file = Path(name if name.endswith(".toml") else f"{name}.toml")
