@@ -241,3 +241,18 @@ class Description:
     def with_ignored(self, *more: Ignored) -> Description:
         """Return the same with more entries in the list of what was left out."""
         return replace(self, ignored=(*self.ignored, *more))
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A description as the text of a file.
+
+    Args:
+        text: of the file.
+        dropped: what the format cannot hold.
+        beside: texts of further files, by their names relative to the folder of the file.
+    """
+
+    text: str
+    dropped: tuple[Ignored, ...] = ()
+    beside: tuple[tuple[str, str], ...] = ()

@@ -245,6 +245,36 @@ def parse_xml(text: str | bytes, *, file: str = "", caps: Caps = DEFAULT_CAPS) -
     return _Builder(file, caps, "utf-8" if isinstance(text, str) else None).run(data)
 
 
+class _RootFound(Exception):
+    """The root element has been seen; nothing further is read."""
+
+
+def root_tag(data: bytes, *, file: str = "") -> str:
+    """Return the name of the root element without reading further.
+
+    Args:
+        data: the XML text.
+        file: for messages.
+
+    >>> root_tag(b"<?xml version='1.0'?><!-- a robot --><robot name='r'><link")
+    'robot'
+    """
+    builder = _Builder(file, DEFAULT_CAPS, None)
+    found = ""
+
+    def stop(tag: str, _attributes: dict[str, str]) -> None:
+        nonlocal found
+        found = tag
+        raise _RootFound
+
+    builder.parser.StartElementHandler = stop
+    try:
+        builder.parse(data)
+    except _RootFound:
+        return found
+    return found
+
+
 class _Open:
     """An element whose end has not come yet."""
 
@@ -272,15 +302,20 @@ class _Builder:
         self.parser: XMLParserType = expat.ParserCreate(encoding)
 
     def run(self, data: bytes) -> Element:
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._characters
+        self.parse(data)
+        assert self.root is not None
+        return self.root
+
+    def parse(self, data: bytes) -> None:
         parser = self.parser
         parser.buffer_text = True
         parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
         parser.XmlDeclHandler = self._declaration
         parser.StartDoctypeDeclHandler = self._doctype
         parser.EntityDeclHandler = self._entity
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
         try:
             parser.Parse(data, True)
         except expat.ExpatError as error:
@@ -291,8 +326,6 @@ class _Builder:
                 line=error.lineno,
                 column=error.offset + 1,
             ) from None
-        assert self.root is not None
-        return self.root
 
     def _fault(self, what: str, remedy: str | None = None) -> InputError:
         return InputError(
