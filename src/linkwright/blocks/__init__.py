@@ -1,0 +1,47 @@
+"""Blocks and elements: the symbolic parts of a System, with ports, states and rates."""
+
+from linkwright.blocks.basic import Delay, Hold, Integrator, WhiteNoise
+from linkwright.blocks.block import Block, Value, indices
+from linkwright.blocks.element import Element, JointCoordinate, joint_of, mechanism_of
+from linkwright.blocks.foreign import Foreign
+from linkwright.blocks.ports import Crossing, Noise, Parameter, Port, State
+from linkwright.blocks.rates import (
+    CONTINUOUS,
+    BlockError,
+    Continuous,
+    Rate,
+    Sampled,
+    Ticks,
+    as_rate,
+    exact,
+    sampled,
+)
+
+__all__ = [
+    "CONTINUOUS",
+    "Block",
+    "BlockError",
+    "Continuous",
+    "Crossing",
+    "Delay",
+    "Element",
+    "Foreign",
+    "Hold",
+    "Integrator",
+    "JointCoordinate",
+    "Noise",
+    "Parameter",
+    "Port",
+    "Rate",
+    "Sampled",
+    "State",
+    "Ticks",
+    "Value",
+    "WhiteNoise",
+    "as_rate",
+    "exact",
+    "indices",
+    "joint_of",
+    "mechanism_of",
+    "sampled",
+]

@@ -1,0 +1,135 @@
+"""Plain blocks: delay, hold, noise and integrator.
+
+Gains and sums need no block: `System.connect` takes expressions of ports.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from linkwright.blocks.block import Block, Value
+from linkwright.blocks.rates import BlockError, Rate
+
+
+class Delay(Block):
+    """What its input was so many instants ago: a ring buffer of ticks.
+
+    Args:
+        ticks: how many instants of the block's rate.
+        count: entries of the ports, or None for a number.
+        initial: the output before anything has come through.
+        name: of the block.
+        rate: hertz or a `Rate`.
+
+    >>> Delay(3, rate=100)
+    Delay(delay: u -> y)
+    """
+
+    def __init__(
+        self,
+        ticks: int,
+        *,
+        count: int | None = None,
+        initial: float = 0.0,
+        name: str = "delay",
+        rate: Rate | float | Fraction | None = None,
+    ) -> None:
+        super().__init__(name, rate=rate, doc=f"delay of {ticks} instants")
+        if count is None:
+            u = self.input("u")
+            self.output("y", self.delayed(u, ticks, initial, name="ring"), initial=initial)
+        else:
+            many = self.input_vector("u", count)
+            late = [self.delayed(x, ticks, initial, name=f"ring{i}") for i, x in enumerate(many)]
+            self.output_vector("y", late, initial=initial)
+
+    @property
+    def needs_rate(self) -> bool:
+        """A delay counts instants."""
+        return True
+
+
+class Hold(Block):
+    """A zero-order hold: samples its input at its instants and holds it in between.
+
+    Args:
+        count: entries of the ports, or None for a number.
+        name: of the block.
+        rate: hertz or a `Rate`.
+
+    >>> Hold(rate=100)
+    Hold(hold: u -> y)
+    """
+
+    def __init__(
+        self,
+        count: int | None = None,
+        *,
+        name: str = "hold",
+        rate: Rate | float | Fraction | None = None,
+    ) -> None:
+        super().__init__(name, rate=rate, doc="zero-order hold")
+        if count is None:
+            self.output("y", self.input("u"))
+        else:
+            self.output_vector("y", self.input_vector("u", count))
+
+    @property
+    def needs_rate(self) -> bool:
+        """A hold has instants."""
+        return True
+
+
+class WhiteNoise(Block):
+    """Normal random numbers, new at each instant.
+
+    Args:
+        deviation: standard deviation.
+        mean: their mean.
+        unit: of the output.
+        name: of the block.
+        rate: hertz or a `Rate`.
+
+    >>> WhiteNoise(0.1, rate=100)
+    WhiteNoise(noise: nothing -> y)
+    """
+
+    def __init__(
+        self,
+        deviation: float = 1.0,
+        *,
+        mean: float = 0.0,
+        unit: str = "?",
+        name: str = "noise",
+        rate: Rate | float | Fraction | None = None,
+    ) -> None:
+        super().__init__(name, rate=rate, doc="white noise")
+        if not deviation >= 0:
+            raise BlockError(f"the standard deviation {deviation} of {name!r} is below zero")
+        sigma = self.parameter("deviation", deviation, unit=unit, doc="standard deviation")
+        centre = self.parameter("mean", mean, unit=unit, doc="mean")
+        self.output("y", centre + sigma * self.noise("stream"), unit=unit)
+
+
+class Integrator(Block):
+    """The integral of its input over time.
+
+    Args:
+        initial: where it starts.
+        name: of the block.
+        rate: hertz or a `Rate`; continuous by default.
+
+    >>> Integrator()
+    Integrator(integrator: u -> y)
+    """
+
+    def __init__(
+        self,
+        initial: Value = 0.0,
+        *,
+        name: str = "integrator",
+        rate: Rate | float | Fraction | None = None,
+    ) -> None:
+        super().__init__(name, rate=rate, doc="integral over time")
+        u = self.input("u")
+        self.output("y", self.state("x", u, initial))

@@ -1,0 +1,455 @@
+"""The Block: a part of a System that turns inputs into outputs, with or without memory.
+
+A block is described as a mechanism is: it owns its symbols, and every part of it is an expression.
+
+- `state`: continuous; integrated with its rate. In a block that is added at a rate, it advances at
+  the block's instants by Euler's rule instead, new = old + period * rate.
+- `memory`: discrete; gets its next value at the block's instants, or, in a continuous block, once
+  after each accepted step of the integration, never within one.
+- `output`: computed from inputs, states and memory as they are *before* the update. Outputs of a
+  sampled block hold until its next instant (a zero-order hold).
+
+The rate is part of what a block is: what needs instants (noise, delays, the period) refuses to be
+added without a rate.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from linkwright.algebra import PI, Expr, as_expr, cos, free_symbols, log, sqrt, symbol
+from linkwright.algebra.language import Scope, SymbolScope, parse
+from linkwright.blocks.ports import Crossing, Noise, Parameter, Port, State
+from linkwright.blocks.rates import BlockError, Continuous, Rate, as_rate
+
+Value = Any
+"""A number, an expression, or a text that is read as one."""
+
+_WORD = re.compile(r"[^\W\d]\w*\Z")
+
+
+class Block:
+    """A part of a System.
+
+    Args:
+        name: a word that names it.
+        rate: hertz, a `Rate`, or None where that is said when it is added.
+        doc: one line that says what it is.
+
+    >>> b = Block("lag")
+    >>> u = b.input("u", unit="V")
+    >>> T = b.parameter("T", 0.1, unit="s", sign="positive")
+    >>> x = b.state("x", unit="V")
+    >>> b.derivative(x, (u - x) / T)
+    >>> b.output("y", x, unit="V")
+    y
+    >>> b.states[x].following
+    (u - x)/T
+    """
+
+    def __init__(
+        self, name: str, *, rate: Rate | float | Fraction | None = None, doc: str = ""
+    ) -> None:
+        if not _WORD.match(name):
+            raise BlockError(
+                f"{name!r} cannot name a block", remedy="use letters, digits and underscores"
+            )
+        self.name = name
+        self.doc = doc
+        self.rate: Rate | None = None if rate is None else as_rate(rate)
+        self.owner = f"block {name}"
+        self.time = symbol("t", "time", owner=self.owner, unit="s")
+        self.period = symbol("period", owner=self.owner, unit="s", sign="positive")
+        self.inputs: dict[str, Port] = {}
+        self.outputs: dict[str, Port] = {}
+        self.parameters: dict[str, Parameter] = {}
+        self.states: dict[Expr, State] = {}
+        self.memories: dict[Expr, State] = {}
+        self.noises: list[Noise] = []
+        self.crossings: list[Crossing] = []
+        self.function: Callable[..., Any] | None = None
+
+    # -- what goes in ------------------------------------------------------------------------------
+    def input(self, name: str, default: Value = 0.0, *, unit: str = "?", doc: str = "") -> Expr:
+        """Return the symbol of a new input port.
+
+        Args:
+            name: its name.
+            default: what it is where nothing drives it.
+            unit: its unit.
+            doc: what it is.
+
+        >>> Block("b").input("u", unit="N")
+        u
+        """
+        return self._input(name, (), [default], unit, doc)[0]
+
+    def input_vector(
+        self,
+        name: str,
+        count: int | tuple[int, ...],
+        default: Value | Sequence[Value] = 0.0,
+        *,
+        unit: str = "?",
+        doc: str = "",
+    ) -> tuple[Expr, ...]:
+        """Return the symbols of a new input port with several entries, in C order.
+
+        Args:
+            name: its name.
+            count: its number of entries, or its shape.
+            default: what its entries are where nothing drives it: one for all, or one each.
+            unit: the unit of the entries.
+            doc: what it is.
+
+        >>> Block("b").input_vector("q", 2)
+        (q[0], q[1])
+        """
+        shape = (count,) if isinstance(count, int) else count
+        alone = isinstance(default, int | float | str | Expr)
+        values = [default] * math.prod(shape) if alone else list(default)
+        return self._input(name, shape, values, unit, doc)
+
+    def _input(
+        self, name: str, shape: tuple[int, ...], values: Sequence[Value], unit: str, doc: str
+    ) -> tuple[Expr, ...]:
+        self._refuse_taken(name)
+        made = self._symbols(name, shape, "input", unit)
+        defaults = tuple(self.expr(v) for v in values)
+        self.inputs[name] = Port(name, unit, shape, made, defaults, doc=doc)
+        return made
+
+    def parameter(
+        self, name: str, value: float, *, unit: str = "?", sign: str = "", doc: str = ""
+    ) -> Expr:
+        """Return a new parameter.
+
+        Args:
+            name: its name.
+            value: its value unless another is given.
+            unit: its unit.
+            sign: "positive" or "nonzero" where that is promised.
+            doc: what it is.
+
+        >>> Block("b").parameter("K", 10.0, unit="N/m")
+        K
+        """
+        self._refuse_taken(name)
+        made = symbol(name, "parameter", owner=self.owner, unit=unit, sign=sign)
+        self.parameters[name] = Parameter(made, float(value), unit, doc)
+        return made
+
+    def noise(self, name: str = "noise") -> Expr:
+        """Return a standard normal number that is new at each instant of the block.
+
+        Args:
+            name: of its stream; it depends on the seed, the block's name, the run and the instant.
+
+        >>> b = Block("sensor", rate=100)
+        >>> n = b.noise()
+        >>> [stream.name for stream in b.noises]
+        ['noise']
+        """
+        stream = self._stream(name)
+        return sqrt(-2 * log(stream.first)) * cos(2 * PI * stream.second)
+
+    def uniform(self, name: str = "noise") -> Expr:
+        """Return a number, uniform in (0, 1), that is new at each instant of the block.
+
+        Args:
+            name: of its stream.
+
+        >>> b = Block("dither", rate=100)
+        >>> b.output("y", b.uniform() - 0.5)
+        y
+        """
+        return self._stream(name).first
+
+    def _stream(self, name: str) -> Noise:
+        self._refuse_taken(name)
+        a, b = (symbol(f"{name}.{c}", "input", owner=self.owner, unit="1") for c in ("a", "b"))
+        made = Noise(name, a, b)
+        self.noises.append(made)
+        return made
+
+    # -- what it remembers -------------------------------------------------------------------------
+    def state(
+        self,
+        name: str,
+        derivative: Value = None,
+        initial: Value = 0.0,
+        *,
+        unit: str = "?",
+        doc: str = "",
+    ) -> Expr:
+        """Return a new continuous state.
+
+        Args:
+            name: its name.
+            derivative: its rate; or say it later, with `derivative`.
+            initial: where it starts, a number or an expression of parameters.
+            unit: its unit.
+            doc: what it is.
+
+        >>> b = Block("b")
+        >>> b.state("x", "-2*x", 1.0)
+        x
+        """
+        return self._state(self.states, name, "coordinate", derivative, initial, unit, doc)
+
+    def derivative(self, state: Expr, value: Value) -> None:
+        """Say the rate of a continuous state.
+
+        Args:
+            state: what `state` returned.
+            value: its rate.
+        """
+        self._follow(self.states, state, value, "continuous state")
+
+    def memory(
+        self,
+        name: str,
+        update: Value = None,
+        initial: Value = 0.0,
+        *,
+        unit: str = "?",
+        doc: str = "",
+    ) -> Expr:
+        """Return a new discrete state.
+
+        Args:
+            name: its name.
+            update: its next value; or say it later, with `update`.
+            initial: where it starts.
+            unit: its unit.
+            doc: what it is.
+
+        >>> b = Block("counter", rate=10)
+        >>> n = b.memory("n", "n + 1")
+        >>> b.memories[n].following
+        1 + n
+        """
+        return self._state(self.memories, name, "discrete", update, initial, unit, doc)
+
+    def update(self, memory: Expr, value: Value) -> None:
+        """Say the next value of a discrete state.
+
+        Args:
+            memory: what `memory` returned.
+            value: its next value.
+        """
+        self._follow(self.memories, memory, value, "discrete state")
+
+    def delayed(self, value: Value, ticks: int, initial: Value = 0.0, *, name: str = "") -> Expr:
+        """Return what a value was so many instants of the block ago.
+
+        Args:
+            value: an expression of the block.
+            ticks: how many instants, 1 or more.
+            initial: what it was before the start.
+            name: of the places that remember it.
+
+        >>> b = Block("late", rate=100)
+        >>> u = b.input("u")
+        >>> b.delayed(u, 2)
+        late1[0]
+        """
+        if ticks < 1:
+            raise BlockError(f"block {self.name!r} cannot delay by {ticks} instants, but by 1")
+        stem = name or f"late{1 + sum(m.name.endswith('[0]') for m in self.memories)}"
+        coming = self.expr(value)
+        for i in reversed(range(ticks)):
+            coming = self.memory(f"{stem}[{i}]", coming, initial)
+        return coming
+
+    def _state(
+        self,
+        table: dict[Expr, State],
+        name: str,
+        role: str,
+        following: Value,
+        initial: Value,
+        unit: str,
+        doc: str,
+    ) -> Expr:
+        self._refuse_taken(name)
+        made = symbol(name, role, owner=self.owner, unit=unit)
+        table[made] = State(made, None, self.expr(initial), unit, doc)
+        if following is not None:
+            table[made] = State(made, self.expr(following), self.expr(initial), unit, doc)
+        return made
+
+    def _follow(self, table: dict[Expr, State], state: Expr, value: Value, what: str) -> None:
+        known = table.get(state)
+        if known is None:
+            raise BlockError(f"{state} is no {what} of the block {self.name!r}")
+        table[state] = State(state, self.expr(value), known.initial, known.unit, known.doc)
+
+    # -- what comes out ----------------------------------------------------------------------------
+    def output(
+        self, name: str, value: Value, *, unit: str = "?", initial: float = 0.0, doc: str = ""
+    ) -> Expr:
+        """Return the symbol of a new output port.
+
+        Args:
+            name: its name.
+            value: what it is.
+            unit: its unit.
+            initial: what it holds before the first instant of a sampled block.
+            doc: what it is.
+
+        >>> b = Block("b")
+        >>> u = b.input("u")
+        >>> b.output("y", 2 * u)
+        y
+        """
+        return self._output(name, (), [value], unit, initial, doc)[0]
+
+    def output_vector(
+        self,
+        name: str,
+        values: Sequence[Value],
+        *,
+        unit: str = "?",
+        initial: float = 0.0,
+        doc: str = "",
+    ) -> tuple[Expr, ...]:
+        """Return the symbols of a new output port with several entries.
+
+        Args:
+            name: its name.
+            values: what its entries are.
+            unit: the unit of the entries.
+            initial: what they hold before the first instant of a sampled block.
+            doc: what it is.
+
+        >>> b = Block("b")
+        >>> b.output_vector("tau", [1, 2])
+        (tau[0], tau[1])
+        """
+        return self._output(name, (len(values),), values, unit, initial, doc)
+
+    def _output(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        values: Sequence[Value],
+        unit: str,
+        initial: float,
+        doc: str,
+    ) -> tuple[Expr, ...]:
+        exprs = tuple(self.expr(v) for v in values)
+        self._refuse_taken(name)
+        made = self._symbols(name, shape, "input", unit)
+        self.outputs[name] = Port(name, unit, shape, made, exprs, float(initial), doc)
+        return made
+
+    def event(
+        self,
+        name: str,
+        value: Value,
+        *,
+        direction: int = 0,
+        terminal: bool = False,
+        resets: Mapping[Expr, Value] | None = None,
+    ) -> None:
+        """Let something happen where a value goes through zero.
+
+        Args:
+            name: what happens then.
+            value: the expression.
+            direction: 1 where it rises, -1 where it falls, 0 for both.
+            terminal: whether the run ends there.
+            resets: new values of states and memory, by symbol.
+        """
+        new = tuple((x, self.expr(v)) for x, v in (resets or {}).items())
+        self.crossings.append(Crossing(name, self.expr(value), direction, terminal, new))
+
+    # -- texts, names, checks ----------------------------------------------------------------------
+    def expr(self, value: Value) -> Expr:
+        """Return a number, expression or text as an expression of this block.
+
+        Args:
+            value: what to read; a text may use the names of the block's symbols, `t` and `period`.
+
+        >>> b = Block("b")
+        >>> u = b.input("u")
+        >>> b.expr("2*u + t")
+        t + 2*u
+        """
+        return parse(value, self.scope()) if isinstance(value, str) else as_expr(value)
+
+    def scope(self) -> Scope:
+        """Return what texts may refer to."""
+        return SymbolScope(self.names())
+
+    def names(self) -> dict[str, object]:
+        """Return the symbols of the block by name."""
+        ports = (*self.inputs.values(), *self.outputs.values())
+        return {
+            "t": self.time,
+            "period": self.period,
+            **{name: p.symbol for name, p in self.parameters.items()},
+            **{x.name: x for port in ports for x in port.symbols},
+            **{x.name: x for x in (*self.states, *self.memories)},
+        }
+
+    @property
+    def needs_rate(self) -> bool:
+        """Whether the block makes sense only at instants: noise, the period, a Python function."""
+        if self.noises or self.function is not None:
+            return True
+        return self.period in free_symbols(*self.expressions())
+
+    def expressions(self) -> Iterable[Expr]:
+        """Yield everything that the block computes."""
+        for port in self.outputs.values():
+            yield from port.values
+        for state in (*self.states.values(), *self.memories.values()):
+            if state.following is None:
+                raise BlockError(
+                    f"block {self.name!r} does not say how {state.symbol} goes on",
+                    remedy="give its derivative or its update",
+                )
+            yield state.following
+        for crossing in self.crossings:
+            yield crossing.value
+            yield from (value for _, value in crossing.resets)
+
+    def check_rate(self, rate: Rate) -> None:
+        """Refuse a rate with which the block makes no sense."""
+        if isinstance(rate, Continuous) and self.needs_rate:
+            raise BlockError(
+                f"block {self.name!r} works at instants, but it was given no rate",
+                remedy="add it with rate=..., in hertz",
+            )
+
+    def _symbols(self, name: str, shape: tuple[int, ...], role: str, unit: str) -> tuple[Expr, ...]:
+        return tuple(
+            symbol(name + index, role, owner=self.owner, unit=unit) for index in indices(shape)
+        )
+
+    def _refuse_taken(self, name: str) -> None:
+        streams = {n.name for n in self.noises}
+        if name in self.names() or name in self.inputs or name in self.outputs or name in streams:
+            raise BlockError(f"the name {name!r} is taken in the block {self.name!r}")
+
+    def __repr__(self) -> str:
+        taken, given = ", ".join(self.inputs), ", ".join(self.outputs)
+        return f"{type(self).__name__}({self.name}: {taken or 'nothing'} -> {given or 'nothing'})"
+
+
+def indices(shape: tuple[int, ...]) -> list[str]:
+    """Return the endings of the names of an array's entries, in C order.
+
+    >>> indices(()), indices((2,)), indices((1, 2))
+    ([''], ['[0]', '[1]'], ['[0,0]', '[0,1]'])
+    """
+    found: list[tuple[int, ...]] = [()]
+    for size in shape:
+        found = [(*start, i) for start in found for i in range(size)]
+    return [f"[{','.join(map(str, index))}]" if index else "" for index in found]

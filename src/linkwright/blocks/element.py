@@ -1,0 +1,271 @@
+"""The Element: a block that belongs to a mechanism and acts on it.
+
+Beside what every block has, an element may read the mechanism (its coordinates, speeds, positions
+and velocities of points, parameters, all as expressions) and puts forces and moments on it. It
+never changes the mechanism: the System derives the equations of motion with its loads added. Loads
+of an element that is added at a rate hold between its instants, as its outputs do.
+
+Signs are those of a mechanism: a positive force pushes its point along the direction, and the
+opposite acts on the reaction, which is the ground unless another body is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from linkwright.algebra import ZERO, Expr, Vector, direction_of
+from linkwright.algebra.language import Scope
+from linkwright.blocks.block import Block, Value
+from linkwright.blocks.rates import BlockError, Rate
+from linkwright.mechanism import Body, Force, Mechanism, Moment, Point
+
+
+class Element(Block):
+    """A block that acts on a mechanism.
+
+    Args:
+        name: a word that names it.
+        mechanism: what it acts on, or something that has one as its `mechanism`.
+        rate: hertz, a `Rate`, or None where that is said when it is added.
+        doc: one line that says what it is.
+
+    >>> m = Mechanism("m")
+    >>> b = m.body("b", translate="x", mass=1)
+    >>> spring = Element("spring", m)
+    >>> k = spring.parameter("k", 100.0, unit="N/m")
+    >>> spring.force("pull", "-k*b", at=b, along="x")
+    pull
+    """
+
+    def __init__(
+        self,
+        name: str,
+        mechanism: Any,
+        *,
+        rate: Rate | float | Fraction | None = None,
+        doc: str = "",
+    ) -> None:
+        super().__init__(name, rate=rate, doc=doc)
+        self.mechanism = mechanism_of(mechanism)
+        self.forces: list[Force] = []
+        self.moments: list[Moment] = []
+
+    def force(
+        self,
+        name: str,
+        magnitude: Value,
+        *,
+        at: Point | Body,
+        along: Any,
+        reaction: Body | None = None,
+        doc: str = "",
+    ) -> Expr:
+        """Put a force on the mechanism; its magnitude becomes an output of the element.
+
+        Args:
+            name: its name, also that of the output.
+            magnitude: N.
+            at: where it acts; of a body, its origin.
+            along: its direction: a vector, an axis name, or components in the ground's frame.
+            reaction: the body that feels the opposite; the ground by default.
+            doc: what it is.
+        """
+        made = self.output(name, magnitude, unit="N", doc=doc)
+        m = self.mechanism
+        point = at.origin if isinstance(at, Body) else at
+        self._refuse_others(point.body, name)
+        direction = direction_of(m.vector(along))
+        other = m.ground if reaction is None else reaction
+        self.forces.append(Force(name, made, direction, point, other, doc))
+        return made
+
+    def push(
+        self,
+        name: str,
+        force: Vector,
+        *,
+        at: Point | Body,
+        reaction: Body | None = None,
+        doc: str = "",
+    ) -> tuple[Expr, ...]:
+        """Put a force vector on the mechanism, as its three components in the ground's frame.
+
+        Args:
+            name: the outputs are `name_x`, `name_y`, `name_z`; components that vanish have none.
+            force: N.
+            at: where it acts; of a body, its origin.
+            reaction: the body that feels the opposite; the ground by default.
+            doc: what it is.
+        """
+        m = self.mechanism
+        parts = zip("xyz", m.ground.frame.axes, force.components(m.ground.frame), strict=True)
+        return tuple(
+            self.force(f"{name}_{c}", value, at=at, along=axis, reaction=reaction, doc=doc)
+            for c, axis, value in parts
+            if value is not ZERO
+        )
+
+    def moment(
+        self,
+        name: str,
+        magnitude: Value,
+        *,
+        on: Body,
+        about: Any,
+        reaction: Body | None = None,
+        doc: str = "",
+    ) -> Expr:
+        """Put a couple on the mechanism; its magnitude becomes an output of the element.
+
+        Args:
+            name: its name, also that of the output.
+            magnitude: N*m.
+            on: the body that feels it.
+            about: its direction.
+            reaction: the body that feels the opposite; the ground by default.
+            doc: what it is.
+        """
+        made = self.output(name, magnitude, unit="N*m", doc=doc)
+        self._refuse_others(on, name)
+        direction = direction_of(self.mechanism.vector(about))
+        other = self.mechanism.ground if reaction is None else reaction
+        self.moments.append(Moment(name, made, direction, on, other, doc))
+        return made
+
+    def effort(self, name: str, coordinate: Expr | str, value: Value, *, doc: str = "") -> Expr:
+        """Put a torque (a force, for a translation) on a joint, its opposite on the parent.
+
+        Args:
+            name: its name, also that of the output.
+            coordinate: of the joint: its symbol or its name.
+            value: N*m, or N.
+            doc: what it is.
+
+        >>> m = Mechanism("m")
+        >>> rod = m.body("rod", rotate="z", mass=1, inertia=1)
+        >>> damper = Element("damper", m)
+        >>> damper.effort("tau", "rod", "-2*rod_dot")
+        tau
+        """
+        joint = joint_of(self.mechanism, coordinate)
+        body, parent = joint.body, joint.body.parent
+        if joint.turns:
+            return self.moment(name, value, on=body, about=joint.axis, reaction=parent, doc=doc)
+        return self.force(name, value, at=body, along=joint.axis, reaction=parent, doc=doc)
+
+    def efforts(
+        self, name: str, coordinates: Iterable[Expr | str], values: Sequence[Value]
+    ) -> tuple[Expr, ...]:
+        """Put torques or forces on several joints; the outputs are called `name_coordinate`.
+
+        Args:
+            name: what their names begin with.
+            coordinates: of the joints.
+            values: one for each, N*m or N.
+        """
+        pairs = [(joint_of(self.mechanism, q), v) for q, v in zip(coordinates, values, strict=True)]
+        return tuple(
+            self.effort(f"{name}_{_word(j.coordinate.name)}", j.coordinate, v) for j, v in pairs
+        )
+
+    def scope(self) -> Scope:
+        """Return what texts may refer to: the element's own names, then the mechanism's."""
+        return _ElementScope(self)
+
+    def _refuse_others(self, body: Body, name: str) -> None:
+        if body.mechanism is not self.mechanism:
+            raise BlockError(
+                f"{name!r} of element {self.name!r} acts on {body.name!r}, which is no body of "
+                f"{self.mechanism.name!r}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class JointCoordinate:
+    """A coordinate of a joint with the axis along or about which it goes."""
+
+    coordinate: Expr
+    body: Body
+    axis: Vector
+    turns: bool
+
+
+def joint_of(mechanism: Mechanism, coordinate: Expr | str) -> JointCoordinate:
+    """Return the joint that a coordinate belongs to.
+
+    Args:
+        mechanism: whose coordinate it is.
+        coordinate: its symbol or name, or the name of a body with one coordinate.
+
+    >>> m = Mechanism("m")
+    >>> b = m.body("b", translate="y", mass=1)
+    >>> joint_of(m, "b").turns
+    False
+    """
+    name = coordinate.name if isinstance(coordinate, Expr) else coordinate
+    if name not in mechanism.coordinates and name in mechanism.bodies:
+        own = mechanism.bodies[name].coordinates
+        name = own[0].name if len(own) == 1 else name
+    q = mechanism.coordinates.get(name)
+    for body in mechanism.bodies.values():
+        for x, direction in body.translations:
+            if x is q:
+                return JointCoordinate(x, body, direction, False)
+        if q in body.rotations:
+            if len(body.rotations) > 1:
+                raise BlockError(
+                    f"{name!r} is one of several rotations of {body.name!r}, so no torque acts on "
+                    "it alone",
+                    remedy="put a moment on the body",
+                )
+            assert q is not None
+            return JointCoordinate(q, body, body.frame.spins[0][1], True)
+    mechanism.unknown(name, mechanism.coordinates, "coordinate")
+    raise AssertionError("unreachable")
+
+
+def mechanism_of(given: Any) -> Mechanism:
+    """Return a mechanism, or the mechanism of a robot.
+
+    Args:
+        given: either.
+
+    >>> mechanism_of(Mechanism("m")).name
+    'm'
+    """
+    found = given if isinstance(given, Mechanism) else getattr(given, "mechanism", None)
+    if not isinstance(found, Mechanism):
+        raise BlockError(f"{given!r} is no mechanism and has none")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _ElementScope:
+    """The names of an element, and then those of its mechanism; no new parameter is made."""
+
+    element: Element
+
+    def lookup(self, kind: Any, name: str) -> object | None:
+        """Return what the name stands for, or None where it is not known."""
+        own = self.element.names() if kind == "value" else {}
+        if name in own:
+            return own[name]
+        m = self.element.mechanism
+        known = name in m.parameters
+        found: object = m.scope.lookup(kind, name)
+        if kind == "value" and name in m.parameters and not known:
+            del m.parameters[name]
+            return None
+        return found
+
+    def names(self, kind: Any) -> Iterable[str]:
+        """Return the names that are known, to suggest the nearest."""
+        own = self.element.names() if kind == "value" else {}
+        return [*own, *self.element.mechanism.scope.names(kind)]
+
+
+def _word(name: str) -> str:
+    return name.replace(".", "_")
