@@ -1,0 +1,1 @@
+"""Robots: kernels of loaded mechanisms."""

@@ -1,0 +1,219 @@
+"""The forces of inverse dynamics as a matrix times the inertial parameters.
+
+tau = Y(q, u, a) p. Each body has ten parameters, in Pinocchio's order: mass; first moments x, y, z;
+Ixx, Ixy, Iyy, Ixz, Iyz, Izz of the inertia tensor about the origin of its first link's frame, along
+the axes of that frame. After the bodies come, where they are asked for, three parameters for each
+joint with one coordinate: the inertia of the geared rotor, viscous and dry friction.
+
+A column is the virtual power of a body's inertia force with one parameter 1 and the others 0, for
+the unit speed of each joint that carries the body (Atkeson, An and Hollerbach 1986).
+
+Not all parameters can be told apart by forces and motion. `base_of` finds, from the root outward,
+the columns that no combination of earlier ones equals, and what the others add to them (Gautier and
+Khalil 1990); here by orthogonalisation of Y at many states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.algebra import ZERO, Expr, sign
+from linkwright.equations.bodies import swung
+from linkwright.equations.links import rotation_between
+from linkwright.equations.tree import spread
+from linkwright.equations.writer import (
+    Triple,
+    Writer,
+    add,
+    apply,
+    cross,
+    dot,
+    subtract,
+    transposed,
+)
+from linkwright.mechanism import Body
+from linkwright.robots.kinematics import movements
+from linkwright.robots.tree import Spot, Tree
+
+Array: TypeAlias = NDArray[Any]
+
+INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+"""The ten inertial parameters of a body, in order."""
+
+JOINT = ("rotor", "viscous", "dry")
+"""The three parameters of a joint, in order."""
+
+_ALONE = 1e-9  # part of a column, of its length, that must be its own
+
+
+def regressor(
+    writer: Writer, tree: Tree, links: Sequence[Spot], rates: Mapping[Expr, Expr]
+) -> list[list[Expr]]:
+    """Return the rows of Y for the inertial parameters, ten columns for each link frame.
+
+    Args:
+        writer: receives the intermediate results.
+        tree: of the robot.
+        links: the frame in which each body's parameters are given, one for each body.
+        rates: of all speeds of the tree.
+    """
+    mechanism = tree.kinematics.mechanism
+    gravity = mechanism.gravity_vector.components(mechanism.ground.frame)
+    lift = (-gravity[0], -gravity[1], -gravity[2])
+    bodies = mechanism.depth_first()
+    moving = movements(writer, tree, bodies, rates, lift)
+    twists = _twists(writer, tree, bodies)
+    rows: dict[Expr, list[Expr]] = {
+        s.symbol: [ZERO] * (10 * len(links)) for s in tree.kinematics.speeds
+    }
+    for n, link in enumerate(links):
+        m = moving[link.body]
+        axes, r = transposed(link.rotation), link.position
+        omega = writer.triple(apply(axes, m.omega))
+        alpha = writer.triple(apply(axes, m.alpha))
+        raised = add(m.acceleration, swung(m.omega, m.alpha, r))
+        acceleration = writer.triple(apply(axes, raised))
+        table = _Table(writer, omega, alpha, acceleration)
+        for u, (turn, push) in twists[link.body].items():
+            spin = writer.triple(apply(axes, turn))
+            slide = writer.triple(apply(axes, add(push, cross(turn, r))))
+            rows[u][10 * n : 10 * n + 10] = table.powers(spin, slide)
+    return tree.on_independent(writer, rows, 10 * len(links))
+
+
+def joint_columns(
+    tree: Tree, writer: Writer, rates: Mapping[Expr, Expr], jointed: Sequence[Expr]
+) -> list[list[Expr]]:
+    """Return the rows of Y for rotor inertia, viscous and dry friction of joints.
+
+    Args:
+        tree: of the robot.
+        writer: receives the intermediate results.
+        rates: of all speeds of the tree.
+        jointed: the speeds of the joints that have these parameters.
+    """
+    rows: dict[Expr, list[Expr]] = {}
+    for k, u in enumerate(jointed):
+        row: list[Expr] = [ZERO] * (3 * len(jointed))
+        row[3 * k : 3 * k + 3] = [rates[u], u, sign(u)]
+        rows[u] = row
+    return tree.on_independent(writer, rows, 3 * len(jointed))
+
+
+class _Table:
+    """Virtual powers of one body's inertia forces, by parameter."""
+
+    def __init__(self, writer: Writer, omega: Triple, alpha: Triple, raised: Triple) -> None:
+        hold = writer.hold
+        self.hold = hold
+        self.raised = raised
+        self.spread = spread(writer, omega, alpha)
+        x, y, z = omega
+        a, b, c = alpha
+        xx, yy, zz = hold(x * x), hold(y * y), hold(z * z)
+        xy, yz, zx = hold(x * y), hold(y * z), hold(z * x)
+        self.moments = (
+            (a, zx, -xy),
+            (hold(b - zx), hold(a + yz), hold(xx - yy)),
+            (-yz, b, xy),
+            (hold(c + xy), hold(zz - xx), hold(a - yz)),
+            (hold(yy - zz), hold(c - xy), hold(b + zx)),
+            (yz, -zx, c),
+        )
+
+    def powers(self, spin: Triple, slide: Triple) -> list[Expr]:
+        """Return the virtual powers for one joint's unit speed, seen in the link."""
+        carried = apply(transposed(self.spread), slide)
+        first = add(carried, cross(self.raised, spin))
+        values = [
+            dot(slide, self.raised),
+            *first,
+            *(dot(spin, moment) for moment in self.moments),
+        ]
+        return [self.hold(x) for x in values]
+
+
+Twist: TypeAlias = tuple[Triple, Triple]
+
+
+def _twists(writer: Writer, tree: Tree, bodies: Iterable[Body]) -> dict[Body, dict[Expr, Twist]]:
+    """Return what unit speeds make of each body: turn, and velocity of its origin, in its axes."""
+    found: dict[Body, dict[Expr, Twist]] = {}
+    for body in bodies:
+        parent, motion = body.parent, tree.kinematics.motions[body]
+        assert parent is not None
+        turn = rotation_between(body.frame, parent.frame)
+        arm = body.from_parent.components(parent.frame)
+        own: dict[Expr, Twist] = {}
+        for u, (spin, slide) in found.get(parent, {}).items():
+            moved = writer.triple(add(slide, cross(spin, arm)))
+            own[u] = writer.triple(apply(turn, spin)), writer.triple(apply(turn, moved))
+        reference = motion.reference.components(body.frame)
+        for speed in motion.speeds:
+            omega = speed.omega.components(body.frame)
+            push = subtract(speed.velocity.components(body.frame), cross(omega, reference))
+            own[speed.symbol] = omega, writer.triple(push)
+        found[body] = own
+    return found
+
+
+# -- base parameters -------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, eq=False)
+class Base:
+    """Which parameters can be told apart, and what the others add to them.
+
+    Args:
+        columns: the columns of the regressor that are kept.
+        idle: the columns without effect.
+        regrouping: base = regrouping @ all parameters; one row for each of `columns`.
+        names: of the base parameters: the parameter that leads each.
+    """
+
+    columns: tuple[int, ...]
+    idle: tuple[int, ...]
+    regrouping: Array
+    names: tuple[str, ...]
+
+
+def base_of(samples: Array, names: Sequence[str]) -> Base:
+    """Return the base parameters from regressors at many states.
+
+    Args:
+        samples: regressors over each other, or with leading axes: more rows than columns.
+        names: of the columns.
+
+    >>> y = np.array([[1.0, 2.0, 0.0, 1.0], [0.0, 0.0, 0.0, 3.0], [1.0, 2.0, 0.0, 4.0]])
+    >>> found = base_of(y, "abcd")
+    >>> found.columns, found.idle, found.regrouping.round(12).tolist()
+    ((0, 3), (2,), [[1.0, 2.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    """
+    y = np.reshape(samples, (-1, samples.shape[-1]))
+    sizes = np.linalg.norm(y, axis=0)
+    largest = float(sizes.max(initial=0.0))
+    chosen: list[int] = []
+    idle: list[int] = []
+    basis = np.zeros((len(y), 0))
+    for k in range(y.shape[1]):
+        if sizes[k] <= 1e-12 * largest:
+            idle.append(k)
+            continue
+        rest = y[:, k] / sizes[k]
+        for _ in range(2):  # once more takes out what rounding left
+            rest = rest - basis @ (basis.T @ rest)
+        size = float(np.linalg.norm(rest))
+        if size > _ALONE:
+            chosen.append(k)
+            basis = np.column_stack([basis, rest / size])
+    kept = y[:, chosen]
+    regrouping = np.zeros((len(chosen), y.shape[1]))
+    if chosen:
+        scale = sizes[chosen]
+        regrouping = np.linalg.lstsq(kept / scale, y, rcond=None)[0] / scale[:, None]
+        regrouping[np.abs(regrouping) < 1e-10] = 0.0
+        regrouping[:, chosen] = np.eye(len(chosen))
+    return Base(tuple(chosen), tuple(idle), regrouping, tuple(names[k] for k in chosen))

@@ -1,0 +1,164 @@
+"""What the quantities of a robot are written from: its tree, its independent speeds, its ports.
+
+A quantity is written by a function of a `Writer` that returns expressions; `Tree.program` makes a
+Program of it, with only those inputs that the quantity is a function of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from linkwright.algebra import ZERO, Expr, free_symbols, total
+from linkwright.equations.constraints import Reduction
+from linkwright.equations.equations import folded
+from linkwright.equations.writer import Matrix, Triple, Writer
+from linkwright.mechanism import Body, Kinematics
+from linkwright.program import Assign, Program, program
+from linkwright.program.passes.liveness import liveness
+
+Results: TypeAlias = Mapping[str, Any]
+Write: TypeAlias = Callable[[Writer], Results]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spot:
+    """A frame that is fixed in a body.
+
+    Args:
+        body: the body; the ground too.
+        rotation: rows of the matrix that takes components in the frame to those in the body.
+        position: of its origin in the body's frame, m.
+    """
+
+    body: Body
+    rotation: Matrix
+    position: Triple
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tree:
+    """A tree of bodies with the relations between its speeds.
+
+    Args:
+        kinematics: speeds and velocities of the tree.
+        reduction: which speeds depend on the others, where some do.
+        statements: what defines them.
+        values: numbers for symbols that are no inputs.
+    """
+
+    kinematics: Kinematics
+    reduction: Reduction | None = None
+    statements: tuple[Assign, ...] = ()
+    values: Mapping[Expr, Expr | float] | None = None
+
+    @property
+    def coordinates(self) -> tuple[Expr, ...]:
+        """The coordinates, in the order of the port `q`."""
+        return tuple(self.kinematics.mechanism.coordinates.values())
+
+    @property
+    def speeds(self) -> tuple[Expr, ...]:
+        """The independent speeds, in the order of the port `u`."""
+        if self.reduction is not None:
+            return self.reduction.independent
+        return tuple(s.symbol for s in self.kinematics.speeds)
+
+    @property
+    def accelerations(self) -> tuple[Expr, ...]:
+        """The rates of the independent speeds, in the order of the port `a`."""
+        return tuple(self.kinematics.accelerations[u] for u in self.speeds)
+
+    def all_rates(self, writer: Writer, given: Sequence[Expr] | None = None) -> dict[Expr, Expr]:
+        """Return the rate of every speed of the tree from those of the independent ones.
+
+        Args:
+            writer: receives the intermediate results.
+            given: rates of the independent speeds; zero by default.
+        """
+        rates = dict(zip(self.speeds, given or [ZERO] * len(self.speeds), strict=True))
+        if self.reduction is not None:
+            rows = zip(
+                self.reduction.dependent, self.reduction.matrix, self.reduction.drift, strict=True
+            )
+            for u, row, drift in rows:
+                shares = (x * a for x, a in zip(row, rates.values(), strict=False))
+                rates[u] = writer.hold(total([drift, *shares]))
+        return rates
+
+    def on_independent(
+        self, writer: Writer, columns: Mapping[Expr, Sequence[Expr]], height: int
+    ) -> list[list[Expr]]:
+        """Return the columns of a Jacobian for the independent speeds.
+
+        Args:
+            writer: receives the intermediate results.
+            columns: by speed of the tree; what is not there is zero.
+            height: length of a column.
+        """
+        none = [ZERO] * height
+        made = [list(columns.get(u, none)) for u in self.speeds]
+        if self.reduction is None:
+            return made
+        for u, row in zip(self.reduction.dependent, self.reduction.matrix, strict=True):
+            column = columns.get(u)
+            if column is None:
+                continue
+            for k, factor in enumerate(row):
+                if factor is not ZERO:
+                    made[k] = [
+                        writer.hold(x + factor * y) for x, y in zip(made[k], column, strict=True)
+                    ]
+        return made
+
+    def program(
+        self,
+        name: str,
+        takes: Sequence[str],
+        write: Write,
+        more: Mapping[str, Sequence[Expr]] | None = None,
+    ) -> Program:
+        """Return the Program of what `write` returns.
+
+        Args:
+            name: of the quantity.
+            takes: which of "q", "u", "a" it is a function of, in order.
+            write: returns the results by name, as (nested) lists of expressions.
+            more: further inputs.
+        """
+        mechanism = self.kinematics.mechanism
+        writer = Writer(mechanism.name, self.statements, len(self.statements))
+        results: Results = write(writer)
+        statements = list(writer.statements)
+        if self.values:
+            statements, results = folded(statements, results, self.values)
+        ports = {"q": self.coordinates, "u": self.speeds, "a": self.accelerations}
+        inputs = {key: ports[key] for key in takes} | {k: tuple(v) for k, v in (more or {}).items()}
+        alive = _alive(statements, results)
+        parameters = [p for _, p in sorted(mechanism.parameters.items()) if p in alive]
+        if parameters:
+            inputs["p"] = tuple(parameters)
+        kept = [s for s in statements if s.target in alive]
+        return liveness(program(name, inputs, results, statements=kept))
+
+
+def _alive(statements: Sequence[Assign], results: Results) -> set[Expr]:
+    """Return the symbols that the results need, through the statements."""
+    definition = {s.target: s.value for s in statements}
+    seen: set[Expr] = set()
+    stack = list(free_symbols(*_leaves(list(results.values()))))
+    while stack:
+        x = stack.pop()
+        if x in seen:
+            continue
+        seen.add(x)
+        if x in definition:
+            stack.extend(free_symbols(definition[x]))
+    return seen
+
+
+def _leaves(nested: object) -> list[Expr]:
+    if isinstance(nested, list | tuple):
+        return [x for part in nested for x in _leaves(part)]
+    return [nested] if isinstance(nested, Expr) else []
