@@ -43,6 +43,7 @@ FORMATS: dict[str, RobotFormat] = {
         "URDF",
         (".urdf", ".xml"),
         "linkwright.formats.urdf.reader:read_urdf",
+        "linkwright.formats.urdf.writer:urdf_text",
         root="robot",
     ),
 }

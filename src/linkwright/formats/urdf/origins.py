@@ -9,6 +9,9 @@ from linkwright.formats.leftovers import Leftovers
 from linkwright.formats.places import cosine_sine, quaternion_rotation
 from linkwright.formats.xml import Element
 
+NO_END = 1e9
+"""A limit of a joint this large, in any unit, means that there is none: URDF has no other word."""
+
 
 def rpy_rotation(roll: float, pitch: float, yaw: float) -> Rotation:
     """Return the matrix of a rotation; quarter turns come out exactly.

@@ -32,7 +32,7 @@ from linkwright.formats.places import (
     unit,
 )
 from linkwright.formats.trees import require_tree
-from linkwright.formats.urdf.origins import place_of
+from linkwright.formats.urdf.origins import NO_END, place_of
 from linkwright.formats.urdf.shapes import Colours, link_shapes
 from linkwright.formats.xml import DEFAULT_CAPS, Caps, Element, parse_xml, read_xml
 
@@ -243,11 +243,10 @@ class _Reading:
         if element is None:
             return JointLimits()
         self.left.rest(element, (), ("lower", "upper", "velocity", "effort"))
-        speed, effort = element.maybe("velocity"), element.maybe("effort")
+        speed, effort = _end(element.maybe("velocity")), _end(element.maybe("effort"))
         if written in ("revolute", "prismatic"):
-            return JointLimits(
-                element.number("lower", 0.0), element.number("upper", 0.0), speed, effort
-            )
+            ends = _end(element.number("lower", 0.0)), _end(element.number("upper", 0.0))
+            return JointLimits(*ends, speed, effort)
         for name in ("lower", "upper"):
             if name in element.attributes:
                 why = f"a {written} joint has no ends"
@@ -279,6 +278,11 @@ class _Reading:
             note = mesh_note(name, self.root.file, roots)
             if note:
                 self.notes.append(note)
+
+
+def _end(value: float | None) -> float | None:
+    """Return a limit, or None for one so large that it means none."""
+    return None if value is None or abs(value) >= NO_END else value
 
 
 def _felt_inertia(actuator: Element) -> float:

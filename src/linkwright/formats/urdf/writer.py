@@ -1,0 +1,249 @@
+"""From a `Description` to URDF.
+
+URDF knows joints with one coordinate, and planar and floating ones. A universal joint is written as
+two revolute joints, a cylindrical one as a revolute and a prismatic one, a screw as a revolute
+joint with a prismatic one that mimics it, each with a link without mass between; a frame is a link
+without mass on a fixed joint. A ball joint cannot be written. Rotor inertias become transmissions
+in Drake's notation, which the reader understands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from linkwright.errors import InputError
+from linkwright.formats.description import (
+    Description,
+    JointLimits,
+    Link,
+    LinkJoint,
+    Mass,
+    Mimic,
+    Place,
+    Shape,
+    Written,
+)
+from linkwright.formats.leftovers import Leftovers
+from linkwright.formats.urdf.origins import NO_END, rotation_rpy
+from linkwright.formats.xml import Element
+from linkwright.formats.xml_text import number_text, numbers_text, xml_text
+
+_SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")
+_EARTH = (0.0, 0.0, -9.81)
+
+
+def urdf_text(description: Description) -> Written:
+    """Return a description as URDF, with what URDF cannot hold.
+
+    Args:
+        description: of a robot.
+
+    >>> from linkwright.formats.description import Link
+    >>> links = (Link("base"), Link("arm", Mass(1.0)))
+    >>> hinge = LinkJoint("hinge", "revolute", "base", "arm", stiffness=2.0)
+    >>> written = urdf_text(Description("swing", links, (hinge,)))
+    >>> [entry.what for entry in written.dropped]
+    ['springs in joints']
+    >>> '<joint name="hinge" type="continuous">' in written.text
+    True
+    """
+    return _Writing(description).written()
+
+
+@dataclass(slots=True)
+class _Writing:
+    """One description while it is written."""
+
+    description: Description
+    left: Leftovers = field(default_factory=Leftovers)
+    links: list[Element] = field(default_factory=list)
+    joints: list[Element] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+
+    def written(self) -> Written:
+        d = self.description
+        self.names = {link.name for link in d.links} | {joint.name for joint in d.joints}
+        for link in d.links:
+            self.links.append(self._link(link))
+        for joint in d.joints:
+            for part in self._parts(joint):
+                self.joints.append(self._joint(part))
+        self._frames()
+        if d.closures:
+            self.left.add("closures of loops", d.closures[0].line, "a URDF file is a tree")
+        if d.gravity is not None and d.gravity != _EARTH:
+            self.left.add("gravity", 0, "a URDF file does not say it")
+        rotors = [_transmission(joint) for joint in d.joints if joint.armature]
+        attributes = {"name": d.name}
+        if rotors:
+            attributes["xmlns:drake"] = "http://drake.mit.edu"
+        root = Element("robot", attributes, (*self.links, *self.joints, *rotors))
+        return Written(xml_text(root), self.left.entries())
+
+    def _fresh(self, stem: str) -> str:
+        """Return a name that nothing has yet."""
+        name, number = stem, 1
+        while name in self.names:
+            number += 1
+            name = f"{stem}_{number}"
+        self.names.add(name)
+        return name
+
+    def _frames(self) -> None:
+        for frame in self.description.frames:
+            name = self._fresh(frame.name)
+            joint = LinkJoint(self._fresh(f"{name}_joint"), "fixed", frame.link, name, frame.place)
+            self.links.append(Element("link", {"name": name}))
+            self.joints.append(self._joint(joint))
+
+    def _link(self, link: Link) -> Element:
+        children = [] if link.mass is None else [_inertial(link.mass)]
+        for shape in link.shapes:
+            if shape.kind not in _SHAPES:
+                self.left.add(f"shapes of kind {shape.kind}", link.line, "URDF has none")
+                continue
+            if shape.seen:
+                children.append(_shape("visual", shape))
+            if shape.touched:
+                children.append(_shape("collision", shape))
+        return Element("link", {"name": link.name}, tuple(children))
+
+    def _parts(self, joint: LinkJoint) -> Iterable[LinkJoint]:
+        """Yield the joints of URDF that make up a joint; links between them are added."""
+        if joint.kind not in ("universal", "cylindrical", "screw"):
+            yield joint
+            return
+        between = self._fresh(f"{joint.name}_between")
+        self.links.append(Element("link", {"name": between}))
+        turn = replace(joint, kind="revolute", child=between)
+        second = replace(
+            joint,
+            name=self._fresh(f"{joint.name}_second"),
+            parent=between,
+            place=Place(),
+            armature=0.0,
+        )
+        if joint.kind == "universal":
+            yield turn
+            yield replace(second, kind="revolute", axis=joint.second_axis)
+            return
+        slide = replace(second, kind="prismatic", limits=JointLimits(), damping=0.0, friction=0.0)
+        yield turn
+        if joint.kind == "screw":
+            slide = replace(slide, mimic=Mimic(joint.name, joint.pitch / math.tau))
+        else:
+            slide = replace(slide, damping=joint.damping, friction=joint.friction)
+        yield slide
+
+    def _joint(self, joint: LinkJoint) -> Element:
+        children = [
+            _origin(joint.place),
+            Element("parent", {"link": joint.parent}),
+            Element("child", {"link": joint.child}),
+        ]
+        kind = {"free": "floating"}.get(joint.kind, joint.kind)
+        if kind == "revolute" and joint.limits.lower is None and joint.limits.upper is None:
+            kind = "continuous"
+        if kind == "ball":
+            raise InputError(
+                f"joint {joint.name!r} is a ball joint, which URDF cannot say",
+                file=self.description.source or None,
+                line=joint.line or None,
+                remedy="write MJCF or a text model, or use three revolute joints",
+            )
+        if kind not in ("fixed", "floating"):
+            children += self._movable(joint, kind)
+        return Element("joint", {"name": joint.name, "type": kind}, tuple(children))
+
+    def _movable(self, joint: LinkJoint, kind: str) -> list[Element]:
+        children = [Element("axis", {"xyz": numbers_text(joint.axis)})]
+        limits = joint.limits
+        if kind in ("revolute", "prismatic") or (limits.speed, limits.effort) != (None, None):
+            children.append(_limit(limits, kind in ("revolute", "prismatic")))
+        if joint.damping or joint.friction:
+            attributes = {
+                "damping": number_text(joint.damping),
+                "friction": number_text(joint.friction),
+            }
+            children.append(Element("dynamics", attributes))
+        if joint.mimic is not None:
+            children.append(_mimic(joint.mimic))
+        if joint.stiffness:
+            self.left.add("springs in joints", joint.line, "URDF has no word for them")
+        return children
+
+
+def _limit(limits: JointLimits, ends: bool) -> Element:
+    attributes = {}
+    if ends:
+        attributes["lower"] = number_text(-NO_END if limits.lower is None else limits.lower)
+        attributes["upper"] = number_text(NO_END if limits.upper is None else limits.upper)
+    attributes["effort"] = number_text(NO_END if limits.effort is None else limits.effort)
+    attributes["velocity"] = number_text(NO_END if limits.speed is None else limits.speed)
+    return Element("limit", attributes)
+
+
+def _mimic(mimic: Mimic) -> Element:
+    attributes = {
+        "joint": mimic.joint,
+        "multiplier": number_text(mimic.multiplier),
+        "offset": number_text(mimic.offset),
+    }
+    return Element("mimic", attributes)
+
+
+def _origin(place: Place) -> Element:
+    attributes = {
+        "xyz": numbers_text(place.position),
+        "rpy": numbers_text(rotation_rpy(place.rotation)),
+    }
+    return Element("origin", attributes)
+
+
+def _inertial(mass: Mass) -> Element:
+    names = ("ixx", "iyy", "izz", "ixy", "iyz", "ixz")
+    inertia = {n: number_text(x) for n, x in zip(names, mass.inertia, strict=True)}
+    return Element(
+        "inertial",
+        {},
+        (
+            Element("origin", {"xyz": numbers_text(mass.centre), "rpy": "0 0 0"}),
+            Element("mass", {"value": number_text(mass.mass)}),
+            Element("inertia", inertia),
+        ),
+    )
+
+
+def _shape(tag: str, shape: Shape) -> Element:
+    if shape.kind == "box":
+        solid = Element("box", {"size": numbers_text(shape.size)})
+    elif shape.kind == "sphere":
+        solid = Element("sphere", {"radius": number_text(shape.size[0])})
+    elif shape.kind == "mesh":
+        scale = numbers_text(shape.scale)
+        solid = Element("mesh", {"filename": shape.mesh, "scale": scale})
+    else:
+        radius, length = (number_text(x) for x in shape.size)
+        solid = Element(shape.kind, {"radius": radius, "length": length})
+    children = [_origin(shape.place), Element("geometry", {}, (solid,))]
+    if tag == "visual" and shape.colour is not None:
+        colour = Element("color", {"rgba": numbers_text(shape.colour)})
+        children.append(Element("material", {"name": ""}, (colour,)))
+    attributes = {"name": shape.name} if shape.name else {}
+    return Element(tag, attributes, tuple(children))
+
+
+def _transmission(joint: LinkJoint) -> Element:
+    """Return Drake's notation for the inertia of a rotor."""
+    rotor = Element("drake:rotor_inertia", {"value": number_text(joint.armature)})
+    gear = Element("drake:gear_ratio", {"value": "1"})
+    return Element(
+        "transmission",
+        {"name": f"{joint.name}_transmission"},
+        (
+            Element("joint", {"name": joint.name}),
+            Element("actuator", {"name": f"{joint.name}_actuator"}, (rotor, gear)),
+        ),
+    )
