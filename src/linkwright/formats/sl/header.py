@@ -1,0 +1,145 @@
+"""What `SL_user.h` and `SL_user_common.c` say about a robot: lengths, names, end-effectors.
+
+Only three kinds of lines are looked at: ``#define NAME expression``, the enumerations `RobotDOFs`
+and `RobotLinks`, and the assignments to ``endeff[..]`` in `setDefaultEndeffector`. Everything else
+in these files is C for the compiler (SL manual, sections 7.3, 11.3 and 11.4).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from linkwright.errors import InputError
+from linkwright.formats.sl.braces import Token
+from linkwright.formats.sl.terms import value
+
+_VISIBLE = re.compile(r"[^\n]")
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n]+)$", re.MULTILINE)
+_ENUM = re.compile(r"\benum\s+(\w+)\s*\{([^{}]*)\}")
+_ENDEFF = re.compile(
+    r"\bendeff\s*\[\s*(\w+)\s*\]\s*\.\s*(mcm|m|x|a)\s*(?:\[\s*(\w+)\s*\])?\s*=\s*([^;]{1,200});"
+)
+_WORD = re.compile(
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[fFlL]?"
+    r"|(?P<name>[A-Za-z_]\w*)|(?P<sign>[()+\-*/]))"
+)
+_INDEX = {"_X_": 1, "_Y_": 2, "_Z_": 3, "_A_": 1, "_B_": 2, "_G_": 3}
+_MOST_DEFINES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the headers of a robot declare.
+
+    Args:
+        constants: values of names, as C writes them, such as ``UPPERARM`` and ``eff[1].x[2]``.
+        joints: names of degrees of freedom by number.
+        vertices: names of vertices by number.
+    """
+
+    constants: dict[str, float] = field(default_factory=dict)
+    joints: dict[int, str] = field(default_factory=dict)
+    vertices: dict[int, str] = field(default_factory=dict)
+
+    def joined(self, other: Header) -> Header:
+        """Return both together; what `other` says counts where both say something."""
+        return Header(
+            {**self.constants, **other.constants},
+            {**self.joints, **other.joints},
+            {**self.vertices, **other.vertices},
+        )
+
+
+def without_comments(text: str) -> str:
+    """Return a C text with blanks in place of its comments, line for line.
+
+    >>> without_comments("a /* b */ c")
+    'a           c'
+    """
+    parts: list[str] = []
+    at = 0
+    while True:
+        long, short = text.find("/*", at), text.find("//", at)
+        start = min((place for place in (long, short) if place >= 0), default=-1)
+        if start < 0:
+            break
+        end = text.find("*/", start + 2) + 2 if start == long else text.find("\n", start)
+        if end in (-1, 1):  # not closed: the rest of the text
+            end = len(text)
+        parts += (text[at:start], _VISIBLE.sub(" ", text[start:end]))
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def read_header(text: str) -> Header:
+    """Return what a C text of an SL robot declares.
+
+    Args:
+        text: of `SL_user.h`, of `SL_user_common.c`, or both one after the other.
+
+    >>> found = read_header("#define L1 0.3\\n#define L2 (2*L1)\\nenum RobotDOFs {A = 1, B};")
+    >>> found.constants["L2"], found.joints
+    (0.6, {1: 'A', 2: 'B'})
+    """
+    text = without_comments(text)
+    constants: dict[str, float] = {}
+    enumerations: dict[str, dict[int, str]] = {}
+    for match in _ENUM.finditer(text):
+        numbered = _enumeration(match.group(2), constants)
+        enumerations[match.group(1)] = numbered
+        constants.update({name: float(count) for count, name in numbered.items()})
+    for count, match in enumerate(_DEFINE.finditer(text)):
+        found = _number(match.group(2), constants)
+        if found is not None and count < _MOST_DEFINES:
+            constants[match.group(1)] = found
+    _end_effectors(text, constants)
+    return Header(constants, enumerations.get("RobotDOFs", {}), enumerations.get("RobotLinks", {}))
+
+
+def _enumeration(body: str, constants: dict[str, float]) -> dict[int, str]:
+    numbered: dict[int, str] = {}
+    following = 0
+    for item in body.split(","):
+        name, _, given = (part.strip() for part in item.partition("="))
+        if not re.fullmatch(r"[A-Za-z_]\w*", name):
+            continue
+        start = _number(given, constants) if given else None
+        following = int(start) if start is not None and abs(start) < 1e6 else following
+        numbered[following] = name
+        following += 1
+    return numbered
+
+
+def _end_effectors(text: str, constants: dict[str, float]) -> None:
+    """Add the values that are assigned to end-effectors; a loop's variable stands for all."""
+    count = int(min(constants.get("N_ENDEFFS", 1.0), 100.0))
+    for match in _ENDEFF.finditer(text):
+        which, part, index, expression = match.groups()
+        found = _number(expression, constants)
+        if found is None:
+            continue
+        chosen = _number(which, constants)
+        numbers = range(1, count + 1) if chosen is None else [int(chosen)]
+        place = "" if index is None else f"[{_INDEX.get(index, index)}]"
+        for number in numbers:
+            constants[f"eff[{number}].{part}{place}"] = found
+
+
+def _number(text: str, constants: dict[str, float]) -> float | None:
+    """Return the value of a C expression in known names, or None where it has none."""
+    tokens: list[Token] = []
+    at = 0
+    text = text.strip()
+    while at < len(text):
+        match = _WORD.match(text, at)
+        if match is None or len(tokens) > 100:
+            return None
+        tokens.append(Token(str(match.lastgroup), match.group(str(match.lastgroup)), 1, at + 1))
+        at = match.end()
+    if not tokens:
+        return None
+    try:
+        return value(tokens, constants)
+    except InputError:
+        return None
