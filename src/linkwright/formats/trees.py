@@ -117,7 +117,7 @@ def _one_root(description: Description, above: dict[str, LinkJoint]) -> None:
                 raise _fault(
                     description.source,
                     above[at],
-                    f"the joints make a ring: {' -> '.join([*reversed(ring[:6]), ring[0]])}",
+                    f"the joints make a ring: {' -> '.join([*reversed(ring[-6:]), ring[-1]])}",
                     "cut it; a tree has one link that is no joint's child",
                 )
             path[at] = None
