@@ -46,6 +46,12 @@ FORMATS: dict[str, RobotFormat] = {
         "linkwright.formats.urdf.writer:urdf_text",
         root="robot",
     ),
+    "sl": RobotFormat(
+        "SL",
+        (".dyn",),
+        "linkwright.formats.sl.reader:read_dyn",
+        "linkwright.formats.sl.writer:dyn_text",
+    ),
 }
 
 
