@@ -68,7 +68,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
     "linkwright.models": ("load_model",),
     "linkwright.program.passes": ("optimise",),
-    "linkwright.recording": ("read_erd",),
+    "linkwright.recording": ("Channel", "Recording", "read_erd", "read_recording"),
     "linkwright.simulation": ("Run", "simulate"),
     "linkwright.version": ("__version__",),
     "linkwright.writers": ("write_program",),
@@ -143,7 +143,12 @@ if TYPE_CHECKING:
         count as count,
     )
     from linkwright.program.passes import optimise as optimise
-    from linkwright.recording import read_erd as read_erd
+    from linkwright.recording import (
+        Channel as Channel,
+        Recording as Recording,
+        read_erd as read_erd,
+        read_recording as read_recording,
+    )
     from linkwright.simulation import Run as Run, simulate as simulate
     from linkwright.version import __version__ as __version__
     from linkwright.writers import write_program as write_program

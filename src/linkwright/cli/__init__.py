@@ -18,6 +18,9 @@ FAILED = 2
 INTERRUPTED = 130
 
 
+_SPELLINGS = {"--d/dt": "--rate"}  # what Click cannot have as the name of an option
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
@@ -36,7 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from linkwright.cli.app import build
 
     try:
-        build()(args=arguments, prog_name="linkwright")
+        words = sys.argv[1:] if arguments is None else arguments
+        build()(args=[_SPELLINGS.get(word, word) for word in words], prog_name="linkwright")
     except SystemExit as leave:
         return _finish(leave.code)
     except Error as error:

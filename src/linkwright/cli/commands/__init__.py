@@ -21,6 +21,8 @@ COMMANDS: dict[str, str] = {
     "ops": "linkwright.cli.commands.ops",
     "linearize": "linkwright.cli.commands.linearize",
     "write": "linkwright.cli.commands.write",
+    "plot": "linkwright.cli.commands.plot",
+    "recover": "linkwright.cli.commands.recover",
     "info": "linkwright.cli.commands.info",
 }
 

@@ -1,0 +1,117 @@
+"""``linkwright plot``: pictures of recordings."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from linkwright.recording import Recording
+
+_WHAT = typer.Argument(
+    ...,
+    metavar="REC [REC ...] [CHANNEL ...]",
+    help="One recording, or several to lay over each other; then channels, with * and ?.",
+)
+_OUT = typer.Option(
+    None,
+    "-o",
+    "--out",
+    metavar="FILE",
+    help="Picture (.png, .svg, .pdf) or page (.html); by default a PNG beside the recording.",
+)
+_VS = typer.Option(None, "--vs", metavar="CHANNEL", help="Draw over this channel, not over time.")
+
+
+def command(
+    what: list[str] = _WHAT,
+    vs: str | None = _VS,
+    fft: bool = typer.Option(False, "--fft", help="Draw amplitudes over frequency."),
+    rate: bool = typer.Option(False, "--rate", help="Draw rates of change; also --d/dt."),
+    cutoff: float = typer.Option(
+        0.0, "--cutoff", metavar="PERCENT", help="Low-pass filter, % of half the sampling rate."
+    ),
+    title: str = typer.Option("", "--title", help="Stands over the picture."),
+    out: Path | None = _OUT,
+    terminal: bool = typer.Option(False, "--terminal", help="Draw in the terminal instead."),
+    names: bool = typer.Option(False, "--list", help="List the channels and draw nothing."),
+) -> None:
+    """Draw the channels of a recording: those of a unit together, labelled.
+
+    \b
+    linkwright plot run.parquet
+    linkwright plot run.parquet "arm.*" --d/dt
+    linkwright plot before.parquet after.parquet speed --out compare.html
+    """
+    from linkwright.recording import read_recording
+
+    files, channels = _parted(what)
+    recordings = [read_recording(f) for f in files]
+    if names:
+        _list(recordings[0])
+        return
+    if terminal:
+        _draw_in_terminal(recordings, channels, vs, fft, rate, cutoff)
+        return
+    labels = _labels(files)
+    target = files[0].with_name(files[0].name + ".png") if out is None else out
+    if target.suffix.lower() in (".html", ".htm"):
+        from linkwright.files import write_text
+        from linkwright.recording.report import report_page
+
+        page = report_page(
+            recordings, channels, labels=labels, title=title, vs=vs, fft=fft, rate=rate,
+            cutoff=cutoff,
+        )  # fmt: skip
+        write_text(target, page, replace=True)
+    else:
+        from linkwright.recording.plots import figure, save_figure
+
+        drawing = figure(
+            recordings, channels, labels=labels, title=title, vs=vs, fft=fft, rate=rate,
+            cutoff=cutoff,
+        )  # fmt: skip
+        save_figure(target, drawing)
+    typer.echo(f"{target}")
+
+
+def _parted(what: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """Return the files at the front, and the channels behind them."""
+    count = 1
+    while count < len(what) and Path(what[count]).is_file():
+        count += 1
+    return [Path(w) for w in what[:count]], list(what[count:])
+
+
+def _labels(files: Sequence[Path]) -> list[str]:
+    short = [f.stem for f in files]
+    return short if len(set(short)) == len(short) else [str(f) for f in files]
+
+
+def _list(recording: Recording) -> None:
+    width = max((len(n) for n in recording.names), default=0)
+    for c in recording.channels:
+        typer.echo(f"{c.name:<{width}}  {c.unit:<10} {c.long}".rstrip())
+
+
+def _draw_in_terminal(
+    recordings: Sequence[Recording],
+    channels: Sequence[str],
+    vs: str | None,
+    fft: bool,
+    rate: bool,
+    cutoff: float,
+) -> None:
+    from linkwright.recording.plots import drawn_lines
+    from linkwright.recording.terminal import text_plot
+
+    size = shutil.get_terminal_size((100, 30))
+    for unit, lines in drawn_lines(recordings, channels, vs, fft, rate, cutoff).items():
+        for name, x, curves in lines:
+            shown = "" if unit in ("?", "1") else f" ({unit})"
+            drawn = text_plot(x, curves, width=max(size.columns - 16, 20), height=8)
+            typer.echo("\n".join([f"{name}{shown}", *drawn, ""]))

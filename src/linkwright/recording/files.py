@@ -1,0 +1,148 @@
+"""The files that hold recordings, by the endings of their names.
+
+To add a format, write a reader and a writer and one line in `FORMATS`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from linkwright.errors import InputError
+from linkwright.recording.erd import ErdChannel, ErdFile, read_erd, write_erd
+from linkwright.recording.journal import MAGIC, recovered
+from linkwright.recording.mcap import read_mcap, write_mcap
+from linkwright.recording.parquet import read_parquet, write_parquet
+from linkwright.recording.recording import Channel, Recording, RecordingError
+from linkwright.recording.sl import NAME, read_sl, sl_bytes
+from linkwright.recording.tables import read_csv, read_numpy, write_csv, write_numpy
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """A format: what it is, how it is read, how it is written (None where it is only read)."""
+
+    words: str
+    read: Callable[[Path], Recording]
+    write: Callable[[Path, Recording, bool], None] | None
+
+
+def _read_erd(path: Path) -> Recording:
+    erd = read_erd(path)
+    names = _unique([c.short for c in erd.channels])
+    channels = [
+        Channel(name, c.unit or "?", c.long, c.general, c.body)
+        for name, c in zip(names, erd.channels, strict=True)
+    ]
+    about = {"title": erd.title, "history": list(erd.history), "source": path.name}
+    return Recording(erd.times, channels, erd.data, about)
+
+
+def _write_erd(path: Path, recording: Recording, replace: bool) -> None:
+    rate = recording.rate
+    if rate is None or recording.times[0] != 0:
+        raise RecordingError(
+            "an ERD file holds samples at even steps from time zero, and these are not",
+            remedy="record at a fixed step, or choose another format",
+        )
+    if not replace and path.exists():
+        raise InputError("the file exists already", file=path, remedy="use --force to replace it")
+    labels = tuple(
+        ErdChannel(c.name, c.long, c.unit, c.generic, c.body) for c in recording.channels
+    )
+    title = str(recording.about.get("model", ""))
+    data = recording.data.astype("float32")
+    write_erd(path, ErdFile(labels, data, 1 / rate, title=title))
+
+
+def _write_sl(path: Path, recording: Recording, replace: bool) -> None:
+    from linkwright.files import write_bytes
+
+    write_bytes(path, sl_bytes(recording), replace=replace)
+
+
+FORMATS: dict[str, FileFormat] = {
+    ".parquet": FileFormat("Parquet", read_parquet, write_parquet),
+    ".csv": FileFormat("comma-separated text", read_csv, write_csv),
+    ".npz": FileFormat("NumPy arrays", read_numpy, write_numpy),
+    ".mcap": FileFormat("MCAP (Foxglove, PlotJuggler)", read_mcap, write_mcap),
+    ".erd": FileFormat("ERD header and .bin", _read_erd, _write_erd),
+    ".journal": FileFormat("journal of a run", recovered, None),
+}
+_SL = FileFormat("SL data file", read_sl, _write_sl)
+
+
+def file_format(path: Path) -> FileFormat:
+    """Return the format that a name stands for.
+
+    >>> file_format(Path("run.parquet")).words, file_format(Path("d00123")).words
+    ('Parquet', 'SL data file')
+    """
+    if NAME.fullmatch(path.name):
+        return _SL
+    found = FORMATS.get(path.suffix.lower())
+    if found is None:
+        raise InputError(
+            f"the ending {path.suffix!r} names no format of recordings",
+            file=path,
+            remedy=f"use {', '.join(FORMATS)}, or d and five digits for SL's",
+        )
+    return found
+
+
+def read_recording(path: str | os.PathLike[str]) -> Recording:
+    """Return the recording that a file holds.
+
+    Args:
+        path: .parquet, .csv, .npz, .mcap, .erd, a journal, or SL's dNNNNN.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = Recording([0, 0.1], [Channel("x", "m")], [[1], [2]])
+    ...     made.save(Path(folder) / "run.csv")
+    ...     read_recording(Path(folder) / "run.csv")["x"]
+    array([1., 2.])
+    """
+    path = Path(path)
+    if not path.exists():
+        raise InputError("there is no such file", file=path)
+    if path.is_dir():
+        raise InputError("this is a folder, not a recording", file=path)
+    try:
+        with path.open("rb") as file:
+            journal = file.read(len(MAGIC)) == MAGIC
+        if journal:
+            return recovered(path)
+        return file_format(path).read(path)
+    except RecordingError as error:
+        raise InputError(error.what, file=path, remedy=error.remedy) from None
+    except OSError as error:
+        raise InputError(f"cannot read the file: {error.strerror}", file=path) from None
+
+
+def write_recording(
+    path: str | os.PathLike[str], recording: Recording, *, replace: bool = True
+) -> None:
+    """Write a recording; the ending of the name says the format.
+
+    Args:
+        path: where to.
+        recording: what to write.
+        replace: whether a file that is there already may be replaced.
+    """
+    path = Path(path)
+    chosen = file_format(path)
+    if chosen.write is None:
+        raise InputError(f"a {chosen.words} is only read", file=path)
+    chosen.write(path, recording, replace)
+
+
+def _unique(names: list[str]) -> list[str]:
+    seen: dict[str, int] = {}
+    found = []
+    for name in names:
+        count = seen[name] = seen.get(name, 0) + 1
+        found.append(name if count == 1 else f"{name}_{count}")
+    return found

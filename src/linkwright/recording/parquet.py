@@ -1,0 +1,96 @@
+"""Recordings as Parquet files: a column for each channel, its labels in the schema.
+
+Needs PyArrow (the extra `recording`). The schema's metadata hold the key `linkwright` with a line
+of JSON; files of others are read as well, with the first column named t or time as time.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linkwright.errors import InputError
+from linkwright.files import write_with
+from linkwright.recording.extras import extra
+from linkwright.recording.recording import Channel, Recording, from_json, to_json
+
+_KEY = b"linkwright"
+_TIMES = ("t", "time", "times")
+
+
+def write_parquet(path: Path, recording: Recording, replace: bool = True) -> None:
+    """Write a recording as a Parquet file.
+
+    Args:
+        path: where to.
+        recording: what to write.
+        replace: whether a file that is there already may be replaced.
+    """
+    arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
+    fields = [arrow.field("t", arrow.float64(), False, {"unit": "s"})]
+    for c in recording.channels:
+        labels = {"unit": c.unit, "long": c.long, "generic": c.generic, "body": c.body}
+        fields.append(arrow.field(_column(c.name), arrow.float64(), False, labels))
+    metadata = {_KEY: to_json(recording.about, recording.channels).encode()}
+    columns = [
+        arrow.array(recording.times),
+        *map(arrow.array, np.ascontiguousarray(recording.data.T)),
+    ]
+    table = arrow.Table.from_arrays(columns, schema=arrow.schema(fields, metadata))
+    write_with(path, lambda file: parquet.write_table(table, file), replace=replace)
+
+
+def _column(name: str) -> str:
+    return f"{name}." if name.rstrip(".") == "t" else name
+
+
+def read_parquet(path: Path) -> Recording:
+    """Return the recording in a Parquet file.
+
+    Args:
+        path: the file.
+    """
+    arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
+    try:
+        table = parquet.read_table(path, memory_map=False)
+    except (arrow.ArrowException, OSError) as error:
+        journal = path.with_name(path.name + ".journal")
+        remedy = f"linkwright recover {journal}" if journal.exists() else None
+        words = str(error).splitlines()[0]
+        raise InputError(
+            f"this is not a Parquet file, or it is damaged: {words}", file=path, remedy=remedy
+        ) from None
+    names = table.schema.names
+    timed = bool(names) and names[0].lower() in _TIMES
+    data = np.column_stack(
+        [_numbers(path, table, k) for k in range(len(names))] or [np.empty((table.num_rows, 0))]
+    )
+    known = (table.schema.metadata or {}).get(_KEY)
+    if known is not None:
+        try:
+            about, channels = from_json(known)
+        except ValueError:
+            raise InputError("its metadata are damaged", file=path) from None
+        if len(channels) + 1 != len(names):
+            raise InputError("its metadata do not match its columns", file=path)
+    else:
+        about = {"source": path.name}
+        channels = tuple(map(_channel, list(table.schema)[int(timed) :]))
+    times = data[:, 0] if timed else np.arange(len(data), dtype=float)
+    return Recording(times, channels, data[:, int(timed) :], about)
+
+
+def _numbers(path: Path, table: Any, k: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    try:
+        return np.asarray(table.column(k).to_numpy(), dtype=float)
+    except (TypeError, ValueError):
+        name = table.schema.names[k]
+        raise InputError(f"the column {name!r} holds no numbers", file=path) from None
+
+
+def _channel(field: Any) -> Channel:
+    labels = {k.decode(): v.decode() for k, v in (field.metadata or {}).items()}
+    keys = ("long", "generic", "body")
+    return Channel(field.name, labels.get("unit", "?"), *(labels.get(k, "") for k in keys))

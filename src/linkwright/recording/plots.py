@@ -1,0 +1,264 @@
+"""Figures of recordings.
+
+Channels of the same unit share a graph, graphs share the time axis, and everything is labelled
+with names and units, so that a plot needs no options. Needs Matplotlib (the extra `plot`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkwright.files import write_with
+from linkwright.recording.derived import chosen, filtered, rate_of_change, spectrum
+from linkwright.recording.extras import extra
+from linkwright.recording.recording import Array, Channel, Recording, RecordingError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("#2a6fbb", "#d9622b", "#2f9e6e", "#a23b72", "#c79a1e", "#4aa8c9", "#7a5bb0", "#6b7280")
+"""The colours of lines, told apart in light and dark and by most eyes."""
+
+LINES = ("-", "--", ":", "-.")
+"""How the lines of one recording after the other are drawn."""
+
+_STYLE = {
+    "axes.edgecolor": "#9aa3af",
+    "axes.facecolor": "#ffffff",
+    "axes.grid": True,
+    "axes.labelcolor": "#1f2937",
+    "axes.labelsize": 9.5,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "figure.facecolor": "#ffffff",
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "grid.color": "#e5e7eb",
+    "grid.linewidth": 0.8,
+    "legend.fontsize": 8.5,
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
+    "svg.hashsalt": "linkwright",
+    "text.color": "#1f2937",
+    "xtick.color": "#4b5563",
+    "ytick.color": "#4b5563",
+}
+_MOST_IN_LEGEND = 16
+ENDINGS = (".png", ".svg", ".pdf")
+
+
+def figure(
+    recordings: Sequence[Recording],
+    channels: Sequence[str] = (),
+    *,
+    vs: str | None = None,
+    fft: bool = False,
+    rate: bool = False,
+    cutoff: float = 0,
+    labels: Sequence[str] = (),
+    title: str = "",
+) -> Figure:
+    """Return a figure of channels, those of a unit in one graph.
+
+    Args:
+        recordings: one, or several to be laid over each other.
+        channels: names, or patterns with * and ?; all by default.
+        vs: a channel to draw the others over, in place of time.
+        fft: draw amplitudes over frequency.
+        rate: draw rates of change.
+        cutoff: of a low-pass filter, percent of half the sampling rate; 0 for none.
+        labels: a name for each recording, in the legend where there are several.
+        title: over the figure; by default the name of the model.
+
+    >>> r = Recording([0, 1], [Channel("x", "m"), Channel("v", "m/s")], [[1, 2], [3, 4]])
+    >>> [ax.get_ylabel() for ax in figure([r]).axes]
+    ['m', 'm/s']
+    """
+    if not recordings:
+        raise RecordingError("there is no recording to draw")
+    if fft and (vs or rate):
+        raise RecordingError("a spectrum is drawn over frequency; leave out --vs and --d/dt")
+    for recording in recordings:
+        if not len(recording):
+            raise RecordingError("the recording has no samples")
+    plt_figure = extra("matplotlib.figure", "plot")
+    matplotlib = extra("matplotlib", "plot")
+    names = [n for n in chosen(recordings[0], channels) if n != vs]
+    if not names:
+        raise RecordingError("there is no channel to draw")
+    made = [_drawn(r, names, vs, fft, rate, cutoff) for r in recordings]
+    groups = _by_unit([c for c, _, _ in made[0]])
+    with matplotlib.rc_context(_STYLE):
+        width, height = 9.0, min(1.4 + 2.1 * len(groups), 16.0)
+        if vs and len(groups) == 1:
+            width, height = 7.0, 6.0
+        drawing: Figure = plt_figure.Figure(figsize=(width, height), layout="constrained")
+        axes = drawing.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
+        for ax, columns in zip(axes, groups.values(), strict=True):
+            _draw(ax, made, columns, labels)
+        axes[-1].set_xlabel(_x_label(recordings[0], vs, fft))
+        words = title or str(recordings[0].about.get("model", ""))
+        if words:
+            axes[0].set_title(words, loc="left")
+    return drawing
+
+
+def drawn_lines(
+    recordings: Sequence[Recording],
+    channels: Sequence[str] = (),
+    vs: str | None = None,
+    fft: bool = False,
+    rate: bool = False,
+    cutoff: float = 0,
+) -> dict[str, list[tuple[str, Array, list[Array]]]]:
+    """Return by unit the names of channels, what they go over, and a curve for each recording.
+
+    Args:
+        recordings: one, or several over the same times.
+        channels: names, or patterns with * and ?; all by default.
+        vs: a channel that they go over, in place of time.
+        fft: amplitudes over frequency.
+        rate: rates of change.
+        cutoff: of a low-pass filter, percent of half the sampling rate; 0 for none.
+
+    >>> r = Recording([0, 1], [Channel("x", "m")], [[1], [2]])
+    >>> drawn_lines([r])
+    {'m': [('x', array([0., 1.]), [array([1., 2.])])]}
+    """
+    names = [n for n in chosen(recordings[0], channels) if n != vs]
+    made = [_drawn(r, names, vs, fft, rate, cutoff) for r in recordings]
+    groups = _by_unit([c for c, _, _ in made[0]])
+    found: dict[str, list[tuple[str, Array, list[Array]]]] = {}
+    for unit, columns in groups.items():
+        for k in columns:
+            channel, x, _ = made[0][k]
+            curves = [
+                y if np.array_equal(over, x) else np.interp(x, over, y)
+                for _, over, y in (lines[k] for lines in made)
+            ]
+            found.setdefault(unit, []).append((channel.long or channel.name, x, curves))
+    return found
+
+
+_Line = tuple[Channel, Array, Array]
+
+
+def _drawn(
+    recording: Recording, names: Sequence[str], vs: str | None, fft: bool, rate: bool, cutoff: float
+) -> list[_Line]:
+    """Return for each channel its labels and what is drawn over what."""
+    over = recording.times if vs is None else recording[vs]
+    found: list[_Line] = []
+    for name in names:
+        channel = recording.channel(name)
+        if fft:
+            found.append((channel, *spectrum(recording, name)))
+        elif rate:
+            changed, values = rate_of_change(recording, name, cutoff)
+            found.append((changed, over, values))
+        else:
+            found.append((channel, over, filtered(recording, name, cutoff)))
+    return found
+
+
+def _by_unit(channels: Sequence[Channel]) -> dict[str, list[int]]:
+    groups: dict[str, list[int]] = {}
+    for k, channel in enumerate(channels):
+        groups.setdefault(channel.unit, []).append(k)
+    return groups
+
+
+def _draw(
+    ax: Axes, made: Sequence[Sequence[_Line]], columns: Sequence[int], labels: Sequence[str]
+) -> None:
+    several = len(made) > 1
+    for number, lines in enumerate(made):
+        for place, k in enumerate(columns):
+            channel, x, y = lines[k]
+            words = channel.long or channel.name
+            if several:
+                label = labels[number] if number < len(labels) else f"{number + 1}"
+                words = f"{words} · {label}"
+            ax.plot(
+                x,
+                y,
+                LINES[number % len(LINES)],
+                color=COLOURS[place % len(COLOURS)],
+                label=words,
+                marker="o" if len(x) == 1 else None,
+            )
+    first = [made[0][k][0] for k in columns]
+    ax.set_ylabel(_y_label(first))
+    ax.margins(x=0.01)
+    count = len(columns) * len(made)
+    if count > 1 or (first[0].long or first[0].name) not in ax.get_ylabel():
+        ax.legend(
+            loc="upper left",
+            bbox_to_anchor=(1.005, 1.02),
+            ncols=1 if count <= _MOST_IN_LEGEND else 1 + (count - 1) // _MOST_IN_LEGEND,
+        )
+
+
+def _y_label(channels: Sequence[Channel]) -> str:
+    unit = channels[0].unit
+    shown = "" if unit in ("?", "1", "") else unit
+    generic = {c.generic for c in channels}
+    if len(channels) == 1:
+        name = channels[0].generic or ""
+    else:
+        name = next(iter(generic)) if len(generic) == 1 else ""
+    return f"{name} ({shown})" if name and shown else name or shown
+
+
+def _x_label(recording: Recording, vs: str | None, fft: bool) -> str:
+    if fft:
+        return "frequency (Hz)"
+    return "time (s)" if vs is None else recording.channel(vs).label
+
+
+def save_figure(path: str | os.PathLike[str], drawing: Figure, *, replace: bool = True) -> None:
+    """Write a figure as PNG, SVG or PDF, by the ending of the name.
+
+    Args:
+        path: where to.
+        drawing: the figure.
+        replace: whether a file that is there already may be replaced.
+    """
+    target = Path(path)
+    ending = target.suffix.lower()
+    if ending not in ENDINGS:
+        raise RecordingError(
+            f"the ending {ending!r} is none of a picture", remedy=f"use {', '.join(ENDINGS)}"
+        )
+    metadata: Mapping[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(
+        ending, {"Software": "linkwright"}
+    )
+    matplotlib = extra("matplotlib", "plot")
+    with matplotlib.rc_context(_STYLE):
+        write_with(
+            target,
+            lambda file: drawing.savefig(file, format=ending[1:], dpi=150, metadata=metadata),
+            replace=replace,
+        )
+
+
+def limits(values: Sequence[Array]) -> tuple[float, float]:
+    """Return the smallest and largest finite value; a little room where they are equal.
+
+    >>> limits([np.array([1.0, np.nan, 3.0])]), limits([np.array([2.0])])
+    ((1.0, 3.0), (1.5, 2.5))
+    """
+    every = np.concatenate([np.ravel(v) for v in values])
+    every = every[np.isfinite(every)]
+    if not len(every):
+        return 0.0, 1.0
+    low, high = float(every.min()), float(every.max())
+    return (low, high) if high > low else (low - 0.5, high + 0.5)

@@ -1,0 +1,257 @@
+"""A recording: channels over time, with what is known about the run that made them.
+
+Times and values are 64-bit floats. `about` holds plain data (texts, numbers, lists and tables of
+them): the model and its hash, parameters, seeds, method and step, the version of Linkwright.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwright.errors import Error
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+
+
+class RecordingError(Error):
+    """A recording that cannot be made, read or shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """What is known of one channel.
+
+    Args:
+        name: short and unique within the recording.
+        unit: as in models: "rad", "m/s"; "1" for a pure number, "?" where it is not known.
+        long: what it is, in words.
+        generic: the kind of quantity, with which an axis is labelled: "angle", "force".
+        body: the body it belongs to.
+
+    >>> Channel("r", "rad/s", "yaw rate").label
+    'yaw rate (rad/s)'
+    """
+
+    name: str
+    unit: str = "?"
+    long: str = ""
+    generic: str = ""
+    body: str = ""
+
+    @property
+    def label(self) -> str:
+        """The name in words with its unit.
+
+        >>> Channel("r", "rad/s", "yaw rate").label
+        'yaw rate (rad/s)'
+        """
+        words = self.long or self.name
+        return words if self.unit in ("?", "1", "") else f"{words} ({self.unit})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recording:
+    """Channels over time.
+
+    Args:
+        times: s, not decreasing.
+        channels: what the columns are.
+        data: one row for each time, one column for each channel.
+        about: where it comes from, as plain data.
+
+    >>> r = Recording([0, 0.5, 1], (Channel("x", "m"),), [[0], [1], [4]], {"model": "slide"})
+    >>> r["x"], r.final, len(r)
+    (array([0., 1., 4.]), {'x': 4.0}, 3)
+    """
+
+    times: Array
+    channels: tuple[Channel, ...]
+    data: Array = field(repr=False)
+    about: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __init__(
+        self,
+        times: ArrayLike,
+        channels: Iterable[Channel],
+        data: ArrayLike,
+        about: Mapping[str, Any] | None = None,
+    ) -> None:
+        t = np.ascontiguousarray(times, dtype=float)
+        labels = tuple(channels)
+        rows = np.ascontiguousarray(data, dtype=float).reshape(len(t), len(labels))
+        names = [c.name for c in labels]
+        if len(set(names)) < len(names):
+            twice = sorted({n for n in names if names.count(n) > 1})
+            raise RecordingError(f"channels must differ in name; there are two of {twice[0]!r}")
+        if np.any(np.diff(t) < 0):
+            raise RecordingError("the times of a recording do not go backwards")
+        object.__setattr__(self, "times", t)
+        object.__setattr__(self, "channels", labels)
+        object.__setattr__(self, "data", rows)
+        object.__setattr__(self, "about", plain(about or {}))
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def __getitem__(self, name: str) -> Array:
+        """Return a channel over time."""
+        return self.data[:, self.index(name)]
+
+    def __contains__(self, name: object) -> bool:
+        return any(c.name == name for c in self.channels)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the channels."""
+        return tuple(c.name for c in self.channels)
+
+    def index(self, name: str) -> int:
+        """Return the column of a channel; an unknown name is an error with the nearest spelling."""
+        for k, channel in enumerate(self.channels):
+            if channel.name == name:
+                return k
+        near = difflib.get_close_matches(name, self.names, 1)
+        raise RecordingError(
+            f"there is no channel {name!r}",
+            remedy=f"did you mean {near[0]!r}?" if near else f"there are {', '.join(self.names)}",
+        )
+
+    def channel(self, name: str) -> Channel:
+        """Return what is known of a channel."""
+        return self.channels[self.index(name)]
+
+    @property
+    def final(self) -> dict[str, float]:
+        """The last value of each channel."""
+        return dict(zip(self.names, map(float, self.data[-1]), strict=True)) if len(self) else {}
+
+    @property
+    def rate(self) -> float | None:
+        """Samples in a second where they are evenly spaced, otherwise None.
+
+        >>> Recording([0, 0.01, 0.02], (), np.empty((3, 0))).rate
+        100.0
+        """
+        steps = np.diff(self.times)
+        if not len(steps) or steps[0] <= 0:
+            return None
+        even = np.allclose(steps, steps[0], rtol=1e-6, atol=1e-9 * abs(float(self.times[-1])))
+        return round(float((len(self) - 1) / (self.times[-1] - self.times[0])), 9) if even else None
+
+    def select(self, names: Sequence[str]) -> Recording:
+        """Return a recording of some channels, in the order given.
+
+        Args:
+            names: of channels.
+
+        >>> r = Recording([0, 1], map(Channel, "ab"), [[1, 2], [3, 4]])
+        >>> r.select(["b"]).data.tolist()
+        [[2.0], [4.0]]
+        """
+        columns = [self.index(n) for n in names]
+        chosen = tuple(self.channels[k] for k in columns)
+        return Recording(self.times, chosen, self.data[:, columns], self.about)
+
+    def with_channel(self, channel: Channel, values: ArrayLike) -> Recording:
+        """Return the recording with one more channel.
+
+        Args:
+            channel: what it is.
+            values: one for each time.
+
+        >>> Recording([0, 1], (), np.empty((2, 0))).with_channel(Channel("a"), [1, 2])["a"]
+        array([1., 2.])
+        """
+        column = np.asarray(values, dtype=float).reshape(len(self), 1)
+        data = np.concatenate([self.data, column], axis=1)
+        return Recording(self.times, (*self.channels, channel), data, self.about)
+
+    def renamed(self, names: Mapping[str, str]) -> Recording:
+        """Return the recording with other names for some channels.
+
+        Args:
+            names: from old to new.
+
+        >>> Recording([0], [Channel("a")], [[1]]).renamed({"a": "b"}).names
+        ('b',)
+        """
+        channels = [replace(c, name=names.get(c.name, c.name)) for c in self.channels]
+        return Recording(self.times, channels, self.data, self.about)
+
+    def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
+        """Write the recording; the ending of the name says the format.
+
+        Args:
+            path: .parquet, .csv, .npz, .mcap, .erd, or dNNNNN for SL's.
+            replace: whether a file that is there already may be replaced.
+        """
+        from linkwright.recording.files import write_recording
+
+        write_recording(path, self, replace=replace)
+
+    def plot(
+        self,
+        *channels: str,
+        vs: str | None = None,
+        fft: bool = False,
+        rate: bool = False,
+        cutoff: float = 0,
+        title: str = "",
+    ) -> Figure:
+        """Return a figure of some channels, or of all; those of a unit share a graph.
+
+        Args:
+            channels: names, or patterns with * and ?; all by default.
+            vs: a channel to draw the others over, in place of time.
+            fft: draw amplitudes over frequency.
+            rate: draw rates of change.
+            cutoff: of a low-pass filter, percent of half the sampling rate; 0 for none.
+            title: over the figure; by default the name of the model.
+        """
+        from linkwright.recording.plots import figure
+
+        return figure([self], channels, vs=vs, fft=fft, rate=rate, cutoff=cutoff, title=title)
+
+
+def plain(value: Any) -> Any:
+    """Return a value as plain data: what JSON can hold, numbers of NumPy turned into Python's.
+
+    >>> plain({"a": np.float64(1.5), "b": (np.arange(2),)})
+    {'a': 1.5, 'b': [[0, 1]]}
+    """
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(v) for v in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)
+
+
+def to_json(about: Mapping[str, Any], channels: Iterable[Channel] = ()) -> str:
+    """Return what is known of a recording as one line of JSON, in a fixed order."""
+    labels = [[c.name, c.unit, c.long, c.generic, c.body] for c in channels]
+    return json.dumps({"about": about, "channels": labels}, sort_keys=True, ensure_ascii=False)
+
+
+def from_json(text: str | bytes) -> tuple[dict[str, Any], tuple[Channel, ...]]:
+    """Return what `to_json` wrote; ValueError where it is something else."""
+    found = json.loads(text)
+    try:
+        channels = tuple(Channel(*map(str, label)) for label in found["channels"])
+        return dict(found["about"]), channels
+    except (TypeError, KeyError) as error:
+        raise ValueError(str(error)) from None

@@ -1,0 +1,134 @@
+"""Recordings as comma-separated text and as NumPy arrays.
+
+The text has a first line `# linkwright {...}` with all that is known of the channels, then the
+names with their units in brackets, then numbers in the shortest form that reads back exactly. Any
+other table of numbers with names in its first line is read too. The NumPy archive holds `times`,
+`data` and the same text as `about`; it is read without pickle.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from linkwright.errors import InputError
+from linkwright.files import write_bytes, write_with
+from linkwright.recording.recording import Channel, Recording, from_json, to_json
+
+_MARK = "# linkwright "
+_NAME = re.compile(r"(.*?)\s*\[([^\]]*)\]\s*\Z", re.S)
+_TIMES = ("t", "time", "times")
+
+
+def write_csv(path: Path, recording: Recording, replace: bool = True) -> None:
+    """Write a recording as comma-separated text.
+
+    Args:
+        path: where to.
+        recording: what to write.
+        replace: whether a file that is there already may be replaced.
+    """
+    text = io.StringIO()
+    text.write(f"{_MARK}{to_json(recording.about, recording.channels)}\n")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["t [s]", *(f"{c.name} [{c.unit}]" for c in recording.channels)])
+    rows = np.column_stack([recording.times, recording.data]).tolist()
+    writer.writerows([map(repr, row) for row in rows])
+    write_bytes(path, text.getvalue().encode(), replace=replace)
+
+
+def read_csv(path: Path) -> Recording:
+    """Return the recording in a table of comma-separated text.
+
+    Args:
+        path: the file; its first column is time where it is named so, otherwise rows are counted.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError("the file is not text", file=path) from None
+    known = None
+    first = text.split("\n", 1)[0]
+    if first.startswith(_MARK):
+        try:
+            known = from_json(first[len(_MARK) :])
+        except ValueError:
+            raise InputError("the line of JSON is damaged", file=path, line=1) from None
+    numbered = [(k, line) for k, line in enumerate(text.splitlines(), 1) if line and line[0] != "#"]
+    if not numbered:
+        raise InputError("the table is empty", file=path)
+    labels = next(csv.reader([numbered[0][1]]))
+    rows = []
+    for k, line in numbered[1:]:
+        try:
+            row = [float(x) for x in next(csv.reader([line]))]
+        except ValueError as error:
+            raise InputError(f"this is not a number: {error}", file=path, line=k) from None
+        if len(row) != len(labels):
+            raise InputError(
+                f"the line has {len(row)} numbers, and {len(labels)} columns have names",
+                file=path,
+                line=k,
+            )
+        rows.append(row)
+    table = np.array(rows, dtype=float).reshape(len(rows), len(labels))
+    found = [_NAME.fullmatch(label) for label in labels]
+    names = [m[1] if m else label.strip() for m, label in zip(found, labels, strict=True)]
+    units = [m[2] if m else "?" for m in found]
+    timed = names[0].lower() in _TIMES
+    times = table[:, 0] if timed else np.arange(len(table), dtype=float)
+    about, channels = known or (
+        {"source": path.name},
+        tuple(map(Channel, names[timed:], units[timed:])),
+    )
+    if len(channels) != table.shape[1] - timed:
+        raise InputError("the line of JSON does not match the columns", file=path, line=1)
+    return Recording(times, channels, table[:, int(timed) :], about)
+
+
+def write_numpy(path: Path, recording: Recording, replace: bool = True) -> None:
+    """Write a recording as an archive of NumPy arrays.
+
+    Args:
+        path: where to.
+        recording: what to write.
+        replace: whether a file that is there already may be replaced.
+    """
+    about = np.array(to_json(recording.about, recording.channels))
+    write_with(
+        path,
+        lambda file: np.savez_compressed(
+            file, times=recording.times, data=recording.data, about=about
+        ),
+        replace=replace,
+    )
+
+
+def read_numpy(path: Path) -> Recording:
+    """Return the recording in an archive of NumPy arrays.
+
+    Args:
+        path: the file.
+    """
+    return read_numpy_bytes(path, path.read_bytes())
+
+
+def read_numpy_bytes(path: Path, content: bytes) -> Recording:
+    """Return the recording in the bytes of an archive of NumPy arrays.
+
+    Args:
+        path: the file they come from, for messages.
+        content: of the archive.
+    """
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            about, channels = from_json(str(archive["about"]))
+            return Recording(archive["times"], channels, archive["data"], about)
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile, OSError, zlib.error) as error:
+        raise InputError(f"this is not a recording, or it is damaged: {error}", file=path) from None

@@ -1,0 +1,321 @@
+"""Recordings: every format gives back what it was given, and damage is named, never a traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from typer.testing import CliRunner
+
+from linkwright.cli.app import build
+from linkwright.errors import Error, InputError
+from linkwright.recording import (
+    Channel,
+    Journal,
+    Recording,
+    RecordingError,
+    read_recording,
+    recovered,
+)
+from linkwright.recording.derived import filtered, rate_of_change, spectrum
+from linkwright.recording.plots import figure, save_figure
+from linkwright.recording.report import report_page
+from linkwright.recording.sl import save_next
+from linkwright.recording.terminal import text_plot
+
+EXACT = ("parquet", "csv", "npz", "mcap")
+
+
+def a_recording(samples: int = 101, rate: float = 100.0) -> Recording:
+    times = np.arange(samples) / rate
+    data = np.column_stack([np.sin(times), np.cos(times), 1e-3 * times**2])
+    channels = (
+        Channel("rod", "rad", "angle of the rod", "angle", "rod"),
+        Channel("rod_dot", "rad/s", "its rate", "angular speed", "rod"),
+        Channel("x", "m", "", "", "cart"),
+    )
+    return Recording(times, channels, data, {"model": "pendulum", "parameters": {"L": 0.1}})
+
+
+@pytest.mark.parametrize("ending", EXACT)
+def test_a_format_gives_back_every_bit(tmp_path: Path, ending: str) -> None:
+    made = a_recording()
+    odd = made.with_channel(Channel("t", "N"), np.linspace(0, 1, len(made)) / 3)
+    odd.data[3, 0] = math.inf
+    odd.data[4, 1] = math.nan
+    odd.save(tmp_path / f"run.{ending}")
+    found = read_recording(tmp_path / f"run.{ending}")
+    assert found.channels == odd.channels
+    assert found.about == odd.about
+    assert found.times.tobytes() == odd.times.tobytes()
+    assert np.array_equal(found.data, odd.data, equal_nan=True)
+    assert [p.name for p in tmp_path.iterdir()] == [f"run.{ending}"]
+
+
+@pytest.mark.parametrize("name", ["run.erd", "d00042"])
+def test_a_format_of_single_precision_keeps_labels_and_values(tmp_path: Path, name: str) -> None:
+    made = a_recording()
+    made.save(tmp_path / name)
+    found = read_recording(tmp_path / name)
+    assert found.names == made.names
+    assert [c.unit for c in found.channels] == ["rad", "rad/s", "m"]
+    assert np.array_equal(found.data, made.data.astype(np.float32))
+    assert found.rate == pytest.approx(100)
+
+
+def test_sl_files_have_the_layout_that_sl_reads(tmp_path: Path) -> None:
+    """Header in text, big-endian rows, two blanks and an end of line after the last unit."""
+    one = Recording([0.01, 0.02], [Channel("R_SFE_th", "rad"), Channel("n", "-")], [[1, 2], [3, 4]])
+    path = save_next(tmp_path, one)
+    content = path.read_bytes()
+    head = b"4 2 2 100 R_SFE_th rad n -  \n"
+    assert content == head + np.array([1, 2, 3, 4], ">f4").tobytes()
+    assert (tmp_path / "last_data").read_text().strip() == "1"
+    assert np.allclose(read_recording(path).times, [0.01, 0.02])
+    other_separator = head[:-3] + b"\n" + content[len(head) :]
+    path.write_bytes(other_separator)
+    assert read_recording(path)["n"].tolist() == [2, 4]
+
+
+def test_sl_files_refuse_blanks_in_names(tmp_path: Path) -> None:
+    bad = Recording([0, 1], [Channel("yaw rate", "rad")], [[1], [2]])
+    with pytest.raises(RecordingError, match="blanks"):
+        save_next(tmp_path, bad)
+
+
+def test_parquet_carries_labels_for_other_readers(tmp_path: Path) -> None:
+    import pyarrow.parquet as parquet
+
+    a_recording().save(tmp_path / "run.parquet")
+    schema = parquet.read_schema(tmp_path / "run.parquet")
+    assert schema.names == ["t", "rod", "rod_dot", "x"]
+    assert schema.field("rod").metadata[b"unit"] == b"rad"
+    assert json.loads(schema.metadata[b"linkwright"])["about"]["model"] == "pendulum"
+
+
+def test_mcap_has_a_topic_for_each_body_that_others_read(tmp_path: Path) -> None:
+    from mcap.reader import make_reader
+
+    a_recording().save(tmp_path / "run.mcap")
+    with (tmp_path / "run.mcap").open("rb") as file:
+        messages = list(make_reader(file).iter_messages(topics=["/rod"]))
+    schema, channel, last = messages[-1]
+    assert len(messages) == 101
+    assert schema is not None
+    assert schema.encoding == "jsonschema"
+    assert channel.message_encoding == "json"
+    assert json.loads(last.data)["rod"] == math.sin(1.0)
+    assert last.log_time == 1_000_000_000
+
+
+def test_any_table_with_names_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "other.csv"
+    path.write_text("time,speed [m/s],force\n0,1,2\n0.5,3,4\n")
+    found = read_recording(path)
+    assert found.channels == (Channel("speed", "m/s"), Channel("force"))
+    assert found.times.tolist() == [0, 0.5]
+
+
+@pytest.mark.parametrize("name", ["run.parquet", "run.csv", "run.npz", "run.mcap", "d00042"])
+def test_a_truncated_file_is_named(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    a_recording().save(path)
+    content = path.read_bytes()
+    for part in (0, 10, len(content) // 2, len(content) - 3):
+        path.write_bytes(content[:part])
+        if name == "run.csv" and part > 10:  # rows that are whole, or one that says where it ends
+            continue
+        with pytest.raises(InputError) as caught:
+            read_recording(path)
+        assert str(path) in str(caught.value)
+
+
+@settings(max_examples=60, deadline=None)
+@given(content=st.binary(max_size=400), ending=st.sampled_from(["parquet", "csv", "npz", "mcap"]))
+def test_garbage_never_escapes_as_another_error(content: bytes, ending: str) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"bad.{ending}"
+        path.write_bytes(content)
+        with contextlib.suppress(Error):
+            read_recording(path)
+
+
+def test_pickles_are_not_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "bad.npz"
+    with path.open("wb") as file:
+        np.savez(file, about=np.array([{"a": 1}], dtype=object), times=[0.0], data=[[1.0]])
+    with pytest.raises(InputError):
+        read_recording(path)
+
+
+# -- journals --------------------------------------------------------------------------------------
+def test_a_journal_is_good_up_to_the_last_whole_block(tmp_path: Path) -> None:
+    made = a_recording()
+    path = tmp_path / "run.parquet.journal"
+    with Journal(path, made.channels, made.about) as journal:
+        ends = []
+        for k in range(0, 100, 10):
+            journal.append(made.times[k : k + 10], made.data[k : k + 10])
+            ends.append(path.stat().st_size)
+    content = path.read_bytes()
+    for cut in (ends[4], ends[4] + 5, ends[5] - 1):
+        path.write_bytes(content[:cut])
+        found = recovered(path)
+        assert len(found) == 50
+        assert np.array_equal(found.data, made.data[:50])
+        assert bool(found.about.get("cut_off")) == (cut != ends[4])
+    damaged = bytearray(content)
+    damaged[ends[2] + 20] ^= 1
+    path.write_bytes(damaged)
+    assert len(recovered(path)) == 30
+
+
+def test_a_killed_writer_leaves_all_that_it_appended(tmp_path: Path) -> None:
+    path = tmp_path / "run.journal"
+    script = textwrap.dedent(
+        f"""
+        import time
+        from linkwright.recording import Channel, Journal
+        journal = Journal({str(path)!r}, [Channel("x", "m")], {{"model": "m"}})
+        for k in range(1000000):
+            journal.append([k], [[k * k]])
+            if k == 20:
+                print("ready", flush=True)
+            time.sleep(0.0005)
+        """
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(signal.SIGKILL)
+        process.wait(timeout=30)
+    found = recovered(path)
+    assert len(found) >= 21
+    assert np.array_equal(found["x"], found.times**2)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_named() -> None:
+    with pytest.raises(InputError, match=r"/dev/full.*No space"):
+        Journal("/dev/full", [Channel("x")], {})
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="missing"):
+        a_recording().save(tmp_path / "missing" / "run.csv")
+
+
+# -- derived channels ------------------------------------------------------------------------------
+def test_rates_and_filters_agree_with_known_functions() -> None:
+    made = a_recording(1001, 200)
+    channel, rate = rate_of_change(made, "rod")
+    assert channel.unit == "rad/s"
+    assert np.allclose(rate, np.cos(made.times), atol=1e-4)
+    assert rate_of_change(made, "rod_dot")[0].unit == "rad/s^2"
+    noisy = made.with_channel(Channel("n"), made["rod"] + 0.1 * np.sin(2 * np.pi * 90 * made.times))
+    smooth = filtered(noisy, "n", 10)
+    assert np.abs(smooth - made["rod"])[50:-50].max() < 2e-3
+    frequencies, amplitudes = spectrum(noisy, "n")
+    near = np.abs(frequencies - 90) < 0.5
+    assert amplitudes[near].max() == pytest.approx(0.1, rel=0.02)
+
+
+# -- pictures --------------------------------------------------------------------------------------
+def test_a_figure_groups_by_unit_and_labels_axes() -> None:
+    drawing = figure([a_recording(), a_recording()], labels=["a", "b"])
+    assert [ax.get_ylabel() for ax in drawing.axes] == ["angle (rad)", "angular speed (rad/s)", "m"]
+    assert drawing.axes[-1].get_xlabel() == "time (s)"
+    assert len(drawing.axes[0].lines) == 2
+    over = figure([a_recording()], ["x"], vs="rod")
+    assert over.axes[0].get_xlabel() == "angle of the rod (rad)"
+    assert np.array_equal(over.axes[0].lines[0].get_xdata(), a_recording()["rod"])
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_pictures_are_the_same_bytes_every_time(tmp_path: Path, ending: str) -> None:
+    for name in ("a", "b"):
+        save_figure(tmp_path / f"{name}.{ending}", figure([a_recording()]))
+    assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
+
+
+def test_a_page_holds_all_and_fetches_nothing() -> None:
+    sly = a_recording().renamed({"x": "<script>alert(1)</script>"})
+    page = report_page([sly])
+    assert page.count("<svg") == 1
+    assert "<script>" not in page
+    assert "pendulum" in page
+    assert "angle of the rod" in page
+    body = page.replace("http://www.w3.org", "").replace("http://purl.org", "")
+    body = body.replace("http://creativecommons.org", "").replace("https://matplotlib.org", "")
+    assert "http" not in body
+
+
+def test_a_plot_in_the_terminal_has_the_shape_of_the_curve() -> None:
+    x = np.linspace(0, 1, 50)
+    lines = text_plot(x, [x], width=10, height=4)
+    filled = [[k for k, c in enumerate(line[13:]) if c != "\u2800"] for line in lines[:4]]
+    centres = [float(np.mean(columns)) for columns in filled]
+    assert centres == sorted(centres, reverse=True)
+    assert lines[0].lstrip().startswith("1")
+    assert lines[3].lstrip().startswith("0")
+
+
+# -- the command line ------------------------------------------------------------------------------
+def test_plot_draws_beside_the_recording_and_lists_channels(tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    a_recording().save(path)
+    run = CliRunner()
+    assert run.invoke(build(), ["plot", str(path)]).exit_code == 0
+    assert (tmp_path / "run.npz.png").read_bytes().startswith(b"\x89PNG")
+    listed = run.invoke(build(), ["plot", str(path), "--list"]).output
+    assert [line.split()[0] for line in listed.splitlines()] == ["rod", "rod_dot", "x"]
+    drawn = run.invoke(build(), ["plot", str(path), "rod*", "--terminal"]).output
+    assert "angle of the rod (rad)" in drawn
+    assert "┤" in drawn
+    page = tmp_path / "both.html"
+    assert run.invoke(build(), ["plot", str(path), str(path), "x", "-o", str(page)]).exit_code == 0
+    assert "<svg" in page.read_text()
+
+
+def test_an_unknown_channel_is_answered_with_the_nearest(tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    a_recording().save(path)
+    done = subprocess.run(
+        [sys.executable, "-m", "linkwright", "plot", str(path), "rod_dto"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "did you mean 'rod_dot'?" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["run.npz"]
+
+
+def test_recover_makes_a_recording_of_a_journal(tmp_path: Path) -> None:
+    made = a_recording()
+    journal = tmp_path / "run.csv.journal"
+    with Journal(journal, made.channels, made.about) as writer:
+        writer.append(made.times, made.data)
+    done = CliRunner().invoke(build(), ["recover", str(journal)])
+    assert done.exit_code == 0
+    assert "101 samples" in done.output
+    assert np.array_equal(read_recording(tmp_path / "run.csv").data, made.data)
+
+
+def test_a_recording_refuses_what_cannot_be_one() -> None:
+    with pytest.raises(RecordingError, match="two of 'x'"):
+        Recording([0], [Channel("x"), Channel("x")], [[1, 2]])
+    with pytest.raises(RecordingError, match="backwards"):
+        Recording([1, 0], [Channel("x")], [[1], [2]])
