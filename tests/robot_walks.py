@@ -47,7 +47,7 @@ def link_places(robot: Description, q: Mapping[str, Sequence[float]]) -> dict[st
 
     Args:
         robot: a tree.
-        q: coordinates of each joint that moves, by its name.
+        q: coordinates of each joint that moves, by its name; the others stay at zero.
     """
     at = {robot.root: np.eye(4)}
     waiting = list(robot.joints)
@@ -57,7 +57,7 @@ def link_places(robot: Description, q: Mapping[str, Sequence[float]]) -> dict[st
             if joint.parent not in at:
                 later.append(joint)
                 continue
-            own = moved(joint, q.get(joint.name, ()))
+            own = moved(joint, q.get(joint.name, (0.0, 0.0)))
             at[joint.child] = at[joint.parent] @ matrix(joint.place) @ own
         assert len(later) < len(waiting)
         waiting = later

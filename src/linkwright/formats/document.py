@@ -11,19 +11,21 @@ import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
 from linkwright.errors import InputError
 from linkwright.formats.positions import Path, Positions, scan
-from linkwright.formats.schema import Model
+from linkwright.formats.schema import Model, Record
 
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
 
 _AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)")
 _REPR = re.compile(r"\w+")
+
+Table = TypeVar("Table", bound=Record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,30 @@ def parse_model(
     line 4, column 1: body[0].mas: unknown key 'mas'; did you mean 'mass'?
     """
     limits = limits or Limits()
+    model, source = parse_record(text, Model, file=file, limits=limits)
+    return Document(model, source, limits)
+
+
+def parse_record(
+    text: str,
+    schema: type[Table],
+    *,
+    file: str | os.PathLike[str] | None = None,
+    limits: Limits | None = None,
+) -> tuple[Table, Source]:
+    """Return the record that a TOML text holds, checked against its schema, and its source.
+
+    Args:
+        text: the text; it says ``format = 1``.
+        schema: of the whole text.
+        file: the name of its file, for messages.
+        limits: what it may at most contain.
+
+    >>> record, source = parse_record('format = 1\\nname = "m"\\n', Model)
+    >>> record.name
+    'm'
+    """
+    limits = limits or Limits()
     name = None if file is None else os.fspath(file)
     if len(text) > limits.size:
         raise InputError(
@@ -159,10 +185,9 @@ def parse_model(
     source = Source(name, scan(text))
     _check_format(data, source)
     try:
-        model = Model.model_validate(data)
+        return schema.model_validate(data), source
     except ValidationError as error:
         raise ModelError(_faults(error, data, source)) from None
-    return Document(model, source, limits)
 
 
 def _toml(text: str, file: str | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ its writer is, a function from a `Description` to `Written`. They are imported w
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -17,6 +18,8 @@ from typing import Any
 from linkwright.errors import InputError
 from linkwright.formats.description import Description, Written
 from linkwright.formats.xml import DEFAULT_CAPS, read_bytes, root_tag
+
+_CONVENTION = re.compile(rb"^convention[ \t]*=", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,12 @@ FORMATS: dict[str, RobotFormat] = {
         "linkwright.formats.urdf.writer:urdf_text",
         root="robot",
     ),
+    "dh": RobotFormat(
+        "Denavit-Hartenberg table",
+        (".toml",),
+        "linkwright.formats.dh.reader:read_dh",
+        "linkwright.formats.dh.writer:dh_text",
+    ),
     "sl": RobotFormat(
         "SL",
         (".dyn",),
@@ -70,6 +79,9 @@ def robot_format(path: str | os.PathLike[str]) -> str | None:
     if suffix == ".xml" and fit:
         tag = root_tag(read_bytes(path, DEFAULT_CAPS.size), file=str(path))
         return next((key for key in fit if FORMATS[key].root == tag), None)
+    if suffix == ".toml":
+        text = read_bytes(path, DEFAULT_CAPS.size)
+        return "dh" if _CONVENTION.search(text) else None
     if suffix == ".xacro":
         return "urdf"
     return fit[0] if fit else None

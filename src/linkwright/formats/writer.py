@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from linkwright.formats.schema import Input, Model, Parameter, Parts, Record
+from linkwright.formats.schema import Input, Model, Parameter, Record
 
 _FIRST = (
     "format",
@@ -62,10 +62,19 @@ def model_text(model: Model) -> str:
     rotate = "z"
     <BLANKLINE>
     """
-    return "\n".join(_group(model, "")) + "\n"
+    return record_text(model)
 
 
-def _group(group: Parts, prefix: str) -> Iterator[str]:
+def record_text(record: Record) -> str:
+    """Return a record as TOML text: plain keys first, then its tables.
+
+    Args:
+        record: the whole of a file.
+    """
+    return "\n".join(_group(record, "")) + "\n"
+
+
+def _group(group: Record, prefix: str) -> Iterator[str]:
     """Yield the lines of a model or component: plain keys first, since tables end them."""
     given = {
         name: value
@@ -91,7 +100,7 @@ def _group(group: Parts, prefix: str) -> Iterator[str]:
             yield from ("", f"[{name}]", *_pairs(value))
 
 
-def _ordered(group: Parts) -> Iterator[tuple[str, Any]]:
+def _ordered(group: Record) -> Iterator[tuple[str, Any]]:
     fields = type(group).model_fields
     for name in (*(n for n in _FIRST if n in fields), *(n for n in fields if n not in _FIRST)):
         yield name, getattr(group, name)
@@ -139,7 +148,7 @@ def _value(value: Any) -> str:
         return _string(value)
     if isinstance(value, int | float):
         return repr(value)
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return "[" + ", ".join(_value(x) for x in value) + "]"
     if isinstance(value, Parameter | Input) and value.value is not None:
         entries = _entries(value)
