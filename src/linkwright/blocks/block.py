@@ -18,13 +18,26 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from linkwright.algebra import PI, Expr, as_expr, cos, free_symbols, log, sqrt, symbol
+from linkwright.algebra import (
+    PI,
+    Expr,
+    Scalar,
+    as_expr,
+    cos,
+    free_symbols,
+    log,
+    sqrt,
+    substitute_all,
+    symbol,
+)
 from linkwright.algebra.language import Scope, SymbolScope, parse
 from linkwright.blocks.ports import Crossing, Noise, Parameter, Port, State
 from linkwright.blocks.rates import BlockError, Continuous, Rate, as_rate
+from linkwright.program import Assign, Loop, Program, Statement
 
 Value = Any
 """A number, an expression, or a text that is read as one."""
@@ -71,6 +84,8 @@ class Block:
         self.memories: dict[Expr, State] = {}
         self.noises: list[Noise] = []
         self.crossings: list[Crossing] = []
+        self.statements: list[Statement] = []
+        self._locals = 0
         self.function: Callable[..., Any] | None = None
 
     # -- what goes in ------------------------------------------------------------------------------
@@ -369,6 +384,57 @@ class Block:
         new = tuple((x, self.expr(v)) for x, v in (resets or {}).items())
         self.crossings.append(Crossing(name, self.expr(value), direction, terminal, new))
 
+    # -- what it computes on the way ---------------------------------------------------------------
+    def let(self, value: Value) -> Expr:
+        """Return a symbol for a partial result, so that sums which share it compute it once.
+
+        Args:
+            value: the expression.
+
+        >>> b = Block("b")
+        >>> u = b.input("u")
+        >>> b.let(u + 1)
+        s1
+        """
+        made = self._local()
+        self.statements.append(Assign(made, self.expr(value)))
+        return made
+
+    def embed(
+        self, program: Program, arguments: Mapping[str, Sequence[Value]]
+    ) -> dict[str, tuple[Expr, ...]]:
+        """Return the outputs of a Program whose inputs are expressions of this block.
+
+        Args:
+            program: of assignments, solves and calls; its parameters stay what they are where no
+                argument is given for them.
+            arguments: for its inputs by name the entries in C order.
+
+        >>> from linkwright.program import program
+        >>> b = Block("b")
+        >>> u = b.input("u")
+        >>> p = program("twice", {"x": ["x"]}, {"y": lambda x: [2 * x]})
+        >>> b.embed(p, {"x": [u]})
+        {'y': (2*u,)}
+        """
+        known: dict[Expr, Scalar] = {}
+        for port in program.inputs:
+            if port.name in arguments:
+                given = [self.expr(v) for v in arguments[port.name]]
+                known.update(zip(port.entries, given, strict=True))
+        for statement in program.statements:
+            if isinstance(statement, Loop):
+                raise BlockError(f"block {self.name!r} cannot embed the loops of {program.name!r}")
+            read = substitute_all(statement.operands, known)
+            targets = tuple(self._local() for _ in statement.targets)
+            known.update(zip(statement.targets, targets, strict=True))
+            self.statements.append(with_targets(statement.with_operands(read), targets))
+        return {port.name: tuple(substitute_all(port.entries, known)) for port in program.outputs}
+
+    def _local(self) -> Expr:
+        self._locals += 1
+        return symbol(f"s{self._locals}", "local", owner=self.owner)
+
     # -- texts, names, checks ----------------------------------------------------------------------
     def expr(self, value: Value) -> Expr:
         """Return a number, expression or text as an expression of this block.
@@ -407,6 +473,8 @@ class Block:
 
     def expressions(self) -> Iterable[Expr]:
         """Yield everything that the block computes."""
+        for statement in self.statements:
+            yield from statement.operands
         for port in self.outputs.values():
             yield from port.values
         for state in (*self.states.values(), *self.memories.values()):
@@ -453,3 +521,21 @@ def indices(shape: tuple[int, ...]) -> list[str]:
     for size in shape:
         found = [(*start, i) for start in found for i in range(size)]
     return [f"[{','.join(map(str, index))}]" if index else "" for index in found]
+
+
+def with_targets(statement: Statement, targets: Sequence[Expr]) -> Statement:
+    """Return an assignment, solve or call that defines other symbols.
+
+    Args:
+        statement: what it does.
+        targets: one for each symbol that it defines.
+
+    >>> x, y = symbol("x"), symbol("y")
+    >>> with_targets(Assign(x, as_expr(2)), [y]).target
+    y
+    """
+    if isinstance(statement, Assign):
+        return replace(statement, target=targets[0])
+    if isinstance(statement, Loop):
+        raise BlockError("the results of a loop cannot be given other names")
+    return replace(statement, targets=tuple(targets))

@@ -1,0 +1,129 @@
+"""The mechanism of a System: its equations of motion with the loads of elements added.
+
+Elements do not change the mechanism that they act on. The equations are derived from a view of it,
+which shares bodies, joints and symbols and has the loads of all elements besides; the magnitude of
+such a load is one symbol, defined elsewhere, so that forces of any length cost the derivation
+nothing.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+
+from linkwright.algebra import ZERO, Expr, sqrt, symbol, total
+from linkwright.algebra.calculus import gradient
+from linkwright.equations import Equations, derive
+from linkwright.mechanism import Force, Mechanism, Moment
+from linkwright.program import Assign, Solve, Statement
+from linkwright.system.definitions import Definitions
+
+MECHANISM = "the mechanism"
+
+
+def loaded(mechanism: Mechanism, forces: Iterable[Force], moments: Iterable[Moment]) -> Mechanism:
+    """Return a view of a mechanism on which further loads act.
+
+    Args:
+        mechanism: which stays as it is.
+        forces: to be added.
+        moments: to be added.
+
+    >>> m = Mechanism("m")
+    >>> b = m.body("b", translate="x", mass=1)
+    >>> f = Force("f", m.input("f"), m.x, b.origin, m.ground)
+    >>> len(loaded(m, [f], []).forces), len(m.forces)
+    (1, 0)
+    """
+    view = copy.copy(mechanism)
+    view.forces = [*mechanism.forces, *forces]
+    view.moments = [*mechanism.moments, *moments]
+    view.constraints = list(mechanism.constraints)
+    view.reports = list(mechanism.reports)
+    view._kinematics = None
+    return view
+
+
+def equations_of(
+    view: Mechanism, formulation: str, values: Mapping[str, float] | None = None
+) -> Equations | None:
+    """Return the equations of motion; None where nothing moves."""
+    if not view.kinematics().speeds and not view.states:
+        return None
+    return derive(view, formulation, values=values)
+
+
+def define(equations: Equations, table: Definitions) -> None:
+    """Enter the equations of motion: intermediate results, dependent speeds, accelerations."""
+    for statement in equations.statements:
+        table.add(statement, MECHANISM)
+    reduction, kinematics = equations.reduction, equations.kinematics
+    for i, u in enumerate(reduction.dependent):
+        if u not in table.statements:
+            products = (a * v for a, v in zip(reduction.matrix[i], equations.speeds, strict=True))
+            table.let(u, total([reduction.offset[i], *products]), MECHANISM)
+    speeds = (*equations.speeds, *reduction.dependent)
+    rates = (*equations.accelerations, *equations.dependent_accelerations)
+    for u, rate in zip(speeds, rates, strict=True):
+        table.let(kinematics.accelerations[u], rate, MECHANISM)
+
+
+def settled(equations: Equations) -> tuple[dict[Expr, Expr], list[Statement]]:
+    """Return the coordinates as they are moved after a step, and what is computed for that.
+
+    Quaternions get unit length. Relations of position are met by one step of Newton's method: in
+    the coordinates whose rates were eliminated where there is one for each relation, otherwise by
+    the shortest step.
+    """
+    moved: dict[Expr, Expr] = {}
+    mechanism = equations.mechanism
+    for body in mechanism.bodies.values():
+        if body.joint.quaternion:
+            size = sqrt(total(e**2 for e in body.rotations))
+            moved.update((e, e / size) for e in body.rotations)
+    relations = [
+        e.constraint.position
+        for e in equations.eliminations
+        if e.speed is not None and e.constraint.position is not None
+    ]
+    if not relations:
+        return moved, []
+    steps, statements = _newton(equations, relations)
+    for q, step in steps.items():
+        moved[q] = moved.get(q, q) + step
+    return moved, statements
+
+
+def _newton(
+    equations: Equations, relations: Sequence[Expr]
+) -> tuple[dict[Expr, Expr], list[Statement]]:
+    """Return the change of coordinates that meets the relations to first order."""
+    owner, n = equations.mechanism.name, len(relations)
+    tied = set(equations.reduction.dependent)
+    computed = [q for q in equations.coordinates if equations.kinematics.rates[q] in tied]
+    square = len(computed) == n
+    free = computed if square else list(equations.coordinates)
+    rows = [gradient(g, free) for g in relations]
+    statements: list[Statement] = []
+    slopes: list[list[Expr]] = []
+    for i, row in enumerate(rows):
+        held = [
+            x if x.is_atom else symbol(f"drift.G{i}_{j}", "local", owner=owner)
+            for j, x in enumerate(row)
+        ]
+        statements += [Assign(y, x) for x, y in zip(row, held, strict=True) if x is not y]
+        slopes.append(held)
+    unknown = [symbol(f"drift.{i}", "local", owner=owner) for i in range(n)]
+    right = tuple(-g for g in relations)
+    if square:
+        matrix = tuple(x for row in slopes for x in row)
+        statements.append(Solve(n, matrix, right, tuple(unknown)))
+        return dict(zip(free, unknown, strict=True)), statements
+    matrix = tuple(
+        total(a * b for a, b in zip(slopes[i], slopes[j], strict=True))
+        for i in range(n)
+        for j in range(n)
+    )
+    statements.append(Solve(n, matrix, right, tuple(unknown)))
+    columns = (total(slopes[i][k] * unknown[i] for i in range(n)) for k in range(len(free)))
+    return {q: x for q, x in zip(free, columns, strict=True) if x is not ZERO}, statements

@@ -1,0 +1,519 @@
+"""Flattening: from a System to the Programs of its phases.
+
+Everything that a System computes is one table of definitions over the arrays x, d, p, w and the
+time; the Program of a phase is what its results need of that table, made small as a whole, across
+the borders of blocks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from linkwright.algebra import Expr, evaluate, free_symbols, substitute_all, symbol
+from linkwright.blocks import BlockError, Element, Foreign
+from linkwright.equations import Equations
+from linkwright.equations.closure import assemble
+from linkwright.mechanism import Force, Mechanism, Moment
+from linkwright.program import Program, Statement, optimise
+from linkwright.system.clock import Clock
+from linkwright.system.definitions import Definitions, with_solution
+from linkwright.system.dynamics import MECHANISM, define, equations_of, loaded, settled
+from linkwright.system.member import Member
+from linkwright.system.ordering import Segment, segments
+from linkwright.system.phases import Event, Phases, Signal, Tick, phase_program
+
+if TYPE_CHECKING:
+    from linkwright.system.system import System
+
+
+@dataclass(slots=True)
+class _Flat:
+    """A System being flattened: its arrays, its definitions and the Programs made so far."""
+
+    system: System
+    clock: Clock
+    equations: Equations | None
+    table: Definitions
+    x: list[Signal] = field(default_factory=list)
+    d: list[Signal] = field(default_factory=list)
+    p: list[Signal] = field(default_factory=list)
+    w: list[Signal] = field(default_factory=list)
+    rates: list[Expr] = field(default_factory=list)
+    starts: dict[Expr, Expr] = field(default_factory=dict)
+    noise: dict[Expr, int] = field(default_factory=dict)
+
+    @property
+    def members(self) -> list[Member]:
+        """The members of the System."""
+        return list(self.system.members.values())
+
+    @property
+    def held(self) -> list[Member]:
+        """The members that run at ticks."""
+        return [m for m in self.members if m.held]
+
+    def program(
+        self,
+        name: str,
+        outputs: Mapping[str, Sequence[Expr]],
+        *,
+        table: Definitions | None = None,
+        renamed: Mapping[Expr, Expr] | None = None,
+        more: Sequence[Statement] = (),
+        tick: Expr | None = None,
+        noise: Sequence[Expr] = (),
+    ) -> Program:
+        """Return the optimised Program of a phase."""
+        source = self.table if table is None else table
+        roots = [x for values in outputs.values() for x in values]
+        roots += [x for s in more for x in s.operands]
+        statements = [*source.ordered(roots), *more]
+        if renamed:
+            statements = [_renamed(s, renamed) for s in statements]
+            outputs = {k: substitute_all(v, renamed) for k, v in outputs.items()}
+        signals = {"x": self.x, "d": self.d, "p": self.p, "w": self.w}
+        made = phase_program(
+            f"{_word(self.system.name)}_{name}",
+            signals,
+            self.system.time,
+            outputs,
+            statements=statements,
+            tick=tick,
+            noise=noise,
+        )
+        return optimise(made)
+
+
+def flatten(system: System, record: Sequence[str] | None = None) -> Phases:
+    """Return the phases of a System.
+
+    Args:
+        system: what to flatten.
+        record: names of the channels that are asked for; all by default.
+    """
+    clock = system.clock()
+    for name in clock.schedules:
+        system.members[name].set_period(clock.period(name))
+    view = loaded(system.mechanism, *_loads(system))
+    equations = equations_of(view, system.formulation)
+    flat = _Flat(system, clock, equations, Definitions())
+    _define(flat)
+    _states(flat)
+    channels = _channels(flat, record)
+    ticks = _segments(flat)
+    _parameters(flat, [value for _, value in channels], ticks)
+    outputs = [value for _, value in channels]
+    events, event_list = _events(flat)
+    return Phases(
+        system.name,
+        tuple(flat.x),
+        tuple(flat.d),
+        tuple(flat.p),
+        tuple(flat.w),
+        system.time,
+        float(clock.tick),
+        flat.program("derivative", {"x_dot": flat.rates}),
+        tuple(tick for segment in ticks for tick in _ticks(flat, segment)),
+        _accepted(flat),
+        flat.program("output", {"y": outputs}) if outputs else None,
+        tuple(signal for signal, _ in channels),
+        events,
+        event_list,
+        _initialise(flat),
+        quaternions=_quaternions(flat),
+        meta={"system": system.name, "tick": str(clock.tick), "members": _told(system)},
+    )
+
+
+# -- definitions -----------------------------------------------------------------------------------
+def _loads(system: System) -> tuple[list[Force], list[Moment]]:
+    """Return the loads of all elements, their magnitudes as symbols of the System."""
+    forces: list[Force] = []
+    moments: list[Moment] = []
+    for member in system.members.values():
+        if isinstance(member.block, Element):
+            for load in member.block.forces:
+                name = f"{member.name}.{load.name}"
+                forces.append(replace(load, name=name, magnitude=member.of([load.magnitude])[0]))
+            for couple in member.block.moments:
+                name = f"{member.name}.{couple.name}"
+                turned = replace(couple, name=name, magnitude=member.of([couple.magnitude])[0])
+                moments.append(turned)
+    return forces, moments
+
+
+def _define(flat: _Flat) -> None:
+    """Fill the table: equations of motion, what members compute, and wires."""
+    system, table = flat.system, flat.table
+    if flat.equations is not None:
+        define(flat.equations, table)
+    for member in flat.members:
+        for statement in member.statements():
+            table.add(statement, member.name)
+        if not member.held:
+            for _, symbols, values in member.outputs():
+                for x, value in zip(symbols, values, strict=True):
+                    table.let(x, value, member.name)
+        for stream in member.block.noises:
+            number = _stream(member.name, stream.name)
+            first, second = member.of([stream.first, stream.second])
+            flat.noise[first] = flat.noise[second] = number
+    home = {x: m.name for m in flat.members for _, symbols in m.inputs() for x in symbols}
+    unknowns: dict[Expr, Expr] = {}
+    for x, wire in system.wires.items():
+        if wire.solved:
+            unknowns[x] = wire.value
+            table.homes[x] = home.get(x, MECHANISM)
+        else:
+            table.let(x, wire.value, home.get(x, MECHANISM))
+    if unknowns:
+        from linkwright.system.system import NEWTON_STEPS
+
+        flat.table = with_solution(table, unknowns, NEWTON_STEPS, system.owner)
+
+
+def _stream(member: str, stream: str) -> int:
+    """Return the number of a noise stream, the same wherever and whenever it is asked for."""
+    text = f"{member}.{stream}".encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=4).digest(), "big") >> 1
+
+
+# -- arrays ----------------------------------------------------------------------------------------
+def _states(flat: _Flat) -> None:
+    """Fill x, d and w, and the rates of x."""
+    system, m = flat.system, flat.system.mechanism
+    known = {**system.initial}
+    if flat.equations is not None:
+        _mechanism_states(flat, flat.equations, known)
+    for member in flat.members:
+        for state, x, rate in member.integrated():
+            flat.x.append(_signal(flat, member, x, state.initial, state.unit, "state", state.doc))
+            flat.rates.append(rate)
+        if member.held:
+            for port, symbols, _ in member.outputs():
+                flat.d += [
+                    Signal(x.name, x, port.initial, port.unit, "held", port.doc, member.name)
+                    for x in symbols
+                ]
+        for state, x, _ in member.remembered():
+            flat.d.append(
+                _signal(flat, member, x, state.initial, state.unit, "discrete", state.doc)
+            )
+    names = {s.name for s in (*flat.x, *flat.d)}
+    unknown = sorted(set(system.initial) - names - set(m.coordinates) - _speed_names(m))
+    if unknown:
+        raise BlockError(f"{system.name!r} has no state {', '.join(map(repr, unknown))}")
+    values = system.inputs()
+    inputs = [(x, m.units.get(n, "?"), m.docs.get(n, ""), "") for n, x in m.inputs.items()]
+    for member in flat.members:
+        for port, symbols in member.inputs():
+            inputs += [(x, port.unit, port.doc, member.name) for x in symbols]
+    flat.w = [
+        Signal(x.name, x, values[x.name], unit, "input", doc, home)
+        for x, unit, doc, home in inputs
+        if x not in system.wires
+    ]
+
+
+def _speed_names(mechanism: Mechanism) -> set[str]:
+    return {s.symbol.name for s in mechanism.kinematics().speeds}
+
+
+def _mechanism_states(flat: _Flat, equations: Equations, known: Mapping[str, float]) -> None:
+    system, m = flat.system, flat.system.mechanism
+    there = {*m.coordinates, *_speed_names(m)}
+    own = {n: v for n, v in known.items() if n in there}
+    values = {n: v for n, v in system.values.items() if n in {*m.parameters, *m.inputs}}
+    start = assemble(m, own, values)
+    docs = {s.symbol: s.doc for s in equations.kinematics.speeds}
+    homes = {q: b.name for b in m.bodies.values() for q in b.coordinates}
+    homes |= {s.symbol: s.body.name for s in equations.kinematics.speeds}
+    at = {**start.coordinates, **start.speeds}
+    kinds = [
+        *(
+            (q, "coordinate", rate)
+            for q, rate in zip(equations.coordinates, equations.rates, strict=True)
+        ),
+        *(
+            (z, "state", rate)
+            for z, rate in zip(equations.states, equations.state_rates, strict=True)
+        ),
+        *(
+            (u, "speed", rate)
+            for u, rate in zip(equations.speeds, equations.accelerations, strict=True)
+        ),
+    ]
+    for x, kind, rate in kinds:
+        doc = docs.get(x, "") or m.docs.get(x.name, "")
+        unit = m.units.get(x.name, "?")
+        flat.x.append(Signal(x.name, x, at[x.name], unit, kind, doc, homes.get(x, "")))
+        flat.rates.append(rate)
+
+
+def _signal(
+    flat: _Flat, member: Member, x: Expr, initial: Expr, unit: str, kind: str, doc: str
+) -> Signal:
+    """Return a state of a member; where it starts may depend on parameters."""
+    (start,) = member.of([initial])
+    given = flat.system.initial.get(x.name)
+    if given is None and start.op != "num":
+        flat.starts[x] = start
+        given = float(evaluate(start, _numbers(flat, free_symbols(start))))
+    value = float(start.data) if given is None else float(given)
+    return Signal(x.name, x, value, unit, kind, doc, member.name)
+
+
+def _numbers(flat: _Flat, wanted: Iterable[Expr]) -> dict[Expr, float]:
+    """Return the values of parameters."""
+    values, units = {}, _all_parameters(flat)
+    for x in wanted:
+        if x not in units:
+            raise BlockError(f"an initial value depends on {x}, which is no parameter")
+        values[x] = units[x].value
+    return values
+
+
+def _all_parameters(flat: _Flat) -> dict[Expr, Signal]:
+    """Return every parameter that has a value."""
+    system, m = flat.system, flat.system.mechanism
+    given = system.values
+    found = {
+        x: Signal(
+            n, x, given.get(n, m.values[n]), m.units.get(n, "?"), "parameter", m.docs.get(n, "")
+        )
+        for n, x in sorted(m.parameters.items())
+        if n in given or n in m.values
+    }
+    for member in flat.members:
+        for p in member.block.parameters.values():
+            x = member.symbols[p.symbol]
+            value = given.get(x.name, p.value)
+            found[x] = Signal(x.name, x, value, p.unit, "parameter", p.doc, member.name)
+    return found
+
+
+def _parameters(flat: _Flat, roots: Sequence[Expr], ticks: Sequence[Segment]) -> None:
+    """Fill p with what anything needs; complain about what has no value or no meaning."""
+    needed = [*flat.rates, *roots, *flat.starts.values()]
+    for member in flat.members:
+        needed += [value for _, _, values in member.outputs() for value in values]
+        needed += [x for _, symbols in member.inputs() for x in symbols]
+        needed += [value for _, _, value in member.remembered()]
+        for crossing in member.block.crossings:
+            needed += member.of([crossing.value, *(v for _, v in crossing.resets)])
+    if flat.equations is not None:
+        moved, statements = settled(flat.equations)
+        needed += [*moved.values(), *(x for s in statements for x in s.operands)]
+    leaves = flat.table.leaves(flat.table.ordered(needed), needed)
+    known = _all_parameters(flat)
+    flat.p = [signal for x, signal in known.items() if x in leaves]
+    unknown = sorted(set(flat.system.values) - {s.name for s in known.values()} - _inputs(flat))
+    if unknown:
+        names = ", ".join(map(repr, unknown))
+        raise BlockError(f"{flat.system.name!r} has no parameter or input {names}")
+    parameters = set(flat.system.mechanism.parameters.values())
+    missing = sorted(x.name for x in leaves if x in parameters and x not in known)
+    if missing:
+        raise BlockError(
+            f"{flat.system.name!r} has no value for {', '.join(missing)}",
+            remedy="give defaults to the mechanism, or values to the System",
+        )
+
+
+def _inputs(flat: _Flat) -> set[str]:
+    return {s.name for s in flat.w} | set(flat.system.mechanism.inputs)
+
+
+# -- channels --------------------------------------------------------------------------------------
+def _channels(flat: _Flat, record: Sequence[str] | None) -> list[tuple[Signal, Expr]]:
+    """Return the channels that are asked for, with what they are."""
+    m = flat.system.mechanism
+    found: list[tuple[Signal, Expr]] = []
+    if flat.equations is not None:
+        for o, value in zip(m.outputs, flat.equations.outputs, strict=True):
+            found.append((Signal(o.name, None, 0.0, o.unit, "output", o.doc, o.body), value))
+        for u in flat.equations.reduction.dependent:
+            unit = m.units.get(u.name, "?")
+            found.append((Signal(u.name, None, 0.0, unit, "output"), u))
+    for member in flat.members:
+        for port, symbols, _ in member.outputs():
+            found += [
+                (Signal(x.name, None, 0.0, port.unit, "output", port.doc, member.name), x)
+                for x in symbols
+            ]
+    if record is None:
+        return found
+    by_name = {signal.name: (signal, value) for signal, value in found}
+    for signal in (*flat.x, *flat.d, *flat.w):
+        assert signal.symbol is not None
+        by_name.setdefault(
+            signal.name, (replace(signal, symbol=None, kind="output"), signal.symbol)
+        )
+    unknown = [name for name in record if name not in by_name]
+    if unknown:
+        raise BlockError(f"{flat.system.name!r} has no channel {', '.join(map(repr, unknown))}")
+    return [by_name[name] for name in record]
+
+
+# -- ticks -----------------------------------------------------------------------------------------
+def _segments(flat: _Flat) -> list[Segment]:
+    """Return what runs at ticks, in order."""
+    wanted = {x: m.name for m in flat.held for _, symbols, _ in m.outputs() for x in symbols}
+    needs: dict[str, set[str]] = {}
+    updates: dict[str, set[str]] = {}
+    for m in flat.held:
+        if isinstance(m.block, Foreign):
+            roots = [x for _, symbols in m.inputs() for x in symbols]
+        else:
+            roots = [value for _, _, values in m.outputs() for value in values]
+        needs[m.name] = flat.table.reached(roots, wanted)
+        following = [value for _, _, value in m.remembered()]
+        if following:
+            updates[m.name] = flat.table.reached(following, wanted) - {m.name}
+    alone = {m.name for m in flat.held if isinstance(m.block, Foreign)}
+    return segments(flat.clock.schedules, needs, updates, alone)
+
+
+def _ticks(flat: _Flat, segment: Segment) -> Iterable[Tick]:
+    """Return the ticks of a segment: the outputs of its members, and their updates."""
+    place = {s.symbol: i for i, s in enumerate(flat.d)}
+    outputs: dict[Expr, Expr] = {}
+    updates: dict[Expr, Expr] = {}
+    for name in segment.outputs:
+        member = flat.system.members[name]
+        if isinstance(member.block, Foreign):
+            yield _foreign(flat, member, place)
+            return
+        for _, symbols, values in member.outputs():
+            outputs.update(zip(symbols, values, strict=True))
+    for name in segment.updates:
+        for _, x, following in flat.system.members[name].remembered():
+            updates[x] = following
+    if not outputs and not updates:
+        return
+    names = list(dict.fromkeys((*segment.outputs, *segment.updates)))
+    table = flat.table.replaced(outputs, " and ".join(names))
+    new = {x: symbol(f"{x.name}'", "local", owner=flat.system.owner) for x in outputs}
+    roots = [*outputs, *updates.values()]
+    noise = [x for x in flat.noise if x in table.leaves(table.ordered(roots), roots)]
+    streams = list(dict.fromkeys(flat.noise[x] for x in noise))
+    both = [x for x, number in flat.noise.items() if number in streams]
+    yield Tick(
+        " and ".join(names),
+        flat.program(
+            f"tick_{'_'.join(names)}",
+            {"d_new": roots},
+            table=table,
+            renamed=new,
+            tick=symbol("k", "discrete", owner=flat.system.owner),
+            noise=both,
+        ),
+        tuple(place[x] for x in (*outputs, *updates)),
+        segment.schedule.every,
+        segment.schedule.offset,
+        tuple(streams),
+    )
+
+
+def _foreign(flat: _Flat, member: Member, place: Mapping[Expr | None, int]) -> Tick:
+    """Return the tick of a Python function."""
+    block = member.block
+    assert isinstance(block, Foreign)
+    schedule = flat.clock.schedules[member.name]
+    arguments = [x for _, symbols in member.inputs() for x in symbols]
+    held = [x for _, symbols, _ in member.outputs() for x in symbols]
+    slots = tuple(place[x] for x in held)
+    made = flat.program(
+        f"tick_{member.name}",
+        {"arguments": [*arguments, *held]},
+        tick=symbol("k", "discrete", owner=flat.system.owner),
+    )
+    size = len(arguments)
+
+    def call(t: float, values: Sequence[float]) -> Sequence[float]:
+        found = block(t, values[:size])
+        return values[size:] if found is None else found
+
+    return Tick(member.name, made, slots, schedule.every, schedule.offset, foreign=call)
+
+
+# -- accepted steps, events, start -----------------------------------------------------------------
+def _accepted(flat: _Flat) -> Program | None:
+    """Return what happens after each accepted step: memory, quaternions, closed loops."""
+    changed: dict[Expr, Expr] = {}
+    statements: list[Statement] = []
+    if flat.equations is not None:
+        changed, statements = settled(flat.equations)
+    for member in flat.members:
+        if not member.held:
+            changed.update((x, following) for _, x, following in member.remembered())
+    if not changed:
+        return None
+    return flat.program("accepted", _arrays(flat, changed), more=statements)
+
+
+def _arrays(flat: _Flat, changed: Mapping[Expr, Expr]) -> dict[str, list[Expr]]:
+    """Return x and d with some entries changed."""
+
+    def now(signals: Iterable[Signal]) -> list[Expr]:
+        return [changed.get(s.symbol, s.symbol) for s in signals if s.symbol is not None]
+
+    return {"x_new": now(flat.x), "d_new": now(flat.d)}
+
+
+def _events(flat: _Flat) -> tuple[Program | None, tuple[Event, ...]]:
+    """Return the values whose zero crossings are events, and what happens at each."""
+    values: list[Expr] = []
+    found: list[Event] = []
+    known = {s.symbol for s in (*flat.x, *flat.d)}
+    for member in flat.members:
+        for number, crossing in enumerate(member.block.crossings):
+            values.append(member.of([crossing.value])[0])
+            targets = member.of(x for x, _ in crossing.resets)
+            resets = dict(zip(targets, member.of(v for _, v in crossing.resets), strict=True))
+            for x in resets:
+                if x not in known:
+                    raise BlockError(f"{x} is no state that {member.name!r} could set")
+            action = None
+            if resets:
+                action = flat.program(f"event_{member.name}_{number}", _arrays(flat, resets))
+            name = f"{member.name}.{crossing.name}"
+            found.append(Event(name, crossing.direction, crossing.terminal, action))
+    return (flat.program("events", {"g": values}), tuple(found)) if values else (None, ())
+
+
+def _initialise(flat: _Flat) -> Program | None:
+    return flat.program("initialise", _arrays(flat, flat.starts)) if flat.starts else None
+
+
+def _quaternions(flat: _Flat) -> tuple[tuple[int, int, int, int], ...]:
+    place = {s.symbol: i for i, s in enumerate(flat.x)}
+    return tuple(
+        (place[a], place[b], place[c], place[d])
+        for a, b, c, d in (
+            body.rotations
+            for body in flat.system.mechanism.bodies.values()
+            if body.joint.quaternion
+        )
+    )
+
+
+def _renamed(statement: Statement, names: Mapping[Expr, Expr]) -> Statement:
+    """Return a statement with some symbols under other names."""
+    from linkwright.blocks import with_targets
+
+    made = statement.with_operands(substitute_all(statement.operands, names))
+    if any(x in names for x in statement.targets):
+        made = with_targets(made, [names.get(x, x) for x in statement.targets])
+    return made
+
+
+def _told(system: System) -> dict[str, str]:
+    return {name: str(member.rate) for name, member in system.members.items()}
+
+
+def _word(name: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in name)

@@ -1,0 +1,137 @@
+"""Members of a System: blocks under names of their own.
+
+A block owns its symbols; its member in a System has the System's, called `member.name`. Ports of a
+member are these symbols, so that wiring is by expressions: `s.connect(2 * a.y - b.y, c.u)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from linkwright.algebra import Expr, as_expr, substitute_all, symbol
+from linkwright.blocks import (
+    Block,
+    BlockError,
+    Continuous,
+    Element,
+    Port,
+    Rate,
+    State,
+    with_targets,
+)
+from linkwright.program import Statement
+
+
+class Member:
+    """A block in a System. Ports are its attributes: one symbol, or a tuple of an array's.
+
+    Args:
+        name: its name in the System.
+        block: what it is.
+        rate: when it runs.
+        owner: the System's name.
+        time: the System's time.
+    """
+
+    def __init__(self, name: str, block: Block, rate: Rate, owner: str, time: Expr) -> None:
+        self.name = name
+        self.block = block
+        self.rate = rate
+        self.held = not isinstance(rate, Continuous)
+        self.symbols = _symbols(name, block, self.held, owner)
+        self.symbols[block.time] = time
+        if isinstance(block, Element):
+            self.symbols[block.mechanism.time] = time
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the symbol of a port, state or parameter; of an array, the tuple of symbols."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the same by name, where the name is that of something else too."""
+        block = self.block
+        port = block.inputs.get(name) or block.outputs.get(name)
+        if port is not None:
+            found = self.of(port.symbols)
+            return found if port.shape else found[0]
+        inner = block.names().get(name)
+        if isinstance(inner, Expr):
+            return self.symbols[inner]
+        there = ", ".join([*block.inputs, *block.outputs])
+        raise BlockError(f"{self.name!r} has no port {name!r}", remedy=f"it has {there}")
+
+    def of(self, exprs: Iterable[Expr]) -> tuple[Expr, ...]:
+        """Return expressions of the block in the System's symbols."""
+        return tuple(substitute_all(exprs, self.symbols))
+
+    def inputs(self) -> Iterable[tuple[Port, tuple[Expr, ...]]]:
+        """Yield the input ports with their symbols in the System."""
+        for port in self.block.inputs.values():
+            yield port, self.of(port.symbols)
+
+    def outputs(self) -> Iterable[tuple[Port, tuple[Expr, ...], tuple[Expr, ...]]]:
+        """Yield the output ports with their symbols and their values."""
+        for port in self.block.outputs.values():
+            yield port, self.of(port.symbols), self.of(port.values)
+
+    def statements(self) -> Iterable[Statement]:
+        """Yield what the block computes on the way."""
+        for statement in self.block.statements:
+            read = statement.with_operands(self.of(statement.operands))
+            yield with_targets(read, self.of(statement.targets))
+
+    def integrated(self) -> Iterable[tuple[State, Expr, Expr]]:
+        """Yield the states that are integrated, with their symbols and rates."""
+        if not self.held:
+            yield from self._states(self.block.states)
+
+    def remembered(self) -> Iterable[tuple[State, Expr, Expr]]:
+        """Yield the discrete states with their symbols and next values."""
+        yield from self._states(self.block.memories)
+        if self.held:
+            period = self.symbols[self.block.period]
+            for state, x, rate in self._states(self.block.states):
+                yield state, x, x + period * rate
+
+    def _states(self, table: Mapping[Expr, State]) -> Iterable[tuple[State, Expr, Expr]]:
+        for state in table.values():
+            if state.following is None:
+                raise BlockError(
+                    f"block {self.name!r} does not say how {state.symbol} goes on",
+                    remedy="give its derivative or its update",
+                )
+            x, following = self.of([state.symbol, state.following])
+            yield state, x, following
+
+    def set_period(self, period: Fraction) -> None:
+        """Let the block know its period, s."""
+        self.symbols[self.block.period] = as_expr(period)
+
+    def __repr__(self) -> str:
+        return f"Member({self.name}, {self.rate})"
+
+
+def _symbols(name: str, block: Block, held: bool, owner: str) -> dict[Expr, Expr]:
+    """Return the System's symbol for each symbol of a block."""
+
+    def own(x: Expr, role: str) -> Expr:
+        info = x.data
+        return symbol(f"{name}.{x.name}", role, owner=owner, unit=info.unit, sign=info.sign)
+
+    found: dict[Expr, Expr] = {}
+    for port in block.inputs.values():
+        found.update((x, own(x, "input")) for x in port.symbols)
+    for port in block.outputs.values():
+        found.update((x, own(x, "discrete" if held else "input")) for x in port.symbols)
+    found.update((p.symbol, own(p.symbol, "parameter")) for p in block.parameters.values())
+    found.update((x, own(x, "discrete" if held else "coordinate")) for x in block.states)
+    found.update((x, own(x, "discrete")) for x in block.memories)
+    for stream in block.noises:
+        found.update((x, own(x, "input")) for x in (stream.first, stream.second))
+    for statement in block.statements:
+        found.update((x, own(x, "local")) for x in statement.targets)
+    return found

@@ -1,0 +1,124 @@
+"""The order of sampled members at a tick.
+
+Members that are due at the same tick run in the order in which their outputs need each other;
+each then reads what the ones before it have just written, and everything else as it was held.
+Neighbours with the same schedule are put together to one segment, whose Program the optimiser sees
+as a whole. Memory changes after outputs: with the last segment of a schedule where all that the
+updates read is known by then, otherwise after all segments.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from linkwright.system.clock import Schedule
+from linkwright.system.definitions import AlgebraicLoop, loop_in_words
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Members whose outputs are computed together, and members whose memory is updated then."""
+
+    schedule: Schedule
+    outputs: tuple[str, ...]
+    updates: tuple[str, ...] = ()
+
+
+def meet(a: Schedule, b: Schedule) -> bool:
+    """Whether two schedules have a tick in common.
+
+    >>> meet(Schedule(2), Schedule(3)), meet(Schedule(2), Schedule(4, 1))
+    (True, False)
+    """
+    return (a.offset - b.offset) % math.gcd(a.every, b.every) == 0
+
+
+def segments(
+    schedules: Mapping[str, Schedule],
+    needs: Mapping[str, set[str]],
+    update_needs: Mapping[str, set[str]],
+    alone: set[str],
+) -> list[Segment]:
+    """Return what runs at a tick, in order.
+
+    Args:
+        schedules: when each member runs.
+        needs: whose outputs each member's outputs need at the same instant.
+        update_needs: whose outputs each member's updates need; members without memory left out.
+        alone: members that are not put together with others.
+
+    >>> servo = Schedule(1)
+    >>> segments({"a": servo, "b": servo}, {"a": {"b"}, "b": set()}, {"b": {"a"}}, set())
+    [Segment(schedule=Schedule(every=1, offset=0), outputs=('b', 'a'), updates=('b',))]
+    """
+    before = {
+        name: {other for other in found if meet(schedules[name], schedules[other])}
+        for name, found in needs.items()
+    }
+    made: list[list[str]] = []
+    left, done = dict.fromkeys(schedules), set[str]()
+    while left:
+        ready = [name for name in left if not before[name] - done]
+        if not ready:
+            _complain(before, done, next(iter(left)))
+        name = _next(ready, made[-1] if made else [], schedules, alone)
+        if made and _joins(name, made[-1], schedules, alone):
+            made[-1].append(name)
+        else:
+            made.append([name])
+        done.add(name)
+        del left[name]
+    return _with_updates(made, schedules, update_needs)
+
+
+def _joins(
+    name: str, segment: Sequence[str], schedules: Mapping[str, Schedule], alone: set[str]
+) -> bool:
+    same = bool(segment) and schedules[segment[0]] == schedules[name]
+    return same and name not in alone and segment[0] not in alone
+
+
+def _next(
+    ready: Sequence[str], last: Sequence[str], schedules: Mapping[str, Schedule], alone: set[str]
+) -> str:
+    return next((n for n in ready if _joins(n, last, schedules, alone)), ready[0])
+
+
+def _with_updates(
+    made: Sequence[Sequence[str]],
+    schedules: Mapping[str, Schedule],
+    update_needs: Mapping[str, set[str]],
+) -> list[Segment]:
+    """Put each member's update into the last segment of its schedule, or after all segments."""
+    place = {name: i for i, segment in enumerate(made) for name in segment}
+    last = {schedules[segment[0]]: i for i, segment in enumerate(made)}
+    within: dict[int, list[str]] = {}
+    after: dict[Schedule, list[str]] = {}
+    for name, found in update_needs.items():
+        mine = schedules[name]
+        late = [place[o] for o in found if meet(mine, schedules[o])]
+        if max(late, default=-1) <= last[mine]:
+            within.setdefault(last[mine], []).append(name)
+        else:
+            after.setdefault(mine, []).append(name)
+    result = [
+        Segment(schedules[segment[0]], tuple(segment), tuple(within.get(i, ())))
+        for i, segment in enumerate(made)
+    ]
+    return [*result, *(Segment(s, (), tuple(names)) for s, names in after.items())]
+
+
+def _complain(before: Mapping[str, set[str]], done: set[str], start: str) -> None:
+    path = [start]
+    while True:
+        following = min(before[path[-1]] - done)
+        if following in path:
+            loop = path[path.index(following) :]
+            raise AlgebraicLoop(
+                f"algebraic loop at a tick: {loop_in_words(loop[::-1])}; each needs the output "
+                "before it at the same instant",
+                remedy="put a Delay between two of them, or give one of them an offset",
+            )
+        path.append(following)

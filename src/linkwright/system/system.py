@@ -1,0 +1,392 @@
+"""The System: a mechanism and everything that acts on it, symbolic to the end.
+
+    s = System(arm)
+    servo = s.add(control.ComputedTorque(arm, kp=400, kd=40), rate=500)
+    s.add(my_python_task, rate=60, outputs="target")
+    s.connect("my_python_task.target", servo.q1_target)
+
+- A member that is continuous acts at every instant; one with a rate runs at exact instants of the
+  base clock and holds its outputs in between.
+- At a tick, the members that are due run in the order in which they need each other, all reading
+  the same state of the mechanism; memory changes after all outputs are known.
+- A port that nothing drives is an input of the System, with its default. A port can be driven by
+  any expression of other ports and of the mechanism.
+- `phases` flattens the System to one Program for each thing that happens in a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from linkwright.algebra import Expr, as_expr
+from linkwright.algebra.language import parse
+from linkwright.algebra.units import parse_unit, unit_of
+from linkwright.blocks import (
+    CONTINUOUS,
+    Block,
+    BlockError,
+    Element,
+    Foreign,
+    Rate,
+    as_rate,
+    exact,
+    mechanism_of,
+)
+from linkwright.equations.formulations import QUICK
+from linkwright.errors import UnitError
+from linkwright.mechanism import Mechanism
+from linkwright.system.clock import Clock, make_clock
+from linkwright.system.member import Member
+from linkwright.system.phases import Phases
+
+Source = Any
+"""A number, an expression, a text, or a sequence of these for an array."""
+
+NEWTON_STEPS = 8
+"""Steps of Newton's method in an algebraic loop that is not linear."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """What drives an input: an expression, and whether it closes a loop that is to be solved."""
+
+    value: Expr
+    solved: bool = False
+
+
+class System:
+    """A mechanism with everything that acts on it.
+
+    Args:
+        mechanism: a mechanism, something that has one as its `mechanism`, or None for blocks alone.
+        name: of the System; the mechanism's by default.
+        base: the base clock, Hz; by default the slowest of which all rates are parts.
+        formulation: how the equations of motion are derived; see `linkwright.derive`.
+
+    >>> m = Mechanism("pendulum")
+    >>> rod = m.body("rod", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
+    >>> s = System(m)
+    >>> motor = Element("motor", m)
+    >>> u = motor.input("u", unit="V")
+    >>> tau = motor.effort("tau", "rod", 2 * u)
+    >>> added = s.add(motor)
+    >>> s.connect("-rod - 0.5*rod_dot", added.u)
+    >>> [x.name for x in s.phases().x]
+    ['rod', 'rod_dot']
+    """
+
+    def __init__(
+        self,
+        mechanism: Any = None,
+        *,
+        name: str = "",
+        base: float | Fraction | None = None,
+        formulation: str = QUICK,
+    ) -> None:
+        self.mechanism = (
+            Mechanism(name or "system") if mechanism is None else mechanism_of(mechanism)
+        )
+        self.name = name or self.mechanism.name
+        self.owner = f"system {self.name}"
+        self.base = None if base is None else 1 / exact(base)
+        self.formulation = formulation
+        self.time = self.mechanism.time
+        self.members: dict[str, Member] = {}
+        self.wires: dict[Expr, Wire] = {}
+        self.values: dict[str, float] = {}
+        self.initial: dict[str, float] = {}
+        self._flat: dict[tuple[str, ...] | None, Phases] = {}
+
+    # -- members -----------------------------------------------------------------------------------
+    def add(
+        self,
+        part: Block | Callable[..., Any],
+        *,
+        rate: Rate | float | Fraction | None = None,
+        name: str = "",
+        outputs: Any = (),
+        inputs: Mapping[str, Any] | None = None,
+    ) -> Member:
+        """Add a block, an element or a Python function; return it as a member, with its ports.
+
+        Args:
+            part: what to add. Arguments of a function are ports; those named as something of the
+                mechanism read that, `q` and `u` all coordinates and speeds, `t` the time in s.
+            rate: hertz, or a `Rate`; by default the block's own, or continuous.
+            name: of the member; the block's by default.
+            outputs: of a function, the names of its output ports; see `linkwright.blocks.Foreign`.
+            inputs: of a function, the sizes of its input ports that are arrays.
+
+        >>> s = System(name="s")
+        >>> s.add(lambda t: 2 * t, rate=10, name="ramp", outputs="y")
+        Member(ramp, 10 Hz)
+        """
+        block = part if isinstance(part, Block) else self._foreign(part, name, outputs, inputs)
+        chosen = as_rate(rate) if rate is not None else (block.rate or CONTINUOUS)
+        block.check_rate(chosen)
+        if isinstance(block, Element) and block.mechanism is not self.mechanism:
+            raise BlockError(
+                f"{block.name!r} acts on {block.mechanism.name!r}, not on {self.mechanism.name!r}"
+            )
+        label = name or self._free_name(block.name)
+        if label in self.members or label in self.mechanism.bodies:
+            raise BlockError(
+                f"the name {label!r} is taken in {self.name!r}", remedy="give name=..."
+            )
+        member = Member(label, block, chosen, self.owner, self.time)
+        self.members[label] = member
+        self._defaults(member)
+        self._flat.clear()
+        return member
+
+    def _foreign(
+        self,
+        function: Callable[..., Any],
+        name: str,
+        outputs: Any,
+        inputs: Mapping[str, Any] | None,
+    ) -> Foreign:
+        import inspect
+
+        sizes = dict(inputs or {})
+        for argument in inspect.signature(function).parameters:
+            whole = self._whole(argument)
+            if whole is not None:
+                sizes.setdefault(argument, len(whole))
+        return Foreign(function, outputs=outputs, inputs=sizes, name=name)
+
+    def _whole(self, name: str) -> list[Expr] | None:
+        """Return all coordinates or all speeds for `q` and `u`, unless these name something."""
+        m = self.mechanism
+        if name not in ("q", "u") or self._known(name):
+            return None
+        speeds = [s.symbol for s in m.kinematics().speeds]
+        return (
+            speeds
+            if name == "u"
+            else [q for q in m.kinematics().rates if q in set(m.coordinates.values())]
+        )
+
+    def _known(self, name: str) -> bool:
+        m = self.mechanism
+        return name in {*m.coordinates, *m.inputs, *m.parameters} or m.has_speed_name(name)
+
+    def _defaults(self, member: Member) -> None:
+        """Wire what an element reads of its mechanism, and what a function's arguments name."""
+        for port, symbols in member.inputs():
+            for x, value in zip(symbols, member.of(port.values), strict=True):
+                if value.op != "num":
+                    self.wires[x] = Wire(value)
+            if isinstance(member.block, Foreign):
+                whole = self._whole(port.name)
+                if whole is not None and len(whole) == len(symbols):
+                    self.wires.update((x, Wire(v)) for x, v in zip(symbols, whole, strict=True))
+                elif not port.shape and self._known(port.name):
+                    self.wires[symbols[0]] = Wire(self.mechanism.expr(port.name))
+
+    def _free_name(self, stem: str) -> str:
+        name, k = stem, 1
+        while name in self.members or name in self.mechanism.bodies:
+            k += 1
+            name = f"{stem}{k}"
+        return name
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a member by its name, or a port by `member.port`."""
+        member, _, port = name.partition(".")
+        if member not in self.members:
+            there = ", ".join(self.members)
+            raise BlockError(f"{self.name!r} has no member {member!r}", remedy=f"it has {there}")
+        return self.members[member][port] if port else self.members[member]
+
+    # -- wiring ------------------------------------------------------------------------------------
+    def connect(self, source: Source, target: Any, *, solve: bool = False) -> None:
+        """Drive an input port of a member, or an input of the mechanism.
+
+        Args:
+            source: an expression of ports and of the mechanism, a number, a text (`"pd.tau"`, the
+                name of an output of the mechanism, a formula), or a sequence of these.
+            target: the port, its name, or the name of an input of the mechanism.
+            solve: whether this connection closes an algebraic loop that is to be solved.
+
+        >>> s = System(name="s")
+        >>> a = Block("a")
+        >>> u, v = a.input("u"), a.input("v")
+        >>> member = s.add(a)
+        >>> s.connect("sin(t)", "a.u")
+        >>> s.connect(2 * member.u, member.v)
+        >>> s.inputs()
+        {}
+        """
+        places = self._targets(target)
+        values = self._sources(source, len(places))
+        for x, value in zip(places, values, strict=True):
+            self._check_units(value, x)
+            self.wires[x] = Wire(value, solve)
+        self._flat.clear()
+
+    def _targets(self, target: Any) -> tuple[Expr, ...]:
+        if isinstance(target, str):
+            inputs = self.mechanism.inputs
+            target = inputs[target] if target in inputs else self[target]
+        places = tuple(target) if isinstance(target, tuple | list) else (target,)
+        open_ = set(self.mechanism.inputs.values())
+        for member in self.members.values():
+            open_.update(x for _, symbols in member.inputs() for x in symbols)
+        for x in places:
+            if x not in open_:
+                raise BlockError(f"{x} is no input of {self.name!r}, so nothing can drive it")
+        return places
+
+    def _sources(self, source: Source, count: int) -> list[Expr]:
+        if isinstance(source, str):
+            source = self.read(source)
+        alone = not isinstance(source, tuple | list)
+        many = [source] * count if alone and count == 1 else source
+        if not isinstance(many, tuple | list) or len(many) != count:
+            given = 1 if alone else len(source)
+            raise BlockError(f"{given} value(s) cannot drive a port of {count}")
+        return [self.expr(x) for x in many]
+
+    def read(self, text: str) -> Any:
+        """Return a port, an output of the mechanism or a formula by its text.
+
+        Args:
+            text: what is meant.
+
+        >>> m = Mechanism("m")
+        >>> b = m.body("b", rotate="z", mass=1, inertia=1)
+        >>> System(m).read("2*b + t")
+        2*b + t
+        """
+        member, _, port = text.partition(".")
+        if member in self.members and port.isidentifier():
+            return self.members[member][port]
+        for output in self.mechanism.outputs:
+            if output.name == text:
+                return output.value
+        return parse(text, _SystemScope(self))
+
+    def expr(self, value: Source) -> Expr:
+        """Return one number, expression or text as an expression of the System."""
+        found = self.read(value) if isinstance(value, str) else value
+        if isinstance(found, tuple | list):
+            raise BlockError(f"{value!r} is an array of {len(found)}, where one value is needed")
+        return as_expr(found)
+
+    def _check_units(self, value: Expr, target: Expr) -> None:
+        wanted = target.data.unit
+        m = self.mechanism
+        if wanted == "?":
+            wanted = m.units.get(target.name, "?") if target in m.inputs.values() else "?"
+        if wanted == "?" or value.op != "sym":
+            return  # a factor in a formula may stand for a unit
+        speeds = [s.symbol for s in m.kinematics().speeds]
+        own = (*m.parameters.values(), *m.coordinates.values(), *m.inputs.values(), *speeds)
+        known = {x: m.units[x.name] for x in own if m.units.get(x.name, "?") != "?"}
+        found = unit_of(value, known)
+        if found is not None and not found.fits(parse_unit(wanted)):
+            raise UnitError(f"{target.name} is in {wanted}, but {value} is in {found}")
+
+    # -- numbers -----------------------------------------------------------------------------------
+    def set(self, values: Mapping[str, float] | None = None, **more: float) -> None:
+        """Set values of parameters and of inputs that nothing drives, by name.
+
+        Args:
+            values: by name, such as `"pd.kp"`; those of the mechanism by their own names.
+            more: the same, as keywords.
+        """
+        self.values.update({**(values or {}), **more})
+        self._flat.clear()
+
+    def start(self, values: Mapping[str, float] | None = None, **more: float) -> None:
+        """Set initial values of states, by name.
+
+        Args:
+            values: by name; coordinates and speeds of the mechanism by their own names.
+            more: the same, as keywords.
+        """
+        self.initial.update({**(values or {}), **more})
+        self._flat.clear()
+
+    def clock(self) -> Clock:
+        """Return the base clock and when each member runs.
+
+        >>> System(name="s").clock().tick
+        Fraction(1, 1000)
+        """
+        return make_clock({n: m.rate for n, m in self.members.items()}, self.base)
+
+    # -- the flattened System ----------------------------------------------------------------------
+    def phases(self, record: Iterable[str] | None = None) -> Phases:
+        """Return the System flattened to one Program for each thing that happens in a run.
+
+        Args:
+            record: names of the channels that are asked for: outputs of the mechanism, ports; all
+                of them by default. What nobody asks for is not computed.
+        """
+        from linkwright.system.flattening import flatten
+
+        wanted = None if record is None else tuple(record)
+        if wanted not in self._flat:
+            self._flat[wanted] = flatten(self, wanted)
+        return self._flat[wanted]
+
+    def inputs(self) -> dict[str, float]:
+        """Return the inputs of the System: what nothing drives, with defaults.
+
+        >>> s = System(name="s")
+        >>> b = Block("b")
+        >>> u = b.input("u", 2.0)
+        >>> member = s.add(b)
+        >>> s.inputs()
+        {'b.u': 2.0}
+        """
+        m = self.mechanism
+        found = {n: m.values[n] for n, x in m.inputs.items() if x not in self.wires}
+        for member in self.members.values():
+            for port, symbols in member.inputs():
+                pairs = zip(symbols, port.values, strict=True)
+                found.update((x.name, float(v.data)) for x, v in pairs if x not in self.wires)
+        return {name: self.values.get(name, value) for name, value in found.items()}
+
+    def copy(self) -> System:
+        """Return a System with the same members and wires that can be changed by itself."""
+        made = System(self.mechanism, name=self.name, formulation=self.formulation)
+        made.base = self.base
+        made.members, made.wires = dict(self.members), dict(self.wires)
+        made.values, made.initial = dict(self.values), dict(self.initial)
+        return made
+
+    def __repr__(self) -> str:
+        return f"System({self.name}: {', '.join(self.members) or 'no members'})"
+
+
+@dataclass(frozen=True, slots=True)
+class _SystemScope:
+    """What texts may refer to: ports of members, and what the mechanism knows."""
+
+    system: System
+
+    def lookup(self, kind: Any, name: str) -> object | None:
+        """Return what the name stands for, or None where it is not known."""
+        member, _, rest = name.partition(".")
+        if kind == "value" and rest and member in self.system.members:
+            port: object = self.system.members[member][rest]
+            return port
+        m = self.system.mechanism
+        known = name in m.parameters
+        found: object = m.scope.lookup(kind, name)
+        if kind == "value" and name in m.parameters and not known:
+            del m.parameters[name]
+            return None
+        return found
+
+    def names(self, kind: Any) -> Iterable[str]:
+        """Return the names that are known, to suggest the nearest."""
+        members: Sequence[Member] = list(self.system.members.values()) if kind == "value" else []
+        ports = [f"{m.name}.{p}" for m in members for p in (*m.block.inputs, *m.block.outputs)]
+        return [*ports, *self.system.mechanism.scope.names(kind)]
