@@ -181,6 +181,7 @@ class _Body:
         self.by_id = {} if by_id is None else by_id
         self.results: dict[int, list[tuple[str, int]]] = {}
         self.foreign_calls: dict[tuple[object, ...], list[str]] = {}
+        self.inputs = {i.id: i.data for i in code.instructions if i.op == "input"}
         self.stores: dict[int, list[tuple[int, int]]] = {}
         for p, (_, ids) in enumerate(code.outputs):
             for j, i in enumerate(ids):
@@ -485,11 +486,15 @@ class _Body:
             self.module.called[key] = name
             write_function(self.module, code, name, self.width, internal=True)
         pointers = []
-        rest = iter(i.args)
+        first = 0
         for port in code.inputs:
-            array = self.reserve(max(port.size, 1))
-            for j in range(port.size):
-                self.store(self.ref(next(rest)), self.slot(array, str(j)))
+            given = i.args[first : first + port.size]
+            first += port.size
+            array = self.passed_on(given)
+            if array is None:
+                array = self.reserve(max(port.size, 1))
+                for j, a in enumerate(given):
+                    self.store(self.ref(a), self.slot(array, str(j)))
             pointers.append(array)
         places: list[tuple[str, int]] = []
         for port, _ in code.outputs:
@@ -498,6 +503,14 @@ class _Body:
             places.extend((array, j) for j in range(port.size))
         self.lines.append(f"  call void @{name}({', '.join(f'ptr {p}' for p in pointers)})")
         self.results[i.id] = places
+
+    def passed_on(self, arguments: Sequence[int]) -> str | None:
+        """Return the array whose first entries these are, if they are those of an input."""
+        places = [self.inputs.get(a) for a in arguments]
+        if not places or places[0] is None:
+            return None
+        port = places[0][0]
+        return f"%a{port}" if places == [(port, j) for j in range(len(places))] else None
 
     def result_address(self, i: Instruction) -> str:
         made = i.args[0]

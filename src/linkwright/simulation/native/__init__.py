@@ -1,0 +1,1 @@
+"""Native runs: compiled loops around the compiled Programs of a System's phases."""

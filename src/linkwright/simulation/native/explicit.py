@@ -1,0 +1,274 @@
+"""Steps of explicit methods, as Programs around the Program of the derivative.
+
+A step is a Program like any other, so it is compiled for one run or for W lanes from the same text,
+and the derivative is one function in the same unit that each stage calls.
+
+A fixed step takes x, d, p, w, t and the size h, and gives the new x. An adaptive step also takes
+the rate f at its start, the tolerances c (relative, absolute) and the error b of the step before;
+it gives the new x, the rate there, e (the error in units of the tolerance, the factor by which the
+next step may be longer, the factor for another try) and r, what the interpolant needs.
+
+The factors are those of a proportional-integral controller (Hairer, Nørsett and Wanner 1993,
+section II.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+
+from linkwright.algebra import (
+    Expr,
+    absolute,
+    as_expr,
+    cos,
+    exp,
+    log,
+    maximum,
+    minimum,
+    select,
+    sin,
+    sqrt,
+    symbol,
+    total,
+)
+from linkwright.program import Call, Namer, Port, Program, Statement, program
+from linkwright.simulation.native.tableaux import Tableau
+from linkwright.system.phases import ARRAYS
+
+_BETA = 0.04
+_SAFETY = 0.9
+_LONGEST, _SHORTEST = 10.0, 0.2
+_LEAST = 1e-10
+
+
+class Stages:
+    """A step while it is put together.
+
+    Args:
+        derivative: a Program with the arrays of a phase and one output, the rates of x.
+    """
+
+    def __init__(self, derivative: Program) -> None:
+        self.derivative = derivative
+        self.namer = Namer(derivative, "step_")
+        self.statements: list[Statement] = []
+        self.arrays = {port.name: list(port.entries) for port in derivative.inputs}
+        self.x = self.arrays["x"]
+        self.t = self.arrays["t"][0]
+        self.h = self.namer()
+
+    def rates(self, x: Sequence[Expr], t: Expr, of: Program | None = None) -> list[Expr]:
+        """Return the rates at a state, by another call."""
+        called = self.derivative if of is None else of
+        arguments = [*x, *(e for name in ARRAYS[1:4] for e in self.arrays[name]), t]
+        targets = [self.namer() for _ in called.output_values()]
+        self.statements.append(Call(called, tuple(arguments), tuple(targets)))
+        return targets
+
+    def moved(self, rates: Sequence[Sequence[Expr]], weights: Iterable[object]) -> list[Expr]:
+        """Return x moved by h times a weighted sum of rates."""
+        return [a + b for a, b in zip(self.x, self.change(rates, weights), strict=True)]
+
+    def change(self, rates: Sequence[Sequence[Expr]], weights: Iterable[object]) -> list[Expr]:
+        """Return h times a weighted sum of rates."""
+        parts = [(self.h * number(b), k) for b, k in zip(weights, rates, strict=False) if b]
+        return [total([b * k[i] for b, k in parts]) for i in range(len(self.x))]
+
+    def finished(self, more: Mapping[str, object], outputs: Mapping[str, object]) -> Program:
+        """Return the Program of the step."""
+        inputs: dict[str, object] = {**self.arrays, "h": [self.h], **more}
+        return program(f"{self.derivative.name}_step", inputs, outputs, statements=self.statements)
+
+
+def number(value: object) -> Expr:
+    """Return a coefficient as it is rounded, so that no fraction is left to the kernel."""
+    if isinstance(value, Fraction) and value.denominator & (value.denominator - 1):
+        return as_expr(float(value))
+    return as_expr(value)
+
+
+def fixed_step(derivative: Program, tableau: Tableau) -> Program:
+    """Return the step of a method without an error estimate.
+
+    Args:
+        derivative: a Program with the arrays of a phase and one output, the rates of x.
+        tableau: the method.
+    """
+    stages = Stages(derivative)
+    rates = _stage_rates(stages, tableau, stages.rates(stages.x, stages.t))
+    return stages.finished({}, {"x_new": stages.moved(rates, tableau.weights)})
+
+
+def _stage_rates(stages: Stages, tableau: Tableau, first: list[Expr]) -> list[list[Expr]]:
+    rates = [first]
+    for node, row in zip(tableau.nodes[1:], tableau.stages, strict=True):
+        rates.append(stages.rates(stages.moved(rates, row), stages.t + number(node) * stages.h))
+    return rates
+
+
+def adaptive_step(derivative: Program, tableau: Tableau) -> Program:
+    """Return the step of a method with an error estimate.
+
+    Args:
+        derivative: a Program with the arrays of a phase and one output, the rates of x.
+        tableau: the method.
+    """
+    stages = Stages(derivative)
+    given = [stages.namer() for _ in stages.x]
+    relative, absolute_, before = (stages.namer() for _ in range(3))
+    rates = _stage_rates(stages, tableau, list(given))
+    new = held(stages, stages.moved(rates, tableau.weights))
+    rates.append(stages.rates(new, stages.t + stages.h))
+    norms = [
+        scaled_norm(stages, stages.change(rates, row), new, relative, absolute_)
+        for row in tableau.errors
+    ]
+    if len(norms) == 2:  # dop853: the estimate of order 5 where that of order 3 agrees
+        high, low = norms
+        size = maximum(high**2 + 0.01 * low**2, 1e-300)
+        error = high**2 / sqrt(size)
+    else:
+        error = norms[0]
+    middle = stages.change(rates, tableau.middle) if tableau.middle else []
+    return stages.finished(
+        {"f": given, "c": [relative, absolute_], "b": [before]},
+        {
+            "x_new": new,
+            "f_new": rates[-1],
+            "e": control(stages, error, before, tableau.error_order + 1),
+            "r": middle,
+        },
+    )
+
+
+def held(stages: Stages, values: Sequence[Expr]) -> list[Expr]:
+    """Return names for values that are used more than once."""
+    from linkwright.program import Assign
+
+    names = [stages.namer() for _ in values]
+    stages.statements.extend(Assign(n, v) for n, v in zip(names, values, strict=True))
+    return names
+
+
+def scaled_norm(
+    stages: Stages, change: Sequence[Expr], new: Sequence[Expr], relative: Expr, least: Expr
+) -> Expr:
+    """Return the root mean square of a change in units of the tolerance."""
+    parts = [
+        (e / (least + relative * maximum(absolute(a), absolute(b)))) ** 2
+        for e, a, b in zip(change, stages.x, new, strict=True)
+    ]
+    return sqrt(total(parts) * (1.0 / max(len(parts), 1)))
+
+
+def control(stages: Stages, error: Expr, before: Expr, order: int) -> list[Expr]:
+    """Return error, factor after a step that is taken, factor after one that is not."""
+    (error,) = held(stages, [error])
+    logarithm = log(maximum(error, _LEAST))
+    steady = 1.0 / order - 0.75 * _BETA
+    grown = _SAFETY * exp(_BETA * log(maximum(before, _LEAST)) - steady * logarithm)
+    shrunk = _SAFETY * exp(-logarithm / order)
+    return [error, minimum(_LONGEST, maximum(_SHORTEST, grown)), maximum(_SHORTEST, shrunk)]
+
+
+def first_size(derivative: Program, order: int) -> Program:
+    """Return the Program of the size of the first step (Hairer, Nørsett, Wanner, section II.4).
+
+    Args:
+        derivative: a Program with the arrays of a phase and one output, the rates of x.
+        order: of the error estimate.
+    """
+    stages = Stages(derivative)
+    relative, least = (stages.namer() for _ in range(2))
+    rates = stages.rates(stages.x, stages.t)
+    size = scaled_norm(stages, stages.x, stages.x, relative, least)
+    pace = scaled_norm(stages, rates, stages.x, relative, least)
+    (trial,) = held(
+        stages, [select(minimum(size, pace) > 1e-5, 0.01 * size / maximum(pace, 1e-300), 1e-6)]
+    )
+    ahead = [x + trial * r for x, r in zip(stages.x, rates, strict=True)]
+    later = stages.rates(ahead, stages.t + trial)
+    turn = [b - a for a, b in zip(rates, later, strict=True)]
+    bend = scaled_norm(stages, turn, stages.x, relative, least) / trial
+    most = maximum(pace, bend)
+    slow = maximum(1e-6, 1e-3 * trial)
+    power = 1.0 / (order + 1)
+    best = select(most > 1e-15, exp(power * log(0.01 / maximum(most, 1e-300))), slow)
+    inputs: dict[str, object] = {**stages.arrays, "c": [relative, least]}
+    return program(
+        f"{derivative.name}_first",
+        inputs,
+        {"h": [minimum(100 * trial, best)]},
+        statements=stages.statements,
+    )
+
+
+def interpolant(states: int, tableau: Tableau) -> Program:
+    """Return the Program of the state inside a step.
+
+    Args:
+        states: how many there are.
+        tableau: the method.
+    """
+    arrays = {
+        name: [symbol(f"{name}{i}", "local") for i in range(states)]
+        for name in ("x", "y", "f", "g", "r")
+    }
+    h, theta = symbol("h", "local"), symbol("theta", "local")
+    inside = []
+    for x, y, f, g, r in zip(*arrays.values(), strict=True):
+        change = y - x
+        bend = h * f - change
+        rest = change - h * g - bend
+        inside.append(
+            x + theta * (change + (1 - theta) * (bend + theta * (rest + (1 - theta) * r)))
+        )
+    return program("inside", {**arrays, "h": [h], "theta": [theta]}, {"z": inside})
+
+
+def semi_implicit_step(
+    derivative: Program,
+    coordinates: Sequence[int],
+    quaternions: Sequence[Sequence[int]],
+) -> Program:
+    """Return the step of the semi-implicit (symplectic) Euler method.
+
+    Speeds and other states go first, with the rates at the start; coordinates follow, with their
+    rates at the new speeds. A quaternion moves along the great circle that its rate is tangent to,
+    which is the exponential of the angular velocity, and keeps its length.
+
+    Args:
+        derivative: a Program with the arrays of a phase and one output, the rates of x.
+        coordinates: indices in x of the coordinates.
+        quaternions: indices in x of the parts of each quaternion.
+    """
+    stages = Stages(derivative)
+    x, h = stages.x, stages.h
+    places = set(coordinates)
+    rates = stages.rates(x, stages.t)
+    middle = [
+        a if i in places else a + h * r for i, (a, r) in enumerate(zip(x, rates, strict=True))
+    ]
+    middle = [a if i in places else held(stages, [a])[0] for i, a in enumerate(middle)]
+    if not places:
+        return stages.finished({}, {"x_new": middle})
+    out = derivative.outputs[0]
+    order = sorted(places)
+    part = Port(out.name, (len(order),), tuple(out.entries[i] for i in order))
+    of = Program(
+        f"{derivative.name}_rates",
+        derivative.inputs,
+        (part,),
+        derivative.statements,
+        derivative.slow,
+    )
+    pace = dict(zip(order, stages.rates(middle, stages.t + h, of), strict=True))
+    new = [a + h * pace[i] if i in places else a for i, a in enumerate(middle)]
+    for four in quaternions:
+        speed = held(stages, [sqrt(total([pace[i] ** 2 for i in four]))])[0]
+        along = cos(h * speed)
+        across = select(speed > 0, sin(h * speed) / maximum(speed, 1e-300), h)
+        for i in four:
+            new[i] = along * x[i] + across * pace[i]
+    return stages.finished({}, {"x_new": new})

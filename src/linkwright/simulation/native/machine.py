@@ -1,0 +1,349 @@
+"""The memory of native runs, and the calls that drive them.
+
+A `Machine` holds N runs of one System in blocks of W lanes. What a run is at any moment lies in its
+memory alone: `snapshot` takes it out, `restore` puts it back, and going on from there gives the
+same bits as if nothing had happened. Python comes in where native code asks for it: to call
+foreign functions, to take samples away, and every so many steps, so that a run can be interrupted.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwright.backends.llvm.blocks import empty_aligned, from_blocked, to_blocked
+from linkwright.backends.llvm.workers import share_blocks
+from linkwright.errors import Error, ShapeError
+from linkwright.simulation.native import driver
+from linkwright.simulation.native.bundle import Bundle, bundle
+from linkwright.simulation.native.driver import CONFIG, CONSTANTS, EVENT, LOG, TICK, WHOLE
+from linkwright.simulation.native.methods import Method
+from linkwright.system.phases import Phases, Signal
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+_ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+_LOG_ROWS = 256
+_STATUS = WHOLE["status"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a System is run.
+
+    Args:
+        method: how it is integrated.
+        until: the last base tick.
+        step: the longest step of a method with fixed steps, s.
+        every: base ticks from one sample to the next, 0 for none.
+        relative: tolerance of an adaptive method, relative to the size of a state.
+        absolute: the same where a state is near zero.
+        first_step: of an adaptive method, s; 0 to find one.
+        seed: of noise.
+    """
+
+    method: Method
+    until: int
+    step: float
+    every: int = 1
+    relative: float = 1e-8
+    absolute: float = 1e-10
+    first_step: float = 0.0
+    seed: int = 0
+
+
+class Machine:
+    """N runs of a System in native memory.
+
+    Args:
+        phases: the flattened System.
+        settings: how it is run.
+        count: N.
+        width: lanes of a block; 1 by default for a single run, else those of a register.
+        rows: room for samples of each run.
+    """
+
+    def __init__(
+        self,
+        phases: Phases,
+        settings: Settings,
+        count: int = 1,
+        *,
+        width: int | None = None,
+        rows: int = 1024,
+    ) -> None:
+        self.phases = phases
+        self.settings = settings
+        self.count = count
+        lanes = 1 if width is None and count == 1 else width
+        self.bundle: Bundle = bundle(phases, settings.method, lanes)
+        self.width = self.bundle.width
+        self.blocks = -(-count // self.width)
+        self.rows = rows
+        self.channels = len(phases.outputs)
+        self._places, self._size = _layout(phases, self.bundle)
+        self.arena = empty_aligned((self.blocks, self._size), np.dtype(np.float64))
+        self.arena[:] = 0.0
+        entries = len(WHOLE) + len(phases.ticks)
+        self.whole: Integers = np.zeros((self.blocks, entries), np.int64)
+        shape = (self.blocks, rows, self.channels, self.width)
+        self.samples = empty_aligned(shape, np.dtype(np.float64))
+        self.log: Integers = np.zeros((_LOG_ROWS + len(phases.event_list), len(LOG)), np.int64)
+        self._keep: list[object] = []
+        self._config = self._configured()
+        loop = self.bundle.loop
+        self._run = _ENTRY(loop.address(driver.RUN))
+        self._prepare = _ENTRY(loop.address(driver.PREPARE))
+        self._begin()
+
+    # -- memory ------------------------------------------------------------------------------------
+    def array(self, name: str) -> Array:
+        """Return a view of an array of all blocks, of shape (blocks, size, width)."""
+        place, size = self._places[name]
+        part = self.arena[:, place : place + size * self.width]
+        return part.reshape(self.blocks, size, self.width)
+
+    def rows_of(self, name: str) -> Array:
+        """Return a copy of an array, of shape (runs, size)."""
+        return from_blocked(self.array(name), self.count).copy()
+
+    def field(self, name: str) -> Integers:
+        """Return a view of an integer of each block."""
+        return self.whole[:, WHOLE[name]]
+
+    def put(self, name: str, values: ArrayLike) -> None:
+        """Write an array: one row for all runs, or one for each."""
+        size = self._places[name][1]
+        given = np.asarray(values, dtype=float)
+        if given.shape[-1:] != (size,) or given.ndim > 2:
+            raise ShapeError(
+                f"{name} of {self.phases.name!r} has {size} entries, not shape {given.shape}"
+            )
+        if given.ndim == 2 and len(given) != self.count:
+            raise ShapeError(
+                f"{len(given)} rows of {name} were given for {self.count} runs",
+                remedy="give one row for each, or one for all",
+            )
+        rows = np.ascontiguousarray(np.broadcast_to(given, (self.count, size)))
+        self.array(name)[:] = to_blocked(rows, self.width)
+
+    def put_whole(self, name: str, values: ArrayLike) -> None:
+        """Write integers into an array of one entry: one for all runs, or one for each."""
+        given = np.asarray(values, dtype=np.uint64).view(np.int64)
+        rows = np.ascontiguousarray(np.broadcast_to(given, (self.count,)))[:, None]
+        self.array(name)[:] = to_blocked(rows.view(np.float64), self.width)
+
+    def _begin(self) -> None:
+        phases, settings = self.phases, self.settings
+        for name in ("x", "d", "p", "w"):
+            self.put(name, _values(getattr(phases, name)))
+        self.put("c", [settings.relative, settings.absolute])
+        self.put("b", [1e-4])
+        self.put("proposed", [settings.first_step])
+        self.put("stop", [math.inf])
+        self.put("first", np.full(len(phases.event_list), math.nan))
+        self.put_whole("seed", settings.seed & (2**64 - 1))
+        self.put_whole("run", np.arange(self.count))
+        self.whole[:, len(WHOLE) :] = [tick.offset for tick in phases.ticks]
+        self.initialised = phases.initialise is None
+
+    def prepare(self) -> None:
+        """Compute what depends on parameters alone; call it whenever p has been written."""
+        self._prepare(self._config.ctypes.data, 0, self.blocks)
+
+    def initialise(self) -> None:
+        """Run the Program that gives the initial states, where there is one."""
+        made = self.phases.initialise
+        if made is None or self.initialised:
+            return
+        from linkwright.backends.kernel import compile as compiled
+
+        arrays = {n: self.rows_of(n) for n in ("x", "d", "p", "w")}
+        arrays["t"] = np.zeros((self.count, 1))
+        found = compiled(made).batch(*(arrays[port.name] for port in made.inputs))
+        parts = found if isinstance(found, tuple) else (found,)
+        for port, values in zip(made.outputs, parts, strict=True):
+            self.put(port.name, values)
+        self.initialised = True
+
+    # -- running -----------------------------------------------------------------------------------
+    def call(self, first: int, count: int, budget: int, threads: int = 1) -> None:
+        """Drive some blocks until each has something to say, or has done `budget` steps."""
+        self._config[CONFIG["budget"]] = budget
+        address = self._config.ctypes.data
+        if threads == 1:
+            self._run(address, first, count)
+            return
+        share_blocks(
+            lambda records, begin, number: self._run(records, first + begin, number),
+            address,
+            (self.arena, self.whole, self.samples),
+            count,
+            threads,
+        )
+
+    def extend(self, until: int) -> None:
+        """Let the runs go on to a later base tick."""
+        self._config[CONFIG["until"]] = until
+
+    def foreign(self, block: int) -> None:
+        """Call the foreign function that a block waits for, once for each of its runs."""
+        row = self.whole[block]
+        index = int(row[WHOLE["detail"]])
+        tick = self.phases.ticks[index]
+        assert tick.foreign is not None
+        t = int(row[WHOLE["k"]]) * self.phases.tick_seconds
+        arguments = self.array("o")[block, : tick.program.outputs[0].size]
+        discrete = self.array("d")[block]
+        for lane in range(min(self.width, self.count - block * self.width)):
+            try:
+                found = tick.foreign(t, arguments[:, lane].tolist())
+            except Exception as error:
+                raise Error(
+                    f"the function of {tick.name!r} failed at t = {t:.6g} s: "
+                    f"{type(error).__name__}: {error}"
+                ) from error
+            values = np.atleast_1d(np.asarray(found, dtype=float))
+            if values.shape != (len(tick.slots),):
+                raise ShapeError(
+                    f"the function of {tick.name!r} gave {values.size} values at t = {t:.6g} s",
+                    remedy=f"it has to give {len(tick.slots)}",
+                )
+            discrete[list(tick.slots), lane] = values
+        row[len(WHOLE) + index] += tick.every
+        row[WHOLE["cursor"]] += 1
+        row[WHOLE["slope_known"]] = row[WHOLE["events_known"]] = 0
+
+    # -- interruption ------------------------------------------------------------------------------
+    def snapshot(self) -> dict[str, NDArray[np.generic]]:
+        """Return copies of all that changes during a run."""
+        return {"arena": self.arena.copy(), "whole": self.whole.copy()}
+
+    def restore(self, saved: Mapping[str, NDArray[np.generic]]) -> None:
+        """Put back what `snapshot` returned, of the same System with the same settings."""
+        for name, target in (("arena", self.arena), ("whole", self.whole)):
+            if saved[name].shape != target.shape:
+                raise ShapeError(
+                    f"the saved {name} has the shape {saved[name].shape}, not {target.shape}",
+                    remedy="restore a state of the same System, method and number of runs",
+                )
+            target[:] = saved[name]
+        self.initialised = True
+
+    # -- the configuration -------------------------------------------------------------------------
+    def _configured(self) -> Integers:
+        phases, settings = self.phases, self.settings
+        config: Integers = np.zeros(len(CONFIG), np.int64)
+        values: dict[str, int] = {
+            "states": len(phases.x),
+            "discretes": len(phases.d),
+            "channels": self.channels,
+            "events": len(phases.event_list),
+            "ticks": len(phases.ticks),
+            "until": settings.until,
+            "every": settings.every,
+            "rows": self.rows,
+            "log_rows": _LOG_ROWS,
+            "arena": self.arena.ctypes.data,
+            "arena_stride": self._size,
+            "whole": self.whole.ctypes.data,
+            "whole_stride": self.whole.shape[1],
+            "samples": self.samples.ctypes.data,
+            "samples_stride": self.rows * self.channels * self.width,
+            "log": self.log.ctypes.data,
+            "tick_table": self._table(self._tick_rows(), len(TICK)),
+            "event_table": self._table(self._event_rows(), len(EVENT)),
+            "constants": self._table(self._constant_rows(), len(CONSTANTS)),
+            "constant_count": len(self.bundle.constants),
+            "p_size": len(phases.p),
+        }
+        for name in CONFIG.fields:
+            if name.endswith("_fn"):
+                values[name] = self.bundle.address(name.removesuffix("_fn"))
+            elif name.endswith("_at") and name.removesuffix("_at") in self._places:
+                values[name] = self._places[name.removesuffix("_at")][0]
+        for name, value in values.items():
+            config[CONFIG[name]] = value
+        floats = config.view(np.float64)
+        floats[CONFIG["tick_seconds"]] = phases.tick_seconds
+        floats[CONFIG["step"]] = settings.step
+        floats[CONFIG["smallest"]] = 4e-15 * settings.until * phases.tick_seconds
+        return config
+
+    def _table(self, rows: Sequence[Sequence[int]], width: int) -> int:
+        table: Integers = np.array(rows, dtype=np.int64).reshape(len(rows), width)
+        self._keep.append(table)
+        return table.ctypes.data
+
+    def _numbers(self, values: Sequence[int]) -> int:
+        array: Integers = np.array(values, dtype=np.int64)
+        self._keep.append(array)
+        return array.ctypes.data
+
+    def _tick_rows(self) -> list[list[int]]:
+        return [
+            [
+                self.bundle.address(f"tick{i}"),
+                tick.every,
+                len(tick.slots),
+                self._numbers(tick.slots),
+                len(tick.streams),
+                self._numbers(tick.streams),
+                int(tick.foreign is not None),
+                self._places[f"p_tick{i}"][0],
+            ]
+            for i, tick in enumerate(self.phases.ticks)
+        ]
+
+    def _event_rows(self) -> list[list[int]]:
+        return [
+            [
+                event.direction,
+                int(event.terminal),
+                self.bundle.address(f"action{i}"),
+                self._places.get(f"p_action{i}", (0, 0))[0],
+            ]
+            for i, event in enumerate(self.phases.event_list)
+        ]
+
+    def _constant_rows(self) -> list[list[int]]:
+        return [
+            [self.bundle.address(f"constants_{name}"), self._places[f"p_{name}"][0]]
+            for name in self.bundle.constants
+        ]
+
+
+def _values(signals: Sequence[Signal]) -> list[float]:
+    return [s.value for s in signals]
+
+
+def _layout(phases: Phases, made: Bundle) -> tuple[dict[str, tuple[int, int]], int]:
+    """Return where the arrays of a block lie, with their sizes, and the size of the whole."""
+    n, nd, ne = len(phases.x), len(phases.d), len(phases.event_list)
+    results = [tick.program.outputs[0].size for tick in phases.ticks]
+    sizes = {
+        "x": n,
+        "d": nd,
+        "p": len(phases.p),
+        "w": len(phases.w),
+        **dict.fromkeys(("t", "h", "k", "theta", "b", "s", "proposed", "stop", "seed", "run"), 1),
+        "n": 2 * max((len(tick.streams) for tick in phases.ticks), default=0),
+        "o": max([nd, *results]),
+        **dict.fromkeys(("y", "z", "f", "y_f"), n),
+        "e": 3,
+        "c": 2,
+        "r": made.rest,
+        **dict.fromkeys(("g", "g_new", "count", "first"), ne),
+        **{f"p_{name}": size for name, size in made.constants.items()},
+    }
+    places: dict[str, tuple[int, int]] = {}
+    at = 0
+    for name, size in sizes.items():
+        places[name] = (at, size)
+        at += -(-max(size, 1) * made.width // 8) * 8
+    return places, at
