@@ -74,17 +74,22 @@ def stage_counts(program: Program | Code) -> dict[Rate, Counts]:
 
 def _stages(instructions: Iterable[Instruction]) -> dict[Rate, Counts]:
     result = dict.fromkeys(STAGES, Counts())
+    simple: dict[tuple[Rate, str], int] = {}
     for instruction in instructions:
-        rate = max(instruction.rate, Rate.PARAMETER)
-        if instruction.op == "loop":
+        op = instruction.op
+        if op == "loop":
             inner = _stages(instruction.data.body)
-            own = sum(inner.values(), start=Counts())
-            result[rate] += own.times(instruction.data.count)
-        elif instruction.op == "call":
+            own = sum(inner.values(), start=Counts()).times(instruction.data.count)
+        elif op == "call":
             inner = _stages(instruction.data.instructions)
-            result[rate] += sum(inner.values(), start=Counts())
+            own = sum(inner.values(), start=Counts())
         else:
-            result[rate] += _one(instruction.op)
+            place = (instruction.rate, op)
+            simple[place] = simple.get(place, 0) + 1
+            continue
+        result[max(instruction.rate, Rate.PARAMETER)] += own
+    for (rate, op), times in simple.items():
+        result[max(rate, Rate.PARAMETER)] += _one(op).times(times)
     return result
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linkwright.algebra.expr import Expr, postorder, raised
+from linkwright.algebra.expr import Expr, raised
 from linkwright.algebra.functions import FUNCTIONS
 from linkwright.algebra.numbers import Number
 from linkwright.program.code import COMMUTATIVE, CONDITIONS, Code, Instruction, LoopCode
@@ -91,16 +91,18 @@ class _Lowering:
         if op in COMMUTATIVE and args[0] > args[1]:
             args = (args[1], args[0])
         level = 0
-        for a in args:
-            if self.levels[a] > level:
-                level = self.levels[a]
+        if len(self.blocks) > 1:
+            level = max([self.levels[a] for a in args], default=0)
         key = (op, args, data)
         block = self.blocks[level]
         known = block.table.get(key)
         if known is not None:
             return known
         if rate is None:
-            rate = max([self.rates[a] for a in args], default=Rate.CONSTANT)
+            rates, rate = self.rates, Rate.CONSTANT
+            for a in args:
+                if rates[a] > rate:
+                    rate = rates[a]
         new = self.append(block, level, op, args, data, rate)
         block.table[key] = new
         return new
@@ -124,6 +126,8 @@ class _Lowering:
         self.blocks[self.levels[value]].values[x] = value
 
     def known(self, x: Expr) -> int | None:
+        if len(self.blocks) == 1:
+            return self.blocks[0].values.get(x)
         for block in self.blocks:
             value = block.values.get(x)
             if value is not None:
@@ -236,17 +240,23 @@ class _Lowering:
         found = self.known(root)
         if found is not None:
             return found
-        for node in postorder([root], stop=self.settled):
-            if node is not root and self.deferred(node):
-                continue
-            if self.known(node) is None:
-                self.define(node, self.node(node))
-        known = self.known(root)
-        assert known is not None
-        return known
-
-    def settled(self, node: Expr) -> bool:
-        return self.known(node) is not None
+        known = self.known
+        stack, passed = [root], set[Expr]()
+        while stack:
+            node = stack[-1]
+            if node not in passed and known(node) is None:
+                missing = [a for a in node.args if known(a) is None and a not in passed]
+                if missing:
+                    stack.extend(reversed(missing))
+                    continue
+                if node is not root and self.deferred(node):
+                    passed.add(node)
+                else:
+                    self.define(node, self.node(node))
+            stack.pop()
+        found = known(root)
+        assert found is not None
+        return found
 
     def deferred(self, node: Expr) -> bool:
         """Whether a product is left to the one sum or scaling that uses it."""
@@ -304,9 +314,14 @@ class _Lowering:
         return coefficient, above, below
 
     def by_rate(self, values: Sequence[int]) -> list[int]:
-        return sorted(values, key=lambda v: (self.levels[v], self.rates[v]))
+        if len(values) < 2:
+            return list(values)
+        rates, levels = self.rates, self.levels
+        return sorted(values, key=lambda v: (levels[v], rates[v]))
 
     def chain(self, values: Sequence[int]) -> int | None:
+        if len(values) < 2:
+            return values[0] if values else None
         result: int | None = None
         for v in self.by_rate(values):
             result = v if result is None else self.emit("mul", (result, v))
@@ -316,10 +331,16 @@ class _Lowering:
         self, coefficient: Number, above: Sequence[int], below: Sequence[int]
     ) -> tuple[int | None, list[int], int | None]:
         """Return the parameter part, the other values above and the denominator of a product."""
-        fixed = [v for v in above if self.rates[v] <= Rate.PARAMETER]
-        moving = self.by_rate([v for v in above if self.rates[v] > Rate.PARAMETER])
-        fixed_below = self.chain([v for v in below if self.rates[v] <= Rate.PARAMETER])
-        divisor = self.chain([v for v in below if self.rates[v] > Rate.PARAMETER])
+        rates = self.rates
+        fixed: list[int] = []
+        moving: list[int] = []
+        for v in above:
+            (moving if rates[v] > Rate.PARAMETER else fixed).append(v)
+        moving = self.by_rate(moving)
+        fixed_below = divisor = None
+        if below:
+            fixed_below = self.chain([v for v in below if rates[v] <= Rate.PARAMETER])
+            divisor = self.chain([v for v in below if rates[v] > Rate.PARAMETER])
         part = self.chain(fixed)
         if abs(coefficient) != 1 or (part is None and fixed_below is not None):
             size: Number = -coefficient if coefficient < 0 else coefficient
@@ -343,13 +364,13 @@ class _Lowering:
     def add_up(self, node: Expr) -> int:
         """Emit a sum: terms by rate, long ones in parts that can be computed side by side."""
         terms = [
-            _Term(c < 0, *self.split_product(*self.parts(c, x)))
+            self.term(c, *self.split_product(*self.parts(c, x)))
             for c, x in zip(node.data[1:], node.args, strict=True)
         ]
-        terms.sort(key=lambda t: (self.term_level(t), self.term_rate(t)))
+        terms.sort(key=_by_place)
         start = self.const(node.data[0]) if node.data[0] != 0 else None
-        fixed = [t for t in terms if self.term_rate(t) <= Rate.PARAMETER]
-        moving = [t for t in terms if self.term_rate(t) > Rate.PARAMETER]
+        fixed = [t for t in terms if t.place[1] <= Rate.PARAMETER]
+        moving = [t for t in terms if t.place[1] > Rate.PARAMETER]
         value, negative = self.add_terms(start, False, fixed)
         if len(moving) <= _CHAIN:
             value, negative = self.add_terms(value, negative, moving)
@@ -361,11 +382,16 @@ class _Lowering:
         assert value is not None
         return self.emit("neg", (value,)) if negative else value
 
-    def term_rate(self, term: _Term) -> Rate:
-        return max([self.rates[v] for v in term.values()], default=Rate.CONSTANT)
-
-    def term_level(self, term: _Term) -> int:
-        return max([self.levels[v] for v in term.values()], default=0)
+    def term(
+        self, coefficient: Number, part: int | None, moving: list[int], divisor: int | None
+    ) -> _Term:
+        rates, levels = self.rates, self.levels
+        level, rate = 0, 0
+        for v in (part, *moving, divisor):
+            if v is not None:
+                level = max(level, levels[v])
+                rate = max(rate, rates[v])
+        return _Term(coefficient < 0, part, moving, divisor, (level, rate))
 
     def add_terms(
         self, value: int | None, negative: bool, terms: list[_Term]
@@ -402,15 +428,17 @@ class _Lowering:
 
 @dataclass(slots=True, eq=False)
 class _Term:
+    """A term of a sum; `place` is its loop level and its rate."""
+
     negative: bool
     part: int | None
     moving: list[int]
     divisor: int | None
+    place: tuple[int, int]
 
-    def values(self) -> list[int]:
-        """Return the values that the term is made of."""
-        parts = [v for v in (self.part, self.divisor) if v is not None]
-        return self.moving + parts
+
+def _by_place(term: _Term) -> tuple[int, int]:
+    return term.place
 
 
 class _Uses(dict[Expr, int]):
@@ -433,12 +461,19 @@ def _count_uses(program: Program) -> _Uses:
     roots.extend(program.output_values())
     for root in roots:
         uses[root] = uses[root] + 1
-    for node in postorder(roots):
+    seen = set(roots)
+    stack = list(seen)
+    while stack:
+        node = stack.pop()
         absorbs = node.op in ("sum", "scale")
         for a in node.args:
             uses[a] = uses[a] + 1
-            if absorbs and a.op == "prod":
-                uses.inside.add(a)
+            if a.args:
+                if absorbs and a.op == "prod":
+                    uses.inside.add(a)
+                if a not in seen:
+                    seen.add(a)
+                    stack.append(a)
     return uses
 
 

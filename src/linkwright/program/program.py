@@ -317,10 +317,10 @@ class Program:
         (2*x,)
         """
         from linkwright.program.derivatives import derivative
-        from linkwright.program.passes import DEFAULT, optimise
+        from linkwright.program.passes import optimise
 
         made = derivative(self, outputs, inputs, mode=mode, sparse=sparse, values=values)
-        return optimise(made, DEFAULT, rounds=1) if optimised else made
+        return optimise(made, rounds=1) if optimised else made
 
     def fingerprint(self) -> str:
         """Return a digest of the whole content, the same in every process.
@@ -431,13 +431,18 @@ def _define(program: Program, symbols: Iterable[Expr], defined: set[Expr]) -> No
 def _check_reads(
     program: Program, exprs: Iterable[Expr], defined: set[Expr], clean: set[Expr]
 ) -> None:
-    for node in postorder(exprs, stop=clean.__contains__):
+    stack = [x for x in exprs if x not in clean]
+    while stack:
+        node = stack.pop()
+        if node in clean:
+            continue
         if node.op == "sym" and node not in defined:
             raise ProgramError(
                 f"program {program.name!r} reads {node} but nothing defines it; "
                 "make it an input or assign it first"
             )
         clean.add(node)
+        stack.extend(node.args)
 
 
 def _port(name: str, value: Any, *, as_symbol: bool) -> Port:
@@ -480,6 +485,12 @@ class Namer:
                 self._taken.update(x.name for x in statement.targets)
                 if isinstance(statement, Loop):
                     self._taken.update(x.name for x in statement.inner_symbols)
+
+    def copy(self) -> Namer:
+        """Return one that goes on from here by itself."""
+        made = Namer(None, self._prefix)
+        made._count, made._taken = self._count, self._taken
+        return made
 
     def __call__(self) -> Expr:
         while True:

@@ -14,6 +14,7 @@ from linkwright.program.passes.auxiliary import with_auxiliary, without_auxiliar
 from linkwright.program.passes.choosing import cheapest, cost
 from linkwright.program.passes.common_subexpressions import common_subexpressions
 from linkwright.program.passes.factor import factor
+from linkwright.program.passes.fast import fast
 from linkwright.program.passes.inline_single_use import inline_single_use
 from linkwright.program.passes.liveness import liveness
 from linkwright.program.passes.merge_constants import merge_constants
@@ -37,7 +38,7 @@ PASSES: dict[str, Pass] = {
 """All passes by name, in the order in which they help most."""
 
 DEFAULT: tuple[str, ...] = ("liveness", "merge_constants", "common_subexpressions", "schedule")
-"""What `optimise` runs: value numbering, factoring and inlining are part of these already."""
+"""What a few passes do best: value numbering, factoring and inlining are part of these already."""
 
 FACTORED: tuple[str, ...] = (
     "liveness",
@@ -47,21 +48,26 @@ FACTORED: tuple[str, ...] = (
     "common_subexpressions",
     "schedule",
 )
-"""What `optimise` also tries on Programs that are not large; it often ends elsewhere."""
+"""What `careful` also tries on Programs that are not large; it often ends elsewhere."""
 
-_SMALL = 200  # operations up to which definitions are also multiplied out, one by one
-_LARGE = 3_000  # operations beyond which there is one sequence and one round
+_TINY = 60  # operations up to which `optimise` also multiplies out definitions, one by one
+_SMALL = 200  # and `careful`
+_LARGE = 3_000  # operations beyond which `careful` has one sequence and one round
+_ROUNDS = 3
+_WORTH = 0.95  # another round is worth its time where one made the cost so much less
 
 
-def optimise(program: Program, passes: Sequence[str] | None = None, *, rounds: int = 3) -> Program:
+def optimise(
+    program: Program, passes: Sequence[str] | None = None, *, rounds: int = _ROUNDS
+) -> Program:
     """Return a Program with the same outputs and fewer operations.
 
     Args:
         program: what to optimise.
-        passes: names from `PASSES`, in the order in which to run them; by default `DEFAULT` and
-            `FACTORED` are tried and the cheaper result is kept.
-        rounds: run them again as long as that lowers the counts, at most so often; large Programs
-            get one round of `DEFAULT`.
+        passes: names from `PASSES`, in the order in which to run them; by default all is done at
+            once (`linkwright.program.passes.fast`), in time that grows with the size.
+        rounds: run them again as long as that lowers the counts, without `passes` by a twentieth
+            at least; at most so often.
 
     >>> from linkwright.algebra import symbols, sin
     >>> from linkwright.program import count, program
@@ -70,15 +76,68 @@ def optimise(program: Program, passes: Sequence[str] | None = None, *, rounds: i
     >>> count(p).total, count(optimise(p)).total
     (5, 3)
     """
-    if program.auxiliary and len(program.auxiliary) < len(program.outputs):
+    if passes is None:
+        return _fast(program, rounds)
+    if _has_both(program):
         main = _tried(without_auxiliary(program), passes, rounds, keep=("liveness",))
         program = cheapest(program, [with_auxiliary(program, main)])
-    found = _tried(program, passes, rounds)
-    if passes is None and cost(found)[0] <= _SMALL:
-        from linkwright.program.search.sweeping import swept  # which needs the passes itself
+    return _tried(program, passes, rounds)
 
-        found = cheapest(found, [_repeated(swept(found), DEFAULT, 1)])
-    return found
+
+def careful(program: Program) -> Program:
+    """Return a Program with the same outputs, for which several sequences of passes were tried.
+
+    It takes several times as long as `optimise` and is often no smaller; the thorough search starts
+    from it.
+
+    Args:
+        program: what to optimise.
+
+    >>> from linkwright.program import count, program
+    >>> p = program("f", {"x": ["x", "y"]}, {"f": lambda x, y: [x * y + x]})
+    >>> careful(p).inputs == p.inputs
+    True
+    """
+    if _has_both(program):
+        main = _tried(without_auxiliary(program), None, _ROUNDS, keep=("liveness",))
+        program = cheapest(program, [with_auxiliary(program, main)])
+    found = _tried(program, None, _ROUNDS)
+    return _swept(found) if cost(found)[0] <= _SMALL else found
+
+
+def _has_both(program: Program) -> bool:
+    """Whether there are auxiliary outputs beside others."""
+    return bool(program.auxiliary) and len(program.auxiliary) < len(program.outputs)
+
+
+def _fast(program: Program, rounds: int) -> Program:
+    if _has_both(program):
+        main = _fast_rounds(without_auxiliary(program), rounds, whole=True)
+        program = cheapest(program, [with_auxiliary(program, main)])
+    found = _fast_rounds(program, rounds)
+    return _swept(found) if cost(found)[0] <= _TINY else found
+
+
+def _fast_rounds(program: Program, rounds: int, *, whole: bool = False) -> Program:
+    """Run `fast` again as long as that pays; where it does harm, the passes one by one."""
+    before = cost(program)
+    for _ in range(rounds):
+        made = fast(program, whole=whole)
+        after = cost(made)
+        if after > before:
+            made = _repeated(program, DEFAULT[1:] if whole else DEFAULT, 1)
+            after = cost(made)
+        program = made
+        if sum(after) > _WORTH * sum(before):
+            break
+        before = after
+    return program
+
+
+def _swept(program: Program) -> Program:
+    from linkwright.program.search.sweeping import swept  # which needs the passes itself
+
+    return cheapest(program, [_repeated(swept(program), DEFAULT, 1)])
 
 
 def _tried(
@@ -138,8 +197,10 @@ __all__ = [
     "FACTORED",
     "PASSES",
     "Pass",
+    "careful",
     "common_subexpressions",
     "factor",
+    "fast",
     "inline_single_use",
     "liveness",
     "merge_constants",

@@ -92,10 +92,17 @@ class Rewriting:
                 inside.append(replace(statement, program=self.callee(statement.program)))
             else:
                 inside.append(statement)
-        network = Network(moving, keep=self.keep)
-        network.read(inside, roots)
-        self.transform(network)
+        network = self.network(inside, roots, moving)
         return Writer(network, self.locals, self.constants).write(name_roots=name_roots)
+
+    def network(
+        self, statements: Sequence[Statement], roots: Sequence[Expr], moving: Mapping[Expr, int]
+    ) -> Network:
+        """Return the transformed network of a block in which loops and calls are done."""
+        network = Network(moving, keep=self.keep)
+        network.read(statements, roots)
+        self.transform(network)
+        return network
 
     def loop(self, loop: Loop) -> tuple[list[Statement], Loop]:
         """Return what the loop's body computes only once, and the loop without that."""
@@ -114,6 +121,10 @@ class Rewriting:
     def callee(self, program: Program) -> Program:
         known = self.called.get(id(program))
         if known is None:
-            inner = Rewriting(program, self.transform, self.keep, self.called)
+            inner = self.another(program)
             known = self.called[id(program)] = inner.run(Rate.CONSTANT)
         return known
+
+    def another(self, program: Program) -> Rewriting:
+        """Return the same rewriting of a Program that this one calls."""
+        return Rewriting(program, self.transform, self.keep, self.called)

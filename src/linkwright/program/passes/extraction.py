@@ -16,9 +16,8 @@ valid for as long as their rows are alive.
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from linkwright.algebra.expr import ZERO, constant, scaled, split_coefficient
 from linkwright.program.passes.network import Literals, Network, Node, Term
@@ -33,15 +32,16 @@ SumKey: TypeAlias = tuple[Part, Part, int]
 
 def literals_cost(literals: Literals, coefficient: int) -> int:
     """Return the multiplications and divisions that a term takes."""
+    above = len(literals) + (coefficient != 0)
     below = 0
     for literal in literals:
         below += literal & 1
-    above = len(literals) - below + (coefficient != 0)
-    return max(above - 1, 0) + below
+    if below:
+        return max(above - below - 1, 0) + below
+    return above - 1 if above else 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Divisor:
+class _Divisor(NamedTuple):
     """Two terms less what they share: the literals and the coefficient that are taken out."""
 
     key: SumKey
@@ -50,14 +50,37 @@ class _Divisor:
     sign: int  # of the term that gives the first part of the key
 
 
-@dataclass(slots=True)
-class _Candidate:
-    """Where a pair of factors (rows) or of terms (pairs of rows) occurs, and what that may save."""
+class _Place(NamedTuple):
+    """Where a divisor occurs: two rows, how they are the divisor, and what taking it out saves."""
 
-    order: int
-    rate: int
-    places: list[tuple[int, int]] = field(default_factory=list)
-    savings: int = 0
+    first: int
+    second: int
+    made: _Divisor
+    saving: int
+
+
+class _Pair:
+    """Where two factors occur together, in the order in which they were met."""
+
+    __slots__ = ("order", "rate", "rows")
+
+    def __init__(self, order: int, row: int) -> None:
+        self.order = order
+        self.rate = -1  # where it is not known yet
+        self.rows = [row]
+
+
+class _Sum:
+    """Where two terms occur together, and what that may save."""
+
+    __slots__ = ("cost", "order", "places", "rate", "savings")
+
+    def __init__(self, order: int, cost: int) -> None:
+        self.order = order
+        self.rate = -1
+        self.cost = cost
+        self.places: list[_Place] = []
+        self.savings = 0
 
 
 def extract(
@@ -80,8 +103,8 @@ class _Extraction:
         self.products = products
         self.sums = sums
         self.common_only = common_only
-        self.pairs: dict[PairKey, _Candidate] = {}
-        self.divisors: dict[SumKey, _Candidate] = {}
+        self.pairs: dict[PairKey, _Pair] = {}
+        self.divisors: dict[SumKey, _Sum] = {}
         self.heap: list[tuple[int, int, int, PairKey | SumKey]] = []
         self.ratios: dict[tuple[int, int], int] = {}
         self.order = 0
@@ -107,10 +130,12 @@ class _Extraction:
         for number in range(len(network.nodes)):
             self.enter_node(number)
         self.live = True
-        for pair, candidate in self.pairs.items():
-            self.push(pair, candidate, len(candidate.places) - 1)
+        for pair, found in self.pairs.items():
+            if len(found.rows) > 1:
+                self.push_pair(pair, found, len(found.rows) - 1)
         for key, candidate in self.divisors.items():
-            self.push(key, candidate, candidate.savings - self.divisor_cost(key))
+            if candidate.savings > candidate.cost:
+                self.push_sum(key, candidate, candidate.savings - candidate.cost)
         self.settle()
 
     def settle(self) -> None:
@@ -123,21 +148,25 @@ class _Extraction:
 
     # -- tables ------------------------------------------------------------------------------------
     def use(self, literals: Literals, times: int) -> None:
+        uses = self.uses
         for literal in literals:
             number = literal >> 1
-            self.uses[number] = self.uses.get(number, 0) + times
+            uses[number] = uses.get(number, 0) + times
 
-    def push(self, key: PairKey | SumKey, candidate: _Candidate, gain: int) -> None:
+    def push_pair(self, key: PairKey, found: _Pair, gain: int) -> None:
         if gain > 0:
-            heapq.heappush(self.heap, (-gain, candidate.rate, candidate.order, key))
+            if found.rate < 0:
+                found.rate = self.network.rate(key if key[0] >= 0 else key[1:])
+            heapq.heappush(self.heap, (-gain, found.rate, found.order, key))
 
-    def candidate(self, rate: int) -> _Candidate:
-        self.order += 1
-        return _Candidate(self.order, rate)
+    def push_sum(self, key: SumKey, found: _Sum, gain: int) -> None:
+        if gain > 0:
+            if found.rate < 0:
+                found.rate = self.network.rate((*key[0][0], *key[1][0]))
+            heapq.heappush(self.heap, (-gain, found.rate, found.order, key))
 
     def enter_node(self, number: int) -> None:
-        node = self.network.nodes[number]
-        rows = list(node.rows.values())
+        rows = list(self.network.nodes[number].rows.values())
         for row in rows:
             self.enter_factors(row)
         if self.sums and len(rows) > 1:
@@ -158,56 +187,72 @@ class _Extraction:
     def enter_factors(self, row: int) -> None:
         if not self.products:
             return
-        term = self.network.row_term[row]
-        literals = term.literals
-        if len(literals) + (term.coefficient != 0) < 2:
+        _, coefficient, literals = self.network.row_term[row]
+        factors = (-coefficient, *literals) if coefficient else literals
+        if len(factors) < 2:
             return
-        factors = (-term.coefficient, *literals) if term.coefficient else literals
+        if len(factors) == 2:
+            self.enter_pair((factors[0], factors[1]), row)
+            return
         last: PairKey | None = None
         for i, a in enumerate(factors):
             for b in factors[i + 1 :]:
                 pair = (a, b)
-                if pair == last:
-                    continue
-                last = pair
-                found = self.pairs.get(pair)
-                if found is None:
-                    rate = self.network.rate(tuple(x for x in pair if x >= 0))
-                    found = self.pairs[pair] = self.candidate(rate)
-                elif found.places and found.places[-1][0] == row:
-                    continue
-                found.places.append((row, -1))
-                if self.live:
-                    self.push(pair, found, len(found.places) - 1)
+                if pair != last:
+                    last = pair
+                    self.enter_pair(pair, row)
+
+    def enter_pair(self, pair: PairKey, row: int) -> None:
+        found = self.pairs.get(pair)
+        if found is None:
+            self.order += 1
+            self.pairs[pair] = _Pair(self.order, row)
+            return
+        rows = found.rows
+        if rows and rows[-1] == row:
+            return
+        rows.append(row)
+        if self.live and len(rows) > 1:
+            self.push_pair(pair, found, len(rows) - 1)
 
     def enter_terms(self, first: int, second: int) -> None:
         terms = self.network.row_term
-        for made in self.divisors_of(terms[first], terms[second]):
-            if self.common_only and not made.common and not made.coefficient:
+        one, two = terms[first], terms[second]
+        before = (
+            1
+            + literals_cost(one.literals, one.coefficient)
+            + literals_cost(two.literals, two.coefficient)
+        )
+        for made in self.divisors_of(one, two):
+            key, common, coefficient, _ = made
+            if self.common_only and not common and not coefficient:
                 continue
-            found = self.divisors.get(made.key)
+            found = self.divisors.get(key)
             if found is None:
-                (a, _), (b, _), _ = made.key
-                found = self.divisors[made.key] = self.candidate(self.network.rate((*a, *b)))
-            found.places.append((first, second))
-            found.savings += self.saving(terms[first], terms[second], made)
+                self.order += 1
+                (a, ka), (b, kb), _ = key
+                cost = 1 + literals_cost(a, ka) + literals_cost(b, kb)
+                found = self.divisors[key] = _Sum(self.order, cost)
+            saving = before - literals_cost((*common, 0), coefficient)
+            found.places.append(_Place(first, second, made, saving))
+            found.savings += saving
             if self.live:
-                self.push(made.key, found, found.savings - self.divisor_cost(made.key))
+                self.push_sum(key, found, found.savings - found.cost)
 
     def divisors_of(self, first: Term, second: Term) -> list[_Divisor]:
         """Return two terms less what they share, and the same divided by a common coefficient."""
         common, rest_1, rest_2 = _shared(first.literals, second.literals)
         if rest_2 < rest_1:
             first, second, rest_1, rest_2 = second, first, rest_2, rest_1
-        sign = first.sign * second.sign
-        k1, k2 = first.coefficient, second.coefficient
+        lead, k1, _ = first
+        sign = lead * second.sign
+        k2 = second.coefficient
         if k1 == k2:
-            return [_Divisor(((rest_1, 0), (rest_2, 0), sign), common, k1, first.sign)]
-        found = [_Divisor(((rest_1, k1), (rest_2, k2), sign), common, 0, first.sign)]
+            return [_Divisor(((rest_1, 0), (rest_2, 0), sign), common, k1, lead)]
+        found = [_Divisor(((rest_1, k1), (rest_2, k2), sign), common, 0, lead)]
         ratio = self.ratio(k1, k2) if k1 else 0
         if ratio:
-            key = ((rest_1, 0), (rest_2, ratio), sign)
-            found.append(_Divisor(key, common, k1, first.sign))
+            found.append(_Divisor(((rest_1, 0), (rest_2, ratio), sign), common, k1, lead))
         return found
 
     def ratio(self, k1: int, k2: int) -> int:
@@ -223,34 +268,15 @@ class _Extraction:
             self.ratios[k1, k2] = known
         return known
 
-    def divisor(self, key: SumKey, first: int, second: int) -> _Divisor:
-        """Return how two rows are a divisor and what is taken out of them."""
-        terms = self.network.row_term
-        return next(d for d in self.divisors_of(terms[first], terms[second]) if d.key == key)
-
-    @staticmethod
-    def saving(first: Term, second: Term, made: _Divisor) -> int:
-        before = (
-            1
-            + literals_cost(first.literals, first.coefficient)
-            + literals_cost(second.literals, second.coefficient)
-        )
-        return before - literals_cost((*made.common, 0), made.coefficient)
-
-    @staticmethod
-    def divisor_cost(key: SumKey) -> int:
-        a, b, _ = key
-        return 1 + literals_cost(*a) + literals_cost(*b)
-
     # -- products ----------------------------------------------------------------------------------
     def try_pair(self, key: PairKey, gain: int) -> None:
-        candidate = self.pairs[key]
-        rows = [r for r, _ in candidate.places if self.network.row_owner[r] >= 0]
-        candidate.places = [(r, -1) for r in rows]
+        found = self.pairs[key]
+        owner = self.network.row_owner
+        rows = found.rows = [r for r in found.rows if owner[r] >= 0]
         if len(rows) - 1 < gain:
-            self.push(key, candidate, len(rows) - 1)
+            self.push_pair(key, found, len(rows) - 1)
             return
-        self.share_product(key, rows)
+        self.share_product(key, list(rows))
 
     def share_product(self, key: PairKey, rows: list[int]) -> None:
         network = self.network
@@ -297,50 +323,43 @@ class _Extraction:
 
     # -- sums --------------------------------------------------------------------------------------
     def try_divisor(self, key: SumKey, gain: int) -> None:
-        candidate = self.divisors[key]
-        network = self.network
+        found = self.divisors[key]
+        owner = self.network.row_owner
         taken: set[int] = set()
         places = []
         savings = 0
-        for first, second in candidate.places:
-            if network.row_owner[first] < 0 or network.row_owner[second] < 0:
+        for place in found.places:
+            first, second, _, saving = place
+            if owner[first] < 0 or owner[second] < 0 or first in taken or second in taken:
                 continue
-            if first in taken or second in taken:
-                continue
-            taken.update((first, second))
-            made = self.divisor(key, first, second)
-            savings += self.saving(network.row_term[first], network.row_term[second], made)
-            places.append((first, second))
-        now = savings - self.divisor_cost(key)
+            taken.add(first)
+            taken.add(second)
+            savings += saving
+            places.append(place)
+        now = savings - found.cost
         if now < gain:
-            candidate.savings = savings
-            candidate.places = [
-                (r, s)
-                for r, s in candidate.places
-                if network.row_owner[r] >= 0 and network.row_owner[s] >= 0
-            ]
-            self.push(key, candidate, now)
+            found.savings = savings
+            found.places = [p for p in found.places if owner[p.first] >= 0 and owner[p.second] >= 0]
+            self.push_sum(key, found, now)
             return
         self.share_sum(key, places)
 
-    def share_sum(self, key: SumKey, places: list[tuple[int, int]]) -> None:
+    def share_sum(self, key: SumKey, places: list[_Place]) -> None:
         network = self.network
         number = self.sum_node(key, places)
-        for first, second in places:
+        for first, second, made, _ in places:
             owner = network.row_owner[first]
             if owner < 0 or network.row_owner[second] < 0 or owner == number:
                 continue
-            made = self.divisor(key, first, second)
             literals = tuple(sorted((*made.common, 2 * number)))
             self.replace_rows(owner, (first, second), Term(made.sign, made.coefficient, literals))
 
-    def sum_node(self, key: SumKey, places: list[tuple[int, int]]) -> int:
+    def sum_node(self, key: SumKey, places: list[_Place]) -> int:
         """Return the node of a sum: the owner of an occurrence where that is just this sum."""
         network = self.network
         a, b, sign = key
-        for first, second in places:
+        for first, _, made, _ in places:
             node = network.nodes[network.row_owner[first]]
-            made = self.divisor(key, first, second)
             taken_out = made.common or made.coefficient or made.sign < 0
             if len(node.rows) == 2 and node.offset is ZERO and not taken_out:
                 return network.row_owner[first]
@@ -419,10 +438,15 @@ class _Extraction:
 
 def _shared(a: Literals, b: Literals) -> tuple[Literals, Literals, Literals]:
     """Return the literals of both, and the rest of each; all are sorted."""
+    for literal in a:
+        if literal in b:
+            break
+    else:
+        return (), a, b
     common: list[int] = []
     rest_a: list[int] = []
-    i = j = 0
     only_b: list[int] = []
+    i = j = 0
     while i < len(a) and j < len(b):
         if a[i] == b[j]:
             common.append(a[i])

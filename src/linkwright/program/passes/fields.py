@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from linkwright.algebra.expr import Expr, postorder
+from linkwright.algebra.expr import Expr
 from linkwright.algebra.numbers import Number
 
 PRIME = 2**127 - 1
@@ -78,9 +78,16 @@ class Values:
         found = known.get(root)
         if found is not None:
             return found
-        for node in postorder([root], stop=known.__contains__):
+        stack = [root]
+        while stack:
+            node = stack[-1]
             if node not in known:
+                missing = [a for a in node.args if a not in known]
+                if missing:
+                    stack.extend(reversed(missing))
+                    continue
                 known[node] = self._node(node)
+            stack.pop()
         return known[root]
 
     def _node(self, node: Expr) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from linkwright.algebra.expr import Expr, postorder
+from linkwright.algebra.expr import Expr
 from linkwright.program.program import Call, Loop, Program, Solve, Statement
 
 
@@ -45,8 +45,13 @@ class _Live:
         self.seen: set[Expr] = set()
 
     def need(self, exprs: Iterable[Expr]) -> None:
-        for node in postorder(exprs, stop=self.seen.__contains__):
-            self.seen.add(node)
+        seen = self.seen
+        stack = [x for x in exprs if x not in seen]
+        while stack:
+            node = stack.pop()
+            if node not in seen:
+                seen.add(node)
+                stack.extend(node.args)
 
     def any(self, symbols: Iterable[Expr]) -> bool:
         return any(x in self.seen for x in symbols)

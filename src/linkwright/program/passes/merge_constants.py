@@ -26,10 +26,15 @@ def merge_constants(program: Program) -> Program:
     >>> count(p).mul, count(merge_constants(p)).mul
     (3, 2)
     """
-    return cheapest(program, [through_networks(program, _merge)], or_equal=True)
+    return cheapest(program, [through_networks(program, merge)], or_equal=True)
 
 
-def _merge(network: Network) -> None:
+def merge(network: Network) -> None:
+    """Merge fixed factors of a network.
+
+    Args:
+        network: changed in place.
+    """
     flatten(network)
     mentions = _mentions(network)
     for number in reversed(range(len(network.nodes))):

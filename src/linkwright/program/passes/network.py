@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from linkwright.algebra.expr import (
     ONE,
@@ -42,8 +42,7 @@ Literals: TypeAlias = tuple[int, ...]
 _LONGEST_POWER = 3  # higher powers are nodes of their own, computed by squaring
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """sign * coefficient * literals; the coefficient is an index of `Network.coefficients`."""
 
     sign: int
@@ -53,7 +52,8 @@ class Term:
     @property
     def is_node(self) -> bool:
         """Whether this is a node or its negative."""
-        return self.coefficient == 0 and len(self.literals) == 1 and not self.literals[0] & 1
+        literals = self.literals
+        return self.coefficient == 0 and len(literals) == 1 and not literals[0] & 1
 
 
 Value: TypeAlias = Term | Expr  # an Expr is fixed
@@ -77,6 +77,20 @@ class Node:
     def is_sum(self) -> bool:
         """Whether this node is a sum or product."""
         return self.atom is None and self.function is None
+
+    def copy(self) -> Node:
+        """Return a node of the same content with rows of its own."""
+        return Node(
+            self.rate,
+            self.value,
+            self.atom,
+            self.function,
+            self.arguments,
+            dict(self.rows),
+            self.offset,
+            self.name,
+            self.note,
+        )
 
 
 @dataclass(slots=True)
@@ -130,6 +144,7 @@ class Network:
         self.coefficients: list[Expr] = [ONE]
         self.coefficient_ids: dict[Expr, int] = {ONE: 0}
         self.coefficient_values: list[int] = [1]
+        self.inverses: dict[int, int] = {}
         self.row_owner: list[int] = []  # -1 where the row is gone
         self.row_term: list[Term] = []
         self.known: dict[Expr, Value] = {}
@@ -141,6 +156,21 @@ class Network:
         self.uses: dict[Expr, int] = {}
         for x, rate in moving.items():
             self.known[x] = self.atom(x, rate)
+
+    def copy(self) -> Network:
+        """Return a network whose rows can be changed apart from this one's."""
+        made = Network({}, keep=self.keep)
+        made.nodes = [node.copy() if node.is_sum else node for node in self.nodes]
+        made.by_value, made.values, made.known = self.by_value, self.values, self.known
+        made.coefficients = list(self.coefficients)
+        made.coefficient_ids = dict(self.coefficient_ids)
+        made.coefficient_values = list(self.coefficient_values)
+        made.inverses = self.inverses
+        made.row_owner, made.row_term = list(self.row_owner), list(self.row_term)
+        made.fixed, made.fixed_values = list(self.fixed), self.fixed_values
+        made.opaque, made.made_by = self.opaque, self.made_by
+        made.roots, made.uses = self.roots, self.uses
+        return made
 
     # -- nodes -------------------------------------------------------------------------------------
     def add_node(self, node: Node) -> int:
@@ -183,19 +213,32 @@ class Network:
 
     def rate(self, literals: Literals) -> int:
         """Return the highest rate among literals."""
-        return max([self.nodes[l >> 1].rate for l in literals], default=0)
+        nodes, highest = self.nodes, 0
+        for literal in literals:
+            rate = nodes[literal >> 1].rate
+            if rate > highest:
+                highest = rate
+        return highest
 
     def literal_value(self, literal: int) -> int:
         """Return the field value of a literal."""
         value = self.nodes[literal >> 1].value
-        return inverse_value(value) if literal & 1 else value
+        if not literal & 1:
+            return value
+        found = self.inverses.get(value)
+        if found is None:
+            found = self.inverses[value] = inverse_value(value)
+        return found
 
     def term_value(self, term: Term) -> int:
         """Return the field value of a term."""
-        value = term.sign * self.coefficient_values[term.coefficient]
-        for literal in term.literals:
-            value = value * self.literal_value(literal) % PRIME
-        return value % PRIME
+        sign, coefficient, literals = term
+        value = self.coefficient_values[coefficient] if coefficient else 1
+        nodes = self.nodes
+        for literal in literals:
+            factor = self.literal_value(literal) if literal & 1 else nodes[literal >> 1].value
+            value = value * factor % PRIME
+        return value if sign > 0 else -value % PRIME
 
     def add_row(self, owner: int, term: Term) -> int:
         """Return the number of a new row of a sum; -1 where it cancels another one."""
@@ -290,9 +333,16 @@ class Network:
     def value(self, root: Expr) -> Value:
         """Return the value of an expression, building what is not there yet."""
         known = self.known
-        for node in postorder([root], stop=known.__contains__):
+        stack = [root]
+        while stack:
+            node = stack[-1]
             if node not in known:
+                missing = [a for a in node.args if a not in known]
+                if missing:
+                    stack.extend(reversed(missing))
+                    continue
                 known[node] = self._build(node)
+            stack.pop()
         return known[root]
 
     def _build(self, node: Expr) -> Value:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from linkwright.program.passes import optimise
+from linkwright.program.passes import careful, optimise
 from linkwright.program.passes.auxiliary import with_auxiliary, without_auxiliary
 from linkwright.program.passes.blocks import through_networks
 from linkwright.program.passes.choosing import cheapest
@@ -54,7 +54,7 @@ def thorough(
     """
     exact, numbers = with_symbols(program)
     main = without_auxiliary(exact) if program.auxiliary else exact
-    best = _searched(main, optimise(main), moves, seed, progress)
+    best = _searched(main, careful(main), moves, seed, progress)
     if main is not exact:
         best = with_auxiliary(exact, best)
     best = renamed(best)
