@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.backends.llvm.blocks import empty_aligned, from_blocked, to_blocked
-from linkwright.backends.llvm.workers import share_blocks
 from linkwright.errors import Error, ShapeError
 from linkwright.simulation.native import driver
 from linkwright.simulation.native.bundle import Bundle, bundle
@@ -29,7 +28,6 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 _LOG_ROWS = 256
-_STATUS = WHOLE["status"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,20 +170,13 @@ class Machine:
         self.initialised = True
 
     # -- running -----------------------------------------------------------------------------------
-    def call(self, first: int, count: int, budget: int, threads: int = 1) -> None:
-        """Drive some blocks until each has something to say, or has done `budget` steps."""
-        self._config[CONFIG["budget"]] = budget
-        address = self._config.ctypes.data
-        if threads == 1:
-            self._run(address, first, count)
-            return
-        share_blocks(
-            lambda records, begin, number: self._run(records, first + begin, number),
-            address,
-            (self.arena, self.whole, self.samples),
-            count,
-            threads,
-        )
+    def budget(self, steps: int) -> None:
+        """Set after how many steps a block comes back at the latest."""
+        self._config[CONFIG["budget"]] = steps
+
+    def run(self, first: int, count: int) -> None:
+        """Drive some blocks until each has something to say; several threads may do so."""
+        self._run(self._config.ctypes.data, first, count)
 
     def extend(self, until: int) -> None:
         """Let the runs go on to a later base tick."""

@@ -1,0 +1,220 @@
+"""Many runs of one System: lanes of vector registers times threads.
+
+Runs may differ in initial states, parameters, inputs, seeds and numbers. A run's result has the
+same bits whatever its place among the others, their number and the number of threads: every run
+goes through the same vector code, and spare lanes repeat the last run. Threads take groups of
+blocks from one list until it is empty, without the interpreter lock.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwright.backends.llvm.blocks import from_blocked
+from linkwright.errors import Error
+from linkwright.simulation.native import driver
+from linkwright.simulation.native.machine import Array, Machine
+from linkwright.simulation.native.session import make_settings, names_of, put_named
+from linkwright.system.phases import Phases
+
+_CALL = 200_000  # steps of a group between two visits of Python
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Runs that were carried out together.
+
+    Args:
+        states: names of the continuous states.
+        discrete: names of the discrete states and held outputs.
+        channels: names of the recorded channels.
+        events: names of the events.
+        x: final continuous states, a row for each run.
+        d: final discrete states, a row for each run.
+        stopped: when a run ended before its time, s; infinity where it did not.
+        times: of the samples, s.
+        samples: (runs, times, channels).
+        event_counts: how often each event happened, a row for each run.
+        event_times: when each event happened first, s; nan where it did not.
+        steps: of all runs together.
+    """
+
+    states: tuple[str, ...]
+    discrete: tuple[str, ...]
+    channels: tuple[str, ...]
+    events: tuple[str, ...]
+    x: Array
+    d: Array
+    stopped: Array
+    times: Array
+    samples: Array
+    event_counts: Array
+    event_times: Array
+    steps: int
+
+    def __getitem__(self, name: str) -> Array:
+        """Return a channel over time for each run, or a final state of each run."""
+        if name in self.channels and len(self.times):
+            part: Array = self.samples[:, :, self.channels.index(name)]
+            return part
+        for names, values in ((self.states, self.x), (self.discrete, self.d)):
+            if name in names:
+                column: Array = values[:, names.index(name)]
+                return column
+        raise Error(f"no channel is called {name!r}", remedy=f"there are {self.states}")
+
+
+def run_batch(
+    phases: Phases,
+    until: float,
+    *,
+    runs: int | None = None,
+    method: str = "rk4",
+    step: float | None = None,
+    every: int = 0,
+    initial: Mapping[str, ArrayLike] | None = None,
+    values: Mapping[str, ArrayLike] | None = None,
+    inputs: Mapping[str, ArrayLike] | None = None,
+    seed: ArrayLike = 0,
+    numbers: ArrayLike | None = None,
+    tolerance: float = 1e-8,
+    absolute: float | None = None,
+    threads: int | None = None,
+    width: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Batch:
+    """Return the results of many runs.
+
+    Args:
+        phases: the flattened System.
+        until: when they end, s.
+        runs: how many; by default as many as the arrays that are given have entries.
+        method: one of `linkwright.simulation.native.methods.METHODS`.
+        step: the longest step of a method with fixed steps, s; the base tick by default.
+        every: base ticks from one sample to the next; 0 for final states only.
+        initial: where states start, by name: a number for all runs, or an array.
+        values: parameters, in the same way.
+        inputs: inputs from outside, in the same way.
+        seed: of noise, one for all runs or one for each.
+        numbers: of the runs, on which noise depends; 0, 1, 2, ... by default.
+        tolerance: of an adaptive method, relative error of a step.
+        absolute: the same where a state is near zero.
+        threads: as many as there are processors by default.
+        width: lanes; those of a register by default.
+        progress: called now and then with the part that is done.
+    """
+    given = [*(initial or {}).values(), *(values or {}).values(), *(inputs or {}).values(), seed]
+    count = _count(runs, [*given, 0 if numbers is None else numbers])
+    settings = make_settings(phases, until, method, step, every, tolerance, absolute, 0)
+    rows = settings.until // settings.every + 1 if settings.every else 0
+    machine = Machine(phases, settings, count, width=_lanes(width), rows=rows)
+    machine.put_whole("seed", np.asarray(seed).astype(np.uint64))
+    if numbers is not None:
+        machine.put_whole("run", np.asarray(numbers).astype(np.uint64))
+    put_named(machine, phases, initial or {}, values or {}, inputs or {})
+    machine.initialise()
+    machine.prepare()
+    drive(machine, threads, progress)
+    samples = from_blocked(machine.samples, count)
+    times: Array = settings.every * np.arange(rows) * np.float64(phases.tick_seconds)
+    return Batch(
+        names_of(phases.x),
+        names_of(phases.d),
+        names_of(phases.outputs),
+        tuple(e.name for e in phases.event_list),
+        machine.rows_of("x"),
+        machine.rows_of("d"),
+        machine.rows_of("stop")[:, 0],
+        times,
+        samples,
+        machine.rows_of("count"),
+        machine.rows_of("first"),
+        int(machine.field("steps").sum()) * machine.width,
+    )
+
+
+def drive(
+    machine: Machine, threads: int | None = None, progress: Callable[[float], None] | None = None
+) -> None:
+    """Let all runs of a machine go to their end.
+
+    An interrupt, or an error of a foreign function, lets every thread come back before it goes on.
+
+    Args:
+        machine: the runs.
+        threads: as many as there are processors by default.
+        progress: called now and then with the part that is done.
+    """
+    threads = threads or os.cpu_count() or 1
+    size = max(1, min(64, machine.blocks // (8 * threads)))
+    groups = iter(range(0, machine.blocks, size))
+    lock, halted, done = threading.Lock(), threading.Event(), [0]
+    machine.budget(max(1, _CALL // size))
+
+    def parts() -> Iterator[tuple[int, int]]:
+        while not halted.is_set():
+            with lock:
+                first = next(groups, None)
+            if first is None:
+                return
+            yield first, min(size, machine.blocks - first)
+
+    def work() -> None:
+        try:
+            for first, count in parts():
+                while not (halted.is_set() or finish(machine, first, count)):
+                    pass
+                with lock:
+                    done[0] += count
+                if progress is not None and threading.current_thread() is threading.main_thread():
+                    progress(done[0] / machine.blocks)
+        except BaseException:
+            halted.set()
+            raise
+
+    if threads == 1:
+        work()
+        return
+    with ThreadPoolExecutor(threads - 1, thread_name_prefix="linkwright-run") as pool:
+        others = [pool.submit(work) for _ in range(threads - 1)]
+        work()
+        for other in others:
+            other.result()
+
+
+def finish(machine: Machine, first: int, count: int) -> bool:
+    """Drive some blocks a while; return whether all have come to their end."""
+    machine.run(first, count)
+    status = machine.field("status")[first : first + count]
+    for block in np.flatnonzero(status == driver.FOREIGN):
+        machine.foreign(first + int(block))
+    if machine.width == 1:
+        machine.field("logged")[first : first + count] = 0
+    open_ = (driver.MORE, driver.FOREIGN, driver.LOGGED)
+    return not np.isin(status, open_).any()
+
+
+def _lanes(width: int | None) -> int:
+    from linkwright.backends.llvm.target import host
+
+    return host().lanes("f64") if width is None else width
+
+
+def _count(runs: int | None, given: list[ArrayLike]) -> int:
+    """Return the number of runs that arrays and a number agree on."""
+    lengths = {len(a) for a in map(np.asarray, given) if a.ndim}
+    if runs is not None:
+        lengths.add(runs)
+    if len(lengths) > 1:
+        raise Error(f"the arrays that are given have different lengths: {sorted(lengths)}")
+    count = lengths.pop() if lengths else 1
+    if count < 1:
+        raise Error("there are no runs", remedy="give one initial state or more")
+    return count

@@ -1,0 +1,349 @@
+"""One native run: chunk by chunk, interrupted and resumed at will.
+
+A `Session` stands at some moment of a run. `advance` goes on to the next time that Python has
+something to take away, and returns the samples; `run` collects them to the end. Between two calls
+a session can be saved and restored, and what follows has the same bits. A keyboard interrupt
+leaves it whole.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.errors import Error
+from linkwright.simulation.native import driver
+from linkwright.simulation.native.driver import LOG
+from linkwright.simulation.native.machine import Array, Machine, Settings
+from linkwright.simulation.native.methods import method_named
+from linkwright.system.phases import Phases, Signal
+
+_CALL = 50_000
+_ROWS = 4096
+_WHOLE_TICKS = 1e-9
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why a run ended before its time.
+
+    Args:
+        time: s.
+        reason: what happened, in words.
+        names: the states or the event concerned.
+        failed: whether the run could not go on; an event that ends it is no failure.
+    """
+
+    time: float
+    reason: str
+    names: tuple[str, ...]
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """An event at its time, s."""
+
+    name: str
+    time: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples:
+    """Channels over time.
+
+    Args:
+        names: of the channels.
+        times: s.
+        values: a row for each time, a column for each channel.
+    """
+
+    names: tuple[str, ...]
+    times: Array
+    values: Array
+
+    def __getitem__(self, name: str) -> Array:
+        """Return one channel over time."""
+        if name not in self.names:
+            raise Error(f"no channel is called {name!r}", remedy=f"there are {self.names}")
+        column: Array = self.values[:, self.names.index(name)]
+        return column
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """A run that has ended.
+
+    Args:
+        samples: what was recorded.
+        time: where it ended, s.
+        x: the continuous states there, by name.
+        d: the discrete states and held outputs, by name.
+        steps: accepted steps.
+        rejected: steps that were tried again.
+        events: what happened when.
+        stop: why it ended before its time, or None.
+    """
+
+    samples: Samples
+    time: float
+    x: dict[str, float]
+    d: dict[str, float]
+    steps: int
+    rejected: int
+    events: tuple[Happened, ...] = ()
+    stop: Stop | None = None
+
+
+class Session:
+    """A native run of a System.
+
+    Args:
+        phases: the flattened System.
+        until: when it ends, s, a whole number of base ticks.
+        method: one of `linkwright.simulation.native.methods.METHODS`.
+        step: the longest step of a method with fixed steps, s; the base tick by default.
+        every: base ticks from one sample to the next; 0 for none.
+        initial: where states start, by name.
+        values: parameters, by name.
+        inputs: inputs from outside, by name.
+        seed: of noise.
+        run: the number of the run, on which noise depends too.
+        tolerance: of an adaptive method, relative error of a step.
+        absolute: the same where a state is near zero; a hundredth of `tolerance` by default.
+        rows: room for samples between two visits of Python.
+    """
+
+    def __init__(
+        self,
+        phases: Phases,
+        until: float,
+        *,
+        method: str = "dopri5",
+        step: float | None = None,
+        every: int = 1,
+        initial: Mapping[str, float] | None = None,
+        values: Mapping[str, float] | None = None,
+        inputs: Mapping[str, float] | None = None,
+        seed: int = 0,
+        run: int = 0,
+        tolerance: float = 1e-8,
+        absolute: float | None = None,
+        rows: int = _ROWS,
+    ) -> None:
+        settings = make_settings(phases, until, method, step, every, tolerance, absolute, seed)
+        self.phases = phases
+        self.machine = Machine(phases, settings, rows=rows)
+        self.machine.put_whole("run", run)
+        put_named(self.machine, phases, initial or {}, values or {}, inputs or {})
+        self.events: list[Happened] = []
+        self.stop: Stop | None = None
+        self.done = False
+        self._sampled = 0
+        self._ready = False
+
+    @property
+    def time(self) -> float:
+        """Where the run stands, s."""
+        whole = self.machine.whole[0]
+        tick = self.phases.tick_seconds
+        if whole[driver.WHOLE["in_gap"]]:
+            s = whole.view(np.float64)[driver.WHOLE["s"]]
+            return float(whole[driver.WHOLE["start"]] * tick + s)
+        return float(whole[driver.WHOLE["k"]] * tick)
+
+    @property
+    def steps(self) -> int:
+        """Accepted steps so far."""
+        return int(self.machine.field("steps")[0])
+
+    def advance(self, steps: int = _CALL) -> Samples:
+        """Go on until the room for samples is used up, some steps were done, or it has ended.
+
+        Args:
+            steps: how many to do at most.
+        """
+        machine = self.machine
+        if not self._ready:
+            machine.initialise()
+            machine.prepare()
+            self._ready = True
+        limit = self.steps + steps
+        while not self.done:
+            machine.budget(max(limit - self.steps, 1))
+            machine.run(0, 1)
+            status = int(machine.field("status")[0])
+            self._drain()
+            if status == driver.FOREIGN:
+                machine.foreign(0)
+                continue
+            if status == driver.LOGGED:
+                continue
+            if status in (driver.ROWS, driver.MORE):
+                break
+            self.done = True
+            if status != driver.DONE:
+                self.stop = self._stopped(status)
+        return self._take()
+
+    def run(self, progress: Progress | None = None) -> Outcome:
+        """Go to the end, and return what was recorded on the way.
+
+        Args:
+            progress: called now and then with the time that was reached, s.
+        """
+        parts = []
+        while True:
+            parts.append(self.advance())
+            if progress is not None:
+                progress(self.time)
+            if self.done:
+                break
+        times = np.concatenate([p.times for p in parts])
+        values = np.concatenate([p.values for p in parts])
+        return self.outcome(Samples(parts[0].names, times, values))
+
+    def outcome(self, samples: Samples) -> Outcome:
+        """Return where the run stands, with samples that were taken on the way."""
+        machine = self.machine
+        x, d = machine.rows_of("x")[0], machine.rows_of("d")[0]
+        return Outcome(
+            samples,
+            self.time,
+            {s.name: float(v) for s, v in zip(self.phases.x, x, strict=True)},
+            {s.name: float(v) for s, v in zip(self.phases.d, d, strict=True)},
+            self.steps,
+            int(machine.field("rejected")[0]),
+            tuple(self.events),
+            self.stop,
+        )
+
+    # -- interruption ------------------------------------------------------------------------------
+    def snapshot(self) -> dict[str, NDArray[np.generic]]:
+        """Return all that a session is, as arrays; samples that were taken are not in it."""
+        saved = self.machine.snapshot()
+        names = [e.name for e in self.phases.event_list]
+        saved["sampled"] = np.array([self._sampled])
+        saved["event_index"] = np.array([names.index(e.name) for e in self.events], dtype=np.int64)
+        saved["event_time"] = np.array([e.time for e in self.events], dtype=float)
+        return saved
+
+    def restore(self, saved: Mapping[str, NDArray[np.generic]]) -> None:
+        """Stand where `snapshot` was taken, in a session of the same System and settings."""
+        self.machine.restore(saved)
+        self._sampled = int(np.asarray(saved["sampled"])[0])
+        names = [e.name for e in self.phases.event_list]
+        pairs = zip(saved["event_index"].tolist(), saved["event_time"].tolist(), strict=True)
+        self.events = [Happened(names[int(i)], float(t)) for i, t in pairs]
+        self.done, self.stop, self._ready = False, None, True
+
+    # -- pieces ------------------------------------------------------------------------------------
+    def _take(self) -> Samples:
+        machine = self.machine
+        count = int(machine.field("row")[0])
+        values = machine.samples[0, :count, :, 0].copy()
+        ticks = machine.settings.every * np.arange(self._sampled, self._sampled + count)
+        times: Array = ticks * np.float64(self.phases.tick_seconds)
+        machine.field("row")[0] = 0
+        self._sampled += count
+        names = tuple(s.name for s in self.phases.outputs)
+        return Samples(names, times, values)
+
+    def _drain(self) -> None:
+        """Take the logged events away."""
+        machine = self.machine
+        rows = machine.log[: int(machine.field("logged")[0])]
+        for row in rows:
+            seconds = float(row.view(np.float64)[LOG["s"]])
+            t = int(row[LOG["start"]]) * self.phases.tick_seconds + seconds
+            self.events.append(Happened(self.phases.event_list[int(row[LOG["event"]])].name, t))
+        machine.field("logged")[0] = 0
+
+    def _stopped(self, status: int) -> Stop:
+        machine, t = self.machine, self.time
+        if status == driver.TERMINAL:
+            name = self.phases.event_list[int(machine.field("detail")[0])].name
+            return Stop(t, f"{name!r} ended the run at t = {t:.6g} s", (name,), failed=False)
+        found = ~np.isfinite(machine.rows_of("y")[0])
+        names = tuple(s.name for s, bad in zip(self.phases.x, found, strict=True) if bad)
+        if names:
+            listed = ", ".join(names)
+            return Stop(t, f"no finite value of {listed} after t = {t:.6g} s", names, failed=True)
+        reason = f"no step from t = {t:.6g} s keeps the error below the tolerance"
+        return Stop(t, reason, (), failed=True)
+
+
+def make_settings(
+    phases: Phases,
+    until: float,
+    method: str,
+    step: float | None,
+    every: int,
+    tolerance: float,
+    absolute: float | None,
+    seed: int,
+) -> Settings:
+    """Return checked settings of a run."""
+    chosen = method_named(method)
+    if not 0 < until < math.inf:
+        raise Error(f"the end time {until} is not after the start")
+    ticks = round(until / phases.tick_seconds)
+    if ticks < 1 or abs(ticks * phases.tick_seconds - until) > _WHOLE_TICKS * until:
+        raise Error(
+            f"the end time {until} s is not a whole number of ticks of {phases.tick_seconds} s",
+            remedy="choose one that is, or another base tick",
+        )
+    if step is not None and not step > 0:
+        raise Error(f"the step {step} is not above zero")
+    if every < 0:
+        raise Error(f"every {every} ticks cannot be recorded; it is 0 or more")
+    if every and phases.output is None:
+        every = 0
+    if not 0 < tolerance < 1:
+        raise Error(f"the tolerance {tolerance} is not between 0 and 1")
+    least = 1e-2 * tolerance if absolute is None else absolute
+    size = phases.tick_seconds if step is None else step
+    return Settings(chosen, ticks, size, every, tolerance, least, seed=seed)
+
+
+def put_named(
+    machine: Machine,
+    phases: Phases,
+    initial: Mapping[str, object],
+    values: Mapping[str, object],
+    inputs: Mapping[str, object],
+) -> None:
+    """Write states, parameters and inputs that are given by name, one for all runs or each."""
+    states = {s.name: ("x", i) for i, s in enumerate(phases.x)}
+    states |= {s.name: ("d", i) for i, s in enumerate(phases.d) if s.name not in states}
+    known = (
+        (initial, states, "state"),
+        (values, {s.name: ("p", i) for i, s in enumerate(phases.p)}, "parameter"),
+        (inputs, {s.name: ("w", i) for i, s in enumerate(phases.w)}, "input"),
+    )
+    for given, places, kind in known:
+        for name, value in given.items():
+            if name not in places:
+                raise unknown(phases, name, places, kind)
+            array, index = places[name]
+            rows = machine.rows_of(array)
+            rows[:, index] = np.asarray(value, dtype=float)
+            machine.put(array, rows)
+
+
+def unknown(phases: Phases, name: str, known: Mapping[str, object], kind: str) -> Error:
+    """Return the error of a name that is not known, with the nearest one."""
+    near = difflib.get_close_matches(name, list(known), 1)
+    remedy = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known) or 'none'}"
+    return Error(f"{phases.name!r} has no {kind} {name!r}", remedy=remedy)
+
+
+def names_of(signals: Sequence[Signal]) -> tuple[str, ...]:
+    """Return the names of signals."""
+    return tuple(s.name for s in signals)
