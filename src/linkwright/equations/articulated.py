@@ -10,7 +10,7 @@ system and no more. It pays for long chains; for short ones the composite mass m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from linkwright.algebra import ZERO, Expr, total
@@ -36,7 +36,7 @@ from linkwright.mechanism import Body, Kinematics
 
 
 @dataclass(slots=True)
-class _Law:
+class Law:
     """How a link answers: blocks of its articulated inertia, and its bias moment and force."""
 
     turning: Matrix
@@ -47,7 +47,7 @@ class _Law:
 
 
 @dataclass(slots=True)
-class _Step:
+class Step:
     """One eliminated speed: index, partial velocities, U = I s, D = s U, and what drives it."""
 
     index: int
@@ -60,7 +60,11 @@ class _Step:
 
 
 def articulated(
-    kinematics: Kinematics, writer: Writer, choices: Choices | None = None
+    kinematics: Kinematics,
+    writer: Writer,
+    choices: Choices | None = None,
+    *,
+    efforts: Sequence[Expr] = (),
 ) -> tuple[Expr, ...]:
     """Return the rates of the speeds of a tree.
 
@@ -68,50 +72,65 @@ def articulated(
         kinematics: of the mechanism.
         writer: receives the intermediate results.
         choices: for the bodies; the usual ones by default.
+        efforts: generalized forces on the speeds, besides the mechanism's loads.
     """
     links = make_links(kinematics, writer, choices)
     own, driven = bias_forces(kinematics, writer, links)
-    laws = {b: _rigid(link, *own[b]) for b, link in links.items()}
+    if efforts:
+        driven = [x + effort for x, effort in zip(driven, efforts, strict=True)]
+    laws = {b: rigid(link, *own[b]) for b, link in links.items()}
     rotor = armature_inertias(kinematics)
-    answers: dict[Body, list[_Step]] = {}
+    answers: dict[Body, list[Step]] = {}
     for body in reversed(list(links)):
         link, law = links[body], laws[body]
         answers[body] = []
         for index, omega, velocity in reversed(link.speeds):
-            step = _step(writer, law, index, omega, velocity, driven[index], rotor[index])
-            answers[body].append(step)
-            law = _without(writer, law, step)
+            made = step(writer, law, index, omega, velocity, driven[index], rotor[index])
+            answers[body].append(made)
+            law = without(writer, law, made)
         parent = body.parent
         assert parent is not None
         if parent in links:
-            laws[parent] = _sum(writer, laws[parent], _carried(writer, law, link))
+            laws[parent] = joined(writer, laws[parent], carried(writer, law, link))
     return _outward(kinematics, writer, links, answers)
 
 
-def _rigid(link: Link, moment: Triple, force: Triple) -> _Law:
+def rigid(link: Link, moment: Triple, force: Triple) -> Law:
+    """Return the law of a link alone."""
     m, (x, y, z) = link.moments.mass, link.moments.first
     mixed: Matrix = ((ZERO, -z, y), (z, ZERO, -x), (-y, x, ZERO))
     moving: Matrix = ((m, ZERO, ZERO), (ZERO, m, ZERO), (ZERO, ZERO, m))
-    return _Law(link.moments.tensor(), mixed, moving, moment, force)
+    return Law(link.moments.tensor(), mixed, moving, moment, force)
 
 
-def _step(
+def step(
     writer: Writer,
-    law: _Law,
+    law: Law,
     index: int,
     omega: Triple,
     velocity: Triple,
     driven: Expr,
     rotor: Expr,
-) -> _Step:
+) -> Step:
+    """Return what a speed and its equation are made of.
+
+    Args:
+        writer: receives the intermediate results.
+        law: how the link answers.
+        index: of the speed.
+        omega: its angular partial velocity.
+        velocity: its translational partial velocity.
+        driven: what acts in the joint.
+        rotor: inertia that turns with the speed.
+    """
     moment = writer.triple(add(apply(law.turning, omega), apply(law.mixed, velocity)))
     force = writer.triple(add(apply(transposed(law.mixed), omega), apply(law.moving, velocity)))
     inertia = writer.hold(total([dot(omega, moment), dot(velocity, force), rotor]))
     drive = writer.hold(total([driven, -dot(omega, law.moment), -dot(velocity, law.force)]))
-    return _Step(index, omega, velocity, moment, force, inertia, drive)
+    return Step(index, omega, velocity, moment, force, inertia, drive)
 
 
-def _without(writer: Writer, law: _Law, step: _Step) -> _Law:
+def without(writer: Writer, law: Law, step: Step) -> Law:
     """Return the law once a speed has taken the rate that its equation asks for."""
     hold = writer.hold
     inverse = step.inertia**-1
@@ -122,10 +141,10 @@ def _without(writer: Writer, law: _Law, step: _Step) -> _Law:
     mixed = _matrix(lambda i, j: hold(law.mixed[i][j] - share[i] * step.force[j]))
     moment = writer.triple(add(law.moment, times(step.drive, share)))
     force = writer.triple(add(law.force, times(step.drive, push)))
-    return _Law(turning, mixed, moving, moment, force)
+    return Law(turning, mixed, moving, moment, force)
 
 
-def _carried(writer: Writer, law: _Law, link: Link) -> _Law:
+def carried(writer: Writer, law: Law, link: Link) -> Law:
     """Return the law as the parent feels it: turned to its axes, moved to its reference point."""
     hold = writer.hold
     back = transposed(link.rotation)
@@ -148,12 +167,13 @@ def _carried(writer: Writer, law: _Law, link: Link) -> _Law:
             )
         )
         mixed = new
-    return _Law(turning, mixed, moving, moment, force)
+    return Law(turning, mixed, moving, moment, force)
 
 
-def _sum(writer: Writer, a: _Law, b: _Law) -> _Law:
+def joined(writer: Writer, a: Law, b: Law) -> Law:
+    """Return the law of two at one place."""
     hold = writer.hold
-    return _Law(
+    return Law(
         symmetric(lambda i, j: hold(a.turning[i][j] + b.turning[i][j])),
         _matrix(lambda i, j: hold(a.mixed[i][j] + b.mixed[i][j])),
         symmetric(lambda i, j: hold(a.moving[i][j] + b.moving[i][j])),
@@ -166,26 +186,47 @@ def _outward(
     kinematics: Kinematics,
     writer: Writer,
     links: dict[Body, Link],
-    answers: dict[Body, list[_Step]],
+    answers: dict[Body, list[Step]],
 ) -> tuple[Expr, ...]:
     rates: dict[int, Expr] = {}
     found: dict[Body, tuple[Triple, Triple]] = {}
     for body, link in links.items():
         parent = body.parent
         assert parent is not None
-        alpha, acceleration = NOTHING, NOTHING
-        if parent in links and not kinematics.motions[body].absolute:
-            above, moved = found[parent]
-            alpha = writer.triple(apply(link.rotation, above))
-            reached = writer.triple(add(moved, cross(above, link.arm)))
-            acceleration = writer.triple(apply(link.rotation, reached))
-        for step in reversed(answers[body]):
-            felt = total([step.drive, -dot(step.moment, alpha), -dot(step.force, acceleration)])
-            rate = rates[step.index] = writer.hold(writer.hold(felt) / step.inertia)
-            alpha = writer.triple(add(alpha, times(rate, step.omega)))
-            acceleration = writer.triple(add(acceleration, times(rate, step.velocity)))
-        found[body] = alpha, acceleration
+        held = parent not in links or kinematics.motions[body].absolute
+        above = None if held else found[parent]
+        found[body] = accelerated(writer, link, answers[body], above, rates)
     return tuple(rates[k] for k in range(len(rates)))
+
+
+def accelerated(
+    writer: Writer,
+    link: Link,
+    steps: Sequence[Step],
+    above: tuple[Triple, Triple] | None,
+    rates: dict[int, Expr],
+) -> tuple[Triple, Triple]:
+    """Find the rates of a link's speeds; return its angular and translational acceleration.
+
+    Args:
+        writer: receives the intermediate results.
+        link: the link.
+        steps: its speeds, in the order in which they were eliminated.
+        above: the accelerations of its parent; None for the ground.
+        rates: receives the rates, by index of speed.
+    """
+    alpha, acceleration = NOTHING, NOTHING
+    if above is not None:
+        turning, moved = above
+        alpha = writer.triple(apply(link.rotation, turning))
+        reached = writer.triple(add(moved, cross(turning, link.arm)))
+        acceleration = writer.triple(apply(link.rotation, reached))
+    for made in reversed(steps):
+        felt = total([made.drive, -dot(made.moment, alpha), -dot(made.force, acceleration)])
+        rate = rates[made.index] = writer.hold(writer.hold(felt) / made.inertia)
+        alpha = writer.triple(add(alpha, times(rate, made.omega)))
+        acceleration = writer.triple(add(acceleration, times(rate, made.velocity)))
+    return alpha, acceleration
 
 
 def _matrix(entry: Callable[[int, int], Expr]) -> Matrix:

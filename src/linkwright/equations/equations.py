@@ -11,19 +11,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from linkwright.algebra import ZERO, Expr, free_symbols, substitute, substitute_all, total
+from linkwright.algebra import ZERO, Expr, as_expr, free_symbols, substitute, substitute_all, total
 from linkwright.equations.choices import Choices
 from linkwright.equations.closure import closed_samples, make_rates_exact
 from linkwright.equations.constraints import Elimination, Reduction, choose, reduce
-from linkwright.equations.formulations import FORMULATIONS, candidates
+from linkwright.equations.formulations import FORMULATIONS, automatic
 from linkwright.equations.idle import idle_parameters
 from linkwright.equations.pivots import Array
 from linkwright.equations.search import dynamics
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Kinematics, Mechanism, MechanismError
-from linkwright.program import Assign, Namer, Program, count, program
+from linkwright.program import Assign, Loop, Namer, Program, Statement, count, program
 from linkwright.program.linear import LinearError, ldlt
-from linkwright.program.passes import optimise
+from linkwright.program.passes import liveness, optimise
+from linkwright.program.passes.replacing import with_reads
 
 _NEAR = 1.1
 _WORTH_OPTIMISING = 800
@@ -63,7 +64,7 @@ class Equations:
     coordinates: tuple[Expr, ...]
     speeds: tuple[Expr, ...]
     reduction: Reduction = field(repr=False)
-    statements: tuple[Assign, ...] = field(repr=False)
+    statements: tuple[Statement, ...] = field(repr=False)
     rates: tuple[Expr, ...] = field(repr=False)
     mass: tuple[tuple[Expr, ...], ...] = field(repr=False)
     right: tuple[Expr, ...] = field(repr=False)
@@ -90,7 +91,7 @@ class Equations:
 
     def _used(self, roots: Iterable[Expr]) -> set[Expr]:
         """Return the symbols that the roots need, through the statements."""
-        definition = {s.target: s.value for s in self.statements}
+        definition = {x: s for s in self.statements for x in s.targets}
         seen: set[Expr] = set()
         stack = list(free_symbols(*roots))
         while stack:
@@ -98,11 +99,13 @@ class Equations:
             if x in seen:
                 continue
             seen.add(x)
-            if x in definition:
-                stack.extend(free_symbols(definition[x]))
+            made = definition.get(x)
+            if made is not None:
+                seen.update(made.targets)
+                stack.extend(y for y in reads_of(made) if y not in seen)
         return seen
 
-    def with_statements(self, statements: Iterable[Assign]) -> Equations:
+    def with_statements(self, statements: Iterable[Statement]) -> Equations:
         """Return the same equations with other intermediate results."""
         return replace(self, statements=tuple(statements))
 
@@ -155,7 +158,7 @@ class Equations:
         """
         m = self.mechanism
         used = self._used(roots)
-        statements = [s for s in self.statements if s.target in used]
+        statements = [s for s in self.statements if any(x in used for x in s.targets)]
         numbers = {m.parameters[k]: v for k, v in (values or {}).items()}
         everything: dict[str, Sequence[object]] = {**results, **auxiliary}
         if numbers:
@@ -173,18 +176,35 @@ class Equations:
             inputs["w"] = given
         if m.time in used:
             inputs["t"] = [m.time]
-        return program(name, inputs, everything, statements=statements, auxiliary=list(auxiliary))
+        made = program(name, inputs, everything, statements=statements, auxiliary=list(auxiliary))
+        return liveness(made) if any(isinstance(s, Loop) for s in statements) else made
+
+
+def has_loops(equations: Equations) -> bool:
+    """Whether the equations run in loops over like bodies."""
+    return any(isinstance(s, Loop) for s in equations.statements)
+
+
+def reads_of(statement: Statement) -> tuple[Expr, ...]:
+    """Return the symbols that a statement reads."""
+    if isinstance(statement, Loop):
+        return (*free_symbols(*statement.operands), *statement.outer_reads)
+    return free_symbols(*statement.operands)
 
 
 def folded(
-    statements: Sequence[Assign],
+    statements: Sequence[Statement],
     results: Mapping[str, Sequence[object]],
     numbers: Mapping[Expr, Expr | float],
-) -> tuple[list[Assign], dict[str, Sequence[object]]]:
+) -> tuple[list[Statement], dict[str, Sequence[object]]]:
     """Replace symbols by constants, and names by the constants that they come to."""
     known: dict[Expr, Expr | float] = dict(numbers)
-    kept = []
+    kept: list[Statement] = []
     for s in statements:
+        if not isinstance(s, Assign):
+            made = s.with_operands(substitute_all(s.operands, known))
+            kept.append(with_reads(made, {x: as_expr(value) for x, value in known.items()}))
+            continue
         value = substitute(s.value, known)
         if value.is_atom or (value.op == "scale" and value.args[0].is_atom):
             known[s.target] = value
@@ -237,10 +257,9 @@ def derive(
         make_rates_exact(mechanism, samples)
     eliminations = choose(kinematics, known, samples, dependent)
     eliminated = sum(e.speed is not None for e in eliminations)
-    tried = candidates(len(kinematics.speeds), eliminated)
     if choices is not None:
         return _derived(mechanism, "composite", eliminations, known, samples, choices)
-    names = tried if formulation == "auto" else (formulation,)
+    names = automatic(kinematics, eliminated) if formulation == "auto" else (formulation,)
     try:
         found = [_derived(mechanism, name, eliminations, known, samples) for name in names]
     except LinearError:
@@ -357,7 +376,7 @@ def _finished(
         for q, name in rates.items()
         if name.roles and name is not kinematics.rates[q]
     ]
-    statements = _in_order([*writer.statements, *definitions], steady)
+    statements = in_order([*writer.statements, *writer.loops, *definitions], steady)
 
     def settled(exprs: Iterable[Expr]) -> tuple[Expr, ...]:
         return tuple(substitute_all(exprs, steady)) if steady else tuple(exprs)
@@ -399,17 +418,19 @@ def _without_idle(equations: Equations) -> Equations:
         *(e.rates, e.right, e.accelerations, e.dependent_accelerations, e.outputs, e.state_rates),
         *(*e.mass, *reduction.matrix, reduction.offset, reduction.drift),
     )
-    present = set(free_symbols(*(s.value for s in e.statements)))
+    statements = [s for s in e.statements if isinstance(s, Assign)]
+    if len(statements) < len(e.statements):
+        return equations  # what a loop does to a parameter is not followed
+    present = set(free_symbols(*(s.value for s in statements)))
     candidates = [p for p in e.mechanism.parameters.values() if p in present]
-    idle = idle_parameters(e.statements, [x for row in results for x in row], candidates)
+    idle = idle_parameters(statements, [x for row in results for x in row], candidates)
     if not idle:
         return equations
     zeros = dict.fromkeys(idle, ZERO)
-    values = substitute_all((s.value for s in e.statements), zeros)
-    statements = tuple(
-        replace(s, value=value) for s, value in zip(e.statements, values, strict=True)
+    values = substitute_all((s.value for s in statements), zeros)
+    return equations.with_statements(
+        replace(s, value=value) for s, value in zip(statements, values, strict=True)
     )
-    return replace(equations, statements=statements)
 
 
 def _value_of(writer: Writer, u: Expr) -> Expr | None:
@@ -419,29 +440,26 @@ def _value_of(writer: Writer, u: Expr) -> Expr | None:
     return None
 
 
-def _in_order(statements: Sequence[Assign], steady: Mapping[Expr, Expr]) -> list[Assign]:
-    """Return the assignments with constant speeds put in, each after those it reads."""
-    values = {
-        s.target: substitute(s.value, steady) if steady else s.value
-        for s in statements
-        if s.target not in steady
-    }
-    notes = {s.target: s.note for s in statements}
-    order: list[Assign] = []
+def in_order(statements: Sequence[Statement], steady: Mapping[Expr, Expr]) -> list[Statement]:
+    """Return the statements with constant speeds put in, each after those it reads."""
+    values: list[Statement] = []
+    for s in statements:
+        if isinstance(s, Assign) and s.target in steady:
+            continue
+        values.append(s.with_operands(substitute_all(s.operands, steady)) if steady else s)
+    makers = {x: s for s in values for x in s.targets}
+    order: list[Statement] = []
     done: set[Expr] = set()
     for root in values:
         stack = [(root, False)]
         while stack:
-            x, ready = stack.pop()
+            s, ready = stack.pop()
+            if s.targets[0] in done:
+                continue
             if ready:
-                if x not in done:
-                    done.add(x)
-                    order.append(Assign(x, values[x], notes[x]))
+                done.update(s.targets)
+                order.append(s)
                 continue
-            if x in done:
-                continue
-            stack.append((x, True))
-            stack.extend(
-                (y, False) for y in free_symbols(values[x]) if y in values and y not in done
-            )
+            stack.append((s, True))
+            stack.extend((makers[y], False) for y in reads_of(s) if y in makers and y not in done)
     return order

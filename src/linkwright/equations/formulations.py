@@ -11,8 +11,10 @@ from linkwright.equations.choices import Choices
 from linkwright.equations.expansion import expanded
 from linkwright.equations.kane import kane
 from linkwright.equations.projection import Formulation, projected
-from linkwright.equations.search import articulated_bodies, searched
+from linkwright.equations.runs import longest, plan
+from linkwright.equations.search import articulated_bodies, looped_bodies, searched
 from linkwright.equations.tree import composite
+from linkwright.mechanism import Kinematics
 
 FORMULATIONS: dict[str, Formulation] = {
     "composite": searched,
@@ -21,6 +23,7 @@ FORMULATIONS: dict[str, Formulation] = {
         lambda kinematics, writer: composite(kinematics, writer, Choices(regroup=False))
     ),
     "articulated": articulated_bodies,
+    "articulated-looped": looped_bodies,
     "kane": kane,
     "kane-expanded": expanded(kane),
 }
@@ -29,24 +32,38 @@ QUICK = "composite-usual"
 """What is derived quickest, for those who do not count operations."""
 
 _SMALL, _LARGE = 6, 40
+_ALIKE = 32  # like bodies in a row from which on a loop takes their place
 
 
-def candidates(speeds: int, eliminated: int) -> tuple[str, ...]:
+def candidates(speeds: int, eliminated: int, alike: int = 0) -> tuple[str, ...]:
     """Return the formulations among which "auto" chooses by count.
 
     Kane's method pays where speeds are eliminated, articulated bodies where chains are long; beyond
-    forty speeds of a tree the mass matrix is not even tried.
+    forty speeds of a tree the mass matrix is not even tried, and like bodies share a loop.
 
     Args:
         speeds: number of speeds of the tree.
         eliminated: how many of them constraints eliminate.
+        alike: like bodies in a row, at most.
 
-    >>> candidates(3, 2), candidates(1000, 0)
-    (('composite', 'kane', 'kane-expanded'), ('articulated',))
+    >>> candidates(3, 2), candidates(50, 0), candidates(1000, 0, alike=998)
+    (('composite', 'kane', 'kane-expanded'), ('articulated',), ('articulated-looped',))
     """
     if eliminated or speeds <= _SMALL:
         return ("composite", "kane", "kane-expanded")
     if speeds > _LARGE:
-        return ("articulated",)
+        return ("articulated-looped",) if alike >= _ALIKE else ("articulated",)
     both = ("composite", "articulated")
     return (*both, "kane") if speeds <= 2 * _SMALL else both
+
+
+def automatic(kinematics: Kinematics, eliminated: int) -> tuple[str, ...]:
+    """Return the `candidates` of a mechanism.
+
+    Args:
+        kinematics: of the mechanism.
+        eliminated: how many speeds constraints eliminate.
+    """
+    speeds = len(kinematics.speeds)
+    large = speeds > _LARGE and not eliminated
+    return candidates(speeds, eliminated, longest(plan(kinematics)) if large else 0)

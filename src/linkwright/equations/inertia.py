@@ -138,7 +138,7 @@ def lumped(
         given = own_moments(body) if own is None else own.get(body, NO_MASS)
         moments = given + received.get(body, NO_MASS)
         if regroup and not kinematics.motions[body].absolute:
-            moments, moved = _handed_over(body, moments, (left or {}).get(body, 0))
+            moments, moved = handed_over(body, moments, (left or {}).get(body, 0))
             parent = body.parent
             assert parent is not None
             if parent.parent is not None and not moved.is_nothing:
@@ -151,7 +151,7 @@ def lumped(
     return result
 
 
-def _handed_over(body: Body, moments: Moments, left: int = 0) -> tuple[Moments, Moments]:
+def handed_over(body: Body, moments: Moments, left: int = 0) -> tuple[Moments, Moments]:
     """Return what stays with a body and what is counted with its parent, in the parent's axes."""
     parent = body.parent
     assert parent is not None

@@ -8,19 +8,21 @@ follow from the independent ones, and the forces are projected on the independen
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from linkwright.algebra import Expr, as_expr, total
 from linkwright.equations.choices import Choices
 from linkwright.equations.constraints import Reduction
-from linkwright.equations.equations import Equations, folded
+from linkwright.equations.equations import Equations, folded, has_loops, in_order
+from linkwright.equations.looped import looped_forces
 from linkwright.equations.projection import project
+from linkwright.equations.runs import plan
 from linkwright.equations.search import Search, weight
 from linkwright.equations.tree import TreeDynamics, inverse, mass_matrix
 from linkwright.equations.writer import Writer
 from linkwright.errors import InputError
 from linkwright.mechanism import Kinematics
-from linkwright.program import Assign, Program
+from linkwright.program import Assign, Program, Statement
 
 KERNELS = ("forward", "inverse", "mass")
 
@@ -60,6 +62,10 @@ def inverse_dynamics_program(equations: Equations, choices: Choices | None = Non
     """
     kinematics, reduction = equations.kinematics, equations.reduction
     given = [kinematics.accelerations[u] for u in equations.speeds]
+    name = f"{equations.mechanism.name}_inverse"
+    if choices is None and has_loops(equations):
+        made, forces = _looped_inverse(equations, given)
+        return made.assemble(name, {"tau": forces}, {}, forces, more={"a": given})
 
     def write(writer: Writer, chosen: Choices) -> list[list[Expr]]:
         rates = _all_rates(kinematics, reduction, given, writer)
@@ -68,8 +74,19 @@ def inverse_dynamics_program(equations: Equations, choices: Choices | None = Non
 
     statements, (forces,) = _written(equations, write, choices)
     made = equations.with_statements(statements)
-    name = f"{equations.mechanism.name}_inverse"
     return made.assemble(name, {"tau": forces}, {}, forces, more={"a": given})
+
+
+def _looped_inverse(equations: Equations, given: Sequence[Expr]) -> tuple[Equations, list[Expr]]:
+    """Return the forces that accelerations of a tree take, in loops over like bodies."""
+    kinematics, inputs = equations.kinematics, equations.mechanism.inputs.values()
+    writer = Writer(equations.mechanism.name)
+    items = plan(kinematics, without=tuple(inputs))
+    forces = looped_forces(kinematics, writer, given, items)
+    silent = dict.fromkeys(inputs, 0.0)
+    statements = in_order([*writer.statements, *writer.loops], {})
+    kept, found = folded(statements, {"forces": forces}, silent)
+    return equations.with_statements(kept), [as_expr(x) for x in found["forces"]]
 
 
 def mass_matrix_program(equations: Equations, choices: Choices | None = None) -> Program:
@@ -94,23 +111,23 @@ def mass_matrix_program(equations: Equations, choices: Choices | None = None) ->
 
 def _written(
     equations: Equations, write: _Write, choices: Choices | None
-) -> tuple[list[Assign], list[list[Expr]]]:
+) -> tuple[list[Statement], list[list[Expr]]]:
     """Return what is written with the cheapest choices, inputs and steady speeds put in."""
     start = _continued(equations)
     known: dict[Expr, Expr | float] = dict.fromkeys(equations.mechanism.inputs.values(), 0.0)
-    defined = {s.target for s in equations.statements}
+    defined = {x for s in equations.statements for x in s.targets}
     for u, offset in zip(equations.reduction.dependent, equations.reduction.offset, strict=True):
         if u not in defined:
             known[u] = offset
 
-    def settled(writer: Writer, chosen: Choices) -> tuple[list[Assign], list[list[Expr]]]:
+    def settled(writer: Writer, chosen: Choices) -> tuple[list[Statement], list[list[Expr]]]:
         rows = write(writer, chosen)
         statements, found = folded(writer.statements, {"rows": rows}, known)
         return statements, [[as_expr(x) for x in row] for row in found["rows"]]  # type: ignore[attr-defined]
 
     def price(trial: Choices) -> int:
         statements, rows = settled(start.copy(), trial)
-        return weight(statements, [x for row in rows for x in row])
+        return weight(_assignments(statements), [x for row in rows for x in row])
 
     chosen = Search(equations.kinematics, price).best() if choices is None else choices
     return settled(start.copy(), chosen)
@@ -118,9 +135,16 @@ def _written(
 
 def _continued(equations: Equations) -> Writer:
     """Return a writer that goes on after the statements of the equations, under new names."""
-    numbers = [re.fullmatch(r"(?:z|pc)(\d+)", s.target.name) for s in equations.statements]
+    if has_loops(equations):
+        return Writer(equations.mechanism.name)  # a tree: nothing of it is needed
+    statements = _assignments(equations.statements)
+    numbers = [re.fullmatch(r"(?:z|pc)(\d+)", s.target.name) for s in statements]
     last = max((int(m[1]) for m in numbers if m), default=0)
-    return Writer(equations.mechanism.name, equations.statements, last)
+    return Writer(equations.mechanism.name, statements, last)
+
+
+def _assignments(statements: Iterable[Statement]) -> list[Assign]:
+    return [s for s in statements if isinstance(s, Assign)]
 
 
 def _all_rates(

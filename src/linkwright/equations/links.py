@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from linkwright.algebra import ZERO, Expr, Frame, Vector
-from linkwright.equations.choices import ABOVE, Choice, Choices, places
+from linkwright.equations.choices import ABOVE, DEFAULT, Choice, Choices, places
 from linkwright.equations.inertia import (
     Moments,
     axes_product,
@@ -90,28 +90,64 @@ def make_links(
     moments = lumped(kinematics, regroup=chosen.regroup, left=kept, own=own)
     slid = any(c.place for c in chosen.bodies.values())
     at = places(kinematics) if slid else {}
-    index = {s.symbol: k for k, s in enumerate(kinematics.speeds)}
-    parents = {b.parent for b in mechanism.bodies.values()}
-    loaded = {f.point.body for f in mechanism.forces} | {f.reaction for f in mechanism.forces}
+    maker = LinkMaker(kinematics, writer, regroup=chosen.regroup)
     links: dict[Body, Link] = {}
     for body in mechanism.depth_first():
-        parent = body.parent
-        assert parent is not None
-        upper = links.get(parent)
-        above = parent.frame if upper is None else upper.frame
+        assert body.parent is not None
         choice = chosen.of(body)
-        held = moments[body]
         slide = at[body][choice.place] if choice.place else None
+        links[body] = maker(body, links.get(body.parent), moments[body], choice, slide)
+    return links
+
+
+class LinkMaker:
+    """Makes the links of a tree, parents first.
+
+    Args:
+        kinematics: of the mechanism.
+        writer: receives the intermediate results.
+        regroup: whether inertial parameters are lumped toward the root.
+    """
+
+    def __init__(self, kinematics: Kinematics, writer: Writer, *, regroup: bool = True) -> None:
+        mechanism = kinematics.mechanism
+        self.kinematics, self.writer, self.regroup = kinematics, writer, regroup
+        self.index = {s.symbol: k for k, s in enumerate(kinematics.speeds)}
+        self._parents = {b.parent for b in mechanism.bodies.values()}
+        self._loaded = {f.point.body for f in mechanism.forces}
+        self._loaded |= {f.reaction for f in mechanism.forces}
+
+    def __call__(
+        self,
+        body: Body,
+        upper: Link | None,
+        held: Moments,
+        choice: Choice = DEFAULT,
+        slide: Vector | None = None,
+    ) -> Link:
+        """Return the link of a body.
+
+        Args:
+            body: the body.
+            upper: the link of its parent; None on the ground.
+            held: its moments about its usual reference point.
+            choice: what was chosen for it.
+            slide: from its usual reference point to the one that was chosen.
+        """
+        kinematics, writer, parent = self.kinematics, self.writer, body.parent
+        assert parent is not None
+        above = parent.frame if upper is None else upper.frame
         reference = kinematics.motions[body].reference
         if slide is not None:
             reference = reference + slide
             x, y, z = slide.components(body.frame)
             held = held.moved((-x, -y, -z))
         frame = body.frame
-        if upper is None and chosen.regroup:
+        if upper is None and self.regroup:
             held = _at_the_root(kinematics, body, held)
         held = held.held(writer)
-        if body not in parents and body not in loaded and is_rotor(body, held):
+        alone = body not in self._parents and body not in self._loaded
+        if alone and is_rotor(body, held):
             frame, held = above, rotor_moments(body, held, above).held(writer)
         elif choice.axes == ABOVE:
             frame = above
@@ -120,13 +156,10 @@ def make_links(
         base = Vector({}) if upper is None else upper.reference
         arm = (body.from_parent + reference - base).components(above)
         speeds = [
-            (index[s.symbol], s.omega.components(frame), s.velocity.components(frame))
+            (self.index[s.symbol], s.omega.components(frame), s.velocity.components(frame))
             for s in kinematics.motions[body].speeds
         ]
-        links[body] = Link(
-            body, frame, choice, rotation, writer.triple(arm), reference, held, speeds
-        )
-    return links
+        return Link(body, frame, choice, rotation, writer.triple(arm), reference, held, speeds)
 
 
 def _at_the_root(kinematics: Kinematics, body: Body, own: Moments) -> Moments:

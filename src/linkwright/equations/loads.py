@@ -8,7 +8,7 @@ acts on that joint alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linkwright.algebra import ZERO, Expr, Frame, Vector
@@ -64,12 +64,15 @@ def _on_ground(first: Body, second: Body) -> tuple[Body, int] | None:
 def internal_forces(kinematics: Kinematics) -> Iterator[tuple[int, Expr]]:
     """Yield what loads between two moving bodies add to the right side, by index of speed."""
     mechanism = kinematics.mechanism
+    places: dict[Body, list[int]] = {body: [] for body in mechanism.bodies.values()}
+    for k, speed in enumerate(kinematics.speeds):
+        places[speed.body].append(k)
     for load in mechanism.forces:
         first, second = load.point.body, load.reaction
         if first is second or first.parent is None or second.parent is None:
             continue
         for body, sign in _apart(first, second):
-            for k, partial in _partial_velocities(kinematics, body, load.point):
+            for k, partial in _partial_velocities(kinematics, places[body], body, load.point):
                 value = load.direction @ partial
                 if value is not ZERO:
                     yield k, load.magnitude * value * sign
@@ -78,15 +81,20 @@ def internal_forces(kinematics: Kinematics) -> Iterator[tuple[int, Expr]]:
         if first is second or first.parent is None or second.parent is None:
             continue
         for body, sign in _apart(first, second):
-            for k, speed in enumerate(kinematics.speeds):
-                if speed.body is body and not speed.omega.is_zero:
-                    value = couple.direction @ speed.omega
-                    if value is not ZERO:
-                        yield k, couple.magnitude * value * sign
+            for k in places[body]:
+                value = couple.direction @ kinematics.speeds[k].omega
+                if value is not ZERO:
+                    yield k, couple.magnitude * value * sign
 
 
 def _apart(first: Body, second: Body) -> Iterator[tuple[Body, int]]:
     """Yield the bodies on the way from the common ancestor to each, with the sign of the load."""
+    if first.parent is second:
+        yield first, 1
+        return
+    if second.parent is first:
+        yield second, -1
+        return
     one, other = first.ancestors(), second.ancestors()
     shared = set(one) & set(other)
     for body in one:
@@ -98,12 +106,12 @@ def _apart(first: Body, second: Body) -> Iterator[tuple[Body, int]]:
 
 
 def _partial_velocities(
-    kinematics: Kinematics, body: Body, point: Point
+    kinematics: Kinematics, places: Sequence[int], body: Body, point: Point
 ) -> Iterator[tuple[int, Vector]]:
     """Yield the velocity that each speed of a body's joint gives to a place that moves with it."""
     motion = kinematics.motions[body]
     center = body.origin.position + motion.reference
     arm = point.position - center
-    for k, speed in enumerate(kinematics.speeds):
-        if speed.body is body:
-            yield k, speed.velocity + (speed.omega ^ arm)
+    for k in places:
+        speed = kinematics.speeds[k]
+        yield k, speed.velocity + (speed.omega ^ arm)

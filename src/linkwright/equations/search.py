@@ -27,6 +27,7 @@ from linkwright.equations.choices import (
     places,
 )
 from linkwright.equations.constraints import Reduction
+from linkwright.equations.looped import looped_accelerations
 from linkwright.equations.projection import ReducedDynamics, project
 from linkwright.equations.tree import composite, with_armatures
 from linkwright.equations.writer import Writer
@@ -252,11 +253,7 @@ def articulated_bodies(
         reduction: must eliminate nothing.
         writer: receives the intermediate results.
     """
-    if reduction.dependent:
-        raise MechanismError(
-            f"{kinematics.mechanism.name!r} has constraints, which articulated bodies do not take",
-            remedy='use the formulation "auto"',
-        )
+    _refuse_constraints(kinematics, reduction)
 
     def price(choices: Choices) -> int:
         trial = writer.copy()
@@ -268,3 +265,29 @@ def articulated_bodies(
         return ReducedDynamics((), (), accelerations=accelerations, choices=chosen)
     made = dynamics(kinematics, reduction, writer, Choices(chosen.bodies))
     return replace(made, accelerations=accelerations)
+
+
+def looped_bodies(kinematics: Kinematics, reduction: Reduction, writer: Writer) -> ReducedDynamics:
+    """Return the accelerations of a tree without constraints, in loops over like bodies.
+
+    M and f come beside, if it is not large.
+
+    Args:
+        kinematics: of the mechanism.
+        reduction: must eliminate nothing.
+        writer: receives the intermediate results.
+    """
+    _refuse_constraints(kinematics, reduction)
+    accelerations = looped_accelerations(kinematics, writer)
+    if len(accelerations) > _WITH_MATRIX:
+        return ReducedDynamics((), (), accelerations=accelerations)
+    made = dynamics(kinematics, reduction, writer, Choices())
+    return replace(made, accelerations=accelerations, choices=None)
+
+
+def _refuse_constraints(kinematics: Kinematics, reduction: Reduction) -> None:
+    if reduction.dependent:
+        raise MechanismError(
+            f"{kinematics.mechanism.name!r} has constraints, which articulated bodies do not take",
+            remedy='use the formulation "auto"',
+        )

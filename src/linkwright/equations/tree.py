@@ -138,11 +138,11 @@ def _recursion(
     given = rates or [ZERO] * len(speeds)
     shifts: dict[int, Expr] = {}
     for body, link in links.items():
-        _outward(kinematics, writer, links, link, speeds, given)
+        outward(kinematics, writer, links, link, speeds, given)
         if kinematics.motions[body].absolute:
-            found = _free_acceleration(kinematics, writer, link, speeds, given, shift)
+            found = free_acceleration(kinematics, writer, link, speeds, given, shift)
             shifts.update(found)
-    own, driven = _own_forces(kinematics, writer, links)
+    own, driven = own_forces(kinematics, writer, links)
     right = [[x] for x in driven]
     for body in reversed(list(links)):
         link = links[body]
@@ -175,24 +175,21 @@ def bias_forces(
     speeds = [s.symbol for s in kinematics.speeds]
     none = [ZERO] * len(speeds)
     for body, link in links.items():
-        _outward(kinematics, writer, links, link, speeds, none)
+        outward(kinematics, writer, links, link, speeds, none)
         if kinematics.motions[body].absolute:
-            _free_acceleration(kinematics, writer, link, speeds, none, NO_SHIFT)
-    own, driven = _own_forces(kinematics, writer, links)
+            free_acceleration(kinematics, writer, link, speeds, none, NO_SHIFT)
+    own, driven = own_forces(kinematics, writer, links)
     return {b: (writer.triple(n), writer.triple(f)) for b, (n, f) in own.items()}, driven
 
 
-def _own_forces(
+def own_forces(
     kinematics: Kinematics, writer: Writer, links: dict[Body, Link]
 ) -> tuple[dict[Body, tuple[Triple, Triple]], list[Expr]]:
     """Return inertia forces less loads of each link, as moment and force, and loads in joints."""
     loads = external_loads(kinematics, {b: link.frame for b, link in links.items()})
-    driven: list[list[Expr]] = [[] for _ in kinematics.speeds]
-    for k, value in internal_forces(kinematics):
-        driven[k].append(value)
     own: dict[Body, tuple[Triple, Triple]] = {}
     for body, link in links.items():
-        force, moment = _inertia_force(writer, link, link.moments)
+        force, moment = inertia_force(writer, link, link.moments)
         pushed = loads.get(body)
         if pushed is not None:
             couple = pushed.moment
@@ -201,10 +198,18 @@ def _own_forces(
                 couple = subtract(couple, cross(arm, pushed.force))
             force, moment = subtract(force, pushed.force), subtract(moment, couple)
         own[body] = moment, force
-    return own, [total(parts) for parts in driven]
+    return own, joint_forces(kinematics)
 
 
-def _outward(
+def joint_forces(kinematics: Kinematics) -> list[Expr]:
+    """Return what loads between two moving bodies add to the right side of each speed."""
+    driven: list[list[Expr]] = [[] for _ in kinematics.speeds]
+    for k, value in internal_forces(kinematics):
+        driven[k].append(value)
+    return [total(parts) for parts in driven]
+
+
+def outward(
     kinematics: Kinematics,
     writer: Writer,
     links: dict[Body, Link],
@@ -212,6 +217,16 @@ def _outward(
     speeds: Sequence[Expr],
     rates: Sequence[Expr],
 ) -> None:
+    """Set velocities and accelerations of a link from those of its parent.
+
+    Args:
+        kinematics: of the mechanism.
+        writer: receives the intermediate results.
+        links: by body; the parent's is read, where it is not the ground.
+        link: the link.
+        speeds: the speeds to which the indices of the link refer.
+        rates: their rates.
+    """
     parent = link.body.parent
     assert parent is not None
     above = links.get(parent)
@@ -240,7 +255,7 @@ def _outward(
         link.acceleration = writer.triple(add(carried, push))
 
 
-def _free_acceleration(
+def free_acceleration(
     kinematics: Kinematics,
     writer: Writer,
     link: Link,
@@ -292,20 +307,21 @@ def spread(writer: Writer, omega: Triple, alpha: Triple) -> Matrix:
 def _spread_apply(writer: Writer, link: Link, r: Triple) -> Triple:
     if is_nothing(r):
         return NOTHING
-    return apply(_spread_of(writer, link), r)
+    return apply(spread_of(writer, link), r)
 
 
-def _spread_of(writer: Writer, link: Link) -> Matrix:
+def spread_of(writer: Writer, link: Link) -> Matrix:
+    """Return the `spread` of a link, found once."""
     if link.spread is None:
         link.spread = spread(writer, link.omega, link.alpha)
     return link.spread
 
 
-def _inertia_force(writer: Writer, link: Link, own: Moments) -> tuple[Triple, Triple]:
+def inertia_force(writer: Writer, link: Link, own: Moments) -> tuple[Triple, Triple]:
     """Return the inertia force and its moment about the reference point."""
     force = times(own.mass, link.acceleration)
     if not is_nothing(own.first):
-        force = add(force, apply(_spread_of(writer, link), own.first))
+        force = add(force, apply(spread_of(writer, link), own.first))
     return force, add(_moment(writer, link, own.second), cross(own.first, link.acceleration))
 
 
@@ -317,7 +333,7 @@ def _moment(writer: Writer, link: Link, s: Matrix) -> Triple:
     """
     if all(is_nothing(row) for row in s):
         return NOTHING
-    u, w, hold = _spread_of(writer, link), link.omega, writer.hold
+    u, w, hold = spread_of(writer, link), link.omega, writer.hold
     square = [hold(x * x) for x in w]
     result = []
     for i in range(3):

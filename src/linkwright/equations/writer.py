@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from linkwright.algebra import ONE, ZERO, Expr, order, symbol, total
 from linkwright.algebra.expr import scaled
-from linkwright.program import Assign
+from linkwright.program import Assign, Loop, Statement
 
 Triple = tuple[Expr, Expr, Expr]
 Matrix = tuple[Triple, Triple, Triple]
@@ -25,18 +25,23 @@ class Writer:
         owner: the mechanism whose symbols these are.
         statements: what is written already.
         last: the number after which new names begin.
+        prefix: what new names begin with.
     """
 
-    def __init__(self, owner: str, statements: Iterable[Assign] = (), last: int = 0) -> None:
-        self.owner = owner
+    def __init__(
+        self, owner: str, statements: Iterable[Assign] = (), last: int = 0, prefix: str = ""
+    ) -> None:
+        self.owner, self.prefix = owner, prefix
         self.statements: list[Assign] = list(statements)
+        self.loops: list[Loop] = []
         self._known: dict[Expr, Expr] = {s.value: s.target for s in self.statements}
         self._count = last
         self._constants = last
 
     def copy(self) -> Writer:
         """Return a writer that has written the same and goes on by itself."""
-        made = Writer(self.owner, self.statements)
+        made = Writer(self.owner, self.statements, prefix=self.prefix)
+        made.loops = list(self.loops)
         made._known = dict(self._known)
         made._count, made._constants = self._count, self._constants
         return made
@@ -59,13 +64,23 @@ class Writer:
         """Return a new name with the smallness of an expression."""
         if x.is_constant:
             self._constants += 1
-            return symbol(f"pc{self._constants}", "parameter", owner=self.owner, small=order(x))
+            name = f"{self.prefix}pc{self._constants}"
+            return symbol(name, "parameter", owner=self.owner, small=order(x))
         self._count += 1
-        return symbol(f"z{self._count}", "local", owner=self.owner, small=order(x))
+        return symbol(f"{self.prefix}z{self._count}", "local", owner=self.owner, small=order(x))
 
     def assign(self, target: Expr, value: Expr, note: str = "") -> None:
         """Define a symbol that has its name already."""
         self.statements.append(Assign(target, value, note))
+
+    def take(self, statements: Iterable[Statement]) -> None:
+        """Receive assignments and loops that were written elsewhere."""
+        for s in statements:
+            if isinstance(s, Assign):
+                self.statements.append(s)
+            else:
+                assert isinstance(s, Loop)
+                self.loops.append(s)
 
     def triple(self, v: Iterable[Expr]) -> Triple:
         """Return names for three components."""
