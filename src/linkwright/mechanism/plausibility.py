@@ -1,4 +1,4 @@
-"""Masses and inertias that no rigid body can have.
+"""Masses and inertias that no rigid body can have, and joints that nothing resists.
 
 The principal moments of a body are sums of squares over its mass, so none is negative and none is
 larger than the sum of the other two. Published data sometimes break that (the links of the PUMA
@@ -9,13 +9,32 @@ in the plane.
 
 from __future__ import annotations
 
-import numpy as np
-
 from linkwright.algebra import ZERO, evaluate_all
 from linkwright.mechanism.mechanism import Mechanism
 from linkwright.mechanism.parts import Body
+from linkwright.mechanism.rigidity import Finding, mass_findings
 
-_SLACK = 1e-9
+
+def mechanism_findings(mechanism: Mechanism) -> list[Finding]:
+    """Return what speaks against the masses and inertias of a mechanism.
+
+    Args:
+        mechanism: with values for its parameters; those without count as 1.
+
+    >>> m = Mechanism("m")
+    >>> b = m.body("b", rotate="z", mass=0, inertia=0)
+    >>> [(found.name, found.severity) for found in mechanism_findings(m)]
+    [('massless chain', 'error')]
+    """
+    found: list[Finding] = []
+    for body in mechanism.bodies.values():
+        if body.parent is None:
+            continue
+        mass, *tensor = _numbers(mechanism, body)
+        found += mass_findings(
+            body.name, mass, tensor, one_moment_acts=_only_that_moment_acts(body)
+        )
+    return found + _massless(mechanism)
 
 
 def implausible(mechanism: Mechanism) -> list[str]:
@@ -30,29 +49,33 @@ def implausible(mechanism: Mechanism) -> list[str]:
     >>> implausible(m)
     ['odd: its largest moment of inertia, 0.3, exceeds the sum of the other two, 0.2']
     """
-    found = [_words(mechanism, body) for body in mechanism.bodies.values()]
-    return [
-        f"{body}: {words}" for body, words in zip(mechanism.bodies, found, strict=True) if words
-    ]
+    return [str(found) for found in mechanism_findings(mechanism)]
 
 
-def _words(mechanism: Mechanism, body: Body) -> str:
-    inertia = body.inertia
+def _numbers(mechanism: Mechanism, body: Body) -> list[float]:
     values = {x: mechanism.values.get(name, 1.0) for name, x in mechanism.parameters.items()}
-    mass, xx, yy, zz, xy, yz, zx = evaluate_all([inertia.mass, *inertia.tensor], values)
-    if mass < 0:
-        return f"its mass, {mass:g}, is negative"
-    low, middle, high = np.linalg.eigvalsh([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
-    if mass == 0 and high > 0:
-        return "it has moments of inertia but no mass"
-    if low < -_SLACK * high:
-        return f"its smallest moment of inertia, {low:g}, is negative"
-    if high > (low + middle) * (1 + _SLACK) and not _only_that_moment_acts(body):
-        return (
-            f"its largest moment of inertia, {high:g}, exceeds the sum of the other two, "
-            f"{low + middle:g}"
+    inertia = body.inertia
+    return [float(x) for x in evaluate_all([inertia.mass, *inertia.tensor], values)]
+
+
+def _massless(mechanism: Mechanism) -> list[Finding]:
+    """Return the joints that move nothing but bodies without mass and inertia."""
+    heavy: set[Body] = set()
+    for body in mechanism.bodies.values():
+        if any(_numbers(mechanism, body)):
+            heavy.update(body.ancestors())
+    return [
+        Finding(
+            "massless chain",
+            "error",
+            body.name,
+            "it moves, but neither it nor what it carries has mass",
+            "give it a small mass",
         )
-    return ""
+        for body in mechanism.bodies.values()
+        if body not in heavy and body.coordinates and body not in mechanism.armatures
+        if body.parent is not None and not mechanism.constraints
+    ]
 
 
 def _only_that_moment_acts(body: Body) -> bool:
