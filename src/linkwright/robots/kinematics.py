@@ -58,6 +58,16 @@ def checked_reference(reference: str) -> str:
     return reference
 
 
+def checked_orientation(orientation: str) -> str:
+    """Return the name of numbers for an orientation, or refuse it."""
+    if orientation not in ORIENTATIONS:
+        raise InputError(
+            f"there is no orientation {orientation!r}",
+            remedy=f"choose one of {', '.join(ORIENTATIONS)}",
+        )
+    return orientation
+
+
 # -- places ----------------------------------------------------------------------------------------
 def product(writer: Writer, a: Matrix, b: Matrix) -> Matrix:
     """Return the product of two matrices, with names for its entries."""
@@ -275,9 +285,7 @@ def rows_of(columns: Sequence[Sequence[Expr]], height: int) -> list[list[Expr]]:
     return [[column[i] for column in columns] for i in range(height)]
 
 
-def analytic_jacobian(
-    writer: Writer, tree: Tree, spot: Spot, orientation: str
-) -> list[list[Expr]]:
+def analytic_jacobian(writer: Writer, tree: Tree, spot: Spot, orientation: str) -> list[list[Expr]]:
     """Return the Jacobian of position and orientation as numbers.
 
     Args:
@@ -288,18 +296,13 @@ def analytic_jacobian(
     """
     at, rows = pose_and_jacobian(writer, tree, spot, "local-world-aligned")
     hold = writer.hold
-    if orientation == "quaternion":
+    if checked_orientation(orientation) == "quaternion":
         half = [hold(_HALF * e) for e in quaternion(writer, at.rotation)]
         w, i, j, k = half
         turns = [[-i, -j, -k], [w, k, -j], [-k, w, i], [j, -i, w]]
-    elif orientation in ("rpy", "zyx"):
+    else:
         turns = _angle_rates(writer, at.rotation)
         turns = turns if orientation == "rpy" else turns[::-1]
-    else:
-        raise InputError(
-            f"there is no orientation {orientation!r}",
-            remedy=f"choose one of {', '.join(ORIENTATIONS)}",
-        )
     columns = list(zip(*rows[3:], strict=True))
     return [*rows[:3], *([hold(dot(turn, c)) for c in columns] for turn in turns)]
 
@@ -408,9 +411,7 @@ def _at_spot(writer: Writer, spot: Spot, moving: Moving) -> Moving:
         writer.triple(apply(axes, moving.omega)),
         writer.triple(apply(axes, add(moving.velocity, cross(moving.omega, r)))),
         writer.triple(apply(axes, moving.alpha)),
-        writer.triple(
-            apply(axes, add(moving.acceleration, swung(moving.omega, moving.alpha, r)))
-        ),
+        writer.triple(apply(axes, add(moving.acceleration, swung(moving.omega, moving.alpha, r)))),
     )
 
 

@@ -18,7 +18,6 @@ from linkwright.equations.links import rotation_between, turned_back
 from linkwright.equations.tree import armature_inertias
 from linkwright.equations.writer import (
     NOTHING,
-    Matrix,
     Triple,
     Writer,
     add,
@@ -30,8 +29,9 @@ from linkwright.equations.writer import (
     transposed,
 )
 from linkwright.mechanism import Body
-from linkwright.robots.kinematics import Columns, Moving, Stance, movements, rows_of, stances
-from linkwright.robots.tree import Tree
+from linkwright.program import Program
+from linkwright.robots.kinematics import Columns, Moving, movements, rows_of, stances
+from linkwright.robots.tree import Results, Tree
 
 _HALF = constant(0.5)
 
@@ -102,10 +102,10 @@ def mass_centre_jacobian(writer: Writer, tree: Tree) -> tuple[Triple, list[list[
     columns: Columns = {}
     for body, stance in at.items():
         whole = found.bodies[body]
-        for speed in tree.kinematics.motions[body].speeds:
-            push = _momentum(whole, *_components(tree, body, speed.omega, speed.velocity))[0]
+        for u, omega, velocity in _partials(tree, body):
+            push = _momentum(whole, omega, velocity)[0]
             share = times(below, writer.triple(apply(stance.rotation, writer.triple(push))))
-            columns[speed.symbol] = list(writer.triple(share))
+            columns[u] = list(writer.triple(share))
     centre = writer.triple(times(below, found.first))
     return centre, rows_of(tree.on_independent(writer, columns, 3), 3)
 
@@ -121,17 +121,21 @@ def centroidal_matrix(writer: Writer, tree: Tree) -> tuple[Triple, list[list[Exp
         reference = tree.kinematics.motions[body].reference.components(body.frame)
         place = add(stance.position, apply(stance.rotation, reference))
         lever = writer.triple(subtract(place, centre))
-        for speed in tree.kinematics.motions[body].speeds:
-            push, spin = _momentum(whole, *_components(tree, body, speed.omega, speed.velocity))
+        for u, omega, velocity in _partials(tree, body):
+            push, spin = _momentum(whole, omega, velocity)
             linear = writer.triple(apply(stance.rotation, writer.triple(push)))
             own = apply(stance.rotation, writer.triple(spin))
             angular = writer.triple(add(own, cross(lever, linear)))
-            columns[speed.symbol] = [*linear, *angular]
+            columns[u] = [*linear, *angular]
     return centre, rows_of(tree.on_independent(writer, columns, 6), 6)
 
 
-def _components(tree: Tree, body: Body, *vectors: object) -> list[Triple]:
-    return [v.components(body.frame) for v in vectors]  # type: ignore[attr-defined]
+def _partials(tree: Tree, body: Body) -> list[tuple[Expr, Triple, Triple]]:
+    """Return each speed of a joint with what it adds to angular velocity and velocity."""
+    return [
+        (s.symbol, s.omega.components(body.frame), s.velocity.components(body.frame))
+        for s in tree.kinematics.motions[body].speeds
+    ]
 
 
 def _momentum(whole: Moments, omega: Triple, velocity: Triple) -> tuple[Triple, Triple]:
@@ -238,13 +242,46 @@ def potential_energy(writer: Writer, tree: Tree) -> Expr:
     return -dot(gravity, gather(writer, tree, second=False).first)
 
 
-__all__ = [
-    "Matrix",
-    "Stance",
-    "centroidal_matrix",
-    "centroidal_momentum",
-    "kinetic_energy",
-    "mass_centre",
-    "mass_centre_jacobian",
-    "potential_energy",
-]
+# -- Programs --------------------------------------------------------------------------------------
+def centre_of_mass(tree: Tree) -> Program:
+    """Return the Program of the mass centre in the world, m."""
+    return tree.program("centre_of_mass", ["q"], lambda w: {"c": list(mass_centre(w, tree))})
+
+
+def centre_of_mass_jacobian(tree: Tree) -> Program:
+    """Return the Program of the Jacobian of the mass centre, 3 x n."""
+    return tree.program(
+        "centre_of_mass_jacobian", ["q"], lambda w: {"J": mass_centre_jacobian(w, tree)[1]}
+    )
+
+
+def centroidal_matrix_of(tree: Tree) -> Program:
+    """Return the Program of the centroidal matrix, 6 x n."""
+    return tree.program("centroidal_matrix", ["q"], lambda w: {"A": centroidal_matrix(w, tree)[1]})
+
+
+def centroidal_momentum_of(tree: Tree) -> Program:
+    """Return the Program of the centroidal momentum, kg*m/s and kg*m^2/s."""
+    return tree.program(
+        "centroidal_momentum", ["q", "u"], lambda w: {"h": centroidal_momentum(w, tree)[0]}
+    )
+
+
+def centroidal_momentum_rate(tree: Tree) -> Program:
+    """Return the Program of the rate of the centroidal momentum, N and N*m."""
+
+    def write(writer: Writer) -> Results:
+        rates = tree.all_rates(writer, tree.accelerations)
+        return {"h_dot": centroidal_momentum(writer, tree, rates)[1]}
+
+    return tree.program("centroidal_momentum_rate", ["q", "u", "a"], write)
+
+
+def kinetic_energy_of(tree: Tree) -> Program:
+    """Return the Program of the kinetic energy, J."""
+    return tree.program("kinetic_energy", ["q", "u"], lambda w: {"T": kinetic_energy(w, tree)})
+
+
+def potential_energy_of(tree: Tree) -> Program:
+    """Return the Program of the energy in the field of gravity, J."""
+    return tree.program("potential_energy", ["q"], lambda w: {"V": potential_energy(w, tree)})

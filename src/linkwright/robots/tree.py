@@ -7,7 +7,7 @@ Program of it, with only those inputs that the quantity is a function of.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from linkwright.algebra import ZERO, Expr, free_symbols, total
@@ -15,11 +15,14 @@ from linkwright.equations.constraints import Reduction
 from linkwright.equations.equations import folded
 from linkwright.equations.writer import Matrix, Triple, Writer
 from linkwright.mechanism import Body, Kinematics
-from linkwright.program import Assign, Program, program
+from linkwright.program import Assign, Loop, Port, Program, Statement, program
 from linkwright.program.passes.liveness import liveness
+from linkwright.program.program import check, walk
 
 Results: TypeAlias = Mapping[str, Any]
 Write: TypeAlias = Callable[[Writer], Results]
+
+_REST = "rest"  # symbols that intermediate results may hold, and results may not
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +59,8 @@ class Tree:
     @property
     def coordinates(self) -> tuple[Expr, ...]:
         """The coordinates, in the order of the port `q`."""
-        return tuple(self.kinematics.mechanism.coordinates.values())
+        put_in = self.values or {}
+        return tuple(q for q in self.kinematics.mechanism.coordinates.values() if q not in put_in)
 
     @property
     def speeds(self) -> tuple[Expr, ...]:
@@ -69,6 +73,15 @@ class Tree:
     def accelerations(self) -> tuple[Expr, ...]:
         """The rates of the independent speeds, in the order of the port `a`."""
         return tuple(self.kinematics.accelerations[u] for u in self.speeds)
+
+    def at_rest(self) -> Tree:
+        """Return the tree with all speeds zero."""
+        still: dict[Expr, Expr | float] = dict(self.values or {})
+        still.update(dict.fromkeys((s.symbol for s in self.kinematics.speeds), ZERO))
+        drift = self.reduction
+        if drift is not None:
+            drift = replace(drift, drift=tuple(ZERO for _ in drift.drift))
+        return replace(self, reduction=drift, values=still)
 
     def all_rates(self, writer: Writer, given: Sequence[Expr] | None = None) -> dict[Expr, Expr]:
         """Return the rate of every speed of the tree from those of the independent ones.
@@ -129,36 +142,33 @@ class Tree:
         """
         mechanism = self.kinematics.mechanism
         writer = Writer(mechanism.name, self.statements, len(self.statements))
-        results: Results = write(writer)
-        statements = list(writer.statements)
+        results: dict[str, Any] = dict(write(writer))
+        statements: list[Statement] = list(writer.statements)
         if self.values:
-            statements, results = folded(statements, results, self.values)
+            statements, found = folded(
+                statements, {k: [x] for k, x in results.items()}, self.values
+            )
+            results = {k: x for k, (x,) in found.items()}
         ports = {"q": self.coordinates, "u": self.speeds, "a": self.accelerations}
         inputs = {key: ports[key] for key in takes} | {k: tuple(v) for k, v in (more or {}).items()}
-        alive = _alive(statements, results)
-        parameters = [p for _, p in sorted(mechanism.parameters.items()) if p in alive]
-        if parameters:
-            inputs["p"] = tuple(parameters)
-        kept = [s for s in statements if s.target in alive]
-        return liveness(program(name, inputs, results, statements=kept))
+        parameters = [p for _, p in sorted(mechanism.parameters.items())]
+        others = [x for key, port in ports.items() if key not in inputs for x in port]
+        made = liveness(
+            program(name, {**inputs, _REST: parameters + others}, results, statements=statements)
+        )
+        made = _without_idle(made, parameters)
+        check(made)
+        return made
 
 
-def _alive(statements: Sequence[Assign], results: Results) -> set[Expr]:
-    """Return the symbols that the results need, through the statements."""
-    definition = {s.target: s.value for s in statements}
-    seen: set[Expr] = set()
-    stack = list(free_symbols(*_leaves(list(results.values()))))
-    while stack:
-        x = stack.pop()
-        if x in seen:
-            continue
-        seen.add(x)
-        if x in definition:
-            stack.extend(free_symbols(definition[x]))
-    return seen
-
-
-def _leaves(nested: object) -> list[Expr]:
-    if isinstance(nested, list | tuple):
-        return [x for part in nested for x in _leaves(part)]
-    return [nested] if isinstance(nested, Expr) else []
+def _without_idle(made: Program, parameters: Sequence[Expr]) -> Program:
+    """Return the Program with only those parameters as inputs that it reads."""
+    read: set[Expr] = set(free_symbols(*made.output_values()))
+    for s in walk(made.statements):
+        read.update(free_symbols(*s.operands))
+        if isinstance(s, Loop):
+            read.update(s.outer_reads)
+    used = tuple(p for p in parameters if p in read)
+    rest = tuple(p for p in made.inputs if p.name != _REST)
+    ports = (*rest, Port("p", (len(used),), used)) if used else rest
+    return replace(made, inputs=ports)

@@ -1,0 +1,266 @@
+"""First derivatives of a robot's quantities, as Programs.
+
+A derivative by `q` is taken in the tangent space: column k is the rate of the quantity when the
+robot moves with unit speed k, so a robot with n speeds has n columns, whether or not its
+coordinates hold quaternions. For a free base these are Pinocchio's conventions.
+
+Any quantity is differentiated through the statements of its Program, forward or in reverse,
+whichever takes fewer operations. Two derivatives have a better way: those of inverse dynamics by
+the accelerations are the mass matrix, and those of forward dynamics follow from those of inverse
+dynamics at the accelerations that the forces make (Carpentier and Mansard 2018):
+
+    da/dx = -M⁻¹ dtau/dx,  da/dtau = M⁻¹.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from linkwright.algebra import ONE, ZERO, Expr, linear_coefficients, symbol, total
+from linkwright.equations.writer import Writer
+from linkwright.program import Namer, Port, Program, Statement, count
+from linkwright.program.counts import stage_counts
+from linkwright.program.derivatives.forward import ForwardCalls, forward
+from linkwright.program.derivatives.reverse import ReverseCalls, reverse
+from linkwright.program.factors import factors
+from linkwright.program.inlining import inlined
+from linkwright.program.passes.liveness import liveness
+from linkwright.program.program import ProgramError, check, walk
+from linkwright.robots.tree import Results, Tree
+
+Entries: TypeAlias = dict[tuple[str, str], list[Expr]]
+
+_CHEAP = 60_000  # entries up to which both ways are tried
+
+
+def tangent_program(tree: Tree) -> Program:
+    """Return the Program of how coordinates move with unit independent speeds, from `q` to `B`.
+
+    B has a row for each coordinate and a column for each speed: q' = B u.
+
+    Args:
+        tree: of the robot.
+    """
+    kinematics = tree.kinematics
+    speeds = [s.symbol for s in kinematics.speeds]
+
+    def write(writer: Writer) -> Results:
+        rates = [linear_coefficients(kinematics.rates[q], speeds)[0] for q in tree.coordinates]
+        columns = {u: [row[u] for row in rates] for u in speeds}
+        made = tree.on_independent(writer, columns, len(rates))
+        return {"B": [[column[i] for column in made] for i in range(len(rates))]}
+
+    return tree.program("tangent", ["q"], write)
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How the entries of inputs move, lane by lane.
+
+    Args:
+        statements: what defines names in the tangents.
+        lanes: for each input and each of its entries the tangent in each lane where there is one.
+        counts: number of lanes of each input.
+    """
+
+    statements: tuple[Statement, ...]
+    lanes: dict[str, list[dict[int, Expr]]]
+    counts: dict[str, int]
+
+
+def _ways(program: Program, by: Sequence[str], tangents: Mapping[str, Program]) -> Ways:
+    namer = Namer(program, "k")
+    statements: list[Statement] = []
+    lanes: dict[str, list[dict[int, Expr]]] = {}
+    counts: dict[str, int] = {}
+    for name in by:
+        port = program.port(name)
+        if name not in tangents:
+            lanes[name] = [{k: ONE} for k in range(port.size)]
+            counts[name] = port.size
+            continue
+        given = {p.name: program.port(p.name).entries for p in tangents[name].inputs}
+        more, found = inlined(tangents[name], given, namer)
+        statements += more
+        counts[name] = width = tangents[name].port("B").shape[1]
+        rows = [found["B"][width * i : width * i + width] for i in range(port.size)]
+        lanes[name] = [{k: x for k, x in enumerate(row) if x is not ZERO} for row in rows]
+    return Ways(tuple(statements), lanes, counts)
+
+
+# -- any quantity ----------------------------------------------------------------------------------
+def derivative_program(
+    program: Program,
+    by: Sequence[str],
+    tangents: Mapping[str, Program] | None = None,
+    outputs: Sequence[str] | None = None,
+    mode: str = "auto",
+) -> Program:
+    """Return the Program of the derivatives of outputs, `d_tau_d_q` for `tau` by `q`.
+
+    Its shape is that of `tau`, followed by the number of directions of `q`.
+
+    Args:
+        program: what to differentiate.
+        by: names of inputs.
+        tangents: for inputs whose entries do not move one by one, the Program of their rates.
+        outputs: names of outputs; all by default.
+        mode: "forward", "reverse", or "auto" for the one that takes fewer operations.
+
+    >>> from linkwright.program import program
+    >>> p = program("square", {"x": ["x"]}, {"y": lambda x: [x**2]})
+    >>> derivative_program(p, ["x"]).port("d_y_d_x").entries
+    (2*x,)
+    """
+    for name in by:
+        program.port(name)
+    if mode not in ("auto", "forward", "reverse"):
+        raise ProgramError(f"the mode is 'auto', 'forward' or 'reverse', not {mode!r}")
+    ways = _ways(program, by, tangents or {})
+    wanted = tuple(p for p in program.outputs if outputs is None or p.name in outputs)
+    modes = (mode,) if mode != "auto" else _likely(program, ways, wanted)
+    made = [_derived(program, ways, wanted, m) for m in modes]
+    return min(made, key=lambda p: count(p).total)
+
+
+def _likely(program: Program, ways: Ways, wanted: Sequence[Port]) -> tuple[str, ...]:
+    """Return both ways of a small Program, else the one with fewer lanes."""
+    rows, columns = sum(p.size for p in wanted), sum(ways.counts.values())
+    steps = sum(1 for _ in walk(program.statements))
+    size = sum((c.total + c.call for c in stage_counts(program).values()), start=steps)
+    if size * (rows + columns) <= _CHEAP:
+        return "forward", "reverse"
+    return ("forward",) if columns <= rows else ("reverse",)
+
+
+def _derived(program: Program, ways: Ways, wanted: Sequence[Port], mode: str) -> Program:
+    source = program.with_statements((*ways.statements, *program.statements))
+    make = _forward if mode == "forward" else _reverse
+    statements, entries = make(source, ways, wanted)
+    ports = tuple(
+        Port(f"d_{y.name}_d_{name}", (*y.shape, width), tuple(entries[y.name, name]))
+        for y in wanted
+        for name, width in ways.counts.items()
+    )
+    name = f"{program.name}_by_{'_'.join(ways.counts)}"
+    made = Program(name, program.inputs, ports, statements, program.slow)
+    check(made)
+    return liveness(made)
+
+
+def _forward(
+    program: Program, ways: Ways, wanted: Sequence[Port]
+) -> tuple[tuple[Statement, ...], Entries]:
+    first: dict[str, int] = {}
+    seeds: dict[Expr, dict[int, Expr]] = {}
+    at = 0
+    for name, width in ways.counts.items():
+        first[name] = at
+        for x, lanes in zip(program.port(name).entries, ways.lanes[name], strict=True):
+            seeds[x] = {at + k: value for k, value in lanes.items()}
+        at += width
+    found = forward(program, seeds, ForwardCalls())
+    tangents = iter(found.lanes)
+    by_port = {p.name: [next(tangents) for _ in p.entries] for p in program.outputs}
+    entries = {
+        (y.name, name): [
+            lanes.get(first[name] + k, ZERO) for lanes in by_port[y.name] for k in range(width)
+        ]
+        for y in wanted
+        for name, width in ways.counts.items()
+    }
+    return found.statements, entries
+
+
+def _reverse(
+    program: Program, ways: Ways, wanted: Sequence[Port]
+) -> tuple[tuple[Statement, ...], Entries]:
+    names = {p.name for p in wanted}
+    places = [(p.name, i) for p in program.outputs for i in range(p.size)]
+    lane = {place: k for k, place in enumerate(x for x in places if x[0] in names)}
+
+    def seeds(atoms: tuple[Expr, ...]) -> Iterable[tuple[Expr, int, Expr]]:
+        pairs = zip(places, atoms, strict=True)
+        return [(x, lane[place], ONE) for place, x in pairs if place in lane]
+
+    inputs = [x for name in ways.counts for x in program.port(name).entries]
+    found = reverse(program, inputs, seeds, ReverseCalls())
+    adjoints = dict(zip(inputs, found.lanes, strict=True))
+
+    def entry(row: int, name: str, k: int) -> Expr:
+        pairs = zip(program.port(name).entries, ways.lanes[name], strict=True)
+        return total(adjoints[x].get(row, ZERO) * t[k] for x, t in pairs if k in t)
+
+    entries = {
+        (y.name, name): [
+            entry(lane[y.name, i], name, k) for i in range(y.size) for k in range(width)
+        ]
+        for y in wanted
+        for name, width in ways.counts.items()
+    }
+    return (*found.forth, *found.back), entries
+
+
+# -- forward dynamics ------------------------------------------------------------------------------
+def forward_dynamics_derivative(
+    mass: Program,
+    inverse: Program,
+    by: Sequence[str],
+    tangent: Program | None = None,
+    name: str = "forward_dynamics",
+) -> Program:
+    """Return the Program of the derivatives of the accelerations by `q`, `u` or `tau`.
+
+    Args:
+        mass: the Program of the mass matrix, from `q` to `M`.
+        inverse: the Program of inverse dynamics, from `q`, `u` and `a` to `tau`.
+        by: which of "q", "u", "tau".
+        tangent: the Program of the rates of `q`, where its entries do not move one by one.
+        name: of the quantity.
+    """
+    q, u, a = (inverse.port(x).entries for x in ("q", "u", "a"))
+    tau = Port("tau", (len(a),), tuple(_effort(x) for x in a))
+    inputs = tuple(tau if p.name == "a" else p for p in inverse.inputs)
+    namer = Namer(Program("names", inputs, ()), "z")
+    given: dict[str, Sequence[Expr]] = {p.name: p.entries for p in inputs}
+    statements, found = inlined(mass, given, namer)
+    n = len(u)
+    entries = found["M"]
+    made = factors([entries[n * i : n * i + n] for i in range(n)], namer)
+    ports: dict[str, Port] = {}
+    motion = [x for x in ("q", "u") if x in by]
+    if motion:
+        bias, rest = inlined(inverse, {**given, "a": [ZERO] * n}, namer)
+        statements += bias
+        right = [x - y for x, y in zip(tau.entries, rest["tau"], strict=True)]
+        rates = made.solve(right)
+        ways = {"q": tangent} if tangent is not None else {}
+        slopes = derivative_program(inverse, motion, ways)
+        more, change = inlined(slopes, {**given, "a": rates}, namer)
+        statements += [*made.statements, *more]
+        made.statements.clear()
+        columns: list[list[Expr]] = []
+        for x in motion:
+            flat, width = change[f"d_tau_d_{x}"], slopes.port(f"d_tau_d_{x}").shape[1]
+            columns += [[-flat[width * i + k] for i in range(n)] for k in range(width)]
+        solved = iter(made.solve_all(columns))
+        for x in motion:
+            width = slopes.port(f"d_tau_d_{x}").shape[1]
+            part = [next(solved) for _ in range(width)]
+            rows = tuple(column[i] for i in range(n) for column in part)
+            ports[x] = Port(f"d_a_d_{x}", (n, width), rows)
+    if "tau" in by:
+        rows = tuple(x for row in made.inverse() for x in row)
+        ports["tau"] = Port("d_a_d_tau", (n, n), rows)
+    statements += made.statements
+    result = Program(
+        f"{name}_by_{'_'.join(by)}", inputs, tuple(ports[x] for x in by), tuple(statements)
+    )
+    check(result)
+    return liveness(result)
+
+
+def _effort(rate: Expr) -> Expr:
+    return symbol(f"tau.{rate.name}", "input")
