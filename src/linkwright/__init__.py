@@ -69,6 +69,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.models": ("load_model",),
     "linkwright.program.passes": ("optimise",),
     "linkwright.recording": ("Channel", "Recording", "read_erd", "read_recording"),
+    "linkwright.robots": ("Robot", "load"),
     "linkwright.simulation": ("Run", "simulate"),
     "linkwright.version": ("__version__",),
     "linkwright.writers": ("write_program",),
@@ -149,6 +150,7 @@ if TYPE_CHECKING:
         read_erd as read_erd,
         read_recording as read_recording,
     )
+    from linkwright.robots import Robot as Robot, load as load
     from linkwright.simulation import Run as Run, simulate as simulate
     from linkwright.version import __version__ as __version__
     from linkwright.writers import write_program as write_program

@@ -202,6 +202,8 @@ class Assembly(Workspace):
             self.exprs(axis) if isinstance(axis, tuple | list) else axis
             for axis in (joint.first_axis, joint.reference)
         )
+        if joint.matrix is not None:
+            return above.with_matrix(name, [self.exprs(row) for row in joint.matrix])
         if not joint.rotate:
             return above.aligned(name)
         if joint.quaternion:
@@ -215,6 +217,8 @@ class Assembly(Workspace):
                 reference=reference,
             )
         (axis,) = joint.rotate
+        if joint.offset != 0:
+            angles = [angles[0] + self.expr(joint.offset)]
         if isinstance(axis, str | int) and (other is None or other is parent):
             return above.rotated(
                 name, axis, angles[0], reference=reference, body_axis=joint.body_axis

@@ -37,6 +37,10 @@ class Joint:
         reference: the parent's direction from which the (first) angle is measured.
         lead: advance along the axis of the one rotation, m/rad (a screw).
         second: a further block that follows, with a massless body between (universal joint).
+        offset: what is added to the one angle, rad.
+        matrix: of a weld: rows of the rotation that takes components in the body to the parent's.
+        at_origin: for a free body on the ground: its speeds are those of its origin along its own
+            axes, not those of its composite mass centre.
     """
 
     translate: tuple[Any, ...] = ()
@@ -47,6 +51,9 @@ class Joint:
     reference: Any = None
     lead: Any = 0
     second: Joint | None = None
+    offset: Any = 0
+    matrix: Any = None
+    at_origin: bool = False
 
     def __post_init__(self) -> None:
         if len(self.translate) > 3:
@@ -82,18 +89,25 @@ def axes(value: Any) -> tuple[Any, ...]:
     return items
 
 
-def Revolute(axis: Axis, *, body_axis: str | int | None = None, reference: Any = None) -> Joint:
+def Revolute(
+    axis: Axis,
+    *,
+    body_axis: str | int | None = None,
+    reference: Any = None,
+    offset: Scalar | str = 0,
+) -> Joint:
     """Return a joint with one rotation.
 
     Args:
         axis: the axis, fixed in the parent.
         body_axis: for an inclined axis, which axis of the body lies along it.
         reference: the parent's direction from which the angle is measured.
+        offset: the angle by which the body is turned with the coordinate at zero, rad.
 
     >>> Revolute("z").rotate
     ('z',)
     """
-    return Joint(rotate=_one(axis), body_axis=body_axis, reference=reference)
+    return Joint(rotate=_one(axis), body_axis=body_axis, reference=reference, offset=offset)
 
 
 def Prismatic(axis: Axis) -> Joint:
@@ -174,26 +188,36 @@ def Planar(normal: str = "z") -> Joint:
     return Joint(translate=tuple(others[normal]), rotate=(normal,))
 
 
-def Free(sequence: str = "xyz", *, quaternion: bool = False) -> Joint:
+def Free(sequence: str = "xyz", *, quaternion: bool = False, at_origin: bool = False) -> Joint:
     """Return the absence of a joint: three translations and three rotations.
 
     Args:
         sequence: the body axes of the three angles, in order.
         quaternion: use four quaternion components instead of angles.
+        at_origin: let the speeds be those of the body's origin, not of its composite mass centre.
 
     >>> len(Free().translate)
     3
     """
-    return Joint(translate=("x", "y", "z"), rotate=tuple(sequence), quaternion=quaternion)
+    return Joint(
+        translate=("x", "y", "z"),
+        rotate=tuple(sequence),
+        quaternion=quaternion,
+        at_origin=at_origin,
+    )
 
 
-def Weld() -> Joint:
+def Weld(matrix: Any = None) -> Joint:
     """Return the joint that does not move.
+
+    Args:
+        matrix: rows of the constant rotation that takes components in the body to components in
+            the parent; none by default.
 
     >>> Weld().rotate
     ()
     """
-    return Joint()
+    return Joint(matrix=matrix)
 
 
 def _one(axis: Axis) -> tuple[Any, ...]:

@@ -3,9 +3,10 @@
 Speeds are chosen as in Sayers' thesis (sections 8.1 and 8.4). One rotation has its own rate as
 speed; three rotations have the components of the angular velocity along body axes, in the order of
 the rotation list. A body on the ground with three translations, or with two and the rotation about
-their normal, has the speeds of its composite mass centre along its own axes; any other translation
-has its own rate. The composite mass centre is that of the body with all the masses that keep their
-place in it, however their joints move (a wheel on its axle).
+their normal, has the speeds of its composite mass centre (or of its origin, where the joint asks
+for that) along its own axes; any other translation has its own rate. The composite mass centre is
+that of the body with all the masses that keep their place in it, however their joints move (a wheel
+on its axle).
 
 Velocities stay in mixed bases. Kinematical equations give the rates of coordinates in terms of
 speeds.
@@ -250,7 +251,8 @@ def _body_motion(
     turning = _rotation_speeds(mechanism, body)
     if absolute:
         moving = _absolute_speeds(mechanism, body)
-        return BodyMotion((*moving, *turning), composites[body][1], True)
+        place = ZERO_VECTOR if body.joint.at_origin else composites[body][1]
+        return BodyMotion((*moving, *turning), place, True)
     moving = tuple(
         Speed(
             _speed_symbol(mechanism, f"{q.name}_dot", q, "m/s"),
@@ -283,6 +285,7 @@ def _moves_freely(body: Body) -> bool:
 def _absolute_speeds(mechanism: Workspace, body: Body) -> tuple[Speed, ...]:
     small = max((q.data.small for q, _ in body.translations), default=0)
     axes = list(zip(_LETTERS, body.frame.axes, strict=True))
+    place = "origin" if body.joint.at_origin else "composite mass centre"
     if len(body.translations) == 2:
         spin = body.frame.spins[0][1]
         axes = [(letter, axis) for letter, axis in axes if (axis @ spin) is ZERO]
@@ -292,7 +295,7 @@ def _absolute_speeds(mechanism: Workspace, body: Body) -> tuple[Speed, ...]:
             body,
             ZERO_VECTOR,
             axis,
-            f"speed of the composite mass centre of {body.name} along its axis {letter}",
+            f"speed of the {place} of {body.name} along its axis {letter}",
         )
         for letter, axis in axes
     )

@@ -1,0 +1,508 @@
+"""From the description of a robot to a mechanism, with body axes that make small programs.
+
+Links that fixed joints hold together become one body. The frame of a body is free and is chosen for
+its joints (`linkwright.formats.framing`); the frames of links and other named frames are constant
+places in bodies. Entries of rotations within 1e-9 of 0 and ±1 are made exact, so that turns by
+right angles cost no operation; how many there were is told in `Assembled.notes`.
+
+Coordinates are those of the joints, in the order of the tree, each joint before those that hang on
+it, neighbours in the order of the file. A ball has a unit quaternion (w, x, y, z) and its angular
+velocity along the child link's axes as speeds; a free joint has x, y, z along the parent's axes and
+then a quaternion, and as speeds, on the ground, velocity and angular velocity of the child link's
+frame along its own axes. A planar joint has two translations and an angle.
+
+What a joint does by itself is a load of the mechanism: viscous damping -d u, dry friction
+-f sign(u) (with sign(0) = 0), and a spring -k (q - rest).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from linkwright.algebra import Expr, sign
+from linkwright.errors import InputError
+from linkwright.formats.description import (
+    UNTURNED,
+    Closure,
+    Description,
+    JointLimits,
+    LinkJoint,
+    Mass,
+    Place,
+    Rotation,
+    Triple,
+)
+from linkwright.formats.framing import (
+    Following,
+    Framing,
+    framed,
+    swept,
+    tidy_rotation,
+    tidy_unit,
+    without_dust,
+)
+from linkwright.formats.groups import Group, grouped
+from linkwright.formats.places import (
+    composed,
+    cross,
+    inverted,
+    moved_mass,
+    rotate,
+    scaled,
+    transposed,
+    turned,
+    unit,
+)
+from linkwright.mechanism import Ball, Body, Free, Joint, Mechanism, Prismatic, Weld
+
+BASES = ("file", "fixed", "free")
+FALL: Triple = (0.0, 0.0, -9.81)
+NO_LIMITS = JointLimits()
+_TURNING = ("revolute", "screw", "cylindrical")
+_INERTIAS = ("Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AssembledJoint:
+    """A joint that moves.
+
+    Args:
+        name: as in the file.
+        kind: one of `linkwright.formats.description.JOINT_KINDS`.
+        child: name of the link that it moves.
+        body: the body that it moves.
+        coordinates: of the joint, in order.
+        limits: what it can do.
+        follows: coordinate, multiplier and offset, where it mimics another joint.
+    """
+
+    name: str
+    kind: str
+    child: str
+    body: Body = field(repr=False)
+    coordinates: tuple[Expr, ...]
+    limits: JointLimits = NO_LIMITS
+    follows: tuple[Expr, float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assembled:
+    """A robot as a mechanism.
+
+    Args:
+        mechanism: bodies, joints, loads, constraints.
+        joints: those that move, in the order of the coordinates.
+        places: body and constant place in it of every link and named frame; the ground's body is
+            `mechanism.ground`.
+        notes: what was done that somebody may want to know.
+    """
+
+    mechanism: Mechanism
+    joints: tuple[AssembledJoint, ...]
+    places: Mapping[str, tuple[Body, Place]] = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+
+def assembled(
+    description: Description,
+    *,
+    base: str = "file",
+    friction: bool = True,
+    mimic: bool = True,
+    locked: Mapping[str, float] | None = None,
+    symbolic: bool = False,
+) -> Assembled:
+    """Return the mechanism of a robot.
+
+    Args:
+        description: what a file says.
+        base: "file" for joints as they are, the root link on the ground; "free" for a root link
+            that moves freely; "fixed" for a robot whose free joint on the root is held.
+        friction: let joints have the damping, dry friction and springs that the file gives.
+        mimic: let joints follow others where the file says so; else they are free to move.
+        locked: coordinates (rad or m) at which joints are held, by name of the joint.
+        symbolic: keep masses, mass centres and inertias as parameters, with their values as
+            defaults, in place of numbers.
+
+    >>> from linkwright.formats.description import Link
+    >>> links = Link("base"), Link("rod", Mass(1.0, (0.5, 0.0, 0.0)))
+    >>> swing = Description("swing", links, (LinkJoint("hinge", "revolute", "base", "rod"),))
+    >>> list(assembled(swing).mechanism.coordinates)
+    ['hinge']
+    """
+    if base not in BASES:
+        raise InputError(f"a base is {' or '.join(map(repr, BASES))}, not {base!r}")
+    if not mimic:
+        description = _without_mimics(description)
+    held = _held(description, dict(locked or {}))
+    for joint in description.joints:
+        if base == "fixed" and joint.kind == "free" and joint.parent == description.root:
+            held[joint.name] = Place()
+    root, changed = grouped(description, held)
+    made = _Assembler(description, symbolic)
+    made.add_bodies(root, base)
+    made.mechanism.gravity(along=swept(description.gravity or FALL), g=1)
+    made.add_joint_loads(friction)
+    made.tie_mimics()
+    for closure in description.closures:
+        made.close(closure)
+    notes = [f"{changed} entries of rotations made exact"] if changed else []
+    return Assembled(made.mechanism, tuple(made.joints), made.places, (*description.notes, *notes))
+
+
+def _without_mimics(description: Description) -> Description:
+    joints = tuple(replace(joint, mimic=None) for joint in description.joints)
+    return replace(description, joints=joints)
+
+
+def _held(description: Description, locked: dict[str, float]) -> dict[str, Place]:
+    """Return what each locked joint moves its child by, those that follow one included."""
+    joints = {joint.name: joint for joint in description.joints}
+    for name in locked:
+        if name not in joints:
+            raise InputError(
+                f"there is no joint {name!r} to lock in {description.name!r}",
+                remedy=f"its joints are {', '.join(joints)}",
+            )
+    found: dict[str, Place] = {}
+    for name, joint in joints.items():
+        value, at = (1.0, 0.0), joint
+        while at.name not in locked and at.mimic is not None:
+            value = value[0] * at.mimic.multiplier, value[1] + value[0] * at.mimic.offset
+            at = joints[at.mimic.joint]
+        if at.name in locked:
+            found[name] = displaced(joint, value[0] * locked[at.name] + value[1])
+    return found
+
+
+def displaced(joint: LinkJoint, value: float) -> Place:
+    """Return the place of the child's frame in the joint's, with the coordinate at a value.
+
+    Args:
+        joint: with one coordinate, or any kind for the value zero.
+        value: rad or m.
+
+    >>> displaced(LinkJoint("j", "prismatic", "a", "b"), 0.5).position
+    (0.0, 0.0, 0.5)
+    """
+    if joint.kind == "prismatic":
+        return Place(scaled(unit(joint.axis), value))
+    if joint.kind in ("revolute", "screw"):
+        advance = joint.pitch * value / (2 * math.pi) if joint.kind == "screw" else 0.0
+        return Place(scaled(unit(joint.axis), advance), turned(joint.axis, value))
+    if value != 0.0:
+        raise InputError(
+            f"joint {joint.name!r} is {joint.kind}, which has no single coordinate to lock",
+            remedy="lock it at 0",
+        )
+    return Place()
+
+
+class _Assembler:
+    """A mechanism that grows with a robot's groups of links."""
+
+    def __init__(self, description: Description, symbolic: bool) -> None:
+        self.description, self.symbolic = description, symbolic
+        self.names = Names(("n", "t"))
+        self.mechanism = Mechanism(Names(()).new(description.name or "robot"))
+        self.joints: list[AssembledJoint] = []
+        self.places: dict[str, tuple[Body, Place]] = {}
+        self.coordinates = Names(("t",))
+        self._given: dict[str, LinkJoint] = {}
+
+    # -- bodies ------------------------------------------------------------------------------------
+    def add_bodies(self, root: Group, base: str) -> None:
+        """Add a body for each group of links."""
+        m = self.mechanism
+        where: dict[Group, tuple[Body, Place]] = {}
+        for group in root.walk():
+            if group.above is None:
+                if base == "free":
+                    joint = LinkJoint(f"{group.name}_free", "free", "", group.name)
+                    where[group] = self._hang(m.ground, Place(), joint, group)
+                else:
+                    where[group] = m.ground, Place()
+            else:
+                assert group.joint is not None
+                parent, frame = where[group.above]
+                at = composed(inverted(frame), group.at)
+                where[group] = self._hang(parent, at, group.joint, group)
+            body, frame = where[group]
+            back = inverted(frame)
+            for name, place in group.members.items():
+                self.places[name] = body, _tidy(composed(back, place))
+        for named in self.description.frames:
+            body, place = self.places[named.link]
+            if named.name not in self.places:
+                self.places[named.name] = body, _tidy(composed(place, named.place))
+
+    def _hang(self, parent: Body, at: Place, joint: LinkJoint, group: Group) -> tuple[Body, Place]:
+        """Add the body of a group; return it with the place of its frame in the group's."""
+        at = _tidy(at)
+        following = tuple(_following(g) for g in group.below)
+        name = self.names.new(group.name)
+        if joint.kind in _TURNING:
+            frame = framed(at, unit(joint.axis), following, group.mass)
+            body = self._body(
+                name, parent, _turning(joint, frame), at.position, group.mass, frame.place,
+                self._coordinate_names(joint),
+            )  # fmt: skip
+            return self._record(joint, group, body, body.coordinates), frame.place
+        if joint.kind == "universal":
+            return self._universal(name, parent, at, joint, group, following)
+        if joint.kind == "prismatic":
+            place = Place((0.0, 0.0, 0.0), tidy_rotation(transposed(at.rotation)))
+            axis = tidy_unit(rotate(at.rotation, unit(joint.axis)))
+            body = self._body(
+                name, parent, Prismatic(axis), at.position, group.mass, place,
+                self._coordinate_names(joint),
+            )  # fmt: skip
+            return self._record(joint, group, body, body.coordinates), place
+        return self._spatial(name, parent, at, joint, group)
+
+    def _universal(
+        self,
+        name: str,
+        parent: Body,
+        at: Place,
+        joint: LinkJoint,
+        group: Group,
+        following: tuple[Following, ...],
+    ) -> tuple[Body, Place]:
+        first, second = self._coordinate_names(joint)
+        second_axis = unit(joint.second_axis)
+        frame = framed(at, unit(joint.axis), (Following(Place(), second_axis),), None)
+        cross_name = self.names.new(f"{group.name}_cross")
+        middle = self._body(
+            cross_name, parent, _turning(joint, frame), at.position, None, frame.place, [first]
+        )
+        inner = _tidy(inverted(frame.place))
+        last = framed(inner, second_axis, following, group.mass)
+        body = self._body(
+            name, middle, _turning(joint, last), (0.0, 0.0, 0.0), group.mass, last.place, [second]
+        )
+        both = (*middle.coordinates, *body.coordinates)
+        return self._record(joint, group, body, both), last.place
+
+    def _spatial(
+        self, name: str, parent: Body, at: Place, joint: LinkJoint, group: Group
+    ) -> tuple[Body, Place]:
+        """Add a body with a planar joint, a ball, or no joint at all."""
+        place = Place()
+        block = Ball(quaternion=True)
+        if joint.kind == "free":
+            block = Free(quaternion=True, at_origin=True)
+        elif joint.kind == "planar":
+            place = Place((0.0, 0.0, 0.0), _normal_last(tidy_unit(unit(joint.axis))))
+            at = _tidy(composed(at, place))
+            block = Joint(translate=("x", "y"), rotate=("z",), at_origin=True)
+        position = at.position
+        if at.rotation != UNTURNED:
+            parent = self.mechanism.body(
+                self.names.new(f"{group.name}_mount"),
+                parent=parent,
+                joint=Weld(at.rotation),
+                at=swept(position),
+                mass=0,
+                inertia=0,
+            )
+            position = (0.0, 0.0, 0.0)
+        body = self._body(
+            name, parent, block, position, group.mass, place, self._coordinate_names(joint)
+        )
+        return self._record(joint, group, body, body.coordinates), place
+
+    def _record(
+        self, joint: LinkJoint, group: Group, body: Body, coordinates: tuple[Expr, ...]
+    ) -> Body:
+        self._given[joint.name] = joint
+        self.joints.append(
+            AssembledJoint(joint.name, joint.kind, group.name, body, coordinates, joint.limits)
+        )
+        return body
+
+    def _coordinate_names(self, joint: LinkJoint) -> list[str]:
+        endings = {
+            "cylindrical": ("slide", "turn"),
+            "universal": ("first", "second"),
+            "planar": ("x", "y", "turn"),
+            "ball": ("e0", "e1", "e2", "e3"),
+            "free": ("x", "y", "z", "e0", "e1", "e2", "e3"),
+        }.get(joint.kind, ())
+        stem = self.coordinates.new(joint.name)
+        return [f"{stem}.{ending}" for ending in endings] or [stem]
+
+    def _body(
+        self,
+        name: str,
+        parent: Body,
+        joint: Joint,
+        at: Triple,
+        mass: Mass | None,
+        frame: Place,
+        coordinates: list[str],
+    ) -> Body:
+        own = None if mass is None else without_dust(moved_mass(mass, inverted(frame)))
+        values: dict[str, Any] = {"mass": 0, "inertia": 0}
+        if own is not None:
+            values = {"mass": own.mass, "com": own.centre, "inertia": own.inertia}
+            if self.symbolic:
+                values = self._parameters(name, own)
+        return self.mechanism.body(
+            name, parent=parent, joint=joint, at=swept(at), coordinates=coordinates, **values
+        )
+
+    def _parameters(self, name: str, mass: Mass) -> dict[str, Any]:
+        new = self.mechanism.parameter
+        centre = [
+            new(f"{name}_c{axis}", x, unit="m") for axis, x in zip("xyz", mass.centre, strict=True)
+        ]
+        inertia = [
+            new(f"{name}_{key}", x, unit="kg*m^2")
+            for key, x in zip(_INERTIAS, mass.inertia, strict=True)
+        ]
+        return {"mass": new(f"{name}_m", mass.mass, unit="kg"), "com": centre, "inertia": inertia}
+
+    # -- loads and constraints ---------------------------------------------------------------------
+    def add_joint_loads(self, friction: bool) -> None:
+        """Add rotors and, where asked for, what joints do by themselves."""
+        m = self.mechanism
+        for made in self.joints:
+            joint = self._given[made.name]
+            bodies = [made.body]
+            if made.kind == "universal":
+                assert made.body.parent is not None
+                bodies = [made.body.parent, made.body]
+            for body in bodies:
+                if joint.armature:
+                    m.armature(body, joint.armature)
+                if friction and (joint.damping or joint.friction or joint.stiffness):
+                    self._passive(joint, body)
+
+    def _passive(self, joint: LinkJoint, body: Body) -> None:
+        m, kinematics = self.mechanism, self.mechanism.kinematics()
+        speeds = kinematics.motions[body].speeds
+        for speed in speeds:
+            u = speed.symbol
+            effort = -joint.damping * u - joint.friction * sign(u)
+            alone = len(speeds) == len(body.coordinates) == 1
+            if joint.stiffness and alone:
+                effort = effort - joint.stiffness * (body.coordinates[0] - joint.rest)
+            if effort.op == "num":
+                continue
+            name = f"friction of {u.name}"
+            if speed.omega.is_zero:
+                m.force(name, effort, at=body, along=speed.velocity, reaction=body.parent)
+            else:
+                m.moment(name, effort, on=body, about=speed.omega, reaction=body.parent)
+
+    def tie_mimics(self) -> None:
+        """Let joints follow others."""
+        by_name = {joint.name: joint for joint in self.joints}
+        for k, made in enumerate(self.joints):
+            mimic = self._given[made.name].mimic
+            if mimic is None:
+                continue
+            leader, multiplier, offset = mimic.joint, mimic.multiplier, mimic.offset
+            while (above := self._given[leader].mimic) is not None:
+                offset += multiplier * above.offset
+                multiplier *= above.multiplier
+                leader = above.joint
+            (q,), (other,) = made.coordinates, by_name[leader].coordinates
+            self.mechanism.constrain_position(
+                q - multiplier * other - offset, name=f"{made.name} follows {leader}", eliminate=q
+            )
+            self.joints[k] = AssembledJoint(
+                made.name, made.kind, made.child, made.body, made.coordinates, made.limits,
+                (other, multiplier, offset),
+            )  # fmt: skip
+
+    def close(self, closure: Closure) -> None:
+        """Close a loop."""
+        m = self.mechanism
+        ends = []
+        for link, place in (closure.first, closure.second):
+            body, outer = self.places[link]
+            ends.append((body, _tidy(composed(outer, place))))
+        name = self.names.new(closure.name or "closure")
+        start, end = (
+            m.point(f"{name}_{letter}", body, swept(place.position))
+            for letter, (body, place) in zip("ab", ends, strict=True)
+        )
+        m.close(name, start, end, Ball())
+        if closure.kind == "ball":
+            return
+        (first, one), (second, other) = ends
+        turned = first.frame.with_matrix(f"{name}_first", one.rotation)
+        matching = second.frame.with_matrix(f"{name}_second", other.rotation)
+        for k in range(3):
+            i, j = (k + 1) % 3, (k + 2) % 3
+            m.constrain_position(turned.axes[i] @ matching.axes[j], name=f"{name} about {'xyz'[k]}")
+
+
+# -- names -----------------------------------------------------------------------------------------
+class Names:
+    """Words for symbols and frames, each given out once.
+
+    Args:
+        taken: words that are not given out.
+
+    >>> names = Names(())
+    >>> names.new("left-arm"), names.new("left arm"), names.new("7")
+    ('left_arm', 'left_arm_2', 'x7')
+    """
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self.taken = set(taken)
+
+    def new(self, wish: str) -> str:
+        """Return a word of ASCII letters, digits and underscores that is like a name."""
+        word = re.sub(r"\W+", "_", wish, flags=re.ASCII).strip("_")[:60] or "x"
+        if not word[0].isalpha():
+            word = f"x{word}"
+        if word.endswith("_dot") or re.fullmatch(r"(z|pc|s)\d+", word):
+            word += "_"
+        found, k = word, 1
+        while found in self.taken:
+            k += 1
+            found = f"{word}_{k}"
+        self.taken.add(found)
+        return found
+
+
+# -- frames ----------------------------------------------------------------------------------------
+def _following(group: Group) -> Following:
+    joint = group.joint
+    assert joint is not None
+    turns = joint.kind in (*_TURNING, "universal")
+    return Following(group.at, unit(joint.axis) if turns else None)
+
+
+def _turning(joint: LinkJoint, frame: Framing) -> Joint:
+    axis = frame.nominal[frame.number]
+    lead: Any = ("per turn", joint.pitch) if joint.kind == "screw" else 0
+    return Joint(
+        translate=(axis,) if joint.kind == "cylindrical" else (),
+        rotate=(axis,),
+        body_axis="xyz"[frame.number],
+        reference=frame.nominal[(frame.number + 1) % 3],
+        offset=frame.offset,
+        lead=lead,
+    )
+
+
+def _normal_last(normal: Triple) -> Rotation:
+    """Return the rotation whose third column is the normal of a plane."""
+    if normal == (0.0, 0.0, 1.0):
+        return UNTURNED
+    k = min(range(3), key=lambda i: abs(normal[i]))
+    x = tidy_unit(cross(UNTURNED[(k + 1) % 3], normal)) if abs(normal[k]) else UNTURNED[k]
+    return tidy_rotation(transposed((x, cross(normal, x), normal)))
+
+
+def _tidy(place: Place) -> Place:
+    return Place(swept(place.position), tidy_rotation(place.rotation))

@@ -1,0 +1,119 @@
+"""Links that fixed joints hold together, as one rigid group each, in a tree of joints that move."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from linkwright.formats.description import Description, LinkJoint, Mass, Place
+from linkwright.formats.places import composed, joined_masses, moved_mass
+
+HERE = Place()
+_DUST = 1e-9  # of 0 and 1, within which entries of rotations are made exact
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Links that move as one.
+
+    Args:
+        name: of its first link, in whose frame all is given.
+        joint: by which it hangs on the group above; None for the root.
+        above: that group.
+        at: place of the joint's frame in the frame of the group above.
+        members: place of each link.
+        below: the groups that hang on it, in the order of the joints.
+    """
+
+    name: str
+    joint: LinkJoint | None = None
+    above: Group | None = None
+    at: Place = HERE
+    members: dict[str, Place] = field(default_factory=dict)
+    below: list[Group] = field(default_factory=list)
+    mass: Mass | None = None
+
+    def walk(self) -> list[Group]:
+        """Return the group and all below it, each before what hangs on it."""
+        found: list[Group] = []
+        stack = [self]
+        while stack:
+            group = stack.pop()
+            found.append(group)
+            stack.extend(reversed(group.below))
+        return found
+
+
+def grouped(description: Description, held: Mapping[str, Place] | None = None) -> tuple[Group, int]:
+    """Return the root of the tree of groups, and how many entries of rotations were made exact.
+
+    Args:
+        description: a tree of links.
+        held: joints that are taken for fixed, with the place of the child's frame in the joint's.
+
+    >>> from linkwright.formats.description import Link
+    >>> links = Link("a"), Link("b"), Link("c")
+    >>> joints = LinkJoint("f", "fixed", "a", "b"), LinkJoint("j", "revolute", "b", "c")
+    >>> root, _ = grouped(Description("r", links, joints))
+    >>> list(root.members), root.below[0].name
+    (['a', 'b'], 'c')
+    """
+    still = held or {}
+    below: dict[str, list[LinkJoint]] = {}
+    for joint in description.joints:
+        below.setdefault(joint.parent, []).append(joint)
+    root = Group(description.root, members={description.root: Place()})
+    changed = 0
+    stack = [(description.root, root)]
+    while stack:
+        link, group = stack.pop()
+        following: list[tuple[str, Group]] = []
+        for joint in below.get(link, ()):
+            place, count = exact(composed(group.members[link], joint.place))
+            changed += count
+            if joint.kind == "fixed" or joint.name in still:
+                group.members[joint.child] = composed(place, still.get(joint.name, Place()))
+                following.append((joint.child, group))
+            else:
+                made = Group(joint.child, joint, group, place, {joint.child: Place()})
+                group.below.append(made)
+                following.append((joint.child, made))
+        stack.extend(reversed(following))
+    masses = {link.name: link.mass for link in description.links}
+    for group in root.walk():
+        parts = [
+            moved_mass(mass, place)
+            for name, place in group.members.items()
+            if (mass := masses[name]) is not None
+        ]
+        group.mass = joined_masses(parts)
+    order = {joint.name: k for k, joint in enumerate(description.joints)}
+    for group in root.walk():
+        group.below.sort(key=lambda g: order[g.joint.name] if g.joint else 0)
+    return root, changed
+
+
+def exact(place: Place) -> tuple[Place, int]:
+    """Return a place whose rotation has exact zeros and ones, and how many entries were changed.
+
+    >>> exact(Place(rotation=((1.0, 1e-12, 0.0), (-1e-12, 1.0, 0.0), (0.0, 0.0, 1.0))))[1]
+    2
+    """
+    rows = tuple(tuple(snapped(x) for x in row) for row in place.rotation)
+    changed = sum(
+        a != b for r, s in zip(rows, place.rotation, strict=True) for a, b in zip(r, s, strict=True)
+    )
+    if not changed:
+        return place, 0
+    (a, b, c), (d, e, f), (g, h, i) = rows
+    return replace(place, rotation=((a, b, c), (d, e, f), (g, h, i))), changed
+
+
+def snapped(x: float) -> float:
+    """Return 0, 1 or -1 for a number within 1e-9 of it.
+
+    >>> snapped(1 - 1e-12), snapped(0.5)
+    (1.0, 0.5)
+    """
+    nearest = float(round(x)) + 0.0
+    return nearest if abs(nearest) <= 1 and abs(x - nearest) < _DUST else x

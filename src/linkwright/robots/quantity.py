@@ -1,0 +1,190 @@
+"""Something that can be computed of a robot: a function with a Program behind it.
+
+It is derived, optimised and compiled when it is first called; nothing else of the robot is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkwright.errors import ShapeError
+from linkwright.program import Counts, Program, count
+
+if TYPE_CHECKING:
+    from linkwright.backends.kernel import Kernel
+
+Recipe = Callable[[], Program]
+
+
+class Quantity:
+    """A quantity of a robot as a function of arrays.
+
+    Each argument is one vector, or has leading axes in front of it; arguments without them are
+    shared by all rows, and the result has the same leading axes. With `out` it fills an array (or
+    one for each output) instead of making one.
+
+    Args:
+        name: what it is called.
+        derive: returns its Program, not yet optimised.
+        timings: receives seconds for each step, by name.
+
+    >>> from linkwright.program import program
+    >>> double = Quantity(
+    ...     "double", lambda: program("double", {"x": ["x"]}, {"y": lambda x: [2 * x]})
+    ... )
+    >>> double([1.0]), double([[1.0], [2.0]])
+    (array([2.]), array([[2.], [4.]]))
+    """
+
+    def __init__(self, name: str, derive: Recipe, timings: dict[str, float] | None = None) -> None:
+        self.name = name
+        self._derive = derive
+        self.timings: dict[str, float] = {} if timings is None else timings
+        self._evaluate: Callable[..., Any] = self._first
+
+    @cached_property
+    def program(self) -> Program:
+        """What is computed, optimised."""
+        from linkwright.program.passes import optimise
+
+        started = time.perf_counter()
+        made = self._derive()
+        derived = time.perf_counter()
+        self.timings[f"{self.name}: derive"] = derived - started
+        made = optimise(made)
+        self.timings[f"{self.name}: optimise"] = time.perf_counter() - derived
+        return made
+
+    @cached_property
+    def counts(self) -> Counts:
+        """The operations of one evaluation."""
+        return count(self.program)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The compiled Program, for those who want its batch layouts and threads."""
+        from linkwright.backends.kernel import compile as compiled
+
+        return compiled(self.program)
+
+    def source(self, language: str = "c") -> str:
+        """Return the Program as source text.
+
+        Args:
+            language: "c" or "python".
+        """
+        from linkwright.backends.c import c_source
+        from linkwright.backends.python import python_source
+
+        writers = {"c": c_source, "python": python_source}
+        if language not in writers:
+            raise ShapeError(f"no source in {language!r}", remedy="choose 'c' or 'python'")
+        return writers[language](self.program)
+
+    def __call__(self, *inputs: Any, out: Any = None) -> Any:
+        """Evaluate for one set of vectors, or for each row."""
+        if out is None:
+            return self._evaluate(*inputs)
+        return self._sort_out(*inputs, out=out)
+
+    def _first(self, *inputs: Any) -> Any:
+        """Build the kernel and evaluate; from then on calls go to it directly."""
+        made = self.kernel
+        started = time.perf_counter()
+        quick = getattr(made._compiled, "scalar_or", None)
+        self._evaluate = self._sort_out if quick is None else quick(self._sort_out)
+        self.timings[f"{self.name}: compile"] = time.perf_counter() - started
+        return self._evaluate(*inputs)
+
+    def _sort_out(self, *inputs: Any, out: Any = None) -> Any:
+        """Evaluate inputs that are no plain vectors."""
+        ports = self.kernel.inputs
+        if len(inputs) != len(ports):
+            names = ", ".join(port.name for port in ports)
+            raise ShapeError(f"{self.name} takes {len(ports)} arrays ({names}), not {len(inputs)}")
+        arrays = [np.asarray(x, np.float64) for x in inputs]
+        leads = [
+            _lead(port.name, array, port.shape) for port, array in zip(ports, arrays, strict=True)
+        ]
+        deepest = max(leads, key=len)
+        if not deepest:
+            if out is None:
+                return self.kernel.scalar(*arrays)
+            self.kernel.scalar(*arrays, *_several(out))
+            return out
+        return self._rows(arrays, leads, deepest, out)
+
+    def _rows(
+        self,
+        arrays: Sequence[Any],
+        leads: Sequence[tuple[int, ...]],
+        lead: tuple[int, ...],
+        out: Any,
+    ) -> Any:
+        if len(lead) == 1 and all(len(x) <= 1 for x in leads):
+            made = self.kernel.batch(*arrays, out=out)
+            return made if out is None else out
+        size = int(np.prod(lead))
+        flat = [
+            np.broadcast_to(x, (*lead, *port.shape)).reshape(size, *port.shape) if own else x
+            for x, own, port in zip(arrays, leads, self.kernel.inputs, strict=True)
+        ]
+        made = self.kernel.batch(*flat)
+        results = made if isinstance(made, tuple) else (made,)
+        shaped = [x.reshape(*lead, *x.shape[1:]) for x in results]
+        if out is not None:
+            for given, value in zip(_several(out), shaped, strict=True):
+                given[...] = value
+            return out
+        return tuple(shaped) if isinstance(made, tuple) else shaped[0]
+
+    def __repr__(self) -> str:
+        return f"Quantity({self.name!r})"
+
+
+def _lead(name: str, array: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    cut = array.ndim - len(shape)
+    if cut < 0 or array.shape[cut:] != shape:
+        wanted = " x ".join(map(str, shape)) or "a number"
+        raise ShapeError(
+            f"{name} has the shape {array.shape}", remedy=f"its last axes are {wanted}"
+        )
+    return tuple(array.shape[:cut])
+
+
+def _several(out: Any) -> tuple[Any, ...]:
+    return tuple(out) if isinstance(out, tuple | list) else (out,)
+
+
+class FrameQuantity:
+    """A quantity of each frame of a robot: `pose(q, "hand")`, or `pose["hand"](q)`.
+
+    Args:
+        name: what it is called.
+        of_frame: returns the quantity of one frame.
+    """
+
+    def __init__(self, name: str, of_frame: Callable[[str], Quantity]) -> None:
+        self.name = name
+        self._of_frame = of_frame
+        self._known: dict[str, Quantity] = {}
+
+    def __getitem__(self, frame: str) -> Quantity:
+        """Return the quantity of one frame."""
+        found = self._known.get(frame)
+        if found is None:
+            found = self._known[frame] = self._of_frame(frame)
+        return found
+
+    def __call__(self, *inputs: Any, out: Any = None) -> Any:
+        """Evaluate; the name of the frame comes after the arrays."""
+        *arrays, frame = inputs
+        return self[frame](*arrays, out=out)
+
+    def __repr__(self) -> str:
+        return f"FrameQuantity({self.name!r})"

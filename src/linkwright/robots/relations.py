@@ -1,0 +1,68 @@
+"""The tree of a mechanism with what its constraints make of it.
+
+Without constraints all speeds are independent. A joint that follows another has its coordinate put
+in wherever it occurs, so that it is no input of any quantity. A loop keeps all coordinates as
+inputs, which must satisfy it; its dependent speeds follow from the independent ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from linkwright.algebra import Expr
+from linkwright.equations.closure import closed_samples, make_rates_exact
+from linkwright.equations.constraints import choose, reduce
+from linkwright.equations.equations import reads_of
+from linkwright.equations.writer import Writer
+from linkwright.mechanism import Mechanism
+from linkwright.program import Namer, Statement
+from linkwright.robots.tree import Tree
+
+
+def tree_of(mechanism: Mechanism, follows: Mapping[Expr, Expr] | None = None) -> Tree:
+    """Return the tree of a mechanism.
+
+    Args:
+        mechanism: bodies, joints, constraints.
+        follows: coordinates that are functions of others.
+
+    >>> m = Mechanism("swing")
+    >>> rod = m.body("rod", rotate="y", mass=1, com=(1, 0, 0), inertia=0)
+    >>> tree_of(m).speeds
+    (rod_dot,)
+    """
+    kinematics = mechanism.kinematics()
+    known = dict(follows or {})
+    if not mechanism.constraints:
+        return Tree(kinematics, values=known or None)
+    samples = closed_samples(mechanism, mechanism.values, None)
+    if samples is not None:
+        make_rates_exact(mechanism, samples)
+    eliminations = choose(kinematics, mechanism.values, samples)
+    writer = Writer(mechanism.name)
+    rates = dict(kinematics.rates)
+    reduction = reduce(
+        kinematics, eliminations, rates, writer, Namer(None, "r"), mechanism.values, samples
+    )
+    statements = _in_order(writer.statements)
+    return Tree(kinematics, reduction, tuple(statements), known or None)
+
+
+def _in_order(statements: Sequence[Statement]) -> list[Statement]:
+    """Return the statements, each after those that it reads."""
+    makers = {x: s for s in statements for x in s.targets}
+    order: list[Statement] = []
+    done: set[Expr] = set()
+    for root in statements:
+        stack = [(root, False)]
+        while stack:
+            s, ready = stack.pop()
+            if s.targets[0] in done:
+                continue
+            if ready:
+                done.update(s.targets)
+                order.append(s)
+                continue
+            stack.append((s, True))
+            stack.extend((makers[x], False) for x in reads_of(s) if x in makers)
+    return order

@@ -1,0 +1,202 @@
+"""A robot: a mechanism with kernels at hand.
+
+Conventions
+- Coordinates and speeds are in the order of the tree; `Robot.coordinates` and `Robot.speeds` name
+  them. A joint with one degree of freedom has its angle (rad) or displacement (m) and its rate.
+- A free base has seven coordinates: x, y, z of the base link's origin in the ground's frame, then a
+  unit quaternion (w, x, y, z) that takes the link's axes from the ground's; its six speeds are the
+  velocity of that origin, then the angular velocity, both along the axes of the base link.
+- Forces belong to speeds: for a free base, force and moment about the base link's origin, along
+  its axes.
+- Gravity is what the file says, 9.81 m/s^2 along -z by default.
+- Six-vectors of motion hold the linear part first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
+
+from linkwright.algebra import as_expr
+from linkwright.errors import InputError
+from linkwright.formats.assembling import Assembled, AssembledJoint, assembled
+from linkwright.formats.description import Description, Place
+from linkwright.mechanism import Body, Mechanism
+from linkwright.program import Program
+from linkwright.robots import dynamics, kinematics
+from linkwright.robots.quantity import FrameQuantity, Quantity
+from linkwright.robots.relations import tree_of
+from linkwright.robots.tree import Spot, Tree
+
+
+class Robot:
+    """A robot from a file's description or from a mechanism.
+
+    Args:
+        source: a description, or a mechanism whose parameters have values.
+        base: "file", "free" or "fixed", for a description.
+        friction: whether joints have the damping, dry friction and springs of the description.
+        mimic: whether joints follow others where the description says so.
+        locked: coordinates at which joints are held, by name, rad or m.
+        symbolic: keep inertial parameters as inputs.
+
+    >>> from linkwright.formats.description import Link, LinkJoint, Mass
+    >>> links = Link("base"), Link("rod", Mass(1.0, (0.5, 0.0, 0.0)))
+    >>> joint = LinkJoint("hinge", "revolute", "base", "rod", axis=(0.0, 1.0, 0.0))
+    >>> swing = Robot(Description("swing", links, (joint,)))
+    >>> swing.inverse_dynamics([0.0], [0.0], [0.0])
+    array([-4.905])
+    >>> swing.coordinates, swing.frames
+    (('hinge',), ('base', 'rod'))
+    """
+
+    def __init__(
+        self,
+        source: Description | Mechanism,
+        *,
+        base: str = "file",
+        friction: bool = True,
+        mimic: bool = True,
+        locked: Mapping[str, float] | None = None,
+        symbolic: bool = False,
+    ) -> None:
+        self.timings: dict[str, float] = {}
+        self._source = source
+        self._assemble = partial(
+            assembled, base=base, friction=friction, mimic=mimic, locked=locked, symbolic=symbolic
+        )
+
+    # -- what there is -----------------------------------------------------------------------------
+    @cached_property
+    def assembled(self) -> Assembled:
+        """The mechanism with the places of links and frames."""
+        if isinstance(self._source, Description):
+            return self._assemble(self._source)
+        return _as_assembled(self._source)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism."""
+        return self.assembled.mechanism
+
+    @cached_property
+    def tree(self) -> Tree:
+        """What quantities are written from."""
+        follows = {
+            joint.coordinates[0]: joint.follows[1] * joint.follows[0] + joint.follows[2]
+            for joint in self.assembled.joints
+            if joint.follows is not None
+        }
+        return tree_of(self.mechanism, follows)
+
+    @cached_property
+    def coordinates(self) -> tuple[str, ...]:
+        """The names of the coordinates q."""
+        return tuple(q.name for q in self.tree.coordinates)
+
+    @cached_property
+    def speeds(self) -> tuple[str, ...]:
+        """The names of the speeds u."""
+        return tuple(u.name for u in self.tree.speeds)
+
+    @cached_property
+    def frames(self) -> tuple[str, ...]:
+        """The names of links and other frames."""
+        return tuple(self.assembled.places)
+
+    def spot(self, frame: str) -> Spot:
+        """Return body and place of a frame."""
+        found = self.assembled.places.get(frame)
+        if found is None:
+            raise InputError(f"the robot has no frame {frame!r}", remedy="see Robot.frames")
+        body, place = found
+        x, y, z = (as_expr(v) for v in place.position)
+        rows = [tuple(as_expr(v) for v in row) for row in place.rotation]
+        return Spot(body, (rows[0], rows[1], rows[2]), (x, y, z))  # type: ignore[arg-type]
+
+    # -- quantities --------------------------------------------------------------------------------
+    def quantity(self, name: str, derive: Callable[[Tree], Program]) -> Quantity:
+        """Return a quantity that is derived from the robot's tree.
+
+        Args:
+            name: what it is called.
+            derive: returns its Program.
+        """
+        return Quantity(name, lambda: derive(self.tree), self.timings)
+
+    @cached_property
+    def inverse_dynamics(self) -> Quantity:
+        """The forces that accelerations take: `inverse_dynamics(q, u, a)`."""
+        return self.quantity("inverse_dynamics", dynamics.inverse_dynamics)
+
+    @cached_property
+    def forward_dynamics(self) -> Quantity:
+        """The accelerations that forces make: `forward_dynamics(q, u, tau)`."""
+        return self.quantity("forward_dynamics", dynamics.forward_dynamics)
+
+    @cached_property
+    def mass_matrix(self) -> Quantity:
+        """The mass matrix: `mass_matrix(q)`."""
+        return self.quantity("mass_matrix", dynamics.mass_matrix_of)
+
+    @cached_property
+    def inverse_mass_matrix(self) -> Quantity:
+        """The inverse of the mass matrix: `inverse_mass_matrix(q)`."""
+        return self.quantity("inverse_mass_matrix", dynamics.inverse_mass_matrix)
+
+    @cached_property
+    def gravity(self) -> Quantity:
+        """The forces that hold the robot still: `gravity(q)`."""
+        return self.quantity("gravity", dynamics.gravity)
+
+    @cached_property
+    def bias(self) -> Quantity:
+        """The forces that no accelerations take: `bias(q, u)`."""
+        return self.quantity("bias", dynamics.bias)
+
+    @cached_property
+    def pose(self) -> FrameQuantity:
+        """The place of a frame, 4 x 4 and homogeneous: `pose(q, frame)`."""
+
+        def of_frame(frame: str) -> Quantity:
+            spot = self.spot(frame)
+            return self.quantity(
+                f"pose of {frame}",
+                lambda tree: tree.program(
+                    "pose",
+                    ["q"],
+                    lambda w: {"T": kinematics.homogeneous(kinematics.spot_stance(w, spot))},
+                ),
+            )
+
+        return FrameQuantity("pose", of_frame)
+
+    @cached_property
+    def jacobian(self) -> FrameQuantity:
+        """Velocity of a frame's origin and its angular velocity, along the ground's axes, for unit
+        speeds, 6 x n: `jacobian(q, frame)`."""
+
+        def of_frame(frame: str) -> Quantity:
+            spot = self.spot(frame)
+            return self.quantity(
+                f"jacobian of {frame}",
+                lambda tree: tree.program(
+                    "jacobian",
+                    ["q"],
+                    lambda w: {"J": kinematics.jacobian(w, tree, spot, "local-world-aligned")},
+                ),
+            )
+
+        return FrameQuantity("jacobian", of_frame)
+
+
+def _as_assembled(mechanism: Mechanism) -> Assembled:
+    joints = tuple(
+        AssembledJoint(body.name, "", body.name, body, body.coordinates)
+        for body in mechanism.depth_first()
+        if body.coordinates
+    )
+    places: dict[str, tuple[Body, Place]] = {
+        body.name: (body, Place()) for body in mechanism.depth_first()
+    }
+    return Assembled(mechanism, joints, places)
