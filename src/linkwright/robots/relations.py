@@ -15,7 +15,7 @@ from linkwright.equations.constraints import choose, reduce
 from linkwright.equations.equations import reads_of
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Mechanism
-from linkwright.program import Namer, Statement
+from linkwright.program import Assign, Namer
 from linkwright.robots.tree import Tree
 
 
@@ -48,10 +48,10 @@ def tree_of(mechanism: Mechanism, follows: Mapping[Expr, Expr] | None = None) ->
     return Tree(kinematics, reduction, tuple(statements), known or None)
 
 
-def _in_order(statements: Sequence[Statement]) -> list[Statement]:
+def _in_order(statements: Sequence[Assign]) -> list[Assign]:
     """Return the statements, each after those that it reads."""
     makers = {x: s for s in statements for x in s.targets}
-    order: list[Statement] = []
+    order: list[Assign] = []
     done: set[Expr] = set()
     for root in statements:
         stack = [(root, False)]
