@@ -426,6 +426,9 @@ class Block:
             if isinstance(statement, Loop):
                 raise BlockError(f"block {self.name!r} cannot embed the loops of {program.name!r}")
             read = substitute_all(statement.operands, known)
+            if isinstance(statement, Assign) and (read[0].is_atom or read[0].op == "num"):
+                known[statement.target] = read[0]
+                continue
             targets = tuple(self._local() for _ in statement.targets)
             known.update(zip(statement.targets, targets, strict=True))
             self.statements.append(with_targets(statement.with_operands(read), targets))

@@ -52,6 +52,7 @@ class Element(Block):
         self.mechanism = mechanism_of(mechanism)
         self.forces: list[Force] = []
         self.moments: list[Moment] = []
+        self.drives: dict[Expr, Expr] = {}
 
     def force(
         self,
@@ -170,6 +171,28 @@ class Element(Block):
         return tuple(
             self.effort(f"{name}_{_word(j.coordinate.name)}", j.coordinate, v) for j, v in pairs
         )
+
+    def drive(self, name: str, value: Value, *, doc: str = "") -> Expr:
+        """Drive an input of the mechanism; what drives it becomes an output of the element.
+
+        Args:
+            name: of the mechanism's input.
+            value: what it is.
+            doc: what it is, in words.
+
+        >>> m = Mechanism("m")
+        >>> F = m.input("F", unit="N")
+        >>> servo = Element("servo", m)
+        >>> servo.drive("F", 3)
+        F
+        """
+        m = self.mechanism
+        if name not in m.inputs:
+            m.unknown(name, m.inputs, "input")
+        unit = m.units.get(name, "?")
+        made = self.output(_word(name), value, unit=unit, doc=doc or m.docs.get(name, ""))
+        self.drives[m.inputs[name]] = made
+        return made
 
     def scope(self) -> Scope:
         """Return what texts may refer to: the element's own names, then the mechanism's."""

@@ -114,7 +114,7 @@ class Event:
         name: what happens then.
         direction: 1 for zero crossings upwards, -1 downwards, 0 both.
         terminal: whether the run ends there.
-        action: from `ARRAYS` to outputs "x" and "d", the arrays after the event; None for none.
+        action: from `ARRAYS` to two outputs, x and d after the event; None for none.
     """
 
     name: str
@@ -137,12 +137,12 @@ class Phases:
         tick_seconds: the base tick, s.
         derivative: to one output, the rates of x.
         ticks: what happens at ticks, in order.
-        accepted: to outputs "x" and "d", run after each accepted step; None for none.
+        accepted: to two outputs, the new x and d, run after each accepted step; None for none.
         output: to one output, the recorded channels; None for none.
         outputs: what the channels are.
         events: to one output, a number for each event; None for none.
         event_list: what these are.
-        initialise: to outputs "x" and "d", run once at the start; None to start from the values.
+        initialise: to two outputs, x and d at the start; None to start from the values.
         rates: to one output, the rates of the coordinates in order, for the semi-implicit method;
             None to take them from `derivative`.
         quaternions: indices in x of the four parts of each quaternion.

@@ -175,7 +175,12 @@ class System:
         return name in {*m.coordinates, *m.inputs, *m.parameters} or m.has_speed_name(name)
 
     def _defaults(self, member: Member) -> None:
-        """Wire what an element reads of its mechanism, and what a function's arguments name."""
+        """Wire what an element reads and drives, and what a function's arguments name."""
+        if isinstance(member.block, Element):
+            for x, value in member.block.drives.items():
+                if x in self.wires:
+                    raise BlockError(f"{x} is driven already, so {member.name!r} cannot drive it")
+                self.wires[x] = Wire(member.of([value])[0])
         for port, symbols in member.inputs():
             for x, value in zip(symbols, member.of(port.values), strict=True):
                 if value.op != "num":
@@ -292,24 +297,37 @@ class System:
             raise UnitError(f"{target.name} is in {wanted}, but {value} is in {found}")
 
     # -- numbers -----------------------------------------------------------------------------------
-    def set(self, values: Mapping[str, float] | None = None, **more: float) -> None:
-        """Set values of parameters and of inputs that nothing drives, by name.
+    def set(self, values: Mapping[str, float]) -> None:
+        """Set values of parameters and of inputs that nothing drives.
 
         Args:
             values: by name, such as `"pd.kp"`; those of the mechanism by their own names.
-            more: the same, as keywords.
+
+        >>> s = System(name="s")
+        >>> b = Block("b")
+        >>> u = b.input("u")
+        >>> member = s.add(b)
+        >>> s.set({"b.u": 3})
+        >>> s.inputs()
+        {'b.u': 3.0}
         """
-        self.values.update({**(values or {}), **more})
+        self.values.update((name, float(value)) for name, value in values.items())
         self._flat.clear()
 
-    def start(self, values: Mapping[str, float] | None = None, **more: float) -> None:
-        """Set initial values of states, by name.
+    def start(self, values: Mapping[str, float]) -> None:
+        """Set where states start.
 
         Args:
             values: by name; coordinates and speeds of the mechanism by their own names.
-            more: the same, as keywords.
+
+        >>> m = Mechanism("m")
+        >>> b = m.body("b", translate="x", mass=1)
+        >>> s = System(m)
+        >>> s.start({"b": 0.5})
+        >>> [x.value for x in s.phases().x]
+        [0.5, 0.0]
         """
-        self.initial.update({**(values or {}), **more})
+        self.initial.update((name, float(value)) for name, value in values.items())
         self._flat.clear()
 
     def clock(self) -> Clock:

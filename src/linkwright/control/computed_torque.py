@@ -1,0 +1,131 @@
+"""Computed torque and inverse dynamics: control with a model of the mechanism.
+
+Computed torque (Luh, Walker and Paul 1980; Siciliano and others 2009, section 8.5.2) takes the
+forces of the acceleration a = target'' + kd (target' - u) + kp (target - q) at the measured state,
+so that each joint's error obeys e'' + kd e' + kp e = 0. Inverse dynamics as a feedforward takes
+them along the wanted motion instead, and leaves the rest to a servo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from linkwright.algebra import Expr, partial
+from linkwright.blocks import BlockError, Element
+from linkwright.control.joints import JointController, PerJoint, driven_joints, gains
+from linkwright.control.models import inverse_dynamics
+from linkwright.control.servo import saturated
+
+
+class ComputedTorque(JointController):
+    """Control by the inverse dynamics of the mechanism, which makes its joints independent.
+
+    Args:
+        mechanism: what is driven; it measures and drives joints of it.
+        kp: stiffness over inertia, 1/s^2: the square of each joint's natural frequency.
+        kd: damping over inertia, 1/s; critical at 2 sqrt(kp).
+        joints: names of the coordinates; all that can be driven by default.
+        target: where they should be; where the mechanism starts by default.
+        limit: largest torque or force of each joint.
+        values: numbers of the mechanism's parameters as the controller believes them to be.
+        name: of the element.
+
+    >>> from linkwright.mechanism import Mechanism
+    >>> m = Mechanism("pendulum")
+    >>> rod = m.body("rod", rotate="z", mass=2, com=(1, 0, 0), inertia=0)
+    >>> ComputedTorque(m, kp=400, kd=40)
+    ComputedTorque(computed_torque: q, u, target, target_rate, target_acceleration -> tau_rod)
+    """
+
+    def __init__(
+        self,
+        mechanism: Any,
+        kp: PerJoint,
+        kd: PerJoint,
+        *,
+        joints: Iterable[str] | None = None,
+        target: PerJoint | None = None,
+        limit: PerJoint | None = None,
+        values: Mapping[str, float] | None = None,
+        name: str = "computed_torque",
+    ) -> None:
+        super().__init__(name, mechanism, joints, target)
+        n = len(self.joints)
+        ahead = self.input_vector("target_acceleration", n, doc="wanted accelerations")
+        stiff = gains(self, "kp", kp, self.names_of_joints)
+        damp = gains(self, "kd", kd, self.names_of_joints)
+        rows = zip(stiff, damp, self.q, self.u, self.target, self.target_rate, ahead, strict=True)
+        commands = [w + d * (v - u) + k * (r - q) for k, d, q, u, r, v, w in rows]
+        tau = inverse_dynamics(
+            self,
+            dict(zip(self.joints, self.q, strict=True)),
+            dict(zip(self.joints, self.u, strict=True)),
+            dict(zip(self.joints, (self.let(x) for x in commands), strict=True)),
+            values=values,
+        )
+        chosen = [tau[q] for q in self.joints]
+        if limit is not None:
+            bound = gains(self, "limit", limit, self.names_of_joints)
+            chosen = [saturated(x, -b, b) for x, b in zip(chosen, bound, strict=True)]
+        self.efforts("tau", self.joints, chosen)
+
+
+class Feedforward(Element):
+    """Torques of a wanted motion by inverse dynamics, to be added to those of a servo.
+
+    Args:
+        mechanism: what is driven.
+        motion: for coordinates by name their motion, expressions of `t`; without it, the motion
+            comes in at the ports `target`, `target_rate` and `target_acceleration`.
+        joints: names of the coordinates; those of the motion, or all that can be driven.
+        values: numbers of the mechanism's parameters as the controller believes them to be.
+        name: of the element.
+
+    With a motion that is given as expressions, the outputs `target` and `target_rate` are what a
+    servo is to follow.
+
+    >>> from linkwright.mechanism import Mechanism
+    >>> m = Mechanism("cart")
+    >>> b = m.body("b", translate="x", mass=2)
+    >>> Feedforward(m, {"b": "0.5*sin(t)"}).outputs["tau_b"].values
+    (-sin(t),)
+    """
+
+    def __init__(
+        self,
+        mechanism: Any,
+        motion: Mapping[str, Any] | None = None,
+        *,
+        joints: Iterable[str] | None = None,
+        values: Mapping[str, float] | None = None,
+        name: str = "feedforward",
+    ) -> None:
+        super().__init__(name, mechanism)
+        wanted = list(motion) if motion is not None and joints is None else joints
+        chosen = [q for q, _ in driven_joints(self.mechanism, wanted)]
+        if motion is None:
+            n = len(chosen)
+            parts: list[list[Expr]] = [
+                list(self.input_vector("target", n, chosen, doc="wanted coordinates")),
+                list(self.input_vector("target_rate", n, doc="wanted speeds")),
+                list(self.input_vector("target_acceleration", n, doc="wanted accelerations")),
+            ]
+        else:
+            parts = self._motion(motion, len(chosen))
+        q, u, a = (dict(zip(chosen, part, strict=True)) for part in parts)
+        tau = inverse_dynamics(self, q, u, a, values=values)
+        self.efforts("tau", chosen, [tau[x] for x in chosen])
+        if motion is not None:
+            self.output_vector("target", parts[0], doc="wanted coordinates")
+            self.output_vector("target_rate", parts[1], doc="wanted speeds")
+
+    def _motion(self, motion: Mapping[str, Any], count: int) -> list[list[Expr]]:
+        if len(motion) != count:
+            raise BlockError(f"{self.name!r} has {len(motion)} motions for {count} joints")
+        place = [self.expr(value) for value in motion.values()]
+        rate = [self._rate(x) for x in place]
+        return [place, rate, [self._rate(x) for x in rate]]
+
+    def _rate(self, x: Expr) -> Expr:
+        return partial(x, self.time) + partial(x, self.mechanism.time)

@@ -1,0 +1,180 @@
+"""Linear filters as blocks: transfer functions, lead-lag, state space.
+
+A transfer function becomes a state space model in controllable canonical form. At a rate it is
+made discrete by the bilinear rule (Tustin), exactly as SciPy does it, with the rate as part of the
+block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.algebra import Expr, total
+from linkwright.blocks import Block, BlockError, Rate, Sampled, as_rate
+
+Array = NDArray[np.float64]
+
+
+class StateSpace(Block):
+    """The linear system x' = A x + B u, y = C x + D u; at a rate, x is advanced by A and B.
+
+    Args:
+        a: system matrix; of a block with a rate, from one instant to the next.
+        b: effect of the inputs.
+        c: outputs from states.
+        d: outputs from inputs; zero by default.
+        initial: where the states start; zero by default.
+        name: of the block.
+        rate: hertz or a `Rate`; continuous by default.
+
+    >>> StateSpace([[-1.0]], [[1.0]], [[1.0]])
+    StateSpace(state_space: u -> y)
+    """
+
+    def __init__(
+        self,
+        a: Any,
+        b: Any,
+        c: Any,
+        d: Any = None,
+        *,
+        initial: Sequence[float] | None = None,
+        name: str = "state_space",
+        rate: Rate | float | Fraction | None = None,
+    ) -> None:
+        super().__init__(name, rate=rate, doc="linear system")
+        A, B, C = (np.atleast_2d(np.asarray(x, dtype=float)) for x in (a, b, c))
+        D = np.zeros((len(C), B.shape[1])) if d is None else np.atleast_2d(np.asarray(d, float))
+        n = len(A)
+        if A.shape != (n, n) or len(B) != n or C.shape[1] != n:
+            raise BlockError(
+                f"the matrices of {name!r} do not fit: {A.shape}, {B.shape}, {C.shape}"
+            )
+        if D.shape != (len(C), B.shape[1]):
+            raise BlockError(f"the matrix D of {name!r} has the shape {D.shape}")
+        u = [self.input("u")] if B.shape[1] == 1 else list(self.input_vector("u", B.shape[1]))
+        start = [0.0] * n if initial is None else [float(x) for x in initial]
+        timed = self.rate is not None
+        make = self.memory if timed else self.state
+        x = [make(f"x{i}", initial=start[i]) for i in range(n)]
+        following = self.update if timed else self.derivative
+        for i in range(n):
+            following(x[i], dot(A[i], x) + dot(B[i], u))
+        y = [dot(C[i], x) + dot(D[i], u) for i in range(len(C))]
+        if len(y) == 1:
+            self.output("y", y[0])
+        else:
+            self.output_vector("y", y)
+
+
+class TransferFunction(StateSpace):
+    """The transfer function of two polynomials in s.
+
+    Args:
+        numerator: coefficients, highest power first; of no higher order than the denominator.
+        denominator: coefficients, highest power first.
+        rate: hertz or a `Rate`, at which it is made discrete by the bilinear rule; continuous by
+            default.
+        name: of the block.
+
+    >>> len(TransferFunction([1], [1, 2, 1]).states)
+    2
+    """
+
+    def __init__(
+        self,
+        numerator: Sequence[float],
+        denominator: Sequence[float],
+        *,
+        rate: Rate | float | Fraction | None = None,
+        name: str = "filter",
+    ) -> None:
+        a, b, c, d = canonical(numerator, denominator)
+        if rate is not None:
+            from scipy.signal import cont2discrete
+
+            a, b, c, d, _ = cont2discrete((a, b, c, d), period_of(rate, name), method="bilinear")
+        super().__init__(a, b, c, d, name=name, rate=rate)
+
+
+class LeadLag(TransferFunction):
+    """A lead or lag compensator, gain * (1 + s / zero) / (1 + s / pole).
+
+    Args:
+        zero: rad/s; below the pole for a lead, above it for a lag.
+        pole: rad/s.
+        gain: at rest.
+        rate: hertz or a `Rate`; continuous by default.
+        name: of the block.
+
+    >>> LeadLag(zero=1.0, pole=10.0).outputs["y"].values
+    (10*(u - 9*x0),)
+    """
+
+    def __init__(
+        self,
+        zero: float,
+        pole: float,
+        *,
+        gain: float = 1.0,
+        rate: Rate | float | Fraction | None = None,
+        name: str = "lead_lag",
+    ) -> None:
+        if not zero > 0 or not pole > 0:
+            raise BlockError(f"zero and pole of {name!r} are above zero, rad/s")
+        super().__init__([gain / zero, gain], [1 / pole, 1.0], rate=rate, name=name)
+
+
+def canonical(
+    numerator: Sequence[float], denominator: Sequence[float]
+) -> tuple[Array, Array, Array, Array]:
+    """Return A, B, C, D of a transfer function in controllable canonical form.
+
+    Args:
+        numerator: coefficients, highest power first.
+        denominator: coefficients, highest power first.
+
+    >>> canonical([1], [1, 3])[0]
+    array([[-3.]])
+    """
+    bottom = np.trim_zeros(np.asarray(denominator, dtype=float), "f")
+    top = np.trim_zeros(np.asarray(numerator, dtype=float), "f")
+    n = len(bottom) - 1
+    if n < 0 or len(top) > n + 1:
+        raise BlockError("the numerator has a higher order than the denominator")
+    top = np.concatenate([np.zeros(n + 1 - len(top)), top]) / bottom[0]
+    bottom = bottom / bottom[0]
+    d = np.array([[top[0]]])
+    a = np.zeros((n, n))
+    a[:1] = -bottom[1:]
+    a[1:, :-1] = np.eye(max(n - 1, 0))
+    b = np.zeros((n, 1))
+    b[:1] = 1.0
+    return a, b, (top[1:] - top[0] * bottom[1:])[None, :], d
+
+
+def dot(row: Sequence[float] | Array, entries: Sequence[Expr]) -> Expr:
+    """Return the sum of numbers times expressions.
+
+    >>> from linkwright.algebra import symbols
+    >>> dot([2.0, 0.0], symbols("x y"))
+    2*x
+    """
+    return total(float(k) * x for k, x in zip(row, entries, strict=True) if k)
+
+
+def period_of(rate: Rate | float | Fraction, name: str) -> float:
+    """Return the period of a rate in s; `name` is that of the block, for messages.
+
+    >>> period_of(500, "filter")
+    0.002
+    """
+    given = as_rate(rate)
+    if not isinstance(given, Sampled):
+        raise BlockError(f"{name!r} needs its rate in hertz or as a period to be made discrete")
+    return float(given.period)

@@ -1,0 +1,130 @@
+"""The joints that a controller drives, and numbers for each of them.
+
+A joint here is a coordinate whose own rate is an independent speed; a torque (a force, for a
+translation) acts on it alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from linkwright.algebra import Expr
+from linkwright.blocks import BlockError, Element, joint_of
+from linkwright.mechanism import Mechanism
+
+PerJoint: TypeAlias = float | Sequence[float] | Mapping[str, float]
+"""One number for all joints, one for each in order, or by the name of the coordinate."""
+
+
+def driven_joints(
+    mechanism: Mechanism, wanted: Iterable[str] | None = None
+) -> list[tuple[Expr, Expr]]:
+    """Return the coordinates that can be driven, each with its speed.
+
+    Args:
+        mechanism: whose joints they are.
+        wanted: names of coordinates, or of bodies with one; by default all that can be driven.
+
+    >>> m = Mechanism("m")
+    >>> b = m.body("b", rotate="z", mass=1, inertia=1)
+    >>> driven_joints(m)
+    [(b, b_dot)]
+    """
+    rates = mechanism.kinematics().rates
+    own = {s.symbol for s in mechanism.kinematics().speeds}
+    if wanted is not None:
+        chosen = [joint_of(mechanism, name).coordinate for name in wanted]
+        for q in chosen:
+            if rates[q] not in own:
+                raise BlockError(f"the rate of {q} is no speed of {mechanism.name!r} by itself")
+        return [(q, rates[q]) for q in chosen]
+    several = {q for b in mechanism.bodies.values() if len(b.rotations) > 1 for q in b.rotations}
+    states = {s.symbol for s in mechanism.states}
+    found = [
+        (q, rate)
+        for q, rate in rates.items()
+        if rate in own and q not in several and q not in states
+    ]
+    if not found:
+        raise BlockError(f"{mechanism.name!r} has no joint that a controller could drive")
+    return found
+
+
+def numbers(given: PerJoint, names: Sequence[str], what: str) -> list[float]:
+    """Return a number for each joint.
+
+    Args:
+        given: one for all, one for each, or by name.
+        names: of the coordinates.
+        what: what the numbers are, for messages.
+
+    >>> numbers({"b": 2}, ["a", "b"], "kp"), numbers(3, ["a", "b"], "kp")
+    ([0.0, 2.0], [3.0, 3.0])
+    """
+    if isinstance(given, Mapping):
+        unknown = sorted(set(given) - set(names))
+        if unknown:
+            raise BlockError(f"{what} is given for {', '.join(unknown)}, which is not driven")
+        return [float(given.get(name, 0.0)) for name in names]
+    if isinstance(given, int | float):
+        return [float(given)] * len(names)
+    if len(given) != len(names):
+        raise BlockError(f"{what} has {len(given)} numbers for {len(names)} joints")
+    return [float(x) for x in given]
+
+
+def gains(element: Element, name: str, given: PerJoint, joints: Sequence[str]) -> list[Expr]:
+    """Return parameters of an element: one for all joints, or one for each.
+
+    Args:
+        element: what they belong to.
+        name: of the parameter, before an underscore and the coordinate's name where there are many.
+        given: their values.
+        joints: names of the coordinates.
+    """
+    values = numbers(given, joints, name)
+    if isinstance(given, int | float):
+        return [element.parameter(name, float(given))] * len(joints)
+    return [
+        element.parameter(f"{name}_{joint.replace('.', '_')}", value)
+        for joint, value in zip(joints, values, strict=True)
+    ]
+
+
+class JointController(Element):
+    """An element that measures joints and drives them; base of the joint controllers.
+
+    Its ports are vectors over the joints: `q` and `u`, what is measured (the mechanism's own
+    coordinates and speeds unless a sensor is connected), and `target`, `target_rate`, what is
+    wanted; the target is where the mechanism starts unless another is given or connected.
+
+    Args:
+        name: of the element.
+        mechanism: what is driven.
+        joints: names of the coordinates; all that can be driven by default.
+        target: where the joints should be, rad or m.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        mechanism: object,
+        joints: Iterable[str] | None,
+        target: PerJoint | None,
+    ) -> None:
+        super().__init__(name, mechanism)
+        pairs = driven_joints(self.mechanism, joints)
+        self.joints = [q for q, _ in pairs]
+        self.names_of_joints = [q.name for q in self.joints]
+        start = self.mechanism.initial
+        wanted = (
+            [start.get(n, 0.0) for n in self.names_of_joints]
+            if target is None
+            else numbers(target, self.names_of_joints, "target")
+        )
+        n = len(pairs)
+        self.q = self.input_vector("q", n, self.joints, doc="measured coordinates")
+        self.u = self.input_vector("u", n, [u for _, u in pairs], doc="measured speeds")
+        self.target = self.input_vector("target", n, wanted, doc="wanted coordinates")
+        self.target_rate = self.input_vector("target_rate", n, doc="wanted speeds")

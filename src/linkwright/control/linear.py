@@ -1,0 +1,324 @@
+"""Linear-quadratic control and estimation, from linear models such as `linkwright.linearise` gives.
+
+The gain K of u = -K x minimises the integral (the sum, in discrete time) of x'Qx + u'Ru; that of
+the estimator is its dual (Kalman). Riccati's equation is solved by SciPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.blocks import BlockError, Element, Rate
+from linkwright.control.filters import StateSpace, dot, period_of
+from linkwright.errors import DomainError
+
+Array = NDArray[np.float64]
+Weights = float | Sequence[float] | Mapping[str, float] | Array
+
+
+class Linear(Protocol):
+    """A linear model about an operating point, such as `linkwright.LinearModel`."""
+
+    @property
+    def a(self) -> Array:
+        """The system matrix."""
+
+    @property
+    def b(self) -> Array:
+        """The effect of the inputs."""
+
+    @property
+    def c(self) -> Array:
+        """The outputs from states."""
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The names of the states."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the inputs."""
+
+    @property
+    def point(self) -> dict[str, float]:
+        """The operating point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """A gain with what comes of it.
+
+    Args:
+        gain: K of u = -K x, or L of the estimator.
+        cost: the solution of Riccati's equation: x'Sx is the cost from x on; of an estimator the
+            covariance of its error.
+        poles: eigenvalues of the closed loop, or of the estimator.
+    """
+
+    gain: Array
+    cost: Array
+    poles: NDArray[np.complex128]
+
+
+def lqr(a: Any, b: Any, Q: Any, R: Any) -> Gain:
+    """Return the state feedback that minimises the integral of x'Qx + u'Ru.
+
+    Args:
+        a: system matrix.
+        b: effect of the inputs.
+        Q: weight of the states.
+        R: weight of the inputs.
+
+    >>> lqr([[0, 1], [0, 0]], [[0], [1]], np.eye(2), [[1]]).gain.round(6)
+    array([[1.      , 1.732051]])
+    """
+    from scipy.linalg import solve_continuous_are
+
+    A, B, Q, R = _matrices(a, b, Q, R)
+    S = _solved(solve_continuous_are, A, B, Q, R)
+    K = np.linalg.solve(R, B.T @ S)
+    return Gain(K, S, _poles(A - B @ K))
+
+
+def dlqr(a: Any, b: Any, Q: Any, R: Any) -> Gain:
+    """Return the state feedback of a discrete system that minimises the sum of x'Qx + u'Ru.
+
+    Args:
+        a: system matrix from one instant to the next.
+        b: effect of the inputs.
+        Q: weight of the states.
+        R: weight of the inputs.
+
+    >>> dlqr([[1.0]], [[1.0]], [[1.0]], [[1.0]]).gain.round(6)
+    array([[0.618034]])
+    """
+    from scipy.linalg import solve_discrete_are
+
+    A, B, Q, R = _matrices(a, b, Q, R)
+    S = _solved(solve_discrete_are, A, B, Q, R)
+    K = np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A)
+    return Gain(K, S, _poles(A - B @ K))
+
+
+def lqe(a: Any, c: Any, process: Any, measurement: Any) -> Gain:
+    """Return the gain of the Kalman-Bucy filter x' = A x + B u + L (y - C x).
+
+    Args:
+        a: system matrix.
+        c: what is measured, from the states.
+        process: intensity of the noise on the rates of the states.
+        measurement: intensity of the noise on what is measured.
+
+    >>> lqe([[0.0]], [[1.0]], [[4.0]], [[1.0]]).gain
+    array([[2.]])
+    """
+    found = lqr(np.atleast_2d(a).T, np.atleast_2d(c).T, process, measurement)
+    return Gain(found.gain.T, found.cost, found.poles)
+
+
+def dlqe(a: Any, c: Any, process: Any, measurement: Any) -> Gain:
+    """Return the gain of the Kalman filter that predicts, x+ = A x + B u + A L (y - C x).
+
+    Args:
+        a: system matrix from one instant to the next.
+        c: what is measured, from the states.
+        process: covariance of the noise on the states.
+        measurement: covariance of the noise on what is measured.
+
+    The gain L is that of the correction of x by a measurement; the poles are those of the error of
+    the prediction.
+
+    >>> dlqe([[1.0]], [[1.0]], [[1.0]], [[1.0]]).gain.round(6)
+    array([[0.618034]])
+    """
+    A, C = np.atleast_2d(np.asarray(a, float)), np.atleast_2d(np.asarray(c, float))
+    found = dlqr(A.T, C.T, process, measurement)
+    P, R = found.cost, np.atleast_2d(np.asarray(measurement, float))
+    L = P @ C.T @ np.linalg.inv(C @ P @ C.T + R)
+    return Gain(L, P, _poles(A - A @ L @ C))
+
+
+def discretised(a: Any, b: Any, period: float) -> tuple[Array, Array]:
+    """Return A and B from one instant to the next, with inputs that hold in between.
+
+    Args:
+        a: system matrix.
+        b: effect of the inputs.
+        period: s.
+
+    >>> discretised([[0, 1], [0, 0]], [[0], [1]], 0.1)[1].round(6)
+    array([[0.005],
+           [0.1  ]])
+    """
+    from scipy.linalg import expm
+
+    A, B = np.atleast_2d(np.asarray(a, float)), np.atleast_2d(np.asarray(b, float))
+    n, m = B.shape
+    whole = np.zeros((n + m, n + m))
+    whole[:n, :n], whole[:n, n:] = A, B
+    found = expm(whole * period)
+    return found[:n, :n], found[:n, n:]
+
+
+class LQR(Element):
+    """State feedback of a mechanism about an operating point, w = w0 - K (x - x0).
+
+    Args:
+        mechanism: what is driven, through its inputs.
+        model: its linear model there, as `linkwright.linearise` gives it.
+        Q: weights of the states: a matrix, its diagonal, or numbers by name (others 0).
+        R: weights of the inputs: the same.
+        period: of a controller with a rate, s: it is then designed for inputs that hold.
+        inputs: values of the inputs at the operating point; the mechanism's own by default.
+        name: of the element.
+
+    The states are ports of one number each, to which estimates may be connected; `target` shifts
+    the operating point of coordinates.
+
+    >>> from linkwright.mechanism import Mechanism
+    >>> from linkwright.analysis import linearise
+    >>> m = Mechanism("cart")
+    >>> b = m.body("b", translate="x", mass=1)
+    >>> f = m.force("push", m.input("F"), at=b, along="x")
+    >>> LQR(m, linearise(m), Q=[1, 1], R=1).gain.gain.round(6)
+    array([[1.      , 1.732051]])
+    """
+
+    def __init__(
+        self,
+        mechanism: Any,
+        model: Linear,
+        Q: Weights = 1.0,
+        R: Weights = 1.0,
+        *,
+        period: float | None = None,
+        inputs: Mapping[str, float] | None = None,
+        name: str = "lqr",
+    ) -> None:
+        super().__init__(name, mechanism)
+        if not model.inputs:
+            raise BlockError("the linear model has no inputs that a controller could drive")
+        q, r = weights(Q, model.states, "Q"), weights(R, model.inputs, "R")
+        if period is None:
+            self.gain = lqr(model.a, model.b, q, r)
+        else:
+            self.gain = dlqr(*discretised(model.a, model.b, period), q, r)
+        m = self.mechanism
+        deviations = []
+        for state in model.states:
+            if state not in model.point:
+                raise BlockError(f"{state!r} is no number of {m.name!r} that can be fed back")
+            x = self.input(_word(state), m.expr(state), doc=f"measured {state}")
+            at = self.input(f"target_{_word(state)}", model.point[state], doc=f"wanted {state}")
+            deviations.append(x - at)
+        for row, input_ in zip(self.gain.gain, model.inputs, strict=True):
+            rest = {**m.values, **(inputs or {})}[input_]
+            self.drive(input_, self.parameter(f"rest_{_word(input_)}", rest) - dot(row, deviations))
+
+
+class Observer(StateSpace):
+    """An estimator of the states of a linear model from its inputs and what is measured.
+
+    Args:
+        model: the linear model, with outputs that are measured.
+        process: intensity of the noise on the rates of the states: a matrix, diagonal, or by name.
+        measurement: intensity of the noise on the outputs.
+        rate: hertz or a `Rate`; continuous by default.
+        name: of the block.
+
+    Its port `u` takes the inputs of the model and then its outputs, as deviations from the
+    operating point; `y` gives the deviations of the states.
+
+    >>> from linkwright.mechanism import Mechanism
+    >>> from linkwright.analysis import linearise
+    >>> m = Mechanism("cart")
+    >>> b = m.body("b", translate="x", mass=1)
+    >>> f = m.force("push", m.input("F"), at=b, along="x")
+    >>> y = m.output("place", "b")
+    >>> Observer(linearise(m)).gain.gain.round(6)
+    array([[1.732051],
+           [1.      ]])
+    """
+
+    def __init__(
+        self,
+        model: Linear,
+        process: Weights = 1.0,
+        measurement: Weights = 1.0,
+        *,
+        rate: Rate | float | Fraction | None = None,
+        name: str = "observer",
+    ) -> None:
+        a, b, c = model.a, model.b, model.c
+        n, k = len(a), len(c)
+        if not k:
+            raise BlockError("the linear model has no outputs that could be measured")
+        noise = weights(process, model.states, "process")
+        seen = weights(measurement, [str(i) for i in range(k)], "measurement")
+        if rate is None:
+            self.gain = lqe(a, c, noise, seen)
+            step, drive, correct = a, b, self.gain.gain
+        else:
+            period = period_of(rate, name)
+            step, drive = discretised(a, b, period)
+            self.gain = dlqe(step, c, noise * period, seen / period)
+            correct = step @ self.gain.gain
+        super().__init__(
+            step - correct @ c, np.hstack([drive, correct]), np.eye(n), name=name, rate=rate
+        )
+
+
+def weights(given: Any, names: Sequence[str], what: str) -> Array:
+    """Return a weight as a matrix.
+
+    Args:
+        given: a number for all, a diagonal, numbers by name (others 0), or a matrix.
+        names: of what is weighted.
+        what: which weight it is, for messages.
+
+    >>> weights({"b": 2}, ["a", "b"], "Q")
+    array([[0., 0.],
+           [0., 2.]])
+    """
+    n = len(names)
+    if isinstance(given, Mapping):
+        unknown = sorted(set(given) - set(names))
+        if unknown:
+            raise BlockError(f"{what} weighs {', '.join(unknown)}; there is {', '.join(names)}")
+        return np.diag([float(given.get(name, 0.0)) for name in names])
+    array = np.asarray(given, dtype=float)
+    if array.ndim == 0:
+        return float(array) * np.eye(n)
+    found = np.diag(array) if array.ndim == 1 else array
+    if found.shape != (n, n):
+        raise BlockError(f"{what} has the shape {found.shape} for {n} quantities")
+    return found
+
+
+def _matrices(*given: Any) -> list[Array]:
+    return [np.atleast_2d(np.asarray(x, dtype=float)) for x in given]
+
+
+def _poles(matrix: Array) -> NDArray[np.complex128]:
+    return np.asarray(np.linalg.eigvals(matrix), dtype=complex)
+
+
+def _solved(solver: Any, *matrices: Array) -> Array:
+    try:
+        found: Array = solver(*matrices)
+    except np.linalg.LinAlgError as error:
+        raise DomainError(
+            f"Riccati's equation has no solution that stabilises: {error}",
+            remedy="look for states that the inputs cannot reach, or that nothing weighs",
+        ) from error
+    return found
+
+
+def _word(name: str) -> str:
+    return name.replace(".", "_").replace(" ", "_")

@@ -1,0 +1,220 @@
+"""PID control with saturation and anti-windup (Åström and Murray 2008, chapter 10).
+
+    v  = kp (b r - y) + i + D          what the controller wants
+    u  = v kept between low and high   what it gives
+    i' = ki (r - y) + (u - v) / Tt     back-calculation unwinds the integral while u is limited
+    D  = kd N (e - x), x' = N (e - x)  the derivative of e, filtered; e is -y, or r - y
+
+Without limits u = v, and the integral is the plain one. At a rate, states advance by Euler's rule,
+which is stable for N * period < 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from linkwright.algebra import ONE, ZERO, Expr
+from linkwright.blocks import Block, BlockError, Rate
+from linkwright.control.joints import JointController, PerJoint, numbers
+from linkwright.control.servo import saturated
+
+
+@dataclass(frozen=True, slots=True)
+class PidGains:
+    """Numbers of one PID law.
+
+    Args:
+        kp: proportional gain.
+        ki: integral gain, 1/s.
+        kd: derivative gain, s.
+        low: the least output.
+        high: the greatest output.
+        filter: N, the rate of the filter on the derivative, 1/s.
+        unwind: Tt, the time in which the integral is unwound, s; None for sqrt(kd/ki), or kp/ki
+            without a derivative.
+        weight: b, the weight of the reference in the proportional part.
+    """
+
+    kp: float
+    ki: float = 0.0
+    kd: float = 0.0
+    low: float = -math.inf
+    high: float = math.inf
+    filter: float = 100.0
+    unwind: float | None = None
+    weight: float = 1.0
+
+    @property
+    def limited(self) -> bool:
+        """Whether the output has a bound."""
+        return math.isfinite(self.low) or math.isfinite(self.high)
+
+    @property
+    def unwinding_time(self) -> float:
+        """The time in which the integral is unwound, s."""
+        if self.unwind is not None:
+            return self.unwind
+        if self.ki and self.kd:
+            return math.sqrt(self.kd / self.ki)
+        return self.kp / self.ki if self.kp and self.ki else 1.0
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise BlockError(f"a PID law has no room between {self.low} and {self.high}")
+        if not self.filter > 0 or (self.unwind is not None and not self.unwind > 0):
+            raise BlockError("the filter and the unwinding time of a PID law are above zero")
+
+
+def pid_law(
+    block: Block,
+    gains: PidGains,
+    reference: Expr,
+    measured: Expr,
+    *,
+    rate: Expr | None = None,
+    suffix: str = "",
+) -> Expr:
+    """Return the output of a PID law, with its states and parameters in a block.
+
+    Args:
+        block: what it becomes part of.
+        gains: its numbers.
+        reference: r.
+        measured: y.
+        rate: the rate of the error where that is measured; otherwise it is filtered out of -y.
+        suffix: what the names of its states and parameters end with.
+    """
+
+    def parameter(name: str, value: float, sign: str = "") -> Expr:
+        return block.parameter(name + suffix, value, sign=sign)
+
+    error = reference - measured
+    weight = ONE if gains.weight == 1.0 else parameter("weight", gains.weight)
+    wanted = parameter("kp", gains.kp) * (weight * reference - measured)
+    if gains.kd:
+        kd = parameter("kd", gains.kd)
+        if rate is not None:
+            wanted = wanted + kd * rate
+        else:
+            n = parameter("filter", gains.filter, "positive")
+            x = block.state("slow" + suffix)
+            slope = n * (-measured - x)
+            block.derivative(x, slope)
+            wanted = wanted + kd * slope
+    integral: Expr | None = None
+    if gains.ki:
+        integral = block.state("integral" + suffix)
+        wanted = wanted + integral
+    given = wanted
+    if gains.limited:
+        wanted = block.let(wanted)
+        given = wanted
+        if math.isfinite(gains.low) and math.isfinite(gains.high):
+            given = saturated(wanted, parameter("low", gains.low), parameter("high", gains.high))
+        elif math.isfinite(gains.low):
+            given = saturated(wanted, parameter("low", gains.low), wanted)
+        else:
+            given = saturated(wanted, wanted, parameter("high", gains.high))
+        given = block.let(given)
+    if integral is not None:
+        ki = parameter("ki", gains.ki)
+        unwind: Expr = ZERO
+        if gains.limited:
+            tt = parameter("unwind", gains.unwinding_time, "positive")
+            unwind = (given - wanted) / tt
+        block.derivative(integral, ki * error + unwind)
+    return given
+
+
+class PID(Block):
+    """A PID controller of one quantity, from `reference` and `measured` to `u`.
+
+    Args:
+        kp: proportional gain.
+        ki: integral gain, 1/s.
+        kd: derivative gain, s.
+        low: the least output.
+        high: the greatest output.
+        filter: rate of the filter on the derivative, 1/s.
+        unwind: the time in which the integral is unwound while the output is limited, s.
+        weight: of the reference in the proportional part.
+        units: of the measured quantity and of the output.
+        name: of the block.
+        rate: hertz or a `Rate`; continuous by default.
+
+    >>> PID(2.0, ki=1.0, low=-1, high=1)
+    PID(pid: reference, measured -> u)
+    """
+
+    def __init__(
+        self,
+        kp: float,
+        *,
+        ki: float = 0.0,
+        kd: float = 0.0,
+        low: float = -math.inf,
+        high: float = math.inf,
+        filter: float = 100.0,  # noqa: A002 - the word of the field
+        unwind: float | None = None,
+        weight: float = 1.0,
+        units: tuple[str, str] = ("?", "?"),
+        name: str = "pid",
+        rate: Rate | float | Fraction | None = None,
+    ) -> None:
+        super().__init__(name, rate=rate, doc="PID controller")
+        law = PidGains(kp, ki, kd, low, high, filter, unwind, weight)
+        r = self.input("reference", unit=units[0])
+        y = self.input("measured", unit=units[0])
+        self.output("u", pid_law(self, law, r, y), unit=units[1])
+
+
+class JointPID(JointController):
+    """A PID controller for each joint; the rate of the error is taken from the measured speeds.
+
+    Args:
+        mechanism: what is driven; it measures and drives joints of it.
+        kp: stiffness, N*m/rad or N/m: for all joints, for each, or by coordinate.
+        ki: integral gain, N*m/(rad*s) or N/(m*s).
+        kd: damping, N*m*s/rad or N*s/m.
+        limit: largest torque or force of each joint.
+        unwind: the time in which integrals are unwound while torques are limited, s.
+        joints: names of the coordinates; all that can be driven by default.
+        target: where they should be; where the mechanism starts by default.
+        name: of the element.
+
+    >>> from linkwright.mechanism import Mechanism
+    >>> m = Mechanism("pendulum")
+    >>> rod = m.body("rod", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
+    >>> len(JointPID(m, kp=20, ki=10, kd=5).states)
+    1
+    """
+
+    def __init__(
+        self,
+        mechanism: Any,
+        kp: PerJoint,
+        ki: PerJoint = 0.0,
+        kd: PerJoint = 0.0,
+        *,
+        limit: PerJoint | None = None,
+        unwind: float | None = None,
+        joints: Iterable[str] | None = None,
+        target: PerJoint | None = None,
+        name: str = "pid",
+    ) -> None:
+        super().__init__(name, mechanism, joints, target)
+        names = self.names_of_joints
+        columns = [numbers(g, names, what) for g, what in ((kp, "kp"), (ki, "ki"), (kd, "kd"))]
+        bounds = [math.inf] * len(names) if limit is None else numbers(limit, names, "limit")
+        tau: list[Expr] = []
+        for k, joint in enumerate(names):
+            p, i, d = (column[k] for column in columns)
+            law = PidGains(p, i, d, -bounds[k], bounds[k], unwind=unwind)
+            rate = self.target_rate[k] - self.u[k]
+            suffix = f"_{joint.replace('.', '_')}"
+            tau.append(pid_law(self, law, self.target[k], self.q[k], rate=rate, suffix=suffix))
+        self.efforts("tau", self.joints, tau)
