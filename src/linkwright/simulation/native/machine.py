@@ -165,8 +165,8 @@ class Machine:
         arrays["t"] = np.zeros((self.count, 1))
         found = compiled(made).batch(*(arrays[port.name] for port in made.inputs))
         parts = found if isinstance(found, tuple) else (found,)
-        for port, values in zip(made.outputs, parts, strict=True):
-            self.put(port.name, values)
+        for name, values in zip(("x", "d"), parts, strict=True):
+            self.put(name, values)
         self.initialised = True
 
     # -- running -----------------------------------------------------------------------------------
