@@ -46,7 +46,7 @@ class Table1:
     Args:
         x: abscissae, strictly increasing, two or more.
         y: the value at each of them.
-        kind: "linear" or "cubic" (monotone) between the points.
+        kind: "linear" or "cubic" (monotone) between the points; `of_pieces` makes the third kind.
         outside: "hold" the border value beyond the points, or go on "linear".
         name: what it is called in printed expressions and programs.
         order: which derivative of that function is meant, 0 for the function itself.
@@ -79,10 +79,14 @@ class Table1:
         name: str = "table",
         order: int = 0,
     ) -> None:
-        _check_choice(name, kind, outside)
         at = _abscissae(name, "x", x)
-        values = _values(name, y, (len(at),))
-        coefficients = _pieces(at, values, _slopes(at, values, kind), outside)
+        if kind == "pieces":
+            coefficients = _values(name, np.reshape(y, (-1, 4)), (len(at) + 1, 4))
+            values = coefficients.ravel()
+        else:
+            _check_choice(name, kind, outside)
+            values = _values(name, y, (len(at),))
+            coefficients = _pieces(at, values, _slopes(at, values, kind), outside)
         for _ in range(order):
             coefficients = _derivative(coefficients, 1)
         _set(
@@ -98,6 +102,22 @@ class Table1:
             origins=_frozen(np.concatenate((at[:1], at))),
             coefficients=_frozen(coefficients),
         )
+
+    @staticmethod
+    def of_pieces(x: ArrayLike, coefficients: ArrayLike, *, name: str = "table") -> Table1:
+        """Return the function that has a given cubic between each two breakpoints.
+
+        Args:
+            x: breakpoints, strictly increasing, two or more.
+            coefficients: four for each piece, rising powers of the distance from its left
+                breakpoint; the first piece lies before the first breakpoint, and counts from it.
+            name: what it is called in printed expressions and programs.
+
+        >>> step = Table1.of_pieces([0, 1], [[0, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0]])
+        >>> step.evaluate([-1, 0.25, 3]).tolist()
+        [0.0, 0.25, 1.0]
+        """
+        return Table1(x, coefficients, kind="pieces", name=name)
 
     def __call__(self, x: Scalar) -> Expr:
         """Return the value of the table at an expression."""
