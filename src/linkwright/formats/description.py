@@ -197,6 +197,18 @@ class Ignored:
     why: str = "not used"
     count: int = 1
 
+    @property
+    def words(self) -> str:
+        """The entry as a line for people.
+
+        >>> Ignored("<gazebo>", 4, "for another simulator", 2).words
+        '<gazebo> (2 times, first in line 4): for another simulator'
+        """
+        places = [f"{self.count} times"] if self.count > 1 else []
+        if self.line:
+            places.append(f"first in line {self.line}" if places else f"line {self.line}")
+        return self.what + (f" ({', '.join(places)})" if places else "") + f": {self.why}"
+
 
 @dataclass(frozen=True, slots=True)
 class Description:

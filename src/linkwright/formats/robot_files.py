@@ -1,24 +1,28 @@
 """The formats of robot files: how each is recognised, read and written.
 
-A format is a line in `FORMATS`: the endings of its files, the root element where it is XML, or the
-key that tells it from other TOML; where its reader is, a function of a path and `roots`; and where
-its writer is, a function from a `Description` to `Written`. They are imported when they are needed.
+A format is an entry in `FORMATS`: the endings of its files and the root element where it is XML;
+where its reader is, a function of a path and `roots`; and where its writer is, a function from a
+`Description` to `Written`. They are imported when they are needed.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linkwright.errors import InputError
 from linkwright.formats.description import Description, Written
 from linkwright.formats.xml import DEFAULT_CAPS, read_bytes, root_tag
 
+if TYPE_CHECKING:
+    from linkwright.mechanism import Mechanism
+
+_TARGETS = {".urdf": "urdf", ".xml": "mjcf", ".mjcf": "mjcf", ".dyn": "sl", ".toml": "text"}
 _CONVENTION = re.compile(rb"^convention[ \t]*=", re.MULTILINE)
 
 
@@ -55,6 +59,12 @@ FORMATS: dict[str, RobotFormat] = {
         "linkwright.formats.dh.reader:read_dh",
         "linkwright.formats.dh.writer:dh_text",
     ),
+    "text": RobotFormat(
+        "text model",
+        (".toml",),
+        "linkwright.formats.surveying:read_text_model",
+        "linkwright.formats.text_robots:robot_text",
+    ),
     "sl": RobotFormat(
         "SL",
         (".dyn",),
@@ -81,10 +91,54 @@ def robot_format(path: str | os.PathLike[str]) -> str | None:
         return next((key for key in fit if FORMATS[key].root == tag), None)
     if suffix == ".toml":
         text = read_bytes(path, DEFAULT_CAPS.size)
-        return "dh" if _CONVENTION.search(text) else None
+        return "dh" if _CONVENTION.search(text) else "text"
     if suffix == ".xacro":
         return "urdf"
     return fit[0] if fit else None
+
+
+def target_format(path: str | os.PathLike[str]) -> str:
+    """Return the key of the format that a file to be written should have, from its name.
+
+    Args:
+        path: of the file; ``.dh.toml`` is a table of Denavit and Hartenberg, other ``.toml`` a text
+            model, ``.xml`` MJCF.
+
+    >>> target_format("arm.urdf"), target_format("arm.dh.toml"), target_format("arm.toml")
+    ('urdf', 'dh', 'text')
+    """
+    name = Path(path).name.lower()
+    if name.endswith(".dh.toml"):
+        return "dh"
+    suffix = Path(name).suffix
+    found = _TARGETS.get(suffix)
+    if found is None:
+        raise InputError(
+            f"the ending {suffix!r} tells no format to write",
+            file=path,
+            remedy=f"use one of {', '.join(_TARGETS)}, or say the format",
+        )
+    return found
+
+
+def read_mechanism(
+    path: str | os.PathLike[str], *, options: Mapping[str, int] | None = None
+) -> Mechanism:
+    """Return the mechanism of a robot file, or of a text model.
+
+    Args:
+        path: of the file.
+        options: whole numbers in place of a text model's `[options]`.
+    """
+    if robot_format(path) == "text":
+        from linkwright.formats.text import read_model
+
+        return read_model(path, options=options)
+    if options:
+        raise InputError("a robot file has no options", file=path)
+    from linkwright.formats.assembling import assembled
+
+    return assembled(read_description(path)).mechanism
 
 
 def read_description(

@@ -62,7 +62,9 @@ MODELS: dict[str, Model] = {
 }
 
 # Ending of a file's name, and the function that reads it, as `module:function`.
-READERS: dict[str, str] = {".toml": "linkwright.formats.text:read_model"}
+READERS: dict[str, str] = dict.fromkeys(
+    (".toml", ".urdf", ".xml", ".dyn"), "linkwright.formats.robot_files:read_mechanism"
+)
 
 _TRUTHS = {"on": True, "true": True, "yes": True, "1": True}
 _TRUTHS |= {"off": False, "false": False, "no": False, "0": False}

@@ -15,6 +15,7 @@ __all__ = ["COMMANDS", "load"]
 COMMANDS: dict[str, str] = {
     "new": "linkwright.cli.commands.new",
     "check": "linkwright.cli.commands.check",
+    "convert": "linkwright.cli.commands.convert",
     "schema": "linkwright.cli.commands.schema",
     "models": "linkwright.cli.commands.models",
     "show": "linkwright.cli.commands.show",

@@ -1,0 +1,50 @@
+"""``linkwright convert``: a robot file in another format."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    source: Annotated[Path, typer.Argument(help="The robot file to read.")],
+    target: Annotated[
+        Path, typer.Argument(help="The file to write: .urdf, .xml, .dh.toml, .toml or .dyn.")
+    ],
+    root: Annotated[
+        list[Path] | None,
+        typer.Option("--root", metavar="DIR", help="A folder in which meshes may lie."),
+    ] = None,
+    to: Annotated[
+        str, typer.Option("--to", metavar="FORMAT", help="urdf, mjcf, dh, sl or text.")
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a file that is there already.")
+    ] = False,
+) -> None:
+    """Convert a robot between URDF, MJCF, Denavit-Hartenberg tables, SL and text models."""
+    from dataclasses import asdict
+
+    from linkwright.formats.converting import convert
+
+    done = convert(source, target, roots=root or (), to=to, replace=force)
+    if as_json:
+        report = {
+            "format": done.format,
+            "files": [str(file) for file in done.files],
+            "not read": [asdict(entry) for entry in done.unread],
+            "dropped": [asdict(entry) for entry in done.dropped],
+            "notes": list(done.robot.notes),
+        }
+        typer.echo(json.dumps(report, indent=2))
+        return
+    for label, entries in (("not read", done.unread), ("dropped", done.dropped)):
+        for entry in entries:
+            typer.echo(f"{label}: {entry.words}", err=True)
+    for note in done.robot.notes:
+        typer.echo(f"note: {note}", err=True)
+    typer.echo(f"wrote {', '.join(str(file) for file in done.files)}")

@@ -1,0 +1,111 @@
+"""From a robot file of one format to one of another, with the list of what was dropped on the way.
+
+Nothing is written unless all of it can be: the text of every file is made first, and each file is
+put in place whole.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from linkwright.errors import InputError
+from linkwright.files import write_text
+from linkwright.formats.description import Description, Ignored
+from linkwright.formats.robot_files import (
+    FORMATS,
+    read_description,
+    target_format,
+    written_description,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What was written, and what was not.
+
+    Args:
+        robot: what was read.
+        format: key of the format that was written.
+        files: that were written.
+        unread: what of the file read was not used, with its lines.
+        dropped: what was read but the file written cannot hold.
+    """
+
+    robot: Description
+    format: str
+    files: tuple[Path, ...]
+    unread: tuple[Ignored, ...]
+    dropped: tuple[Ignored, ...]
+
+
+def convert(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    roots: Sequence[str | os.PathLike[str]] = (),
+    to: str = "",
+    replace: bool = False,
+) -> Conversion:
+    """Read a robot file and write it in another format.
+
+    Args:
+        source: the file to read.
+        target: the file to write.
+        roots: folders in which meshes may lie.
+        to: key of the format to write; without it, the target's ending tells.
+        replace: whether files that are there already may be replaced.
+    """
+    key = to or target_format(target)
+    robot = read_description(source, roots=roots)
+    return write_description(robot, target, to=key, replace=replace)
+
+
+def write_description(
+    robot: Description,
+    target: str | os.PathLike[str],
+    *,
+    to: str = "",
+    replace: bool = False,
+) -> Conversion:
+    """Write a robot as a file.
+
+    Args:
+        robot: what to write.
+        target: the file.
+        to: key of the format; without it, the target's ending tells.
+        replace: whether files that are there already may be replaced.
+    """
+    target = Path(target)
+    key = to or target_format(target)
+    written = written_description(robot, key)
+    texts = {target: written.text}
+    for name, text in written.beside:
+        texts[target.parent / name] = text
+    if not replace:
+        for path in texts:
+            if path.exists():
+                raise InputError(
+                    "the file exists already", file=path, remedy="use --force to replace it"
+                )
+    for path, text in reversed(texts.items()):  # the robot file last, when all it needs is there
+        if path.parent != target.parent:
+            try:
+                path.parent.mkdir(exist_ok=True)
+            except OSError as error:
+                raise InputError(
+                    f"the folder cannot be made: {error.strerror}", file=path.parent
+                ) from None
+        write_text(path, text, replace=replace)
+    return Conversion(robot, key, tuple(texts), robot.ignored, written.dropped)
+
+
+def format_names() -> str:
+    """Return the keys of the formats that can be written, for messages.
+
+    >>> "urdf" in format_names()
+    True
+    """
+    return ", ".join(key for key, f in FORMATS.items() if f.writer)
