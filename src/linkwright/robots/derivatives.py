@@ -15,10 +15,10 @@ dynamics at the accelerations that the forces make (Carpentier and Mansard 2018)
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from linkwright.algebra import ONE, ZERO, Expr, linear_coefficients, symbol, total
+from linkwright.algebra import ONE, ZERO, Expr, linear_coefficients, total
 from linkwright.equations.writer import Writer
 from linkwright.program import Namer, Port, Program, Statement, count
 from linkwright.program.counts import stage_counts
@@ -203,51 +203,90 @@ def _reverse(
     return (*found.forth, *found.back), entries
 
 
-# -- forward dynamics ------------------------------------------------------------------------------
-def forward_dynamics_derivative(
+# -- dynamics --------------------------------------------------------------------------------------
+def inverse_dynamics_derivative(
     mass: Program,
     inverse: Program,
     by: Sequence[str],
-    tangent: Program | None = None,
-    name: str = "forward_dynamics",
+    tangents: Mapping[str, Program] | None = None,
+) -> Program:
+    """Return the Program of the derivatives of the forces by `q`, `u` or `a`.
+
+    Args:
+        mass: the Program of the mass matrix, from `q` to `M`.
+        inverse: the Program of inverse dynamics, from `q`, `u` and `a` to `tau`.
+        by: which of the inputs.
+        tangents: the Program of the rates of `q`.
+    """
+    inputs = inverse.inputs
+    namer = Namer(Program("names", inputs, ()), "z")
+    given: dict[str, Sequence[Expr]] = {p.name: p.entries for p in inputs}
+    statements: list[Statement] = []
+    ports: dict[str, Port] = {}
+    rest = [x for x in by if x != "a"]
+    if rest:
+        slopes = derivative_program(inverse, rest, tangents)
+        statements, found = inlined(slopes, given, namer)
+        ports = {
+            x: replace(slopes.port(f"d_tau_d_{x}"), entries=found[f"d_tau_d_{x}"]) for x in rest
+        }
+    if "a" in by:
+        more, found = inlined(mass, given, namer)
+        statements += more
+        ports["a"] = Port("d_tau_d_a", mass.port("M").shape, found["M"])
+    made = Program(
+        f"{inverse.name}_by_{'_'.join(by)}",
+        inputs,
+        tuple(ports[x] for x in by),
+        tuple(statements),
+        inverse.slow,
+    )
+    check(made)
+    return liveness(made)
+
+
+def forward_dynamics_derivative(
+    mass: Program,
+    inverse: Program,
+    efforts: Sequence[Expr],
+    by: Sequence[str],
+    tangents: Mapping[str, Program] | None = None,
 ) -> Program:
     """Return the Program of the derivatives of the accelerations by `q`, `u` or `tau`.
 
     Args:
         mass: the Program of the mass matrix, from `q` to `M`.
         inverse: the Program of inverse dynamics, from `q`, `u` and `a` to `tau`.
-        by: which of "q", "u", "tau".
-        tangent: the Program of the rates of `q`, where its entries do not move one by one.
-        name: of the quantity.
+        efforts: the symbols of the input `tau`.
+        by: which of the inputs.
+        tangents: the Program of the rates of `q`.
     """
-    q, u, a = (inverse.port(x).entries for x in ("q", "u", "a"))
-    tau = Port("tau", (len(a),), tuple(_effort(x) for x in a))
+    n = len(efforts)
+    tau = Port("tau", (n,), tuple(efforts))
     inputs = tuple(tau if p.name == "a" else p for p in inverse.inputs)
     namer = Namer(Program("names", inputs, ()), "z")
     given: dict[str, Sequence[Expr]] = {p.name: p.entries for p in inputs}
     statements, found = inlined(mass, given, namer)
-    n = len(u)
     entries = found["M"]
     made = factors([entries[n * i : n * i + n] for i in range(n)], namer)
     ports: dict[str, Port] = {}
-    motion = [x for x in ("q", "u") if x in by]
+    motion = [x for x in by if x != "tau"]
     if motion:
         bias, rest = inlined(inverse, {**given, "a": [ZERO] * n}, namer)
         statements += bias
-        right = [x - y for x, y in zip(tau.entries, rest["tau"], strict=True)]
-        rates = made.solve(right)
-        ways = {"q": tangent} if tangent is not None else {}
-        slopes = derivative_program(inverse, motion, ways)
+        rates = made.solve([x - y for x, y in zip(efforts, rest["tau"], strict=True)])
+        slopes = derivative_program(inverse, motion, tangents)
         more, change = inlined(slopes, {**given, "a": rates}, namer)
         statements += [*made.statements, *more]
         made.statements.clear()
-        columns: list[list[Expr]] = []
-        for x in motion:
-            flat, width = change[f"d_tau_d_{x}"], slopes.port(f"d_tau_d_{x}").shape[1]
-            columns += [[-flat[width * i + k] for i in range(n)] for k in range(width)]
+        widths = {x: slopes.port(f"d_tau_d_{x}").shape[1] for x in motion}
+        columns = [
+            [-change[f"d_tau_d_{x}"][width * i + k] for i in range(n)]
+            for x, width in widths.items()
+            for k in range(width)
+        ]
         solved = iter(made.solve_all(columns))
-        for x in motion:
-            width = slopes.port(f"d_tau_d_{x}").shape[1]
+        for x, width in widths.items():
             part = [next(solved) for _ in range(width)]
             rows = tuple(column[i] for i in range(n) for column in part)
             ports[x] = Port(f"d_a_d_{x}", (n, width), rows)
@@ -256,11 +295,11 @@ def forward_dynamics_derivative(
         ports["tau"] = Port("d_a_d_tau", (n, n), rows)
     statements += made.statements
     result = Program(
-        f"{name}_by_{'_'.join(by)}", inputs, tuple(ports[x] for x in by), tuple(statements)
+        f"forward_dynamics_by_{'_'.join(by)}",
+        inputs,
+        tuple(ports[x] for x in by),
+        tuple(statements),
+        inverse.slow,
     )
     check(result)
     return liveness(result)
-
-
-def _effort(rate: Expr) -> Expr:
-    return symbol(f"tau.{rate.name}", "input")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from linkwright.backends.kernel import Kernel
 
 Recipe = Callable[[], Program]
+Slope = Callable[[Sequence[str]], "Quantity"]
 
 
 class Quantity:
@@ -32,6 +33,7 @@ class Quantity:
         name: what it is called.
         derive: returns its Program, not yet optimised.
         timings: receives seconds for each step, by name.
+        slopes: returns the quantity of the derivatives by some inputs.
 
     >>> from linkwright.program import program
     >>> double = Quantity(
@@ -41,9 +43,17 @@ class Quantity:
     (array([2.]), array([[2.], [4.]]))
     """
 
-    def __init__(self, name: str, derive: Recipe, timings: dict[str, float] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        derive: Recipe,
+        timings: dict[str, float] | None = None,
+        slopes: Slope | None = None,
+    ) -> None:
         self.name = name
         self._derive = derive
+        self._slopes = slopes
+        self._derivatives: dict[tuple[str, ...], Quantity] = {}
         self.timings: dict[str, float] = {} if timings is None else timings
         self._evaluate: Callable[..., Any] = self._first
 
@@ -71,6 +81,35 @@ class Quantity:
         from linkwright.backends.kernel import compile as compiled
 
         return compiled(self.program)
+
+    def derivative(self, *by: str) -> Quantity:
+        """Return the derivatives by some inputs, as a quantity of the same inputs.
+
+        The derivative by `q` of a result has one more axis, as long as there are speeds: it is
+        taken in the tangent space, in which entry k is the rate for unit speed k. Several inputs
+        give several results.
+
+        Args:
+            by: names of inputs; all by default.
+
+        >>> from linkwright.program import program
+        >>> square = Quantity(
+        ...     "square", lambda: program("square", {"x": ["x"]}, {"y": lambda x: x**2})
+        ... )
+        >>> square.derivative("x")([3.0])
+        array([6.])
+        """
+        names = by or tuple(port.name for port in self.program.inputs)
+        found = self._derivatives.get(names)
+        if found is None:
+            found = self._derivatives[names] = (self._slopes or self._plain_slopes)(names)
+        return found
+
+    def _plain_slopes(self, by: Sequence[str]) -> Quantity:
+        from linkwright.robots.derivatives import derivative_program
+
+        name = f"{self.name} by {', '.join(by)}"
+        return Quantity(name, lambda: derivative_program(self.program, by), self.timings)
 
     def source(self, language: str = "c") -> str:
         """Return the Program as source text.
@@ -164,27 +203,51 @@ def _several(out: Any) -> tuple[Any, ...]:
 class FrameQuantity:
     """A quantity of each frame of a robot: `pose(q, "hand")`, or `pose["hand"](q)`.
 
+    Some have options, as in `jacobian(q, "hand", reference="local")`; `of` takes them too.
+
     Args:
         name: what it is called.
-        of_frame: returns the quantity of one frame.
+        of_frame: returns the quantity of one frame, with options.
     """
 
-    def __init__(self, name: str, of_frame: Callable[[str], Quantity]) -> None:
+    def __init__(self, name: str, of_frame: Callable[..., Quantity]) -> None:
         self.name = name
         self._of_frame = of_frame
-        self._known: dict[str, Quantity] = {}
+        self._known: dict[tuple[str, ...], Quantity] = {}
 
-    def __getitem__(self, frame: str) -> Quantity:
-        """Return the quantity of one frame."""
-        found = self._known.get(frame)
+    def of(self, frame: str, **options: str) -> Quantity:
+        """Return the quantity of one frame.
+
+        Args:
+            frame: its name.
+            options: those of the quantity.
+        """
+        key = (frame, *(f"{k}={options[k]}" for k in sorted(options)))
+        found = self._known.get(key)
         if found is None:
-            found = self._known[frame] = self._of_frame(frame)
+            found = self._known[key] = self._of_frame(frame, **options)
         return found
 
-    def __call__(self, *inputs: Any, out: Any = None) -> Any:
+    def __getitem__(self, frame: str) -> Quantity:
+        """Return the quantity of one frame, with the usual options."""
+        return self.of(frame)
+
+    def __call__(self, *inputs: Any, out: Any = None, **options: str) -> Any:
         """Evaluate; the name of the frame comes after the arrays."""
         *arrays, frame = inputs
-        return self[frame](*arrays, out=out)
+        return self.of(frame, **options)(*arrays, out=out)
+
+    def derivative(self, *by: str) -> FrameQuantity:
+        """Return the derivatives of the quantity of each frame; see `Quantity.derivative`.
+
+        Args:
+            by: names of inputs; all by default.
+        """
+
+        def of_frame(frame: str, **options: str) -> Quantity:
+            return self.of(frame, **options).derivative(*by)
+
+        return FrameQuantity(f"{self.name} by {', '.join(by)}", of_frame)
 
     def __repr__(self) -> str:
         return f"FrameQuantity({self.name!r})"

@@ -14,7 +14,7 @@ Conventions
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 
 from linkwright.algebra import as_expr
@@ -23,13 +23,14 @@ from linkwright.formats.assembling import Assembled, AssembledJoint, assembled
 from linkwright.formats.description import Description, Place
 from linkwright.mechanism import Body, Mechanism
 from linkwright.program import Program
-from linkwright.robots import dynamics, kinematics
-from linkwright.robots.quantity import FrameQuantity, Quantity
+from linkwright.robots import derivatives, dynamics
+from linkwright.robots.quantities import Quantities, Slopes
+from linkwright.robots.quantity import Quantity
 from linkwright.robots.relations import tree_of
 from linkwright.robots.tree import Spot, Tree
 
 
-class Robot:
+class Robot(Quantities):
     """A robot from a file's description or from a mechanism.
 
     Args:
@@ -115,24 +116,57 @@ class Robot:
         return Spot(body, (rows[0], rows[1], rows[2]), (x, y, z))  # type: ignore[arg-type]
 
     # -- quantities --------------------------------------------------------------------------------
-    def quantity(self, name: str, derive: Callable[[Tree], Program]) -> Quantity:
+    def quantity(
+        self, name: str, derive: Callable[[Tree], Program], slopes: Slopes | None = None
+    ) -> Quantity:
         """Return a quantity that is derived from the robot's tree.
 
         Args:
             name: what it is called.
             derive: returns its Program.
+            slopes: returns the Program of its derivatives, where there is a better way than to
+                differentiate its statements.
         """
-        return Quantity(name, lambda: derive(self.tree), self.timings)
+
+        def differentiated(by: Sequence[str]) -> Quantity:
+            def program(tree: Tree) -> Program:
+                if slopes is not None:
+                    return slopes(by)
+                return derivatives.derivative_program(made.program, by, self._tangents(by))
+
+            return self.quantity(f"{name} by {', '.join(by)}", program)
+
+        made = Quantity(name, lambda: derive(self.tree), self.timings, differentiated)
+        return made
+
+    def _tangents(self, by: Sequence[str]) -> dict[str, Program]:
+        return {"q": derivatives.tangent_program(self.tree)} if "q" in by else {}
 
     @cached_property
     def inverse_dynamics(self) -> Quantity:
         """The forces that accelerations take: `inverse_dynamics(q, u, a)`."""
-        return self.quantity("inverse_dynamics", dynamics.inverse_dynamics)
+
+        def slopes(by: Sequence[str]) -> Program:
+            return derivatives.inverse_dynamics_derivative(
+                self.mass_matrix.program, self.inverse_dynamics.program, by, self._tangents(by)
+            )
+
+        return self.quantity("inverse_dynamics", dynamics.inverse_dynamics, slopes)
 
     @cached_property
     def forward_dynamics(self) -> Quantity:
         """The accelerations that forces make: `forward_dynamics(q, u, tau)`."""
-        return self.quantity("forward_dynamics", dynamics.forward_dynamics)
+
+        def slopes(by: Sequence[str]) -> Program:
+            return derivatives.forward_dynamics_derivative(
+                self.mass_matrix.program,
+                self.inverse_dynamics.program,
+                dynamics.efforts_of(self.tree),
+                by,
+                self._tangents(by),
+            )
+
+        return self.quantity("forward_dynamics", dynamics.forward_dynamics, slopes)
 
     @cached_property
     def mass_matrix(self) -> Quantity:
@@ -153,41 +187,6 @@ class Robot:
     def bias(self) -> Quantity:
         """The forces that no accelerations take: `bias(q, u)`."""
         return self.quantity("bias", dynamics.bias)
-
-    @cached_property
-    def pose(self) -> FrameQuantity:
-        """The place of a frame, 4 x 4 and homogeneous: `pose(q, frame)`."""
-
-        def of_frame(frame: str) -> Quantity:
-            spot = self.spot(frame)
-            return self.quantity(
-                f"pose of {frame}",
-                lambda tree: tree.program(
-                    "pose",
-                    ["q"],
-                    lambda w: {"T": kinematics.homogeneous(kinematics.spot_stance(w, spot))},
-                ),
-            )
-
-        return FrameQuantity("pose", of_frame)
-
-    @cached_property
-    def jacobian(self) -> FrameQuantity:
-        """Velocity of a frame's origin and its angular velocity, along the ground's axes, for unit
-        speeds, 6 x n: `jacobian(q, frame)`."""
-
-        def of_frame(frame: str) -> Quantity:
-            spot = self.spot(frame)
-            return self.quantity(
-                f"jacobian of {frame}",
-                lambda tree: tree.program(
-                    "jacobian",
-                    ["q"],
-                    lambda w: {"J": kinematics.jacobian(w, tree, spot, "local-world-aligned")},
-                ),
-            )
-
-        return FrameQuantity("jacobian", of_frame)
 
 
 def _as_assembled(mechanism: Mechanism) -> Assembled:

@@ -1,0 +1,156 @@
+"""What can be asked of the motion and the masses of a robot, by name.
+
+`linkwright.robots.frames`, `momentum` and `regressor` say how each is made.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+from linkwright.program import Program
+from linkwright.robots import frames, momentum
+from linkwright.robots.quantity import FrameQuantity, Quantity
+from linkwright.robots.tree import Spot, Tree
+
+Slopes = Callable[[Sequence[str]], Program]
+
+
+class Quantities(ABC):
+    """The quantities of a robot that are not its equations of motion.
+
+    Six-vectors of motion hold the linear part first. `reference` is "local-world-aligned" (the
+    default), "local" or "world"; see `linkwright.robots.kinematics`.
+    """
+
+    @property
+    @abstractmethod
+    def tree(self) -> Tree:
+        """What quantities are written from."""
+
+    @abstractmethod
+    def spot(self, frame: str) -> Spot:
+        """Return body and place of a frame."""
+
+    @abstractmethod
+    def quantity(
+        self, name: str, derive: Callable[[Tree], Program], slopes: Slopes | None = None
+    ) -> Quantity:
+        """Return a quantity that is derived from the robot's tree."""
+
+    # -- frames ------------------------------------------------------------------------------------
+    @cached_property
+    def pose(self) -> FrameQuantity:
+        """The matrix from a frame to the world, 4 x 4 and homogeneous: `pose(q, frame)`."""
+        return frames.pose(self)
+
+    @cached_property
+    def position(self) -> FrameQuantity:
+        """The origin of a frame in the world, m: `position(q, frame)`."""
+        return frames.position(self)
+
+    @cached_property
+    def orientation(self) -> FrameQuantity:
+        """The unit quaternion (w, x, y, z), w not negative: `orientation(q, frame)`."""
+        return frames.orientation(self)
+
+    @cached_property
+    def rpy(self) -> FrameQuantity:
+        """Roll, pitch and yaw, R = Rz(yaw) Ry(pitch) Rx(roll), rad: `rpy(q, frame)`."""
+        return frames.rpy(self)
+
+    @cached_property
+    def jacobian(self) -> FrameQuantity:
+        """Velocity and angular velocity of a frame for unit speeds, 6 x n:
+        `jacobian(q, frame, reference="local-world-aligned")`."""
+        return frames.jacobian(self)
+
+    @cached_property
+    def pose_and_jacobian(self) -> FrameQuantity:
+        """Both from one kernel: `pose_and_jacobian(q, frame, reference=...)`."""
+        return frames.pose_and_jacobian(self)
+
+    @cached_property
+    def analytic_jacobian(self) -> FrameQuantity:
+        """The rates of position and of the numbers of the orientation for unit speeds:
+        `analytic_jacobian(q, frame, orientation="rpy")`, or "zyx" or "quaternion"."""
+        return frames.analytic_jacobian(self)
+
+    @cached_property
+    def jacobian_rate(self) -> FrameQuantity:
+        """The time derivative of the Jacobian: `jacobian_rate(q, u, frame, reference=...)`."""
+        return frames.jacobian_rate(self)
+
+    @cached_property
+    def velocity(self) -> FrameQuantity:
+        """Velocity and angular velocity of a frame: `velocity(q, u, frame, reference=...)`."""
+        return frames.velocity(self)
+
+    @cached_property
+    def acceleration(self) -> FrameQuantity:
+        """The rate of `velocity`, J a + J' u: `acceleration(q, u, a, frame, reference=...)`."""
+        return frames.acceleration(self)
+
+    @cached_property
+    def drift(self) -> FrameQuantity:
+        """The acceleration that speeds make, J' u: `drift(q, u, frame, reference=...)`."""
+        return frames.drift(self)
+
+    @cached_property
+    def point_position(self) -> FrameQuantity:
+        """Where a point, given in a frame, is, m: `point_position(q, point, frame)`."""
+        return frames.point_position(self)
+
+    @cached_property
+    def point_velocity(self) -> FrameQuantity:
+        """The velocity of a point of a frame, m/s: `point_velocity(q, u, point, frame)`."""
+        return frames.point_velocity(self)
+
+    @cached_property
+    def point_jacobian(self) -> FrameQuantity:
+        """The velocity of a point for unit speeds, 3 x n: `point_jacobian(q, point, frame)`."""
+        return frames.point_jacobian(self)
+
+    @cached_property
+    def point_drift(self) -> FrameQuantity:
+        """The acceleration of a point that speeds make: `point_drift(q, u, point, frame)`."""
+        return frames.point_drift(self)
+
+    # -- masses ------------------------------------------------------------------------------------
+    @cached_property
+    def centre_of_mass(self) -> Quantity:
+        """The mass centre in the world, m: `centre_of_mass(q)`."""
+        return self.quantity("centre_of_mass", momentum.centre_of_mass)
+
+    @cached_property
+    def centre_of_mass_jacobian(self) -> Quantity:
+        """The velocity of the mass centre for unit speeds, 3 x n: `centre_of_mass_jacobian(q)`."""
+        return self.quantity("centre_of_mass_jacobian", momentum.centre_of_mass_jacobian)
+
+    @cached_property
+    def centroidal_momentum(self) -> Quantity:
+        """Momentum, then angular momentum about the mass centre, along the world's axes:
+        `centroidal_momentum(q, u)`."""
+        return self.quantity("centroidal_momentum", momentum.centroidal_momentum_of)
+
+    @cached_property
+    def centroidal_matrix(self) -> Quantity:
+        """The centroidal momentum for unit speeds, 6 x n: `centroidal_matrix(q)`."""
+        return self.quantity("centroidal_matrix", momentum.centroidal_matrix_of)
+
+    @cached_property
+    def centroidal_momentum_rate(self) -> Quantity:
+        """The rate of the centroidal momentum: `centroidal_momentum_rate(q, u, a)`."""
+        return self.quantity("centroidal_momentum_rate", momentum.centroidal_momentum_rate)
+
+    @cached_property
+    def kinetic_energy(self) -> Quantity:
+        """The kinetic energy with that of geared rotors, J: `kinetic_energy(q, u)`."""
+        return self.quantity("kinetic_energy", momentum.kinetic_energy_of)
+
+    @cached_property
+    def potential_energy(self) -> Quantity:
+        """The energy in the field of gravity, zero at the world's origin, J:
+        `potential_energy(q)`."""
+        return self.quantity("potential_energy", momentum.potential_energy_of)
