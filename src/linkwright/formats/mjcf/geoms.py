@@ -1,0 +1,320 @@
+"""Geoms of an MJCF file: what they look like, where they are, and how heavy they are.
+
+Sizes in the file are radii and half lengths; a `Shape` has full lengths. ``fromto`` puts a shape
+between two points. A mesh is placed by its file's own frame (XML Reference, body/geom).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from linkwright.errors import InputError
+from linkwright.formats.description import UNTURNED, Mass, Place, Shape
+from linkwright.formats.leftovers import Leftovers
+from linkwright.formats.meshes import find_mesh
+from linkwright.formats.mjcf.mesh_files import read_mesh
+from linkwright.formats.mjcf.settings import TURNS, Defaults, Settings, upright
+from linkwright.formats.mjcf.solids import (
+    Array,
+    Triangles,
+    hull,
+    mesh_mass,
+    surface_and_moments,
+    volume_and_moments,
+)
+from linkwright.formats.mjcf.sources import Sections
+from linkwright.formats.places import (
+    composed,
+    inverted,
+    minus,
+    moved_mass,
+    plus,
+    quaternion_rotation,
+    scaled,
+)
+from linkwright.formats.xml import Element
+
+_COUNTS = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
+_KINDS = (*_COUNTS, "plane", "mesh", "hfield", "sdf")
+_USED = (
+    *("name", "class", "type", "size", "fromto", "pos", *TURNS),
+    *("mass", "density", "shellinertia", "group", "mesh", "rgba", "material"),
+    *("contype", "conaffinity"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Geom:
+    """A geom in the frame of its body: its shape where it has one of ours, and its mass."""
+
+    shape: Shape | None
+    mass: Mass | None
+    touched: bool
+
+
+@dataclass(slots=True)
+class Geometry:
+    """The assets of a file that geoms refer to, and how geoms are read."""
+
+    settings: Settings
+    defaults: Defaults
+    left: Leftovers
+    roots: tuple[str | Path, ...]
+    main: str = ""
+    meshes: Mapping[str, Element] = field(default_factory=dict)
+    colours: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    loaded: dict[str, Mass | None] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        sections: Sections,
+        settings: Settings,
+        defaults: Defaults,
+        left: Leftovers,
+        roots: Sequence[str | Path],
+    ) -> Geometry:
+        """Return the assets of a file.
+
+        Args:
+            sections: of the file.
+            settings: of its compiler.
+            defaults: of its elements.
+            left: takes what is not used.
+            roots: folders in which meshes may lie.
+        """
+        meshes: dict[str, Element] = {}
+        colours: dict[str, tuple[float, ...]] = {}
+        for asset in sections.parts("asset"):
+            element = defaults.applied(asset, "")
+            name = element.attributes.get("name", "").strip()
+            if element.tag == "mesh":
+                used = ("name", "class", "file", "vertex", "face", "scale", "refpos", "refquat")
+                left.rest(asset, (), (*used, "inertia"))
+                file = element.attributes.get("file", "")
+                meshes[name or PurePosixPath(file.replace("\\", "/")).stem] = element
+            elif element.tag == "material":
+                left.rest(asset, (), ("name", "class", "rgba"), why="only colours are read")
+                if "rgba" in element.attributes:
+                    colours[name] = element.numbers("rgba", 4)
+            else:
+                left.add(f"<asset><{asset.tag}>", asset.line, "only meshes and colours are read")
+        return cls(settings, defaults, left, tuple(roots), sections.root.file, meshes, colours)
+
+    def geom(self, written: Element, around: str, outer: Place, heavy: bool) -> Geom:
+        """Return a geom.
+
+        Args:
+            written: the element.
+            around: class of the defaults around it.
+            outer: place of the frame around it in the body.
+            heavy: whether its mass is wanted.
+        """
+        element = self.defaults.applied(written, around)
+        self.left.rest(written, (), _USED, why="about contact or looks")
+        kind = element.choice("type", _KINDS, "sphere")
+        touched = bool(element.number("contype", 1.0) or element.number("conaffinity", 1.0))
+        first, last = self.settings.groups
+        heavy = heavy and first <= element.number("group", 0.0) <= last
+        if kind in ("hfield", "sdf"):
+            self.left.add(f"<geom type={kind!r}>", element.line, "not a shape that is known here")
+            return Geom(None, None, touched)
+        if kind in _COUNTS and "mesh" in element.attributes:
+            if heavy and element.attributes.get("mass", "").strip() not in ("0", "0.0"):
+                raise element.error(
+                    f"{element.words} is a {kind} fitted to a mesh, which is not read",
+                    "give the body an <inertial>, or the geom mass=0",
+                )
+            self.left.add("<geom> fitted to a mesh", element.line, "not a shape that is known here")
+            return Geom(None, None, touched)
+        size, place = self._size(element, kind)
+        place = composed(outer, place)
+        shape = Shape(
+            kind,
+            _full(kind, size),
+            place,
+            colour=self._colour(element),
+            touched=touched,
+            name=element.attributes.get("name", "").strip(),
+        )
+        mass = None
+        if kind == "mesh":
+            shape = self._mesh_shape(element, shape)
+            mass = self._mesh_mass(element) if heavy else None
+        elif heavy and kind != "plane":
+            mass = self._mass(element, kind, size)
+        return Geom(shape, None if mass is None else moved_mass(mass, place), touched)
+
+    def _size(self, element: Element, kind: str) -> tuple[tuple[float, ...], Place]:
+        """Return radii and half lengths, and the place in the frame around."""
+        given = element.numbers("size", None, ())
+        if "fromto" in element.attributes and kind in ("capsule", "cylinder", "box", "ellipsoid"):
+            place = between(element)
+            if not given:
+                raise element.error(f"{element.words} has no size", "give its radius")
+            ends = element.numbers("fromto", 6)
+            half = math.dist(ends[:3], ends[3:]) / 2
+            across = (given[0],) if kind in ("capsule", "cylinder") else (given[0], given[0])
+            size: tuple[float, ...] = (*across, half)
+        else:
+            place = self.settings.place(element)
+            size = given[: _COUNTS.get(kind, 3)]
+            if len(size) < _COUNTS.get(kind, 0):
+                raise element.error(
+                    f"size of {element.words} has {len(given)} numbers where {_COUNTS[kind]} are"
+                    " needed",
+                    "give radii and half lengths",
+                )
+        if kind in _COUNTS and min(size) <= 0:
+            raise element.error(f"a size of {element.words} is not positive")
+        if any(value > 1e30 for value in size):
+            raise element.error(f"a size of {element.words} is out of range")
+        return size, place
+
+    def _mass(self, element: Element, kind: str, size: tuple[float, ...]) -> Mass | None:
+        if element.choice("shellinertia", ("true", "false"), "false") == "true":
+            if kind == "ellipsoid":
+                raise element.error(
+                    "the mass of the skin of an ellipsoid is not known here",
+                    "give the body an <inertial>",
+                )
+            amount, moments = surface_and_moments(kind, size)
+        else:
+            amount, moments = volume_and_moments(kind, size)
+        density = self._density(element, amount)
+        if density == 0:
+            return None
+        x, y, z = (density * moment for moment in moments)
+        return Mass(density * amount, inertia=(x, y, z, 0.0, 0.0, 0.0))
+
+    def _density(self, element: Element, amount: float) -> float:
+        mass = element.maybe("mass")
+        density = element.number("density", 1000.0) if mass is None else mass / amount
+        if density < 0 or not math.isfinite(density * amount):
+            raise element.error(f"{element.words} has no possible mass", "give 0 or more")
+        return density
+
+    def _colour(self, element: Element) -> tuple[float, float, float, float] | None:
+        if "rgba" in element.attributes:
+            given: Sequence[float] = element.numbers("rgba", 4)
+        else:
+            given = self.colours.get(element.attributes.get("material", "").strip(), ())
+        if len(given) != 4:
+            return None
+        red, green, blue, alpha = (min(1.0, max(0.0, value)) for value in given)
+        return red, green, blue, alpha
+
+    def _mesh(self, element: Element) -> tuple[str, Element]:
+        name = element.value("mesh")
+        if name not in self.meshes:
+            raise element.error(
+                f"{element.words} has the mesh {name[:60]!r}, which is not among the assets"
+            )
+        return name, self.meshes[name]
+
+    def file_of(self, asset: Element) -> str:
+        """Return the name of the file of a mesh, with its folder."""
+        name = asset.attributes.get("file", "").strip().replace("\\", "/")
+        if not name:
+            return ""
+        if self.settings.strip:
+            name = PurePosixPath(name).name
+        return name if name.startswith("/") else self.settings.mesh_folder + name
+
+    def _mesh_shape(self, element: Element, shape: Shape) -> Shape:
+        name, asset = self._mesh(element)
+        x, y, z = scale = asset.triple("scale", (1.0, 1.0, 1.0))
+        back = _reference(asset)
+        if back.rotation != UNTURNED and not x == y == z:
+            self.left.add("<mesh> turned and scaled unevenly", asset.line, "drawn without refquat")
+            back = Place(back.position)
+        a, b, c = back.position
+        place = composed(shape.place, replace(back, position=(x * a, y * b, z * c)))
+        if not self.file_of(asset):
+            self.left.add("<mesh> without a file", asset.line, f"{name[:60]!r} is not drawn")
+        return replace(shape, size=(), mesh=self.file_of(asset), scale=scale, place=place)
+
+    def _mesh_mass(self, element: Element) -> Mass | None:
+        """Return the mass of a mesh in the frame of its geom: moved, turned, then scaled."""
+        name, asset = self._mesh(element)
+        if name not in self.loaded:
+            way = asset.choice("inertia", ("convex", "exact", "legacy", "shell"), "legacy")
+            points, faces = self._points(asset)
+            back, scale = _reference(asset), asset.triple("scale", (1.0, 1.0, 1.0))
+            points = (points @ np.array(back.rotation).T + np.array(back.position)) * scale
+            if math.prod(scale) < 0:
+                faces = faces[:, ::-1]
+            self.loaded[name] = mesh_mass(points, faces, way)
+        unit = self.loaded[name]
+        if unit is None:
+            raise asset.error(f"the mesh {name[:60]!r} has no volume", "give an <inertial> instead")
+        density = self._density(element, unit.mass)
+        if density == 0:
+            return None
+        a, b, c, d, e, f = (density * value for value in unit.inertia)
+        return Mass(density * unit.mass, unit.centre, (a, b, c, d, e, f))
+
+    def _points(self, asset: Element) -> tuple[Array, Triangles]:
+        if "vertex" in asset.attributes:
+            values = asset.numbers("vertex")
+            corners = asset.numbers("face", None, ())
+            if len(values) % 3 or len(corners) % 3 or not values:
+                raise asset.error("vertex and face need three numbers each")
+            points = np.array(values).reshape(-1, 3)
+            faces = np.array(corners, dtype=np.int64).reshape(-1, 3)
+            if len(faces) and (faces.min() < 0 or faces.max() >= len(points)):
+                raise asset.error("a face has a point that is not there")
+            return points, faces if len(faces) else hull(points)
+        file = self.file_of(asset)
+        if not file:
+            raise asset.error("a mesh has neither file nor vertex", "a built-in mesh is not read")
+        if not asset.file:
+            raise asset.error(f"the mesh {file[:60]!r} cannot be found from a text without a file")
+        try:
+            return read_mesh(find_mesh(file, self.main, self.roots))
+        except InputError as error:
+            raise asset.error(
+                f"the mass of the mesh {file[:60]!r} cannot be had: {error.what}",
+                error.remedy or "give the body an <inertial>",
+            ) from error
+
+
+def between(element: Element) -> Place:
+    """Return the place in the middle of two points, with z from the second to the first.
+
+    Args:
+        element: with ``fromto``.
+
+    >>> between(Element("geom", {"fromto": "0 0 0 0 0 2"})).position
+    (0.0, 0.0, 1.0)
+    """
+    ends = element.numbers("fromto", 6)
+    axis = minus(ends[:3], ends[3:])
+    if math.hypot(*axis) < 1e-14:
+        raise element.error(f"the ends of fromto of {element.words} are the same point")
+    return Place(scaled(plus(ends[:3], ends[3:]), 0.5), upright(axis))
+
+
+def _reference(asset: Element) -> Place:
+    """Return the place of the frame of a mesh's file in the frame of the geom."""
+    quaternion = asset.numbers("refquat", 4, (1.0, 0.0, 0.0, 0.0))
+    if math.hypot(*quaternion) < 1e-14:
+        raise asset.error("refquat is zero", 'write refquat="1 0 0 0"')
+    turn = quaternion_rotation(quaternion)
+    return inverted(Place(asset.triple("refpos", (0.0, 0.0, 0.0)), turn))
+
+
+def _full(kind: str, size: tuple[float, ...]) -> tuple[float, ...]:
+    """Return the size as a `Shape` has it: whole lengths."""
+    if kind == "box":
+        return tuple(2 * value for value in size)
+    if kind in ("capsule", "cylinder"):
+        return size[0], 2 * size[1]
+    if kind in ("sphere", "ellipsoid"):
+        return size
+    return ()

@@ -1,0 +1,491 @@
+"""From MJCF to a `Description`.
+
+Conventions of MJCF (Modeling, section Kinematic tree): a body's frame is placed in its parent's;
+its joints act on it in order, each about or along an axis at a point of the body's frame; a joint
+moves the body by its coordinate minus ``ref``. Here a body is a link with the same frame. A joint
+that does not turn about the origin of the body, and each but the last of several, gets a link
+without mass of its own. A free joint's coordinates are those of MuJoCo: position and quaternion in
+the world.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from linkwright.formats.description import (
+    Description,
+    JointLimits,
+    Link,
+    LinkJoint,
+    Mass,
+    NamedFrame,
+    Place,
+    Shape,
+    Triple,
+)
+from linkwright.formats.leftovers import Leftovers
+from linkwright.formats.meshes import mesh_note
+from linkwright.formats.mjcf.constraints import Tree, with_actuators, with_equalities
+from linkwright.formats.mjcf.geoms import Geometry, between
+from linkwright.formats.mjcf.masses import bounded, inertial_mass, scaled_to
+from linkwright.formats.mjcf.settings import TURNS, Defaults, Settings, settings_of
+from linkwright.formats.mjcf.sources import Sections, sections_of
+from linkwright.formats.places import composed, joined_masses, minus, rotate, scaled, turned, unit
+from linkwright.formats.trees import require_tree
+from linkwright.formats.xml import DEFAULT_CAPS, Caps, Element, parse_xml, read_xml
+
+WORLD = "world"
+_KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "free"}
+_BODY = ("inertial", "joint", "freejoint", "geom", "site", "body", "frame")
+_JOINT = (
+    *("name", "class", "type", "pos", "axis", "range", "limited", "ref", "springref", "stiffness"),
+    *("damping", "frictionloss", "armature", "actuatorfrcrange", "actuatorfrclimited"),
+)
+_NOT_READ = {
+    "attach": "it puts another file in",
+    "composite": "it makes bodies by rule",
+    "flexcomp": "it makes a flexible body",
+    "replicate": "it makes copies of bodies",
+}
+_ELSEWHERE = {
+    "contact": "contact is not read from MJCF",
+    "custom": "it is for programs that use MuJoCo",
+    "deformable": "flexible bodies are not read",
+    "extension": "plugins are not read",
+    "keyframe": "states are not read",
+    "sensor": "sensors are not read",
+    "size": "it is about the memory of MuJoCo",
+    "statistic": "it is about pictures",
+    "tendon": "tendons are not read; what they do to the joints is missing",
+    "visual": "it is about pictures",
+}
+_SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "equality", "actuator")
+
+
+def read_mjcf(
+    path: str | Path, *, roots: Sequence[str | Path] = (), caps: Caps = DEFAULT_CAPS
+) -> Description:
+    """Return what an MJCF file says.
+
+    Args:
+        path: of the file.
+        roots: folders in which meshes and included files may lie; without any, the file's folder.
+        caps: how much is read before the file is refused.
+    """
+    return mjcf_description(read_xml(path, caps), roots=roots, caps=caps)
+
+
+def parse_mjcf(text: str | bytes, *, file: str = "", caps: Caps = DEFAULT_CAPS) -> Description:
+    """Return what an MJCF text says.
+
+    Args:
+        text: the whole of it.
+        file: its name, for messages and for what it includes.
+        caps: how much is read before the text is refused.
+
+    >>> robot = parse_mjcf('''<mujoco model="swing"><worldbody>
+    ...   <body name="arm">
+    ...     <joint name="hinge" axis="0 1 0" range="-90 90"/>
+    ...     <geom type="sphere" size=".1" pos="0 0 -.5" mass="2"/>
+    ...   </body>
+    ... </worldbody></mujoco>''')
+    >>> robot.joints[0].kind, robot.joints[0].axis, robot.link("arm").mass.centre
+    ('revolute', (0.0, 1.0, 0.0), (0.0, 0.0, -0.5))
+    """
+    return mjcf_description(parse_xml(text, file=file, caps=caps), caps=caps)
+
+
+def mjcf_description(
+    root: Element, *, roots: Sequence[str | Path] = (), caps: Caps = DEFAULT_CAPS
+) -> Description:
+    """Return what the root element of an MJCF file says.
+
+    Args:
+        root: the element ``<mujoco>``.
+        roots: folders in which meshes and included files may lie.
+        caps: of included files.
+    """
+    sections = sections_of(root, roots=roots, caps=caps)
+    left = Leftovers()
+    settings = settings_of(sections, left)
+    defaults = Defaults.of(sections)
+    geometry = Geometry.of(sections, settings, defaults, left, roots)
+    return _Reading(sections, settings, defaults, geometry, left, tuple(roots)).description()
+
+
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """Elements that wait to be read: those in a body, or in a frame of it."""
+
+    element: Element
+    body: str
+    around: str
+    outer: Place
+
+
+@dataclass(slots=True)
+class _Body:
+    """A body while it is read."""
+
+    name: str
+    parent: str
+    place: Place  # in the parent's frame, as drawn
+    line: int
+    inertial: Element | None = None
+    joints: list[tuple[Element, Place]] = field(default_factory=list)
+    shapes: list[Shape] = field(default_factory=list)
+    masses: list[Mass] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One file while it is read."""
+
+    sections: Sections
+    settings: Settings
+    defaults: Defaults
+    geometry: Geometry
+    left: Leftovers
+    roots: tuple[str | Path, ...]
+    notes: list[str] = field(default_factory=list)
+    bodies: dict[str, _Body] = field(default_factory=dict)
+    frames: list[NamedFrame] = field(default_factory=list)
+    taken: set[str] = field(default_factory=set)
+    links: list[Link] = field(default_factory=list)
+    joints: list[LinkJoint] = field(default_factory=list)
+    references: dict[str, float] = field(default_factory=dict)
+
+    def description(self) -> Description:
+        self._names()
+        self.bodies[WORLD] = _Body(WORLD, "", Place(), self.sections.root.line)
+        self._walk()
+        masses = {name: self._mass(body) for name, body in self.bodies.items() if name != WORLD}
+        masses = scaled_to(masses, self.settings.total_mass)
+        for name, body in self.bodies.items():
+            if name != WORLD:
+                self._chain(body)
+            self.links.append(Link(name, masses.get(name), tuple(body.shapes), body.line))
+        drawn = self._drawn()
+        tree = Tree(
+            tuple(self.joints), self.references, drawn, {frame.name: frame for frame in self.frames}
+        )
+        tree = with_actuators(tree, self.sections, self.defaults, self.settings, self.left)
+        joints, closures = with_equalities(tree, self.sections, self.defaults, self.left)
+        self._others()
+        self._meshes()
+        found = Description(
+            self.sections.root.attributes.get("model", "").strip() or "robot",
+            tuple(self.links),
+            joints,
+            tuple(self.frames),
+            closures,
+            self._gravity(),
+            self.left.entries(),
+            self.sections.root.file,
+            tuple(self.notes),
+        )
+        return require_tree(found)
+
+    def _names(self) -> None:
+        """Note the names of bodies, so that none that is made up here is one of them."""
+        self.taken.add(WORLD)
+        stack = list(self.sections.all("worldbody"))
+        while stack:
+            element = stack.pop()
+            if element.tag in ("body", "joint", "freejoint"):
+                self.taken.add(element.attributes.get("name", "").strip())
+            stack.extend(element.children)
+
+    def _unused(self, wanted: str) -> str:
+        """Return a name that no body and no joint has yet."""
+        name, count = wanted, 1
+        while name in self.taken:
+            count += 1
+            name = f"{wanted}_{count}"
+        self.taken.add(name)
+        return name
+
+    def _walk(self) -> None:
+        """Read all bodies, from the world on, in the order of the file."""
+        stack = [
+            _Inside(section, WORLD, section.attributes.get("childclass", "").strip(), Place())
+            for section in reversed(list(self.sections.all("worldbody")))
+        ]
+        while stack:
+            inside = stack.pop()
+            if inside.element.tag == "body":
+                name = self._body(inside)
+                inside = replace(inside, body=name, outer=Place())
+            waiting: list[_Inside] = []
+            for child in inside.element.children:
+                self._child(child, inside, waiting)
+            stack.extend(reversed(waiting))
+
+    def _child(self, child: Element, inside: _Inside, waiting: list[_Inside]) -> None:
+        body = self.bodies[inside.body]
+        if child.tag in ("body", "frame"):
+            around = child.attributes.get("childclass", "").strip() or inside.around
+            place = composed(inside.outer, self.settings.place(child))
+            if child.tag == "frame":
+                self._refuse_scale(child)
+                self.left.rest(child, (*_BODY, *_NOT_READ), ("name", "childclass", "pos", *TURNS))
+            waiting.append(_Inside(child, inside.body, around, place))
+        elif child.tag == "geom":
+            heavy = self._from_geoms(body)
+            geom = self.geometry.geom(child, inside.around, inside.outer, heavy)
+            if geom.shape is not None and (geom.touched or not self.settings.discard_visual):
+                body.shapes.append(geom.shape)
+            if geom.mass is not None:
+                body.masses.append(geom.mass)
+        elif child.tag == "site":
+            self._site(child, inside)
+        elif child.tag in ("joint", "freejoint"):
+            body.joints.append((self._merged_joint(child, inside.around), inside.outer))
+        elif child.tag == "inertial":
+            if body.inertial is not None and body.inertial is not child:
+                raise child.error(f"a second <inertial> in body {body.name!r}", "keep one of them")
+            body.inertial = child
+        elif child.tag in _NOT_READ:
+            raise child.error(
+                f"<{child.tag}> is not read: {_NOT_READ[child.tag]}",
+                "let MuJoCo write the model out first: mujoco.mj_saveLastXML",
+            )
+
+    def _from_geoms(self, body: _Body) -> bool:
+        if body.name == WORLD or self.settings.from_geoms == "false":
+            return False
+        return self.settings.from_geoms == "true" or body.inertial is None
+
+    def _refuse_scale(self, frame: Element) -> None:
+        for name in ("scale", "massscale"):
+            if name in frame.attributes:
+                raise frame.error(
+                    f"{frame.words} has {name}, which is not read",
+                    "let MuJoCo write the model out first: mujoco.mj_saveLastXML",
+                )
+
+    def _body(self, inside: _Inside) -> str:
+        """Add a body that stands in another one; return its name."""
+        element = inside.element
+        name = element.attributes.get("name", "").strip()
+        if not name:
+            name = self._unused(f"body{len(self.bodies)}")
+        if name in self.bodies:
+            where = f"as in line {self.bodies[name].line}"
+            raise element.error(f"a second body is called {name[:60]!r}, {where}", "rename one")
+        used = ("name", "childclass", "pos", *TURNS, "fuse", "simple", "sleep", "user", "mocap")
+        self.left.rest(element, (*_BODY, *_NOT_READ), used)
+        if element.attributes.get("mocap", "false").strip() == "true":
+            self.left.add("<body mocap=>", element.line, "it stays where it is drawn")
+        inertial = element.one("inertial")
+        self.bodies[name] = _Body(name, inside.body, inside.outer, element.line, inertial)
+        return name
+
+    def _merged_joint(self, element: Element, around: str) -> Element:
+        if element.tag == "freejoint":
+            self.left.rest(element, (), ("name", "group"))
+            return replace(element, attributes={**element.attributes, "type": "free"})
+        self.left.rest(element, (), _JOINT)
+        return self.defaults.applied(element, around)
+
+    def _site(self, written: Element, inside: _Inside) -> None:
+        element = self.defaults.applied(written, inside.around)
+        why = "a site is a frame here, no solid"
+        self.left.rest(written, (), ("name", "class", "pos", *TURNS, "fromto"), why=why)
+        name = element.attributes.get("name", "").strip()
+        if not name:
+            return
+        place = between(element) if "fromto" in element.attributes else self.settings.place(element)
+        self.frames.append(
+            NamedFrame(name, inside.body, composed(inside.outer, place), element.line)
+        )
+
+    def _mass(self, body: _Body) -> Mass | None:
+        mass: Mass | None
+        if body.inertial is not None and self.settings.from_geoms != "true":
+            mass = inertial_mass(body.inertial, self.settings, self.left)
+        else:
+            mass = joined_masses(body.masses)
+        return bounded(mass, self.settings)
+
+    def _chain(self, body: _Body) -> None:
+        """Add the joints of a body, with a link between each two and one before an offset."""
+        if not body.joints:
+            self.joints.append(
+                LinkJoint(
+                    self._unused(f"{body.name}_fixed"),
+                    "fixed",
+                    body.parent,
+                    body.name,
+                    body.place,
+                    line=body.line,
+                )
+            )
+            return
+        parent, place = body.parent, body.place
+        at: Triple = (0.0, 0.0, 0.0)
+        for count, (element, outer) in enumerate(body.joints, 1):
+            last = count == len(body.joints)
+            joint, anchor, reference = self._joint(element, body, outer, count)
+            if joint.kind == "free":
+                self._check_free(element, body)
+                if place != Place():
+                    self.notes.append(
+                        f"line {element.line}: body {body.name!r} is drawn at "
+                        f"{_words(place.position)}; its free joint's coordinates are those of the"
+                        " world"
+                    )
+                place = Place()
+            step = Place(minus(anchor, at))
+            direct = last and anchor == (0.0, 0.0, 0.0)
+            child = body.name if direct else self._unused(f"{body.name}_{joint.name}")
+            if not direct:
+                self.links.append(Link(child, line=element.line))
+            joint = replace(
+                joint,
+                parent=parent,
+                child=child,
+                place=composed(composed(place, step), _moved(joint, -reference)),
+            )
+            self.references[joint.name] = reference
+            self.joints.append(joint)
+            parent, place, at = child, Place(), anchor
+        if parent != body.name:
+            back = Place(minus((0.0, 0.0, 0.0), at))
+            self.joints.append(
+                LinkJoint(
+                    self._unused(f"{body.name}_fixed"),
+                    "fixed",
+                    parent,
+                    body.name,
+                    back,
+                    line=body.line,
+                )
+            )
+
+    def _check_free(self, element: Element, body: _Body) -> None:
+        if body.parent != WORLD or len(body.joints) > 1:
+            raise element.error(
+                f"body {body.name!r} has a free joint, but is not free",
+                "a free joint stands alone, in a body right in the world",
+            )
+
+    def _joint(
+        self, element: Element, body: _Body, outer: Place, count: int
+    ) -> tuple[LinkJoint, Triple, float]:
+        """Return a joint without its place, the point that it acts at, and its reference."""
+        written = element.choice("type", tuple(_KINDS), "hinge")
+        name = element.attributes.get("name", "").strip()
+        if not name:
+            name = self._unused(f"{body.name}_joint{count if len(body.joints) > 1 else ''}")
+        joint = LinkJoint(name, _KINDS[written], "", "", line=element.line)
+        armature = element.number("armature", 0.0)
+        if written == "free":
+            for thing in ("damping", "frictionloss", "stiffness", "armature"):
+                if element.numbers(thing, None, (0.0,))[0] != 0:
+                    self.left.add(f"{thing} of a free joint", element.line)
+            return joint, (0.0, 0.0, 0.0), 0.0
+        turns = written != "slide"
+        joint = replace(
+            joint,
+            damping=self._first(element, "damping"),
+            stiffness=self._first(element, "stiffness"),
+            friction=element.number("frictionloss", 0.0),
+            armature=armature,
+        )
+        anchor = composed(outer, Place(element.triple("pos", (0.0, 0.0, 0.0)))).position
+        if written == "ball":
+            if joint.stiffness:
+                self.left.add("stiffness of a ball joint", element.line)
+                joint = replace(joint, stiffness=0.0)
+            if self.settings.limited(element, "limited", "range"):
+                self.left.add("range of a ball joint", element.line)
+            return joint, anchor, 0.0
+        axis = element.triple("axis", (0.0, 0.0, 1.0))
+        if math.hypot(*axis) < 1e-14:
+            raise element.error(f"the axis of joint {name[:60]!r} is zero", "give it a direction")
+        if written == "slide":
+            anchor = (0.0, 0.0, 0.0)
+        reference, rest = element.number("ref", 0.0), element.number("springref", 0.0)
+        if turns:
+            reference, rest = self.settings.angle(reference), self.settings.angle(rest)
+        joint = replace(
+            joint,
+            axis=unit(rotate(outer.rotation, axis)),
+            rest=rest,
+            limits=self._limits(element, turns),
+        )
+        return joint, anchor, reference
+
+    def _first(self, element: Element, name: str) -> float:
+        values = element.numbers(name, None, (0.0,))
+        if any(values[1:]):
+            self.left.add(f"{name} of higher order", element.line, "only the linear part is used")
+        return values[0]
+
+    def _limits(self, element: Element, turns: bool) -> JointLimits:
+        lower: float | None = None
+        upper: float | None = None
+        effort: float | None = None
+        if self.settings.limited(element, "limited", "range"):
+            lower, upper = element.numbers("range", 2)
+            if turns:
+                lower, upper = self.settings.angle(lower), self.settings.angle(upper)
+        if self.settings.limited(element, "actuatorfrclimited", "actuatorfrcrange"):
+            low, high = element.numbers("actuatorfrcrange", 2)
+            effort = max(abs(low), abs(high))
+        return JointLimits(lower, upper, None, effort)
+
+    def _drawn(self) -> dict[str, Place]:
+        """Return the places of the bodies in the world as the file draws them."""
+        found = {WORLD: Place()}
+        for name, body in self.bodies.items():  # a parent comes before its children
+            if name != WORLD:
+                found[name] = composed(found[body.parent], body.place)
+        return found
+
+    def _gravity(self) -> Triple:
+        found: Triple = (0.0, 0.0, -9.81)
+        for element in self.sections.all("option"):
+            self.left.rest(element, ("flag",), ("gravity", "timestep"))
+            found = element.triple("gravity", found)
+            for flag in element.all("flag"):
+                self.left.rest(flag, (), ("gravity",))
+                if flag.choice("gravity", ("enable", "disable"), "enable") == "disable":
+                    return (0.0, 0.0, 0.0)
+        return found
+
+    def _others(self) -> None:
+        root = self.sections.root
+        for section in self.sections.sections:
+            if section.tag not in _SECTIONS:
+                why = _ELSEWHERE.get(section.tag, "not used")
+                self.left.add(f"<{section.tag}>", section.line, why)
+        for name in root.attributes:
+            if name != "model" and not name.startswith(("xmlns", "xsi:")):
+                self.left.add(f"<mujoco {name}=>", root.line)
+
+    def _meshes(self) -> None:
+        if not self.sections.root.file:
+            return
+        names = {s.mesh: None for link in self.links for s in link.shapes if s.mesh}
+        for name in names:
+            note = mesh_note(name, self.sections.root.file, self.roots)
+            if note:
+                self.notes.append(note)
+
+
+def _moved(joint: LinkJoint, amount: float) -> Place:
+    """Return how far a joint moves its child by some amount."""
+    if amount == 0 or joint.kind not in ("revolute", "prismatic"):
+        return Place()
+    if joint.kind == "revolute":
+        return Place(rotation=turned(joint.axis, amount))
+    return Place(scaled(joint.axis, amount))
+
+
+def _words(position: Triple) -> str:
+    return "(" + ", ".join(f"{value:g}" for value in position) + ")"

@@ -1,0 +1,308 @@
+"""What ``<compiler>`` and ``<default>`` of an MJCF file say about everything else in it.
+
+The settings of all ``<compiler>`` elements count together, the last one first. A class of defaults
+holds attributes for each kind of element; a class inside another one starts from what that holds.
+An element takes its own ``class``, else the nearest ``childclass`` around it, else the outermost
+class (XML Reference, compiler and default; Modeling, section Default settings).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from linkwright.formats.description import UNTURNED, Place, Rotation
+from linkwright.formats.leftovers import Leftovers
+from linkwright.formats.mjcf.sources import Sections
+from linkwright.formats.places import (
+    cross,
+    dot,
+    minus,
+    product,
+    quaternion_rotation,
+    scaled,
+    transposed,
+    turned,
+    unit,
+)
+from linkwright.formats.xml import Element
+
+TURNS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
+"""The attributes that turn a frame; an element may have one of them."""
+
+_USED = (
+    "angle",
+    "assetdir",
+    "autolimits",
+    "balanceinertia",
+    "boundinertia",
+    "boundmass",
+    "coordinate",
+    "discardvisual",
+    "eulerseq",
+    "inertiafromgeom",
+    "inertiagrouprange",
+    "meshdir",
+    "settotalmass",
+    "strippath",
+)
+_HARMLESS = (
+    "conflict",
+    "fitaabb",
+    "fusestatic",
+    "passthrough",
+    "savecanonical",
+    "savecompiled",
+    "saveinertial",
+    "texturedir",
+    "usethread",
+)
+_FLAGS = ("true", "false")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of the compiler of MuJoCo that change the mechanism.
+
+    Args:
+        degrees: whether angles are written in degrees.
+        sequence: of Euler angles; capitals turn about axes that stay.
+        autolimits: whether a range alone makes a limit.
+        from_geoms: "true", "false" or "auto": whether masses come from shapes.
+        groups: first and last group of shapes that have mass.
+        least_mass: of a body, kg.
+        least_inertia: of a body about each of its principal axes, kg*m^2.
+        balance: whether impossible inertias are replaced by their mean.
+        total_mass: of the model, kg; all is scaled to it where it is positive.
+        mesh_folder: in which meshes lie, with a stroke at its end, or nothing.
+        strip: whether folders in names of files are left out.
+        discard_visual: whether shapes that nothing touches are left out.
+    """
+
+    degrees: bool = True
+    sequence: str = "xyz"
+    autolimits: bool = True
+    from_geoms: str = "auto"
+    groups: tuple[float, float] = (0.0, 5.0)
+    least_mass: float = 0.0
+    least_inertia: float = 0.0
+    balance: bool = False
+    total_mass: float = -1.0
+    mesh_folder: str = ""
+    strip: bool = False
+    discard_visual: bool = False
+
+    def angle(self, value: float) -> float:
+        """Return an angle in radians."""
+        return math.radians(value) if self.degrees else value
+
+    def limited(self, element: Element, flag: str, span: str) -> bool:
+        """Return whether a range counts.
+
+        Args:
+            element: that has it.
+            flag: the attribute that says so.
+            span: the attribute with the range.
+        """
+        said = element.choice(flag, (*_FLAGS, "auto"), "auto")
+        if said == "auto":
+            return self.autolimits and span in element.attributes
+        return said == "true"
+
+    def place(self, element: Element) -> Place:
+        """Return where an element puts its frame.
+
+        Args:
+            element: with ``pos`` and one of the ways to turn.
+        """
+        return Place(element.triple("pos", (0.0, 0.0, 0.0)), self.rotation(element))
+
+    def rotation(self, element: Element) -> Rotation:
+        """Return how an element turns its frame."""
+        used = [name for name in TURNS if name in element.attributes]
+        if len(used) > 1:
+            raise element.error(
+                f"{element.words} is turned by {used[0]} and by {used[1]}", "keep one of them"
+            )
+        if not used:
+            return UNTURNED
+        return _TURNERS[used[0]](element, self)
+
+
+def _quat(element: Element, _: Settings) -> Rotation:
+    values = element.numbers("quat", 4)
+    if math.hypot(*values) < 1e-14:
+        raise element.error(f"quat of {element.words} is zero", 'write quat="1 0 0 0"')
+    return quaternion_rotation(values)
+
+
+def _axisangle(element: Element, settings: Settings) -> Rotation:
+    x, y, z, angle = element.numbers("axisangle", 4)
+    if math.hypot(x, y, z) < 1e-14:
+        raise element.error(f"the axis of axisangle of {element.words} is zero")
+    return turned((x, y, z), settings.angle(angle))
+
+
+def _xyaxes(element: Element, _: Settings) -> Rotation:
+    values = element.numbers("xyaxes", 6)
+    first, second = values[:3], values[3:]
+    if math.hypot(*first) < 1e-14:
+        raise element.error(f"the first axis of {element.words} is zero")
+    x = unit(first)
+    second = minus(second, scaled(x, dot(x, second)))
+    if math.hypot(*second) < 1e-14:
+        raise element.error(f"the axes of {element.words} are parallel")
+    y = unit(second)
+    return transposed((x, y, cross(x, y)))
+
+
+def _zaxis(element: Element, _: Settings) -> Rotation:
+    values = element.triple("zaxis")
+    if math.hypot(*values) < 1e-14:
+        raise element.error(f"zaxis of {element.words} is zero")
+    return upright(values)
+
+
+def _euler(element: Element, settings: Settings) -> Rotation:
+    values = element.triple("euler")
+    found = UNTURNED
+    for axis, value in zip(settings.sequence, values, strict=True):
+        step = turned(_AXES[axis.lower()], settings.angle(value))
+        found = product(step, found) if axis.isupper() else product(found, step)
+    return found
+
+
+_AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+_TURNERS = {
+    "quat": _quat,
+    "axisangle": _axisangle,
+    "xyaxes": _xyaxes,
+    "zaxis": _zaxis,
+    "euler": _euler,
+}
+
+
+def upright(axis: tuple[float, ...]) -> Rotation:
+    """Return the least turn that takes z to an axis.
+
+    Args:
+        axis: of any length but zero.
+
+    >>> upright((2.0, 0.0, 0.0))[0]
+    (0.0, 0.0, 1.0)
+    """
+    z = unit(axis)
+    normal = (0.0 - z[1], z[0], 0.0)
+    length = math.hypot(*normal)
+    if length < 1e-15:
+        return UNTURNED if z[2] > 0 else turned((1.0, 0.0, 0.0), math.pi)
+    return turned(normal, math.atan2(length, z[2]))
+
+
+def settings_of(sections: Sections, left: Leftovers) -> Settings:
+    """Return the settings of a file.
+
+    Args:
+        sections: of the file.
+        left: takes what is not used.
+    """
+    found: dict[str, str] = {}
+    last: Element = sections.root
+    for element in sections.all("compiler"):
+        last = element
+        found.update(element.attributes)
+        left.rest(element, ("lengthrange",), (*_USED, *_HARMLESS))
+    whole = replace(last, attributes=found)
+    if whole.choice("coordinate", ("local", "global"), "local") == "global":
+        raise whole.error(
+            "global coordinates are not read", "let MuJoCo 2 write it with local ones"
+        )
+    sequence = found.get("eulerseq", "xyz").strip()
+    if len(sequence) != 3 or any(letter.lower() not in _AXES for letter in sequence):
+        raise whole.error(
+            f"eulerseq is {sequence[:20]!r}", "give three letters of x, y, z, X, Y, Z"
+        )
+    first, *more = whole.numbers("inertiagrouprange", 2, (0.0, 5.0))
+    folder = found.get("meshdir", found.get("assetdir", "")).strip()
+    return Settings(
+        whole.choice("angle", ("degree", "radian"), "degree") == "degree",
+        sequence,
+        whole.choice("autolimits", _FLAGS, "true") == "true",
+        whole.choice("inertiafromgeom", (*_FLAGS, "auto"), "auto"),
+        (first, more[0]),
+        whole.number("boundmass", 0.0),
+        whole.number("boundinertia", 0.0),
+        whole.choice("balanceinertia", _FLAGS, "false") == "true",
+        whole.number("settotalmass", -1.0),
+        folder + "/" if folder and not folder.endswith("/") else folder,
+        whole.choice("strippath", _FLAGS, "false") == "true",
+        whole.choice("discardvisual", _FLAGS, "false") == "true",
+    )
+
+
+Attributes = Mapping[str, str]
+
+
+@dataclass(slots=True)
+class Defaults:
+    """The classes of defaults: attributes by class and by kind of element."""
+
+    classes: dict[str, dict[str, Attributes]] = field(default_factory=dict)
+    outermost: str = "main"
+
+    @classmethod
+    def of(cls, sections: Sections) -> Defaults:
+        """Return the classes of a file.
+
+        Args:
+            sections: of the file.
+        """
+        found = cls()
+        stack: list[tuple[Element, str]] = []
+        for element in reversed(list(sections.all("default"))):
+            stack.append((element, ""))
+        while stack:
+            element, parent = stack.pop()
+            name = element.attributes.get("class", "" if parent else found.outermost)
+            if not name:
+                raise element.error("a class of defaults inside another has no name", "name it")
+            if not parent and not found.classes:
+                found.outermost = name
+            if parent and name in found.classes:
+                raise element.error(f"a second class is called {name[:60]!r}", "rename one")
+            known = found.classes.setdefault(name, dict(found.classes.get(parent, {})))
+            for child in element.children:
+                if child.tag != "default":
+                    known[child.tag] = _overlaid(known.get(child.tag, {}), child.attributes)
+            stack.extend((child, name) for child in reversed(list(element.all("default"))))
+        return found
+
+    def applied(self, element: Element, around: str, kind: str = "") -> Element:
+        """Return an element with the attributes that it does not have itself.
+
+        Args:
+            element: as it is in the file.
+            around: the nearest ``childclass``, or nothing.
+            kind: of the defaults; the element's tag where nothing is given.
+        """
+        name = element.attributes.get("class", around) or self.outermost
+        if name not in self.classes and name != self.outermost:
+            raise element.error(
+                f"{element.words} is of the class {name[:60]!r}, which is not there",
+                f"there are {', '.join(sorted(self.classes))[:200] or 'none'}",
+            )
+        given = self.classes.get(name, {}).get(kind or element.tag, {})
+        if not given:
+            return element
+        return replace(element, attributes=_overlaid(given, element.attributes))
+
+
+def _overlaid(under: Attributes, over: Attributes) -> dict[str, str]:
+    """Return both; what turns a frame, or says an inertia, in `over` replaces all that does so."""
+    kept = dict(under)
+    for group in (TURNS, ("diaginertia", "fullinertia")):
+        if any(name in over for name in group):
+            for name in group:
+                kept.pop(name, None)
+    return {**kept, **over}

@@ -1,0 +1,145 @@
+"""What MuJoCo and a `Description` say about the same MJCF file, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from linkwright.formats.description import Description, Place
+from linkwright.formats.places import quaternion_rotation, tensor, turned
+
+
+def matrix(place: Place) -> np.ndarray:
+    """Return a place as a 4x4 matrix."""
+    found = np.eye(4)
+    found[:3, :3] = place.rotation
+    found[:3, 3] = place.position
+    return found
+
+
+def moved(kind: str, axis: tuple[float, float, float], q: np.ndarray) -> np.ndarray:
+    """Return how a joint at some coordinates moves its child, as a 4x4 matrix."""
+    if kind == "revolute":
+        return matrix(Place(rotation=turned(axis, float(q[0]))))
+    if kind == "prismatic":
+        return matrix(Place((axis[0] * q[0], axis[1] * q[0], axis[2] * q[0])))
+    if kind == "ball":
+        return matrix(Place(rotation=quaternion_rotation([float(x) for x in q])))
+    if kind == "free":
+        turn = quaternion_rotation([float(x) for x in q[3:]])
+        return matrix(Place((float(q[0]), float(q[1]), float(q[2])), turn))
+    return np.eye(4)
+
+
+def places(description: Description, q: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the places of links and frames at some coordinates, as 4x4 matrices."""
+    found = {description.root: np.eye(4)}
+    waiting = list(description.joints)
+    while waiting:
+        joint = waiting.pop(0)
+        if joint.parent not in found:
+            waiting.append(joint)
+            continue
+        step = moved(joint.kind, joint.axis, q[joint.name]) if joint.kind != "fixed" else np.eye(4)
+        found[joint.child] = found[joint.parent] @ matrix(joint.place) @ step
+    for frame in description.frames:
+        found.setdefault(frame.name, found[frame.link] @ matrix(frame.place))
+    return found
+
+
+def joints_of(model: mujoco.MjModel, description: Description) -> dict[str, slice]:
+    """Return where MuJoCo keeps the coordinates of each joint of a description.
+
+    Joints stand in both in the order of the bodies; names made up for joints without any differ.
+    """
+    moving = [joint for joint in description.joints if joint.kind != "fixed"]
+    kinds = {0: ("free", 7), 1: ("ball", 4), 2: ("prismatic", 1), 3: ("revolute", 1)}
+    by_body: dict[int, list[int]] = {}
+    for k in range(model.njnt):
+        by_body.setdefault(int(model.jnt_bodyid[k]), []).append(k)
+    assert len(moving) == model.njnt, (len(moving), model.njnt)
+    found = {}
+    for k, joint in enumerate(moving):
+        kind, count = kinds[int(model.jnt_type[k])]
+        assert kind == joint.kind
+        assert model.joint(k).name in ("", joint.name)
+        start = int(model.jnt_qposadr[k])
+        found[joint.name] = slice(start, start + count)
+    return found
+
+
+def random_configuration(model: mujoco.MjModel, rng: np.random.Generator) -> np.ndarray:
+    """Return coordinates anywhere, with quaternions of length one."""
+    q = rng.uniform(-2, 2, model.nq)
+    for k in range(model.njnt):
+        start = int(model.jnt_qposadr[k])
+        if model.jnt_type[k] in (0, 1):
+            start += 3 if model.jnt_type[k] == 0 else 0
+            q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+    return q
+
+
+def body_names(model: mujoco.MjModel, description: Description) -> dict[int, str]:
+    """Return the link of each body: by name, or by what is made up for a body without one."""
+    links = {link.name for link in description.links}
+    found = {}
+    for k in range(1, model.nbody):
+        name = model.body(k).name or f"body{k}"
+        assert name in links, (name, sorted(links))
+        found[k] = name
+    return found
+
+
+def mass_errors(model: mujoco.MjModel, description: Description) -> float:
+    """Return the greatest relative error of masses, first and second moments of the bodies."""
+    worst = 0.0
+    for k, name in body_names(model, description).items():
+        mass = description.link(name).mass
+        if mass is None:
+            worst = max(worst, float(model.body_mass[k]), float(abs(model.body_inertia[k]).max()))
+            continue
+        turn = np.array(quaternion_rotation([float(x) for x in model.body_iquat[k]]))
+        theirs = turn @ np.diag(model.body_inertia[k]) @ turn.T
+        ours = np.array(tensor(mass.inertia))
+        scale = max(1e-3, float(np.abs(theirs).max()))
+        worst = max(worst, float(np.abs(ours - theirs).max()) / scale)
+        worst = max(worst, abs(mass.mass - model.body_mass[k]) / max(1.0, model.body_mass[k]))
+        if mass.mass > 0:
+            worst = max(worst, float(np.abs(np.array(mass.centre) - model.body_ipos[k]).max()))
+    return worst
+
+
+def place_errors(
+    model: mujoco.MjModel, description: Description, rng: np.random.Generator, count: int = 5
+) -> float:
+    """Return the greatest difference of places of bodies and sites at random coordinates."""
+    data = mujoco.MjData(model)
+    where = joints_of(model, description)
+    names = body_names(model, description)
+    frames = {frame.name for frame in description.frames}
+    worst = 0.0
+    for _ in range(count):
+        q = random_configuration(model, rng)
+        data.qpos[:] = q
+        mujoco.mj_kinematics(model, data)
+        ours = places(description, {name: q[part] for name, part in where.items()})
+        for k, name in names.items():
+            worst = max(worst, _difference(ours[name], data.xpos[k], data.xmat[k]))
+        for k in range(model.nsite):
+            name = model.site(k).name
+            if name in frames and name not in names.values():
+                worst = max(worst, _difference(ours[name], data.site_xpos[k], data.site_xmat[k]))
+    return worst
+
+
+def _difference(ours: np.ndarray, position: np.ndarray, turn: np.ndarray) -> float:
+    there = float(np.abs(ours[:3, 3] - position).max())
+    return max(there, float(np.abs(ours[:3, :3] - turn.reshape(3, 3)).max()))
+
+
+def mujoco_model(path: Path) -> mujoco.MjModel:
+    """Return MuJoCo's model of a file."""
+    return mujoco.MjModel.from_xml_path(str(path))
