@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 _HOMES: dict[str, tuple[str, ...]] = {
+    "linkwright": ("control",),  # packages that are used by their name: lw.control.PD
     "linkwright.algebra": (
         "PI",
         "Table1",
@@ -41,6 +42,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.backends.c": ("c_source",),
     "linkwright.backends.kernel": ("Kernel", "compile"),
     "linkwright.backends.python": ("python_source",),
+    "linkwright.blocks": ("Block", "Element", "sampled"),
     "linkwright.errors": (
         "BackendError",
         "CompileError",
@@ -71,11 +73,13 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.recording": ("Channel", "Recording", "read_erd", "read_recording"),
     "linkwright.robots": ("Robot", "load"),
     "linkwright.simulation": ("Run", "simulate"),
+    "linkwright.system": ("System",),
     "linkwright.version": ("__version__",),
     "linkwright.writers": ("write_program",),
 }
 
 if TYPE_CHECKING:
+    from linkwright import control as control
     from linkwright.algebra import (
         PI as PI,
         Table1 as Table1,
@@ -110,6 +114,7 @@ if TYPE_CHECKING:
         compile as compile,  # noqa: A004 - linkwright.compile reads well, and shadows nothing
     )
     from linkwright.backends.python import python_source as python_source
+    from linkwright.blocks import Block as Block, Element as Element, sampled as sampled
     from linkwright.equations import (
         Equations as Equations,
         assemble as assemble,
@@ -152,6 +157,7 @@ if TYPE_CHECKING:
     )
     from linkwright.robots import Robot as Robot, load as load
     from linkwright.simulation import Run as Run, simulate as simulate
+    from linkwright.system import System as System
     from linkwright.version import __version__ as __version__
     from linkwright.writers import write_program as write_program
 
@@ -166,6 +172,8 @@ if not TYPE_CHECKING:  # hidden from type checkers, so that they report an unkno
         home = _HOME.get(name)
         if home is None:
             raise AttributeError(f"module 'linkwright' has no attribute {name!r}")
+        if home == __name__:
+            return import_module(f"{home}.{name}")
         value = getattr(import_module(home), name)
         globals()[name] = value
         return value
