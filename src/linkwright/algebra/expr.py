@@ -40,7 +40,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import gcd
 from numbers import Real
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from linkwright.algebra.numbers import (
     Number,
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from linkwright.algebra.symbols import SymbolInfo
 
 Scalar: TypeAlias = "Expr | int | float"
+T = TypeVar("T")
 
 # Bits of `Expr.roles`: which kinds of symbols an expression holds.
 PARAMETER = 1
@@ -772,6 +773,35 @@ def postorder(roots: Iterable[Expr], stop: Callable[[Expr], bool] | None = None)
                 stack.append((args[i], 0))
             else:
                 yield node
+
+
+def fill(known: dict[Expr, T], roots: Iterable[Expr], make: Callable[[Expr], T]) -> None:
+    """Give every node below the roots that is not known what is made of it, arguments first.
+
+    Args:
+        known: what nodes have; nothing below them is visited.
+        roots: where to start.
+        make: called for a node when all its arguments are known.
+
+    >>> from linkwright.algebra import symbols, sin
+    >>> (q,) = symbols("q")
+    >>> depth = {q: 0}
+    >>> fill(depth, [2 * sin(q)], lambda x: 1 + max(depth[a] for a in x.args))
+    >>> depth[2 * sin(q)]
+    2
+    """
+    stack = [x for x in roots if x not in known]
+    stack.reverse()
+    while stack:
+        node = stack[-1]
+        if node not in known:
+            missing = [a for a in node.args if a not in known]
+            if missing:
+                missing.reverse()
+                stack += missing
+                continue
+            known[node] = make(node)
+        stack.pop()
 
 
 def rebuild(node: Expr, args: tuple[Expr, ...]) -> Expr:

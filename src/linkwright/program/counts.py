@@ -22,7 +22,7 @@ _ADD = frozenset({"add", "sub"})
 _MUL = frozenset({"mul", "div", "sqrt"})
 _FUSED = frozenset({"fma", "fms", "fnma"})
 _SELECT = frozenset(
-    {"lt", "le", "eq", "ne", "and", "or", "not", "select", "min", "max", "abs", "sign"}
+    {"lt", "le", "eq", "ne", "and", "or", "not", "select", "min", "max", "abs", "sign", "floor"}
 )
 
 

@@ -193,6 +193,7 @@ _PRIMITIVES: dict[str, Callable[..., Any]] = {
     "sqrt": np.sqrt,
     "abs": np.abs,
     "sign": np.sign,
+    "floor": np.floor,
     "min": np.minimum,
     "max": np.maximum,
     "lt": np.less,
@@ -269,6 +270,9 @@ def _error(op: str, data: Any, value: Any, values: list[Any], errors: list[Any])
         chosen = np.where(values[0], errors[1], errors[2])
         other = np.abs(values[1] - values[2]) + np.maximum(errors[1], errors[2])
         return np.where(errors[0], other, chosen)
+    if op == "floor":
+        reach = np.floor(values[0] + errors[0]) - np.floor(values[0] - errors[0])
+        return np.where(errors[0] > 0, reach, 0.0)
     if op == "sign":
         return np.where((np.abs(values[0]) <= errors[0]) & (errors[0] > 0), 2.0, 0.0)
     return _function_error(op, data, value, values, errors) + _FUNCTION_UNITS * _UNIT * size

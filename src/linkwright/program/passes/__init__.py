@@ -54,7 +54,7 @@ _TINY = 60  # operations up to which `optimise` also multiplies out definitions,
 _SMALL = 200  # and `careful`
 _LARGE = 3_000  # operations beyond which `careful` has one sequence and one round
 _ROUNDS = 3
-_WORTH = 0.95  # another round is worth its time where one made the cost so much less
+_AGAIN = 300  # operations up to which `optimise` has several rounds
 
 
 def optimise(
@@ -66,8 +66,8 @@ def optimise(
         program: what to optimise.
         passes: names from `PASSES`, in the order in which to run them; by default all is done at
             once (`linkwright.program.passes.fast`), in time that grows with the size.
-        rounds: run them again as long as that lowers the counts, without `passes` by a twentieth
-            at least; at most so often.
+        rounds: run them again as long as that lowers the counts, at most so often; without
+            `passes` only small Programs get more than one round.
 
     >>> from linkwright.algebra import symbols, sin
     >>> from linkwright.program import count, program
@@ -119,16 +119,16 @@ def _fast(program: Program, rounds: int) -> Program:
 
 
 def _fast_rounds(program: Program, rounds: int, *, whole: bool = False) -> Program:
-    """Run `fast` again as long as that pays; where it does harm, the passes one by one."""
+    """Run `fast` again as long as that helps; where it does harm, the passes one by one."""
     before = cost(program)
-    for _ in range(rounds):
+    for _ in range(rounds if before[0] <= _AGAIN else 1):
         made = fast(program, whole=whole)
         after = cost(made)
         if after > before:
             made = _repeated(program, DEFAULT[1:] if whole else DEFAULT, 1)
             after = cost(made)
         program = made
-        if sum(after) > _WORTH * sum(before):
+        if after >= before:
             break
         before = after
     return program

@@ -26,8 +26,8 @@ _WIDE = 24  # in longer sums a term is paired with its neighbours and relatives 
 _NEAR = 8
 
 PairKey: TypeAlias = tuple[int, int]
-Part: TypeAlias = tuple[Literals, int]
-SumKey: TypeAlias = tuple[Part, Part, int]
+SumKey: TypeAlias = tuple[Literals, int, Literals, int, int]  # two terms, and their signs' product
+Way: TypeAlias = tuple[SumKey, Literals, int, int]  # a key; literals, coefficient, sign taken out
 
 
 def literals_cost(literals: Literals, coefficient: int) -> int:
@@ -41,21 +41,14 @@ def literals_cost(literals: Literals, coefficient: int) -> int:
     return above - 1 if above else 0
 
 
-class _Divisor(NamedTuple):
-    """Two terms less what they share: the literals and the coefficient that are taken out."""
-
-    key: SumKey
-    common: Literals
-    coefficient: int
-    sign: int  # of the term that gives the first part of the key
-
-
 class _Place(NamedTuple):
-    """Where a divisor occurs: two rows, how they are the divisor, and what taking it out saves."""
+    """Where two terms occur: their rows, what is taken out of them, and what that saves."""
 
     first: int
     second: int
-    made: _Divisor
+    common: Literals
+    coefficient: int
+    sign: int  # of the term that gives the first part of the key
     saving: int
 
 
@@ -109,6 +102,7 @@ class _Extraction:
         self.ratios: dict[tuple[int, int], int] = {}
         self.order = 0
         self.uses: dict[int, int] = {}
+        self.costs: dict[int, int] = {}
         self.live = False
 
     def run(self) -> None:
@@ -162,7 +156,7 @@ class _Extraction:
     def push_sum(self, key: SumKey, found: _Sum, gain: int) -> None:
         if gain > 0:
             if found.rate < 0:
-                found.rate = self.network.rate((*key[0][0], *key[1][0]))
+                found.rate = self.network.rate((*key[0], *key[2]))
             heapq.heappush(self.heap, (-gain, found.rate, found.order, key))
 
     def enter_node(self, number: int) -> None:
@@ -216,30 +210,38 @@ class _Extraction:
             self.push_pair(pair, found, len(rows) - 1)
 
     def enter_terms(self, first: int, second: int) -> None:
-        terms = self.network.row_term
-        one, two = terms[first], terms[second]
-        before = (
-            1
-            + literals_cost(one.literals, one.coefficient)
-            + literals_cost(two.literals, two.coefficient)
-        )
-        for made in self.divisors_of(one, two):
-            key, common, coefficient, _ = made
-            if self.common_only and not common and not coefficient:
+        one, two = self.network.row_term[first], self.network.row_term[second]
+        before = 1 + self.row_cost(first) + self.row_cost(second)
+        for key, common, coefficient, sign in self.ways(one, two):
+            if common:
+                saving = before - literals_cost((*common, 0), coefficient)
+            elif coefficient:
+                saving = before - 1
+            elif self.common_only:
                 continue
+            else:
+                saving = before
             found = self.divisors.get(key)
             if found is None:
                 self.order += 1
-                (a, ka), (b, kb), _ = key
-                cost = 1 + literals_cost(a, ka) + literals_cost(b, kb)
+                a, ka, b, kb, _ = key
+                cost = before  # unless something is taken out
+                if common or coefficient:
+                    cost = 1 + literals_cost(a, ka) + literals_cost(b, kb)
                 found = self.divisors[key] = _Sum(self.order, cost)
-            saving = before - literals_cost((*common, 0), coefficient)
-            found.places.append(_Place(first, second, made, saving))
+            found.places.append(_Place(first, second, common, coefficient, sign, saving))
             found.savings += saving
-            if self.live:
+            if self.live and found.savings > found.cost:
                 self.push_sum(key, found, found.savings - found.cost)
 
-    def divisors_of(self, first: Term, second: Term) -> list[_Divisor]:
+    def row_cost(self, row: int) -> int:
+        found = self.costs.get(row)
+        if found is None:
+            _, coefficient, literals = self.network.row_term[row]
+            found = self.costs[row] = literals_cost(literals, coefficient)
+        return found
+
+    def ways(self, first: Term, second: Term) -> list[Way]:
         """Return two terms less what they share, and the same divided by a common coefficient."""
         common, rest_1, rest_2 = _shared(first.literals, second.literals)
         if rest_2 < rest_1:
@@ -248,11 +250,11 @@ class _Extraction:
         sign = lead * second.sign
         k2 = second.coefficient
         if k1 == k2:
-            return [_Divisor(((rest_1, 0), (rest_2, 0), sign), common, k1, lead)]
-        found = [_Divisor(((rest_1, k1), (rest_2, k2), sign), common, 0, lead)]
+            return [((rest_1, 0, rest_2, 0, sign), common, k1, lead)]
+        found: list[Way] = [((rest_1, k1, rest_2, k2, sign), common, 0, lead)]
         ratio = self.ratio(k1, k2) if k1 else 0
         if ratio:
-            found.append(_Divisor(((rest_1, 0), (rest_2, ratio), sign), common, k1, lead))
+            found.append(((rest_1, 0, rest_2, ratio, sign), common, k1, lead))
         return found
 
     def ratio(self, k1: int, k2: int) -> int:
@@ -329,12 +331,12 @@ class _Extraction:
         places = []
         savings = 0
         for place in found.places:
-            first, second, _, saving = place
+            first, second = place.first, place.second
             if owner[first] < 0 or owner[second] < 0 or first in taken or second in taken:
                 continue
             taken.add(first)
             taken.add(second)
-            savings += saving
+            savings += place.saving
             places.append(place)
         now = savings - found.cost
         if now < gain:
@@ -347,26 +349,26 @@ class _Extraction:
     def share_sum(self, key: SumKey, places: list[_Place]) -> None:
         network = self.network
         number = self.sum_node(key, places)
-        for first, second, made, _ in places:
+        for first, second, common, coefficient, sign, _ in places:
             owner = network.row_owner[first]
             if owner < 0 or network.row_owner[second] < 0 or owner == number:
                 continue
-            literals = tuple(sorted((*made.common, 2 * number)))
-            self.replace_rows(owner, (first, second), Term(made.sign, made.coefficient, literals))
+            literals = tuple(sorted((*common, 2 * number)))
+            self.replace_rows(owner, (first, second), Term(sign, coefficient, literals))
 
     def sum_node(self, key: SumKey, places: list[_Place]) -> int:
         """Return the node of a sum: the owner of an occurrence where that is just this sum."""
         network = self.network
-        a, b, sign = key
-        for first, _, made, _ in places:
-            node = network.nodes[network.row_owner[first]]
-            taken_out = made.common or made.coefficient or made.sign < 0
+        for place in places:
+            node = network.nodes[network.row_owner[place.first]]
+            taken_out = place.common or place.coefficient or place.sign < 0
             if len(node.rows) == 2 and node.offset is ZERO and not taken_out:
-                return network.row_owner[first]
-        node = Node(network.rate((*a[0], *b[0])), 0)
+                return network.row_owner[place.first]
+        a, ka, b, kb, sign = key
+        node = Node(network.rate((*a, *b)), 0)
         number = network.add_node(node)
         value = 0
-        for (literals, coefficient), s in ((a, 1), (b, sign)):
+        for literals, coefficient, s in ((a, ka, 1), (b, kb, sign)):
             if not literals:
                 offset = scaled(s, network.coefficients[coefficient])
                 node.offset = node.offset + offset

@@ -8,7 +8,9 @@ same with common factors taken out before. The network with the fewest operation
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import gc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from linkwright.algebra.expr import ZERO, Expr
 from linkwright.algebra.smallness import smallness_threshold
@@ -45,8 +47,20 @@ def fast(program: Program, *, whole: bool = False) -> Program:
     """
     if not whole:
         program = liveness(program)
-    with smallness_threshold(KEEP_ALL):
+    with smallness_threshold(KEEP_ALL), _uncollected():
         return schedule(_Fast(program).run(Rate.PARAMETER))
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Let the cyclic collector rest: the tables hold no cycles, and it would walk them for long."""
+    active = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if active:
+            gc.enable()
 
 
 class _Fast(Rewriting):
@@ -144,6 +158,7 @@ def _reached(network: Network, roots: Iterable[Value], seen: set[int]) -> int:
             stack.extend(_numbers(node.arguments))
         elif number in network.made_by:
             opaque = network.opaque[network.made_by[number]]
+            seen.update(opaque.targets)
             stack.extend(_numbers(opaque.operands))
             stack.extend(_numbers([v for _, v in opaque.reads]))
     return cost

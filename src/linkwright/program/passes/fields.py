@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from linkwright.algebra.expr import Expr
+from linkwright.algebra.expr import Expr, fill
 from linkwright.algebra.numbers import Number
 
 PRIME = 2**127 - 1
@@ -78,16 +78,7 @@ class Values:
         found = known.get(root)
         if found is not None:
             return found
-        stack = [root]
-        while stack:
-            node = stack[-1]
-            if node not in known:
-                missing = [a for a in node.args if a not in known]
-                if missing:
-                    stack.extend(reversed(missing))
-                    continue
-                known[node] = self._node(node)
-            stack.pop()
+        fill(known, (root,), self._node)
         return known[root]
 
     def _node(self, node: Expr) -> int:

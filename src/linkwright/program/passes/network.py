@@ -22,12 +22,14 @@ from linkwright.algebra.expr import (
     ONE,
     ZERO,
     Expr,
-    postorder,
+    constant,
+    fill,
     product,
     raised,
     scaled,
     total,
 )
+from linkwright.algebra.numbers import Number
 from linkwright.program.passes.fields import (
     PRIME,
     Values,
@@ -145,6 +147,7 @@ class Network:
         self.coefficient_ids: dict[Expr, int] = {ONE: 0}
         self.coefficient_values: list[int] = [1]
         self.inverses: dict[int, int] = {}
+        self.numbers: dict[Number, int] = {}  # signed indices of coefficients that are numbers
         self.row_owner: list[int] = []  # -1 where the row is gone
         self.row_term: list[Term] = []
         self.known: dict[Expr, Value] = {}
@@ -332,18 +335,11 @@ class Network:
     # -- from expressions --------------------------------------------------------------------------
     def value(self, root: Expr) -> Value:
         """Return the value of an expression, building what is not there yet."""
-        known = self.known
-        stack = [root]
-        while stack:
-            node = stack[-1]
-            if node not in known:
-                missing = [a for a in node.args if a not in known]
-                if missing:
-                    stack.extend(reversed(missing))
-                    continue
-                known[node] = self._build(node)
-            stack.pop()
-        return known[root]
+        found = self.known.get(root)
+        if found is None:
+            fill(self.known, (root,), self._build)
+            found = self.known[root]
+        return found
 
     def _build(self, node: Expr) -> Value:
         if node.is_atom:
@@ -354,7 +350,9 @@ class Network:
         if node.op == "sum":
             return self._build_sum(node, values)
         if node.op == "scale":
-            return self.times([(values[0], 1)], scaled(node.data, ONE))
+            (value,) = values
+            assert isinstance(value, Term)
+            return self.scaled(node.data, value)
         if node.op == "prod":
             made = self.times(list(zip(values, node.data, strict=True)))
             return self.kept(made, self.uses.get(node, 0))
@@ -373,10 +371,22 @@ class Network:
             if isinstance(v, Expr):
                 fixed.append(scaled(c, v))
                 continue
-            term = self.times([(v, 1)], scaled(c, ONE)) if c != 1 else v
-            assert isinstance(term, Term)
-            terms.append(term)
-        return self.sum_node(terms, total(fixed))
+            terms.append(self.scaled(c, v) if c != 1 else v)
+        return self.sum_node(terms, total(fixed) if len(fixed) > 1 else fixed[0])
+
+    def scaled(self, factor: Number, term: Term) -> Term:
+        """Return a number, not zero, times a term."""
+        sign, coefficient, literals = term
+        if factor == -1:
+            return Term(-sign, coefficient, literals)
+        if coefficient:
+            other, rest = split_sign(scaled(factor, self.coefficients[coefficient]))
+            return Term(sign * other, self.coefficient_id(rest), literals)
+        found = self.numbers.get(factor)
+        if found is None:
+            other, rest = split_sign(constant(factor))
+            found = self.numbers[factor] = other * self.coefficient_id(rest)
+        return Term(sign if found > 0 else -sign, abs(found), literals)
 
     def times(self, factors: Sequence[tuple[Value, int]], coefficient: Expr = ONE) -> Value:
         """Return the product of powers of values."""
@@ -489,7 +499,12 @@ def _uses(statements: Sequence[Statement], roots: Sequence[Expr]) -> dict[Expr, 
             everything.extend(statement.outer_reads)
     for x in everything:
         uses[x] = uses.get(x, 0) + 1
-    for node in postorder(everything):
-        for a in node.args:
+    seen = set(everything)
+    stack = list(seen)
+    while stack:
+        for a in stack.pop().args:
             uses[a] = uses.get(a, 0) + 1
+            if a not in seen:
+                seen.add(a)
+                stack.append(a)
     return uses

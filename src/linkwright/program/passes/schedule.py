@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from linkwright.algebra.expr import Expr, postorder
+from linkwright.algebra.expr import Expr, fill
 from linkwright.program.code import Code, Instruction, LoopCode
 from linkwright.program.program import Loop, Program, Statement
 from linkwright.program.rates import is_impure
@@ -49,13 +49,15 @@ def _fixed(program: Program) -> set[Expr]:
     moving = {x for x in program.input_symbols() if not x.is_constant} | set(program.slow)
     seen: dict[Expr, bool] = dict.fromkeys(moving, True)
     fixed: set[Expr] = set()
+
+    def moved(node: Expr) -> bool:
+        return is_impure(node) or any(seen[a] for a in node.args)
+
     for statement in program.statements:
         reads = list(statement.operands)
         if isinstance(statement, Loop):
             reads.extend(statement.outer_reads)
-        for node in postorder(reads, stop=seen.__contains__):
-            if node not in seen:
-                seen[node] = is_impure(node) or any(seen[a] for a in node.args)
+        fill(seen, reads, moved)
         moves = any(seen[x] for x in reads)
         for x in statement.targets:
             seen[x] = moves
@@ -68,15 +70,15 @@ def _ordered(statements: Sequence[Statement], roots: Sequence[Expr]) -> list[Sta
     """Return the statements that the roots need, each after those that it reads."""
     made_by = {x: s for s in statements for x in s.targets}
     needs: dict[Expr, int] = {}
+
+    def need(node: Expr) -> int:
+        return _need([needs[a] for a in node.args])
+
     for statement in statements:
         reads = _expressions(statement)
-        for node in postorder(reads, stop=needs.__contains__):
-            if node not in needs:
-                needs[node] = _need([needs[a] for a in node.args])
+        fill(needs, reads, need)
         needs.update(dict.fromkeys(statement.targets, _need([needs[x] for x in reads])))
-    for node in postorder(roots, stop=needs.__contains__):
-        if node not in needs:
-            needs[node] = _need([needs[a] for a in node.args])
+    fill(needs, roots, need)
 
     def operands(x: Expr) -> Iterator[Expr]:
         maker = made_by.get(x)
@@ -120,6 +122,9 @@ def _need(below: Sequence[int]) -> int:
     """Return how many values must be held at once for a value, from those of its operands."""
     if len(below) == 1:
         return below[0]
+    if len(below) == 2:
+        a, b = below
+        return a if a > b else b if b > a else a + 1
     return max([n + i for i, n in enumerate(sorted(below, reverse=True))], default=1)
 
 

@@ -14,7 +14,6 @@ from linkwright.algebra.expr import (
     ZERO,
     Expr,
     function_node,
-    postorder,
     product,
     raised,
     scaled,
@@ -240,8 +239,12 @@ class Writer:
         live: set[Expr] = set()
 
         def need(exprs: Sequence[Expr]) -> None:
-            for x in postorder(exprs, stop=live.__contains__):
-                live.add(x)
+            stack = list(exprs)
+            while stack:
+                x = stack.pop()
+                if x not in live:
+                    live.add(x)
+                    stack.extend(x.args)
 
         need(roots)
         for statement in self.statements:

@@ -15,7 +15,7 @@ import decimal
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -274,6 +274,7 @@ _EXACT: dict[str, Callable[..., Any]] = {
     "sqrt": lambda a: a.sqrt(),
     "abs": abs,
     "sign": lambda a: Decimal((a > 0) - (a < 0)),
+    "floor": lambda a: a.to_integral_value(ROUND_FLOOR),
     "min": min,
     "max": max,
     "lt": lambda a, b: a < b,
