@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 import linkwright as lw
-from linkwright.algebra import Expr, symbol
+from linkwright.algebra import ZERO, Expr, symbol
 from linkwright.backends.c import compile_c
 from linkwright.backends.c.compiler import load_library
 from linkwright.backends.c.file import write_file
@@ -518,3 +518,13 @@ def test_python_source_stands_alone() -> None:
     assert_within(list(space["sample"](*inputs)), lower(made), inputs, 4.0)
     assert re.findall(r"^import .*$", text, re.MULTILINE) == ["import numpy as np"]
     assert max(len(line) for line in text.splitlines()) <= 120
+
+
+@pytest.mark.parametrize("backend_name", ["llvm", "c", "python"])
+def test_floor_is_exact_everywhere(backend_name: str) -> None:
+    x = symbol("x", "coordinate")
+    made = program("steps", {"x": [x]}, {"y": [lw.floor(x / 0.25), lw.floor(-x)]})
+    t = np.array([-1.01, -1.0, -0.25, -1e-300, 0.0, 0.2, 0.25, 0.9999, 3.0, 1e17])
+    found = lw.compile(made, backend=backend_name).batch(t[:, None])
+    assert np.array_equal(found, np.column_stack([np.floor(t / 0.25), np.floor(-t)]))
+    assert lw.partial(lw.floor(x * 3), x) == ZERO

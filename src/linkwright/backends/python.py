@@ -22,6 +22,7 @@ import numpy as np
 
 from linkwright.algebra.foreign import ForeignCall
 from linkwright.algebra.printers.names import python_identifier
+from linkwright.backends.arrays import Arrays, InputArray, StackArray
 from linkwright.backends.foreign import same_call
 from linkwright.backends.llvm.signature import (
     Argument,
@@ -37,6 +38,7 @@ from linkwright.backends.source import (
     COMPARE,
     SUM,
     Names,
+    Scan,
     Term,
     Writer,
     arithmetic,
@@ -68,6 +70,7 @@ _FUNCTIONS = {
     "pow": "np.power",
     "abs": "np.abs",
     "sign": "np.sign",
+    "floor": "np.floor",
     "min": "np.minimum",
     "max": "np.maximum",
     "and": "np.logical_and",
@@ -269,7 +272,9 @@ def _function(module: Module, code: Code, *, entry: bool) -> tuple[list[str], li
     inputs = [names(port.name) for port in code.inputs]
     outputs = [names(port.name) for port, _ in code.outputs]
     writer = _PythonWriter(module, code, names, inputs, entry)
-    writer.block(results_at_their_source(by_stage(code.instructions)), code.output_ids())
+    writer.in_place = Arrays(code)
+    plan = [i for i in code.instructions if i.id not in writer.in_place.unread]
+    writer.block(results_at_their_source(by_stage(plan)), code.output_ids())
     for name, (_, ids) in zip(outputs, code.outputs, strict=True):
         writer.sequence(name, [writer.ref(i) for i in ids])
     heads = [writer.heads[key] for key in sorted(writer.heads)]
@@ -369,13 +374,11 @@ class _PythonWriter(Writer):
         carried = [self.names(name) for name in data.names[: len(initial)]]
         for name, value in zip(carried, initial, strict=True):
             self.line(f"{name} = {self.array_value(value)}")
-        scans = [self.names.fresh("scan") for _ in arrays]
-        for name, values in zip(scans, arrays, strict=True):
-            self.sequence(name, values)
-        stacks = [self.names.fresh("stack") for _ in data.stacked]
+        index = self.names.fresh("i") if arrays else "_"
+        scans = [self.scan(array, index) for array in arrays]
+        stacks = self.stacks[i.id] = [self.names.fresh("stack") for _ in data.stacked]
         for name in stacks:
             self.line(f"{name} = []")
-        index = self.names.fresh("i") if scans else "_"
         self.line(f"for {index} in range({data.count}):")
         self.indent += 1
         self.terms.update(
@@ -384,7 +387,7 @@ class _PythonWriter(Writer):
         for inner, scan, name in zip(data.scanned, scans, data.names[len(initial) :], strict=True):
             local = self.names(name)
             self.terms[inner] = Term(ATOM, local)
-            self.line(f"{local} = {scan}[{index}]")
+            self.line(f"{local} = {scan}")
         self.block(data.body, (*data.following, *data.stacked))
         for a, stack in zip(data.stacked, stacks, strict=True):
             self.line(f"{stack}.append({self.array_value(self.ref(a))})")
@@ -398,6 +401,17 @@ class _PythonWriter(Writer):
         self.results[i.id] = [Term(ATOM, name) for name in carried]
         for stack in stacks:
             self.results[i.id] += [Term(ATOM, f"{stack}[{k}]") for k in range(data.count)]
+
+    def scan(self, array: Scan, index: str) -> str:
+        """Return the text of an array's value in one turn; the array is written if it must be."""
+        if isinstance(array, InputArray):
+            lead = "..., " if self.entry else ""
+            return f"{self.inputs[array.port]}[{lead}{self.place(array, index)}]"
+        if isinstance(array, StackArray):
+            return f"{self.stacks[array.loop][array.stack]}[{self.place(array, index)}]"
+        name = self.names.fresh("scan")
+        self.sequence(name, array)
+        return f"{name}[{index}]"
 
     def call(self, i: Instruction) -> None:
         """Write the call of another program's function, arguments and results in lists."""

@@ -156,6 +156,18 @@ def sign(x: Scalar) -> Expr:
     return apply("sign", (as_expr(x),))
 
 
+def floor(x: Scalar) -> Expr:
+    """Return the largest whole number that is not above x.
+
+    Args:
+        x: any number.
+
+    >>> floor(2.7), floor(-0.5)
+    (2, -1)
+    """
+    return apply("floor", (as_expr(x),))
+
+
 def minimum(*values: Scalar) -> Expr:
     """Return the smallest of the values.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -36,6 +37,13 @@ def _simplify_abs(args: Args, data: Any) -> Expr | None:
     if x.op == "prod" and all(e % 2 == 0 for e in x.data):
         return x
     return x if x.op == "abs" else None
+
+
+def _simplify_floor(args: Args, data: Any) -> Expr | None:
+    (x,) = args
+    if x.op == "num" and math.isfinite(x.data):
+        return constant(math.floor(x.data))
+    return x if x.op == "floor" else None
 
 
 def _simplify_sign(args: Args, data: Any) -> Expr | None:
@@ -206,6 +214,7 @@ def _truth_value(compare: Callable[..., Any]) -> Callable[..., Any]:
 for _record in (
     Function("abs", 1, _simplify_abs, _unary(lambda x: sign(x)), lambda d, x: np.abs(x), "select"),
     Function("sign", 1, _simplify_sign, _zero, lambda d, x: np.sign(x), "select"),
+    Function("floor", 1, _simplify_floor, _zero, lambda d, x: np.floor(x), "select"),
     Function(
         "min",
         None,

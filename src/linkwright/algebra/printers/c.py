@@ -57,7 +57,7 @@ Names = Callable[[Expr], str]
 C_FUNCTIONS = {
     name: name
     for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sqrt", "exp", "log")
-} | {"abs": "fabs", "pow": "pow", "sign": "lw_sign"}
+} | {"abs": "fabs", "pow": "pow", "sign": "lw_sign", "floor": "floor"}
 
 C_HELPERS: dict[str, str] = {
     "lw_sign": """static double lw_sign(double x)

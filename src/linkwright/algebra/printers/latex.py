@@ -49,6 +49,7 @@ _COMMANDS = {
     "max": r"\max",
     "atan2": r"\operatorname{atan2}",
     "sign": r"\operatorname{sgn}",
+    "floor": r"\operatorname{floor}",
 }
 _RELATIONS = {"lt": "<", "le": r"\le", "eq": "=", "ne": r"\ne"}
 _POWER_ON_NAME = frozenset({"sin", "cos", "tan"})

@@ -47,6 +47,7 @@ PYTHON_FUNCTIONS = {
     "pow": "np.power",
     "abs": "np.abs",
     "sign": "np.sign",
+    "floor": "np.floor",
 }
 _LOGIC = {"and": "np.logical_and", "or": "np.logical_or", "not": "np.logical_not"}
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from linkwright.algebra.foreign import ForeignCall
 from linkwright.algebra.printers.names import c_identifier
+from linkwright.backends.arrays import Arrays, InputArray, StackArray
 from linkwright.backends.c.externals import Externals
 from linkwright.backends.c.helpers import HELPERS, LIBRARY
 from linkwright.backends.foreign import same_call
@@ -30,6 +31,7 @@ from linkwright.backends.source import (
     SUM,
     TERNARY,
     Names,
+    Scan,
     Term,
     Writer,
     arithmetic,
@@ -108,7 +110,9 @@ def write_function(file: File, code: Code, name: str, *, static: bool) -> str:
             write_function(file, i.data, file.called[id(i.data)], static=True)
         elif i.op in ("table1", "table2"):
             file.externals.table(i.op, i.data)
+    in_place = Arrays(code)
     plan = results_at_their_source(by_stage(code.instructions))
+    short = [i for i in plan if i.id not in in_place.unread]
     model = model_names(code, c_identifier)
     names = Names(c_identifier, file.names.taken(), model)
     inputs = [names(port.name) for port in code.inputs]
@@ -116,9 +120,10 @@ def write_function(file: File, code: Code, name: str, *, static: bool) -> str:
     frame = _frame(code, inputs, outputs, model)
     parameters = _parameters(file.kind, inputs, outputs)
     head = _prototype(f"{'static ' if static else ''}void {name}", parameters)
-    if len(plan) <= _WHOLE:
+    if sum(i.op not in ("const", "input", "result") for i in short) <= _WHOLE:
         writer = _CWriter(file, frame, names)
-        writer.block(plan, code.output_ids())
+        writer.in_place = in_place
+        writer.block(short, code.output_ids())
         writer.store_outputs()
         body = writer.body(inputs)
     else:
@@ -321,6 +326,8 @@ class _CWriter(Writer):
             return call(op + suffix, args)
         if op == "abs":
             return call("fabs" + suffix, args)
+        if op == "floor":
+            return call("floor" + suffix, args)
         if op in ("sign", "min", "max"):
             return call(self.file.helper(f"lw_{op}"), args)
         if op in ("fma", "fms", "fnma"):
@@ -384,13 +391,11 @@ class _CWriter(Writer):
         carried = [self.names(name) for name in data.names[: len(initial)]]
         for name, value in zip(carried, initial, strict=True):
             self.line(f"{kind} {name} = {value.text};")
-        scans = [self.names.fresh("scan") for _ in arrays]
-        for name, values in zip(scans, arrays, strict=True):
-            self.array(name, values)
-        stacks = [self.names.fresh("stack") for _ in data.stacked]
+        index = self.names.fresh("i")
+        scans = [self.scan(array, index) for array in arrays]
+        stacks = self.stacks[i.id] = [self.names.fresh("stack") for _ in data.stacked]
         for name in stacks:
             self.line(f"{kind} {name}[{data.count}];")
-        index = self.names.fresh("i")
         self.line(f"for (int {index} = 0; {index} < {data.count}; ++{index}) {{")
         self.indent += 1
         self.terms.update(
@@ -401,7 +406,7 @@ class _CWriter(Writer):
             local = self.names(name)
             self.terms[inner] = Term(ATOM, local)
             if inner in read:
-                self.line(f"const {kind} {local} = {scan}[{index}];")
+                self.line(f"const {kind} {local} = {scan};")
         self.block(data.body, (*data.following, *data.stacked))
         for a, stack in zip(data.stacked, stacks, strict=True):
             self.line(f"{stack}[{index}] = {self.ref(a).text};")
@@ -412,15 +417,27 @@ class _CWriter(Writer):
         for k, (inner, name) in enumerate(zip(data.carried, carried, strict=True)):
             if inner not in read and (i.id, k) not in self.results_used:
                 self.line(f"(void){name};")
-        for inner, name in zip(data.scanned, scans, strict=True):
-            if inner not in read:
-                self.line(f"(void){name};")
+        for inner, array, scan in zip(data.scanned, arrays, scans, strict=True):
+            if inner not in read and not isinstance(array, InputArray):
+                self.line(f"(void){scan.partition('[')[0]};")
         self.results[i.id] = [Term(ATOM, name) for name in carried]
         for s, stack in enumerate(stacks):
             first = len(carried) + s * data.count
             if not any((i.id, first + k) in self.results_used for k in range(data.count)):
                 self.line(f"(void){stack};")
             self.results[i.id] += [Term(ATOM, f"{stack}[{k}]") for k in range(data.count)]
+
+    def scan(self, array: Scan, index: str) -> str:
+        """Return the text of an array's value in one turn; the array is written if it must be."""
+        if isinstance(array, InputArray):
+            pointer = self.inputs[array.port]
+            self.used.add(pointer)
+            return f"{pointer}[{self.place(array, index)}]"
+        if isinstance(array, StackArray):
+            return f"{self.stacks[array.loop][array.stack]}[{self.place(array, index)}]"
+        name = self.names.fresh("scan")
+        self.array(name, array)
+        return f"{name}[{index}]"
 
     def _carry_on(self, data: LoopCode, carried: Sequence[str]) -> None:
         """Write what the carried values become, all at once."""

@@ -43,7 +43,7 @@ from linkwright.program.program import Assign, Call, Loop, Namer, Program, Solve
 from linkwright.program.rates import Rate, symbol_rate
 
 TRUTH_VALUED = frozenset({"lt", "le", "eq", "ne", "and", "or", "not"})
-FLAT = TRUTH_VALUED | {"sign", "floor", "pi"}  # functions whose derivative is zero wherever it exists
+FLAT = TRUTH_VALUED | {"sign", "floor", "pi"}  # their derivatives vanish wherever they exist
 
 
 def is_atom(x: Expr) -> bool:
