@@ -22,17 +22,18 @@ from linkwright.mechanism.joints import (
 
 # Which keys each joint by name needs and may have, beside those of every body.
 _KEYS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
-    "revolute": (frozenset({"axis"}), frozenset({"body_axis", "reference"})),
+    "revolute": (frozenset({"axis"}), frozenset({"body_axis", "reference", "offset"})),
     "prismatic": (frozenset({"axis"}), frozenset()),
     "screw": (frozenset({"axis", "pitch"}), frozenset()),
     "cylindrical": (frozenset({"axis"}), frozenset()),
     "universal": (frozenset({"axes"}), frozenset()),
     "ball": (frozenset(), frozenset({"sequence", "quaternion"})),
     "planar": (frozenset(), frozenset({"axis"})),
-    "free": (frozenset(), frozenset({"sequence", "quaternion"})),
-    "weld": (frozenset(), frozenset()),
+    "free": (frozenset(), frozenset({"sequence", "quaternion", "at_origin"})),
+    "weld": (frozenset(), frozenset({"matrix"})),
 }
 _BLOCK = frozenset({"translate", "rotate", "body_axis", "first_axis", "reference", "lead"})
+_BLOCK |= {"offset", "matrix", "at_origin"}
 _NAMED = frozenset({"axis", "axes", "sequence", "quaternion", "pitch"})
 
 
@@ -61,6 +62,9 @@ def joint_of(table: schema.Body | schema.Loop) -> Joint:
             first_axis=_tuples(table.first_axis),
             reference=_tuples(table.reference),
             lead=0 if table.lead is None else table.lead,
+            offset=0 if table.offset is None else table.offset,
+            matrix=_tuples(table.matrix),
+            at_origin=table.at_origin,
         )
     needed, allowed = _KEYS[table.joint]
     if needed - given:
@@ -79,7 +83,8 @@ def _named(table: schema.Body | schema.Loop) -> Joint:
     kind, axis = table.joint, _tuples(table.axis)
     if kind == "revolute":
         more = {k: _tuples(getattr(table, k, None)) for k in ("body_axis", "reference")}
-        return Revolute(axis, **more)
+        offset = getattr(table, "offset", None)
+        return Revolute(axis, **more, offset=0 if offset is None else offset)
     if kind == "prismatic":
         return Prismatic(axis)
     if kind == "screw":
@@ -96,9 +101,12 @@ def _named(table: schema.Body | schema.Loop) -> Joint:
     if kind == "planar":
         return Planar("z" if axis is None else axis)
     if kind == "weld":
-        return Weld()
-    make = Ball if kind == "ball" else Free
-    return make("xyz" if table.sequence is None else table.sequence, quaternion=table.quaternion)
+        return Weld(_tuples(getattr(table, "matrix", None)))
+    sequence = "xyz" if table.sequence is None else table.sequence
+    if kind == "ball":
+        return Ball(sequence, quaternion=table.quaternion)
+    at_origin = getattr(table, "at_origin", False)
+    return Free(sequence, quaternion=table.quaternion, at_origin=at_origin)
 
 
 def _tuples(value: Any) -> Any:

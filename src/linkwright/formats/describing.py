@@ -176,6 +176,11 @@ class _Describer:
             "first_axis": _listed(joint.first_axis),
             "reference": _listed(joint.reference),
             "lead": None if lead is ZERO else _value(lead / b.rotations[0]),
+            "offset": None if joint.offset == 0 else _value(m.expr(joint.offset)),
+            "matrix": None
+            if joint.matrix is None
+            else [[_value(m.expr(x)) for x in row] for row in joint.matrix],
+            "at_origin": joint.at_origin,
             "at": self._components(b.offset, parent),
             "mass": _value(b.inertia.mass),
             "com": [_value(x) for x in b.inertia.centre],
@@ -196,9 +201,12 @@ class _Describer:
         assert b.parent is not None
         (given,) = joint.rotate
         (angle, along) = b.frame.spins[0]
-        if angle is b.rotations[0] and isinstance(given, str | int):
+        given_angle = b.rotations[0]
+        if joint.offset != 0:
+            given_angle = given_angle + self.m.expr(joint.offset)
+        if angle is given_angle and isinstance(given, str | int):
             return self._axis(along, b.parent)
-        if angle is not b.rotations[0]:
+        if angle is not given_angle:
             along = -along
         return [self._components(along, b.parent)]
 

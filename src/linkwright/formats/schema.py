@@ -30,6 +30,7 @@ from linkwright.formats.values import (
     Direction,
     Expression,
     JointName,
+    Matrix,
     Moments,
     Name,
     Number,
@@ -152,6 +153,17 @@ class Body(Connection):
         Direction | None, Field(description="the parent's direction from which the angle counts")
     ] = None
     lead: Annotated[Expression | None, Field(description="advance along the axis, m/rad")] = None
+    offset: Annotated[
+        Expression | None, Field(description="what is added to the angle of one rotation, rad")
+    ] = None
+    matrix: Annotated[
+        Matrix | None,
+        Field(description="of a weld: rows of the rotation from body to parent components"),
+    ] = None
+    at_origin: Annotated[
+        StrictBool,
+        Field(description="speeds of a free body are those of its origin, not of its mass centre"),
+    ] = False
     at: Annotated[Place, Field(description="the joint in the parent's frame, m")] = [0, 0, 0]
     mass: Annotated[Expression, Field(description="kg")] = 0
     com: Annotated[Place, Field(description="mass centre in the body's frame, m")] = [0, 0, 0]

@@ -90,6 +90,12 @@ def _inertia(value: object) -> Any:
     return [_expression(x) for x in value]
 
 
+def _matrix(value: object) -> list[Any]:
+    if not isinstance(value, list | tuple) or len(value) != 3:
+        raise wrong("three rows of three components are needed here")
+    return [_triple(row) for row in value]
+
+
 def _numbers(value: object) -> list[Any]:
     if not isinstance(value, list | tuple) or len(value) < 2:
         raise wrong("a list of two or more numbers is needed here")
@@ -130,6 +136,7 @@ Moments: TypeAlias = Annotated[
     Any,
     *_kind(_inertia, "expression, or 3, 6 or 3x3 of them", {"type": ["string", "number", "array"]}),
 ]
+Matrix: TypeAlias = Annotated[Any, *_kind(_matrix, "3x3 expressions", _list(_TRIPLE))]
 Numbers: TypeAlias = Annotated[Any, *_kind(_numbers, "numbers", _list(_NUMBER))]
 Rows: TypeAlias = Annotated[Any, *_kind(_rows, "rows of numbers", _list(_list(_NUMBER)))]
 Argument: TypeAlias = Annotated[
