@@ -8,10 +8,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
+
+from numpy.typing import NDArray
 
 from linkwright.program import Program
-from linkwright.robots import frames, momentum
+from linkwright.robots import frames, momentum, regressor as regressors
 from linkwright.robots.quantity import FrameQuantity, Quantity
+from linkwright.robots.regressor import Base
 from linkwright.robots.tree import Spot, Tree
 
 Slopes = Callable[[Sequence[str]], Program]
@@ -38,6 +42,11 @@ class Quantities(ABC):
         self, name: str, derive: Callable[[Tree], Program], slopes: Slopes | None = None
     ) -> Quantity:
         """Return a quantity that is derived from the robot's tree."""
+
+    @property
+    @abstractmethod
+    def links(self) -> tuple[str, ...]:
+        """The links that joints move, in the order of the tree."""
 
     # -- frames ------------------------------------------------------------------------------------
     @cached_property
@@ -154,3 +163,68 @@ class Quantities(ABC):
         """The energy in the field of gravity, zero at the world's origin, J:
         `potential_energy(q)`."""
         return self.quantity("potential_energy", momentum.potential_energy_of)
+
+    # -- parameters --------------------------------------------------------------------------------
+    @cached_property
+    def inertial_parameters(self) -> NDArray[Any]:
+        """Ten numbers for each of `links`: mass, first moments x, y, z, and Ixx, Ixy, Iyy, Ixz,
+        Iyz, Izz about the origin of the link's frame along its axes; links that are fixed to it
+        count with it."""
+        return regressors.inertial_parameters(
+            self.tree, self._carriers, self.tree.kinematics.mechanism.values
+        )
+
+    @cached_property
+    def inertial_names(self) -> tuple[str, ...]:
+        """The names of `inertial_parameters`, as `link.Ixx`."""
+        return tuple(f"{link}.{name}" for link in self.links for name in regressors.INERTIAL)
+
+    @property
+    def _carriers(self) -> list[Spot]:
+        return [self.spot(link) for link in self.links]
+
+    @cached_property
+    def regressor(self) -> Quantity:
+        """The matrix Y with inverse dynamics = Y inertial_parameters, without friction and rotors:
+        `regressor(q, u, a)`."""
+        return self.quantity(
+            "regressor", lambda tree: regressors.regressor_of(tree, self._carriers)
+        )
+
+    @cached_property
+    def full_regressor(self) -> Quantity:
+        """Y with three more columns for each joint with one coordinate: rotor inertia, viscous and
+        dry friction: `full_regressor(q, u, a)`."""
+        return self.quantity(
+            "full_regressor",
+            lambda tree: regressors.full_regressor_of(
+                tree, self._carriers, regressors.jointed_speeds(tree)
+            ),
+        )
+
+    @cached_property
+    def full_names(self) -> tuple[str, ...]:
+        """The names of the columns of `full_regressor`."""
+        joints = [u.name.removesuffix("_dot") for u in regressors.jointed_speeds(self.tree)]
+        return (
+            *self.inertial_names,
+            *(f"{joint}.{name}" for joint in joints for name in regressors.JOINT),
+        )
+
+    @cached_property
+    def base(self) -> Base:
+        """The inertial parameters that motion can tell apart, and what the others add to them."""
+        count = -(-2 * len(self.inertial_names) // max(1, len(self.tree.speeds))) + 4
+        samples = self.regressor(*regressors.random_states(self.tree, count))
+        return regressors.base_of(samples, self.inertial_names)
+
+    @cached_property
+    def base_regressor(self) -> Quantity:
+        """The matrix with inverse dynamics = Y base.regrouping @ inertial_parameters:
+        `base_regressor(q, u, a)`."""
+        return self.quantity(
+            "base_regressor",
+            lambda tree: regressors.columns_of(
+                self.regressor.program, self.base.columns, "base_regressor"
+            ),
+        )

@@ -16,14 +16,15 @@ Khalil 1990); here by orthogonalisation of Y at many states.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.algebra import ZERO, Expr, sign
+from linkwright.algebra import ZERO, Expr, evaluate_all, sign
 from linkwright.equations.bodies import swung
+from linkwright.equations.inertia import own_moments, turned
 from linkwright.equations.links import rotation_between
 from linkwright.equations.tree import spread
 from linkwright.equations.writer import (
@@ -37,8 +38,10 @@ from linkwright.equations.writer import (
     transposed,
 )
 from linkwright.mechanism import Body
+from linkwright.program import Port, Program
+from linkwright.program.passes.liveness import liveness
 from linkwright.robots.kinematics import movements
-from linkwright.robots.tree import Spot, Tree
+from linkwright.robots.tree import Results, Spot, Tree
 
 Array: TypeAlias = NDArray[Any]
 
@@ -160,6 +163,107 @@ def _twists(writer: Writer, tree: Tree, bodies: Iterable[Body]) -> dict[Body, di
             own[speed.symbol] = omega, writer.triple(push)
         found[body] = own
     return found
+
+
+# -- Programs --------------------------------------------------------------------------------------
+def regressor_of(tree: Tree, links: Sequence[Spot]) -> Program:
+    """Return the Program of Y for the inertial parameters, n x 10 for each link frame.
+
+    Args:
+        tree: of the robot.
+        links: the frame in which each body's parameters are given.
+    """
+
+    def write(writer: Writer) -> Results:
+        return {"Y": regressor(writer, tree, links, tree.all_rates(writer, tree.accelerations))}
+
+    return tree.program("regressor", ["q", "u", "a"], write)
+
+
+def full_regressor_of(tree: Tree, links: Sequence[Spot], jointed: Sequence[Expr]) -> Program:
+    """Return the Program of Y with the columns of rotors and friction after the others.
+
+    Args:
+        tree: of the robot.
+        links: the frame in which each body's parameters are given.
+        jointed: the speeds of the joints that have rotor and friction.
+    """
+
+    def write(writer: Writer) -> Results:
+        rates = tree.all_rates(writer, tree.accelerations)
+        left = regressor(writer, tree, links, rates)
+        right = joint_columns(tree, writer, rates, jointed)
+        return {"Y": [[*a, *b] for a, b in zip(left, right, strict=True)]}
+
+    return tree.program("full_regressor", ["q", "u", "a"], write)
+
+
+def jointed_speeds(tree: Tree) -> tuple[Expr, ...]:
+    """Return the independent speeds of joints with one coordinate."""
+    free = set(tree.speeds)
+    return tuple(
+        s.symbol
+        for s in tree.kinematics.speeds
+        if len(s.body.coordinates) == 1 and s.symbol in free
+    )
+
+
+def columns_of(program: Program, columns: Sequence[int], name: str) -> Program:
+    """Return the Program of some columns of a matrix.
+
+    Args:
+        program: its one output is a matrix.
+        columns: which.
+        name: of the new Program.
+    """
+    (port,) = program.outputs
+    rows, width = port.shape
+    kept = tuple(port.entries[width * i + k] for i in range(rows) for k in columns)
+    made = replace(program, name=name, outputs=(Port(port.name, (rows, len(columns)), kept),))
+    return liveness(made)
+
+
+def inertial_parameters(tree: Tree, links: Sequence[Spot], values: Mapping[str, float]) -> Array:
+    """Return the ten parameters of each body, in the order of the regressor's columns.
+
+    Args:
+        tree: of the robot.
+        links: the frame in which each body's parameters are given.
+        values: of symbolic parameters, by name.
+    """
+    numbers = {
+        p: values[name]
+        for name, p in tree.kinematics.mechanism.parameters.items()
+        if name in values
+    }
+    wanted: list[Expr] = []
+    for link in links:
+        x, y, z = link.position
+        moved = own_moments(link.body).moved((-x, -y, -z))
+        seen = turned(moved, transposed(link.rotation))
+        (xx, xy, xz), (_, yy, yz), (_, _, zz) = seen.tensor()
+        wanted += [seen.mass, *seen.first, xx, xy, yy, xz, yz, zz]
+    return np.array([float(v) for v in evaluate_all(wanted, numbers)])
+
+
+def random_states(tree: Tree, count: int, seed: int = 0) -> tuple[Array, Array, Array]:
+    """Return coordinates, speeds and accelerations to try things at; quaternions have length one.
+
+    Args:
+        tree: of the robot.
+        count: number of states.
+        seed: of the generator.
+    """
+    rng = np.random.default_rng(seed)
+    place = {q: k for k, q in enumerate(tree.coordinates)}
+    q = rng.uniform(-2.0, 2.0, (count, len(place)))
+    for body in tree.kinematics.mechanism.bodies.values():
+        if body.joint.quaternion:
+            k = [place[e] for e in body.rotations]
+            q[:, k] = rng.normal(size=(count, 4))
+            q[:, k] /= np.linalg.norm(q[:, k], axis=1, keepdims=True)
+    n = len(tree.speeds)
+    return q, rng.normal(size=(count, n)), rng.normal(size=(count, n))
 
 
 # -- base parameters -------------------------------------------------------------------------------

@@ -105,6 +105,11 @@ class Robot(Quantities):
         """The names of links and other frames."""
         return tuple(self.assembled.places)
 
+    @cached_property
+    def links(self) -> tuple[str, ...]:
+        """The links that joints move, in the order of the tree."""
+        return tuple(joint.child for joint in self.assembled.joints)
+
     def spot(self, frame: str) -> Spot:
         """Return body and place of a frame."""
         found = self.assembled.places.get(frame)
