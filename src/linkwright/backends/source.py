@@ -13,8 +13,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import Any
+from typing import Any, TypeAlias
 
+from linkwright.backends.arrays import Arrays, ConstantArray, InputArray, Source, StackArray
 from linkwright.backends.parts import reads
 from linkwright.program import STAGES, Program, Rate, stage_counts
 from linkwright.program.code import CONDITIONS, Code, Instruction
@@ -37,6 +38,10 @@ class Term:
     def at(self, level: int) -> str:
         """Return the text, in parentheses unless it holds together at this level."""
         return self.text if self.level >= level else f"({self.text})"
+
+
+Scan: TypeAlias = "list[Term] | InputArray | StackArray"
+"""What a loop reads, one value a turn: terms, or where they lie."""
 
 
 def arithmetic(op: str, args: Sequence[Term]) -> Term | None:
@@ -213,6 +218,8 @@ class Writer(ABC):
         self.leaves = leaves
         self.terms: dict[int, Term] = {}
         self.results: dict[int, list[Term]] = {}
+        self.stacks: dict[int, list[str]] = {}
+        self.in_place: Arrays | None = None
         self.lines: list[str] = []
 
     def line(self, text: str) -> None:
@@ -254,15 +261,29 @@ class Writer(ABC):
             self.terms[i] = self.literal(leaf.data) if leaf.op == "const" else self.input(leaf)
         return self.terms[i]
 
-    def loop_inputs(self, i: Instruction) -> tuple[list[Term], list[list[Term]]]:
+    def loop_inputs(self, i: Instruction) -> tuple[list[Term], list[Scan]]:
         """Return the initial values of a loop's carried ones, and its scanned arrays."""
         data, carried = i.data, len(i.data.carried)
-        values = [self.ref(a) for a in i.args]
-        arrays = [
-            values[carried + k * data.count : carried + (k + 1) * data.count]
-            for k in range(len(data.scanned))
-        ]
-        return values[:carried], arrays
+        sources: Sequence[Source | None] = [None] * len(data.scanned)
+        if self.in_place is not None:
+            sources = self.in_place.sources(i)
+        arrays: list[Scan] = []
+        for k, source in enumerate(sources):
+            if isinstance(source, InputArray | StackArray):
+                arrays.append(source)
+            elif isinstance(source, ConstantArray):
+                arrays.append([self.literal(v) for v in source.values])
+            else:
+                first = carried + k * data.count
+                arrays.append([self.ref(a) for a in i.args[first : first + data.count]])
+        return [self.ref(a) for a in i.args[:carried]], arrays
+
+    def place(self, source: InputArray | StackArray, index: str) -> str:
+        """Return the text of the place of an array that a loop reads in some turn."""
+        turn = index if abs(source.step) == 1 else f"{abs(source.step)}*{index}"
+        if source.step > 0:
+            return f"{source.first} + {turn}" if source.first else turn
+        return f"{source.first} - {turn}"
 
     def before(self, i: Instruction) -> None:
         """Do what has to precede an instruction; nothing unless a language says otherwise."""

@@ -16,9 +16,10 @@ linear. So is one with hundreds of range checks, from angles that depend on othe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from linkwright.algebra.foreign import ForeignCall
+from linkwright.backends.arrays import Arrays, ConstantArray, InputArray, Source, StackArray
 from linkwright.backends.foreign import same_call
 from linkwright.backends.llvm.externals import Externals
 from linkwright.backends.llvm.functions import guarded_group, inline
@@ -33,6 +34,7 @@ _GUARDED = ("sin", "cos", "tan")
 _WHOLE = 20_000  # instructions up to which a kernel is one function
 _PART = 1_000  # instructions in each part of a longer one
 _WHOLE_CHECKS = 100  # range checks up to which it is, as each of them is three basic blocks
+_STACK = 4 << 20  # bytes of arrays in one kernel
 _PART_CHECKS = 50  # range checks in each part of one that has more
 
 
@@ -45,11 +47,20 @@ class Module:
     functions: list[str] = field(default_factory=list)
     declarations: dict[str, None] = field(default_factory=dict)
     called: dict[int, str] = field(default_factory=dict)
+    arrays: dict[str, str] = field(default_factory=dict)
     externals: Externals = field(default_factory=Externals)
 
     def declare(self, texts: Iterable[str]) -> None:
         """Add module-level texts that are not there yet."""
         self.declarations.update(dict.fromkeys(texts))
+
+    def constants(self, values: Sequence[float], element: str) -> str:
+        """Return the address of an array of numbers, which is written once."""
+        numbers = ", ".join(f"{element} {float_literal(v, self.scalar)}" for v in values)
+        name = self.arrays.setdefault(numbers, f"@numbers.{len(self.arrays)}")
+        kind = f"[{len(values)} x {element}]"
+        self.declare([f"{name} = private unnamed_addr constant {kind} [{numbers}], align 64"])
+        return name
 
     def text(self) -> str:
         """Return the whole module."""
@@ -70,15 +81,19 @@ def write_function(
     """
     arrays = [f"%a{k}" for k in range(len(code.inputs) + len(code.outputs))]
     plan, checks = _split_trigonometry(code.instructions)
+    found = Arrays(code)
+    short = [i for i in plan if i.id not in found.unread]
     parameters = ", ".join(f"ptr noalias nocapture {a}" for a in arrays)
     linkage = "internal " if internal else ""
     # vectors that are spilt must not straddle lines of the cache
     aligned = " alignstack(64)" if width > 1 else ""
     head = f"define {linkage}void @{name}({parameters}) nounwind{aligned}"
-    length = _part_length(len(plan), checks)
-    if length >= len(plan):
-        body = _Body(module, code, width)
-        body.instructions(plan)
+    work = sum(i.op not in ("const", "input", "result") for i in short)
+    length = _part_length(work, checks)
+    if length >= work:
+        body = _Body(module, code, width, in_place=found)
+        body.instructions(short)
+        body.refuse_huge()
         module.functions.append(body.function(head, "  ret void"))
     else:
         _write_in_parts(module, code, plan, length, name, width, head, arrays)
@@ -163,7 +178,10 @@ class _Body:
         *,
         slots: dict[int, int] | None = None,
         by_id: dict[int, Instruction] | None = None,
+        in_place: Arrays | None = None,
     ) -> None:
+        self.in_place = in_place
+        self.reserved = 0
         self.module = module
         self.code = code
         self.width = width
@@ -180,6 +198,7 @@ class _Body:
         self.slots = {} if slots is None else slots
         self.by_id = {} if by_id is None else by_id
         self.results: dict[int, list[tuple[str, int]]] = {}
+        self.stacks: dict[int, list[str]] = {}
         self.foreign_calls: dict[tuple[object, ...], list[str]] = {}
         self.inputs = {i.id: i.data for i in code.instructions if i.op == "input"}
         self.stores: dict[int, list[tuple[int, int]]] = {}
@@ -191,6 +210,15 @@ class _Body:
         """Return the text of the whole function."""
         body = "\n".join([*self.allocas, *self.lines, end])
         return f"{head} {{\nentry:\n{body}\n}}\n"
+
+    def refuse_huge(self) -> None:
+        """Refuse a kernel whose arrays would not fit on the stack of a thread."""
+        if self.reserved > _STACK:
+            raise CompileError(
+                f"the loops of {self.code.name!r} need {self.reserved >> 20} MB of arrays, more "
+                f"than the {_STACK >> 20} MB that a kernel has",
+                remedy="evaluate one state at a time, or use fewer lanes",
+            )
 
     # -- small pieces ------------------------------------------------------------------------------
     def fresh(self, text: str) -> str:
@@ -217,6 +245,7 @@ class _Body:
     def reserve(self, count: int) -> str:
         """Return the address of an array of values on the stack."""
         self.serial += 1
+        self.reserved += count * self.width * self.align
         name = f"%m{self.serial}"
         self.allocas.append(f"  {name} = alloca [{count} x {self.kind}], align 64")
         return name
@@ -432,16 +461,10 @@ class _Body:
         data: LoopCode = i.data
         carried = len(data.carried)
         initial = [self.ref(a) for a in i.args[:carried]]
-        arrays = []
-        for k in range(len(data.scanned)):
-            array = self.reserve(data.count)
-            first = carried + k * data.count
-            for turn, a in enumerate(i.args[first : first + data.count]):
-                self.store(self.ref(a), self.slot(array, str(turn)))
-            arrays.append(array)
+        arrays = self.scanned(i)
         stacks = [self.reserve(data.count) for _ in data.stacked]
         finals = self.reserve(max(carried, 1))
-        for a in reads(i):  # what the body reads from outside is fetched before it
+        for a in reads(replace(i, args=())):  # what the body reads is fetched before it
             self.ref(a)
         self.serial += 1
         name = f"l{self.serial}"
@@ -453,7 +476,7 @@ class _Body:
         for k, inner in enumerate(data.carried):
             self.refs[inner] = f"%{name}.c{k}"
         for inner, array in zip(data.scanned, arrays, strict=True):
-            self.refs[inner] = self.load(self.slot(array, index))
+            self.refs[inner] = self.element_of(array, index)
         self.instructions(_split_trigonometry(data.body)[0])
         following = [self.ref(a) for a in data.following]
         for a, stack in zip(data.stacked, stacks, strict=True):
@@ -471,10 +494,52 @@ class _Body:
         self.block(f"{name}.done")
         for k, value in enumerate(following):
             self.store(value, self.slot(finals, str(k)))
+        self.stacks[i.id] = stacks
         self.results[i.id] = [
             *((finals, k) for k in range(carried)),
             *((stack, turn) for stack in stacks for turn in range(data.count)),
         ]
+
+    def scanned(self, i: Instruction) -> list[tuple[str, Source | None]]:
+        """Return the addresses of the arrays that a loop reads; some are written for it here."""
+        data: LoopCode = i.data
+        sources: Sequence[Source | None] = [None] * len(data.scanned)
+        if self.in_place is not None:
+            sources = self.in_place.sources(i)
+        arrays: list[tuple[str, Source | None]] = []
+        for k, source in enumerate(sources):
+            if isinstance(source, InputArray):
+                arrays.append((f"%a{source.port}", source))
+            elif isinstance(source, StackArray):
+                arrays.append((self.stacks[source.loop][source.stack], source))
+            elif isinstance(source, ConstantArray):
+                arrays.append((self.module.constants(source.values, self.element), source))
+            else:
+                array = self.reserve(data.count)
+                first = len(data.carried) + k * data.count
+                for turn, a in enumerate(i.args[first : first + data.count]):
+                    self.store(self.ref(a), self.slot(array, str(turn)))
+                arrays.append((array, None))
+        return arrays
+
+    def element_of(self, array: tuple[str, Source | None], index: str) -> str:
+        """Return the value of an array in one turn."""
+        address, source = array
+        if source is None:
+            return self.load(self.slot(address, index))
+        if isinstance(source, ConstantArray):
+            place = self.fresh(f"getelementptr {self.element}, ptr {address}, i64 {index}")
+            value = self.fresh(f"load {self.element}, ptr {place}, align {self.align}")
+            return self.gathered([value] * self.width)
+        if source.step != 1:
+            index = self.fresh(f"mul i64 {index}, {source.step}")
+        if source.first:
+            index = self.fresh(f"add i64 {index}, {source.first}")
+        if isinstance(source, StackArray):
+            return self.load(self.slot(address, index))
+        if self.width > 1:
+            index = self.fresh(f"mul i64 {index}, {self.width}")
+        return self.load(self.fresh(f"getelementptr {self.element}, ptr {address}, i64 {index}"))
 
     def call(self, i: Instruction) -> None:
         """Write a call of another Program's function, arguments and results on the stack."""
