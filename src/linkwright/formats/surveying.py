@@ -141,7 +141,7 @@ class _Survey:
         """Yield the joints from the parent to the body."""
         assert body.parent is not None
         names = [q.name for q in body.coordinates]
-        whole = LinkJoint(names[0] if len(names) == 1 else body.name, "fixed", "", "", place)
+        whole = LinkJoint(self._joint_name(body, names), "fixed", "", "", place)
         whole = replace(whole, parent=body.parent.name, child=body.name)
         turns = len(body.joint.rotate)
         if not names:
@@ -155,6 +155,14 @@ class _Survey:
             yield replace(whole, kind="cylindrical", axis=slides[0])
         else:
             yield from self._split(body, whole, slides, turns)
+
+    def _joint_name(self, body: Body, names: list[str]) -> str:
+        """Return the name that all coordinates of a joint begin with, else that of the body."""
+        if len(names) == 1:
+            return names[0]
+        stems = {name.rpartition(".")[0] for name in names}
+        stem = stems.pop() if len(stems) == 1 else ""
+        return stem if stem and all(joint.name != stem for joint in self.joints) else body.name
 
     def _split(
         self, body: Body, whole: LinkJoint, slides: list[Triple], turns: int
