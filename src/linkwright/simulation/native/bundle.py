@@ -20,7 +20,7 @@ from linkwright.backends.llvm.compile import NativeCode, cached_native
 from linkwright.backends.llvm.externals import bindings
 from linkwright.backends.llvm.target import host
 from linkwright.program import Port, Program, Rate, lower, split, symbol_rate
-from linkwright.simulation.native import driver, explicit
+from linkwright.simulation.native import driver, explicit, implicit
 from linkwright.simulation.native.driver import Variant, driver_ir
 from linkwright.simulation.native.methods import Method
 from linkwright.system.phases import Phases
@@ -81,7 +81,7 @@ def bundle(phases: Phases, method: Method, width: int | None = None) -> Bundle:
     lanes = host().lanes("f64") if width is None else width
     programs = dict(phase_programs(phases))
     key = hashlib.blake2b(f"{own_digest()} {method.name} {lanes}".encode(), digest_size=32)
-    if method.name == "semi-implicit":
+    if method.name in ("semi-implicit", "verlet"):
         key.update(repr((phases.coordinates, phases.quaternions)).encode())
     for name, made in programs.items():
         key.update(f" {name} {made.fingerprint()}".encode())
@@ -93,7 +93,7 @@ def bundle(phases: Phases, method: Method, width: int | None = None) -> Bundle:
         keep.extend(kept)
     names = [*programs, *(f"constants_{n}" for n in programs), SIZES]
     if method.adaptive:
-        names += ["slope", "first"]
+        names += ["first"] if method.implicit else ["slope", "first"]
     if method.interpolates and lanes == 1:
         names.append("dense")
     code = cached_native(
@@ -155,17 +155,28 @@ def write_step(
     def write(name: str, made: Program) -> None:
         codegen.write_function(module, lower(made, fuse=has_fma()), name, width)
 
-    assert method.step is not None
-    step = method.step(phases, derivative)
-    write("step", step)
-    if not method.adaptive:
-        return 0
-    write("slope", derivative)
+    n = len(phases.x)
+    if method.implicit:
+        write("jacobian", implicit.jacobian_program(derivative))
+        for k in range(len(implicit.NODES)):
+            write(f"stage{k}", implicit.stage_program(derivative, k))
+        end = implicit.end_program(derivative)
+        write("end", end)
+        module.functions.append(implicit.step_ir(n, width))
+        rest = end.port("r").size
+    else:
+        assert method.step is not None
+        step = method.step(phases, derivative)
+        write("step", step)
+        if not method.adaptive:
+            return 0
+        write("slope", derivative)
+        rest = step.port("r").size
     write("first", explicit.first_size(derivative, method.order - 1))
     if method.interpolates and width == 1:
-        assert method.tableau is not None
-        write("dense", explicit.interpolant(len(phases.x), method.tableau))
-    return step.port("r").size
+        inside = implicit.interpolant(n) if method.implicit else explicit.interpolant(n)
+        write("dense", inside)
+    return rest
 
 
 def prepared(program: Program) -> tuple[Program, Program]:

@@ -204,12 +204,11 @@ def first_size(derivative: Program, order: int) -> Program:
     )
 
 
-def interpolant(states: int, tableau: Tableau) -> Program:
-    """Return the Program of the state inside a step.
+def interpolant(states: int) -> Program:
+    """Return the Program of the state inside a step of dopri5.
 
     Args:
         states: how many there are.
-        tableau: the method.
     """
     arrays = {
         name: [symbol(f"{name}{i}", "local") for i in range(states)]
@@ -235,8 +234,7 @@ def semi_implicit_step(
     """Return the step of the semi-implicit (symplectic) Euler method.
 
     Speeds and other states go first, with the rates at the start; coordinates follow, with their
-    rates at the new speeds. A quaternion moves along the great circle that its rate is tangent to,
-    which is the exponential of the angular velocity, and keeps its length.
+    rates at the new speeds.
 
     Args:
         derivative: a Program with the arrays of a phase and one output, the rates of x.
@@ -244,31 +242,79 @@ def semi_implicit_step(
         quaternions: indices in x of the parts of each quaternion.
     """
     stages = Stages(derivative)
+    moving = _Moving(stages, coordinates, quaternions)
     x, h = stages.x, stages.h
-    places = set(coordinates)
-    rates = stages.rates(x, stages.t)
-    middle = [
-        a if i in places else a + h * r for i, (a, r) in enumerate(zip(x, rates, strict=True))
-    ]
-    middle = [a if i in places else held(stages, [a])[0] for i, a in enumerate(middle)]
-    if not places:
-        return stages.finished({}, {"x_new": middle})
-    out = derivative.outputs[0]
-    order = sorted(places)
-    part = Port(out.name, (len(order),), tuple(out.entries[i] for i in order))
-    of = Program(
-        f"{derivative.name}_rates",
-        derivative.inputs,
-        (part,),
-        derivative.statements,
-        derivative.slow,
-    )
-    pace = dict(zip(order, stages.rates(middle, stages.t + h, of), strict=True))
-    new = [a + h * pace[i] if i in places else a for i, a in enumerate(middle)]
-    for four in quaternions:
-        speed = held(stages, [sqrt(total([pace[i] ** 2 for i in four]))])[0]
-        along = cos(h * speed)
-        across = select(speed > 0, sin(h * speed) / maximum(speed, 1e-300), h)
-        for i in four:
-            new[i] = along * x[i] + across * pace[i]
-    return stages.finished({}, {"x_new": new})
+    kicked = moving.kicked(x, stages.rates(x, stages.t))
+    return stages.finished({}, {"x_new": moving.drifted(kicked, stages.t + h, h)})
+
+
+def verlet_step(
+    derivative: Program,
+    coordinates: Sequence[int],
+    quaternions: Sequence[Sequence[int]],
+) -> Program:
+    """Return the step of Störmer and Verlet's method, with one evaluation of the derivative.
+
+    Coordinates go half a step, speeds and other states a whole one with the rates there, then
+    coordinates the other half with the new speeds. It is of order 2 where forces do not depend on
+    speeds (Hairer, Lubich and Wanner, Geometric Numerical Integration, section I.1.4).
+
+    Args:
+        derivative: a Program with the arrays of a phase and one output, the rates of x.
+        coordinates: indices in x of the coordinates.
+        quaternions: indices in x of the parts of each quaternion.
+    """
+    stages = Stages(derivative)
+    moving = _Moving(stages, coordinates, quaternions)
+    half = number(Fraction(1, 2)) * stages.h
+    middle = stages.t + half
+    there = moving.drifted(stages.x, stages.t, half)
+    kicked = moving.kicked(there, stages.rates(there, middle))
+    return stages.finished({}, {"x_new": moving.drifted(kicked, middle, half)})
+
+
+class _Moving:
+    """Steps that move coordinates and the other states in turn.
+
+    A quaternion moves along the great circle that its rate is tangent to, which is the exponential
+    of the angular velocity, and keeps its length.
+    """
+
+    def __init__(
+        self, stages: Stages, coordinates: Sequence[int], quaternions: Sequence[Sequence[int]]
+    ) -> None:
+        self.stages = stages
+        self.quaternions = quaternions
+        self.order = sorted(coordinates)
+        derivative = stages.derivative
+        out = derivative.outputs[0]
+        part = Port(out.name, (len(self.order),), tuple(out.entries[i] for i in self.order))
+        self.paces = Program(
+            f"{derivative.name}_rates",
+            derivative.inputs,
+            (part,),
+            derivative.statements,
+            derivative.slow,
+        )
+
+    def kicked(self, x: Sequence[Expr], rates: Sequence[Expr]) -> list[Expr]:
+        """Return x with speeds and other states moved by a whole step."""
+        places = set(self.order)
+        moved = [a + self.stages.h * r for a, r in zip(x, rates, strict=True)]
+        new = iter(held(self.stages, [m for i, m in enumerate(moved) if i not in places]))
+        return [a if i in places else next(new) for i, a in enumerate(x)]
+
+    def drifted(self, x: Sequence[Expr], t: Expr, h: Expr) -> list[Expr]:
+        """Return x with coordinates moved by a time h, with their rates at x."""
+        if not self.order:
+            return list(x)
+        stages = self.stages
+        pace = dict(zip(self.order, stages.rates(x, t, self.paces), strict=True))
+        new = [a + h * pace[i] if i in pace else a for i, a in enumerate(x)]
+        for four in self.quaternions:
+            speed = held(stages, [sqrt(total([pace[i] ** 2 for i in four]))])[0]
+            along = cos(h * speed)
+            across = select(speed > 0, sin(h * speed) / maximum(speed, 1e-300), h)
+            for i in four:
+                new[i] = along * x[i] + across * pace[i]
+        return held(stages, new)
