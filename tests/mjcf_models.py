@@ -73,7 +73,7 @@ def joints_of(model: mujoco.MjModel, description: Description) -> dict[str, slic
 
 def random_configuration(model: mujoco.MjModel, rng: np.random.Generator) -> np.ndarray:
     """Return coordinates anywhere, with quaternions of length one."""
-    q = rng.uniform(-2, 2, model.nq)
+    q = np.asarray(rng.uniform(-2, 2, int(model.nq)))
     for k in range(model.njnt):
         start = int(model.jnt_qposadr[k])
         if model.jnt_type[k] in (0, 1):

@@ -6,5 +6,6 @@ Contact, tendons, sensors, keyframes and pictures are listed as left out.
 """
 
 from linkwright.formats.mjcf.reader import parse_mjcf, read_mjcf
+from linkwright.formats.mjcf.writer import mjcf_text
 
-__all__ = ["parse_mjcf", "read_mjcf"]
+__all__ = ["mjcf_text", "parse_mjcf", "read_mjcf"]

@@ -1,0 +1,367 @@
+"""From a `Description` to MJCF.
+
+A link is a body. Links without mass that only carry on to one more joint become further joints of
+the body behind them, as MuJoCo wants it: its moving bodies need mass. Joints with several
+coordinates are written as slides and hinges one after the other, a screw as a hinge with a slide
+that follows it. Frames are sites; closures join two sites. Angles are radians, turns quaternions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from linkwright.errors import InputError
+from linkwright.formats.description import (
+    UNTURNED,
+    Description,
+    JointLimits,
+    Link,
+    LinkJoint,
+    Mass,
+    Mimic,
+    Place,
+    Shape,
+    Triple,
+    Written,
+)
+from linkwright.formats.leftovers import Leftovers
+from linkwright.formats.mjcf.settings import upright
+from linkwright.formats.places import (
+    composed,
+    inverted,
+    rotate,
+    rotation_quaternion,
+    transposed,
+)
+from linkwright.formats.xml import Element
+from linkwright.formats.xml_text import number_text, numbers_text, xml_text
+
+_WORLD = "world"
+_ORIGIN: Triple = (0.0, 0.0, 0.0)
+_TYPES = {"revolute": "hinge", "prismatic": "slide", "ball": "ball"}
+_MESHES = (".stl", ".obj", ".msh")
+
+
+def mjcf_text(description: Description) -> Written:
+    """Return a description as MJCF, with what MJCF cannot hold.
+
+    Args:
+        description: of a robot.
+
+    >>> links = (Link("world"), Link("arm", Mass(1.0)))
+    >>> hinge = LinkJoint(
+    ...     "hinge", "revolute", "world", "arm", axis=(0.0, 1.0, 0.0), damping=0.1
+    ... )
+    >>> text = mjcf_text(Description("swing", links, (hinge,))).text
+    >>> '<joint name="hinge" type="hinge" axis="0 1 0" damping="0.1"/>' in text
+    True
+    """
+    return _Writing(description).written()
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A joint of MJCF, and the place of its frame in that of its body with all joints at zero."""
+
+    joint: LinkJoint
+    place: Place
+
+
+@dataclass(slots=True)
+class _Writing:
+    """One description while it is written."""
+
+    description: Description
+    left: Leftovers = field(default_factory=Leftovers)
+    names: set[str] = field(default_factory=set)
+    children: dict[str, list[LinkJoint]] = field(default_factory=dict)
+    sites: dict[str, list[Element]] = field(default_factory=dict)
+    meshes: dict[tuple[str, Triple], str] = field(default_factory=dict)
+    followers: list[tuple[str, Mimic, int]] = field(default_factory=list)
+    plain: set[str] = field(default_factory=set)
+
+    def written(self) -> Written:
+        d = self.description
+        self.names = {link.name for link in d.links} | {joint.name for joint in d.joints}
+        for joint in d.joints:
+            self.children.setdefault(joint.parent, []).append(joint)
+        equalities = self._closures()
+        for frame in d.frames:
+            self._site(frame.name, frame.link, frame.place)
+        self.plain = {
+            link.name
+            for link in d.links
+            if link.mass is None and not link.shapes and link.name not in self.sites
+        }
+        world = self._world()
+        for name, mimic, _ in self.followers:
+            values = numbers_text((mimic.offset, mimic.multiplier, 0.0, 0.0, 0.0))
+            coupled = {"joint1": name, "joint2": mimic.joint, "polycoef": values}
+            equalities.append(Element("joint", coupled))
+        gravity = (0.0, 0.0, -9.81) if d.gravity is None else d.gravity
+        sections = [
+            Element("compiler", {"angle": "radian", "autolimits": "true"}),
+            Element("option", {"gravity": numbers_text(gravity)}),
+            Element("asset", {}, self._assets()),
+            world,
+            Element("equality", {}, tuple(equalities)),
+        ]
+        kept = tuple(section for section in sections if section.attributes or section.children)
+        return Written(xml_text(Element("mujoco", {"model": d.name}, kept)), self.left.entries())
+
+    def _fresh(self, stem: str) -> str:
+        """Return a name that nothing has yet."""
+        name, number = stem, 1
+        while name in self.names:
+            number += 1
+            name = f"{stem}_{number}"
+        self.names.add(name)
+        return name
+
+    def _site(self, name: str, link: str, place: Place) -> None:
+        attributes = {"name": name, **_placed(place)}
+        self.sites.setdefault(link, []).append(Element("site", attributes))
+
+    def _closures(self) -> list[Element]:
+        taken = {frame.name for frame in self.description.frames}
+        found = []
+        for closure in self.description.closures:
+            ends = []
+            for ending, (link, place) in zip("ab", (closure.first, closure.second), strict=True):
+                name, number = f"{closure.name}_{ending}", 1
+                while name in taken:
+                    number += 1
+                    name = f"{closure.name}_{ending}{number}"
+                taken.add(name)
+                self._site(name, link, place)
+                ends.append(name)
+            tag = "connect" if closure.kind == "ball" else "weld"
+            named = {"name": closure.name} if closure.name else {}
+            found.append(Element(tag, {**named, "site1": ends[0], "site2": ends[1]}))
+        return found
+
+    def _world(self) -> Element:
+        """Return the element with all bodies; the root is the world where it has no mass."""
+        root = self.description.link(self.description.root)
+        below = self.children.get(root.name, [])
+        free = any(joint.kind == "free" for joint in below)
+        if root.mass is not None and free:
+            self.left.add("mass of the root", root.line, "it stands on the ground")
+        if root.name == _WORLD or free:
+            if root.name != _WORLD:
+                self.left.add("name of the root", root.line, "MuJoCo calls it world")
+            inner = self._content(replace(root, mass=None), root.name)
+            return Element("worldbody", {}, inner)
+        body = Element("body", {"name": root.name}, self._content(root, root.name))
+        return Element("worldbody", {}, (body,))
+
+    def _content(self, link: Link, name: str) -> tuple[Element, ...]:
+        """Return what is in a body: its mass, shapes, sites and the bodies on it.
+
+        Bodies are made from the leaves up, so that a long chain needs no deep calls.
+        """
+        made: dict[str, tuple[Element, ...]] = {}
+        order: list[tuple[Link, list[tuple[LinkJoint, list[_Step], Place, str]]]] = []
+        stack = [link]
+        while stack:
+            current = stack.pop()
+            chains = [self._chain(joint) for joint in self.children.get(current.name, [])]
+            order.append((current, chains))
+            stack.extend(self.description.link(end) for *_, end in chains)
+        for current, chains in reversed(order):
+            parts = [] if current.mass is None else [_inertial(current.mass)]
+            parts += [e for shape in current.shapes if (e := self._geom(shape, current))]
+            parts += self.sites.get(current.name, [])
+            for joint, steps, place, end in chains:
+                joints = [self._joint(step, joint) for step in steps]
+                attributes = {"name": end, **_placed(place)}
+                parts.append(Element("body", attributes, (*joints, *made.pop(end))))
+            made[current.name] = tuple(parts)
+        return made[name]
+
+    def _chain(self, joint: LinkJoint) -> tuple[LinkJoint, list[_Step], Place, str]:
+        """Return the joints of one body, its place, and the link that it is."""
+        places: list[tuple[LinkJoint, Place]] = []  # of each joint's frame in the parent's
+        where = Place()
+        current = joint
+        while True:
+            where = composed(where, current.place)
+            places += [(part, where) for part in self._parts(current)]
+            following = self._carried_on(current, [part for part, _ in places])
+            if following is None:
+                break
+            self.left.add(
+                "names of links without mass", current.line, "they are further joints of a body"
+            )
+            current = following
+        if joint.kind == "free":
+            if joint.place != Place():
+                self.left.add("place of a free joint", joint.line, "it is in its coordinates")
+            where = Place()
+        back = inverted(where)
+        steps = [_Step(part, composed(back, place)) for part, place in places]
+        return joint, steps, where, current.child
+
+    def _carried_on(self, joint: LinkJoint, parts: list[LinkJoint]) -> LinkJoint | None:
+        """Return the one joint on a link that needs no body of its own, or None."""
+        if joint.child not in self.plain or joint.kind == "free" or not parts:
+            return None
+        below = self.children.get(joint.child, [])
+        if len(below) != 1 or below[0].kind == "free":
+            return None
+        kinds = [part.kind for part in parts] + [p.kind for p in _simple(below[0], str)]
+        if "ball" in kinds and (kinds.count("ball") > 1 or "revolute" in kinds):
+            return None
+        return below[0]
+
+    def _parts(self, joint: LinkJoint) -> list[LinkJoint]:
+        if joint.kind == "free":
+            return [joint]
+        return _simple(joint, self._fresh)
+
+    def _joint(self, step: _Step, whole: LinkJoint) -> Element:
+        joint = step.joint
+        if joint.kind == "free":
+            if whole.parent != self.description.root:
+                raise InputError(
+                    f"joint {joint.name!r} is free, but not on the root",
+                    line=joint.line or None,
+                    remedy="in MJCF only what is right in the world is free",
+                )
+            return Element("freejoint", {"name": joint.name})
+        attributes = {"name": joint.name, "type": _TYPES[joint.kind]}
+        if joint.kind != "ball":
+            axis = joint.axis
+            if step.place.rotation != UNTURNED:
+                axis = rotate(step.place.rotation, axis)
+            attributes["axis"] = numbers_text(axis)
+        if step.place.position != _ORIGIN and joint.kind != "prismatic":
+            attributes["pos"] = numbers_text(step.place.position)
+        attributes |= self._properties(joint)
+        if joint.mimic is not None:
+            self.followers.append((joint.name, joint.mimic, joint.line))
+        return Element("joint", attributes)
+
+    def _properties(self, joint: LinkJoint) -> dict[str, str]:
+        limits = joint.limits
+        found = {}
+        if limits.lower is not None and limits.upper is not None:
+            found["range"] = numbers_text((limits.lower, limits.upper))
+        elif limits.lower is not None or limits.upper is not None:
+            self.left.add("a limit on one side", joint.line, "MuJoCo wants both")
+        if limits.effort is not None and joint.kind != "ball":
+            found["actuatorfrcrange"] = numbers_text((-limits.effort, limits.effort))
+        if limits.speed is not None:
+            self.left.add("greatest speeds", joint.line, "MuJoCo has no word for them")
+        for name, value in (
+            ("damping", joint.damping),
+            ("frictionloss", joint.friction),
+            ("stiffness", joint.stiffness),
+            ("springref", joint.rest),
+            ("armature", joint.armature),
+        ):
+            if value:
+                found[name] = number_text(value)
+        return found
+
+    def _geom(self, shape: Shape, link: Link) -> Element | None:
+        attributes = {"name": shape.name} if shape.name else {}
+        attributes["type"] = shape.kind
+        half: Sequence[float] = shape.size
+        if shape.kind == "box":
+            half = [value / 2 for value in shape.size]
+        elif shape.kind in ("cylinder", "capsule"):
+            half = (shape.size[0], shape.size[1] / 2)
+        elif shape.kind == "plane":
+            half = (0.0, 0.0, 1.0)
+            if link.name != self.description.root:
+                self.left.add("planes that move", link.line, "in MuJoCo they stay")
+                return None
+        if shape.kind == "mesh":
+            name = self._mesh(shape, link)
+            if not name:
+                return None
+            attributes["mesh"] = name
+        else:
+            if shape.kind != "plane" and min(half, default=0.0) <= 0:
+                self.left.add("shapes without size", link.line)
+                return None
+            attributes["size"] = numbers_text(half)
+        attributes |= _placed(shape.place)
+        if shape.colour is not None:
+            attributes["rgba"] = numbers_text(shape.colour)
+        if not shape.touched:
+            attributes |= {"contype": "0", "conaffinity": "0"}
+        if not shape.seen:
+            attributes["group"] = "3"
+        if shape.kind != "plane":
+            attributes["mass"] = "0"
+        return Element("geom", attributes)
+
+    def _mesh(self, shape: Shape, link: Link) -> str:
+        if "://" in shape.mesh or not shape.mesh.lower().endswith(_MESHES):
+            self.left.add(
+                f"meshes such as {shape.mesh[:60]!r}", link.line, "MuJoCo reads .stl, .obj, .msh"
+            )
+            return ""
+        key = (shape.mesh, shape.scale)
+        if key not in self.meshes:
+            self.meshes[key] = f"mesh{len(self.meshes) + 1}"
+        return self.meshes[key]
+
+    def _assets(self) -> tuple[Element, ...]:
+        found = []
+        for (file, scale), name in self.meshes.items():
+            attributes = {"name": name, "file": file}
+            if scale != (1.0, 1.0, 1.0):
+                attributes["scale"] = numbers_text(scale)
+            found.append(Element("mesh", attributes))
+        return tuple(found)
+
+
+def _simple(joint: LinkJoint, fresh: Callable[[str], str]) -> list[LinkJoint]:
+    """Return a joint as hinges, slides and balls; those beyond the first get new names."""
+    if joint.kind in _TYPES:
+        return [joint]
+    if joint.kind == "fixed":
+        return []
+    bare = replace(joint, limits=JointLimits(), stiffness=0.0, rest=0.0, mimic=None)
+    turn = replace(joint, kind="revolute")
+    if joint.kind == "universal":
+        second = replace(
+            bare, name=fresh(f"{joint.name}_second"), kind="revolute", axis=joint.second_axis
+        )
+        return [turn, second]
+    if joint.kind == "screw":
+        follows = Mimic(joint.name, joint.pitch / math.tau)
+        slide = replace(bare, name=fresh(f"{joint.name}_slide"), kind="prismatic", mimic=follows)
+        return [turn, replace(slide, damping=0.0, friction=0.0, armature=0.0)]
+    slide = replace(bare, name=fresh(f"{joint.name}_slide"), kind="prismatic")
+    if joint.kind == "cylindrical":
+        return [slide, turn]
+    x, y, _ = transposed(upright(joint.axis))
+    other = replace(bare, name=fresh(f"{joint.name}_slide"), kind="prismatic", axis=y)
+    return [replace(slide, axis=x), other, turn]
+
+
+def _placed(place: Place) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if place.position != _ORIGIN:
+        found["pos"] = numbers_text(place.position)
+    if place.rotation != UNTURNED:
+        found["quat"] = numbers_text(rotation_quaternion(place.rotation))
+    return found
+
+
+def _inertial(mass: Mass) -> Element:
+    xx, yy, zz, xy, yz, zx = mass.inertia
+    attributes: Mapping[str, str] = {
+        "pos": numbers_text(mass.centre),
+        "mass": number_text(mass.mass),
+    }
+    if (xy, yz, zx) == (0.0, 0.0, 0.0):
+        return Element("inertial", {**attributes, "diaginertia": numbers_text((xx, yy, zz))})
+    six = numbers_text((xx, yy, zz, xy, zx, yz))
+    return Element("inertial", {**attributes, "fullinertia": six})
