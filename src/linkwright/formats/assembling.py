@@ -154,6 +154,26 @@ def assembled(
     return Assembled(made.mechanism, tuple(made.joints), made.places, (*description.notes, *notes))
 
 
+def as_assembled(mechanism: Mechanism) -> Assembled:
+    """Return a mechanism as it is, with the frames of its bodies.
+
+    Args:
+        mechanism: any.
+
+    >>> m = Mechanism("swing")
+    >>> rod = m.body("rod", rotate="y")
+    >>> [joint.name for joint in as_assembled(m).joints]
+    ['rod']
+    """
+    bodies = mechanism.depth_first()
+    joints = tuple(
+        AssembledJoint(body.name, "", body.name, body, body.coordinates)
+        for body in bodies
+        if body.coordinates
+    )
+    return Assembled(mechanism, joints, {body.name: (body, Place()) for body in bodies})
+
+
 def _without_mimics(description: Description) -> Description:
     joints = tuple(replace(joint, mimic=None) for joint in description.joints)
     return replace(description, joints=joints)

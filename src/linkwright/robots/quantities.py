@@ -8,17 +8,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
-from linkwright.program import Program
-from linkwright.robots import frames, momentum, regressor as regressors
+from linkwright.robots.later import Later
 from linkwright.robots.quantity import FrameQuantity, Quantity
-from linkwright.robots.regressor import Base
-from linkwright.robots.tree import Spot, Tree
 
-Slopes = Callable[[Sequence[str]], Program]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from linkwright.program import Program
+    from linkwright.robots import frames, momentum, regressor as regressors
+    from linkwright.robots.regressor import Base
+    from linkwright.robots.tree import Spot, Tree
+else:
+    frames = Later("linkwright.robots.frames")
+    momentum = Later("linkwright.robots.momentum")
+    regressors = Later("linkwright.robots.regressor")
+
+Slopes = Callable[[Sequence[str]], "Program"]
 
 
 class Quantities(ABC):
@@ -130,39 +137,45 @@ class Quantities(ABC):
     @cached_property
     def centre_of_mass(self) -> Quantity:
         """The mass centre in the world, m: `centre_of_mass(q)`."""
-        return self.quantity("centre_of_mass", momentum.centre_of_mass)
+        return self.quantity("centre_of_mass", lambda tree: momentum.centre_of_mass(tree))
 
     @cached_property
     def centre_of_mass_jacobian(self) -> Quantity:
         """The velocity of the mass centre for unit speeds, 3 x n: `centre_of_mass_jacobian(q)`."""
-        return self.quantity("centre_of_mass_jacobian", momentum.centre_of_mass_jacobian)
+        return self.quantity(
+            "centre_of_mass_jacobian", lambda tree: momentum.centre_of_mass_jacobian(tree)
+        )
 
     @cached_property
     def centroidal_momentum(self) -> Quantity:
         """Momentum, then angular momentum about the mass centre, along the world's axes:
         `centroidal_momentum(q, u)`."""
-        return self.quantity("centroidal_momentum", momentum.centroidal_momentum_of)
+        return self.quantity(
+            "centroidal_momentum", lambda tree: momentum.centroidal_momentum_of(tree)
+        )
 
     @cached_property
     def centroidal_matrix(self) -> Quantity:
         """The centroidal momentum for unit speeds, 6 x n: `centroidal_matrix(q)`."""
-        return self.quantity("centroidal_matrix", momentum.centroidal_matrix_of)
+        return self.quantity("centroidal_matrix", lambda tree: momentum.centroidal_matrix_of(tree))
 
     @cached_property
     def centroidal_momentum_rate(self) -> Quantity:
         """The rate of the centroidal momentum: `centroidal_momentum_rate(q, u, a)`."""
-        return self.quantity("centroidal_momentum_rate", momentum.centroidal_momentum_rate)
+        return self.quantity(
+            "centroidal_momentum_rate", lambda tree: momentum.centroidal_momentum_rate(tree)
+        )
 
     @cached_property
     def kinetic_energy(self) -> Quantity:
         """The kinetic energy with that of geared rotors, J: `kinetic_energy(q, u)`."""
-        return self.quantity("kinetic_energy", momentum.kinetic_energy_of)
+        return self.quantity("kinetic_energy", lambda tree: momentum.kinetic_energy_of(tree))
 
     @cached_property
     def potential_energy(self) -> Quantity:
         """The energy in the field of gravity, zero at the world's origin, J:
         `potential_energy(q)`."""
-        return self.quantity("potential_energy", momentum.potential_energy_of)
+        return self.quantity("potential_energy", lambda tree: momentum.potential_energy_of(tree))
 
     # -- parameters --------------------------------------------------------------------------------
     @cached_property

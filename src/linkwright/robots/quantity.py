@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.errors import ShapeError
-from linkwright.program import Counts, Program, count
 
 if TYPE_CHECKING:
     from linkwright.backends.kernel import Kernel
+    from linkwright.backends.llvm.stored import Ports, StoredKernel
+    from linkwright.program import Counts, Program
 
-Recipe = Callable[[], Program]
+Recipe = Callable[[], "Program"]
 Slope = Callable[[Sequence[str]], "Quantity"]
 
 
@@ -34,6 +35,7 @@ class Quantity:
         derive: returns its Program, not yet optimised.
         timings: receives seconds for each step, by name.
         slopes: returns the quantity of the derivatives by some inputs.
+        key: returns what stands for the Program in the disk cache; nothing for none.
 
     >>> from linkwright.program import program
     >>> double = Quantity(
@@ -49,10 +51,12 @@ class Quantity:
         derive: Recipe,
         timings: dict[str, float] | None = None,
         slopes: Slope | None = None,
+        key: Callable[[], str] = str,
     ) -> None:
         self.name = name
         self._derive = derive
         self._slopes = slopes
+        self._key = key
         self._derivatives: dict[tuple[str, ...], Quantity] = {}
         self.timings: dict[str, float] = {} if timings is None else timings
         self._evaluate: Callable[..., Any] = self._first
@@ -73,7 +77,36 @@ class Quantity:
     @cached_property
     def counts(self) -> Counts:
         """The operations of one evaluation."""
+        from linkwright.program import count
+
         return count(self.program)
+
+    @cached_property
+    def _native(self) -> StoredKernel:
+        """The kernel, without the Program where the disk cache has it."""
+        from linkwright.backends.llvm.stored import StoredKernel
+        from linkwright.robots.storing import known_ports, remember_ports
+
+        key = self._key()
+        found = known_ports(key) if key else None
+        if found is None:
+            made = self.program
+            found = _ports(made.inputs), _ports(made.outputs)
+            if key:
+                remember_ports(key, *found)
+            else:
+                key = made.fingerprint()
+        return StoredKernel(self.name, key, *found, lambda: self.program)
+
+    @property
+    def inputs(self) -> Ports:
+        """Names and shapes of the arrays that it takes."""
+        return self._native.inputs
+
+    @property
+    def outputs(self) -> Ports:
+        """Names and shapes of the arrays that it gives."""
+        return self._native.outputs
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -99,7 +132,7 @@ class Quantity:
         >>> square.derivative("x")([3.0])
         array([6.])
         """
-        names = by or tuple(port.name for port in self.program.inputs)
+        names = by or tuple(name for name, _ in self.inputs)
         found = self._derivatives.get(names)
         if found is None:
             found = self._derivatives[names] = (self._slopes or self._plain_slopes)(names)
@@ -133,28 +166,27 @@ class Quantity:
 
     def _first(self, *inputs: Any) -> Any:
         """Build the kernel and evaluate; from then on calls go to it directly."""
-        made = self.kernel
+        native = self._native
         started = time.perf_counter()
-        quick = getattr(made._compiled, "scalar_or", None)
-        self._evaluate = self._sort_out if quick is None else quick(self._sort_out)
+        self._evaluate = native.scalar_or(self._sort_out)
         self.timings[f"{self.name}: compile"] = time.perf_counter() - started
         return self._evaluate(*inputs)
 
     def _sort_out(self, *inputs: Any, out: Any = None) -> Any:
         """Evaluate inputs that are no plain vectors."""
-        ports = self.kernel.inputs
+        ports = self.inputs
         if len(inputs) != len(ports):
-            names = ", ".join(port.name for port in ports)
+            names = ", ".join(name for name, _ in ports)
             raise ShapeError(f"{self.name} takes {len(ports)} arrays ({names}), not {len(inputs)}")
         arrays = [np.asarray(x, np.float64) for x in inputs]
         leads = [
-            _lead(port.name, array, port.shape) for port, array in zip(ports, arrays, strict=True)
+            _lead(name, array, shape) for (name, shape), array in zip(ports, arrays, strict=True)
         ]
         deepest = max(leads, key=len)
         if not deepest:
             if out is None:
-                return self.kernel.scalar(*arrays)
-            self.kernel.scalar(*arrays, *_several(out))
+                return self._native.scalar(*arrays)
+            self._native.scalar(*arrays, *_several(out))
             return out
         return self._rows(arrays, leads, deepest, out)
 
@@ -166,14 +198,14 @@ class Quantity:
         out: Any,
     ) -> Any:
         if len(lead) == 1 and all(len(x) <= 1 for x in leads):
-            made = self.kernel.batch(*arrays, out=out)
+            made = self._native.batch(*arrays, out=out)
             return made if out is None else out
         size = int(np.prod(lead))
         flat = [
-            np.broadcast_to(x, (*lead, *port.shape)).reshape(size, *port.shape) if own else x
-            for x, own, port in zip(arrays, leads, self.kernel.inputs, strict=True)
+            np.broadcast_to(x, (*lead, *shape)).reshape(size, *shape) if own else x
+            for x, own, (_, shape) in zip(arrays, leads, self.inputs, strict=True)
         ]
-        made = self.kernel.batch(*flat)
+        made = self._native.batch(*flat)
         results = made if isinstance(made, tuple) else (made,)
         shaped = [x.reshape(*lead, *x.shape[1:]) for x in results]
         if out is not None:
@@ -194,6 +226,10 @@ def _lead(name: str, array: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
             f"{name} has the shape {array.shape}", remedy=f"its last axes are {wanted}"
         )
     return tuple(array.shape[:cut])
+
+
+def _ports(ports: Sequence[Any]) -> Ports:
+    return tuple((port.name, port.shape) for port in ports)
 
 
 def _several(out: Any) -> tuple[Any, ...]:

@@ -14,20 +14,26 @@ Conventions
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from linkwright.algebra import as_expr
 from linkwright.errors import InputError
-from linkwright.formats.assembling import Assembled, AssembledJoint, assembled
-from linkwright.formats.description import Description, Place
-from linkwright.mechanism import Body, Mechanism
-from linkwright.program import Program
-from linkwright.robots import derivatives, dynamics
+from linkwright.formats.description import Description
+from linkwright.robots.later import Later
 from linkwright.robots.quantities import Quantities, Slopes
 from linkwright.robots.quantity import Quantity
-from linkwright.robots.relations import tree_of
-from linkwright.robots.tree import Spot, Tree
+
+if TYPE_CHECKING:
+    from linkwright.formats.assembling import Assembled
+    from linkwright.mechanism import Mechanism
+    from linkwright.program import Program
+    from linkwright.robots import derivatives, dynamics
+    from linkwright.robots.tree import Spot, Tree
+else:
+    derivatives = Later("linkwright.robots.derivatives")
+    dynamics = Later("linkwright.robots.dynamics")
 
 
 class Robot(Quantities):
@@ -63,17 +69,36 @@ class Robot(Quantities):
     ) -> None:
         self.timings: dict[str, float] = {}
         self._source = source
-        self._assemble = partial(
-            assembled, base=base, friction=friction, mimic=mimic, locked=locked, symbolic=symbolic
-        )
+        self._options: dict[str, Any] = {
+            "base": base,
+            "friction": friction,
+            "mimic": mimic,
+            "locked": locked,
+            "symbolic": symbolic,
+        }
 
     # -- what there is -----------------------------------------------------------------------------
     @cached_property
     def assembled(self) -> Assembled:
         """The mechanism with the places of links and frames."""
+        from linkwright.formats.assembling import as_assembled, assembled
+
+        started = time.perf_counter()
         if isinstance(self._source, Description):
-            return self._assemble(self._source)
-        return _as_assembled(self._source)
+            made = assembled(self._source, **self._options)
+        else:
+            made = as_assembled(self._source)
+        self.timings["assemble"] = time.perf_counter() - started
+        return made
+
+    @cached_property
+    def _digest(self) -> str:
+        """What stands for the robot in the disk cache; nothing for a mechanism."""
+        from linkwright.robots.storing import robot_digest
+
+        if not isinstance(self._source, Description):
+            return ""
+        return robot_digest(self._source, self._options)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -88,6 +113,8 @@ class Robot(Quantities):
             for joint in self.assembled.joints
             if joint.follows is not None
         }
+        from linkwright.robots.relations import tree_of
+
         return tree_of(self.mechanism, follows)
 
     @cached_property
@@ -115,10 +142,9 @@ class Robot(Quantities):
         found = self.assembled.places.get(frame)
         if found is None:
             raise InputError(f"the robot has no frame {frame!r}", remedy="see Robot.frames")
-        body, place = found
-        x, y, z = (as_expr(v) for v in place.position)
-        rows = [tuple(as_expr(v) for v in row) for row in place.rotation]
-        return Spot(body, (rows[0], rows[1], rows[2]), (x, y, z))  # type: ignore[arg-type]
+        from linkwright.robots.tree import spot_in
+
+        return spot_in(*found)
 
     # -- quantities --------------------------------------------------------------------------------
     def quantity(
@@ -141,7 +167,10 @@ class Robot(Quantities):
 
             return self.quantity(f"{name} by {', '.join(by)}", program)
 
-        made = Quantity(name, lambda: derive(self.tree), self.timings, differentiated)
+        def key() -> str:
+            return self._digest and f"{self._digest} {name}"
+
+        made = Quantity(name, lambda: derive(self.tree), self.timings, differentiated, key)
         return made
 
     def _tangents(self, by: Sequence[str]) -> dict[str, Program]:
@@ -156,7 +185,9 @@ class Robot(Quantities):
                 self.mass_matrix.program, self.inverse_dynamics.program, by, self._tangents(by)
             )
 
-        return self.quantity("inverse_dynamics", dynamics.inverse_dynamics, slopes)
+        return self.quantity(
+            "inverse_dynamics", lambda tree: dynamics.inverse_dynamics(tree), slopes
+        )
 
     @cached_property
     def forward_dynamics(self) -> Quantity:
@@ -171,36 +202,26 @@ class Robot(Quantities):
                 self._tangents(by),
             )
 
-        return self.quantity("forward_dynamics", dynamics.forward_dynamics, slopes)
+        return self.quantity(
+            "forward_dynamics", lambda tree: dynamics.forward_dynamics(tree), slopes
+        )
 
     @cached_property
     def mass_matrix(self) -> Quantity:
         """The mass matrix: `mass_matrix(q)`."""
-        return self.quantity("mass_matrix", dynamics.mass_matrix_of)
+        return self.quantity("mass_matrix", lambda tree: dynamics.mass_matrix_of(tree))
 
     @cached_property
     def inverse_mass_matrix(self) -> Quantity:
         """The inverse of the mass matrix: `inverse_mass_matrix(q)`."""
-        return self.quantity("inverse_mass_matrix", dynamics.inverse_mass_matrix)
+        return self.quantity("inverse_mass_matrix", lambda tree: dynamics.inverse_mass_matrix(tree))
 
     @cached_property
     def gravity(self) -> Quantity:
         """The forces that hold the robot still: `gravity(q)`."""
-        return self.quantity("gravity", dynamics.gravity)
+        return self.quantity("gravity", lambda tree: dynamics.gravity(tree))
 
     @cached_property
     def bias(self) -> Quantity:
         """The forces that no accelerations take: `bias(q, u)`."""
-        return self.quantity("bias", dynamics.bias)
-
-
-def _as_assembled(mechanism: Mechanism) -> Assembled:
-    joints = tuple(
-        AssembledJoint(body.name, "", body.name, body, body.coordinates)
-        for body in mechanism.depth_first()
-        if body.coordinates
-    )
-    places: dict[str, tuple[Body, Place]] = {
-        body.name: (body, Place()) for body in mechanism.depth_first()
-    }
-    return Assembled(mechanism, joints, places)
+        return self.quantity("bias", lambda tree: dynamics.bias(tree))

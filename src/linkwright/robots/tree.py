@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from linkwright.algebra import ZERO, Expr, free_symbols, total
+from linkwright.algebra import ZERO, Expr, as_expr, free_symbols, total
 from linkwright.equations.constraints import Reduction
 from linkwright.equations.equations import folded
 from linkwright.equations.writer import Matrix, Triple, Writer
+from linkwright.formats.description import Place
 from linkwright.mechanism import Body, Kinematics
 from linkwright.program import Assign, Loop, Port, Program, Statement, program
 from linkwright.program.passes.liveness import liveness
@@ -38,6 +39,18 @@ class Spot:
     body: Body
     rotation: Matrix
     position: Triple
+
+
+def spot_in(body: Body, place: Place) -> Spot:
+    """Return a frame from its place in a body.
+
+    Args:
+        body: the body.
+        place: numbers.
+    """
+    a, b, c = ((as_expr(x), as_expr(y), as_expr(z)) for x, y, z in place.rotation)
+    x, y, z = (as_expr(v) for v in place.position)
+    return Spot(body, (a, b, c), (x, y, z))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,118 @@
+"""Native kernels by a key that stands for their Program, which is asked for only when it is needed.
+
+Where the disk cache has the object code, neither the Program nor anything that derives it is
+imported, so that a kernel that was built once is ready in milliseconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linkwright.backends.llvm import target
+from linkwright.backends.llvm.batch import BatchCall, make_batch_call
+from linkwright.backends.llvm.compile import NativeCode, cached_native
+from linkwright.backends.llvm.fastcall import make_scalar_call
+from linkwright.backends.llvm.signature import make_signature
+
+if TYPE_CHECKING:
+    from linkwright.program import Program
+
+Ports = tuple[tuple[str, tuple[int, ...]], ...]
+
+SCALAR, ROWS, BLOCKED = "kernel", "rows", "blocked"
+_PACKAGES = ("algebra", "program", "backends", "mechanism", "equations", "formats", "robots")
+
+
+@lru_cache(maxsize=1)
+def sources() -> str:
+    """Return a digest of all code that Programs and kernels come from.
+
+    >>> len(sources())
+    32
+    """
+    sink = hashlib.blake2b(digest_size=16)
+    top = Path(__file__).parents[2]
+    folders = [os.fspath(top / name) for name in reversed(_PACKAGES)]
+    while folders:
+        for entry in sorted(os.scandir(folders.pop()), key=lambda entry: entry.name):
+            if entry.is_dir():
+                folders.append(entry.path)
+            elif entry.name.endswith(".py"):
+                sink.update(entry.name.encode())
+                sink.update(Path(entry.path).read_bytes())
+    return sink.hexdigest()
+
+
+@dataclass(frozen=True)
+class StoredKernel:
+    """A native kernel of a Program without foreign functions.
+
+    Args:
+        name: shown in messages.
+        key: stands for the Program and for the code that derived it.
+        inputs: names and shapes.
+        outputs: names and shapes.
+        program: returns the Program.
+    """
+
+    name: str
+    key: str
+    inputs: Ports
+    outputs: Ports
+    program: Callable[[], Program]
+
+    def _code(self, kind: str, lanes: int, write: Callable[[], str], *names: str) -> NativeCode:
+        key = f"stored {sources()} {kind} f64 {lanes} {self.key}"
+        return cached_native(key.encode(), write, names)
+
+    @cached_property
+    def _scalar_code(self) -> NativeCode:
+        def write() -> str:
+            from linkwright.backends.llvm.backend import scalar_ir
+
+            return scalar_ir(self.program())
+
+        return self._code("scalar", 1, write, SCALAR)
+
+    def scalar_or(self, slow: Callable[..., Any] | None) -> Callable[..., Any]:
+        """Return the scalar kernel, with another function for arguments that do not fit."""
+        return make_scalar_call(
+            self._scalar_code.address(SCALAR),
+            self.inputs,
+            self.outputs,
+            "f64",
+            slow,
+            name=self.name,
+            keep=self._scalar_code,
+        )
+
+    @cached_property
+    def scalar(self) -> Callable[..., Any]:
+        """The scalar kernel."""
+        return self.scalar_or(None)
+
+    @cached_property
+    def batch(self) -> BatchCall:
+        """The batch kernel."""
+        lanes = target.host().lanes("f64")
+
+        def write() -> str:
+            from linkwright.backends.llvm.backend import batch_ir
+
+            return batch_ir(self.program(), "f64", lanes)
+
+        code = self._code("batch", lanes, write, ROWS, BLOCKED)
+        return make_batch_call(
+            make_signature(self.inputs, self.outputs, "f64"),
+            lanes,
+            code.address(ROWS),
+            code.address(BLOCKED),
+            name=self.name,
+            keep=code,
+        )
