@@ -54,7 +54,7 @@ _TINY = 60  # operations up to which `optimise` also multiplies out definitions,
 _SMALL = 200  # and `careful`
 _LARGE = 3_000  # operations beyond which `careful` has one sequence and one round
 _ROUNDS = 3
-_AGAIN = 300  # operations up to which `optimise` has several rounds
+_AGAIN = 240  # operations up to which `optimise` has several rounds
 
 
 def optimise(
