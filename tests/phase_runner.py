@@ -1,7 +1,7 @@
 """A plain run of phases in Python: the oracle for what happens when.
 
-Fixed steps of Runge and Kutta's method between base ticks, every Program evaluated with NumPy. It
-shares nothing with the native driver but the phases.
+Fixed steps of Runge and Kutta's method between base ticks, every Program compiled by
+itself. It shares nothing with the native driver but the phases.
 """
 
 from __future__ import annotations
@@ -42,14 +42,12 @@ class PlainRun:
     def _kernel(self, program: Program) -> Kernel:
         key = id(program)
         if key not in self._kernels:
-            self._kernels[key] = compile_kernel(program, backend="python")
+            self._kernels[key] = compile_kernel(program)
         return self._kernels[key]
 
     def _call(self, program: Program, x: Array, t: float, *more: Array) -> list[Array]:
-        arrays = [x, self.d, self.p, self.w, np.array([t]), *more]
-        found = self._kernel(program)(*arrays)
-        parts = found if isinstance(found, tuple) else (found,)
-        return [np.array(part, dtype=float) for part in parts]
+        found = self._kernel(program).scalar(x, self.d, self.p, self.w, np.array([t]), *more)
+        return list(found) if isinstance(found, tuple) else [found]
 
     def _pair(self, program: Program, t: float) -> tuple[Array, Array]:
         x, d = self._call(program, self.x, t)

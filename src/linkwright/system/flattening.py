@@ -396,7 +396,7 @@ def _ticks(flat: _Flat, segment: Segment) -> Iterable[Tick]:
         return
     names = list(dict.fromkeys((*segment.outputs, *segment.updates)))
     table = flat.table.replaced(outputs, " and ".join(names))
-    new = {x: symbol(f"{x.name}'", "local", owner=flat.system.owner) for x in outputs}
+    new = {x: symbol(f"new.{x.name}", "local", owner=flat.system.owner) for x in outputs}
     roots = [*outputs, *updates.values()]
     noise = [x for x in flat.noise if x in table.leaves(table.ordered(roots), roots)]
     streams = list(dict.fromkeys(flat.noise[x] for x in noise))

@@ -163,12 +163,11 @@ class System:
         m = self.mechanism
         if name not in ("q", "u") or self._known(name):
             return None
-        speeds = [s.symbol for s in m.kinematics().speeds]
-        return (
-            speeds
-            if name == "u"
-            else [q for q in m.kinematics().rates if q in set(m.coordinates.values())]
-        )
+        kinematics = m.kinematics()
+        speeds = [s.symbol for s in kinematics.speeds]
+        states = {s.symbol for s in m.states}
+        coordinates = [q for q in kinematics.rates if q not in states]
+        return (speeds if name == "u" else coordinates) or None
 
     def _known(self, name: str) -> bool:
         m = self.mechanism
