@@ -8,7 +8,7 @@ the records they are given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from linkwright.backends.llvm.codegen import Module, write_function
 from linkwright.backends.llvm.functions.emitter import value_type
@@ -17,6 +17,7 @@ from linkwright.program.code import Code
 CORE = "core"
 ROWS = "rows"
 BLOCKED = "blocked"
+_LONG = 200  # components beyond which an array is moved in a loop
 
 
 def write_batch(module: Module, code: Code, width: int) -> None:
@@ -31,6 +32,9 @@ def write_batch(module: Module, code: Code, width: int) -> None:
     sizes = [port.size for port in code.inputs], [port.size for port, _ in code.outputs]
     module.functions.append(_blocked(module.scalar, width, sum(map(len, sizes))))
     module.functions.append(_rows(module.scalar, width, *sizes))
+    if any(size > _LONG for group in sizes for size in group):
+        module.functions.append(_mover(module.scalar, width, "gather"))
+        module.functions.append(_mover(module.scalar, width, "scatter"))
 
 
 def _records(count: int) -> list[str]:
@@ -100,21 +104,63 @@ def _rows(scalar: str, width: int, inputs: list[int], outputs: list[int]) -> str
                 f"  %p{k}.{lane} = getelementptr {element}, ptr %data{k}, i64 %o{k}.{lane}",
             ]
     for k, size in enumerate(inputs):
-        for j in range(0, size, pair):
-            body += _gathered(scalar, width, k, j, min(pair, size - j))
+        done = _moved_in_a_loop(width, "gather", k, size, body)
+        for j in range(done, size, pair):
+            body += _gathered(scalar, width, k, _places(j, min(pair, size - j)))
     arguments = ", ".join(f"ptr %block{k}" for k in range(len(sizes)))
     body.append(f"  call void @{CORE}({arguments})")
     for k, size in enumerate(outputs, start=len(inputs)):
-        for j in range(0, size, pair):
-            body += _scattered(scalar, width, k, j, min(pair, size - j))
+        done = _moved_in_a_loop(width, "scatter", k, size, body)
+        for j in range(done, size, pair):
+            body += _scattered(scalar, width, k, _places(j, min(pair, size - j)))
     return _frame(ROWS, head, body)
 
 
-def _gathered(scalar: str, width: int, k: int, j: int, count: int) -> list[str]:
+def _places(j: int, count: int) -> list[str]:
+    return [str(j + c) for c in range(count)]
+
+
+def _moved_in_a_loop(width: int, name: str, k: int, size: int, body: list[str]) -> int:
+    """Write the call that moves a long array, pair by pair; return how much of it that moves."""
+    if size <= _LONG:
+        return 0
+    rows = ", ".join(f"ptr %p{k}.{lane}" for lane in range(width))
+    even = size // 2 * 2
+    body.append(f"  call void @{name}({rows}, ptr %block{k}, i64 {even})")
+    return even
+
+
+def _mover(scalar: str, width: int, name: str) -> str:
+    """Return the function that moves a long array between W rows and the block."""
+    pair = min(2, width)
+    rows = ", ".join(f"ptr %p0.{lane}" for lane in range(width))
+    places = ["%j", "%j1"][:pair]
+    write = _gathered if name == "gather" else _scattered
+    lines = [
+        f"define internal void @{name}({rows}, ptr %block0, i64 %size) nounwind {{",
+        "entry:",
+        "  br label %turn",
+        "turn:",
+        "  %j = phi i64 [ 0, %entry ], [ %next, %turn ]",
+        "  %j1 = add i64 %j, 1",
+        *write(scalar, width, 0, places),
+        f"  %next = add i64 %j, {pair}",
+        "  %more = icmp slt i64 %next, %size",
+        "  br i1 %more, label %turn, label %done",
+        "done:",
+        "  ret void",
+        "}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _gathered(scalar: str, width: int, k: int, places: Sequence[str]) -> list[str]:
     """Return the lines that bring one component or two neighbours of W rows into the block."""
+    j, count = places[0], len(places)
     element, vector = value_type(scalar, 1), value_type(scalar, width)
     align = 8 if scalar == "f64" else 4
-    tag = f"{k}.{j}"
+    tag = _tag(k, j)
     piece = value_type(scalar, count)
     lines = []
     for lane in range(width):
@@ -130,7 +176,7 @@ def _gathered(scalar: str, width: int, k: int, j: int, count: int) -> list[str]:
                 f"  {name} = insertelement {vector} {value}, {element} %x{tag}.{lane}, i32 {lane}"
             )
             value = name
-        return lines + _stored(vector, k, j, value)
+        return lines + _stored(vector, k, places[0], value)
     parts = [f"%x{tag}.{lane}" for lane in range(width)]
     size = 2
     while len(parts) > 2:
@@ -144,36 +190,45 @@ def _gathered(scalar: str, width: int, k: int, j: int, count: int) -> list[str]:
         name = f"%v{tag}.{c}"
         picked = range(c, 2 * size, 2)
         lines.append(_shuffle(scalar, size, name, parts[0], parts[1], picked))
-        lines += _stored(vector, k, j + c, name)
+        lines += _stored(vector, k, places[c], name)
     return lines
 
 
-def _stored(vector: str, k: int, j: int, value: str) -> list[str]:
+def _tag(k: int, place: str) -> str:
+    """Return what tells the values of one component from those of others."""
+    return f"{k}.{place.lstrip('%')}"
+
+
+def _stored(vector: str, k: int, place: str, value: str) -> list[str]:
+    tag = _tag(k, place)
     return [
-        f"  %s{k}.{j} = getelementptr {vector}, ptr %block{k}, i64 {j}",
-        f"  store {vector} {value}, ptr %s{k}.{j}, align 64",
+        f"  %s{tag} = getelementptr {vector}, ptr %block{k}, i64 {place}",
+        f"  store {vector} {value}, ptr %s{tag}, align 64",
     ]
 
 
-def _scattered(scalar: str, width: int, k: int, j: int, count: int) -> list[str]:
+def _scattered(scalar: str, width: int, k: int, places: Sequence[str]) -> list[str]:
     """Return the lines that take one component or two neighbours of the block to W rows."""
+    j, count = places[0], len(places)
     element, vector = value_type(scalar, 1), value_type(scalar, width)
     align = 8 if scalar == "f64" else 4
-    tag = f"{k}.{j}"
+    tag = _tag(k, j)
     lines = []
-    for c in range(count):
+    for place in places:
+        own = _tag(k, place)
         lines += [
-            f"  %s{k}.{j + c} = getelementptr {vector}, ptr %block{k}, i64 {j + c}",
-            f"  %y{k}.{j + c} = load {vector}, ptr %s{k}.{j + c}, align 64",
+            f"  %s{own} = getelementptr {vector}, ptr %block{k}, i64 {place}",
+            f"  %y{own} = load {vector}, ptr %s{own}, align 64",
         ]
     piece = value_type(scalar, count)
     for lane in range(width):
         name = f"%x{tag}.{lane}"
         if count == 1:
-            lines.append(f"  {name} = extractelement {vector} %y{k}.{j}, i32 {lane}")
+            lines.append(f"  {name} = extractelement {vector} %y{tag}, i32 {lane}")
         else:
             pair = (lane, width + lane)
-            lines.append(_shuffle(scalar, width, name, f"%y{k}.{j}", f"%y{k}.{j + 1}", pair))
+            other = f"%y{_tag(k, places[1])}"
+            lines.append(_shuffle(scalar, width, name, f"%y{tag}", other, pair))
         lines += [
             f"  %q{tag}.{lane} = getelementptr {element}, ptr %p{k}.{lane}, i64 {j}",
             f"  store {piece} {name}, ptr %q{tag}.{lane}, align {align}",
