@@ -98,7 +98,7 @@ def _packages(
     if name in ("", ".", "..") or "\\" in name:
         return []
     found = [(root, declared) for root in declared if root.name == name]
-    found += [(root / name, declared) for root in declared]
+    found += [(root / name, declared) for root in declared if (root / name).is_dir()]
     for above in (folder, *folder.parents):
         if above.name != name:
             continue
