@@ -332,12 +332,15 @@ def _channels(flat: _Flat, record: Sequence[str] | None) -> list[tuple[Signal, E
     """Return the channels that are asked for, with what they are."""
     m = flat.system.mechanism
     found: list[tuple[Signal, Expr]] = []
+    for signal in flat.x:
+        assert signal.symbol is not None
+        found.append((replace(signal, symbol=None), signal.symbol))
     if flat.equations is not None:
-        for o, value in zip(m.outputs, flat.equations.outputs, strict=True):
-            found.append((Signal(o.name, None, 0.0, o.unit, "output", o.doc, o.body), value))
         for u in flat.equations.reduction.dependent:
             unit = m.units.get(u.name, "?")
-            found.append((Signal(u.name, None, 0.0, unit, "output"), u))
+            found.append((Signal(u.name, None, 0.0, unit, "speed"), u))
+        for o, value in zip(m.outputs, flat.equations.outputs, strict=True):
+            found.append((Signal(o.name, None, 0.0, o.unit, "output", o.doc, o.body), value))
     for member in flat.members:
         for port, symbols, _ in member.outputs():
             found += [
@@ -347,7 +350,7 @@ def _channels(flat: _Flat, record: Sequence[str] | None) -> list[tuple[Signal, E
     if record is None:
         return found
     by_name = {signal.name: (signal, value) for signal, value in found}
-    for signal in (*flat.x, *flat.d, *flat.w):
+    for signal in (*flat.d, *flat.w):
         assert signal.symbol is not None
         by_name.setdefault(
             signal.name, (replace(signal, symbol=None, kind="output"), signal.symbol)
