@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from xml.sax.saxutils import quoteattr
 
 from linkwright.formats.xml import Element
 
@@ -41,6 +40,8 @@ def xml_text(root: Element) -> str:
       <b/>
     </a>
     """
+    from xml.sax.saxutils import quoteattr  # which imports much that readers do not need
+
     lines = ['<?xml version="1.0"?>']
     stack: list[tuple[int, Element | str]] = [(0, root)]
     while stack:
