@@ -2,8 +2,9 @@
 
 Links that fixed joints hold together become one body. The frame of a body is free and is chosen for
 its joints (`linkwright.formats.framing`); the frames of links and other named frames are constant
-places in bodies. Entries of rotations within 1e-9 of 0 and ±1 are made exact, so that turns by
-right angles cost no operation; how many there were is told in `Assembled.notes`.
+places in bodies. Direction cosines within 1e-10 of 0 are made 0, and what is then along an axis is
+made exact, so that turns by right angles cost no operation; how many there were is told in
+`Assembled.notes`.
 
 Coordinates are those of the joints, in the order of the tree, each joint before those that hang on
 it, neighbours in the order of the file. A ball has a unit quaternion (w, x, y, z) and its angular

@@ -161,14 +161,13 @@ def about(number: int, angle: float) -> Rotation:
 
 def tidy_rotation(rotation: Rotation) -> Rotation:
     """Return a rotation with exact zeros and ones."""
-    a, b, c = ((snapped(r[0]), snapped(r[1]), snapped(r[2])) for r in rotation)
+    a, b, c = (snapped(row) for row in rotation)
     return a, b, c
 
 
 def tidy_unit(v: Triple) -> Triple:
     """Return the unit vector along v, with exact zeros and ones."""
-    x, y, z = unit(v)
-    return snapped(x), snapped(y), snapped(z)
+    return snapped(unit(v))
 
 
 def without_dust(mass: Mass) -> Mass:

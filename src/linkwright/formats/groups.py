@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from linkwright.formats.description import Description, LinkJoint, Mass, Place
+from linkwright.formats.description import Description, LinkJoint, Mass, Place, Triple
 from linkwright.formats.places import composed, joined_masses, moved_mass
 
 HERE = Place()
-_DUST = 1e-9  # of 0 and 1, within which entries of rotations are made exact
+_DUST = 1e-10  # what direction cosines may differ by from 0 and be made 0
 
 
 @dataclass(slots=True, eq=False)
@@ -99,7 +100,7 @@ def exact(place: Place) -> tuple[Place, int]:
     >>> exact(Place(rotation=((1.0, 1e-12, 0.0), (-1e-12, 1.0, 0.0), (0.0, 0.0, 1.0))))[1]
     2
     """
-    rows = tuple(tuple(snapped(x) for x in row) for row in place.rotation)
+    rows = tuple(snapped(row) for row in place.rotation)
     changed = sum(
         a != b for r, s in zip(rows, place.rotation, strict=True) for a, b in zip(r, s, strict=True)
     )
@@ -109,11 +110,19 @@ def exact(place: Place) -> tuple[Place, int]:
     return replace(place, rotation=((a, b, c), (d, e, f), (g, h, i))), changed
 
 
-def snapped(x: float) -> float:
-    """Return 0, 1 or -1 for a number within 1e-9 of it.
+def snapped(row: Triple) -> Triple:
+    """Return a unit vector with zeros where it is within 1e-10 of them, one along an axis whole.
 
-    >>> snapped(1 - 1e-12), snapped(0.5)
-    (1.0, 0.5)
+    A component near one says little: it is one only where the others vanish.
+
+    >>> snapped((1e-12, -1.0, 0.0)), snapped((0.0, 1e-6, 1.0 - 5e-13))
+    ((0.0, -1.0, 0.0), (0.0, 1e-06, 0.9999999999995))
     """
-    nearest = float(round(x)) + 0.0
-    return nearest if abs(nearest) <= 1 and abs(x - nearest) < _DUST else x
+    x, y, z = (0.0 if abs(c) < _DUST else c for c in row)
+    if sum(c != 0.0 for c in (x, y, z)) != 1:
+        return x, y, z
+    return _signed(x), _signed(y), _signed(z)
+
+
+def _signed(x: float) -> float:
+    return math.copysign(1.0, x) if x else 0.0
