@@ -2,7 +2,7 @@
 
 Links that fixed joints hold together become one body. The frame of a body is free and is chosen for
 its joints (`linkwright.formats.framing`); the frames of links and other named frames are constant
-places in bodies. Direction cosines within 1e-10 of 0 are made 0, and what is then along an axis is
+places in bodies. Direction cosines within 2e-11 of 0 are made 0, and what is then along an axis is
 made exact, so that turns by right angles cost no operation; how many there were is told in
 `Assembled.notes`.
 

@@ -10,7 +10,7 @@ from linkwright.formats.description import Description, LinkJoint, Mass, Place, 
 from linkwright.formats.places import composed, joined_masses, moved_mass
 
 HERE = Place()
-_DUST = 1e-10  # what direction cosines may differ by from 0 and be made 0
+_DUST = 2e-11  # what direction cosines may differ by from 0 and be made 0
 
 
 @dataclass(slots=True, eq=False)
@@ -111,7 +111,7 @@ def exact(place: Place) -> tuple[Place, int]:
 
 
 def snapped(row: Triple) -> Triple:
-    """Return a unit vector with zeros where it is within 1e-10 of them, one along an axis whole.
+    """Return a unit vector with zeros where it is within 2e-11 of them, one along an axis whole.
 
     A component near one says little: it is one only where the others vanish.
 
