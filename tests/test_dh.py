@@ -195,7 +195,7 @@ FAULTS = {
         "t.toml:4:9: joint[0].alpha: 'right' is no angle",
     ),
     "an angle over zero": (HEAD + '[[joint]]\nalpha = "pi/0"\n', "'pi/0' is no angle"),
-    "a length that is not finite": (HEAD + "[[joint]]\na = inf\n", "a finite number is needed"),
+    "a length that is not finite": (HEAD + "[[joint]]\na = inf\n", "a finite number up to"),
     "a centre of two numbers": (HEAD + "[[joint]]\ncentre = [1, 2]\n", "3 numbers in brackets"),
     "two links of one name": (
         HEAD + '[[joint]]\nlink = "a"\n[[joint]]\nlink = "a"\n',

@@ -172,7 +172,8 @@ SEEDS = sorted(
 TOKENS = [
     b"nan",
     b"1e308",
-    b"-1e308",
+    b"1e59",
+    b"-1e59",
     b"1e-320",
     b"0",
     b"-1",

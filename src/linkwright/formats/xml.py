@@ -9,7 +9,6 @@ number, three numbers, one of some words) is answered here, with one complaint f
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from xml.parsers.expat import XMLParserType
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+LARGEST = 1e60
 _ENCODINGS = frozenset({"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "utf-16", "utf16"})
 
 
@@ -175,15 +175,16 @@ class Element:
         if found is None:
             raise self.error(
                 f"{name} of {self.words} is {_shortened(text)}, not a finite decimal number",
-                "write it as 0.5 or 5e-1",
+                f"write it as 0.5 or 5e-1, up to {LARGEST:g}",
             )
         return found
 
 
 def finite(text: str) -> float | None:
-    """Return the finite number that a text is in decimal writing, or None.
+    """Return the number that a text is in decimal writing, or None.
 
-    Python's own reading also takes ``nan``, ``1_000`` and digits of other scripts.
+    Python's own reading also takes ``nan``, ``1_000`` and digits of other scripts. A number beyond
+    1e60 is none that a robot has; without them no product of a few overflows.
 
     >>> finite("-1.5e3"), finite("nan"), finite("0x10"), finite("1e999"), finite("1_0")
     (-1500.0, None, None, None, None)
@@ -191,7 +192,7 @@ def finite(text: str) -> float | None:
     if len(text) > 400 or _NUMBER.fullmatch(text) is None:
         return None
     number = float(text)
-    return number if math.isfinite(number) else None
+    return number if abs(number) <= LARGEST else None
 
 
 def read_bytes(path: str | Path, most: int) -> bytes:

@@ -126,13 +126,13 @@ def _screw(axis: tuple[float, float, float], turn: float, shift: float) -> Place
 
 
 def _standard(row: DhRow) -> Place:
-    z = _screw((0.0, 0.0, 1.0), row.theta, float(row.d))
-    return composed(z, _screw((1.0, 0.0, 0.0), row.alpha, float(row.a)))
+    z = _screw((0.0, 0.0, 1.0), row.theta, row.d)
+    return composed(z, _screw((1.0, 0.0, 0.0), row.alpha, row.a))
 
 
 def _modified(row: DhRow) -> Place:
-    x = _screw((1.0, 0.0, 0.0), row.alpha, float(row.a))
-    return composed(x, _screw((0.0, 0.0, 1.0), row.theta, float(row.d)))
+    x = _screw((1.0, 0.0, 0.0), row.alpha, row.a)
+    return composed(x, _screw((0.0, 0.0, 1.0), row.theta, row.d))
 
 
 def _mass(row: DhRow, inside: Place) -> Mass | None:
@@ -140,7 +140,7 @@ def _mass(row: DhRow, inside: Place) -> Mass | None:
         return None
     xx, yy, zz, *products = row.inertia
     xy, yz, zx = products or (0.0, 0.0, 0.0)
-    return moved_mass(Mass(float(row.mass), row.centre, (xx, yy, zz, xy, yz, zx)), inside)
+    return moved_mass(Mass(row.mass, row.centre, (xx, yy, zz, xy, yz, zx)), inside)
 
 
 def _joint(row: DhRow, name: str, parent: str, child: str, place: Place, line: int) -> LinkJoint:
@@ -153,13 +153,13 @@ def _joint(row: DhRow, name: str, parent: str, child: str, place: Place, line: i
         limits=JointLimits(
             row.lower,
             row.upper,
-            None if row.speed is None else float(row.speed),
-            None if row.effort is None else float(row.effort),
+            row.speed,
+            row.effort,
         ),
-        damping=float(row.damping),
-        friction=float(row.friction),
-        stiffness=float(row.stiffness),
+        damping=row.damping,
+        friction=row.friction,
+        stiffness=row.stiffness,
         rest=row.rest,
-        armature=float(row.armature) + float(row.motor_inertia) * float(row.gear) ** 2,
+        armature=row.armature + row.motor_inertia * row.gear**2,
         line=line,
     )

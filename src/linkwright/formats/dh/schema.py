@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field, PlainValidator
 
 from linkwright.formats.schema import Record
-from linkwright.formats.values import Name, Number, wrong
-from linkwright.formats.xml import finite
+from linkwright.formats.values import Name, wrong
+from linkwright.formats.xml import LARGEST, finite
 
 _ANGLE = re.compile(
     r"(?P<sign>[+-]?)\s*(?:(?P<times>[0-9.]+(?:[eE][+-]?[0-9]+)?)?\s*\*?\s*(?P<pi>pi)"
@@ -38,16 +38,14 @@ def angle(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise wrong('an angle is needed here: radians, or a text such as "pi/2" or "90 deg"')
     if not isinstance(value, str):
-        if not math.isfinite(value) or abs(value) > 1e300:
-            raise wrong("a finite number is needed here")
-        return float(value)
+        return _number(value)
     found = _ANGLE.fullmatch(value.strip()) if len(value) < 100 else None
     if found is not None:
         parts = [finite(found[key] or "1") for key in ("times", "over", "degrees")]
         times, over, degrees = parts
         if times is not None and over and degrees is not None:
             size = math.radians(degrees) if found["degrees"] else times * math.pi / over
-            if math.isfinite(size):
+            if size <= LARGEST:
                 return -size if found["sign"] == "-" else size
     raise wrong(f'{value[:40]!r} is no angle; write radians, "pi/2" or "90 deg"')
 
@@ -74,11 +72,18 @@ def _some(value: object, counts: tuple[int, ...]) -> tuple[float, ...]:
     for item in value:
         if isinstance(item, bool) or not isinstance(item, int | float):
             raise wrong("only numbers may stand in these brackets")
-        if not math.isfinite(item) or abs(item) > 1e300:
-            raise wrong("a finite number is needed here")
-    return tuple(float(item) for item in value)
+    return tuple(_number(item) for item in value)
 
 
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise wrong("a number is needed here")
+    if not abs(value) <= LARGEST:
+        raise wrong(f"a finite number up to {LARGEST:g} is needed here")
+    return float(value)
+
+
+Number: TypeAlias = Annotated[Any, PlainValidator(_number)]
 Angle: TypeAlias = Annotated[Any, PlainValidator(angle)]
 Three: TypeAlias = Annotated[Any, PlainValidator(_three)]
 Angles: TypeAlias = Annotated[Any, PlainValidator(_angles)]

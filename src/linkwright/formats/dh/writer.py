@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import ValidationError
+
 from linkwright.errors import InputError
 from linkwright.formats.description import (
     Description,
@@ -94,7 +96,11 @@ class _Writing:
             "tool_name": tool_name,
             "joint": rows,
         }
-        return Written(record_text(DhTable.model_validate(table)), self.left.entries())
+        try:
+            text = record_text(DhTable.model_validate(table))
+        except ValidationError as error:
+            raise self._fault(f"here {error.errors()[0]['msg']}", None) from None
+        return Written(text, self.left.entries())
 
     def _fault(self, what: str, line: int | None) -> InputError:
         return InputError(
