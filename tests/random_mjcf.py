@@ -75,7 +75,7 @@ class _Writer:
         if kind == 1 and root:
             return f'<freejoint name="j{self.count}"/>'
         if kind == 2:
-            return f'<joint type="ball" name="j{self.count}" pos="{self.numbers(3)}"/>'
+            return f'<joint type="ball" name="j{self.count}" pos="{self.numbers(3)}" armature="0"/>'
         found = []
         for k in range(self.rng.integers(1, 4)):
             name = f' name="j{self.count}_{k}"' if self.rng.integers(4) else ""

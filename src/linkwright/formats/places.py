@@ -277,6 +277,10 @@ def scaled(a: Sequence[float], factor: float) -> Triple:
 def unit(a: Sequence[float]) -> Triple:
     """Return the vector of length one along a triple, which must not be zero."""
     length = math.hypot(*a)
+    if not 1e-150 < length < 1e150:
+        largest = max(abs(value) for value in a)
+        a = scaled([value / largest for value in a], 1.0)
+        length = math.hypot(*a)
     return a[0] / length, a[1] / length, a[2] / length
 
 

@@ -17,7 +17,7 @@ from linkwright.errors import InputError
 from linkwright.formats.description import UNTURNED, Mass, Place, Shape
 from linkwright.formats.leftovers import Leftovers
 from linkwright.formats.meshes import find_mesh
-from linkwright.formats.mjcf.mesh_files import read_mesh
+from linkwright.formats.mjcf.mesh_files import read_mesh, rounded
 from linkwright.formats.mjcf.settings import TURNS, Defaults, Settings, upright
 from linkwright.formats.mjcf.solids import (
     Array,
@@ -134,7 +134,8 @@ class Geometry:
             return Geom(None, None, touched)
         size, place = self._size(element, kind)
         place = composed(outer, place)
-        shape = Shape(
+        shape: Shape | None
+        shape = solid = Shape(
             kind,
             _full(kind, size),
             place,
@@ -144,7 +145,7 @@ class Geometry:
         )
         mass = None
         if kind == "mesh":
-            shape = self._mesh_shape(element, shape)
+            shape = self._mesh_shape(element, solid)
             mass = self._mesh_mass(element) if heavy else None
         elif heavy and kind != "plane":
             mass = self._mass(element, kind, size)
@@ -226,7 +227,7 @@ class Geometry:
             name = PurePosixPath(name).name
         return name if name.startswith("/") else self.settings.mesh_folder + name
 
-    def _mesh_shape(self, element: Element, shape: Shape) -> Shape:
+    def _mesh_shape(self, element: Element, shape: Shape) -> Shape | None:
         name, asset = self._mesh(element)
         x, y, z = scale = asset.triple("scale", (1.0, 1.0, 1.0))
         back = _reference(asset)
@@ -237,6 +238,7 @@ class Geometry:
         place = composed(shape.place, replace(back, position=(x * a, y * b, z * c)))
         if not self.file_of(asset):
             self.left.add("<mesh> without a file", asset.line, f"{name[:60]!r} is not drawn")
+            return None
         return replace(shape, size=(), mesh=self.file_of(asset), scale=scale, place=place)
 
     def _mesh_mass(self, element: Element) -> Mass | None:
@@ -265,7 +267,7 @@ class Geometry:
             corners = asset.numbers("face", None, ())
             if len(values) % 3 or len(corners) % 3 or not values:
                 raise asset.error("vertex and face need three numbers each")
-            points = np.array(values).reshape(-1, 3)
+            points = rounded(np.array(values).reshape(-1, 3))
             faces = np.array(corners, dtype=np.int64).reshape(-1, 3)
             if len(faces) and (faces.min() < 0 or faces.max() >= len(points)):
                 raise asset.error("a face has a point that is not there")

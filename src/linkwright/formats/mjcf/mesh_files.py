@@ -35,7 +35,17 @@ def read_mesh(path: Path) -> tuple[Array, Triangles]:
         raise InputError("a point of the mesh is not finite", file=path)
     if len(faces) and (faces.min() < 0 or faces.max() >= len(points)):
         raise InputError("a triangle of the mesh has a point that is not there", file=path)
+    points = rounded(points)
     return points, faces if len(faces) else hull(points)
+
+
+def rounded(points: Array) -> Array:
+    """Return points in single precision, as MuJoCo keeps those of meshes.
+
+    Args:
+        points: one in a row.
+    """
+    return points.astype(np.float32).astype(float)
 
 
 def _stl(data: bytes, path: Path) -> tuple[Array, Triangles]:
@@ -93,8 +103,8 @@ def _corner(word: str, count: int, path: Path, line: int) -> int:
 
 
 def _msh(data: bytes, path: Path) -> tuple[Array, Triangles]:
-    head = np.frombuffer(data[:16], dtype="<i4")
-    if len(head) != 4 or head.min() < 0:
+    head = np.frombuffer(data[:16] if len(data) >= 16 else b"\xff" * 16, dtype="<i4")
+    if head.min() < 0:
         raise InputError("this is no MSH file", file=path)
     points, normals, corners, faces = (int(x) for x in head)
     if len(data) != 16 + 12 * (points + normals + faces) + 8 * corners:

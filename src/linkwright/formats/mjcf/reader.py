@@ -10,14 +10,12 @@ the world.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from linkwright.formats.description import (
     Description,
-    JointLimits,
     Link,
     LinkJoint,
     Mass,
@@ -30,20 +28,16 @@ from linkwright.formats.leftovers import Leftovers
 from linkwright.formats.meshes import mesh_note
 from linkwright.formats.mjcf.constraints import Tree, with_actuators, with_equalities
 from linkwright.formats.mjcf.geoms import Geometry, between
+from linkwright.formats.mjcf.joints import merged_joint, moved, read_joint
 from linkwright.formats.mjcf.masses import bounded, inertial_mass, scaled_to
 from linkwright.formats.mjcf.settings import TURNS, Defaults, Settings, settings_of
 from linkwright.formats.mjcf.sources import Sections, sections_of
-from linkwright.formats.places import composed, joined_masses, minus, rotate, scaled, turned, unit
+from linkwright.formats.places import composed, joined_masses, minus
 from linkwright.formats.trees import require_tree
 from linkwright.formats.xml import DEFAULT_CAPS, Caps, Element, parse_xml, read_xml
 
 WORLD = "world"
-_KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "free"}
 _BODY = ("inertial", "joint", "freejoint", "geom", "site", "body", "frame")
-_JOINT = (
-    *("name", "class", "type", "pos", "axis", "range", "limited", "ref", "springref", "stiffness"),
-    *("damping", "frictionloss", "armature", "actuatorfrcrange", "actuatorfrclimited"),
-)
 _NOT_READ = {
     "attach": "it puts another file in",
     "composite": "it makes bodies by rule",
@@ -243,7 +237,8 @@ class _Reading:
         elif child.tag == "site":
             self._site(child, inside)
         elif child.tag in ("joint", "freejoint"):
-            body.joints.append((self._merged_joint(child, inside.around), inside.outer))
+            element = merged_joint(child, inside.around, self.defaults, self.left)
+            body.joints.append((element, inside.outer))
         elif child.tag == "inertial":
             if body.inertial is not None and body.inertial is not child:
                 raise child.error(f"a second <inertial> in body {body.name!r}", "keep one of them")
@@ -284,13 +279,6 @@ class _Reading:
         self.bodies[name] = _Body(name, inside.body, inside.outer, element.line, inertial)
         return name
 
-    def _merged_joint(self, element: Element, around: str) -> Element:
-        if element.tag == "freejoint":
-            self.left.rest(element, (), ("name", "group"))
-            return replace(element, attributes={**element.attributes, "type": "free"})
-        self.left.rest(element, (), _JOINT)
-        return self.defaults.applied(element, around)
-
     def _site(self, written: Element, inside: _Inside) -> None:
         element = self.defaults.applied(written, inside.around)
         why = "a site is a frame here, no solid"
@@ -329,7 +317,10 @@ class _Reading:
         at: Triple = (0.0, 0.0, 0.0)
         for count, (element, outer) in enumerate(body.joints, 1):
             last = count == len(body.joints)
-            joint, anchor, reference = self._joint(element, body, outer, count)
+            name = element.attributes.get("name", "").strip()
+            if not name:
+                name = self._unused(f"{body.name}_joint{count if len(body.joints) > 1 else ''}")
+            joint, anchor, reference = read_joint(element, name, outer, self.settings, self.left)
             if joint.kind == "free":
                 self._check_free(element, body)
                 if place != Place():
@@ -348,7 +339,7 @@ class _Reading:
                 joint,
                 parent=parent,
                 child=child,
-                place=composed(composed(place, step), _moved(joint, -reference)),
+                place=composed(composed(place, step), moved(joint, -reference)),
             )
             self.references[joint.name] = reference
             self.joints.append(joint)
@@ -372,72 +363,6 @@ class _Reading:
                 f"body {body.name!r} has a free joint, but is not free",
                 "a free joint stands alone, in a body right in the world",
             )
-
-    def _joint(
-        self, element: Element, body: _Body, outer: Place, count: int
-    ) -> tuple[LinkJoint, Triple, float]:
-        """Return a joint without its place, the point that it acts at, and its reference."""
-        written = element.choice("type", tuple(_KINDS), "hinge")
-        name = element.attributes.get("name", "").strip()
-        if not name:
-            name = self._unused(f"{body.name}_joint{count if len(body.joints) > 1 else ''}")
-        joint = LinkJoint(name, _KINDS[written], "", "", line=element.line)
-        armature = element.number("armature", 0.0)
-        if written == "free":
-            for thing in ("damping", "frictionloss", "stiffness", "armature"):
-                if element.numbers(thing, None, (0.0,))[0] != 0:
-                    self.left.add(f"{thing} of a free joint", element.line)
-            return joint, (0.0, 0.0, 0.0), 0.0
-        turns = written != "slide"
-        joint = replace(
-            joint,
-            damping=self._first(element, "damping"),
-            stiffness=self._first(element, "stiffness"),
-            friction=element.number("frictionloss", 0.0),
-            armature=armature,
-        )
-        anchor = composed(outer, Place(element.triple("pos", (0.0, 0.0, 0.0)))).position
-        if written == "ball":
-            if joint.stiffness:
-                self.left.add("stiffness of a ball joint", element.line)
-                joint = replace(joint, stiffness=0.0)
-            if self.settings.limited(element, "limited", "range"):
-                self.left.add("range of a ball joint", element.line)
-            return joint, anchor, 0.0
-        axis = element.triple("axis", (0.0, 0.0, 1.0))
-        if math.hypot(*axis) < 1e-14:
-            raise element.error(f"the axis of joint {name[:60]!r} is zero", "give it a direction")
-        if written == "slide":
-            anchor = (0.0, 0.0, 0.0)
-        reference, rest = element.number("ref", 0.0), element.number("springref", 0.0)
-        if turns:
-            reference, rest = self.settings.angle(reference), self.settings.angle(rest)
-        joint = replace(
-            joint,
-            axis=unit(rotate(outer.rotation, axis)),
-            rest=rest,
-            limits=self._limits(element, turns),
-        )
-        return joint, anchor, reference
-
-    def _first(self, element: Element, name: str) -> float:
-        values = element.numbers(name, None, (0.0,))
-        if any(values[1:]):
-            self.left.add(f"{name} of higher order", element.line, "only the linear part is used")
-        return values[0]
-
-    def _limits(self, element: Element, turns: bool) -> JointLimits:
-        lower: float | None = None
-        upper: float | None = None
-        effort: float | None = None
-        if self.settings.limited(element, "limited", "range"):
-            lower, upper = element.numbers("range", 2)
-            if turns:
-                lower, upper = self.settings.angle(lower), self.settings.angle(upper)
-        if self.settings.limited(element, "actuatorfrclimited", "actuatorfrcrange"):
-            low, high = element.numbers("actuatorfrcrange", 2)
-            effort = max(abs(low), abs(high))
-        return JointLimits(lower, upper, None, effort)
 
     def _drawn(self) -> dict[str, Place]:
         """Return the places of the bodies in the world as the file draws them."""
@@ -476,15 +401,6 @@ class _Reading:
             note = mesh_note(name, self.sections.root.file, self.roots)
             if note:
                 self.notes.append(note)
-
-
-def _moved(joint: LinkJoint, amount: float) -> Place:
-    """Return how far a joint moves its child by some amount."""
-    if amount == 0 or joint.kind not in ("revolute", "prismatic"):
-        return Place()
-    if joint.kind == "revolute":
-        return Place(rotation=turned(joint.axis, amount))
-    return Place(scaled(joint.axis, amount))
 
 
 def _words(position: Triple) -> str:

@@ -1,0 +1,130 @@
+"""Joints of an MJCF file.
+
+A joint has a type, an axis and a point in the frame of its body; a range, damping, dry friction, a
+spring with its reference, and the inertia of a rotor. Only hinges and slides have a reference
+coordinate, ``ref``, at which the body is as drawn (XML Reference, body/joint).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from linkwright.formats.description import JointLimits, LinkJoint, Place, Triple
+from linkwright.formats.leftovers import Leftovers
+from linkwright.formats.mjcf.settings import Defaults, Settings
+from linkwright.formats.places import composed, rotate, scaled, turned, unit
+from linkwright.formats.xml import Element
+
+_KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "free"}
+_USED = (
+    *("name", "class", "type", "pos", "axis", "range", "limited", "ref", "springref", "stiffness"),
+    *("damping", "frictionloss", "armature", "actuatorfrcrange", "actuatorfrclimited"),
+)
+
+
+def merged_joint(element: Element, around: str, defaults: Defaults, left: Leftovers) -> Element:
+    """Return a joint with the attributes of its class; a ``freejoint`` has none.
+
+    Args:
+        element: ``joint`` or ``freejoint``.
+        around: class of the defaults around it.
+        defaults: of the file.
+        left: takes what is not used.
+    """
+    if element.tag == "freejoint":
+        left.rest(element, (), ("name", "group"))
+        return replace(element, attributes={**element.attributes, "type": "free"})
+    left.rest(element, (), _USED)
+    return defaults.applied(element, around)
+
+
+def read_joint(
+    element: Element, name: str, outer: Place, settings: Settings, left: Leftovers
+) -> tuple[LinkJoint, Triple, float]:
+    """Return a joint without its place, the point that it acts at, and its reference.
+
+    Args:
+        element: with the attributes of its class.
+        name: of the joint.
+        outer: place of the frame around it in the body.
+        settings: of the compiler.
+        left: takes what is not used.
+    """
+    written = element.choice("type", tuple(_KINDS), "hinge")
+    joint = LinkJoint(name, _KINDS[written], "", "", line=element.line)
+    if written == "free":
+        _unused(element, written, ("damping", "frictionloss", "stiffness", "armature"), left)
+        return joint, (0.0, 0.0, 0.0), 0.0
+    joint = replace(
+        joint,
+        damping=_first(element, "damping", left),
+        friction=element.number("frictionloss", 0.0),
+    )
+    anchor = composed(outer, Place(element.triple("pos", (0.0, 0.0, 0.0)))).position
+    if written == "ball":
+        _unused(element, written, ("stiffness", "armature"), left)
+        if settings.limited(element, "limited", "range"):
+            left.add("range of a ball joint", element.line)
+        return joint, anchor, 0.0
+    axis = element.triple("axis", (0.0, 0.0, 1.0))
+    if math.hypot(*axis) < 1e-14:
+        raise element.error(f"the axis of joint {name[:60]!r} is zero", "give it a direction")
+    reference, rest = element.number("ref", 0.0), element.number("springref", 0.0)
+    if written == "hinge":
+        reference, rest = settings.angle(reference), settings.angle(rest)
+    else:
+        anchor = (0.0, 0.0, 0.0)
+    joint = replace(
+        joint,
+        axis=unit(rotate(outer.rotation, unit(axis))),
+        stiffness=_first(element, "stiffness", left),
+        rest=rest,
+        armature=element.number("armature", 0.0),
+        limits=_limits(element, written == "hinge", settings),
+    )
+    return joint, anchor, reference
+
+
+def _unused(element: Element, kind: str, names: tuple[str, ...], left: Leftovers) -> None:
+    for name in names:
+        if element.numbers(name, None, (0.0,))[0] != 0:
+            left.add(f"{name} of a {kind} joint", element.line)
+
+
+def _first(element: Element, name: str, left: Leftovers) -> float:
+    values = element.numbers(name, None, (0.0,))
+    if any(values[1:]):
+        left.add(f"{name} of higher order", element.line, "only the linear part is used")
+    return values[0]
+
+
+def _limits(element: Element, turns: bool, settings: Settings) -> JointLimits:
+    lower: float | None = None
+    upper: float | None = None
+    effort: float | None = None
+    if settings.limited(element, "limited", "range"):
+        lower, upper = element.numbers("range", 2)
+        if turns:
+            lower, upper = settings.angle(lower), settings.angle(upper)
+    if settings.limited(element, "actuatorfrclimited", "actuatorfrcrange"):
+        low, high = element.numbers("actuatorfrcrange", 2)
+        effort = max(abs(low), abs(high))
+    return JointLimits(lower, upper, None, effort)
+
+
+def moved(joint: LinkJoint, amount: float) -> Place:
+    """Return how far a hinge or slide moves its child by some amount; others do not.
+
+    Args:
+        joint: with its axis.
+        amount: rad or m.
+
+    >>> moved(LinkJoint("j", "prismatic", "a", "b"), 0.5).position
+    (0.0, 0.0, 0.5)
+    """
+    if amount == 0 or joint.kind not in ("revolute", "prismatic"):
+        return Place()
+    if joint.kind == "revolute":
+        return Place(rotation=turned(joint.axis, amount))
+    return Place(scaled(joint.axis, amount))
