@@ -1,0 +1,36 @@
+"""Elements: what acts on a mechanism or measures it."""
+
+from linkwright.elements.contact import Contact
+from linkwright.elements.drag import Drag
+from linkwright.elements.filters import Butterworth
+from linkwright.elements.friction import Friction, LuGre
+from linkwright.elements.muscle import Muscle
+from linkwright.elements.sensors import Encoder, Imu
+from linkwright.elements.springs import JointSpring, Spring, Stop
+from linkwright.elements.surfaces import Box, Capsule, HeightField, Plane, Sphere, Surface
+from linkwright.elements.tyres import LinearTyre, MagicFormula, TableTyre, Tyre, TyreLaw
+
+__all__ = [
+    "Box",
+    "Butterworth",
+    "Capsule",
+    "Contact",
+    "Drag",
+    "Encoder",
+    "Friction",
+    "HeightField",
+    "Imu",
+    "JointSpring",
+    "LinearTyre",
+    "LuGre",
+    "MagicFormula",
+    "Muscle",
+    "Plane",
+    "Sphere",
+    "Spring",
+    "Stop",
+    "Surface",
+    "TableTyre",
+    "Tyre",
+    "TyreLaw",
+]

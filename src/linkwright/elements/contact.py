@@ -1,0 +1,193 @@
+"""Contact of points with surfaces, by stiff springs (SL's technical report, section 5.8).
+
+A point that is inside a surface is pushed out along the normal by a spring and a damper, which
+never pull. Along the surface there are two models:
+
+- `viscous`: a damper.
+- `friction`: a spring from the place where the point first touched, critically damped for a unit
+  mass as in SL, which holds as long as its force is below c_s times the normal force; beyond that
+  the point slips with c_d times the normal force against its motion, until it has come nearly to
+  rest, and then holds on where it is.
+
+Where a point holds on, and whether it slips, is memory: it changes once after each accepted step of
+the integration, never within one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from linkwright.algebra import Expr, as_expr, maximum, select, sqrt, total
+from linkwright.blocks import BlockError, Element
+from linkwright.blocks.places import cross, minus, plus
+from linkwright.elements.surfaces import Surface, Triple, checked_rotation
+from linkwright.mechanism import Body, Point
+
+
+class Contact(Element):
+    """Points of a mechanism that can touch a surface.
+
+    Outputs for each point k (from 1): `depthk` (m, positive inside), `normalk` (N), and the
+    components of the force in the ground's frame, `forcek_x` and so on.
+
+    Args:
+        mechanism: that it belongs to.
+        points: that can touch: points, or bodies for their origins.
+        surface: what they touch.
+        stiffness: k_n of the normal spring, N/m.
+        damping: b_n of the normal damper, N*s/m.
+        viscous: b_v of the damper along the surface, N*s/m; for the first model.
+        static: c_s, friction that holds in relation to the normal force; for the second model.
+        dynamic: c_d, friction that slips in relation to the normal force; c_s by default.
+        tangential: k_c of the spring along the surface, N/m; the normal one's by default.
+        tangential_damping: N*s/m; by default 2 sqrt(k_c), as in SL.
+        rest: speed below which a slipping point holds on again, m/s.
+        name: of the element.
+
+    >>> from linkwright import Mechanism
+    >>> from linkwright.elements import Plane
+    >>> m = Mechanism("m")
+    >>> b = m.body("b", translate="xyz", mass=1)
+    >>> list(Contact(m, [b], Plane(), stiffness=1e4, damping=50, viscous=10).outputs)[:2]
+    ['normal1', 'depth1']
+    """
+
+    def __init__(
+        self,
+        mechanism: Any,
+        points: Sequence[Point | Body],
+        surface: Surface,
+        *,
+        stiffness: float,
+        damping: float = 0.0,
+        viscous: float = 0.0,
+        static: float | None = None,
+        dynamic: float | None = None,
+        tangential: float | None = None,
+        tangential_damping: float | None = None,
+        rest: float = 1e-3,
+        name: str = "contact",
+    ) -> None:
+        super().__init__(name, mechanism, doc="contact of points with a surface")
+        if not points:
+            raise BlockError(f"the contact {name!r} has no points")
+        self.surface = surface
+        self._k = self.parameter("stiffness", stiffness, unit="N/m")
+        self._b = self.parameter("damping", damping, unit="N*s/m")
+        self._sticks = static is not None
+        if static is None:
+            self._viscous = self.parameter("viscous", viscous, unit="N*s/m")
+        else:
+            kc = stiffness if tangential is None else tangential
+            bc = 2 * math.sqrt(kc) if tangential_damping is None else tangential_damping
+            self._cs = self.parameter("static", static)
+            self._cd = self.parameter("dynamic", static if dynamic is None else dynamic)
+            self._kc = self.parameter("tangential", kc, unit="N/m")
+            self._bc = self.parameter("tangential_damping", bc, unit="N*s/m")
+            self._rest = self.parameter("rest", rest, unit="m/s", sign="positive")
+        m = self.mechanism
+        self._carrier = m.ground if surface.body is None else surface.body
+        self._turn = checked_rotation(surface.rotation)
+        self._origin = m.point_of(self._carrier, tuple(map(as_expr, surface.centre)))
+        self.points = [p.origin if isinstance(p, Body) else p for p in points]
+        for k, point in enumerate(self.points, 1):
+            self._add(k, point)
+
+    def _add(self, k: int, point: Point) -> None:
+        place, speed = (self._held(v) for v in self._relative(point))
+        depth, normal = self.surface.depth(*place)
+        depth = self.let(depth)
+        normal = self._held(normal)
+        outward = self.let(_dot(speed, normal))
+        touching = depth > 0
+        push = maximum(self._k * depth - self._b * outward, 0.0)
+        press = self.output(f"normal{k}", select(touching, push, 0.0), unit="N")
+        self.output(f"depth{k}", depth, unit="m")
+        self.event(f"touch{k}", depth)
+        slide = self._held(_less(speed, normal, outward))
+        if self._sticks:
+            along = self._hold_or_slip(k, place, normal, slide, press, touching)
+        else:
+            x, y, z = (select(touching, -self._viscous * v, 0.0) for v in slide)
+            along = (x, y, z)
+        force = self._outward([press * n + f for n, f in zip(normal, along, strict=True)])
+        parts = self.push(f"force{k}", force, at=point)
+        if self._carrier.parent is not None:
+            arm = minus(self.position(point), self.position(self._carrier.origin))
+            back = [-x for x in parts]
+            self.push(f"reaction{k}", back, at=self._carrier, arm=arm)
+
+    def _relative(self, point: Point) -> tuple[Triple, Triple]:
+        """Return place and velocity of a point relative to the surface, along its axes."""
+        way = minus(self.position(point), self.position(self._origin))
+        speed = self.velocity(point)
+        if self._carrier.parent is not None:
+            omega = self.places.of(self._carrier).omega
+            carried = plus(self.velocity(self._origin), cross(omega, self._held(way)))
+            speed = minus(speed, carried)
+        return self._inward(way), self._inward(speed)
+
+    def _inward(self, v: Sequence[Expr]) -> Triple:
+        """Return components along the surface's axes from those in the ground's."""
+        return self._turned(self.places.inward(self._carrier, v), self._turn.T.tolist())
+
+    def _outward(self, v: Sequence[Expr]) -> Triple:
+        return self.places.outward(self._carrier, self._turned(v, self._turn.tolist()))
+
+    def _turned(self, v: Sequence[Expr], rows: Sequence[Sequence[float]]) -> Triple:
+        x, y, z = (total([_exact(c) * e for c, e in zip(row, v, strict=True)]) for row in rows)
+        return x, y, z
+
+    def _held(self, parts: Triple) -> Triple:
+        x, y, z = (v if v.is_atom or v.op == "num" else self.let(v) for v in parts)
+        return x, y, z
+
+    def _hold_or_slip(
+        self, k: int, place: Triple, normal: Triple, slide: Triple, press: Expr, touching: Expr
+    ) -> Triple:
+        """Return the force along the surface, and remember where the point holds on."""
+        anchor = tuple(self.memory(f"anchor{k}{c}", unit="m") for c in "xyz")
+        slips = self.memory(f"slips{k}", doc="1 while the point slips")
+        begun = self.memory(f"begun{k}", doc="1 once the point has a place to hold on")
+        away = (place[0] - anchor[0], place[1] - anchor[1], place[2] - anchor[2])
+        stretch = self._held(_less(away, normal, _dot(away, normal)))
+        known = select(begun > 0, 1.0, 0.0)
+        hx, hy, hz = (
+            -known * self._kc * s - self._bc * v for s, v in zip(stretch, slide, strict=True)
+        )
+        hold = self._held((hx, hy, hz))
+        pull = self.let(sqrt(_dot(hold, hold)))
+        speed = self.let(sqrt(_dot(slide, slide)))
+        limit = self._cs * press
+        slipping = self.let(select(slips > 0, 1.0, select(pull >= limit, 1.0, 0.0)))
+        drag = self._cd * press / maximum(speed, self._rest)
+        along = [
+            select(touching, select(slipping > 0, -drag * v, h), 0.0)
+            for v, h in zip(slide, hold, strict=True)
+        ]
+        held_on = self.let(select(slips > 0, select(speed < self._rest, 1.0, 0.0), 0.0))
+        moves = select(touching, held_on, 1.0)
+        for memory, now in zip(anchor, place, strict=True):
+            self.update(memory, select(moves > 0, now, select(begun > 0, memory, now)))
+        still_slips = select(slips > 0, select(speed < self._rest, 0.0, 1.0), slipping)
+        self.update(slips, select(touching, still_slips, 0.0))
+        self.update(begun, 1.0)
+        return along[0], along[1], along[2]
+
+
+def _dot(a: Triple, b: Triple) -> Expr:
+    return total([x * y for x, y in zip(a, b, strict=True)])
+
+
+def _less(v: Triple, normal: Triple, part: Expr) -> Triple:
+    """Return what is left of a vector without its part along the normal."""
+    x, y, z = (a - part * n for a, n in zip(v, normal, strict=True))
+    return x, y, z
+
+
+def _exact(entry: float) -> float | int:
+    """Return an entry of a rotation matrix, 0 and 1 exactly where they are meant."""
+    near = round(entry)
+    return near if abs(entry - near) < 1e-9 else entry

@@ -1,0 +1,57 @@
+"""Drag of air or water."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linkwright.algebra import sqrt, total
+from linkwright.blocks import Element
+from linkwright.blocks.places import minus
+from linkwright.mechanism import Body, Point
+
+
+class Drag(Element):
+    """Drag that grows with the square of the speed through a medium: -1/2 rho c A |v| v.
+
+    Inputs `wind_x`, `wind_y`, `wind_z` are the velocity of the medium, m/s.
+
+    Args:
+        mechanism: that it belongs to.
+        at: where it acts: a point, or a body for its mass centre.
+        coefficient: c.
+        area: A, m^2.
+        density: rho, kg/m^3.
+        wind: velocity of the medium in the ground's frame where nothing else drives it, m/s.
+        name: of the element.
+
+    >>> from linkwright import Mechanism
+    >>> m = Mechanism("m")
+    >>> b = m.body("b", translate="x", mass=1)
+    >>> list(Drag(m, b, coefficient=0.47, area=0.01).inputs)
+    ['wind_x', 'wind_y', 'wind_z']
+    """
+
+    def __init__(
+        self,
+        mechanism: Any,
+        at: Point | Body,
+        *,
+        coefficient: float,
+        area: float,
+        density: float = 1.225,
+        wind: Sequence[float] = (0.0, 0.0, 0.0),
+        name: str = "drag",
+    ) -> None:
+        super().__init__(name, mechanism, doc="drag through air or water")
+        c = self.parameter("coefficient", coefficient)
+        area_ = self.parameter("area", area, unit="m^2")
+        rho = self.parameter("density", density, unit="kg/m^3")
+        blow = [
+            self.input(f"wind_{a}", float(v), unit="m/s") for a, v in zip("xyz", wind, strict=True)
+        ]
+        point = at.com if isinstance(at, Body) else at
+        through = [self.let(x) for x in minus(self.velocity(point), blow)]
+        speed = self.let(sqrt(total(x**2 for x in through)))
+        factor = self.let(-rho * c * area_ * speed / 2)
+        self.push("force", [factor * x for x in through], at=point)

@@ -1,0 +1,71 @@
+"""Butterworth filters, with the cutoff in percent of half the rate as SL has it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from linkwright.blocks import Block, BlockError, Rate
+
+
+class Butterworth(Block):
+    """A low-pass filter of second order: input `u`, output `y`.
+
+    With K = tan(pi c / 200) and D = 1 + sqrt(2) K + K^2 its coefficients are b = (K^2, 2 K^2,
+    K^2) / D and a = (1, 2 (K^2 - 1) / D, (1 - sqrt(2) K + K^2) / D). A cutoff of 0 or 100 passes
+    everything. It starts at rest at the initial value.
+
+    Args:
+        cutoff: percent of half the rate.
+        rate: instants in a second.
+        initial: value at the start.
+        name: of the block.
+
+    >>> Butterworth(20, rate=500)
+    Butterworth(butterworth: u -> y)
+    """
+
+    def __init__(
+        self,
+        cutoff: float,
+        *,
+        rate: Rate | float | Fraction | None = None,
+        initial: float = 0.0,
+        name: str = "butterworth",
+    ) -> None:
+        super().__init__(name, rate=rate, doc="low-pass filter of second order")
+        if not 0 <= cutoff <= 100:
+            raise BlockError(f"the cutoff of {name!r}, {cutoff} %, is not between 0 and 100")
+        u = self.input("u", initial)
+        if cutoff in (0, 100):
+            self.output("y", u, initial=initial)
+            return
+        b, a = coefficients(cutoff)
+        # transposed direct form II, at rest at the initial value
+        first = self.memory("first", initial=(1 - b[0]) * initial)
+        second = self.memory("second", initial=(b[2] - a[2]) * initial)
+        y = self.let(b[0] * u + first)
+        self.update(first, b[1] * u - a[1] * y + second)
+        self.update(second, b[2] * u - a[2] * y)
+        self.output("y", y, initial=initial)
+
+    @property
+    def needs_rate(self) -> bool:
+        """It has memory from instant to instant."""
+        return True
+
+
+def coefficients(cutoff: float) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+    """Return the coefficients b and a of the filter.
+
+    Args:
+        cutoff: percent of half the rate.
+
+    >>> b, a = coefficients(20)
+    >>> round(sum(b) / sum(a), 12)
+    1.0
+    """
+    k = math.tan(math.pi * cutoff / 200)
+    d = 1 + math.sqrt(2) * k + k * k
+    b = k * k / d
+    return (b, 2 * b, b), (1.0, 2 * (k * k - 1) / d, (1 - math.sqrt(2) * k + k * k) / d)

@@ -1,0 +1,156 @@
+"""Springs, dampers and stops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linkwright.algebra import Expr, maximum, select, sqrt, total
+from linkwright.blocks import Element, joint_of
+from linkwright.blocks.places import minus
+from linkwright.mechanism import Body, Point
+
+
+class Spring(Element):
+    """A spring and damper along the line between two points.
+
+    Outputs are `tension` (N, positive where it pulls) and `length` (m).
+
+    Args:
+        mechanism: that it belongs to.
+        first: one end: a point, or a body for its origin.
+        second: the other end.
+        stiffness: N/m.
+        length: at which it is slack, m.
+        damping: N*s/m.
+        pulls_only: whether it can push (a cable cannot).
+        name: of the element.
+
+    >>> from linkwright import Mechanism
+    >>> m = Mechanism("m")
+    >>> b = m.body("b", translate="x", mass=1)
+    >>> list(Spring(m, m.ground, b, 100.0, length=0.5).outputs)[:2]
+    ['length', 'tension']
+    """
+
+    def __init__(
+        self,
+        mechanism: Any,
+        first: Point | Body,
+        second: Point | Body,
+        stiffness: float,
+        *,
+        length: float = 0.0,
+        damping: float = 0.0,
+        pulls_only: bool = False,
+        name: str = "spring",
+    ) -> None:
+        super().__init__(name, mechanism, doc="spring and damper between two points")
+        a = first.origin if isinstance(first, Body) else first
+        b = second.origin if isinstance(second, Body) else second
+        k = self.parameter("stiffness", stiffness, unit="N/m")
+        c = self.parameter("damping", damping, unit="N*s/m")
+        free = self.parameter("free_length", length, unit="m")
+        way = [self.let(x) for x in minus(self.position(b), self.position(a))]
+        far = self.let(sqrt(total(x**2 for x in way)))
+        parting = minus(self.velocity(b), self.velocity(a))
+        rate = total(x * v for x, v in zip(way, parting, strict=True)) / far
+        pull = k * (far - free) + c * rate
+        self.output("length", far, unit="m", doc="distance of its ends")
+        tension = self.output("tension", maximum(pull, 0.0) if pulls_only else pull, unit="N")
+        force = [self.let(tension / far * x) for x in way]
+        for name, end, sign in (("first", a, 1), ("second", b, -1)):
+            if end.body.parent is not None:
+                self.push(name, [sign * x for x in force], at=end)
+
+
+class JointSpring(Element):
+    """A spring and damper in a joint.
+
+    Args:
+        mechanism: that it belongs to.
+        coordinate: of the joint.
+        stiffness: N*m/rad or N/m.
+        rest: coordinate at which it is slack, rad or m.
+        damping: N*m*s/rad or N*s/m.
+        name: of the element.
+
+    >>> from linkwright import Mechanism
+    >>> m = Mechanism("m")
+    >>> b = m.body("b", rotate="z", mass=1, inertia=1)
+    >>> JointSpring(m, "b", 100.0).mechanism.name
+    'm'
+    """
+
+    def __init__(
+        self,
+        mechanism: Any,
+        coordinate: Expr | str,
+        stiffness: float,
+        *,
+        rest: float = 0.0,
+        damping: float = 0.0,
+        name: str = "joint_spring",
+    ) -> None:
+        super().__init__(name, mechanism, doc="spring and damper in a joint")
+        k = self.parameter("stiffness", stiffness)
+        c = self.parameter("damping", damping)
+        free = self.parameter("rest", rest)
+        q, u = motion_of(self, coordinate)
+        self.effort("effort", q, -k * (q - free) - c * u)
+
+
+class Stop(Element):
+    """End stops of a joint: outside its range a stiff spring and damper that never pull inward.
+
+    Args:
+        mechanism: that it belongs to.
+        coordinate: of the joint.
+        lower: end of the range, rad or m; None for none.
+        upper: end of the range, rad or m; None for none.
+        stiffness: N*m/rad or N/m.
+        damping: N*m*s/rad or N*s/m.
+        name: of the element.
+
+    >>> from linkwright import Mechanism
+    >>> m = Mechanism("m")
+    >>> b = m.body("b", rotate="z", mass=1, inertia=1)
+    >>> [crossing.name for crossing in Stop(m, "b", -1, 1).crossings]
+    ['lower', 'upper']
+    """
+
+    def __init__(
+        self,
+        mechanism: Any,
+        coordinate: Expr | str,
+        lower: float | None = None,
+        upper: float | None = None,
+        *,
+        stiffness: float = 1e4,
+        damping: float = 10.0,
+        name: str = "stop",
+    ) -> None:
+        super().__init__(name, mechanism, doc="end stops of a joint")
+        k = self.parameter("stiffness", stiffness)
+        c = self.parameter("damping", damping)
+        q, u = motion_of(self, coordinate)
+        push: Expr | float = 0.0
+        if lower is not None:
+            depth = self.parameter("lower", lower) - q
+            push = push + select(depth > 0, maximum(k * depth - c * u, 0.0), 0.0)
+            self.event("lower", depth)
+        if upper is not None:
+            depth = q - self.parameter("upper", upper)
+            push = push - select(depth > 0, maximum(k * depth + c * u, 0.0), 0.0)
+            self.event("upper", depth)
+        self.effort("effort", q, push)
+
+
+def motion_of(element: Element, coordinate: Expr | str) -> tuple[Expr, Expr]:
+    """Return a joint's coordinate and its rate.
+
+    Args:
+        element: on whose mechanism it is.
+        coordinate: of the joint: its symbol or its name.
+    """
+    q = joint_of(element.mechanism, coordinate).coordinate
+    return q, element.mechanism.kinematics().rates[q]

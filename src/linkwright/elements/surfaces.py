@@ -1,0 +1,210 @@
+"""Surfaces that points can touch: how deep a point is inside, and which way is out.
+
+A surface belongs to a body (the ground by default) and has a place in it. `depth` takes the
+components of a point in the surface's frame, and returns its depth (positive inside) with the
+components of the outward normal at the nearest point of the surface. To add one, write a class with
+that method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwright.algebra import (
+    ONE,
+    ZERO,
+    Expr,
+    Table2,
+    absolute,
+    as_expr,
+    maximum,
+    minimum,
+    select,
+    sign,
+    sqrt,
+)
+from linkwright.errors import Error
+from linkwright.mechanism import Body
+
+Triple = tuple[Expr, Expr, Expr]
+UNTURNED = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+_TINY = 1e-12
+
+
+class Surface(Protocol):
+    """What a point can touch."""
+
+    @property
+    def body(self) -> Body | None:
+        """The body that carries it; None for the ground."""
+        ...
+
+    @property
+    def centre(self) -> Sequence[float]:
+        """Its origin in that body, m."""
+        ...
+
+    @property
+    def rotation(self) -> Sequence[Sequence[float]]:
+        """Rows of the matrix from its axes to the body's."""
+        ...
+
+    def depth(self, x: Expr, y: Expr, z: Expr) -> tuple[Expr, Triple]:
+        """Return the depth of a point, positive inside, and the outward normal."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A surface's place.
+
+    Args:
+        body: that carries it; the ground by default.
+        centre: its origin in that body, m.
+        rotation: rows of the matrix from its axes to the body's.
+    """
+
+    body: Body | None = None
+    centre: Sequence[float] = (0.0, 0.0, 0.0)
+    rotation: Sequence[Sequence[float]] = UNTURNED
+
+
+@dataclass(frozen=True, slots=True)
+class Plane(Placed):
+    """The half space below z = 0 of the surface's frame.
+
+    >>> from linkwright import symbols
+    >>> Plane().depth(*symbols("x y z"))
+    (-z, (0, 0, 1))
+    """
+
+    def depth(self, x: Expr, y: Expr, z: Expr) -> tuple[Expr, Triple]:
+        """Return the depth below the plane, and z."""
+        return -z, (ZERO, ZERO, ONE)
+
+
+@dataclass(frozen=True, slots=True)
+class Sphere(Placed):
+    """A ball.
+
+    Args:
+        radius: m.
+
+    >>> from linkwright.algebra import as_expr
+    >>> d, n = Sphere(2.0).depth(as_expr(0.0), as_expr(1.0), as_expr(0.0))
+    >>> d, n
+    (1, (0, 1, 0))
+    """
+
+    radius: float
+
+    def depth(self, x: Expr, y: Expr, z: Expr) -> tuple[Expr, Triple]:
+        """Return the depth below the nearest point of the ball, and the direction to it."""
+        return _round(x, y, z, self.radius)
+
+
+@dataclass(frozen=True, slots=True)
+class Capsule(Placed):
+    """A cylinder along z with half balls at its ends.
+
+    Args:
+        radius: m.
+        length: between the centres of the balls, m.
+
+    >>> from linkwright.algebra import as_expr
+    >>> Capsule(0.5, 2.0).depth(as_expr(0.2), as_expr(0), as_expr(0.9))
+    (0.3, (1, 0, 0))
+    """
+
+    radius: float
+    length: float
+
+    def depth(self, x: Expr, y: Expr, z: Expr) -> tuple[Expr, Triple]:
+        """Return the depth below the nearest point, and the direction to it from the axis."""
+        half = self.length / 2
+        return _round(x, y, z - minimum(maximum(z, -half), half), self.radius)
+
+
+@dataclass(frozen=True, slots=True)
+class Box(Placed):
+    """A box, whose nearest face is the one that is touched.
+
+    Args:
+        size: lengths of its edges, m.
+
+    >>> from linkwright.algebra import as_expr
+    >>> Box((2, 2, 2)).depth(as_expr(0.0), as_expr(0.0), as_expr(-0.75))
+    (0.25, (0, 0, -1))
+    """
+
+    size: Sequence[float]
+
+    def depth(self, x: Expr, y: Expr, z: Expr) -> tuple[Expr, Triple]:
+        """Return the depth below the nearest face, and its normal."""
+        gaps = [half / 2 - absolute(v) for half, v in zip(self.size, (x, y, z), strict=True)]
+        least = minimum(*gaps)
+        on_x = gaps[0] <= minimum(gaps[1], gaps[2])
+        on_y = gaps[1] <= gaps[2]
+        normal = (
+            select(on_x, _side(x), ZERO),
+            select(on_x, ZERO, select(on_y, _side(y), ZERO)),
+            select(on_x, ZERO, select(on_y, ZERO, _side(z))),
+        )
+        return least, normal
+
+
+@dataclass(frozen=True, slots=True)
+class HeightField(Placed):
+    """Ground whose height over x and y is given by a table, smooth between its points.
+
+    Args:
+        x: abscissae of the table, m.
+        y: likewise.
+        heights: one row for each x, one column for each y, m.
+        kind: "cubic" or "linear" between the points.
+    """
+
+    x: ArrayLike
+    y: ArrayLike
+    heights: ArrayLike
+    kind: str = "cubic"
+    table: Table2 = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        made = Table2(self.x, self.y, self.heights, kind=self.kind, name="height")
+        object.__setattr__(self, "table", made)
+
+    def depth(self, x: Expr, y: Expr, z: Expr) -> tuple[Expr, Triple]:
+        """Return the depth below the tangent plane under the point, and that plane's normal."""
+        by_x, by_y = self.table.derivative(0)(x, y), self.table.derivative(1)(x, y)
+        long = sqrt(1 + by_x**2 + by_y**2)
+        return (self.table(x, y) - z) / long, (-by_x / long, -by_y / long, 1 / long)
+
+
+def _round(x: Expr, y: Expr, z: Expr, radius: float) -> tuple[Expr, Triple]:
+    far = sqrt(x**2 + y**2 + z**2)
+    if far.op == "num":
+        safe = as_expr(max(float(far.data), _TINY))
+    else:
+        safe = maximum(far, _TINY)
+    return radius - far, (x / safe, y / safe, z / safe)
+
+
+def _side(v: Expr) -> Expr:
+    """Return the sign of a coordinate, 1 for zero."""
+    return sign(v) if v.op == "num" and v.data != 0 else select(v < 0, -ONE, ONE)
+
+
+def checked_rotation(
+    rows: Sequence[Sequence[float]],
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Return a rotation matrix, or say that it is none."""
+    found = np.array(rows, dtype=float)
+    if found.shape != (3, 3) or not np.allclose(found @ found.T, np.eye(3), atol=1e-9):
+        raise Error("the rotation of a surface is not a rotation matrix")
+    return found
