@@ -245,7 +245,7 @@ def _use(path: Path) -> None:
     description_findings(robot)
     repaired(robot)
     for key, form in FORMATS.items():
-        if form.writer and key != "text":
+        if form.writer:
             with contextlib.suppress(Error):
                 written_description(robot, key)
 
