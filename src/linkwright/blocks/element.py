@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from linkwright.algebra import ZERO, Expr, Vector, direction_of
+from linkwright.algebra import Expr, Vector, direction_of
 from linkwright.algebra.language import Scope
 from linkwright.blocks.block import Block, Value
+from linkwright.blocks.places import Places, cross
 from linkwright.blocks.rates import BlockError, Rate
 from linkwright.mechanism import Body, Force, Mechanism, Moment, Point
 
@@ -53,6 +54,7 @@ class Element(Block):
         self.forces: list[Force] = []
         self.moments: list[Moment] = []
         self.drives: dict[Expr, Expr] = {}
+        self.places = Places(self.let)
 
     def force(
         self,
@@ -86,28 +88,67 @@ class Element(Block):
     def push(
         self,
         name: str,
-        force: Vector,
+        force: Vector | Sequence[Value],
         *,
         at: Point | Body,
-        reaction: Body | None = None,
+        arm: Sequence[Value] | None = None,
         doc: str = "",
     ) -> tuple[Expr, ...]:
-        """Put a force vector on the mechanism, as its three components in the ground's frame.
+        """Put a force vector on a body; its components are outputs `name_x`, `name_y`, `name_z`.
 
         Args:
-            name: the outputs are `name_x`, `name_y`, `name_z`; components that vanish have none.
-            force: N.
+            name: what the names of the outputs begin with.
+            force: N, a vector, or its components in the ground's axes.
             at: where it acts; of a body, its origin.
-            reaction: the body that feels the opposite; the ground by default.
+            arm: from there to where it really acts, for a contact that moves over the body:
+                components in the ground's axes, m.
             doc: what it is.
+
+        The force is turned into the body's axes, in which equations of motion take it cheaply: the
+        loads themselves are the outputs `name_1`, `name_2`, `name_3` along these, and the moments
+        of the arm `name_4`, `name_5`, `name_6` about them.
         """
-        m = self.mechanism
-        parts = zip("xyz", m.ground.frame.axes, force.components(m.ground.frame), strict=True)
-        return tuple(
-            self.force(f"{name}_{c}", value, at=at, along=axis, reaction=reaction, doc=doc)
-            for c, axis, value in parts
-            if value is not ZERO
-        )
+        point = at.origin if isinstance(at, Body) else at
+        body = point.body
+        ground = self.mechanism.ground.frame
+        given = force.components(ground) if isinstance(force, Vector) else force
+        parts = [self.let(x) for x in given]
+        loads = [self.let(x) for x in self.places.inward(body, parts)]
+        for k, (axis, load) in enumerate(zip(body.frame.axes, loads, strict=True), 1):
+            self.force(f"{name}_{k}", load, at=point, along=axis, doc=doc)
+        if arm is not None:
+            lever = self.places.inward(body, [self.let(x) for x in arm])
+            couple = cross([self.let(x) for x in lever], loads)
+            for k, (axis, load) in enumerate(zip(body.frame.axes, couple, strict=True), 4):
+                self.moment(f"{name}_{k}", load, on=body, about=axis, doc=doc)
+        rows = zip("xyz", parts, strict=True)
+        return tuple(self.output(f"{name}_{c}", x, unit="N", doc=doc) for c, x in rows)
+
+    def position(self, point: Point) -> tuple[Expr, Expr, Expr]:
+        """Return the position of a point in the ground's axes, as named partial results.
+
+        Args:
+            point: of the mechanism.
+
+        >>> m = Mechanism("m")
+        >>> b = m.body("b", translate="xy", mass=1)
+        >>> Element("e", m).position(m.point("p", b, (1, 0, 0)))
+        (s1, b.y, 0)
+        """
+        return self.places.position(point)
+
+    def velocity(self, point: Point) -> tuple[Expr, Expr, Expr]:
+        """Return the velocity of a point in the ground's axes, as named partial results.
+
+        Args:
+            point: of the mechanism.
+
+        >>> m = Mechanism("m")
+        >>> b = m.body("b", translate="xy", mass=1)
+        >>> Element("e", m).velocity(m.point("p", b, (1, 0, 0)))
+        (b.x_dot, b.y_dot, 0)
+        """
+        return self.places.velocity(point)
 
     def moment(
         self,

@@ -11,6 +11,8 @@ from typing import TypeAlias
 
 from linkwright.algebra import Expr
 from linkwright.blocks import BlockError, Element, joint_of
+from linkwright.equations import derive
+from linkwright.equations.formulations import QUICK
 from linkwright.mechanism import Mechanism
 
 PerJoint: TypeAlias = float | Sequence[float] | Mapping[str, float]
@@ -24,7 +26,8 @@ def driven_joints(
 
     Args:
         mechanism: whose joints they are.
-        wanted: names of coordinates, or of bodies with one; by default all that can be driven.
+        wanted: names of coordinates, or of bodies with one; by default all that can be driven,
+            those left out that follow others by constraints.
 
     >>> m = Mechanism("m")
     >>> b = m.body("b", rotate="z", mass=1, inertia=1)
@@ -39,6 +42,8 @@ def driven_joints(
             if rates[q] not in own:
                 raise BlockError(f"the rate of {q} is no speed of {mechanism.name!r} by itself")
         return [(q, rates[q]) for q in chosen]
+    if mechanism.constraints:
+        own = set(derive(mechanism, QUICK).speeds)
     several = {q for b in mechanism.bodies.values() if len(b.rotations) > 1 for q in b.rotations}
     states = {s.symbol for s in mechanism.states}
     found = [

@@ -46,6 +46,12 @@ def inverse_dynamics(
             "its inverse dynamics cannot be given by joint",
             remedy="use a PD controller for the joints that are driven",
         )
+    tied = sorted(x.name for x in q if x not in place.values() or rates[x] not in equations.speeds)
+    if tied:
+        raise BlockError(
+            f"{', '.join(tied)} of {m.name!r} follows other joints and takes no torque by itself",
+            remedy="leave it out of joints=...",
+        )
     unknown = sorted(set(values or {}) - set(m.parameters))
     if unknown:
         raise BlockError(f"{m.name!r} has no parameter {', '.join(unknown)}")

@@ -102,7 +102,7 @@ def _common(rates: Mapping[str, Sampled]) -> Fraction:
         finer = common(common(tick, rate.period), rate.offset)
         if finer < FINEST:
             other = _against(rates, name) or before
-            near = (1 / rate.period).limit_denominator(1000)
+            near = (rates[other].period / rate.period).limit_denominator(20) / rates[other].period
             raise BlockError(
                 f"{other!r} ({rates[other]}) and {name!r} ({rate}) have no common tick of "
                 f"{float(FINEST):g} s or longer",

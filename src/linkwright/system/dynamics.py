@@ -11,14 +11,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 
-from linkwright.algebra import ZERO, Expr, sqrt, symbol, total
+from linkwright.algebra import ZERO, Expr, free_symbols, sqrt, symbol, total
 from linkwright.algebra.calculus import gradient
 from linkwright.equations import Equations, derive
+from linkwright.equations.formulations import QUICK
 from linkwright.mechanism import Force, Mechanism, Moment
 from linkwright.program import Assign, Solve, Statement
 from linkwright.system.definitions import Definitions
 
 MECHANISM = "the mechanism"
+LARGE = 24
+"""Speeds of a tree from which on articulated bodies take fewer operations."""
 
 
 def loaded(mechanism: Mechanism, forces: Iterable[Force], moments: Iterable[Moment]) -> Mechanism:
@@ -47,9 +50,19 @@ def loaded(mechanism: Mechanism, forces: Iterable[Force], moments: Iterable[Mome
 def equations_of(
     view: Mechanism, formulation: str, values: Mapping[str, float] | None = None
 ) -> Equations | None:
-    """Return the equations of motion; None where nothing moves."""
-    if not view.kinematics().speeds and not view.states:
+    """Return the equations of motion; None where nothing moves.
+
+    Args:
+        view: the mechanism with its loads.
+        formulation: as for `derive`, or "quick" for the one that is derived without a search: by
+            articulated bodies where a tree is large, else by the mass matrix.
+        values: numbers of parameters to choose by.
+    """
+    speeds = len(view.kinematics().speeds)
+    if not speeds and not view.states:
         return None
+    if formulation == "quick":
+        formulation = "articulated" if speeds > LARGE and not view.constraints else QUICK
     return derive(view, formulation, values=values)
 
 
@@ -71,7 +84,8 @@ def define(equations: Equations, table: Definitions) -> None:
 def settled(equations: Equations) -> tuple[dict[Expr, Expr], list[Statement]]:
     """Return the coordinates as they are moved after a step, and what is computed for that.
 
-    Quaternions get unit length. Relations of position are met by one step of Newton's method: in
+    Quaternions get unit length. Relations of position are met by one step of Newton's method (but
+    those linear in the coordinates, which every method of Runge and Kutta's kind keeps exactly): in
     the coordinates whose rates were eliminated where there is one for each relation, otherwise by
     the shortest step.
     """
@@ -84,7 +98,9 @@ def settled(equations: Equations) -> tuple[dict[Expr, Expr], list[Statement]]:
     relations = [
         e.constraint.position
         for e in equations.eliminations
-        if e.speed is not None and e.constraint.position is not None
+        if e.speed is not None
+        and e.constraint.position is not None
+        and not _kept(equations, e.constraint.position)
     ]
     if not relations:
         return moved, []
@@ -92,6 +108,15 @@ def settled(equations: Equations) -> tuple[dict[Expr, Expr], list[Statement]]:
     for q, step in steps.items():
         moved[q] = moved.get(q, q) + step
     return moved, statements
+
+
+def _kept(equations: Equations, relation: Expr) -> bool:
+    """Whether a relation is linear in the coordinates and depends on nothing else that changes."""
+    changing = set(equations.coordinates)
+    fixed = changing | set(equations.mechanism.parameters.values())
+    if not set(free_symbols(relation)) <= fixed:
+        return False
+    return not changing & set(free_symbols(*gradient(relation, equations.coordinates)))
 
 
 def _newton(

@@ -35,7 +35,6 @@ from linkwright.blocks import (
     exact,
     mechanism_of,
 )
-from linkwright.equations.formulations import QUICK
 from linkwright.errors import UnitError
 from linkwright.mechanism import Mechanism
 from linkwright.system.clock import Clock, make_clock
@@ -64,7 +63,8 @@ class System:
         mechanism: a mechanism, something that has one as its `mechanism`, or None for blocks alone.
         name: of the System; the mechanism's by default.
         base: the base clock, Hz; by default the slowest of which all rates are parts.
-        formulation: how the equations of motion are derived; see `linkwright.derive`.
+        formulation: how the equations of motion are derived: "quick", or as for `derive`,
+            which finds smaller ones and takes longer.
 
     >>> m = Mechanism("pendulum")
     >>> rod = m.body("rod", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
@@ -84,7 +84,7 @@ class System:
         *,
         name: str = "",
         base: float | Fraction | None = None,
-        formulation: str = QUICK,
+        formulation: str = "quick",
     ) -> None:
         self.mechanism = (
             Mechanism(name or "system") if mechanism is None else mechanism_of(mechanism)
