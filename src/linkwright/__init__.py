@@ -53,6 +53,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "ShapeError",
         "UnitError",
     ),
+    "linkwright.formats.converting": ("convert", "write_description"),
+    "linkwright.formats.robot_files": ("read_description",),
     "linkwright.formats.text": ("read_model", "write_model"),
     "linkwright.program": ("Program", "count"),
     "linkwright.analysis": ("LinearModel", "linearise"),
@@ -132,6 +134,11 @@ if TYPE_CHECKING:
         ShapeError as ShapeError,
         UnitError as UnitError,
     )
+    from linkwright.formats.converting import (
+        convert as convert,
+        write_description as write_description,
+    )
+    from linkwright.formats.robot_files import read_description as read_description
     from linkwright.formats.text import read_model as read_model, write_model as write_model
     from linkwright.mechanism import (
         Ball as Ball,

@@ -57,6 +57,18 @@ def convert(
         roots: folders in which meshes may lie.
         to: key of the format to write; without it, the target's ending tells.
         replace: whether files that are there already may be replaced.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "r.urdf"
+    ...     _ = file.write_text(
+    ...         "<robot name='r'><link name='a'/><gazebo/><link name='b'/>"
+    ...         "<joint name='j' type='continuous'><parent link='a'/><child link='b'/>"
+    ...         "</joint></robot>"
+    ...     )
+    ...     done = convert(file, Path(folder) / "r.dh.toml")
+    >>> done.format, [entry.what for entry in done.unread]
+    ('dh', ['<gazebo>'])
     """
     key = to or target_format(target)
     robot = read_description(source, roots=roots)
@@ -77,6 +89,14 @@ def write_description(
         target: the file.
         to: key of the format; without it, the target's ending tells.
         replace: whether files that are there already may be replaced.
+
+    >>> import tempfile
+    >>> from linkwright.formats.description import Link
+    >>> robot = Description("r", (Link("a"),), ())
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     done = write_description(robot, Path(folder) / "r.urdf")
+    ...     read_description(done.files[0]).name
+    'r'
     """
     target = Path(target)
     key = to or target_format(target)

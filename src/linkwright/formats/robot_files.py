@@ -149,6 +149,13 @@ def read_description(
     Args:
         path: of the file.
         roots: folders in which meshes may lie; without any, the folder of the file.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "r.urdf"
+    ...     _ = file.write_text("<robot name='r'><link name='a'/></robot>")
+    ...     read_description(file).links
+    (Link(name='a', mass=None, shapes=(), line=1),)
     """
     key = robot_format(path)
     if key is None:
