@@ -53,6 +53,13 @@ FORMATS: dict[str, RobotFormat] = {
         "linkwright.formats.urdf.writer:urdf_text",
         root="robot",
     ),
+    "mjcf": RobotFormat(
+        "MJCF",
+        (".xml", ".mjcf"),
+        "linkwright.formats.mjcf.reader:read_mjcf",
+        "linkwright.formats.mjcf.writer:mjcf_text",
+        root="mujoco",
+    ),
     "dh": RobotFormat(
         "Denavit-Hartenberg table",
         (".toml",),
