@@ -35,7 +35,9 @@ def rpy_rotation(roll: float, pitch: float, yaw: float) -> Rotation:
 
 
 def rotation_rpy(rotation: Rotation) -> Triple:
-    """Return roll, pitch and yaw of a matrix; where pitch is a right angle, roll is 0.
+    """Return roll, pitch and yaw of a matrix; where pitch is a right angle, yaw is 0.
+
+    Roll is taken from what is left after yaw, so that the two fit each other near that angle.
 
     Args:
         rotation: the matrix.
@@ -46,9 +48,9 @@ def rotation_rpy(rotation: Rotation) -> Triple:
     a, b, c = rotation
     cosine = math.hypot(a[0], b[0])
     pitch = math.atan2(-c[0], cosine)
-    if cosine < 1e-9:
-        return 0.0, pitch, math.atan2(-a[1], b[1])
-    return math.atan2(c[1], c[2]), pitch, math.atan2(b[0], a[0])
+    yaw = math.atan2(b[0], a[0]) if cosine > 1e-15 else 0.0
+    cy, sy = cosine_sine(yaw)
+    return math.atan2(sy * a[2] - cy * b[2], cy * b[1] - sy * a[1]), pitch, yaw
 
 
 def place_of(element: Element, left: Leftovers) -> Place:
