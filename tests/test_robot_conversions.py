@@ -14,6 +14,7 @@ from linkwright.cli import main
 from linkwright.errors import InputError
 from linkwright.formats.converting import convert
 from linkwright.formats.description import Description
+from linkwright.formats.meshes import find_mesh
 from linkwright.formats.robot_files import read_description, read_mechanism
 from linkwright.formats.surveying import description_of
 from linkwright.formats.text import read_model, write_model
@@ -132,6 +133,23 @@ def test_the_commands_take_robot_files(tmp_path: Path, capsys: pytest.CaptureFix
     assert json.loads(capsys.readouterr().out)["joints"][0]["name"] == "roll"
     assert main(["show", str(ROBOTS / "scara.toml")]) == 0
     assert "quill" in capsys.readouterr().out
+
+
+def test_meshes_are_named_from_where_the_new_file_is(tmp_path: Path) -> None:
+    """A relative name still leads to the same file; others stay as they are."""
+    (tmp_path / "a" / "meshes").mkdir(parents=True)
+    (tmp_path / "b").mkdir()
+    mesh = tmp_path / "a" / "meshes" / "arm.stl"
+    mesh.write_text("solid")
+    text = '<robot><link name="l">' + "".join(
+        f'<visual><geometry><mesh filename="{name}"/></geometry></visual>'
+        for name in ("meshes/arm.stl", "package://p/arm.stl")
+    )
+    (tmp_path / "a" / "r.urdf").write_text(text + "</link></robot>")
+    convert(tmp_path / "a" / "r.urdf", tmp_path / "b" / "r.urdf")
+    first, second = read_description(tmp_path / "b" / "r.urdf").links[0].shapes
+    assert find_mesh(first.mesh, tmp_path / "b" / "r.urdf", [tmp_path]) == mesh.resolve()
+    assert second.mesh == "package://p/arm.stl"
 
 
 def test_nothing_is_written_where_the_target_cannot_hold_it(tmp_path: Path) -> None:

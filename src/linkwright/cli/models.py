@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
 
 MODEL = typer.Argument(
-    ..., metavar="MODEL", help="A shipped model (NAME or NAME:OPTION=VALUE), or a .toml file."
+    ...,
+    metavar="MODEL",
+    help="A shipped model (NAME or NAME:OPTION=VALUE), or a file: .toml, .urdf, .xml, .dyn.",
 )
 SET = typer.Option(
     [], "--set", metavar="NAME=VALUE", help="Change a parameter; may be given several times."

@@ -6,6 +6,7 @@ put in place whole.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from linkwright.errors import InputError
 from linkwright.files import write_text
-from linkwright.formats.description import Description, Ignored
+from linkwright.formats.description import Description, Ignored, Shape
 from linkwright.formats.robot_files import (
     FORMATS,
     read_description,
@@ -71,8 +72,29 @@ def convert(
     ('dh', ['<gazebo>'])
     """
     key = to or target_format(target)
-    robot = read_description(source, roots=roots)
+    robot = _seen_from(read_description(source, roots=roots), Path(source), Path(target))
     return write_description(robot, target, to=key, replace=replace)
+
+
+def _seen_from(robot: Description, source: Path, target: Path) -> Description:
+    """Return the robot with the names of its meshes relative to the target's folder."""
+    before, after = source.parent.resolve(), target.parent.resolve()
+    if before == after:
+        return robot
+    links = tuple(
+        dataclasses.replace(
+            link, shapes=tuple(_moved_mesh(shape, before, after) for shape in link.shapes)
+        )
+        for link in robot.links
+    )
+    return dataclasses.replace(robot, links=links)
+
+
+def _moved_mesh(shape: Shape, before: Path, after: Path) -> Shape:
+    name = shape.mesh
+    if not name or "://" in name or "\0" in name or Path(name).is_absolute():
+        return shape
+    return dataclasses.replace(shape, mesh=os.path.relpath(before / name, after))
 
 
 def write_description(
