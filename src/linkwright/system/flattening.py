@@ -12,16 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from linkwright.algebra import Expr, evaluate, free_symbols, substitute_all, symbol
+from linkwright.algebra import Expr, substitute_all, symbol
 from linkwright.blocks import BlockError, Element, Foreign
 from linkwright.equations import Equations
-from linkwright.equations.closure import assemble
-from linkwright.mechanism import Force, Mechanism, Moment
+from linkwright.mechanism import Force, Moment
 from linkwright.program import Program, Statement, optimise
 from linkwright.system.clock import Clock
 from linkwright.system.definitions import Definitions, with_solution
 from linkwright.system.dynamics import MECHANISM, define, equations_of, loaded, settled
 from linkwright.system.member import Member
+from linkwright.system.numbers import starts
 from linkwright.system.ordering import Segment, segments
 from linkwright.system.phases import Event, Phases, Signal, Tick, phase_program
 
@@ -88,7 +88,7 @@ class _Flat:
 
 
 def flatten(system: System, record: Sequence[str] | None = None) -> Phases:
-    """Return the phases of a System.
+    """Return the phases of a System, without the numbers (`numbered` puts them in).
 
     Args:
         system: what to flatten.
@@ -99,13 +99,13 @@ def flatten(system: System, record: Sequence[str] | None = None) -> Phases:
         system.members[name].set_period(clock.period(name))
     view = loaded(system.mechanism, *_loads(system))
     equations = equations_of(view, system.formulation)
-    flat = _Flat(system, clock, equations, Definitions())
+    flat = _Flat(system, clock, equations, Definitions(), starts=starts(system))
     _define(flat)
     _states(flat)
     channels = _channels(flat, record)
-    ticks = _segments(flat)
-    _parameters(flat, [value for _, value in channels], ticks)
     outputs = [value for _, value in channels]
+    _parameters(flat, outputs)
+    ticks = _segments(flat)
     events, event_list = _events(flat)
     return Phases(
         system.name,
@@ -183,120 +183,52 @@ def _stream(member: str, stream: str) -> int:
 
 # -- arrays ----------------------------------------------------------------------------------------
 def _states(flat: _Flat) -> None:
-    """Fill x, d and w, and the rates of x."""
+    """Fill x, d and w, and the rates of x; `numbered` says where they start."""
     system, m = flat.system, flat.system.mechanism
-    known = {**system.initial}
     if flat.equations is not None:
-        _mechanism_states(flat, flat.equations, known)
+        _mechanism_states(flat, flat.equations)
     for member in flat.members:
         for state, x, rate in member.integrated():
-            flat.x.append(_signal(flat, member, x, state.initial, state.unit, "state", state.doc))
+            flat.x.append(_signal(x, state.unit, "state", state.doc, member.name))
             flat.rates.append(rate)
         if member.held:
             for port, symbols, _ in member.outputs():
-                flat.d += [
-                    Signal(x.name, x, port.initial, port.unit, "held", port.doc, member.name)
-                    for x in symbols
-                ]
+                flat.d += [_signal(x, port.unit, "held", port.doc, member.name) for x in symbols]
         for state, x, _ in member.remembered():
-            flat.d.append(
-                _signal(flat, member, x, state.initial, state.unit, "discrete", state.doc)
-            )
-    names = {s.name for s in (*flat.x, *flat.d)}
-    unknown = sorted(set(system.initial) - names - set(m.coordinates) - _speed_names(m))
-    if unknown:
-        raise BlockError(f"{system.name!r} has no state {', '.join(map(repr, unknown))}")
-    values = system.inputs()
-    inputs = [(x, m.units.get(n, "?"), m.docs.get(n, ""), "") for n, x in m.inputs.items()]
+            flat.d.append(_signal(x, state.unit, "discrete", state.doc, member.name))
+    inputs = [
+        _signal(x, m.units.get(n, "?"), "input", m.docs.get(n, "")) for n, x in m.inputs.items()
+    ]
     for member in flat.members:
         for port, symbols in member.inputs():
-            inputs += [(x, port.unit, port.doc, member.name) for x in symbols]
-    flat.w = [
-        Signal(x.name, x, values[x.name], unit, "input", doc, home)
-        for x, unit, doc, home in inputs
-        if x not in system.wires
-    ]
+            inputs += [_signal(x, port.unit, "input", port.doc, member.name) for x in symbols]
+    flat.w = [signal for signal in inputs if signal.symbol not in system.wires]
 
 
-def _speed_names(mechanism: Mechanism) -> set[str]:
-    return {s.symbol.name for s in mechanism.kinematics().speeds}
+def _signal(x: Expr, unit: str, kind: str, doc: str, home: str = "") -> Signal:
+    return Signal(x.name, x, 0.0, unit, kind, doc, home)
 
 
-def _mechanism_states(flat: _Flat, equations: Equations, known: Mapping[str, float]) -> None:
-    system, m = flat.system, flat.system.mechanism
-    there = {*m.coordinates, *_speed_names(m)}
-    own = {n: v for n, v in known.items() if n in there}
-    values = {n: v for n, v in system.values.items() if n in {*m.parameters, *m.inputs}}
-    start = assemble(m, own, values)
+def _mechanism_states(flat: _Flat, equations: Equations) -> None:
+    m = flat.system.mechanism
     docs = {s.symbol: s.doc for s in equations.kinematics.speeds}
     homes = {q: b.name for b in m.bodies.values() for q in b.coordinates}
     homes |= {s.symbol: s.body.name for s in equations.kinematics.speeds}
-    at = {**start.coordinates, **start.speeds}
-    kinds = [
-        *(
-            (q, "coordinate", rate)
-            for q, rate in zip(equations.coordinates, equations.rates, strict=True)
-        ),
-        *(
-            (z, "state", rate)
-            for z, rate in zip(equations.states, equations.state_rates, strict=True)
-        ),
-        *(
-            (u, "speed", rate)
-            for u, rate in zip(equations.speeds, equations.accelerations, strict=True)
-        ),
-    ]
-    for x, kind, rate in kinds:
-        doc = docs.get(x, "") or m.docs.get(x.name, "")
-        unit = m.units.get(x.name, "?")
-        flat.x.append(Signal(x.name, x, at[x.name], unit, kind, doc, homes.get(x, "")))
-        flat.rates.append(rate)
+    groups = (
+        ("coordinate", equations.coordinates, equations.rates),
+        ("state", equations.states, equations.state_rates),
+        ("speed", equations.speeds, equations.accelerations),
+    )
+    for kind, symbols, rates in groups:
+        for x, rate in zip(symbols, rates, strict=True):
+            doc = docs.get(x, "") or m.docs.get(x.name, "")
+            flat.x.append(_signal(x, m.units.get(x.name, "?"), kind, doc, homes.get(x, "")))
+            flat.rates.append(rate)
 
 
-def _signal(
-    flat: _Flat, member: Member, x: Expr, initial: Expr, unit: str, kind: str, doc: str
-) -> Signal:
-    """Return a state of a member; where it starts may depend on parameters."""
-    (start,) = member.of([initial])
-    given = flat.system.initial.get(x.name)
-    if given is None and start.op != "num":
-        flat.starts[x] = start
-        given = float(evaluate(start, _numbers(flat, free_symbols(start))))
-    value = float(start.data) if given is None else float(given)
-    return Signal(x.name, x, value, unit, kind, doc, member.name)
-
-
-def _numbers(flat: _Flat, wanted: Iterable[Expr]) -> dict[Expr, float]:
-    """Return the values of parameters."""
-    values, units = {}, _all_parameters(flat)
-    for x in wanted:
-        if x not in units:
-            raise BlockError(f"an initial value depends on {x}, which is no parameter")
-        values[x] = units[x].value
-    return values
-
-
-def _all_parameters(flat: _Flat) -> dict[Expr, Signal]:
-    """Return every parameter that has a value."""
-    system, m = flat.system, flat.system.mechanism
-    given = system.values
-    found = {
-        x: Signal(
-            n, x, given.get(n, m.values[n]), m.units.get(n, "?"), "parameter", m.docs.get(n, "")
-        )
-        for n, x in sorted(m.parameters.items())
-        if n in given or n in m.values
-    }
-    for member in flat.members:
-        for p in member.block.parameters.values():
-            x = member.symbols[p.symbol]
-            value = given.get(x.name, p.value)
-            found[x] = Signal(x.name, x, value, p.unit, "parameter", p.doc, member.name)
-    return found
-
-
-def _parameters(flat: _Flat, roots: Sequence[Expr], ticks: Sequence[Segment]) -> None:
-    """Fill p with what anything needs; complain about what has no value or no meaning."""
+def _parameters(flat: _Flat, roots: Sequence[Expr]) -> None:
+    """Fill p with what anything needs."""
+    m = flat.system.mechanism
     needed = [*flat.rates, *roots, *flat.starts.values()]
     for member in flat.members:
         needed += [value for _, _, values in member.outputs() for value in values]
@@ -308,23 +240,14 @@ def _parameters(flat: _Flat, roots: Sequence[Expr], ticks: Sequence[Segment]) ->
         moved, statements = settled(flat.equations)
         needed += [*moved.values(), *(x for s in statements for x in s.operands)]
     leaves = flat.table.leaves(flat.table.ordered(needed), needed)
-    known = _all_parameters(flat)
-    flat.p = [signal for x, signal in known.items() if x in leaves]
-    unknown = sorted(set(flat.system.values) - {s.name for s in known.values()} - _inputs(flat))
-    if unknown:
-        names = ", ".join(map(repr, unknown))
-        raise BlockError(f"{flat.system.name!r} has no parameter or input {names}")
-    parameters = set(flat.system.mechanism.parameters.values())
-    missing = sorted(x.name for x in leaves if x in parameters and x not in known)
-    if missing:
-        raise BlockError(
-            f"{flat.system.name!r} has no value for {', '.join(missing)}",
-            remedy="give defaults to the mechanism, or values to the System",
-        )
-
-
-def _inputs(flat: _Flat) -> set[str]:
-    return {s.name for s in flat.w} | set(flat.system.mechanism.inputs)
+    known = [
+        _signal(x, m.units.get(n, "?"), "parameter", m.docs.get(n, ""))
+        for n, x in sorted(m.parameters.items())
+    ]
+    for member in flat.members:
+        for p in member.block.parameters.values():
+            known.append(_signal(member.symbols[p.symbol], p.unit, "parameter", p.doc, member.name))
+    flat.p = [signal for signal in known if signal.symbol in leaves]
 
 
 # -- channels --------------------------------------------------------------------------------------

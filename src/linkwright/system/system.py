@@ -39,6 +39,7 @@ from linkwright.errors import UnitError
 from linkwright.mechanism import Mechanism
 from linkwright.system.clock import Clock, make_clock
 from linkwright.system.member import Member
+from linkwright.system.numbers import numbered
 from linkwright.system.phases import Phases
 
 Source = Any
@@ -98,7 +99,7 @@ class System:
         self.wires: dict[Expr, Wire] = {}
         self.values: dict[str, float] = {}
         self.initial: dict[str, float] = {}
-        self._flat: dict[tuple[str, ...] | None, Phases] = {}
+        self._flat: dict[object, Phases] = {}
 
     # -- members -----------------------------------------------------------------------------------
     def add(
@@ -139,7 +140,7 @@ class System:
         member = Member(label, block, chosen, self.owner, self.time)
         self.members[label] = member
         self._defaults(member)
-        self._flat.clear()
+        self._flat = {}
         return member
 
     def _foreign(
@@ -230,7 +231,7 @@ class System:
         for x, value in zip(places, values, strict=True):
             self._check_units(value, x)
             self.wires[x] = Wire(value, solve)
-        self._flat.clear()
+        self._flat = {}
 
     def _targets(self, target: Any) -> tuple[Expr, ...]:
         if isinstance(target, str):
@@ -311,7 +312,6 @@ class System:
         {'b.u': 3.0}
         """
         self.values.update((name, float(value)) for name, value in values.items())
-        self._flat.clear()
 
     def start(self, values: Mapping[str, float]) -> None:
         """Set where states start.
@@ -327,7 +327,6 @@ class System:
         [0.5, 0.0]
         """
         self.initial.update((name, float(value)) for name, value in values.items())
-        self._flat.clear()
 
     def clock(self) -> Clock:
         """Return the base clock and when each member runs.
@@ -347,10 +346,13 @@ class System:
         """
         from linkwright.system.flattening import flatten
 
+        m = self.mechanism
         wanted = None if record is None else tuple(record)
-        if wanted not in self._flat:
-            self._flat[wanted] = flatten(self, wanted)
-        return self._flat[wanted]
+        parts = (m.forces, m.moments, m.outputs, m.constraints, m.states, m.bodies, m.parameters)
+        key = (wanted, *(len(part) for part in parts))
+        if key not in self._flat:
+            self._flat[key] = flatten(self, wanted)
+        return numbered(self, self._flat[key])
 
     def inputs(self) -> dict[str, float]:
         """Return the inputs of the System: what nothing drives, with defaults.
@@ -371,11 +373,17 @@ class System:
         return {name: self.values.get(name, value) for name, value in found.items()}
 
     def copy(self) -> System:
-        """Return a System with the same members and wires that can be changed by itself."""
+        """Return a System with the same members and wires that can be changed by itself.
+
+        >>> s = System(name="s")
+        >>> s.copy()
+        System(s: no members)
+        """
         made = System(self.mechanism, name=self.name, formulation=self.formulation)
         made.base = self.base
         made.members, made.wires = dict(self.members), dict(self.wires)
         made.values, made.initial = dict(self.values), dict(self.initial)
+        made._flat = self._flat  # what is flattened stays right until one of the two changes
         return made
 
     def __repr__(self) -> str:

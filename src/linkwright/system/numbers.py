@@ -1,0 +1,121 @@
+"""The numbers of a System: where states start, and values of parameters and inputs.
+
+They are put into the phases last, so that other numbers need no new flattening. Coordinates and
+speeds of the mechanism are assembled: what is given is held, and what constraints determine is
+computed from it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from linkwright.algebra import Expr, evaluate, free_symbols
+from linkwright.blocks import BlockError
+from linkwright.equations.closure import assemble
+from linkwright.system.phases import Phases, Signal
+
+if TYPE_CHECKING:
+    from linkwright.system.system import System
+
+
+def starts(system: System) -> dict[Expr, Expr]:
+    """Return where states of members start, for those that depend on parameters."""
+    found: dict[Expr, Expr] = {}
+    for member in system.members.values():
+        for state, x, _ in (*member.integrated(), *member.remembered()):
+            (start,) = member.of([state.initial])
+            if start.op != "num":
+                found[x] = start
+    return found
+
+
+def numbered(system: System, phases: Phases) -> Phases:
+    """Return the phases with the numbers that the System has now.
+
+    Args:
+        system: whose numbers they are.
+        phases: what it was flattened to.
+    """
+    values = parameters(system)
+    inputs = system.inputs()
+    driven = {*inputs, *system.mechanism.inputs}
+    _refuse_unknown(system, system.values, [*values, *driven], "parameter or input")
+    missing = sorted(s.name for s in phases.p if s.name not in values)
+    if missing:
+        raise BlockError(
+            f"{system.name!r} has no value for {', '.join(missing)}",
+            remedy="give defaults to the mechanism, or values to the System",
+        )
+    at = _beginnings(system, values)
+    initialise = phases.initialise
+    if initialise is not None and any(x.name in system.initial for x in starts(system)):
+        initialise = None  # the values say it all
+    return replace(
+        phases,
+        x=_with(phases.x, at),
+        d=_with(phases.d, at),
+        p=_with(phases.p, values),
+        w=_with(phases.w, inputs),
+        initialise=initialise,
+    )
+
+
+def parameters(system: System) -> dict[str, float]:
+    """Return the values of all parameters that have one, by name."""
+    m = system.mechanism
+    found = {name: m.values[name] for name in m.parameters if name in m.values}
+    for member in system.members.values():
+        for p in member.block.parameters.values():
+            found[member.symbols[p.symbol].name] = p.value
+    own = {name: v for name, v in system.values.items() if name in found or name in m.parameters}
+    return {**found, **own}
+
+
+def _beginnings(system: System, values: Mapping[str, float]) -> dict[str, float]:
+    """Return where every state starts, by name."""
+    m = system.mechanism
+    speeds = [s.symbol.name for s in m.kinematics().speeds]
+    own = {*m.coordinates, *speeds}
+    at: dict[str, float] = {}
+    for member in system.members.values():
+        for port, symbols, _ in member.outputs():
+            at.update((x.name, port.initial) for x in symbols)
+        for state, x, _ in (*member.integrated(), *member.remembered()):
+            (start,) = member.of([state.initial])
+            at[x.name] = _evaluated(start, system, values)
+    _refuse_unknown(system, system.initial, [*own, *at], "state")
+    if own:
+        given = {name: v for name, v in system.initial.items() if name in own}
+        known = {name: v for name, v in system.values.items() if name in {*m.parameters, *m.inputs}}
+        start_of = assemble(m, given, known)
+        at |= {**start_of.coordinates, **start_of.speeds}
+    at.update((name, v) for name, v in system.initial.items() if name not in own)
+    return at
+
+
+def _evaluated(start: Expr, system: System, values: Mapping[str, float]) -> float:
+    if start.op == "num":
+        return float(start.data)
+    wanted = free_symbols(start)
+    for x in wanted:
+        if x.name not in values:
+            raise BlockError(f"a start of {system.name!r} depends on {x}, which is no parameter")
+    return float(evaluate(start, {x: values[x.name] for x in wanted}))
+
+
+def _with(signals: Iterable[Signal], values: Mapping[str, float]) -> tuple[Signal, ...]:
+    return tuple(replace(s, value=float(values[s.name])) for s in signals)
+
+
+def _refuse_unknown(
+    system: System, given: Mapping[str, float], known: Iterable[str], what: str
+) -> None:
+    there = list(known)
+    for name in given:
+        if name not in there:
+            near = difflib.get_close_matches(name, there, 1)
+            remedy = f"did you mean {near[0]!r}?" if near else None
+            raise BlockError(f"{system.name!r} has no {what} {name!r}", remedy=remedy)
