@@ -268,20 +268,16 @@ class _Assembler:
         name = self.names.new(group.name)
         if joint.kind in _TURNING:
             frame = framed(at, unit(joint.axis), following, group.mass)
-            body = self._body(
-                name, parent, _turning(joint, frame), at.position, group.mass, frame.place,
-                self._coordinate_names(joint),
-            )  # fmt: skip
+            block, names = _turning(joint, frame), self._coordinate_names(joint)
+            body = self._body(name, parent, block, at.position, group.mass, frame.place, names)
             return self._record(joint, group, body, body.coordinates), frame.place
         if joint.kind == "universal":
             return self._universal(name, parent, at, joint, group, following)
         if joint.kind == "prismatic":
             place = Place((0.0, 0.0, 0.0), tidy_rotation(transposed(at.rotation)))
             axis = tidy_unit(rotate(at.rotation, unit(joint.axis)))
-            body = self._body(
-                name, parent, Prismatic(axis), at.position, group.mass, place,
-                self._coordinate_names(joint),
-            )  # fmt: skip
+            block, names = Prismatic(axis), self._coordinate_names(joint)
+            body = self._body(name, parent, block, at.position, group.mass, place, names)
             return self._record(joint, group, body, body.coordinates), place
         return self._spatial(name, parent, at, joint, group)
 
@@ -437,10 +433,7 @@ class _Assembler:
             self.mechanism.constrain_position(
                 q - multiplier * other - offset, name=f"{made.name} follows {leader}", eliminate=q
             )
-            self.joints[k] = AssembledJoint(
-                made.name, made.kind, made.child, made.body, made.coordinates, made.limits,
-                (other, multiplier, offset),
-            )  # fmt: skip
+            self.joints[k] = replace(made, follows=(other, multiplier, offset))
 
     def close(self, closure: Closure) -> None:
         """Close a loop."""

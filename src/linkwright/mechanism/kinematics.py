@@ -247,7 +247,7 @@ def _body_motion(
 ) -> BodyMotion:
     parent = body.parent
     assert parent is not None
-    absolute = parent.parent is None and _moves_freely(body)
+    absolute = _stands_still(parent) and _moves_freely(body)
     turning = _rotation_speeds(mechanism, body)
     if absolute:
         moving = _absolute_speeds(mechanism, body)
@@ -270,6 +270,13 @@ def _body_motion(
     above = None if parent.parent is None else motions[parent]
     arm = body.from_parent if above is None else body.from_parent - above.reference
     return BodyMotion((*moving, *turning), ZERO_VECTOR, False, above, arm)
+
+
+def _stands_still(body: Body) -> bool:
+    """Whether a body is the ground, or welded to it."""
+    while body.parent is not None and not body.coordinates:
+        body = body.parent
+    return body.parent is None
 
 
 def _moves_freely(body: Body) -> bool:

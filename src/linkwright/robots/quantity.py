@@ -61,6 +61,10 @@ class Quantity:
         self.timings: dict[str, float] = {} if timings is None else timings
         self._evaluate: Callable[..., Any] = self._first
 
+    def derived(self) -> Program:
+        """Return the Program as it is derived, not yet optimised."""
+        return self._derive()
+
     @cached_property
     def program(self) -> Program:
         """What is computed, optimised."""

@@ -17,7 +17,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from linkwright.errors import InputError
 from linkwright.formats.description import Description
@@ -29,11 +32,15 @@ if TYPE_CHECKING:
     from linkwright.formats.assembling import Assembled
     from linkwright.mechanism import Mechanism
     from linkwright.program import Program
-    from linkwright.robots import derivatives, dynamics
+    from linkwright.robots import conventions, derivatives, dynamics, states
     from linkwright.robots.tree import Spot, Tree
 else:
+    conventions = Later("linkwright.robots.conventions")
+    states = Later("linkwright.robots.states")
     derivatives = Later("linkwright.robots.derivatives")
     dynamics = Later("linkwright.robots.dynamics")
+
+Array: TypeAlias = NDArray[np.float64]
 
 
 class Robot(Quantities):
@@ -137,6 +144,105 @@ class Robot(Quantities):
         """The links that joints move, in the order of the tree."""
         return tuple(joint.child for joint in self.assembled.joints)
 
+    # -- configurations ----------------------------------------------------------------------------
+    @cached_property
+    def limits(self) -> Array:
+        """The lowest and highest value of each coordinate, n x 2, infinite where there is none."""
+        return states.coordinate_limits(self.assembled, self.tree)
+
+    @cached_property
+    def speed_limits(self) -> Array:
+        """The highest magnitude of each speed."""
+        return states.speed_limits(self.assembled, self.tree)
+
+    @cached_property
+    def effort_limits(self) -> Array:
+        """The highest magnitude of each force in a joint, N*m or N."""
+        return states.effort_limits(self.assembled, self.tree)
+
+    @cached_property
+    def neutral(self) -> Array:
+        """The configuration with coordinates zero and quaternions that do not turn."""
+        return states.neutral(self.assembled, self.tree)
+
+    def random(self, count: int | None = None, *, seed: int = 0) -> Array:
+        """Return a random configuration within the limits, or several as rows.
+
+        Args:
+            count: how many rows; one vector by default.
+            seed: of the random numbers.
+        """
+        made = states.random_configurations(
+            self.assembled, self.tree, count or 1, np.random.default_rng(seed)
+        )
+        return made if count is not None else np.asarray(made[0])
+
+    def to_pinocchio(
+        self, q: Any, u: Any = None, a: Any = None, tau: Any = None, *, model: Any = None
+    ) -> Any:
+        """Return q, and what else is given, in Pinocchio's conventions.
+
+        Args:
+            q: coordinates.
+            u: speeds.
+            a: accelerations.
+            tau: forces.
+            model: a `pinocchio.Model` whose joints have the same names; by default our order.
+        """
+        size = None if model is None else (model.nq, model.nv)
+        return _alone(conventions.to_pinocchio(self._in_pinocchio(model), q, u, a, tau, size))
+
+    def from_pinocchio(
+        self, q: Any, u: Any = None, a: Any = None, tau: Any = None, *, model: Any = None
+    ) -> Any:
+        """Return in our conventions what is given in Pinocchio's; see `to_pinocchio`.
+
+        Args:
+            q: coordinates.
+            u: speeds.
+            a: accelerations.
+            tau: forces.
+            model: a `pinocchio.Model` whose joints have the same names; by default our order.
+        """
+        return _alone(conventions.from_pinocchio(self._in_pinocchio(model), q, u, a, tau))
+
+    def _in_pinocchio(self, model: Any) -> tuple[conventions.Slot, ...]:
+        find = None if model is None else conventions.pinocchio_places(model)
+        return conventions.slots(self.assembled, self.tree, find, angles_as_pairs=True)
+
+    def to_mujoco(
+        self, q: Any, u: Any = None, a: Any = None, tau: Any = None, *, model: Any = None
+    ) -> Any:
+        """Return q, and what else is given, in MuJoCo's conventions.
+
+        Args:
+            q: coordinates.
+            u: speeds.
+            a: accelerations; those of a free base need u too.
+            tau: forces.
+            model: a `mujoco.MjModel` whose joints have the same names; by default our order.
+        """
+        size = None if model is None else (model.nq, model.nv)
+        return _alone(conventions.to_mujoco(self._in_mujoco(model), q, u, a, tau, size))
+
+    def from_mujoco(
+        self, q: Any, u: Any = None, a: Any = None, tau: Any = None, *, model: Any = None
+    ) -> Any:
+        """Return in our conventions what is given in MuJoCo's; see `to_mujoco`.
+
+        Args:
+            q: coordinates.
+            u: speeds.
+            a: accelerations; those of a free base need u too.
+            tau: forces.
+            model: a `mujoco.MjModel` whose joints have the same names; by default our order.
+        """
+        return _alone(conventions.from_mujoco(self._in_mujoco(model), q, u, a, tau))
+
+    def _in_mujoco(self, model: Any) -> tuple[conventions.Slot, ...]:
+        find = None if model is None else conventions.mujoco_places(model)
+        return conventions.slots(self.assembled, self.tree, find)
+
     def spot(self, frame: str) -> Spot:
         """Return body and place of a frame."""
         found = self.assembled.places.get(frame)
@@ -225,3 +331,7 @@ class Robot(Quantities):
     def bias(self) -> Quantity:
         """The forces that no accelerations take: `bias(q, u)`."""
         return self.quantity("bias", lambda tree: dynamics.bias(tree))
+
+
+def _alone(results: tuple[Array, ...]) -> Any:
+    return results[0] if len(results) == 1 else results
