@@ -56,6 +56,10 @@ def _moving(robot: Description) -> list[str]:
         ("oblique_arm", "arm.dh.toml"),
         ("gripper", "gripper.toml"),
         ("quadruped", "quadruped.toml"),
+        ("oblique_arm", "arm.xml"),
+        ("gripper", "gripper.xml"),
+        ("quadruped", "quadruped.xml"),
+        ("gripper", "gripper.dyn"),
     ],
 )
 def test_the_mass_matrix_survives_another_format(tmp_path: Path, name: str, between: str) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
+import linkwright.formats.starters
 from linkwright.errors import Error, InputError
 from linkwright.formats.examining import description_findings, repaired
 from linkwright.formats.meshes import find_mesh
@@ -19,7 +21,7 @@ from linkwright.formats.xml import Caps, parse_xml, read_bytes, read_xml
 
 ROBOTS = Path(__file__).resolve().parent / "robots"
 LINK = '<link name="a"/>'
-EXAMPLES = int(os.environ.get("LINKWRIGHT_FUZZ", "40"))  # more for a longer run by hand
+EXAMPLES = int(os.environ.get("LINKWRIGHT_FUZZ", "25"))  # more for a longer run by hand
 
 # -- XML -------------------------------------------------------------------------------------------
 LAUGHS = '<!ENTITY l0 "ha">' + "".join(f'<!ENTITY l{k + 1} "{f"&l{k};" * 10}">' for k in range(9))
@@ -164,11 +166,18 @@ def test_other_odd_names_of_meshes_are_refused(package: Path) -> None:
 
 
 # -- fuzzing ---------------------------------------------------------------------------------------
-SEEDS = sorted(
-    path
-    for path in ROBOTS.rglob("*")
-    if any(path.suffix in f.suffixes for f in FORMATS.values()) and path.is_file()
-)
+MODELS = Path(linkwright.formats.starters.__file__).parent
+SEEDS = [  # the file that is read, and the file that is changed before
+    *((path, path) for path in sorted(ROBOTS.glob("*.*"))),
+    *((path, path) for path in sorted(MODELS.glob("*.toml"))),
+    *((path, path) for path in sorted((ROBOTS / "mjcf").glob("*.xml"))),
+    (ROBOTS / "mjcf" / "gripper.xml", ROBOTS / "mjcf" / "parts" / "palm.xml"),
+    *(
+        (ROBOTS / "sl_arm" / "arm.dyn", path)
+        for path in sorted((ROBOTS / "sl_arm").rglob("*.*"))
+        if path.is_file()
+    ),
+]
 TOKENS = [
     b"nan",
     b"1e308",
@@ -250,27 +259,29 @@ def _use(path: Path) -> None:
                 written_description(robot, key)
 
 
-def _try(data: bytes, suffix: str) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"robot{suffix}"
-        path.write_bytes(data)
-        with contextlib.suppress(Error):
-            _use(path)
-
-
-@pytest.mark.parametrize("seed", SEEDS, ids=lambda path: path.name)
-@settings(
-    max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
-)
+@pytest.mark.parametrize(("main", "changed"), SEEDS, ids=lambda path: path.name)
+@settings(max_examples=EXAMPLES, deadline=None, derandomize=True)
 @given(changes=CHANGES)
 def test_changed_files_raise_nothing_but_our_errors(
-    seed: Path, changes: list[tuple[str, float, int, bytes, float]]
+    main: Path, changed: Path, changes: list[tuple[str, float, int, bytes, float]]
 ) -> None:
-    _try(_changed(seed.read_bytes(), changes), seed.suffix)
+    with tempfile.TemporaryDirectory() as folder:
+        inner = Path()
+        if main.parent.parent == ROBOTS:  # a robot of several files
+            shutil.copytree(main.parent, folder, dirs_exist_ok=True)
+            inner = changed.parent.relative_to(main.parent)
+        target = Path(folder) / inner / changed.name
+        target.write_bytes(_changed(changed.read_bytes(), changes))
+        with contextlib.suppress(Error):
+            _use(Path(folder) / main.name)
 
 
 @pytest.mark.parametrize("suffix", sorted({s for f in FORMATS.values() for s in f.suffixes}))
 @settings(max_examples=EXAMPLES, deadline=None, derandomize=True)
 @given(parts=st.lists(st.one_of(st.binary(max_size=20), st.sampled_from(TOKENS)), max_size=20))
 def test_random_files_raise_nothing_but_our_errors(suffix: str, parts: list[bytes]) -> None:
-    _try(b"".join(parts), suffix)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"robot{suffix}"
+        path.write_bytes(b"".join(parts))
+        with contextlib.suppress(Error):
+            _use(path)
