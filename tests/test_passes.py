@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from linkwright.algebra import (
+    ZERO,
     Expr,
     cos,
     evaluate,
@@ -173,6 +174,25 @@ def test_an_output_adds_nothing_to_the_derivative(made: Program) -> None:
     asked = optimise(replace(made, auxiliary=frozenset({"extra"})))
     assert cost(asked)[0] <= cost(alone)[0]
     assert_same_values(made, asked)
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("named", [False, True])
+def test_a_quotient_cancels_against_its_divisor(power: int, named: bool) -> None:
+    """With y = b/k, b - k*y is zero, whether or not 1/k has a name of its own."""
+    b, c = symbols("b c", "coordinate")
+    (k,) = symbols("k")
+    y, inverse = symbols("y inverse", "local")
+    below = k**power
+    steps = [Assign(y, b / below)]
+    if named:
+        steps = [Assign(inverse, 1 / below), Assign(y, b * inverse)]
+    made = program("f", {"x": [b, c], "k": [k]}, {"f": [c * (b - below * y), y]}, statements=steps)
+    after = optimise(made)
+    assert after.output_values()[0] is ZERO
+    assert count(after).total == 1
+    (values,) = interpret(lower(after), [[3.0, 5.0], [2.0]])
+    np.testing.assert_array_equal(values, [0.0, 3.0 / 2.0**power])
 
 
 def test_the_registry_is_what_is_documented() -> None:

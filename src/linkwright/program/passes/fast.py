@@ -77,8 +77,7 @@ class _Fast(Rewriting):
         self, statements: Sequence[Statement], roots: Sequence[Expr], moving: Mapping[Expr, int]
     ) -> Network:
         main = self.main if tuple(roots) == self.program.output_values() else None
-        kept = Network(moving, keep=True)
-        kept.read(statements, roots)
+        kept = _read(statements, roots, moving, keep=True)
         flatten(kept)
         factored = kept.copy()
         extract(kept)
@@ -86,6 +85,7 @@ class _Fast(Rewriting):
         least = network_cost(kept, main)
 
         spread = _read(statements, roots, moving, keep=False)
+        merge(spread)
         extract(spread)
         cost = network_cost(spread, main)
         if cost < least:
@@ -96,6 +96,7 @@ class _Fast(Rewriting):
         others = self.locals.copy(), self.constants.copy()
         fixed, moved, again = Writer(factored, *others).write()
         factored = _read([*fixed, *moved], again, moving, keep=False)
+        merge(factored)
         extract(factored)
         if network_cost(factored, main) < least:
             best, names = factored, others
@@ -113,10 +114,9 @@ def _read(
     *,
     keep: bool,
 ) -> Network:
-    """Return the network of a block with fixed factors merged."""
-    network = Network(moving, keep=keep)
+    """Return the network of a block."""
+    network = Network(moving, keep=keep, open_quotients=True)
     network.read(statements, roots)
-    merge(network)
     return network
 
 

@@ -136,10 +136,14 @@ class Network:
         moving: the symbols that move, with their rates; any other symbol is fixed.
         keep: keep products that have several uses as they are; otherwise they are multiplied out
             into the terms that use them.
+        open_quotients: let fixed quotients cancel although they have names.
     """
 
-    def __init__(self, moving: Mapping[Expr, int], *, keep: bool = True) -> None:
+    def __init__(
+        self, moving: Mapping[Expr, int], *, keep: bool = True, open_quotients: bool = False
+    ) -> None:
         self.keep = keep
+        self.open_quotients = open_quotients
         self.nodes: list[Node] = []
         self.by_value: dict[int, int] = {}
         self.values = Values()
@@ -162,7 +166,7 @@ class Network:
 
     def copy(self) -> Network:
         """Return a network whose rows can be changed apart from this one's."""
-        made = Network({}, keep=self.keep)
+        made = Network({}, keep=self.keep, open_quotients=self.open_quotients)
         made.nodes = [node.copy() if node.is_sum else node for node in self.nodes]
         made.by_value, made.values, made.known = self.by_value, self.values, self.known
         made.coefficients = list(self.coefficients)
@@ -436,7 +440,11 @@ class Network:
                 node.name, node.note = target, statement.note
 
     def fixed_symbol(self, target: Expr, value: Expr, note: str = "") -> Expr:
-        """Return what stands for a fixed local: itself, or something of the same value."""
+        """Return what stands for a fixed local: itself, or something of the same value.
+
+        Where quotients are open, one stands for itself, so that it cancels against what it is
+        divided by; the local keeps its name when that is written.
+        """
         sign, rest = split_sign(value)
         if rest.is_atom:
             return value
@@ -449,8 +457,10 @@ class Network:
             return scaled(sign, known)
         self.fixed.append(Assign(target, value, note))
         self.values.known[target] = self.values.of(value)
-        self.fixed_values[self.values.known[target]] = target
-        return target
+        is_quotient = rest.op == "prod" and min(rest.data) < 0
+        stays = value if self.open_quotients and is_quotient else target
+        self.fixed_values[self.values.known[target]] = stays
+        return stays
 
     def _opaque(self, statement: Statement) -> None:
         if all(x in self.known for x in statement.targets):
