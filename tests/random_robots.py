@@ -31,7 +31,7 @@ def triple(v: Any) -> Triple:
 def random_rotation(rng: np.random.Generator, *, right_angles: bool) -> Rotation:
     """Return a rotation, one of the cube's where right angles are asked for."""
     if not right_angles:
-        return quaternion_rotation(rng.normal(size=4))
+        return quaternion_rotation([float(x) for x in rng.normal(size=4)])
     quarter = [0, 0, 0, 0]
     quarter[0], quarter[rng.integers(1, 4)] = 1, int(rng.integers(-1, 2))
     return quaternion_rotation(quarter)

@@ -104,10 +104,10 @@ def slots(
             places: tuple[int, int, int, int] | None = (at_q, at_u, size_q + pair, size_u)
         else:
             places = their(joint.name, joint.kind)
-        if joint.kind == "planar" and not kinematics.motions[joint.body].absolute:
+        if joint.kind in ("planar", "free") and not kinematics.motions[joint.body].absolute:
             raise InputError(
-                f"the speeds of the planar joint {joint.name!r} are along its parent's axes, "
-                "which no other convention has, as it does not hang on the ground"
+                f"the speeds of the {joint.kind} joint {joint.name!r} are along its parent's axes, "
+                "as it does not hang on the ground; others have them along the child's"
             )
         if places is not None:
             made.append(

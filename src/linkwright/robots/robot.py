@@ -32,11 +32,12 @@ if TYPE_CHECKING:
     from linkwright.formats.assembling import Assembled
     from linkwright.mechanism import Mechanism
     from linkwright.program import Program
-    from linkwright.robots import conventions, derivatives, dynamics, states
+    from linkwright.robots import conventions, coriolis, derivatives, dynamics, states
     from linkwright.robots.tree import Spot, Tree
 else:
     conventions = Later("linkwright.robots.conventions")
     states = Later("linkwright.robots.states")
+    coriolis = Later("linkwright.robots.coriolis")
     derivatives = Later("linkwright.robots.derivatives")
     dynamics = Later("linkwright.robots.dynamics")
 
@@ -331,6 +332,12 @@ class Robot(Quantities):
     def bias(self) -> Quantity:
         """The forces that no accelerations take: `bias(q, u)`."""
         return self.quantity("bias", lambda tree: dynamics.bias(tree))
+
+    @cached_property
+    def coriolis(self) -> Quantity:
+        """The matrix C with C u + gravity = bias without friction, M' - 2 C being skew:
+        `coriolis(q, u)`."""
+        return self.quantity("coriolis", lambda tree: coriolis.coriolis(tree))
 
 
 def _alone(results: tuple[Array, ...]) -> Any:
