@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from bench.mjcf_peer import dynamics_errors, mass_errors, mujoco_model, place_errors
 from linkwright.errors import Error, InputError
 from linkwright.formats.description import (
     Closure,
@@ -24,16 +25,9 @@ from linkwright.formats.description import (
     Shape,
 )
 from linkwright.formats.mjcf import mjcf_text, parse_mjcf, read_mjcf
-from linkwright.formats.places import quaternion_rotation, tensor, turned
+from linkwright.formats.places import tensor, turned
 from linkwright.formats.robot_files import read_description
-from linkwright.robots.robot import Robot
-from tests.mjcf_models import (
-    joints_of,
-    mass_errors,
-    mujoco_model,
-    place_errors,
-    random_configuration,
-)
+from linkwright.robots import Robot
 from tests.random_mjcf import random_mjcf
 
 FOLDER = Path(__file__).parent / "robots" / "mjcf"
@@ -107,58 +101,12 @@ def test_a_urdf_file_written_as_mjcf_is_the_same_robot(path: Path) -> None:
     assert place_errors(model, ordered, np.random.default_rng(0)) < 1e-12
 
 
-def _exchange(
-    robot: Robot, model: mujoco.MjModel, description: Description, q: np.ndarray, v: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return our coordinates, and how our speeds and their rates come from MuJoCo's.
-
-    MuJoCo's speeds of a free joint are along the world's axes for the origin, the body's for the
-    rotation; ours are along the body's for both.
-    """
-    where = joints_of(model, description)
-    moving = [joint.name for joint in description.joints if joint.kind != "fixed"]
-    rows: list[int] = []
-    ours: list[float] = []
-    turns: list[tuple[int, np.ndarray]] = []
-    for joint in robot.assembled.joints:
-        part = where[joint.name]
-        ours += [float(x) for x in q[part]]
-        start = int(model.jnt_dofadr[moving.index(joint.name)])
-        if joint.kind == "free":
-            quaternion = [float(x) for x in q[part][3:]]
-            turns.append((len(rows), np.array(quaternion_rotation(quaternion)).T))
-        count = {"free": 6, "ball": 3}.get(joint.kind, 1)
-        rows += range(start, start + count)
-    speeds, rates = np.eye(model.nv)[rows], np.zeros((model.nv, model.nv))
-    for row, turn in turns:
-        part, columns = slice(row, row + 3), rows[row : row + 3]
-        x, y, z = v[rows[row + 3 : row + 6]]
-        speeds[part] = 0
-        speeds[part, columns] = turn
-        rates[part, columns] = -np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]]) @ turn
-    return np.array(ours), speeds, rates
-
-
 @pytest.mark.parametrize("source", [*MODELS[:2], 0, 4], ids=lambda x: getattr(x, "stem", str(x)))
 def test_mass_matrix_and_bias_are_those_of_mujoco(source: Path | int) -> None:
     text = random_mjcf(source) if isinstance(source, int) else source.read_text()
     model, description = mujoco.MjModel.from_xml_string(text), parse_mjcf(text)
     robot = Robot(description, friction=False)
-    data = mujoco.MjData(model)
-    rng = np.random.default_rng(3)
-    for _ in range(3):
-        q, v = random_configuration(model, rng), rng.normal(size=model.nv)
-        data.qpos[:], data.qvel[:] = q, v
-        mujoco.mj_forward(model, data)
-        theirs = np.zeros((model.nv, model.nv))
-        mujoco.mj_fullM(model, data, theirs)
-        ours, T, rate = _exchange(robot, model, description, q, v)
-        M = robot.mass_matrix(ours)
-        bias = T.T @ (M @ (rate @ v) + robot.bias(ours, T @ v))
-        scale = np.abs(theirs).max()
-        np.testing.assert_allclose(T.T @ M @ T, theirs, atol=1e-12 * scale)
-        scale = max(1.0, np.abs(data.qfrc_bias).max())
-        np.testing.assert_allclose(bias, data.qfrc_bias, atol=1e-11 * scale)
+    assert dynamics_errors(robot, model, description, np.random.default_rng(3)) < 1e-12
 
 
 # -- what files say --------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import numpy as np
 
 from linkwright.formats.description import Description, Place
 from linkwright.formats.places import quaternion_rotation, tensor, turned
+from linkwright.robots import Robot
 
 
 def matrix(place: Place) -> np.ndarray:
@@ -112,6 +113,25 @@ def mass_errors(model: mujoco.MjModel, description: Description) -> float:
     return worst
 
 
+def moment_errors(model: mujoco.MjModel, description: Description) -> float:
+    """Return the greatest relative error of masses, mass centres and principal moments.
+
+    Only bodies with one mesh, or none, count: in a sum of meshes, what MuJoCo drops of each shows.
+    """
+    worst = 0.0
+    for k, name in body_names(model, description).items():
+        mass, shapes = description.link(name).mass, description.link(name).shapes
+        worst = max(worst, abs((0.0 if mass is None else mass.mass) - model.body_mass[k]))
+        if mass is None or mass.mass == 0:
+            continue
+        worst = max(worst, float(np.abs(np.array(mass.centre) - model.body_ipos[k]).max()))
+        if len(shapes) <= 1 or all(shape.kind != "mesh" for shape in shapes):
+            moments = np.linalg.eigvalsh(np.array(tensor(mass.inertia)))
+            theirs = np.sort(model.body_inertia[k])
+            worst = max(worst, float(np.abs(moments - theirs).max() / max(theirs.max(), 1e-300)))
+    return worst
+
+
 def place_errors(
     model: mujoco.MjModel, description: Description, rng: np.random.Generator, count: int = 5
 ) -> float:
@@ -138,6 +158,64 @@ def place_errors(
 def _difference(ours: np.ndarray, position: np.ndarray, turn: np.ndarray) -> float:
     there = float(np.abs(ours[:3, 3] - position).max())
     return max(there, float(np.abs(ours[:3, :3] - turn.reshape(3, 3)).max()))
+
+
+def exchanged(
+    robot: Robot, model: mujoco.MjModel, description: Description, q: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return our coordinates, and the matrices of our speeds and their rates in MuJoCo's speeds.
+
+    MuJoCo's speeds of a free joint are along the world's axes for the origin, the body's for the
+    rotation; ours are along the body's for both.
+    """
+    where = joints_of(model, description)
+    moving = [joint.name for joint in description.joints if joint.kind != "fixed"]
+    rows: list[int] = []
+    ours: list[float] = []
+    turns: list[tuple[int, np.ndarray]] = []
+    for joint in robot.assembled.joints:
+        part = where[joint.name]
+        ours += [float(x) for x in q[part]]
+        start = int(model.jnt_dofadr[moving.index(joint.name)])
+        if joint.kind == "free":
+            quaternion = [float(x) for x in q[part][3:]]
+            turns.append((len(rows), np.array(quaternion_rotation(quaternion)).T))
+        count = {"free": 6, "ball": 3}.get(joint.kind, 1)
+        rows += range(start, start + count)
+    speeds, rates = np.eye(model.nv)[rows], np.zeros((model.nv, model.nv))
+    for row, turn in turns:
+        part, columns = slice(row, row + 3), rows[row : row + 3]
+        x, y, z = v[rows[row + 3 : row + 6]]
+        speeds[part] = 0
+        speeds[part, columns] = turn
+        rates[part, columns] = -np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]]) @ turn
+    return np.array(ours), speeds, rates
+
+
+def dynamics_errors(
+    robot: Robot,
+    model: mujoco.MjModel,
+    description: Description,
+    rng: np.random.Generator,
+    count: int = 3,
+) -> float:
+    """Return the greatest relative error of mass matrix and bias force at random states."""
+    data = mujoco.MjData(model)
+    worst = 0.0
+    for _ in range(count):
+        q, v = random_configuration(model, rng), rng.normal(size=int(model.nv))
+        data.qpos[:], data.qvel[:] = q, v
+        mujoco.mj_forward(model, data)
+        theirs = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, theirs)
+        ours, speeds, rates = exchanged(robot, model, description, q, v)
+        M = robot.mass_matrix(ours)
+        bias = speeds.T @ (M @ (rates @ v) + robot.bias(ours, speeds @ v))
+        mass = speeds.T @ M @ speeds
+        worst = max(worst, float(np.abs(mass - theirs).max() / np.abs(theirs).max()))
+        scale = max(1.0, float(np.abs(data.qfrc_bias).max()))
+        worst = max(worst, float(np.abs(bias - data.qfrc_bias).max()) / scale)
+    return worst
 
 
 def mujoco_model(path: Path) -> mujoco.MjModel:
