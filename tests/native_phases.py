@@ -74,7 +74,10 @@ class Parts:
             )
         return Phases(
             "test",
-            *(self.signals[a] for a in ("x", "d", "p", "w")),
+            self.signals["x"],
+            self.signals["d"],
+            self.signals["p"],
+            self.signals["w"],
             T,
             tick_seconds,
             self.program("rates", {"x_dot": list(rates)}),

@@ -36,7 +36,7 @@ def driven_pendulum(tick: float = 0.01) -> Phases:
     return s.phases([u, -9.81 * sin(q) - c**2 * u + f * cos(3 * T)], tick)
 
 
-def reference(until: float, at: Sequence[float] | None = None, c: float = 0.1) -> Any:
+def reference(until: float, at: Any = None, c: float = 0.1) -> Any:
     def rates(t: float, x: Any) -> list[float]:
         return [x[1], -9.81 * math.sin(x[0]) - c**2 * x[1] + 0.5 * math.cos(3 * t)]
 

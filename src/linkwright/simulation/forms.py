@@ -82,7 +82,7 @@ class Independent:
         self.active = [i for i, e in enumerate(equations.eliminations) if e.speed is not None]
         plain = equations.program(outputs=False)
         self._kernel = Evaluator(m, plain, values, signals=signals)
-        self._observer = Evaluator(m, _observer(equations, order), values, signals=signals)
+        self._observer = Evaluator(m, observer(equations, order), values, signals=signals)
         self._closes = bool(relations.names)
         self._computed = corrected_coordinates(equations, relations)
 
@@ -140,8 +140,13 @@ def corrected_coordinates(equations: Equations, relations: Relations) -> list[in
     return found if len(found) == len(held) and not relations.units else None
 
 
-def _observer(equations: Equations, order: Sequence[Expr]) -> Program:
-    """Return the Program of all speeds, their rates and the outputs."""
+def observer(equations: Equations, order: Sequence[Expr]) -> Program:
+    """Return the Program of all speeds, their rates and the outputs.
+
+    Args:
+        equations: in the independent form.
+        order: all speeds of the tree.
+    """
     reduction = equations.reduction
     speed: dict[Expr, Expr] = {u: u for u in equations.speeds}
     rate = dict(zip(equations.speeds, equations.accelerations, strict=True))

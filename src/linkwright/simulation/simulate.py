@@ -3,6 +3,12 @@
 Times are multiples of the step, never sums of steps. After every accepted step the coordinates are
 moved onto the relations of position, and sampled values are updated; nothing with memory changes
 within a step.
+
+Where the derived equations can be trusted and no function of Python's is called, the run is native
+(`linkwright.simulation.stretch`); near singular configurations, in the redundant form, and with
+inputs or samples that are Python's, each step is taken here. There the methods without an
+integrator of their own in Python have a stand-in of no lower order: dop853 for adaptive ones,
+midpoint for others.
 """
 
 from __future__ import annotations
@@ -18,8 +24,12 @@ from linkwright.equations.evaluation import Array, all_values
 from linkwright.equations.formulations import QUICK
 from linkwright.errors import DomainError, Error
 from linkwright.mechanism import Mechanism
-from linkwright.simulation.integrators import METHODS, Integrator
+from linkwright.simulation.forms import Independent
+from linkwright.simulation.integrators import METHODS as STEPPED, Integrator
+from linkwright.simulation.native.machine import Settings
+from linkwright.simulation.native.methods import Method, method_named
 from linkwright.simulation.run import Run
+from linkwright.simulation.stretch import Gone, Stretch, is_native, stretch_settings
 from linkwright.simulation.switching import FORMS, MANY, FormChoice
 
 Input = float | Callable[[float], float]
@@ -49,7 +59,9 @@ def simulate(
         until: end time, s.
         step: of a method with fixed steps, s, until / 1000 by default; of an adaptive method the
             interval of the records, until / 200 by default.
-        method: "midpoint", "rk4" or "dop853" (adaptive).
+        method: "midpoint", "rk4", "semi-implicit" or "verlet" with fixed steps, "dopri5",
+            "dop853" or, for stiff systems, "rodas4" with adaptive ones; see
+            `linkwright.simulation.native.methods`.
         initial: coordinates, speeds and extra states to start from, over the mechanism's own;
             what constraints determine is computed.
         values: values of parameters, over the mechanism's own.
@@ -69,8 +81,7 @@ def simulate(
     """
     if form not in FORMS:
         raise Error(f"there is no form {form!r}", remedy=f"choose one of {', '.join(FORMS)}")
-    if method not in METHODS:
-        raise Error(f"there is no method {method!r}", remedy=f"choose one of {', '.join(METHODS)}")
+    chosen = method_named(method)
     if not 0 < until < np.inf:
         raise Error(f"the end time {until} is not after the start")
     if step is not None and not step > 0:
@@ -78,8 +89,7 @@ def simulate(
     if record_every < 1:
         raise Error(f"every {record_every} steps cannot be recorded; it is 1 or more")
     if step is None:
-        step = until / (_RECORDS if method == "dop853" else 1000)
-    integrator = METHODS[method](step, tolerance)
+        step = until / (_RECORDS if chosen.adaptive else 1000)
     count = round(until / step)
     if count < 1 or abs(count * step - until) > 1e-9 * until:
         raise Error(
@@ -89,7 +99,8 @@ def simulate(
     equations = mechanism if isinstance(mechanism, Equations) else None
     plain = mechanism.mechanism if isinstance(mechanism, Equations) else mechanism
     simulation = _Simulation(plain, equations, values, inputs or {}, sampled, form, initial)
-    return simulation.run(integrator, step, count, record_every)
+    settings = stretch_settings(chosen, count, step, record_every, tolerance)
+    return simulation.run(settings, tolerance)
 
 
 class _Held:
@@ -132,6 +143,12 @@ class _Records:
     inputs: list[dict[str, float]] = field(default_factory=list)
     residual: float = 0.0
 
+    def add(self, t: float, row: tuple[Array, ...], inputs: Mapping[str, float]) -> None:
+        """Write down one time."""
+        self.times.append(t)
+        self.rows.append(row)
+        self.inputs.append(dict(inputs))
+
 
 class _Simulation:
     """One run: its inputs, its form, and its records."""
@@ -163,6 +180,8 @@ class _Simulation:
         self.q = np.array(list(start.coordinates.values()))
         self.u = np.array(list(start.speeds.values()))
         self.choice = FormChoice(mechanism, self.relations, self.values, signals, form)
+        self.stretches: dict[tuple[Independent, float | None], Stretch] = {}
+        self.steps = self.evaluations = 0
         self.sample(0.0)
         self.form = self.choice.first(equations, 0.0, self.q, self.u)
 
@@ -174,39 +193,90 @@ class _Simulation:
         self.held.hold(self.sampled(t, dict(zip(names, [*self.q, *self.u], strict=True))))
         return True
 
-    def run(self, integrator: Integrator, step: float, count: int, record_every: int) -> Run:
+    def run(self, settings: Settings, tolerance: float) -> Run:
         """Integrate, and return the records."""
         records = _Records()
-        t, steps = 0.0, 0
+        step, count, every = settings.step, settings.until, settings.every
+        integrator = stepped(settings.method)(step, tolerance)
+        t, k, started = 0.0, 0, False
         x = self.form.pack(self.q, self.u)
-        integrator.restart(self.form.derivative, t, x)
         self._record(records, t, x)
-        for k in range(1, count + 1):
-            end = k * step
-            while t < end:
-                ahead = self.form.time_to_singular(t, x) if integrator.adaptive else np.inf
-                t_new, x_new = integrator.step(end, ahead)
-                self._require_finite(t, x_new)
-                x_new = self.form.settle(t_new, x_new)
-                if not self.choice.trusts(self.form, t_new, x_new):
-                    self.form = self.choice.instead(self.form, t, self.q, t_new, x_new)
-                    x = self.form.pack(self.q, self.u)
-                    integrator.restart(self.form.derivative, t, x)
+        while k < count:
+            stretch = self._stretch(settings, t, k)
+            if stretch is not None:
+                jacobian = self.relations.speed(self.q, t)[0]
+                gone = stretch.go(k, x, self.held.now, jacobian)
+                t, x = gone.t, gone.x
+                self._take(records, gone, stretch)
+                if gone.tick == count:
+                    k = count
+                    if count % every:
+                        self._record(records, t, x)
                     continue
-                t, x = t_new, x_new
-                steps += 1
-                if self.choice.watches or self.sampled is not None:
-                    self.q, self.u = self.form.observe(t, x)[:2]
-                changed = self.sample(t)
-                other = self.choice.after(self.form, t, self.q, self.u)
-                if other is self.form:
-                    integrator.accept(t, x, changed=changed)
-                else:
-                    self.form, x = other, other.pack(self.q, self.u)
-                    integrator.restart(self.form.derivative, t, x)
-            if k % record_every == 0 or k == count:
+                k, started = gone.tick, False
+            if not started:
+                integrator.restart(self.form.derivative, t, x)
+                started = True
+            t, x = self._stepped(integrator, t, x, (k + 1) * step)
+            k += 1
+            if k % every == 0 or k == count:
                 self._record(records, t, x)
-        return self._finished(records, steps)
+        return self._finished(records)
+
+    def _stretch(self, settings: Settings, t: float, k: int) -> Stretch | None:
+        """Return the native code to go on with from a whole step, where there is one."""
+        form = self.form
+        if self.sampled is not None or self.held.functions or t != k * settings.step:
+            return None
+        if not isinstance(form, Independent) or not is_native(form):
+            return None
+        limit = self.choice.limit(form)
+        if (form, limit) not in self.stretches:
+            self.stretches[form, limit] = Stretch(form, self.values, limit, settings, settings.step)
+        found = self.stretches[form, limit]
+        if limit is not None and not found.trusts(self.relations.speed(self.q, t)[0]):
+            return None
+        return found
+
+    def _take(self, records: _Records, gone: Gone, stretch: Stretch) -> None:
+        """Take over what a native stretch recorded, and where it ended."""
+        seconds = stretch.settings.step
+        q, u = len(self.names), len(self.speeds)
+        edges = [q, q + u, q + 2 * u]
+        for tick, row in zip(gone.ticks, gone.rows, strict=True):
+            records.add(tick * seconds, tuple(np.split(row, edges)), self.held(tick * seconds))
+            self._look(records, tick * seconds, row[:q])
+        self.steps += gone.steps
+        self.evaluations += gone.evaluations
+        self.q, self.u = self.form.observe(gone.t, gone.x)[:2]
+        self.choice.resume(stretch.form, gone.t, self.q, self.u)
+
+    def _stepped(
+        self, integrator: Integrator, t: float, x: Array, end: float
+    ) -> tuple[float, Array]:
+        """Go on to a time, step by step, and return it with the state there."""
+        while t < end:
+            ahead = self.form.time_to_singular(t, x) if integrator.adaptive else np.inf
+            t_new, x_new = integrator.step(end, ahead)
+            self._require_finite(t, x_new)
+            x_new = self.form.settle(t_new, x_new)
+            if not self.choice.trusts(self.form, t_new, x_new):
+                self.form = self.choice.instead(self.form, t, self.q, t_new, x_new)
+                x = self.form.pack(self.q, self.u)
+                integrator.restart(self.form.derivative, t, x)
+                continue
+            t, x = t_new, x_new
+            self.steps += 1
+            if self.choice.watches or self.sampled is not None:
+                self.q, self.u = self.form.observe(t, x)[:2]
+            changed = self.sample(t)
+            other = self.choice.after(self.form, t, self.q, self.u)
+            if other is self.form:
+                integrator.accept(t, x, changed=changed)
+            else:
+                self.form, x = other, other.pack(self.q, self.u)
+                integrator.restart(self.form.derivative, t, x)
+        return t, x
 
     def _require_finite(self, t: float, x: Array) -> None:
         if not np.all(np.isfinite(x)):
@@ -217,15 +287,17 @@ class _Simulation:
 
     def _record(self, records: _Records, t: float, x: Array) -> None:
         row = self.form.observe(t, x)
-        records.times.append(t)
-        records.rows.append(tuple(np.array(part) for part in row))
-        records.inputs.append(dict(self.held(t)))
-        g, jacobian = self.relations.position(row[0], t)
+        records.add(t, tuple(np.array(part) for part in row), self.held(t))
+        self._look(records, t, row[0])
+
+    def _look(self, records: _Records, t: float, q: Array) -> None:
+        """Keep the largest violation of a relation of position."""
+        g, jacobian = self.relations.position(q, t)
         if len(g):
             size = float(np.abs(jacobian).max()) or 1.0
             records.residual = max(records.residual, float(np.abs(g).max()) / size)
 
-    def _finished(self, records: _Records, steps: int) -> Run:
+    def _finished(self, records: _Records) -> Run:
         m = self.mechanism
         q, u, a, y = (np.array(column) for column in zip(*records.rows, strict=True))
         states = {n: q[:, i] for i, n in enumerate(self.names)}
@@ -239,11 +311,16 @@ class _Simulation:
             {o.name: y[:, i] for i, o in enumerate(m.outputs)},
             {n: np.array([row[n] for row in records.inputs]) for n in m.inputs},
             {**m.units, **{o.name: o.unit for o in m.outputs}},
-            steps,
-            self.choice.evaluations(),
+            self.steps,
+            self.evaluations + self.choice.evaluations(),
             records.residual,
             (*self.report, *self.choice.report),
         )
+
+
+def stepped(method: Method) -> Callable[[float, float], Integrator]:
+    """Return the integrator in Python for a method, or its stand-in."""
+    return STEPPED.get(method.name, STEPPED["dop853" if method.adaptive else "midpoint"])
 
 
 def _left_out(equations: Equations | None) -> list[str]:

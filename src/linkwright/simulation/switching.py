@@ -100,6 +100,10 @@ class FormChoice:
         self._near = 0.0
         return self._all_speeds()
 
+    def limit(self, form: Independent) -> float | None:
+        """Return the condition number beyond which a form is not trusted; None where any is."""
+        return self._limit if self._auto and form.dependent else None
+
     def trusts(self, form: Form, t: float, x: Array) -> bool:
         """Whether a step in the independent form has not come near where it fails."""
         if not self._auto or not isinstance(form, Independent):
@@ -140,6 +144,12 @@ class FormChoice:
                 self.report.append(f"went back at t = {t:.6g} s to eliminating {tied}")
                 return better
         return form
+
+    def resume(self, form: Independent, t: float, q: Array, u: Array) -> None:
+        """Look at a state that was reached natively, with guards in place of this watch."""
+        if self.watches:
+            self._watch.forget()
+            self.after(form, t, q, u)
 
     # -- forms -------------------------------------------------------------------------------------
     def _take(self, form: Independent, jacobian: Array) -> None:

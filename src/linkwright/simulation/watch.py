@@ -66,6 +66,10 @@ class Watch:
             self._last = now
         return jacobian
 
+    def forget(self) -> None:
+        """Compare the next state with none before it, because it was watched in another way."""
+        self._last = None
+
     def _crossed(self, old: _Look, now: _Look, jacobian: Array) -> None:
         small = [i for i in range(self.rank) if old.s[i] < _NEAR * old.s[0]]
         if not small:

@@ -115,12 +115,15 @@ class Event:
         direction: 1 for zero crossings upwards, -1 downwards, 0 both.
         terminal: whether the run ends there.
         action: from `ARRAYS` to two outputs, x and d after the event; None for none.
+        guard: whether this is a value that must stay above zero: a single run ends before the
+            step after which it is not.
     """
 
     name: str
     direction: int = 0
     terminal: bool = False
     action: Program | None = None
+    guard: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ from linkwright.backends.llvm.backend import generator, has_fma
 from linkwright.backends.llvm.compile import NativeCode, cached_native
 from linkwright.backends.llvm.externals import bindings
 from linkwright.backends.llvm.target import host
-from linkwright.program import Port, Program, Rate, lower, split, symbol_rate
+from linkwright.program import Port, Program, Rate, lower, passes, split, symbol_rate
 from linkwright.simulation.native import driver, explicit, implicit
 from linkwright.simulation.native.driver import Variant, driver_ir
 from linkwright.simulation.native.methods import Method
@@ -112,10 +112,11 @@ def bundle(phases: Phases, method: Method, width: int | None = None) -> Bundle:
 
 @lru_cache(maxsize=1)
 def own_digest() -> str:
-    """Return a digest of the code that writes steps and drivers."""
+    """Return a digest of the code that writes steps and drivers, and of the passes it uses."""
     sink = hashlib.blake2b(generator().encode(), digest_size=8)
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        sink.update(source.read_bytes())
+    for folder in (Path(__file__).parent, Path(passes.__file__).parent.parent):
+        for source in sorted(folder.rglob("*.py")):
+            sink.update(source.read_bytes())
     return sink.hexdigest()
 
 

@@ -47,10 +47,10 @@ WHOLE = fields(
     ["status", "detail", "steps", "rejected", "slope_known", "events_known", "logged"],
 )
 TICK = fields("fn", "every", "slots", "slot_list", "streams", "stream_list", "foreign", "p_at")
-EVENT = fields("direction", "terminal", "action_fn", "p_at")
+EVENT = fields("direction", "terminal", "action_fn", "p_at", "guard")
 LOG = fields("event", "start", "s")
 
-DONE, MORE, ROWS, FOREIGN, NOT_FINITE, TERMINAL, LOGGED, TOO_SMALL = range(1, 9)
+DONE, MORE, ROWS, FOREIGN, NOT_FINITE, TERMINAL, LOGGED, TOO_SMALL, GUARDED = range(1, 10)
 RUN = "run_blocks"
 PREPARE = "prepare_blocks"
 _BISECTIONS = 50
@@ -604,9 +604,20 @@ class _Driver:
                 self.ended.set("1")
             else:
                 assert h is not None
+                self.guard()
                 with w.when(self.any_crossed()):
                     self.ended.set("1")
                     self.bracket(t, h)
+
+    def guard(self) -> None:
+        """Come back before a step after which a guard is not above zero."""
+        w, c = self.w, self.config
+        with w.count(c["events"]) as i:
+            row = w.at(c["event_table"], w.i("mul", i, str(len(EVENT))))
+            guards = w.i("icmp ne", w.load("i64", w.at(row, str(EVENT["guard"]))), "0")
+            bad = w.f("fcmp ule", self.lane("g_new_at", i).get(), w.number(0.0))
+            with w.when(w.op(f"and i1 {guards}, {bad}")):
+                self.leave(GUARDED, i)
 
     def bracket(self, t: str, h: Variable) -> None:
         """Shorten the step to where the first event has just gone through zero."""

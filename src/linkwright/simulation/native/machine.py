@@ -295,9 +295,10 @@ class Machine:
         return [
             [
                 event.direction,
-                int(event.terminal),
+                int(event.terminal or event.guard),
                 self.bundle.address(f"action{i}"),
                 self._places.get(f"p_action{i}", (0, 0))[0],
+                int(event.guard),
             ]
             for i, event in enumerate(self.phases.event_list)
         ]

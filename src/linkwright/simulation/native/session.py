@@ -267,7 +267,7 @@ class Session:
 
     def _stopped(self, status: int) -> Stop:
         machine, t = self.machine, self.time
-        if status == driver.TERMINAL:
+        if status in (driver.TERMINAL, driver.GUARDED):
             name = self.phases.event_list[int(machine.field("detail")[0])].name
             return Stop(t, f"{name!r} ended the run at t = {t:.6g} s", (name,), failed=False)
         found = ~np.isfinite(machine.rows_of("y")[0])

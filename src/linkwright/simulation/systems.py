@@ -1,0 +1,212 @@
+"""Running a System: its phases compiled, driven natively, and recorded.
+
+Python comes in for foreign blocks at their instants, and now and then for progress; a run that is
+interrupted or that fails keeps what it had recorded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from linkwright.errors import DomainError
+from linkwright.recording import Channel, Recording
+from linkwright.simulation.native.session import Happened, Outcome, Session, Stop
+from linkwright.system import Phases, System
+from linkwright.version import __version__
+
+_SAMPLES = 1000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SystemRun:
+    """A run of a System.
+
+    Args:
+        system: what was run.
+        recording: its channels over time.
+        states: continuous states at the end, by name.
+        memory: discrete states and held outputs at the end, by name.
+        steps: accepted steps of the integration.
+        rejected: steps that were tried again.
+        events: what happened when.
+        stop: why it ended before its time, or None.
+        seconds: what it took, s, without flattening and compiling.
+
+    >>> from linkwright.blocks import Integrator
+    >>> s = System(name="s")
+    >>> added = s.add(Integrator())
+    >>> s.connect("t", added.u)
+    >>> run = simulate_system(s, 2.0)
+    >>> round(run.final["integrator.y"], 9)
+    2.0
+    """
+
+    system: System = field(repr=False)
+    recording: Recording
+    states: dict[str, float] = field(repr=False)
+    memory: dict[str, float] = field(repr=False)
+    steps: int
+    rejected: int
+    events: tuple[Happened, ...]
+    stop: Stop | None
+    seconds: float
+
+    @property
+    def times(self) -> Any:
+        """The times of the samples, s."""
+        return self.recording.times
+
+    @property
+    def final(self) -> dict[str, float]:
+        """The last sample, with the states and held outputs at the end."""
+        return {**self.memory, **self.recording.final, **self.states}
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a channel over time."""
+        return self.recording[name]
+
+    def save(self, path: Any) -> None:
+        """Write the recording to a file; its ending says the format.
+
+        Args:
+            path: such as "run.parquet".
+        """
+        self.recording.save(path)
+
+    def plot(self, *names: str, **options: Any) -> Any:
+        """Draw channels; see `Recording.plot`.
+
+        Args:
+            names: of the channels.
+            options: of `Recording.plot`.
+        """
+        return self.recording.plot(*names, **options)
+
+
+class RunStopped(DomainError):
+    """A run that could not go on; `run` holds what it had recorded."""
+
+    def __init__(self, what: str, run: SystemRun, *, remedy: str | None = None) -> None:
+        super().__init__(what, remedy=remedy)
+        self.run = run
+
+
+def simulate_system(
+    system: System,
+    until: float,
+    *,
+    step: float | None = None,
+    method: str = "dopri5",
+    initial: Mapping[str, float] | None = None,
+    values: Mapping[str, float] | None = None,
+    inputs: Mapping[str, float] | None = None,
+    record: Iterable[str] | None = None,
+    every: int | None = None,
+    seed: int = 0,
+    tolerance: float = 1e-8,
+    progress: Callable[[float], None] | None = None,
+) -> SystemRun:
+    """Return a run of a System from time zero.
+
+    Args:
+        system: what to run.
+        until: end time, s, a whole number of base ticks.
+        step: the longest step of a method with fixed steps, s; the base tick by default.
+        method: one of `linkwright.simulation.native.methods.METHODS`.
+        initial: where states start, over the System's own; what constraints determine is computed.
+        values: values of parameters, over the System's own.
+        inputs: values of inputs that nothing drives, over the System's own.
+        record: names of the channels to record; all by default.
+        every: base ticks from one sample to the next; about a thousand samples by default.
+        seed: of noise.
+        tolerance: of an adaptive method, relative error of a step.
+        progress: called now and then with the time that was reached, s.
+    """
+    own = system.copy()
+    own.start(initial or {})
+    own.set({**(values or {}), **(inputs or {})})
+    phases = own.phases(record)
+    spaced = spacing(round(until / phases.tick_seconds)) if every is None else every
+    session = Session(
+        phases, until, method=method, step=step, every=spaced, seed=seed, tolerance=tolerance
+    )
+    begun = time.perf_counter()
+    outcome = session.run(progress)
+    seconds = time.perf_counter() - begun
+    settings = {"method": method, "step": step, "until": until, "seed": seed}
+    if session.machine.settings.method.adaptive:
+        settings["tolerance"] = tolerance
+    run = _run(own, phases, outcome, settings, seconds)
+    if outcome.stop is not None and outcome.stop.failed:
+        raise RunStopped(
+            f"the run of {system.name!r} stopped: {outcome.stop.reason}",
+            run,
+            remedy="take smaller steps, or look for a singularity there",
+        )
+    return run
+
+
+def spacing(ticks: int, samples: int = _SAMPLES) -> int:
+    """Return the ticks between samples, for about so many of them and one at the end.
+
+    Args:
+        ticks: of the whole run.
+        samples: about how many are wanted, at most.
+
+    >>> spacing(15_000), spacing(100), spacing(100_003)
+    (15, 1, 101)
+    """
+    least = max(1, -(-ticks // samples))
+    fitting = (n for n in range(least, 4 * least) if ticks % n == 0)
+    return next(fitting, least)
+
+
+def _run(
+    system: System, phases: Phases, outcome: Outcome, settings: Mapping[str, Any], seconds: float
+) -> SystemRun:
+    channels = [Channel(s.name, s.unit, s.long_name, body=s.body) for s in phases.outputs]
+    about = {
+        **(phases.meta or {}),
+        **settings,
+        "version": __version__,
+        "hash": fingerprint(phases),
+        "parameters": {s.name: s.value for s in (*phases.p, *phases.w)},
+        "initial": {s.name: s.value for s in (*phases.x, *phases.d)},
+    }
+    recording = Recording(outcome.samples.times, channels, outcome.samples.values, about)
+    return SystemRun(
+        system,
+        recording,
+        outcome.x,
+        outcome.d,
+        outcome.steps,
+        outcome.rejected,
+        outcome.events,
+        outcome.stop,
+        seconds,
+    )
+
+
+def fingerprint(phases: Phases) -> str:
+    """Return a digest of the Programs of a System, the same in every process.
+
+    Args:
+        phases: the flattened System.
+
+    >>> len(fingerprint(System(name="s").phases()))
+    32
+    """
+    sink = hashlib.blake2b(digest_size=16)
+    for made in (
+        phases.derivative,
+        phases.accepted,
+        phases.events,
+        *(t.program for t in phases.ticks),
+    ):
+        if made is not None:
+            sink.update(made.fingerprint().encode())
+    return sink.hexdigest()
