@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -12,12 +13,18 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import linkwright.formats.starters
+from linkwright.backends.c import c_source
 from linkwright.errors import Error, InputError
+from linkwright.formats.assembling import assembled
+from linkwright.formats.description import Description, Link, LinkJoint, Mass, Place
 from linkwright.formats.examining import description_findings, repaired
 from linkwright.formats.meshes import find_mesh
 from linkwright.formats.robot_files import FORMATS, read_description, written_description
-from linkwright.formats.urdf import parse_urdf, read_urdf
+from linkwright.formats.text import read_model
+from linkwright.formats.text_robots import robot_text
+from linkwright.formats.urdf import parse_urdf, read_urdf, urdf_text
 from linkwright.formats.xml import Caps, parse_xml, read_bytes, read_xml
+from linkwright.robots import Robot
 
 ROBOTS = Path(__file__).resolve().parent / "robots"
 LINK = '<link name="a"/>'
@@ -163,6 +170,30 @@ def test_other_odd_names_of_meshes_are_refused(package: Path) -> None:
     for name in ("missing.stl", "ring.stl"):
         with pytest.raises(InputError, match=r"missing|outside"):
             find_mesh(name, package)
+
+
+# -- names -----------------------------------------------------------------------------------------
+def test_names_of_a_file_do_not_reach_generated_code() -> None:
+    """Links and joints called like C and shell code; what is generated has plain words only."""
+    names = ['x"); system("true', "*/", "a\\b", "1x", "int", "import os", "日本", "`true`"]
+    mass = Mass(1.0, (0.1, 0.2, 0.3), (0.1, 0.1, 0.1, 0.0, 0.0, 0.0))
+    links = (Link("base"), *(Link(name, mass) for name in names))
+    axes = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+    joints = tuple(
+        LinkJoint(name, "revolute", links[k].name, name, Place((0.1, 0.0, 0.0)), axes[k % 2])
+        for k, name in enumerate(names)
+    )
+    robot = Description('r"; true', links, joints)
+    again = parse_urdf(urdf_text(robot).text)
+    assert [joint.name for joint in again.joints] == names
+    made = assembled(again)
+    words = {*made.mechanism.bodies, *made.mechanism.coordinates, made.mechanism.name}
+    assert all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", word) for word in words)
+    assert [joint.name for joint in made.joints] == names  # people still see their own
+    source = c_source(Robot(again).mass_matrix.program)
+    assert not any(name in source for name in ("system(", "*/ ", "import os", "日本", "`true"))
+    text = robot_text(again).text
+    assert list(read_model(text).coordinates) == list(made.mechanism.coordinates)
 
 
 # -- fuzzing ---------------------------------------------------------------------------------------

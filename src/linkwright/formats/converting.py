@@ -16,7 +16,6 @@ from linkwright.errors import InputError
 from linkwright.files import write_text
 from linkwright.formats.description import Description, Ignored, Shape
 from linkwright.formats.robot_files import (
-    FORMATS,
     read_description,
     target_format,
     written_description,
@@ -142,12 +141,3 @@ def write_description(
                 ) from None
         write_text(path, text, replace=replace)
     return Conversion(robot, key, tuple(texts), robot.ignored, written.dropped)
-
-
-def format_names() -> str:
-    """Return the keys of the formats that can be written, for messages.
-
-    >>> "urdf" in format_names()
-    True
-    """
-    return ", ".join(key for key, f in FORMATS.items() if f.writer)
