@@ -461,3 +461,20 @@ def test_a_damaged_file_is_read_or_refused(path: Path, at: int, junk: bytes, cut
         parse_mjcf(data[:at] + junk + data[at + cut :], file=str(path))
     except Error:
         return
+
+
+def test_a_long_chain_is_read_and_written() -> None:
+    """No walk over bodies is recursive."""
+    count = 1500
+    heavy = Mass(1.0, inertia=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+    links = (Link("world"), *(Link(f"l{k}", heavy) for k in range(count)))
+    names = ["world", *(f"l{k}" for k in range(count))]
+    joints = tuple(
+        LinkJoint(f"j{k}", "revolute", names[k], names[k + 1], Place((0.0, 0.0, 1.0)))
+        for k in range(count)
+    )
+    after = parse_mjcf(mjcf_text(Description("chain", links, joints)).text)
+    assert [joint.name for joint in after.joints] == [joint.name for joint in joints]
+    deep = "<body>" * 300 + '<include file="x.xml"/>' + "</body>" * 300
+    with pytest.raises(InputError, match="included deeper"):
+        parse_mjcf(_world(deep), file="model.xml")

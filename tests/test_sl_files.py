@@ -28,6 +28,7 @@ from linkwright.formats.places import turned
 from linkwright.formats.sl import SlRobot, configuration_texts, dyn_text, read_dyn, read_sl
 from linkwright.formats.sl.configuration import read_configuration, scene, servo_lists, table
 from linkwright.formats.sl.reader import sl_from_text
+from linkwright.robots import Robot
 
 ARM = Path(__file__).parent / "robots" / "sl_arm" / "arm.dyn"
 UPPERARM, FOREARM = 0.287, 0.2781
@@ -398,3 +399,30 @@ def test_a_damaged_file_is_read_or_refused(at: int, junk: bytes, cut: int) -> No
         sl_from_text(damaged, header=header)
     except Error:
         return
+
+
+def test_kernels_put_the_vertices_of_the_arm_where_its_lists_do(arm: SlRobot) -> None:
+    robot = Robot(arm.description)
+    assert robot.coordinates == tuple(arm.degrees.values())
+    theta = np.random.default_rng(2).uniform(-1, 1, 8)
+    expected = _arm_by_hand(theta)
+    links = ("L_SFE", "L_EB", "L_WFE", "HAND", "L_TL", "THUMB")
+    for vertex, name in zip(arm.vertices, links, strict=True):
+        np.testing.assert_allclose(
+            robot.position(theta, vertex.name), expected[name][:3, 3], atol=1e-14
+        )
+
+
+def test_a_base_that_floats_is_number_zero(tmp_path: Path) -> None:
+    heavy = Mass(2.0, (0.1, 0.0, 0.0), (0.1, 0.1, 0.1, 0.0, 0.0, 0.0))
+    links = (Link("world"), Link("trunk", heavy), Link("leg", heavy))
+    joints = (
+        LinkJoint("root", "free", "world", "trunk"),
+        LinkJoint("hip", "revolute", "trunk", "leg", Place((0.0, 0.0, -0.1))),
+    )
+    after = read_sl(_save(tmp_path, Description("hopper", links, joints)))
+    assert after.description.root == "BASE"
+    mass = after.description.link("BASE").mass
+    assert mass is not None
+    np.testing.assert_allclose((mass.mass, *mass.centre), (2.0, 0.1, 0.0, 0.0), atol=1e-15)
+    assert Robot(after.description, base="free").coordinates[-1] == "hip"

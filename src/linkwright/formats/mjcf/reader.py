@@ -31,10 +31,10 @@ from linkwright.formats.mjcf.geoms import Geometry, between
 from linkwright.formats.mjcf.joints import merged_joint, moved, read_joint
 from linkwright.formats.mjcf.masses import bounded, inertial_mass, scaled_to
 from linkwright.formats.mjcf.settings import TURNS, Defaults, Settings, settings_of
-from linkwright.formats.mjcf.sources import Sections, sections_of
+from linkwright.formats.mjcf.sources import MJCF_CAPS, Sections, sections_of
 from linkwright.formats.places import composed, joined_masses, minus
 from linkwright.formats.trees import require_tree
-from linkwright.formats.xml import DEFAULT_CAPS, Caps, Element, parse_xml, read_xml
+from linkwright.formats.xml import Caps, Element, parse_xml, read_xml
 
 WORLD = "world"
 _BODY = ("inertial", "joint", "freejoint", "geom", "site", "body", "frame")
@@ -60,7 +60,7 @@ _SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "equality", 
 
 
 def read_mjcf(
-    path: str | Path, *, roots: Sequence[str | Path] = (), caps: Caps = DEFAULT_CAPS
+    path: str | Path, *, roots: Sequence[str | Path] = (), caps: Caps = MJCF_CAPS
 ) -> Description:
     """Return what an MJCF file says.
 
@@ -72,7 +72,7 @@ def read_mjcf(
     return mjcf_description(read_xml(path, caps), roots=roots, caps=caps)
 
 
-def parse_mjcf(text: str | bytes, *, file: str = "", caps: Caps = DEFAULT_CAPS) -> Description:
+def parse_mjcf(text: str | bytes, *, file: str = "", caps: Caps = MJCF_CAPS) -> Description:
     """Return what an MJCF text says.
 
     Args:
@@ -93,7 +93,7 @@ def parse_mjcf(text: str | bytes, *, file: str = "", caps: Caps = DEFAULT_CAPS) 
 
 
 def mjcf_description(
-    root: Element, *, roots: Sequence[str | Path] = (), caps: Caps = DEFAULT_CAPS
+    root: Element, *, roots: Sequence[str | Path] = (), caps: Caps = MJCF_CAPS
 ) -> Description:
     """Return what the root element of an MJCF file says.
 

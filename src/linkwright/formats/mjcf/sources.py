@@ -13,9 +13,13 @@ from pathlib import Path
 
 from linkwright.errors import InputError
 from linkwright.formats.meshes import find_mesh
-from linkwright.formats.xml import DEFAULT_CAPS, Caps, Element, read_xml
+from linkwright.formats.xml import Caps, Element, read_xml
+
+MJCF_CAPS = Caps(depth=5000)
+"""How much is read: bodies stand in each other, so that a long chain is deep."""
 
 _MOST_FILES = 100
+_MOST_DEPTH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class Sections:
 
 
 def sections_of(
-    root: Element, *, roots: Sequence[str | Path] = (), caps: Caps = DEFAULT_CAPS
+    root: Element, *, roots: Sequence[str | Path] = (), caps: Caps = MJCF_CAPS
 ) -> Sections:
     """Return the sections of a file with everything included.
 
@@ -68,12 +72,12 @@ class _Including:
     count: int = 0
 
     def expanded(self, children: tuple[Element, ...], depth: int = 0) -> tuple[Element, ...]:
-        """Return elements with the includes in them replaced; the depth of XML is capped."""
+        """Return elements with the includes in them replaced."""
         found: list[Element] = []
         for child in children:
+            if depth >= _MOST_DEPTH and (child.tag == "include" or _has_include(child)):
+                raise child.error(f"something is included deeper than {_MOST_DEPTH}")
             if child.tag == "include":
-                if depth >= self.caps.depth:
-                    raise child.error(f"files include each other deeper than {self.caps.depth}")
                 found.extend(self.expanded(self._included(child).children, depth + 1))
             elif _has_include(child):
                 inner = self.expanded(child.children, depth + 1)

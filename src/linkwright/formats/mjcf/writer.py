@@ -81,10 +81,14 @@ class _Writing:
     meshes: dict[tuple[str, Triple], str] = field(default_factory=dict)
     followers: list[tuple[str, Mimic, int]] = field(default_factory=list)
     plain: set[str] = field(default_factory=set)
+    links: dict[str, Link] = field(default_factory=dict)
+    root: str = ""
 
     def written(self) -> Written:
         d = self.description
+        self.root = d.root
         self.names = {link.name for link in d.links} | {joint.name for joint in d.joints}
+        self.links = {link.name: link for link in d.links}
         for joint in d.joints:
             self.children.setdefault(joint.parent, []).append(joint)
         equalities = self._closures()
@@ -144,7 +148,7 @@ class _Writing:
 
     def _world(self) -> Element:
         """Return the element with all bodies; the root is the world where it has no mass."""
-        root = self.description.link(self.description.root)
+        root = self.links[self.root]
         below = self.children.get(root.name, [])
         free = any(joint.kind == "free" for joint in below)
         if root.mass is not None and free:
@@ -169,7 +173,7 @@ class _Writing:
             current = stack.pop()
             chains = [self._chain(joint) for joint in self.children.get(current.name, [])]
             order.append((current, chains))
-            stack.extend(self.description.link(end) for *_, end in chains)
+            stack.extend(self.links[end] for *_, end in chains)
         for current, chains in reversed(order):
             parts = [] if current.mass is None else [_inertial(current.mass)]
             parts += [e for shape in current.shapes if (e := self._geom(shape, current))]
@@ -224,7 +228,7 @@ class _Writing:
     def _joint(self, step: _Step, whole: LinkJoint) -> Element:
         joint = step.joint
         if joint.kind == "free":
-            if whole.parent != self.description.root:
+            if whole.parent != self.root:
                 raise InputError(
                     f"joint {joint.name!r} is free, but not on the root",
                     line=joint.line or None,
@@ -276,7 +280,7 @@ class _Writing:
             half = (shape.size[0], shape.size[1] / 2)
         elif shape.kind == "plane":
             half = (0.0, 0.0, 1.0)
-            if link.name != self.description.root:
+            if link.name != self.root:
                 self.left.add("planes that move", link.line, "in MuJoCo they stay")
                 return None
         if shape.kind == "mesh":
