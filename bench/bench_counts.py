@@ -1,9 +1,10 @@
 """Operations of the shipped models against the bars, and what they are worth in time.
 
 A row holds adds and multiplies together; the note has adds / multiplies / calls of the smallest
-program that ships, of fast mode and of the equations as they are derived. The time is of one state
-in a batch of 4,096 on one core, with the parameter stage computed beforehand, and its bar is fast
-mode's: counts are not speed, and this is where it would show. ``python -m bench.bench_counts``
+program that ships, of fast mode and of the equations as they are derived. Counts are not speed, so
+there are two times beside them, of one state in a batch of 4,096 on one core, and of a single call
+from Python, which adds about 0.1 µs to each; both with the parameter stage computed beforehand and
+shared by all states. The bar of each is the time of fast mode. ``python -m bench.bench_counts``
 prints the table of `docs/smallest-programs.md`.
 """
 
@@ -13,15 +14,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from bench.measure import Row, interleaved
 from linkwright.backends import kernel as kernels
 from linkwright.models.smallest import SHIPPED, Shipped, shipped_program
 from linkwright.program import Program, Rate, count, optimise, split
 
+Array = npt.NDArray[np.float64]
+
 TITLE = "operations of the shipped models, and time of an evaluation"
 
 STATES = 4_096
+CALLS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +78,23 @@ def _rows(shipped: Shipped) -> list[Row]:
     mul = c.mul + c.call if bar.with_calls else c.mul
     met = c.add <= 1.03 * bar.add and mul <= 1.03 * bar.mul
     told = ", ".join(f"{k} {_counts(p)}" for k, p in reversed(programs.items()))
-    times = interleaved({k: _timed(p) for k, p in programs.items()}, rounds=15)
-    per_state = {k: t / STATES for k, t in times.items()}
-    times_told = ", ".join(f"{k} {t * 1e9:.1f} ns" for k, t in per_state.items())
     limit = bar.add + bar.mul if met else -1
-    return [
-        Row(f"{name}: adds and multiplies", c.add + mul, "ops", bar=limit, note=told),
-        Row(
-            f"{name}: time of a state, thorough",
-            per_state["thorough"],
-            "s",
-            bar=1.05 * per_state["fast"],
-            note=times_told,
-        ),
-    ]
+    rows = [Row(f"{name}: adds and multiplies", c.add + mul, "ops", bar=limit, note=told)]
+    stages = {k: _stages(p) for k, p in programs.items()}
+    for what, prepare in (("in a batch", _in_a_batch), ("alone", _alone)):
+        ready = {k: prepare(*stage) for k, stage in stages.items()}
+        times = interleaved({k: call for k, (call, _) in ready.items()}, rounds=25)
+        each = {k: t / ready[k][1] for k, t in times.items()}
+        rows.append(
+            Row(
+                f"{name}: time of a state {what}, thorough",
+                each["thorough"],
+                "s",
+                bar=1.05 * each["fast"],
+                note=", ".join(f"{k} {t * 1e9:.1f} ns" for k, t in each.items()),
+            )
+        )
+    return rows
 
 
 def _counts(program: Program) -> str:
@@ -94,21 +102,35 @@ def _counts(program: Program) -> str:
     return f"{c.add}/{c.mul}/{c.call}"
 
 
-def _timed(program: Program) -> Callable[[], object]:
-    """Return a call that evaluates the moving part at many states."""
+def _stages(program: Program) -> tuple[kernels.Kernel, Array]:
+    """Return the kernel of the moving part, and the constants that it takes last."""
     first, second = split(program, Rate.PARAMETER)
     draw = np.random.default_rng(0)
     fixed = [np.full(port.shape, 1.0) + draw.uniform(0, 0.5, port.shape) for port in first.inputs]
-    constants = kernels.compile(first)(*fixed)
-    kernel = kernels.compile(second)
-    inputs = []
-    for port in second.inputs:
-        if port.name == "constants":
-            inputs.append(np.broadcast_to(constants, (STATES, *port.shape)).copy())
-        else:
-            inputs.append(draw.uniform(-1, 1, (STATES, *port.shape)))
-    out = kernel.batch(*inputs)
-    return lambda: kernel.batch(*inputs, out=out)
+    return kernels.compile(second), np.asarray(kernels.compile(first)(*fixed))
+
+
+def _in_a_batch(kernel: kernels.Kernel, constants: Array) -> tuple[Callable[[], object], int]:
+    """Return a call that evaluates many states, and how many."""
+    draw = np.random.default_rng(1)
+    ports = kernel.program.inputs[:-1]
+    inputs = [draw.uniform(-1, 1, (STATES, *port.shape)) for port in ports]
+    out = kernel.batch(*inputs, constants)
+    return lambda: kernel.batch(*inputs, constants, out=out), STATES
+
+
+def _alone(kernel: kernels.Kernel, constants: Array) -> tuple[Callable[[], object], int]:
+    """Return a call that evaluates one state again and again, and how often."""
+    draw = np.random.default_rng(1)
+    inputs = [draw.uniform(-1, 1, port.shape) for port in kernel.program.inputs[:-1]]
+    arrays = [*inputs, constants, *(np.zeros(port.shape) for port in kernel.program.outputs)]
+    call = kernel.scalar
+
+    def calls() -> None:
+        for _ in range(CALLS):
+            call(*arrays)
+
+    return calls, CALLS
 
 
 def markdown() -> str:
