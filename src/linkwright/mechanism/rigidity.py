@@ -20,6 +20,7 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 Six: TypeAlias = tuple[float, float, float, float, float, float]
 
 SLACK = 1e-9
+_TINY = 1e-7  # m^2: moments of a body this small are noise of the data, not its shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ def mass_findings(
     matrix = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
     low, middle, high = (float(x) for x in np.linalg.eigvalsh(matrix))
     largest = max(abs(low), abs(high))
+    slack = SLACK * max(largest, _TINY * abs(mass))
     if mass < 0:
         yield Finding(
             "mass", "error", part, f"its mass, {mass:g}, is negative", "give it a small mass"
@@ -75,7 +77,7 @@ def mass_findings(
             "it has moments of inertia but no mass",
             "give it a small mass",
         )
-    elif low < -SLACK * largest:
+    elif low < -slack:
         yield Finding(
             "positive definiteness",
             "error",
@@ -83,7 +85,7 @@ def mass_findings(
             f"its smallest moment of inertia, {low:g}, is negative",
             "take the nearest inertia of a rigid body",
         )
-    elif high > (low + middle) * (1 + SLACK) and not one_moment_acts:
+    elif high > low + middle + slack and not one_moment_acts:
         yield Finding(
             "triangle inequality",
             "warning",
