@@ -500,13 +500,17 @@ def test_frames_that_do_not_turn_share_everything() -> None:
 
 
 def test_numbers_near_zero_and_one_become_exact() -> None:
-    """What a file rounds, 1e-10 and 0.9999999999, is 0 and 1; 1e-8 is not."""
+    """What a file rounds, 1e-11 and 0.9999999999, is 0 and 1; 1e-8, and 1 beside it, are not."""
     n = Frame.root("n")
-    b = n.with_matrix("b", [[0.9999999999, -1e-10, 0], [1e-10, 0.9999999999, 0], [0, 0, 1]])
+    b = n.with_matrix("b", [[0.9999999999, -1e-11, 0], [1e-11, 0.9999999999, 0], [0, 0, 1]])
     assert b.axes == n.axes
     c = n.with_matrix("c", [[1, -1e-8, 0], [1e-8, 1, 0], [0, 0, 1]])
     assert c.z == n.z
     assert float(c.x @ n.y) == 1e-8
+    tilt = math.cos(1.5708)
+    d = n.with_matrix("d", [[1, 0, 0], [0, tilt, -math.sin(1.5708)], [0, math.sin(1.5708), tilt]])
+    assert float(d.z @ n.z) == tilt
+    assert d.y != n.z
 
 
 def test_rpy_is_that_of_urdf() -> None:

@@ -366,8 +366,8 @@ class Frame:
         Args:
             name: letters, digits and underscores.
             matrix: rows of the rotation matrix R, whose columns are the new axes in this frame; it
-                takes coordinates in the new frame to coordinates in this one. Numbers within 1e-9
-                of 0 and ±1 become exact.
+                takes coordinates in the new frame to coordinates in this one. Numbers within 2e-11
+                of 0 become 0, and an axis that is then along one of this frame's is exactly so.
 
         >>> Frame.root("n").with_matrix("b", [[0, -1, 0], [1, 1e-17, 0], [0, 0, 1]]).axes
         (n.y, -n.x, n.z)
