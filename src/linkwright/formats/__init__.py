@@ -1,5 +1,5 @@
-"""Files of mechanisms: text models in TOML, read and written (`linkwright.formats.text`).
+"""Files of mechanisms and robots, read and written.
 
-A reader of another format is a module here with a function from a path to a Mechanism, and one line
-in `linkwright.models.READERS`.
+Text models in TOML are `linkwright.formats.text`. Robot files of all formats become a `Description`
+(`linkwright.formats.description`); `linkwright.formats.robot_files` lists the formats.
 """
