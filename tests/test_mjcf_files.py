@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from bench.mjcf_peer import dynamics_errors, mass_errors, mujoco_model, place_errors
+from bench.mjcf_peer import (
+    dynamics_errors,
+    exchanged,
+    mass_errors,
+    matrix,
+    mujoco_model,
+    place_errors,
+    random_configuration,
+)
 from linkwright.errors import Error, InputError
 from linkwright.formats.description import (
     Closure,
@@ -25,7 +33,7 @@ from linkwright.formats.description import (
     Shape,
 )
 from linkwright.formats.mjcf import mjcf_text, parse_mjcf, read_mjcf
-from linkwright.formats.places import tensor, turned
+from linkwright.formats.places import quaternion_rotation, rotation_quaternion, tensor, turned
 from linkwright.formats.robot_files import read_description
 from linkwright.robots import Robot
 from tests.random_mjcf import random_mjcf
@@ -109,6 +117,28 @@ def test_mass_matrix_and_bias_are_those_of_mujoco(source: Path | int) -> None:
     assert dynamics_errors(robot, model, description, np.random.default_rng(3)) < 1e-12
 
 
+@pytest.mark.parametrize("path", MODELS[:2], ids=lambda path: path.stem)
+def test_robots_fall_as_they_do_in_mujoco(path: Path) -> None:
+    """Damping, springs and rotors count; limits, contact, servos and dry friction are off."""
+    text = path.read_text().replace('frictionloss="0.4"', "")
+    model, description = mujoco.MjModel.from_xml_string(text), parse_mjcf(text)
+    off = mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_ACTUATION
+    model.opt.disableflags |= int(off)
+    robot, data = Robot(description), mujoco.MjData(model)
+    rng = np.random.default_rng(6)
+    for _ in range(3):
+        q, v = random_configuration(model, rng), rng.normal(size=model.nv)
+        force = rng.normal(size=model.nv)
+        data.qpos[:], data.qvel[:], data.qfrc_applied[:] = q, v, force
+        mujoco.mj_forward(model, data)
+        ours, speeds, rates = exchanged(robot, model, description, q, v)
+        found = robot.forward_dynamics(ours, speeds @ v, np.linalg.solve(speeds.T, force))
+        scale = np.abs(data.qacc).max()
+        np.testing.assert_allclose(
+            found, speeds @ data.qacc + rates @ v, atol=1e-10 * max(1.0, scale)
+        )
+
+
 # -- what files say --------------------------------------------------------------------------------
 def test_limits_and_rotors_come_through_gears() -> None:
     joints = {joint.name: joint for joint in read_mjcf(MODELS[0]).joints}
@@ -176,6 +206,46 @@ def test_welds_hold_bodies_as_drawn_or_as_told() -> None:
     assert told.first[1].position == (0.0, 0.0, 1.0)
     assert told.second[1].position == (0.0, 0.5, 0.0)
     assert (point.kind, point.second[0]) == ("ball", "world")
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        '<weld body1="a" body2="b"/>',
+        '<weld body1="a" body2="b" relpose=".1 .2 1 1 .2 .3 .4" anchor="0 .5 .1"/>',
+        '<weld body1="a" body2="b" anchor="0 .5 .1"/>',
+        '<weld site1="s" site2="t"/>',
+        '<connect body1="a" body2="b" anchor=".3 .2 .1"/>',
+        '<connect site1="s" site2="t"/>',
+    ],
+)
+def test_closures_are_those_of_mujoco(ends: str) -> None:
+    """Where our two frames coincide, MuJoCo's constraint is satisfied."""
+    text = _world(
+        '<body name="a" pos="1 0 0" euler="10 20 90"><freejoint/><geom size=".1"/>'
+        '<site name="s" pos="0 .1 .2" euler="5 6 7"/></body>'
+        '<body name="b" pos="1 2 0" euler="3 4 5"><freejoint/><geom size=".1"/>'
+        '<site name="t" pos=".3 .1 .2" euler="50 6 7"/></body>'
+    ).replace("</mujoco>", f"<equality>{ends}</equality></mujoco>")
+    (closure,) = parse_mjcf(text).closures
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    q = random_configuration(model, np.random.default_rng(4))
+    where = matrix(Place(_triple(q[:3]), quaternion_rotation([float(x) for x in q[3:7]])))
+    there = where @ matrix(closure.first[1]) @ np.linalg.inv(matrix(closure.second[1]))
+    (a, b, c), (d, e, f), (g, h, i) = there[:3, :3].tolist()
+    data.qpos[:7] = q[:7]
+    data.qpos[7:10] = there[:3, 3]
+    data.qpos[10:14] = rotation_quaternion(((a, b, c), (d, e, f), (g, h, i)))
+    mujoco.mj_forward(model, data)
+    held = data.efc_pos[data.efc_type == int(mujoco.mjtConstraint.mjCNSTR_EQUALITY)]
+    assert len(held) == (3 if closure.kind == "ball" else 6)
+    np.testing.assert_allclose(held, 0, atol=1e-14)
+
+
+def _triple(values: np.ndarray) -> tuple[float, float, float]:
+    x, y, z = (float(value) for value in values)
+    return x, y, z
 
 
 def test_the_total_mass_is_what_the_compiler_was_told() -> None:
@@ -344,6 +414,7 @@ def test_what_mjcf_cannot_hold_is_listed() -> None:
         ("<robot/>", "starts with <mujoco>"),
         ('<!DOCTYPE mujoco [<!ENTITY a "b">]><mujoco/>', "DOCTYPE"),
         (_world('<replicate count="3"><body/></replicate>'), "<replicate> is not read"),
+        (_world("<joint/>"), "<joint> stands right in the world"),
         (_body("", '<compiler coordinate="global"/>'), "global coordinates"),
         (_body("", '<compiler eulerseq="abc"/>'), "eulerseq"),
         (_body('<joint class="no"/>'), "class 'no', which is not there"),

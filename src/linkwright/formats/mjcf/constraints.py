@@ -15,14 +15,11 @@ from linkwright.formats.description import Closure, LinkJoint, Mimic, NamedFrame
 from linkwright.formats.leftovers import Leftovers
 from linkwright.formats.mjcf.settings import Defaults, Settings
 from linkwright.formats.mjcf.sources import Sections
+from linkwright.formats.mjcf.words import ACTUATOR
 from linkwright.formats.places import composed, inverted, quaternion_rotation
 from linkwright.formats.xml import Element
 
 _WORLD = "world"
-_ACTUATOR = (
-    *("name", "class", "group", "joint", "jointinparent", "gear", "armature", "damping"),
-    *("forcerange", "forcelimited", "ctrlrange", "ctrllimited"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +59,7 @@ def with_actuators(
             "joint", element.attributes.get("jointinparent", "")
         ).strip()
         why = "how an actuator works is for a controller"
-        left.rest(written, (), _ACTUATOR, why=why)
+        left.rest(written, (), ACTUATOR, why=why)
         if written.tag != "motor":
             left.add(f"<{written.tag}>", written.line, f"{why}; its limits are used")
         if not target:

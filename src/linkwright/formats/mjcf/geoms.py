@@ -18,7 +18,7 @@ from linkwright.formats.description import UNTURNED, Mass, Place, Shape
 from linkwright.formats.leftovers import Leftovers
 from linkwright.formats.meshes import find_mesh
 from linkwright.formats.mjcf.mesh_files import read_mesh, rounded
-from linkwright.formats.mjcf.settings import TURNS, Defaults, Settings, upright
+from linkwright.formats.mjcf.settings import Defaults, Settings, upright
 from linkwright.formats.mjcf.solids import (
     Array,
     Triangles,
@@ -28,6 +28,7 @@ from linkwright.formats.mjcf.solids import (
     volume_and_moments,
 )
 from linkwright.formats.mjcf.sources import Sections
+from linkwright.formats.mjcf.words import USED
 from linkwright.formats.places import (
     composed,
     inverted,
@@ -41,11 +42,6 @@ from linkwright.formats.xml import Element
 
 _COUNTS = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 _KINDS = (*_COUNTS, "plane", "mesh", "hfield", "sdf")
-_USED = (
-    *("name", "class", "type", "size", "fromto", "pos", *TURNS),
-    *("mass", "density", "shellinertia", "group", "mesh", "rgba", "material"),
-    *("contype", "conaffinity"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +90,11 @@ class Geometry:
             element = defaults.applied(asset, "")
             name = element.attributes.get("name", "").strip()
             if element.tag == "mesh":
-                used = ("name", "class", "file", "vertex", "face", "scale", "refpos", "refquat")
-                left.rest(asset, (), (*used, "inertia"))
+                left.rest(asset, (), USED["mesh"])
                 file = element.attributes.get("file", "")
                 meshes[name or PurePosixPath(file.replace("\\", "/")).stem] = element
             elif element.tag == "material":
-                left.rest(asset, (), ("name", "class", "rgba"), why="only colours are read")
+                left.rest(asset, (), USED["material"], why="only colours are read")
                 if "rgba" in element.attributes:
                     colours[name] = element.numbers("rgba", 4)
             else:
@@ -116,7 +111,7 @@ class Geometry:
             heavy: whether its mass is wanted.
         """
         element = self.defaults.applied(written, around)
-        self.left.rest(written, (), _USED, why="about contact or looks")
+        self.left.rest(written, (), USED["geom"], why="about contact or looks")
         kind = element.choice("type", _KINDS, "sphere")
         touched = bool(element.number("contype", 1.0) or element.number("conaffinity", 1.0))
         first, last = self.settings.groups

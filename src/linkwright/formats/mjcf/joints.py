@@ -13,14 +13,11 @@ from dataclasses import replace
 from linkwright.formats.description import JointLimits, LinkJoint, Place, Triple
 from linkwright.formats.leftovers import Leftovers
 from linkwright.formats.mjcf.settings import Defaults, Settings
+from linkwright.formats.mjcf.words import USED
 from linkwright.formats.places import composed, rotate, scaled, turned, unit
 from linkwright.formats.xml import Element
 
 _KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "free"}
-_USED = (
-    *("name", "class", "type", "pos", "axis", "range", "limited", "ref", "springref", "stiffness"),
-    *("damping", "frictionloss", "armature", "actuatorfrcrange", "actuatorfrclimited"),
-)
 
 
 def merged_joint(element: Element, around: str, defaults: Defaults, left: Leftovers) -> Element:
@@ -35,7 +32,7 @@ def merged_joint(element: Element, around: str, defaults: Defaults, left: Leftov
     if element.tag == "freejoint":
         left.rest(element, (), ("name", "group"))
         return replace(element, attributes={**element.attributes, "type": "free"})
-    left.rest(element, (), _USED)
+    left.rest(element, (), USED["joint"])
     return defaults.applied(element, around)
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from linkwright.formats.description import Mass
 from linkwright.formats.leftovers import Leftovers
-from linkwright.formats.mjcf.settings import TURNS, Settings
+from linkwright.formats.mjcf.settings import Settings
+from linkwright.formats.mjcf.words import TURNS
 from linkwright.formats.places import inertia_of, tensor, tensor_turned
 from linkwright.formats.xml import Element
 

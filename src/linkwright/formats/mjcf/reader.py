@@ -30,8 +30,9 @@ from linkwright.formats.mjcf.constraints import Tree, with_actuators, with_equal
 from linkwright.formats.mjcf.geoms import Geometry, between
 from linkwright.formats.mjcf.joints import merged_joint, moved, read_joint
 from linkwright.formats.mjcf.masses import bounded, inertial_mass, scaled_to
-from linkwright.formats.mjcf.settings import TURNS, Defaults, Settings, settings_of
+from linkwright.formats.mjcf.settings import Defaults, Settings, settings_of
 from linkwright.formats.mjcf.sources import MJCF_CAPS, Sections, sections_of
+from linkwright.formats.mjcf.words import TURNS, USED
 from linkwright.formats.places import composed, joined_masses, minus
 from linkwright.formats.trees import require_tree
 from linkwright.formats.xml import Caps, Element, parse_xml, read_xml
@@ -105,7 +106,7 @@ def mjcf_description(
     sections = sections_of(root, roots=roots, caps=caps)
     left = Leftovers()
     settings = settings_of(sections, left)
-    defaults = Defaults.of(sections)
+    defaults = Defaults.of(sections, left)
     geometry = Geometry.of(sections, settings, defaults, left, roots)
     return _Reading(sections, settings, defaults, geometry, left, tuple(roots)).description()
 
@@ -210,6 +211,8 @@ class _Reading:
         ]
         while stack:
             inside = stack.pop()
+            if inside.element.tag == "worldbody":
+                self.left.rest(inside.element, (*_BODY, *_NOT_READ), ("childclass",))
             if inside.element.tag == "body":
                 name = self._body(inside)
                 inside = replace(inside, body=name, outer=Place())
@@ -236,6 +239,8 @@ class _Reading:
                 body.masses.append(geom.mass)
         elif child.tag == "site":
             self._site(child, inside)
+        elif child.tag in ("joint", "freejoint", "inertial") and body.name == WORLD:
+            raise child.error(f"<{child.tag}> stands right in the world", "put it into a body")
         elif child.tag in ("joint", "freejoint"):
             element = merged_joint(child, inside.around, self.defaults, self.left)
             body.joints.append((element, inside.outer))
@@ -282,7 +287,7 @@ class _Reading:
     def _site(self, written: Element, inside: _Inside) -> None:
         element = self.defaults.applied(written, inside.around)
         why = "a site is a frame here, no solid"
-        self.left.rest(written, (), ("name", "class", "pos", *TURNS, "fromto"), why=why)
+        self.left.rest(written, (), USED["site"], why=why)
         name = element.attributes.get("name", "").strip()
         if not name:
             return

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from linkwright.formats.description import UNTURNED, Place, Rotation
 from linkwright.formats.leftovers import Leftovers
 from linkwright.formats.mjcf.sources import Sections
+from linkwright.formats.mjcf.words import ACTUATOR, ACTUATORS, TURNS, USED
 from linkwright.formats.places import (
     cross,
     dot,
@@ -27,9 +28,6 @@ from linkwright.formats.places import (
     unit,
 )
 from linkwright.formats.xml import Element
-
-TURNS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
-"""The attributes that turn a frame; an element may have one of them."""
 
 _USED = (
     "angle",
@@ -252,11 +250,12 @@ class Defaults:
     outermost: str = "main"
 
     @classmethod
-    def of(cls, sections: Sections) -> Defaults:
+    def of(cls, sections: Sections, left: Leftovers) -> Defaults:
         """Return the classes of a file.
 
         Args:
             sections: of the file.
+            left: takes what is not used.
         """
         found = cls()
         stack: list[tuple[Element, str]] = []
@@ -274,6 +273,7 @@ class Defaults:
             known = found.classes.setdefault(name, dict(found.classes.get(parent, {})))
             for child in element.children:
                 if child.tag != "default":
+                    _note(child, left)
                     known[child.tag] = _overlaid(known.get(child.tag, {}), child.attributes)
             stack.extend((child, name) for child in reversed(list(element.all("default"))))
         return found
@@ -296,6 +296,17 @@ class Defaults:
         if not given:
             return element
         return replace(element, attributes=_overlaid(given, element.attributes))
+
+
+def _note(child: Element, left: Leftovers) -> None:
+    """Note what is not used of a class of defaults."""
+    used = ACTUATOR if child.tag in ACTUATORS else USED.get(child.tag)
+    if used is None:
+        left.add(f"<default><{child.tag}>", child.line)
+        return
+    for name in child.attributes:
+        if name not in used:
+            left.add(f"<default><{child.tag} {name}=>", child.line)
 
 
 def _overlaid(under: Attributes, over: Attributes) -> dict[str, str]:
