@@ -9,13 +9,14 @@ PINS := pyproject.toml constraints.txt src/linkwright/version.py
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation \
 	--constraint constraints.txt
 
-.PHONY: help test demo bench lint regenerate clean
+.PHONY: help test demo bench conformance lint regenerate clean
 .NOTPARALLEL: # all targets install into the same .venv
 
 help:
 	@echo "make demo    run the example"
 	@echo "make test    lint, types, layering, tests and doctests"
 	@echo "make bench   measure, and print ratio tables"
+	@echo "make conformance  compare robots with Pinocchio and MuJoCo (minutes)"
 	@echo "make lint    lint, format and types only"
 	@echo "make regenerate  search again for the smallest programs that ship (minutes)"
 	@echo "make clean   remove .venv, caches and build products"
@@ -35,6 +36,9 @@ demo: $(VENV)/.core
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m bench.run
+
+conformance: $(VENV)/.bench
+	$(BIN)/python -m bench.conformance
 
 regenerate: $(VENV)/.core
 	$(BIN)/python -m linkwright.models.smallest
