@@ -185,6 +185,24 @@ def test_an_end_effector_that_carries_a_load_is_a_link() -> None:
     assert next(j.kind for j in loaded.description.joints if j.child == "HAND") == "fixed"
 
 
+def test_end_effectors_without_numbers_are_told() -> None:
+    header = (ARM.parent / "include" / "SL_user.h").read_text()
+    found = sl_from_text(ARM.read_text(), header=header).description.ignored
+    assert {"end-effectors", "link parameters"} == {entry.what for entry in found}
+
+
+def test_a_universal_joint_is_two_joints_of_sl(tmp_path: Path) -> None:
+    two = (Link("a"), Link("b", Mass(1.0)))
+    first, second = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
+    joint = LinkJoint("j", "universal", "a", "b", axis=first, second_axis=second)
+    after = read_dyn(_save(tmp_path, Description("r", two, (joint,))))
+    assert [(j.name, j.axis) for j in after.joints] == [
+        ("j_1", first),
+        ("j_2", second),
+    ]
+    assert [link.mass is None for link in after.links] == [True, True, False]
+
+
 def test_the_file_with_plural_is_read_as_well(tmp_path: Path) -> None:
     (tmp_path / "SensorOffsets.cf").write_text("A 0 1 2 3 4 5")
     assert read_configuration([tmp_path], ["A"]).ranges["A"].offset == 5.0

@@ -166,6 +166,10 @@ def _robot(
     if not entries:
         raise InputError("there is no degree of freedom in it", file=file or None)
     _check_names(entries, file)
+    effector = next((entry for entry in entries.values() if entry.effector), None)
+    if effector is not None and not any(name.startswith("eff[") for name in names):
+        why = "no SL_user_common.c says where they are, so their numbers are zero"
+        left.add("end-effectors", effector.line, why)
     parents = _parents(entries, file)
     order = _walk(entries, parents, file)
     degrees = {n: entries[n].name for n in sorted(entries) if n and not entries[n].dummy}

@@ -170,9 +170,9 @@ def _items(description: Description, left: Leftovers) -> list[_Item]:
         base = first[0].child
     else:
         first = []
-    names = code_names(
-        [j.name for j in description.joints] + [f.name for f in description.frames], [_BASE]
-    )
+    joints, frames = description.joints, description.frames
+    two = [f"{j.name}_{k}" for j in joints if j.kind == "universal" for k in (1, 2)]
+    names = code_names([*(j.name for j in joints), *two, *(f.name for f in frames)], [_BASE])
     root = _Item(0, _BASE, None, Place(), masses[base])
     items = [root] if first or root.mass is not None else []
     where: dict[str, _Item] = {base: root}
@@ -211,8 +211,8 @@ def _pieces(
     if joint.kind == "universal":
         plain = replace(joint, limits=JointLimits(), damping=0.0)
         return [
-            _Item(next(degrees), f"{name}_1", joint.axis, joint.place, None, plain),
-            _Item(next(degrees), f"{name}_2", joint.second_axis, Place(), mass, plain),
+            _Item(next(degrees), names[f"{joint.name}_1"], joint.axis, joint.place, None, plain),
+            _Item(next(degrees), names[f"{joint.name}_2"], joint.second_axis, Place(), mass, plain),
         ]
     raise InputError(
         f"the joint {joint.name!r} is {joint.kind}, which SL has no word for",
