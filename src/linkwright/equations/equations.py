@@ -15,7 +15,7 @@ from linkwright.algebra import ZERO, Expr, as_expr, free_symbols, substitute, su
 from linkwright.equations.choices import Choices
 from linkwright.equations.closure import closed_samples, make_rates_exact
 from linkwright.equations.constraints import Elimination, Reduction, choose, reduce
-from linkwright.equations.formulations import FORMULATIONS, automatic
+from linkwright.equations.formulations import FORMULATIONS, QUICK, resolved
 from linkwright.equations.idle import idle_parameters
 from linkwright.equations.pivots import Array
 from linkwright.equations.search import dynamics
@@ -23,10 +23,11 @@ from linkwright.equations.writer import Writer
 from linkwright.mechanism import Kinematics, Mechanism, MechanismError
 from linkwright.program import Assign, Loop, Namer, Program, Statement, count, program
 from linkwright.program.linear import LinearError, ldlt
-from linkwright.program.passes import liveness, optimise
+from linkwright.program.passes import careful, liveness, optimise
 from linkwright.program.passes.replacing import with_reads
 
 _NEAR = 1.1
+_WORTH_CARE = 200  # operations up to which the slower passes tell formulations apart
 _WORTH_OPTIMISING = 800
 
 
@@ -232,7 +233,8 @@ def derive(
 
     Args:
         mechanism: what to derive from.
-        formulation: one of `FORMULATIONS`, or "auto" for the one with the fewest operations.
+        formulation: one of `FORMULATIONS`, "auto" for the one with the fewest operations, or
+            "quick" for one that is derived without a search.
         closed_at: coordinates near which its loops are closed and speeds are chosen; by default
             the mechanism's start values.
         dependent: the speeds that constraints may eliminate; all by default.
@@ -245,9 +247,11 @@ def derive(
     >>> [u.name for u in derive(m).speeds]
     ['rod_dot']
     """
-    if formulation != "auto" and formulation not in FORMULATIONS:
+    if formulation not in ("auto", QUICK, *FORMULATIONS):
         there = ", ".join(FORMULATIONS)
-        raise MechanismError(f"there is no formulation {formulation!r}; there are auto, {there}")
+        raise MechanismError(
+            f"there is no formulation {formulation!r}; there are auto, {QUICK}, {there}"
+        )
     kinematics = mechanism.kinematics()
     if not kinematics.speeds and not mechanism.states:
         raise MechanismError(f"{mechanism.name!r} has nothing that moves")
@@ -259,7 +263,7 @@ def derive(
     eliminated = sum(e.speed is not None for e in eliminations)
     if choices is not None:
         return _derived(mechanism, "composite", eliminations, known, samples, choices)
-    names = automatic(kinematics, eliminated) if formulation == "auto" else (formulation,)
+    names = resolved(formulation, kinematics, eliminated)
     try:
         found = [_derived(mechanism, name, eliminations, known, samples) for name in names]
     except LinearError:
@@ -338,8 +342,10 @@ def _smallest(found: Sequence[Equations]) -> Equations:
     programs = [e.program(outputs=False) for e in found]
     totals = [count(p).total for p in programs]
     near = [k for k, x in enumerate(totals) if x <= _NEAR * min(totals)]
-    if len(near) > 1 and max(totals[k] for k in near) <= _WORTH_OPTIMISING:
-        return found[min(near, key=lambda k: count(optimise(programs[k])).total)]
+    largest = max(totals[k] for k in near)
+    if len(near) > 1 and largest <= _WORTH_OPTIMISING:
+        smaller = careful if largest <= _WORTH_CARE else optimise
+        return found[min(near, key=lambda k: count(smaller(programs[k])).total)]
     return found[totals.index(min(totals))]
 
 

@@ -28,8 +28,8 @@ FORMULATIONS: dict[str, Formulation] = {
     "kane-expanded": expanded(kane),
 }
 
-QUICK = "composite-usual"
-"""What is derived quickest, for those who do not count operations."""
+QUICK = "quick"
+"""Stands for what is derived quickest, for those who do not count operations."""
 
 _SMALL, _LARGE = 6, 40
 _ALIKE = 32  # like bodies in a row from which on a loop takes their place
@@ -67,3 +67,19 @@ def automatic(kinematics: Kinematics, eliminated: int) -> tuple[str, ...]:
     speeds = len(kinematics.speeds)
     large = speeds > _LARGE and not eliminated
     return candidates(speeds, eliminated, longest(plan(kinematics)) if large else 0)
+
+
+def resolved(formulation: str, kinematics: Kinematics, eliminated: int) -> tuple[str, ...]:
+    """Return the formulations that a name stands for: itself, or those of "auto" and "quick".
+
+    Args:
+        formulation: the name.
+        kinematics: of the mechanism.
+        eliminated: how many speeds constraints eliminate.
+    """
+    if formulation == "auto":
+        return automatic(kinematics, eliminated)
+    if formulation != QUICK:
+        return (formulation,)
+    large = len(kinematics.speeds) > _LARGE and not eliminated
+    return automatic(kinematics, eliminated) if large else ("composite-usual",)

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 from linkwright.algebra import Expr, constant, postorder, product, symbol, total
 from linkwright.algebra.expr import FOREIGN, SMALL, raised
 from linkwright.algebra.functions import apply
+from linkwright.algebra.numbers import times
 
 _LONGEST = 4_000  # leaves and operations beyond which an expression is like no other
 _DIGITS = re.compile(r"\d+")
@@ -72,7 +73,7 @@ class Shapes:
             return self._alone(root)
         found: dict[Expr, Form] = {}
         for node in postorder([root], stop=self._is_leaf):
-            found[node] = self._node(node, [found[a] for a in self._args(node)])
+            found[node] = self._node(node, [found[a] for a in self._args(node)], found)
         return found[root]
 
     def _is_leaf(self, x: Expr) -> bool:
@@ -84,12 +85,16 @@ class Shapes:
     def _number(self, *key: object) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
 
-    def _node(self, node: Expr, args: Sequence[Form]) -> Form:
+    def _node(self, node: Expr, args: Sequence[Form], found: Mapping[Expr, Form]) -> Form:
         if self._is_leaf(node):
             return self._leaf(node)
         if node.op == "sum":
             return self._sum(node, node.data, args)
         if node.op == "scale":
+            inner = node.args[0]
+            if inner.op == "sum":
+                numbers = [times(node.data, c) for c in inner.data]
+                return self._sum(node, numbers, [found[a] for a in inner.args])
             return self._sum(node, (0, node.data), args)
         if node.op == "prod":
             powers = zip(node.data, args, strict=True)
