@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from linkwright.errors import InputError
+from linkwright.formats.robot_files import FORMATS
 from linkwright.mechanism import Mechanism
 
 Builder = Callable[..., Mechanism]
@@ -62,9 +63,11 @@ MODELS: dict[str, Model] = {
 }
 
 # Ending of a file's name, and the function that reads it, as `module:function`.
-READERS: dict[str, str] = dict.fromkeys(
-    (".toml", ".urdf", ".xml", ".dyn"), "linkwright.formats.robot_files:read_mechanism"
-)
+READERS: dict[str, str] = {
+    suffix: "linkwright.formats.robot_files:read_mechanism"
+    for form in FORMATS.values()
+    for suffix in form.suffixes
+}
 
 _TRUTHS = {"on": True, "true": True, "yes": True, "1": True}
 _TRUTHS |= {"off": False, "false": False, "no": False, "0": False}
