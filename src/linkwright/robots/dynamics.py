@@ -7,24 +7,28 @@ does not depend on accelerations, the forces in the joints are
 
 Inverse dynamics is one recursion (Luh, Walker and Paul 1980). Forward dynamics eliminates one joint
 after the other (articulated bodies, Featherstone 1983) where the robot is large, and factorises the
-mass matrix where it is small or has dependent speeds. For a free base `tau` holds, in the places of
-the base's speeds, force and moment on the base link along its own axes, about its origin.
+mass matrix where that is cheaper or speeds depend on each other. For a free base `tau` holds, in
+the places of the base's speeds, force and moment on the base link along its own axes, about its
+origin.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linkwright.algebra import ONE, ZERO, Expr, symbol
+from linkwright.algebra import ONE, ZERO, Expr, symbol, total
 from linkwright.equations.articulated import articulated
+from linkwright.equations.choices import Choices
 from linkwright.equations.projection import project, unreduced
 from linkwright.equations.tree import TreeDynamics, composite, inverse, mass_matrix, with_armatures
 from linkwright.equations.writer import Writer
-from linkwright.program import Namer, Program
+from linkwright.program import Assign, Namer, Program
+from linkwright.program.factors import factors
 from linkwright.program.linear import ldlt
+from linkwright.robots.choosing import chosen, price
 from linkwright.robots.tree import Results, Tree
 
-_SHORT = 6  # speeds up to which the mass matrix is factorised for forward dynamics
+_LONG = 16  # speeds beyond which the mass matrix is not factorised for forward dynamics
 
 
 def efforts_of(tree: Tree) -> list[Expr]:
@@ -39,11 +43,7 @@ def inverse_dynamics(tree: Tree) -> Program:
     Args:
         tree: of the robot.
     """
-    return tree.program(
-        "inverse_dynamics",
-        ["q", "u", "a"],
-        lambda writer: {"tau": _forces(tree, writer, tree.accelerations)},
-    )
+    return _forces_program(tree, "inverse_dynamics", ["q", "u", "a"], tree.accelerations)
 
 
 def bias(tree: Tree) -> Program:
@@ -52,7 +52,7 @@ def bias(tree: Tree) -> Program:
     Args:
         tree: of the robot.
     """
-    return tree.program("bias", ["q", "u"], lambda writer: {"tau": _forces(tree, writer, None)})
+    return _forces_program(tree, "bias", ["q", "u"], None)
 
 
 def gravity(tree: Tree) -> Program:
@@ -61,14 +61,22 @@ def gravity(tree: Tree) -> Program:
     Args:
         tree: of the robot.
     """
-    still = tree.at_rest()
-    return still.program("gravity", ["q"], lambda writer: {"tau": _forces(still, writer, None)})
+    return _forces_program(tree.at_rest(), "gravity", ["q"], None)
 
 
-def _forces(tree: Tree, writer: Writer, given: Sequence[Expr] | None) -> list[Expr]:
+def _forces_program(
+    tree: Tree, name: str, takes: Sequence[str], given: Sequence[Expr] | None
+) -> Program:
+    choices = chosen(tree, lambda writer, trial: _forces(tree, writer, given, trial))
+    return tree.program(name, takes, lambda w: {"tau": _forces(tree, w, given, choices)})
+
+
+def _forces(
+    tree: Tree, writer: Writer, given: Sequence[Expr] | None, choices: Choices
+) -> list[Expr]:
     rates = tree.all_rates(writer, given)
     order = [s.symbol for s in tree.kinematics.speeds]
-    forces = inverse(tree.kinematics, writer, [rates[u] for u in order])
+    forces = inverse(tree.kinematics, writer, [rates[u] for u in order], choices)
     columns = {u: [force] for u, force in zip(order, forces, strict=True)}
     return [column[0] for column in tree.on_independent(writer, columns, 1)]
 
@@ -79,11 +87,16 @@ def mass_matrix_of(tree: Tree) -> Program:
     Args:
         tree: of the robot.
     """
-    return tree.program("mass_matrix", ["q"], lambda writer: {"M": _mass(tree, writer)})
+    choices = _mass_choices(tree)
+    return tree.program("mass_matrix", ["q"], lambda w: {"M": _mass(tree, w, choices)})
 
 
-def _mass(tree: Tree, writer: Writer) -> list[list[Expr]]:
-    mass = mass_matrix(tree.kinematics, writer)
+def _mass_choices(tree: Tree) -> Choices:
+    return chosen(tree, lambda w, trial: [x for row in _mass(tree, w, trial) for x in row])
+
+
+def _mass(tree: Tree, writer: Writer, choices: Choices) -> list[list[Expr]]:
+    mass = mass_matrix(tree.kinematics, writer, choices)
     if tree.reduction is not None:
         none = TreeDynamics(mass, (ZERO,) * len(mass))
         mass = project(tree.kinematics, tree.reduction, none, writer).mass
@@ -93,17 +106,37 @@ def _mass(tree: Tree, writer: Writer) -> list[list[Expr]]:
 def inverse_mass_matrix(tree: Tree) -> Program:
     """Return the Program of the inverse `W` of the mass matrix.
 
+    With M = L D Lᵀ, eliminated from the tips inward so that L has no entries but those of M, the
+    inverse N of L has an entry for each speed and those that carry it, and W = Nᵀ D⁻¹ N.
+
     Args:
         tree: of the robot.
     """
 
+    choices = _mass_choices(tree)
+
     def write(writer: Writer) -> Results:
-        mass = _mass(tree, writer)
-        n = len(mass)
-        sides = [[ONE if i == k else ZERO for i in range(n)] for k in range(n)]
-        statements, columns = ldlt(mass, sides, Namer(None, "s"))
-        writer.statements.extend(statements)
-        return {"W": [[columns[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]}
+        made = factors(_mass(tree, writer, choices), Namer(None, "s"))
+        writer.statements.extend(s for s in made.statements if isinstance(s, Assign))
+        n, hold = len(made.order), writer.hold
+        inward: dict[int, dict[int, Expr]] = {}
+        for place, k in enumerate(made.order):
+            entries = {k: ONE}
+            for i in made.order[place + 1 :]:
+                steps = [-made.lower[i, p] * x for p, x in entries.items() if (i, p) in made.lower]
+                if steps:
+                    entries[i] = hold(total(steps))
+            inward[k] = entries
+        shares = {
+            k: {i: hold(x * made.reciprocals[i]) for i, x in entries.items()}
+            for k, entries in inward.items()
+        }
+        rows = [[ZERO] * n for _ in range(n)]
+        for i in range(n):
+            for j in range(i + 1):
+                common = [x * shares[j][k] for k, x in inward[i].items() if k in inward[j]]
+                rows[i][j] = rows[j][i] = hold(total(common))
+        return {"W": rows}
 
     return tree.program("inverse_mass_matrix", ["q"], write)
 
@@ -115,18 +148,40 @@ def forward_dynamics(tree: Tree) -> Program:
         tree: of the robot.
     """
     efforts = efforts_of(tree)
+    ways = [_by_elimination, _by_factors]
+    if tree.reduction is not None:
+        ways = [_by_factors]
+    elif len(efforts) > _LONG:
+        ways = [_by_elimination]
+    way = ways[0]
+    if len(ways) > 1:
+        way = min(ways, key=lambda one: price(tree, lambda w, c: one(tree, w, efforts, c)))
+    choices = chosen(tree, lambda writer, trial: way(tree, writer, efforts, trial))
+    return tree.program(
+        "forward_dynamics",
+        ["q", "u"],
+        lambda writer: {"a": way(tree, writer, efforts, choices)},
+        {"tau": efforts},
+    )
 
-    def write(writer: Writer) -> Results:
-        if tree.reduction is None and len(efforts) > _SHORT:
-            return {"a": list(articulated(tree.kinematics, writer, efforts=efforts))}
-        reduction = tree.reduction or unreduced(tree.kinematics)
-        made = with_armatures(tree.kinematics, composite(tree.kinematics, writer))
-        reduced = project(tree.kinematics, reduction, made, writer)
-        right = [f + tau for f, tau in zip(reduced.right, efforts, strict=True)]
-        statements, solutions = ldlt(reduced.mass, [right], Namer(None, "s"))
-        writer.statements.extend(statements)
-        if not reduced.shift:
-            return {"a": solutions[0]}
-        return {"a": [a - s for a, s in zip(solutions[0], reduced.shift, strict=True)]}
 
-    return tree.program("forward_dynamics", ["q", "u"], write, {"tau": efforts})
+def _by_elimination(
+    tree: Tree, writer: Writer, efforts: Sequence[Expr], choices: Choices
+) -> list[Expr]:
+    """Return accelerations by articulated bodies."""
+    return list(articulated(tree.kinematics, writer, choices, efforts=efforts))
+
+
+def _by_factors(
+    tree: Tree, writer: Writer, efforts: Sequence[Expr], choices: Choices
+) -> list[Expr]:
+    """Return accelerations by the factors of the mass matrix."""
+    reduction = tree.reduction or unreduced(tree.kinematics)
+    made = with_armatures(tree.kinematics, composite(tree.kinematics, writer, choices))
+    reduced = project(tree.kinematics, reduction, made, writer)
+    right = [f + tau for f, tau in zip(reduced.right, efforts, strict=True)]
+    statements, solutions = ldlt(reduced.mass, [right], Namer(None, "s"))
+    writer.statements.extend(statements)
+    if not reduced.shift:
+        return solutions[0]
+    return [a - s for a, s in zip(solutions[0], reduced.shift, strict=True)]

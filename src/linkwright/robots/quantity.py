@@ -100,7 +100,13 @@ class Quantity:
                 remember_ports(key, *found)
             else:
                 key = made.fingerprint()
-        return StoredKernel(self.name, key, *found, lambda: self.program)
+        return StoredKernel(self.name, key, *found, self._for_speed)
+
+    def _for_speed(self) -> Program:
+        """Return the Program that is compiled: several divisions by one value become one."""
+        from linkwright.program.passes.reciprocals import shared_reciprocals
+
+        return shared_reciprocals(self.program)
 
     @property
     def inputs(self) -> Ports:
