@@ -78,7 +78,12 @@ def bundle(phases: Phases, method: Method, width: int | None = None) -> Bundle:
         method: how it is integrated.
         width: lanes; those of a register by default, 1 for a single run.
     """
-    lanes = host().lanes("f64") if width is None else width
+    return _bundle(phases, method, host().lanes("f64") if width is None else width)
+
+
+@lru_cache(maxsize=16)
+def _bundle(phases: Phases, method: Method, lanes: int) -> Bundle:
+    """Return compiled phases, those that were used last from memory."""
     programs = dict(phase_programs(phases))
     key = hashlib.blake2b(f"{own_digest()} {method.name} {lanes}".encode(), digest_size=32)
     if method.name in ("semi-implicit", "verlet"):
