@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import linkwright as lw
+from linkwright.algebra import Expr
 from linkwright.equations import Equations, derive
 from linkwright.equations.articulated import articulated
 from linkwright.equations.choices import Choices
@@ -52,11 +55,11 @@ def _add_springs(m: Mechanism, rng: np.random.Generator) -> None:
 
 
 def _link(m: Mechanism, kind: str, k: int, parent: Body, rng: np.random.Generator) -> Body:
-    mass: object = rng.uniform(0.5, 1.5)
-    com: tuple[object, ...] = (*rng.uniform(0.1, 0.4, 2), 0)
+    mass: Any = rng.uniform(0.5, 1.5)
+    com: tuple[Any, ...] = (*rng.uniform(0.1, 0.4, 2), 0)
     inertia = tuple(rng.uniform(0.1, 0.2, 3))
-    at: tuple[object, ...] = (rng.uniform(0.5, 1.0), rng.uniform(-0.1, 0.1), 0)
-    options: dict[str, object] = {"rotate": "z"}
+    at: tuple[Any, ...] = (rng.uniform(0.5, 1.0), rng.uniform(-0.1, 0.1), 0)
+    options: dict[str, Any] = {"rotate": "z"}
     if kind == "spatial":
         options = {"rotate": "xyz"[k % 3]}
     elif kind == "inclined":
@@ -158,6 +161,10 @@ def test_a_thousand_links_obey_newton_and_euler(kind: str, n: int) -> None:
     assert tau == pytest.approx(wanted, rel=1e-9, abs=1e-11 * np.abs(wanted).max())
 
 
+def numbers(values: Sequence[Expr]) -> Array:
+    return np.array([float(x.data) for x in values])
+
+
 def torques(m: Mechanism, kind: str, q: Array, u: Array, a: Array) -> Array:
     """Return the joint torques by Newton's and Euler's laws in the axes of the ground."""
     bodies = list(m.bodies.values())
@@ -166,7 +173,8 @@ def torques(m: Mechanism, kind: str, q: Array, u: Array, a: Array) -> Array:
     acceleration = np.array([0, 9.81, 0])
     states = []
     for body, letter, angle, speed, rate in zip(bodies, letters, q, u, a, strict=True):
-        arm = turn @ [float(x.data) for x in body.offset.components(body.parent.frame)]  # type: ignore[union-attr]
+        assert body.parent is not None
+        arm = turn @ numbers(body.offset.components(body.parent.frame))
         acceleration = acceleration + np.cross(alpha, arm)
         acceleration = acceleration + np.cross(omega, np.cross(omega, arm))
         place = place + arm
@@ -175,8 +183,8 @@ def torques(m: Mechanism, kind: str, q: Array, u: Array, a: Array) -> Array:
         turn = turn @ (np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * k @ k)
         alpha = alpha + rate * axis + speed * np.cross(omega, axis)
         omega = omega + speed * axis
-        arm = turn @ [float(x.data) for x in body.inertia.centre]
-        j = turn @ np.diag([float(x.data) for x in body.inertia.tensor[:3]]) @ turn.T
+        arm = turn @ numbers(body.inertia.centre)
+        j = turn @ np.diag(numbers(body.inertia.tensor[:3])) @ turn.T
         centre = acceleration + np.cross(alpha, arm) + np.cross(omega, np.cross(omega, arm))
         force = float(body.inertia.mass.data) * centre
         moment = j @ alpha + np.cross(omega, j @ omega) + np.cross(place + arm, force)

@@ -71,6 +71,8 @@ class Shapes:
         """Return the form of an expression; one with a foreign function is like no other."""
         if root.roles & (SMALL | FOREIGN):
             return self._alone(root)
+        if self._is_leaf(root):
+            return self._leaf(root)
         found: dict[Expr, Form] = {}
         for node in postorder([root], stop=self._is_leaf):
             found[node] = self._node(node, [found[a] for a in self._args(node)], found)
