@@ -95,7 +95,8 @@ class _Fast(Rewriting):
         extract(factored, products=False, common_only=True)
         others = self.locals.copy(), self.constants.copy()
         fixed, moved, again = Writer(factored, *others).write()
-        factored = _read([*fixed, *moved], again, moving, keep=False)
+        factored = Network(moving, keep=False)
+        factored.read([*fixed, *moved], again)
         merge(factored)
         extract(factored)
         if network_cost(factored, main) < least:
@@ -114,7 +115,7 @@ def _read(
     *,
     keep: bool,
 ) -> Network:
-    """Return the network of a block."""
+    """Return the network of a block in which named quotients may cancel."""
     network = Network(moving, keep=keep, open_quotients=True)
     network.read(statements, roots)
     return network
