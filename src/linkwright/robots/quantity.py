@@ -6,19 +6,21 @@ It is derived, optimised and compiled when it is first called; nothing else of t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from linkwright.errors import ShapeError
+from linkwright.errors import InputError, ShapeError
 
 if TYPE_CHECKING:
     from linkwright.backends.kernel import Kernel
     from linkwright.backends.llvm.stored import Ports, StoredKernel
     from linkwright.program import Counts, Program
 
+Array: TypeAlias = NDArray[np.float64]
 Recipe = Callable[[], "Program"]
 Slope = Callable[[Sequence[str]], "Quantity"]
 
@@ -36,6 +38,7 @@ class Quantity:
         timings: receives seconds for each step, by name.
         slopes: returns the quantity of the derivatives by some inputs.
         key: returns what stands for the Program in the disk cache; nothing for none.
+        values: returns the values of parameters, for the input `p` where it is left out.
 
     >>> from linkwright.program import program
     >>> double = Quantity(
@@ -52,11 +55,13 @@ class Quantity:
         timings: dict[str, float] | None = None,
         slopes: Slope | None = None,
         key: Callable[[], str] = str,
+        values: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
         self.name = name
         self._derive = derive
         self._slopes = slopes
         self._key = key
+        self._values = values
         self._derivatives: dict[tuple[str, ...], Quantity] = {}
         self.timings: dict[str, float] = {} if timings is None else timings
         self._evaluate: Callable[..., Any] = self._first
@@ -107,6 +112,22 @@ class Quantity:
         from linkwright.program.passes.reciprocals import shared_reciprocals
 
         return shared_reciprocals(self.program)
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the entries of the input `p`, where there is one."""
+        last = self.program.inputs[-1]
+        return tuple(x.name for x in last.entries) if last.name == "p" else ()
+
+    @cached_property
+    def _usual(self) -> Array:
+        values = self._values()
+        missing = [name for name in self.parameters if name not in values]
+        if missing:
+            raise InputError(
+                f"{self.name} needs values for {', '.join(missing)}", remedy="give the array p"
+            )
+        return np.array([values[name] for name in self.parameters])
 
     @property
     def inputs(self) -> Ports:
@@ -185,6 +206,8 @@ class Quantity:
     def _sort_out(self, *inputs: Any, out: Any = None) -> Any:
         """Evaluate inputs that are no plain vectors."""
         ports = self.inputs
+        if len(inputs) == len(ports) - 1 and ports[-1][0] == "p":
+            inputs = (*inputs, self._usual)
         if len(inputs) != len(ports):
             names = ", ".join(name for name, _ in ports)
             raise ShapeError(f"{self.name} takes {len(ports)} arrays ({names}), not {len(inputs)}")

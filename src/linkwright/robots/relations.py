@@ -19,12 +19,12 @@ from linkwright.program import Assign, Namer
 from linkwright.robots.tree import Tree
 
 
-def tree_of(mechanism: Mechanism, follows: Mapping[Expr, Expr] | None = None) -> Tree:
+def tree_of(mechanism: Mechanism, known: Mapping[Expr, Expr | float] | None = None) -> Tree:
     """Return the tree of a mechanism.
 
     Args:
         mechanism: bodies, joints, constraints.
-        follows: coordinates that are functions of others.
+        known: coordinates that are functions of others, and parameters that are numbers.
 
     >>> m = Mechanism("swing")
     >>> rod = m.body("rod", rotate="y", mass=1, com=(1, 0, 0), inertia=0)
@@ -32,9 +32,9 @@ def tree_of(mechanism: Mechanism, follows: Mapping[Expr, Expr] | None = None) ->
     (rod_dot,)
     """
     kinematics = mechanism.kinematics()
-    known = dict(follows or {})
+    put_in = dict(known or {})
     if not mechanism.constraints:
-        return Tree(kinematics, values=known or None)
+        return Tree(kinematics, values=put_in or None)
     samples = closed_samples(mechanism, mechanism.values, None)
     if samples is not None:
         make_rates_exact(mechanism, samples)
@@ -45,7 +45,7 @@ def tree_of(mechanism: Mechanism, follows: Mapping[Expr, Expr] | None = None) ->
         kinematics, eliminations, rates, writer, Namer(None, "r"), mechanism.values, samples
     )
     statements = _in_order(writer.statements)
-    return Tree(kinematics, reduction, tuple(statements), known or None)
+    return Tree(kinematics, reduction, tuple(statements), put_in or None)
 
 
 def _in_order(statements: Sequence[Assign]) -> list[Assign]:

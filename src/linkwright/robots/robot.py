@@ -29,6 +29,7 @@ from linkwright.robots.quantities import Quantities, Slopes
 from linkwright.robots.quantity import Quantity
 
 if TYPE_CHECKING:
+    from linkwright.algebra import Expr
     from linkwright.formats.assembling import Assembled
     from linkwright.mechanism import Mechanism
     from linkwright.program import Program
@@ -53,7 +54,8 @@ class Robot(Quantities):
         friction: whether joints have the damping, dry friction and springs of the description.
         mimic: whether joints follow others where the description says so.
         locked: coordinates at which joints are held, by name, rad or m.
-        symbolic: keep inertial parameters as inputs.
+        symbolic: keep inertial parameters, or all those of a mechanism, as the last input `p` of
+            quantities, which is their values where it is left out.
 
     >>> from linkwright.formats.description import Link, LinkJoint, Mass
     >>> links = Link("base"), Link("rod", Mass(1.0, (0.5, 0.0, 0.0)))
@@ -104,7 +106,7 @@ class Robot(Quantities):
         """What stands for the robot in the disk cache; nothing for a mechanism."""
         from linkwright.robots.storing import robot_digest
 
-        if not isinstance(self._source, Description):
+        if not isinstance(self._source, Description) or self._options["symbolic"]:
             return ""
         return robot_digest(self._source, self._options)
 
@@ -116,14 +118,27 @@ class Robot(Quantities):
     @cached_property
     def tree(self) -> Tree:
         """What quantities are written from."""
-        follows = {
+        from linkwright.robots.relations import tree_of
+
+        known: dict[Expr, Expr | float] = {
             joint.coordinates[0]: joint.follows[1] * joint.follows[0] + joint.follows[2]
             for joint in self.assembled.joints
             if joint.follows is not None
         }
-        from linkwright.robots.relations import tree_of
+        mechanism = self.mechanism
+        known.update(dict.fromkeys(mechanism.inputs.values(), 0.0))
+        if not self._options["symbolic"]:
+            known.update((mechanism.parameters[k], v) for k, v in self.parameters.items())
+        return tree_of(mechanism, known)
 
-        return tree_of(self.mechanism, follows)
+    @cached_property
+    def parameters(self) -> dict[str, float]:
+        """The values of the mechanism's parameters; those of a description are numbers unless it
+        was loaded with `symbolic=True`."""
+        mechanism = self.mechanism
+        return {
+            k: mechanism.values[k] for k in sorted(mechanism.parameters) if k in mechanism.values
+        }
 
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
@@ -277,7 +292,14 @@ class Robot(Quantities):
         def key() -> str:
             return self._digest and f"{self._digest} {name}"
 
-        made = Quantity(name, lambda: derive(self.tree), self.timings, differentiated, key)
+        made = Quantity(
+            name,
+            lambda: derive(self.tree),
+            self.timings,
+            differentiated,
+            key,
+            lambda: self.parameters,
+        )
         return made
 
     def _tangents(self, by: Sequence[str]) -> dict[str, Program]:
