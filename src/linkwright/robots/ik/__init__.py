@@ -1,0 +1,18 @@
+"""Inverse kinematics: in closed form, by damped least squares, and by rates."""
+
+from linkwright.robots.ik.closed import NoClosedForm, SphericalArm, branches, spherical_arm
+from linkwright.robots.ik.numeric import Solution, solve
+from linkwright.robots.ik.pseudo import JointRates, PseudoInverse, joint_rates, pseudo_inverse
+
+__all__ = [
+    "JointRates",
+    "NoClosedForm",
+    "PseudoInverse",
+    "Solution",
+    "SphericalArm",
+    "branches",
+    "joint_rates",
+    "pseudo_inverse",
+    "solve",
+    "spherical_arm",
+]

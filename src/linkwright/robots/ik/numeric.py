@@ -1,0 +1,268 @@
+"""Inverse kinematics by damped least squares, for one goal or thousands, from many starts.
+
+All goals advance together, one batch of steps at a time; those that are reached leave the batch,
+and those that are stuck begin again from another start. Starts come from a counter-based generator
+keyed by the seed, the number of the goal and the attempt, so that a goal's solution does not depend
+on the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwright.errors import InputError, ShapeError
+
+if TYPE_CHECKING:
+    from linkwright.robots.quantity import Quantity
+    from linkwright.robots.robot import Robot
+
+Array = NDArray[np.float64]
+_WIDE = 1e6  # in place of limits that are not there
+_SPREAD = math.pi  # starts of joints without limits
+_LOOK = 3  # steps between two looks at who has arrived
+_PROGRESS = 0.9  # of the error that must be gone from look to look
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """What inverse kinematics found; with several goals, one row for each.
+
+    Args:
+        q: coordinates.
+        reached: whether the pose is within the tolerance.
+        error: distance from the goal, m (weighted).
+        turn: angle from the goal, rad (weighted).
+        steps: taken in the attempt that was best.
+        attempts: starts that were tried.
+    """
+
+    q: Array
+    reached: NDArray[np.bool_]
+    error: Array
+    turn: Array
+    steps: NDArray[np.int_]
+    attempts: NDArray[np.int_]
+
+
+def solve(
+    robot: Robot,
+    target: ArrayLike,
+    frame: str,
+    start: ArrayLike | None = None,
+    *,
+    tolerance: float = 1e-6,
+    turn_tolerance: float | None = None,
+    weights: Sequence[float] = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
+    rest: ArrayLike | None = None,
+    pull: float | ArrayLike = 0.0,
+    steps: int = 60,
+    attempts: int = 50,
+    damping: float = 1e-9,
+    seed: int = 0,
+) -> Solution:
+    """Return coordinates that bring a frame to a pose, within the limits of the joints.
+
+    Args:
+        robot: with joints of one degree of freedom.
+        target: the pose, a 4 x 4 (or 3 x 4) matrix, or several along the first axis.
+        frame: the name of the frame.
+        start: coordinates to begin with, one row or one for each goal; by default the middle of
+            the limits. Later attempts begin at random.
+        tolerance: of the position, m.
+        turn_tolerance: of the orientation, rad; by default as `tolerance`.
+        weights: of the errors along x, y, z and about them, in the world's axes; 0 leaves one free.
+        rest: posture to which freedom is used; the start by default.
+        pull: how strongly, 0 to 1 for each step.
+        steps: of an attempt.
+        attempts: starts to try.
+        damping: added to the damping by the error.
+        seed: of the random starts.
+    """
+    goals = np.asarray(target, dtype=float)
+    alone = goals.ndim == 2
+    goals = goals[None] if alone else goals
+    if goals.ndim != 3 or goals.shape[1:] not in ((4, 4), (3, 4)):
+        raise ShapeError("a pose is a 4 x 4 matrix, and several are one after the other")
+    if not np.all(np.isfinite(goals)):
+        raise InputError("a pose holds numbers that are not finite")
+    n = len(robot.coordinates)
+    lower, upper = np.clip(robot.limits, -_WIDE, _WIDE).T
+    first = np.clip(_middle(robot), lower, upper) if start is None else np.asarray(start, float)
+    first = np.broadcast_to(first, (len(goals), n))
+    posture = first if rest is None else np.broadcast_to(np.asarray(rest, float), first.shape)
+    strength = np.broadcast_to(np.asarray(pull, dtype=float), (n,))
+    if np.any(strength < 0) or np.any(strength > 1):
+        raise InputError("the pull toward the rest posture lies between 0 and 1")
+    state = _State(
+        step_of(robot, frame),
+        np.ascontiguousarray(goals[:, :3].reshape(len(goals), 12)),
+        np.ascontiguousarray(posture),
+        np.asarray(weights, dtype=float),
+        strength,
+        lower,
+        upper,
+        np.array([damping]),
+        (tolerance, tolerance if turn_tolerance is None else turn_tolerance),
+    )
+    found = _attempts(state, first, steps, attempts, seed)
+    if not alone:
+        return found
+    return Solution(*(getattr(found, field.name)[0] for field in fields(Solution)))
+
+
+def step_of(robot: Robot, frame: str) -> Quantity:
+    """Return the quantity that makes one step toward the pose of a frame.
+
+    Args:
+        robot: the robot.
+        frame: the name of the frame.
+    """
+    from linkwright.robots.ik.stepping import step_program
+
+    kept = robot.__dict__.setdefault("_ik_steps", {})
+    if frame not in kept:
+        spot = robot.spot(frame)
+        kept[frame] = robot.quantity(
+            f"step of inverse kinematics of {frame}", lambda tree: step_program(tree, spot)
+        )
+    found: Quantity = kept[frame]
+    return found
+
+
+def _middle(robot: Robot) -> Array:
+    low, high = robot.limits.T
+    both = np.isfinite(low) & np.isfinite(high)
+    return np.where(both, (np.where(both, low, 0) + np.where(both, high, 0)) / 2, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What does not change from step to step."""
+
+    step: Quantity
+    goals: Array
+    rest: Array
+    weights: Array
+    pull: Array
+    lower: Array
+    upper: Array
+    damping: Array
+    tolerances: tuple[float, float]
+
+    def advance(self, q: Array, goals: Array, rest: Array) -> tuple[Array, Array, Array]:
+        """Return the coordinates after a step, and both errors before it."""
+        after, error, turn = self.step(
+            q, goals, self.weights, rest, self.pull, self.lower, self.upper, self.damping
+        )
+        return after, error[:, 0], turn[:, 0]
+
+
+def _attempts(state: _State, first: Array, steps: int, attempts: int, seed: int) -> Solution:
+    """Advance all goals together; those that arrive leave, those that are stuck begin anew."""
+    count = len(first)
+    best = Solution(
+        first.copy(),
+        np.zeros(count, bool),
+        np.full(count, np.inf),
+        np.full(count, np.inf),
+        np.zeros(count, int),
+        np.ones(count, int),
+    )
+    rows = np.arange(count)
+    pool = _Pool(
+        np.clip(first, state.lower, state.upper),
+        rows,
+        state.goals,
+        state.rest,
+        np.zeros(count, int),
+        np.full(count, np.inf),
+    )
+    while len(pool.rows):
+        pool = _look(state, pool, best, steps, attempts, seed)
+    return best
+
+
+@dataclass(slots=True)
+class _Pool:
+    """The goals that are still under way.
+
+    Args:
+        q: where each is.
+        rows: which goal it is.
+        goals: its pose.
+        rest: its posture.
+        taken: steps in this attempt.
+        before: its error at the last look.
+    """
+
+    q: Array
+    rows: NDArray[np.int_]
+    goals: Array
+    rest: Array
+    taken: NDArray[np.int_]
+    before: Array
+
+    def kept(self, chosen: NDArray[np.bool_]) -> _Pool:
+        """Return the pool with some of its goals."""
+        return _Pool(*(getattr(self, field.name)[chosen] for field in fields(_Pool)))
+
+
+def _look(
+    state: _State, pool: _Pool, best: Solution, steps: int, attempts: int, seed: int
+) -> _Pool:
+    """Take a few steps, then see who has arrived and who is stuck."""
+    q = pool.q
+    for _ in range(_LOOK):
+        q, _, _ = state.advance(q, pool.goals, pool.rest)
+    pool.taken += _LOOK
+    after, error, turn = state.advance(q, pool.goals, pool.rest)
+    whole = error + turn
+    arrived = (error <= state.tolerances[0]) & (turn <= state.tolerances[1])
+    closer = arrived | (whole < best.error[pool.rows] + best.turn[pool.rows])
+    rows = pool.rows[closer]
+    best.q[rows], best.error[rows], best.turn[rows] = q[closer], error[closer], turn[closer]
+    best.steps[rows] = pool.taken[closer]
+    best.reached[pool.rows[arrived]] = True
+    stuck = ~arrived & ((whole > _PROGRESS * pool.before) | (pool.taken >= steps))
+    again = pool.rows[stuck]
+    given_up = stuck.copy()
+    given_up[stuck] = best.attempts[again] >= attempts
+    best.attempts[again[~given_up[stuck]]] += 1
+    pool.q, pool.before = after, whole
+    pool.taken += 1
+    fresh = stuck & ~given_up
+    if fresh.any():
+        rows = pool.rows[fresh]
+        pool.q[fresh] = _starts(state, rows, best.attempts[rows], seed)
+        pool.taken[fresh] = 0
+        pool.before[fresh] = np.inf
+    leaving = arrived | given_up
+    return pool.kept(~leaving) if leaving.any() else pool
+
+
+def _starts(state: _State, rows: NDArray[np.int_], attempts: NDArray[np.int_], seed: int) -> Array:
+    """Return random starts between the limits, each by its goal's number alone."""
+    low = np.where(state.lower <= -_WIDE, -_SPREAD, state.lower)
+    high = np.where(state.upper >= _WIDE, _SPREAD, state.upper)
+    columns = np.arange(len(low), dtype=np.uint64)
+    key = _mixed(np.uint64(seed % 2**64) ^ _mixed(attempts.astype(np.uint64)))
+    each = _mixed(rows.astype(np.uint64) ^ key)
+    bits = _mixed(each[:, None] + columns * np.uint64(0x9E3779B97F4A7C15))
+    share = (bits >> np.uint64(11)).astype(float) * 2.0**-53
+    return np.asarray(low + share * (high - low))
+
+
+def _mixed(x: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64]:
+    """Return well mixed bits (the finaliser of SplitMix64)."""
+    z = np.atleast_1d(np.asarray(x, dtype=np.uint64)).copy()
+    z += np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    found: NDArray[np.uint64] = z ^ (z >> np.uint64(31))
+    return found
