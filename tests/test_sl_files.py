@@ -27,6 +27,7 @@ from linkwright.formats.description import (
 from linkwright.formats.places import turned
 from linkwright.formats.sl import SlRobot, configuration_texts, dyn_text, read_dyn, read_sl
 from linkwright.formats.sl.configuration import read_configuration, scene, servo_lists, table
+from linkwright.formats.sl.header import without_comments
 from linkwright.formats.sl.reader import sl_from_text
 from linkwright.robots import Robot
 
@@ -225,6 +226,14 @@ def test_short_tables_are_refused(text: str, names: list[str], message: str) -> 
 def test_tables_skip_what_stands_between() -> None:
     text = "/* a */ Note: the file is parsed */ B 3 // no\n A 1"
     assert table(text, ["A", "B"], 1) == {"A": (1.0,), "B": (3.0,)}
+
+
+def test_many_comments_take_no_square_of_time() -> None:
+    """Each search starts where the last comment ended; a search from there for both kinds of
+    comments would make this hang."""
+    text = "/* */" * 100_000 + " A"
+    assert without_comments(text).split() == ["A"]
+    assert len(without_comments(text)) == len(text)
 
 
 def test_servos_and_objects_are_checked() -> None:

@@ -16,7 +16,7 @@ from linkwright.errors import InputError
 from linkwright.formats.sl.header import without_comments
 from linkwright.formats.xml import finite, read_bytes
 
-MOST_BYTES = 4 * 2**20
+MOST_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True)

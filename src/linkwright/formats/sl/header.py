@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 
 from linkwright.errors import InputError
 from linkwright.formats.sl.braces import Token
 from linkwright.formats.sl.terms import value
 
+_COMMENT = re.compile(r"/[*/]")
 _VISIBLE = re.compile(r"[^\n]")
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n]+)$", re.MULTILINE)
 _ENUM = re.compile(r"\benum\s+(\w+)\s*\{([^{}]*)\}")
@@ -25,7 +27,7 @@ _WORD = re.compile(
     r"|(?P<name>[A-Za-z_]\w*)|(?P<sign>[()+\-*/]))"
 )
 _INDEX = {"_X_": 1, "_Y_": 2, "_Z_": 3, "_A_": 1, "_B_": 2, "_G_": 3}
-_MOST_DEFINES = 10_000
+_MOST = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +61,11 @@ def without_comments(text: str) -> str:
     """
     parts: list[str] = []
     at = 0
-    while True:
-        long, short = text.find("/*", at), text.find("//", at)
-        start = min((place for place in (long, short) if place >= 0), default=-1)
-        if start < 0:
-            break
-        end = text.find("*/", start + 2) + 2 if start == long else text.find("\n", start)
-        if end in (-1, 1):  # not closed: the rest of the text
-            end = len(text)
+    while (found := _COMMENT.search(text, at)) is not None:
+        start = found.start()
+        long = found.group() == "/*"
+        end = text.find("*/", start + 2) if long else text.find("\n", start)
+        end = len(text) if end < 0 else end + 2 * long
         parts += (text[at:start], _VISIBLE.sub(" ", text[start:end]))
         at = end
     return "".join([*parts, text[at:]])
@@ -89,9 +88,9 @@ def read_header(text: str) -> Header:
         numbered = _enumeration(match.group(2), constants)
         enumerations[match.group(1)] = numbered
         constants.update({name: float(count) for count, name in numbered.items()})
-    for count, match in enumerate(_DEFINE.finditer(text)):
+    for match in islice(_DEFINE.finditer(text), _MOST):
         found = _number(match.group(2), constants)
-        if found is not None and count < _MOST_DEFINES:
+        if found is not None:
             constants[match.group(1)] = found
     _end_effectors(text, constants)
     return Header(constants, enumerations.get("RobotDOFs", {}), enumerations.get("RobotLinks", {}))
@@ -100,7 +99,7 @@ def read_header(text: str) -> Header:
 def _enumeration(body: str, constants: dict[str, float]) -> dict[int, str]:
     numbered: dict[int, str] = {}
     following = 0
-    for item in body.split(","):
+    for item in body.split(",")[:_MOST]:
         name, _, given = (part.strip() for part in item.partition("="))
         if not re.fullmatch(r"[A-Za-z_]\w*", name):
             continue
@@ -114,7 +113,7 @@ def _enumeration(body: str, constants: dict[str, float]) -> dict[int, str]:
 def _end_effectors(text: str, constants: dict[str, float]) -> None:
     """Add the values that are assigned to end-effectors; a loop's variable stands for all."""
     count = int(min(constants.get("N_ENDEFFS", 1.0), 100.0))
-    for match in _ENDEFF.finditer(text):
+    for match in islice(_ENDEFF.finditer(text), _MOST):
         which, part, index, expression = match.groups()
         found = _number(expression, constants)
         if found is None:
