@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 from linkwright.algebra import ONE, ZERO, Expr, linear_coefficients, total
 from linkwright.equations.writer import Writer
-from linkwright.program import Namer, Port, Program, Statement, count
+from linkwright.program import Assign, Namer, Port, Program, Statement, count
 from linkwright.program.counts import stage_counts
 from linkwright.program.derivatives.forward import ForwardCalls, forward
 from linkwright.program.derivatives.reverse import ReverseCalls, reverse
@@ -70,8 +70,26 @@ class Ways:
     counts: dict[str, int]
 
 
+def named(values: Sequence[Expr], namer: Namer, statements: list[Statement]) -> list[Expr]:
+    """Return names for those values that are more than a number times a symbol.
+
+    Args:
+        values: expressions that will be used many times.
+        namer: gives names.
+        statements: receives what defines them.
+    """
+    made: list[Expr] = []
+    for x in values:
+        if not (x.is_atom or (x.op == "scale" and x.args[0].is_atom)):
+            target = namer()
+            statements.append(Assign(target, x))
+            x = target
+        made.append(x)
+    return made
+
+
 def _ways(program: Program, by: Sequence[str], tangents: Mapping[str, Program]) -> Ways:
-    namer = Namer(program, "k")
+    namer = Namer(program, "along")
     statements: list[Statement] = []
     lanes: dict[str, list[dict[int, Expr]]] = {}
     counts: dict[str, int] = {}
@@ -85,7 +103,8 @@ def _ways(program: Program, by: Sequence[str], tangents: Mapping[str, Program]) 
         more, found = inlined(tangents[name], given, namer)
         statements += more
         counts[name] = width = tangents[name].port("B").shape[1]
-        rows = [found["B"][width * i : width * i + width] for i in range(port.size)]
+        entries = named(found["B"], namer, statements)
+        rows = [entries[width * i : width * i + width] for i in range(port.size)]
         lanes[name] = [{k: x for k, x in enumerate(row) if x is not ZERO} for row in rows]
     return Ways(tuple(statements), lanes, counts)
 
@@ -136,16 +155,16 @@ def _likely(program: Program, ways: Ways, wanted: Sequence[Port]) -> tuple[str, 
 
 
 def _derived(program: Program, ways: Ways, wanted: Sequence[Port], mode: str) -> Program:
-    source = program.with_statements((*ways.statements, *program.statements))
     make = _forward if mode == "forward" else _reverse
-    statements, entries = make(source, ways, wanted)
+    statements, entries = make(program, ways, wanted)
     ports = tuple(
         Port(f"d_{y.name}_d_{name}", (*y.shape, width), tuple(entries[y.name, name]))
         for y in wanted
         for name, width in ways.counts.items()
     )
     name = f"{program.name}_by_{'_'.join(ways.counts)}"
-    made = Program(name, program.inputs, ports, statements, program.slow)
+    everything = (*ways.statements, *statements)
+    made = Program(name, program.inputs, ports, everything, program.slow)
     check(made)
     return liveness(made)
 

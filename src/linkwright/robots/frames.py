@@ -18,6 +18,7 @@ from linkwright.program.inlining import inlined
 from linkwright.program.passes.liveness import liveness
 from linkwright.program.program import check
 from linkwright.robots import kinematics
+from linkwright.robots.derivatives import named
 from linkwright.robots.quantity import FrameQuantity, Quantity
 from linkwright.robots.tree import Results, Spot, Tree
 
@@ -201,16 +202,17 @@ def rate_program(tree: Tree, program: Program, name: str, output: str) -> Progra
     (port,) = program.outputs
     inputs = (*program.inputs, rates.port("u"))
     source = Program(name, inputs, program.outputs, program.statements)
-    statements, found = inlined(
-        rates, {p.name: source.port(p.name).entries for p in rates.inputs}, Namer(source, "k")
-    )
-    source = source.with_statements((*statements, *source.statements))
-    pairs = zip(source.port("q").entries, found["q_dot"], strict=True)
-    tangents = forward(source, {q: {0: rate} for q, rate in pairs}, ForwardCalls())
-    entries = tuple(lanes.get(0, ZERO) for lanes in tangents.lanes)
+    namer = Namer(source, "along")
+    given = {p.name: source.port(p.name).entries for p in rates.inputs}
+    statements, found = inlined(rates, given, namer)
+    moving = named(found["q_dot"], namer, statements)
     q, u = source.port("q"), source.port("u")
+    seeds = {x: {0: rate} for x, rate in zip(q.entries, moving, strict=True)}
+    tangents = forward(source, seeds, ForwardCalls())
+    entries = tuple(lanes.get(0, ZERO) for lanes in tangents.lanes)
     rest = tuple(p for p in source.inputs if p.name not in ("q", "u"))
-    made = Program(name, (q, u, *rest), (Port(output, port.shape, entries),), tangents.statements)
+    everything = (*statements, *tangents.statements)
+    made = Program(name, (q, u, *rest), (Port(output, port.shape, entries),), everything)
     check(made)
     return liveness(made)
 

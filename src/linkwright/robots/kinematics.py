@@ -354,7 +354,7 @@ def movements(
     for body in bodies:
         assert body.parent is not None
         above = found.get(body.parent, ground)
-        found[body] = _moved(writer, tree, body, above, rates, lift)
+        found[body] = _moved(writer, tree, body, above, rates)
     return found
 
 
@@ -364,7 +364,6 @@ def _moved(
     body: Body,
     above: Moving,
     rates: Mapping[Expr, Expr] | None,
-    lift: Triple,
 ) -> Moving:
     motion = tree.kinematics.motions[body]
     assert body.parent is not None
@@ -390,7 +389,7 @@ def _moved(
         return Moving(omega, velocity)
     alpha = writer.triple(add(apply(turn, above.alpha), cross(carried, spin), twist))
     if motion.absolute:
-        lifted = apply(rotation_between(frame, base), lift)
+        lifted = apply(turn, above.acceleration)
         swing = swung(omega, alpha, reference)
         acceleration = subtract(add(push, cross(omega, slide), lifted), swing)
     else:
