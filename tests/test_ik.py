@@ -253,3 +253,11 @@ def test_rates_are_exact_off_singular_poses_and_finite_in_them(puma: lw.Robot) -
     assert found.rank == 5
     assert np.abs(found.rates).max() < 1e3
     assert np.abs(found.residual).max() > 1e-3
+
+
+def test_a_robot_solves_its_own_poses(puma: lw.Robot) -> None:
+    q = np.array([0.3, -0.4, 0.5, 0.7, 0.6, 0.2])
+    goal = puma.pose(q, "l6")
+    found = puma.inverse_kinematics(goal, "l6", q + 0.1)
+    assert np.abs(found.q - q).max() < 1e-5
+    assert puma.inverse_kinematics_branches(goal, "l6").shape == (8, 6)

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from linkwright.formats.assembling import Assembled
     from linkwright.mechanism import Mechanism
     from linkwright.program import Program
-    from linkwright.robots import conventions, coriolis, derivatives, dynamics, states
+    from linkwright.robots import conventions, coriolis, derivatives, dynamics, ik, states
+    from linkwright.robots.ik import Solution
     from linkwright.robots.tree import Spot, Tree
 else:
     conventions = Later("linkwright.robots.conventions")
@@ -41,6 +42,7 @@ else:
     coriolis = Later("linkwright.robots.coriolis")
     derivatives = Later("linkwright.robots.derivatives")
     dynamics = Later("linkwright.robots.dynamics")
+    ik = Later("linkwright.robots.ik")
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -360,6 +362,55 @@ class Robot(Quantities):
         """The matrix C with C u + gravity = bias without friction, M' - 2 C being skew:
         `coriolis(q, u)`."""
         return self.quantity("coriolis", lambda tree: coriolis.coriolis(tree))
+
+    # -- inverse kinematics ------------------------------------------------------------------------
+    def inverse_kinematics(
+        self,
+        target: Any,
+        frame: str,
+        start: Any = None,
+        *,
+        tolerance: float = 1e-6,
+        weights: Sequence[float] = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
+        rest: Any = None,
+        pull: Any = 0.0,
+        attempts: int = 50,
+        seed: int = 0,
+    ) -> Solution:
+        """Return coordinates that bring a frame to a pose, within the limits of the joints.
+
+        Args:
+            target: the pose, a 4 x 4 matrix, or several along the first axis.
+            frame: the name of the frame.
+            start: coordinates to begin with; by default the middle of the limits.
+            tolerance: of position (m) and orientation (rad).
+            weights: of the errors along x, y, z and about them; 0 leaves one free.
+            rest: posture to which freedom is used; the start by default.
+            pull: how strongly, 0 to 1 for each step.
+            attempts: starts to try; those after the first are random.
+            seed: of the random starts.
+        """
+        return ik.solve(
+            self,
+            target,
+            frame,
+            start,
+            tolerance=tolerance,
+            weights=weights,
+            rest=rest,
+            pull=pull,
+            attempts=attempts,
+            seed=seed,
+        )
+
+    def inverse_kinematics_branches(self, target: Any, frame: str) -> Array:
+        """Return all solutions of an arm with a spherical wrist, 8 x 6, nan where there is none.
+
+        Args:
+            target: the pose of the frame, a 4 x 4 matrix.
+            frame: the tool.
+        """
+        return ik.branches(ik.spherical_arm(self, frame), target)
 
 
 def _alone(results: tuple[Array, ...]) -> Any:

@@ -92,11 +92,11 @@ def solve(
     if not np.all(np.isfinite(goals)):
         raise InputError("a pose holds numbers that are not finite")
     n = len(robot.coordinates)
-    lower, upper = np.clip(robot.limits, -_WIDE, _WIDE).T
+    lower, upper = np.ascontiguousarray(np.clip(robot.limits, -_WIDE, _WIDE).T)
     first = np.clip(_middle(robot), lower, upper) if start is None else np.asarray(start, float)
     first = np.broadcast_to(first, (len(goals), n))
     posture = first if rest is None else np.broadcast_to(np.asarray(rest, float), first.shape)
-    strength = np.broadcast_to(np.asarray(pull, dtype=float), (n,))
+    strength = np.array(np.broadcast_to(np.asarray(pull, dtype=float), (n,)))
     if np.any(strength < 0) or np.any(strength > 1):
         raise InputError("the pull toward the rest posture lies between 0 and 1")
     state = _State(
@@ -110,10 +110,9 @@ def solve(
         np.array([damping]),
         (tolerance, tolerance if turn_tolerance is None else turn_tolerance),
     )
-    found = _attempts(state, first, steps, attempts, seed)
-    if not alone:
-        return found
-    return Solution(*(getattr(found, field.name)[0] for field in fields(Solution)))
+    if alone:
+        return _alone(state, first[0], steps, attempts, seed)
+    return _attempts(state, first, steps, attempts, seed)
 
 
 def step_of(robot: Robot, frame: str) -> Quantity:
@@ -186,6 +185,40 @@ def _attempts(state: _State, first: Array, steps: int, attempts: int, seed: int)
     while len(pool.rows):
         pool = _look(state, pool, best, steps, attempts, seed)
     return best
+
+
+def _alone(state: _State, first: Array, steps: int, attempts: int, seed: int) -> Solution:
+    """Return the solution of the only goal, one call of the kernel after the other."""
+    near, turn_near = state.tolerances
+    fixed = (state.weights, state.rest[0], state.pull, state.lower, state.upper, state.damping)
+    goal, step = state.goals[0], state.step
+    row, best = np.zeros(1, int), (math.inf, first, math.inf, math.inf, 0)
+    q = np.clip(first, state.lower, state.upper)
+    least = _LOOK if state.pull.any() else 0  # steps, so that freedom is used at all
+    for attempt in range(1, attempts + 1):
+        if attempt > 1:
+            q = _starts(state, row, np.array([attempt]), seed)[0]
+        before = math.inf
+        for taken in range(steps + 1):
+            after, error, turn = step(q, goal, *fixed)
+            e, w = float(error[0]), float(turn[0])
+            if e + w < best[0]:
+                best = (e + w, q, e, w, taken)
+            if e <= near and w <= turn_near and taken >= least:
+                return _single(q, True, e, w, taken, attempt)
+            if taken % _LOOK == 0:
+                if e + w > _PROGRESS * before:
+                    break
+                before = e + w
+            q = after
+    return _single(best[1], False, best[2], best[3], best[4], attempts)
+
+
+def _single(
+    q: Array, reached: bool, error: float, turn: float, steps: int, attempts: int
+) -> Solution:
+    numbers = (np.bool_(reached), np.float64(error), np.float64(turn), np.int_(steps))
+    return Solution(q, *numbers, np.int_(attempts))  # type: ignore[arg-type]
 
 
 @dataclass(slots=True)
