@@ -203,7 +203,8 @@ def linear_coefficients(expr: Expr, variables: Iterable[Expr]) -> tuple[dict[Exp
     ({x: a, y: -a}, b)
     """
     variables = list(variables)
-    coefficients = {x: partial(expr, x) for x in variables}
+    present = set(free_symbols(expr))
+    coefficients = {x: partial(expr, x) if x in present else ZERO for x in variables}
     here = set(variables)
     for x, c in coefficients.items():
         if not here.isdisjoint(free_symbols(c)):

@@ -137,10 +137,20 @@ class Relations:
         return q, float(np.abs(g).max(initial=0.0)) / size
 
 
+_LARGE = 30  # rows from which on a matrix is first taken to have full rank
+_REGULAR = 1e-3
+
+
 def least_norm(matrix: Array, right: Array, rank: float = RANK) -> Array:
     """Return the shortest x that minimises |matrix x - right|; small singular values count as 0."""
     if not matrix.size:
         return np.zeros(matrix.shape[1])
+    if _LARGE <= matrix.shape[0] <= matrix.shape[1]:
+        q, r = np.linalg.qr(matrix.T)
+        sizes = np.abs(r.diagonal())
+        if sizes.min() > _REGULAR * sizes.max():  # a tenth of the time of singular values
+            shortest: Array = q @ np.linalg.solve(r.T, right)
+            return shortest
     u, s, vt = np.linalg.svd(matrix, full_matrices=False)
     keep = s > rank * s[0] if s[0] > 0 else np.zeros(len(s), dtype=bool)
     found: Array = vt[keep].T @ ((u[:, keep].T @ right) / s[keep])

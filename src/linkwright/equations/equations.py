@@ -9,6 +9,7 @@ symmetric factorisation. Everything is a list of assignments between symbols, wh
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 
 from linkwright.algebra import ZERO, Expr, as_expr, free_symbols, substitute, substitute_all, total
@@ -261,31 +262,48 @@ def derive(
         make_rates_exact(mechanism, samples)
     eliminations = choose(kinematics, known, samples, dependent)
     eliminated = sum(e.speed is not None for e in eliminations)
+    start = _start(mechanism, eliminations, known, samples)
     if choices is not None:
-        return _derived(mechanism, "composite", eliminations, known, samples, choices)
+        return _derived(mechanism, "composite", start, choices)
     names = resolved(formulation, kinematics, eliminated)
     try:
-        found = [_derived(mechanism, name, eliminations, known, samples) for name in names]
+        found = [_derived(mechanism, name, start) for name in names]
     except LinearError:
-        _derived(mechanism, "kane", eliminations, known, samples)  # names what moves no mass
+        _derived(mechanism, "kane", start)  # names what moves no mass
         raise
     return found[0] if len(found) == 1 else _smallest(found)
 
 
-def _derived(
+@dataclass(frozen=True, slots=True, eq=False)
+class _Start:
+    """What all formulations have in common: rates of coordinates, and eliminated speeds."""
+
+    writer: Writer
+    namer: Namer
+    rates: dict[Expr, Expr]
+    reduction: Reduction
+
+
+def _start(
     mechanism: Mechanism,
-    formulation: str,
     eliminations: Sequence[Elimination],
     known: Mapping[str, float],
     samples: Mapping[Expr, Array] | None,
-    choices: Choices | None = None,
-) -> Equations:
-    """Return the equations of motion in one formulation."""
+) -> _Start:
     kinematics = mechanism.kinematics()
     writer = Writer(mechanism.name)
     namer = Namer(None, "s")
     rates = _rate_names(kinematics, writer)
     reduction = reduce(kinematics, eliminations, rates, writer, namer, known, samples)
+    return _Start(writer, namer, rates, reduction)
+
+
+def _derived(
+    mechanism: Mechanism, formulation: str, start: _Start, choices: Choices | None = None
+) -> Equations:
+    """Return the equations of motion in one formulation."""
+    kinematics, reduction, rates = mechanism.kinematics(), start.reduction, start.rates
+    writer, namer = start.writer.copy(), copy(start.namer)
     if choices is None:
         reduced = FORMULATIONS[formulation](kinematics, reduction, writer)
     else:

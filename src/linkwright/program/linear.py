@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 from linkwright.algebra.expr import ZERO, Expr, raised, scaled, total
@@ -91,28 +92,55 @@ def order_cost(
     *,
     symmetric: bool = True,
     sides: int = 1,
+    limit: int | None = None,
 ) -> int | None:
     """Return the operations of a solve in this order, or None where a pivot is structurally zero.
+
+    Right sides are taken to move.
 
     Args:
         pattern: as `kinds` returns it.
         order: the unknowns in the order of elimination.
         symmetric: whether the two triangles are the same.
         sides: number of right sides.
+        limit: operations from which on it does not matter how many more there are.
 
     >>> dense = [[2] * 6 for _ in range(6)]
     >>> order_cost(dense, range(6))
     151
     """
-    work = [list(row) for row in pattern]
-    left = list(order)
+    rows = [{j: kind for j, kind in enumerate(row) if kind} for row in pattern]
+    columns: list[set[int]] = [set() for _ in rows]
+    for i, entries in enumerate(rows):
+        for j in entries:
+            columns[j].add(i)
     cost = 0
-    step = _eliminate_symmetric if symmetric else _eliminate
     for k in order:
-        if not work[k][k]:
+        across = rows[k]
+        pivot = across.pop(k, _NONE)
+        if not pivot:
             return None
-        cost += _substitution(work, k, left, sides) + step(work, k, left)
-        left.remove(k)
+        columns[k].discard(k)
+        below = list(columns[k])
+        cost += sides * (2 * len(below) + 2 * len(across) + 1)
+        for a, i in enumerate(below):
+            entries = rows[i]
+            ratio = max(entries.pop(k), pivot)
+            cost += ratio == _MOVING
+            for j in below[: a + 1] if symmetric else across:
+                product = max(ratio, across.get(j, _NONE))
+                old = entries.get(j, _NONE)
+                new = max(product, old)
+                cost += (product == _MOVING) + (old != _NONE and new == _MOVING)
+                entries[j] = new
+                columns[j].add(i)
+                if symmetric:
+                    rows[j][i] = new
+                    columns[i].add(j)
+        for j in across:
+            columns[j].discard(k)
+        if limit is not None and cost >= limit:
+            return cost
     return cost
 
 
@@ -130,19 +158,23 @@ def elimination_order(
     >>> elimination_order(arrow)
     (1, 2, 0, 3)
     """
-    n = len(pattern)
-    if n <= _EXACT:
-        found = _best_order(pattern, symmetric, sides)
-    else:
-        found = _degree_order(pattern, symmetric, sides)
-        if found is not None:
-            found = _improved(pattern, found, symmetric, sides)
+    found = _good_order(tuple(tuple(row) for row in pattern), symmetric, sides)
     if found is None:
         raise LinearError(
             "every order of elimination meets a pivot that is structurally zero; "
             "use lu() for a general matrix, or a Solve statement, which pivots at run time"
         )
     return found
+
+
+@lru_cache(maxsize=128)
+def _good_order(
+    pattern: tuple[tuple[int, ...], ...], symmetric: bool, sides: int
+) -> tuple[int, ...] | None:
+    if len(pattern) <= _EXACT:
+        return _best_order(pattern, symmetric, sides)
+    found = _degree_order(pattern, symmetric, sides)
+    return None if found is None else _improved(pattern, found, symmetric, sides)
 
 
 @dataclass(slots=True)
@@ -213,7 +245,7 @@ def _improved(
             rest = [i for i in order if i != k]
             for target in range(max(0, place - reach), min(n, place + reach + 1)):
                 trial = (*rest[:target], k, *rest[target:])
-                cost = order_cost(pattern, trial, symmetric=symmetric, sides=sides)
+                cost = order_cost(pattern, trial, symmetric=symmetric, sides=sides, limit=best)
                 if cost is not None and cost < best:
                     best, order = cost, trial
         if best == before:
