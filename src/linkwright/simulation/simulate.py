@@ -13,8 +13,9 @@ midpoint for others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, overload
 
 import numpy as np
 
@@ -31,12 +32,15 @@ from linkwright.simulation.native.methods import Method, method_named
 from linkwright.simulation.run import Run
 from linkwright.simulation.stretch import Gone, Stretch, is_native, stretch_settings
 from linkwright.simulation.switching import FORMS, MANY, FormChoice
+from linkwright.simulation.systems import SystemRun, simulate_system
+from linkwright.system import System
 
 Input = float | Callable[[float], float]
 Sampled = Callable[[float, Mapping[str, float]], Mapping[str, float]]
 _RECORDS = 200
 
 
+@overload
 def simulate(
     mechanism: Mechanism | Equations,
     until: float,
@@ -47,30 +51,72 @@ def simulate(
     values: Mapping[str, float] | None = None,
     inputs: Mapping[str, Input] | None = None,
     sampled: Sampled | None = None,
-    record_every: int = 1,
+    record_every: int | None = None,
     tolerance: float = 1e-10,
     form: str = "auto",
-) -> Run:
-    """Return the motion of a mechanism from time zero.
+) -> Run: ...
+
+
+@overload
+def simulate(
+    mechanism: System,
+    until: float,
+    *,
+    step: float | None = None,
+    method: str = "dop853",
+    initial: Mapping[str, float] | None = None,
+    values: Mapping[str, float] | None = None,
+    inputs: Mapping[str, float] | None = None,
+    record_every: int | None = None,
+    tolerance: float = 1e-10,
+    record: Iterable[str] | None = None,
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> SystemRun: ...
+
+
+def simulate(
+    mechanism: Mechanism | Equations | System,
+    until: float,
+    *,
+    step: float | None = None,
+    method: str = "dop853",
+    initial: Mapping[str, float] | None = None,
+    values: Mapping[str, float] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    sampled: Sampled | None = None,
+    record_every: int | None = None,
+    tolerance: float = 1e-10,
+    form: str = "auto",
+    record: Iterable[str] | None = None,
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Run | SystemRun:
+    """Return the motion of a mechanism, or a run of a System, from time zero.
 
     Args:
-        mechanism: what moves, or equations derived from it. From a mechanism they are derived
-            quickly; `derive` finds smaller ones, which takes longer.
-        until: end time, s.
-        step: of a method with fixed steps, s, until / 1000 by default; of an adaptive method the
-            interval of the records, until / 200 by default.
+        mechanism: what moves, equations derived from it, or a System. From a mechanism they are
+            derived quickly; `derive` finds smaller ones, which takes longer.
+        until: end time, s; of a System, a whole number of its base ticks.
+        step: of a method with fixed steps, s, until / 1000 by default, of a System its base tick;
+            of an adaptive method for a mechanism the interval of the records, until / 200 by
+            default.
         method: "midpoint", "rk4", "semi-implicit" or "verlet" with fixed steps, "dopri5",
             "dop853" or, for stiff systems, "rodas4" with adaptive ones; see
             `linkwright.simulation.native.methods`.
         initial: coordinates, speeds and extra states to start from, over the mechanism's own;
             what constraints determine is computed.
         values: values of parameters, over the mechanism's own.
-        inputs: for inputs of the mechanism a number or a function of time.
+        inputs: for inputs a number or, of a mechanism, a function of time.
         sampled: called at the start and after every accepted step with the time and all states,
-            returns values of inputs that hold until the next call.
-        record_every: record every so many steps.
+            returns values of inputs that hold until the next call; a System has foreign blocks.
+        record_every: record every so many steps, 1 by default; of a System, base ticks, by default
+            so many that there are about a thousand samples.
         tolerance: of an adaptive method, relative error of a step.
         form: "auto", "independent" or "redundant"; see `linkwright.simulation.switching`.
+        record: of a System, names of the channels to record; all by default.
+        seed: of a System, that of its noise.
+        progress: of a System, called now and then with the time that was reached, s.
 
     >>> m = Mechanism("pendulum")
     >>> rod = m.body("rod", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
@@ -79,6 +125,29 @@ def simulate(
     >>> round(run.final["rod"], 9)
     -3.141592654
     """
+    if isinstance(mechanism, System):
+        if sampled is not None or form != "auto":
+            raise Error(
+                "a System has no form to choose, and no function that is sampled",
+                remedy="add the function to the System, with a rate",
+            )
+        return simulate_system(
+            mechanism,
+            until,
+            step=step,
+            method=method,
+            initial=initial,
+            values=values,
+            inputs=inputs,
+            record=record,
+            every=record_every,
+            seed=seed,
+            tolerance=tolerance,
+            progress=progress,
+        )
+    if record is not None or seed or progress is not None:
+        raise Error("record, seed and progress are for Systems", remedy="simulate(System(m), ...)")
+    record_every = 1 if record_every is None else record_every
     if form not in FORMS:
         raise Error(f"there is no form {form!r}", remedy=f"choose one of {', '.join(FORMS)}")
     chosen = method_named(method)
