@@ -104,47 +104,55 @@ def _rows(scalar: str, width: int, inputs: list[int], outputs: list[int]) -> str
                 f"  %p{k}.{lane} = getelementptr {element}, ptr %data{k}, i64 %o{k}.{lane}",
             ]
     for k, size in enumerate(inputs):
-        done = _moved_in_a_loop(width, "gather", k, size, body)
+        done = _moved_in_a_loop(width, "gather", k, size, 2, body)
         for j in range(done, size, pair):
             body += _gathered(scalar, width, k, _places(j, min(pair, size - j)))
     arguments = ", ".join(f"ptr %block{k}" for k in range(len(sizes)))
     body.append(f"  call void @{CORE}({arguments})")
     for k, size in enumerate(outputs, start=len(inputs)):
-        done = _moved_in_a_loop(width, "scatter", k, size, body)
-        for j in range(done, size, pair):
+        done = _moved_in_a_loop(width, "scatter", k, size, _tile(scalar, width), body)
+        whole = size - size % _tile(scalar, width)
+        for j in range(done, whole, _tile(scalar, width)):
+            body += _transposed(scalar, width, k, _places(j, width))
+        for j in range(max(done, whole), size, pair):
             body += _scattered(scalar, width, k, _places(j, min(pair, size - j)))
     return _frame(ROWS, head, body)
+
+
+def _tile(scalar: str, width: int) -> int:
+    """Return how many components of an output travel together, as a square of lanes and rows."""
+    return width if scalar == "f64" and width > 2 else 2
 
 
 def _places(j: int, count: int) -> list[str]:
     return [str(j + c) for c in range(count)]
 
 
-def _moved_in_a_loop(width: int, name: str, k: int, size: int, body: list[str]) -> int:
-    """Write the call that moves a long array, pair by pair; return how much of it that moves."""
+def _moved_in_a_loop(width: int, name: str, k: int, size: int, step: int, body: list[str]) -> int:
+    """Write the call that moves a long array, `step` components a turn; return how much of it."""
     if size <= _LONG:
         return 0
     rows = ", ".join(f"ptr %p{k}.{lane}" for lane in range(width))
-    even = size // 2 * 2
-    body.append(f"  call void @{name}({rows}, ptr %block{k}, i64 {even})")
-    return even
+    whole = size - size % step
+    body.append(f"  call void @{name}({rows}, ptr %block{k}, i64 {whole})")
+    return whole
 
 
 def _mover(scalar: str, width: int, name: str) -> str:
     """Return the function that moves a long array between W rows and the block."""
-    pair = min(2, width)
+    step = min(2, width) if name == "gather" else _tile(scalar, width)
     rows = ", ".join(f"ptr %p0.{lane}" for lane in range(width))
-    places = ["%j", "%j1"][:pair]
-    write = _gathered if name == "gather" else _scattered
+    places = ["%j", *(f"%j{c}" for c in range(1, step))]
+    write = _gathered if name == "gather" else _scattered if step <= 2 else _transposed
     lines = [
         f"define internal void @{name}({rows}, ptr %block0, i64 %size) nounwind {{",
         "entry:",
         "  br label %turn",
         "turn:",
         "  %j = phi i64 [ 0, %entry ], [ %next, %turn ]",
-        "  %j1 = add i64 %j, 1",
+        *(f"  %j{c} = add i64 %j, {c}" for c in range(1, step)),
         *write(scalar, width, 0, places),
-        f"  %next = add i64 %j, {pair}",
+        f"  %next = add i64 %j, {step}",
         "  %more = icmp slt i64 %next, %size",
         "  br i1 %more, label %turn, label %done",
         "done:",
@@ -232,6 +240,43 @@ def _scattered(scalar: str, width: int, k: int, places: Sequence[str]) -> list[s
         lines += [
             f"  %q{tag}.{lane} = getelementptr {element}, ptr %p{k}.{lane}, i64 {j}",
             f"  store {piece} {name}, ptr %q{tag}.{lane}, align {align}",
+        ]
+    return lines
+
+
+def _transposed(scalar: str, width: int, k: int, places: Sequence[str]) -> list[str]:
+    """Return the lines that take W neighbours of the block to W rows, each in one piece.
+
+    The square of W components by W lanes is transposed in log2 W steps: step s exchanges the bits s
+    of the numbers of component and lane.
+    """
+    element, vector = value_type(scalar, 1), value_type(scalar, width)
+    tag = _tag(k, places[0])
+    lines = []
+    square = []
+    for place in places:
+        own = _tag(k, place)
+        lines += [
+            f"  %s{own} = getelementptr {vector}, ptr %block{k}, i64 {place}",
+            f"  %y{own} = load {vector}, ptr %s{own}, align 64",
+        ]
+        square.append(f"%y{own}")
+    bit = 1
+    while bit < width:
+        for i in range(width):
+            if i & bit:
+                continue
+            a, b = square[i], square[i + bit]
+            low = [c if not c & bit else width + c - bit for c in range(width)]
+            high = [c + bit if not c & bit else width + c for c in range(width)]
+            for at, picked in ((i, low), (i + bit, high)):
+                square[at] = f"%t{tag}.{bit}.{at}"
+                lines.append(_shuffle(scalar, width, square[at], a, b, picked))
+        bit *= 2
+    for lane, row in enumerate(square):
+        lines += [
+            f"  %q{tag}.{lane} = getelementptr {element}, ptr %p{k}.{lane}, i64 {places[0]}",
+            f"  store {vector} {row}, ptr %q{tag}.{lane}, align 8",
         ]
     return lines
 
