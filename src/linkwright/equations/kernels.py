@@ -125,8 +125,10 @@ def _written(
         statements, found = folded(writer.statements, {"rows": rows}, known)
         return statements, [[as_expr(x) for x in row] for row in found["rows"]]  # type: ignore[attr-defined]
 
+    names: dict[Expr, Expr] = {}
+
     def price(trial: Choices) -> int:
-        statements, rows = settled(start.copy(), trial)
+        statements, rows = settled(start.trial(names), trial)
         return weight(_assignments(statements), [x for row in rows for x in row])
 
     chosen = Search(equations.kinematics, price).best() if choices is None else choices

@@ -30,7 +30,7 @@ from linkwright.equations.constraints import Reduction
 from linkwright.equations.looped import looped_accelerations
 from linkwright.equations.projection import ReducedDynamics, project
 from linkwright.equations.tree import composite, with_armatures
-from linkwright.equations.writer import Writer
+from linkwright.equations.writer import Writer, remembering
 from linkwright.mechanism import Kinematics, MechanismError
 from linkwright.program import Assign
 from linkwright.program.linear import elimination_order, kinds, order_cost
@@ -126,6 +126,10 @@ class Search:
     # -- descent -----------------------------------------------------------------------------------
     def best(self) -> Choices:
         """Return the cheapest choices that were found."""
+        with remembering():
+            return self._descent()
+
+    def _descent(self) -> Choices:
         found = Choices()
         for start in self._starts():
             if len(self._places) > _BODIES or self.budget < self.cost(found):
@@ -222,9 +226,10 @@ def forward_price(
 ) -> Callable[[Choices], int]:
     """Return the function that counts M, f and the solution of M u' = f for some choices."""
     solutions: dict[tuple[tuple[int, ...], ...], int] = {}
+    names: dict[Expr, Expr] = {}
 
     def price(choices: Choices) -> int:
-        trial = writer.copy()
+        trial = writer.trial(names)
         made = dynamics(kinematics, reduction, trial, choices)
         pattern = tuple(tuple(row) for row in kinds(made.mass))
         if pattern not in solutions:
@@ -255,8 +260,10 @@ def articulated_bodies(
     """
     _refuse_constraints(kinematics, reduction)
 
+    names: dict[Expr, Expr] = {}
+
     def price(choices: Choices) -> int:
-        trial = writer.copy()
+        trial = writer.trial(names)
         return weight(trial.statements, articulated(kinematics, trial, choices))
 
     chosen = Search(kinematics, price).best()

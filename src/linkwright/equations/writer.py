@@ -8,11 +8,15 @@ inherits the order of smallness of what it stands for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from linkwright.algebra import ONE, ZERO, Expr, order, symbol, total
 from linkwright.algebra.expr import scaled
 from linkwright.program import Assign, Loop, Statement
+
+_TRIALS = 1_000_000  # names of trials begin after this number
 
 Triple = tuple[Expr, Expr, Expr]
 Matrix = tuple[Triple, Triple, Triple]
@@ -35,6 +39,7 @@ class Writer:
         self.statements: list[Assign] = list(statements)
         self.loops: list[Loop] = []
         self._known: dict[Expr, Expr] = {s.value: s.target for s in self.statements}
+        self._shared: dict[Expr, Expr] | None = None
         self._count = last
         self._constants = last
 
@@ -44,6 +49,16 @@ class Writer:
         made.loops = list(self.loops)
         made._known = dict(self._known)
         made._count, made._constants = self._count, self._constants
+        return made
+
+    def trial(self, names: dict[Expr, Expr]) -> Writer:
+        """Return a copy for one trial of several, in which the same expression has the same name.
+
+        Args:
+            names: of expressions, for all trials; new ones are added.
+        """
+        made = self.copy()
+        made._shared = names
         return made
 
     def hold(self, x: Expr, note: str = "") -> Expr:
@@ -62,6 +77,15 @@ class Writer:
 
     def fresh(self, x: Expr) -> Expr:
         """Return a new name with the smallness of an expression."""
+        if self._shared is None:
+            return self._new(x)
+        found = self._shared.get(x)
+        if found is None:
+            self._count = self._constants = _TRIALS + len(self._shared)
+            found = self._shared[x] = self._new(x)
+        return found
+
+    def _new(self, x: Expr) -> Expr:
         if x.is_constant:
             self._constants += 1
             name = f"{self.prefix}pc{self._constants}"
@@ -88,13 +112,39 @@ class Writer:
         return a, b, c
 
 
+# Sums and products that were formed before, while several trials form nearly the same ones.
+# A sum is known by its terms, a dot product by two tuples.
+_formed: ContextVar[dict[tuple[object, ...], Expr] | None] = ContextVar("formed", default=None)
+
+
+@contextmanager
+def remembering() -> Iterator[None]:
+    """Let `add`, `dot` and `apply` return what they formed before from the same expressions."""
+    token = _formed.set({})
+    try:
+        yield
+    finally:
+        _formed.reset(token)
+
+
+def sum_of(terms: tuple[Expr, ...]) -> Expr:
+    """Return the sum of expressions, perhaps one that was formed before."""
+    memory = _formed.get()
+    if memory is None:
+        return total(terms)
+    found = memory.get(terms)
+    if found is None:
+        found = memory[terms] = total(terms)
+    return found
+
+
 NOTHING: Triple = (ZERO, ZERO, ZERO)
 IDENTITY: Matrix = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
 
 
 def add(*vectors: Sequence[Expr]) -> Triple:
     """Return the sum of component triples."""
-    a, b, c = (total(parts) for parts in zip(*vectors, strict=True))
+    a, b, c = (sum_of(parts) for parts in zip(*vectors, strict=True))
     return a, b, c
 
 
@@ -119,7 +169,14 @@ def cross(a: Sequence[Expr], b: Sequence[Expr]) -> Triple:
 
 def dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
     """Return the dot product of two triples."""
-    return total(x * y for x, y in zip(a, b, strict=True))
+    memory = _formed.get()
+    if memory is None:
+        return total(x * y for x, y in zip(a, b, strict=True))
+    key = (tuple(a), tuple(b))
+    found = memory.get(key)
+    if found is None:
+        found = memory[key] = total(x * y for x, y in zip(a, b, strict=True))
+    return found
 
 
 def apply(m: Sequence[Sequence[Expr]], v: Sequence[Expr]) -> Triple:
