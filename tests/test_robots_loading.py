@@ -1,0 +1,118 @@
+"""Loading robots: what is built when, and what the disk cache does for the next process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwright as lw
+from linkwright.errors import InputError
+from linkwright.robots import Robot
+from linkwright.robots.storing import known_ports, remember_ports
+from tests.random_robots import random_robot
+
+ROBOTS = Path(__file__).parent / "robots"
+
+SCRIPT = """
+import json, sys
+import numpy as np
+import linkwright as lw
+robot = lw.load(sys.argv[1])
+tau = robot.inverse_dynamics(np.full(3, 0.3), np.full(3, 0.2), np.full(3, 0.1))
+batch = robot.inverse_dynamics(np.full((5, 3), 0.3), np.full(3, 0.2), np.full(3, 0.1))
+heavy = [m for m in ("linkwright.equations", "linkwright.program", "linkwright.mechanism",
+                     "pydantic", "scipy") if m in sys.modules]
+print(json.dumps({"tau": tau.tolist(), "same": bool((batch == batch[0]).all()), "heavy": heavy,
+                  "steps": list(robot.timings)}))
+"""
+
+
+def first_result(cache: Path) -> dict[str, Any]:
+    """Return what a new process tells of the gripper's inverse dynamics."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(ROBOTS / "gripper.urdf")],
+        env={**os.environ, "LINKWRIGHT_CACHE_DIR": str(cache)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+def test_a_second_process_needs_nothing_that_derives_programs(tmp_path: Path) -> None:
+    """From the cache the numbers are the same, and no Program is derived or even imported."""
+    cold = first_result(tmp_path / "cache")
+    warm = first_result(tmp_path / "cache")
+    assert warm["tau"] == cold["tau"]
+    assert cold["same"]
+    assert warm["same"]
+    assert "inverse_dynamics: optimise" in cold["steps"]
+    assert warm["heavy"] == []
+    assert [step for step in warm["steps"] if "mass_matrix" in step or "optimise" in step] == []
+
+
+def test_a_damaged_entry_is_made_again(tmp_path: Path) -> None:
+    """Entries that were cut short are not used and not complained of."""
+    cold = first_result(tmp_path / "cache")
+    for entry in (tmp_path / "cache" / "native").iterdir():
+        entry.write_bytes(entry.read_bytes()[:-3])
+    assert first_result(tmp_path / "cache")["tau"] == cold["tau"]
+
+
+def test_ports_are_remembered_by_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is remembered under one key is found under it alone."""
+    monkeypatch.setenv("LINKWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    inputs, outputs = (("q", (3,)),), (("M", (3, 3)),)
+    remember_ports("key", inputs, outputs)
+    assert known_ports("key") == (inputs, outputs)
+    assert known_ports("other") is None
+
+
+def test_only_what_is_called_is_built() -> None:
+    """Loading derives nothing; calling one quantity derives that one."""
+    robot = lw.load(ROBOTS / "gripper.urdf")
+    assert list(robot.timings) == ["read"]
+    robot.gravity(robot.neutral)
+    assert not [step for step in robot.timings if step.startswith(("inverse", "mass"))]
+
+
+def test_unknown_frames_joints_and_bases_are_refused() -> None:
+    """Messages name what is wrong."""
+    robot = Robot(random_robot(1, ["revolute"]))
+    with pytest.raises(InputError, match="no frame 'hand'"):
+        robot.pose(np.zeros(1), "hand")
+    with pytest.raises(InputError, match="no joint 'elbow' to lock"):
+        len(Robot(random_robot(1, ["revolute"]), locked={"elbow": 0.0}).coordinates)
+    with pytest.raises(InputError, match="a base is"):
+        len(Robot(random_robot(1, ["revolute"]), base="loose").coordinates)
+
+
+def test_mujoco_conventions_of_a_free_base_and_back() -> None:
+    """Linear speeds go to the world's axes, and everything comes back as it was."""
+    robot = Robot(random_robot(2, ["revolute", "ball"]), base="free")
+    q = robot.random(4)
+    u, a, tau = np.random.default_rng(0).normal(size=(3, 4, len(robot.speeds)))
+    theirs = robot.to_mujoco(q, u, a, tau)
+    w, x, y, z = q[0, 3:7]
+    turn = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    np.testing.assert_allclose(theirs[1][0, :3], turn @ u[0, :3])
+    world = turn @ (a[0, :3] + np.cross(u[0, 3:6], u[0, :3]))
+    np.testing.assert_allclose(theirs[2][0, :3], world)
+    power = np.einsum("ij,ij->i", theirs[1], theirs[3])
+    np.testing.assert_allclose(power, np.einsum("ij,ij->i", u, tau))
+    for ours, back in zip((q, u, a, tau), robot.from_mujoco(*theirs), strict=True):
+        np.testing.assert_allclose(back, ours, atol=1e-12)
