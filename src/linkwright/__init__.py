@@ -75,7 +75,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.program.passes": ("optimise",),
     "linkwright.recording": ("Channel", "Recording", "read_erd", "read_recording"),
     "linkwright.robots": ("Robot", "load"),
-    "linkwright.simulation": ("Run", "simulate"),
+    "linkwright.simulation": ("Batch", "Run", "simulate", "simulate_batch"),
     "linkwright.system": ("System",),
     "linkwright.version": ("__version__",),
     "linkwright.writers": ("write_program",),
@@ -165,7 +165,12 @@ if TYPE_CHECKING:
         read_recording as read_recording,
     )
     from linkwright.robots import Robot as Robot, load as load
-    from linkwright.simulation import Run as Run, simulate as simulate
+    from linkwright.simulation import (
+        Batch as Batch,
+        Run as Run,
+        simulate as simulate,
+        simulate_batch as simulate_batch,
+    )
     from linkwright.system import System as System
     from linkwright.version import __version__ as __version__
     from linkwright.writers import write_program as write_program

@@ -15,7 +15,7 @@ constraints' Jacobian J, they are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +33,7 @@ from linkwright.equations.evaluation import Array, numbers
 from linkwright.errors import DomainError
 from linkwright.program import Assign, Call, Namer, Program, Solve, Statement, program
 from linkwright.simulation.forms import Independent, observer
-from linkwright.simulation.native import driver
+from linkwright.simulation.native import tables
 from linkwright.simulation.native.machine import Machine, Settings
 from linkwright.simulation.native.methods import Method
 from linkwright.system.dynamics import settled
@@ -46,13 +46,14 @@ _SAFE = 0.9
 _NEWTON = 2
 
 
+Taken = Callable[[list[int], Array], None]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Gone:
     """What a native stretch did.
 
     Args:
-        ticks: of the samples.
-        rows: the samples: coordinates and extra states, all speeds, their rates, outputs.
         t: where it ended, s.
         x: the state there.
         steps: accepted steps.
@@ -61,8 +62,6 @@ class Gone:
         guarded: whether it ended early because the form is not to be trusted beyond.
     """
 
-    ticks: list[int]
-    rows: Array
     t: float
     x: Array
     steps: int
@@ -111,7 +110,9 @@ class Stretch:
         estimate = np.linalg.norm(jacobian) * np.linalg.norm(inverse)
         return bool(estimate < _SAFE * self.limit)
 
-    def go(self, tick: int, x: Array, inputs: Mapping[str, float], jacobian: Array) -> Gone:
+    def go(
+        self, tick: int, x: Array, inputs: Mapping[str, float], jacobian: Array, taken: Taken
+    ) -> Gone:
         """Go from a whole step to the end, or to where a guard ends the stretch.
 
         Args:
@@ -119,6 +120,8 @@ class Stretch:
             x: the state there.
             inputs: values of the inputs, which hold.
             jacobian: J there.
+            taken: called now and then with the whole steps of samples and the samples:
+                coordinates and extra states, all speeds, their rates, outputs.
         """
         machine = self._machine or Machine(self.phases, self.settings, rows=_ROWS)
         self._machine = machine
@@ -139,7 +142,7 @@ class Stretch:
             count = int(machine.field("row")[0])
             parts.append(machine.samples[0, :count, :, 0].copy())
             machine.field("row")[0] = 0
-            if status not in (driver.MORE, driver.ROWS):
+            if status not in (tables.MORE, tables.ROWS):
                 break
         rows = np.concatenate(parts)
         first = (tick // every + 1) * every
@@ -152,19 +155,17 @@ class Stretch:
         t = whole["k"] * seconds
         if whole["in_gap"]:
             t = whole["start"] * seconds + float(machine.field("s").view(np.float64)[0])
-        if status in (driver.NOT_FINITE, driver.TOO_SMALL):
+        if status in (tables.NOT_FINITE, tables.TOO_SMALL):
             self._refuse(machine, t)
         method = self.settings.method
         tries = whole["steps"] + int(machine.field("rejected")[0])
         return Gone(
-            ticks,
-            rows,
             t,
             machine.rows_of("x")[0],
             whole["steps"],
             method.evaluations * tries + 1,
             whole["k"],
-            status == driver.GUARDED,
+            status == tables.GUARDED,
         )
 
     def _refuse(self, machine: Machine, t: float) -> None:

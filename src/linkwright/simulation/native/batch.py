@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from linkwright.backends.llvm.blocks import from_blocked
 from linkwright.errors import Error
-from linkwright.simulation.native import driver
+from linkwright.simulation.native import tables
 from linkwright.simulation.native.machine import Array, Machine
 from linkwright.simulation.native.session import make_settings, names_of, put_named
 from linkwright.system.phases import Phases
@@ -44,6 +44,17 @@ class Batch:
         event_counts: how often each event happened, a row for each run.
         event_times: when each event happened first, s; nan where it did not.
         steps: of all runs together.
+
+    Example:
+        >>> from linkwright.mechanism import Mechanism
+        >>> from linkwright.simulation import simulate_batch
+        >>> m = Mechanism("cart")
+        >>> b = m.body("b", translate="x", mass="m")
+        >>> f = m.force("push", 4, at=b.origin, along="x")
+        >>> m.defaults(m=2.0)
+        >>> found = simulate_batch(m, 1.0, values={"m": [1.0, 2.0, 4.0]})
+        >>> found.states, found["b"].round(9).tolist()
+        (('b', 'b_dot'), [2.0, 1.0, 0.5])
     """
 
     states: tuple[str, ...]
@@ -111,7 +122,7 @@ def run_batch(
         progress: called now and then with the part that is done.
     """
     given = [*(initial or {}).values(), *(values or {}).values(), *(inputs or {}).values(), seed]
-    count = _count(runs, [*given, 0 if numbers is None else numbers])
+    count = run_count(runs, [*given, 0 if numbers is None else numbers])
     settings = make_settings(phases, until, method, step, every, tolerance, absolute, 0)
     rows = settings.until // settings.every + 1 if settings.every else 0
     machine = Machine(phases, settings, count, width=_lanes(width), rows=rows)
@@ -119,7 +130,6 @@ def run_batch(
     if numbers is not None:
         machine.put_whole("run", np.asarray(numbers).astype(np.uint64))
     put_named(machine, phases, initial or {}, values or {}, inputs or {})
-    machine.initialise()
     machine.prepare()
     drive(machine, threads, progress)
     samples = from_blocked(machine.samples, count)
@@ -193,11 +203,11 @@ def finish(machine: Machine, first: int, count: int) -> bool:
     """Drive some blocks a while; return whether all have come to their end."""
     machine.run(first, count)
     status = machine.field("status")[first : first + count]
-    for block in np.flatnonzero(status == driver.FOREIGN):
+    for block in np.flatnonzero(status == tables.FOREIGN):
         machine.foreign(first + int(block))
     if machine.width == 1:
         machine.field("logged")[first : first + count] = 0
-    open_ = (driver.MORE, driver.FOREIGN, driver.LOGGED)
+    open_ = (tables.MORE, tables.FOREIGN, tables.LOGGED)
     return not np.isin(status, open_).any()
 
 
@@ -207,8 +217,17 @@ def _lanes(width: int | None) -> int:
     return host().lanes("f64") if width is None else width
 
 
-def _count(runs: int | None, given: list[ArrayLike]) -> int:
-    """Return the number of runs that arrays and a number agree on."""
+def run_count(runs: int | None, given: Sequence[ArrayLike]) -> int:
+    """Return the number of runs that a number and arrays agree on.
+
+    Args:
+        runs: the number, where it is given.
+        given: numbers for all runs, or arrays with one for each.
+
+    Example:
+        >>> run_count(None, [1.0, [1.0, 2.0, 3.0]])
+        3
+    """
     lengths = {len(a) for a in map(np.asarray, given) if a.ndim}
     if runs is not None:
         lengths.add(runs)

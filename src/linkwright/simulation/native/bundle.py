@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -21,7 +22,8 @@ from linkwright.backends.llvm.externals import bindings
 from linkwright.backends.llvm.target import host
 from linkwright.program import Port, Program, Rate, lower, passes, split, symbol_rate
 from linkwright.simulation.native import driver, explicit, implicit
-from linkwright.simulation.native.driver import Variant, driver_ir
+from linkwright.simulation.native.block import Variant
+from linkwright.simulation.native.driver import driver_ir
 from linkwright.simulation.native.methods import Method
 from linkwright.system.phases import Phases
 
@@ -78,13 +80,29 @@ def bundle(phases: Phases, method: Method, width: int | None = None) -> Bundle:
         method: how it is integrated.
         width: lanes; those of a register by default, 1 for a single run.
     """
-    return _bundle(phases, method, host().lanes("f64") if width is None else width)
-
-
-@lru_cache(maxsize=16)
-def _bundle(phases: Phases, method: Method, lanes: int) -> Bundle:
-    """Return compiled phases, those that were used last from memory."""
+    lanes = host().lanes("f64") if width is None else width
     programs = dict(phase_programs(phases))
+    # what is remembered holds its Programs, so that no other can have their identities
+    known = (method.name, lanes, phases.coordinates, phases.quaternions)
+    place = (*known, *(id(made) for made in programs.values()))
+    with _lock:
+        found = _remembered.pop(place, None)
+    if found is None:
+        found = (programs, _compiled(phases, programs, method, lanes))
+    with _lock:
+        _remembered[place] = found
+        while len(_remembered) > _MOST:
+            del _remembered[next(iter(_remembered))]
+    return found[1]
+
+
+_MOST = 16
+_lock = threading.Lock()
+_remembered: dict[tuple[object, ...], tuple[dict[str, Program], Bundle]] = {}
+
+
+def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lanes: int) -> Bundle:
+    """Return the compiled phases, from the disk cache where they are known."""
     key = hashlib.blake2b(f"{own_digest()} {method.name} {lanes}".encode(), digest_size=32)
     if method.name in ("semi-implicit", "verlet"):
         key.update(repr((phases.coordinates, phases.quaternions)).encode())

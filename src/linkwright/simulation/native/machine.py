@@ -20,8 +20,8 @@ from linkwright.backends.llvm.blocks import empty_aligned, from_blocked, to_bloc
 from linkwright.errors import Error, ShapeError
 from linkwright.simulation.native import driver
 from linkwright.simulation.native.bundle import Bundle, bundle
-from linkwright.simulation.native.driver import CONFIG, CONSTANTS, EVENT, LOG, TICK, WHOLE
 from linkwright.simulation.native.methods import Method
+from linkwright.simulation.native.tables import CONFIG, CONSTANTS, EVENT, LOG, TICK, WHOLE
 from linkwright.system.phases import Phases, Signal
 
 Array = NDArray[np.float64]
@@ -326,7 +326,7 @@ def _layout(phases: Phases, made: Bundle) -> tuple[dict[str, tuple[int, int]], i
         **dict.fromkeys(("t", "h", "k", "theta", "b", "s", "proposed", "stop", "seed", "run"), 1),
         "n": 2 * max((len(tick.streams) for tick in phases.ticks), default=0),
         "o": max([nd, *results]),
-        **dict.fromkeys(("y", "z", "f", "y_f"), n),
+        **dict.fromkeys(("y", "z", "z_new", "f", "y_f"), n),
         "e": 3,
         "c": 2,
         "r": made.rest,

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error
-from linkwright.simulation.native import driver
-from linkwright.simulation.native.driver import LOG
+from linkwright.simulation.native import tables
 from linkwright.simulation.native.machine import Array, Machine, Settings
 from linkwright.simulation.native.methods import method_named
+from linkwright.simulation.native.tables import LOG, WHOLE
 from linkwright.system.phases import Phases, Signal
 
 _CALL = 50_000
@@ -142,21 +142,21 @@ class Session:
         self.machine = Machine(phases, settings, rows=rows)
         self.machine.put_whole("run", run)
         put_named(self.machine, phases, initial or {}, values or {}, inputs or {})
+        self.machine.prepare()
         self.events: list[Happened] = []
         self.stop: Stop | None = None
         self.done = False
         self._sampled = 0
-        self._ready = False
 
     @property
     def time(self) -> float:
         """Where the run stands, s."""
         whole = self.machine.whole[0]
         tick = self.phases.tick_seconds
-        if whole[driver.WHOLE["in_gap"]]:
-            s = whole.view(np.float64)[driver.WHOLE["s"]]
-            return float(whole[driver.WHOLE["start"]] * tick + s)
-        return float(whole[driver.WHOLE["k"]] * tick)
+        if whole[WHOLE["in_gap"]]:
+            s = whole.view(np.float64)[WHOLE["s"]]
+            return float(whole[WHOLE["start"]] * tick + s)
+        return float(whole[WHOLE["k"]] * tick)
 
     @property
     def steps(self) -> int:
@@ -170,25 +170,21 @@ class Session:
             steps: how many to do at most.
         """
         machine = self.machine
-        if not self._ready:
-            machine.initialise()
-            machine.prepare()
-            self._ready = True
         limit = self.steps + steps
         while not self.done:
             machine.budget(max(limit - self.steps, 1))
             machine.run(0, 1)
             status = int(machine.field("status")[0])
             self._drain()
-            if status == driver.FOREIGN:
+            if status == tables.FOREIGN:
                 machine.foreign(0)
                 continue
-            if status == driver.LOGGED:
+            if status == tables.LOGGED:
                 continue
-            if status in (driver.ROWS, driver.MORE):
+            if status in (tables.ROWS, tables.MORE):
                 break
             self.done = True
-            if status != driver.DONE:
+            if status != tables.DONE:
                 self.stop = self._stopped(status)
         return self._take()
 
@@ -241,7 +237,7 @@ class Session:
         names = [e.name for e in self.phases.event_list]
         pairs = zip(saved["event_index"].tolist(), saved["event_time"].tolist(), strict=True)
         self.events = [Happened(names[int(i)], float(t)) for i, t in pairs]
-        self.done, self.stop, self._ready = False, None, True
+        self.done, self.stop = False, None
 
     # -- pieces ------------------------------------------------------------------------------------
     def _take(self) -> Samples:
@@ -267,7 +263,7 @@ class Session:
 
     def _stopped(self, status: int) -> Stop:
         machine, t = self.machine, self.time
-        if status in (driver.TERMINAL, driver.GUARDED):
+        if status in (tables.TERMINAL, tables.GUARDED):
             name = self.phases.event_list[int(machine.field("detail")[0])].name
             return Stop(t, f"{name!r} ended the run at t = {t:.6g} s", (name,), failed=False)
         found = ~np.isfinite(machine.rows_of("y")[0])
@@ -319,15 +315,21 @@ def put_named(
     values: Mapping[str, object],
     inputs: Mapping[str, object],
 ) -> None:
-    """Write states, parameters and inputs that are given by name, one for all runs or each."""
+    """Write parameters, inputs and then states that are given by name, for all runs or each.
+
+    States that are not given start from the values of the phases, or where their Program for the
+    start puts them with these parameters.
+    """
     states = {s.name: ("x", i) for i, s in enumerate(phases.x)}
     states |= {s.name: ("d", i) for i, s in enumerate(phases.d) if s.name not in states}
     known = (
-        (initial, states, "state"),
         (values, {s.name: ("p", i) for i, s in enumerate(phases.p)}, "parameter"),
         (inputs, {s.name: ("w", i) for i, s in enumerate(phases.w)}, "input"),
+        (initial, states, "state"),
     )
     for given, places, kind in known:
+        if kind == "state":
+            machine.initialise()
         for name, value in given.items():
             if name not in places:
                 raise unknown(phases, name, places, kind)

@@ -1,0 +1,151 @@
+"""Many runs of a mechanism or a System at once.
+
+The runs differ in where they start, in parameters, inputs and noise. They go through the lanes of
+vector registers on all processors; see `linkwright.simulation.native.batch`. Where a mechanism has
+constraints, each run's start is put together by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwright.equations.closure import assemble
+from linkwright.errors import Error
+from linkwright.mechanism import Mechanism
+from linkwright.simulation.native.batch import Batch, run_batch, run_count
+from linkwright.simulation.native.methods import method_named
+from linkwright.system import Phases, System
+
+Given = Mapping[str, ArrayLike]
+_STEPS = 1000
+
+
+def simulate_batch(
+    model: Mechanism | System,
+    until: float,
+    *,
+    runs: int | None = None,
+    step: float | None = None,
+    method: str = "dopri5",
+    initial: Given | None = None,
+    values: Given | None = None,
+    inputs: Given | None = None,
+    record: Iterable[str] | None = None,
+    every: int = 0,
+    seed: ArrayLike = 0,
+    tolerance: float = 1e-8,
+    threads: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Batch:
+    """Return the results of many runs from time zero, as arrays.
+
+    A run's result has the same bits whatever its place among the others and the number of threads.
+
+    Args:
+        model: a mechanism or a System.
+        until: end time, s.
+        runs: how many; by default as many as the arrays that are given have entries.
+        step: of a method with fixed steps, s. By default the base tick of a System, until / 1000
+            for a mechanism.
+        method: as for `simulate`.
+        initial: where states start, by name: one number for all runs, or an array of one for each.
+            What constraints determine is computed.
+        values: parameters, in the same way.
+        inputs: inputs, in the same way.
+        record: names of the outputs to sample; all by default.
+        every: base ticks (steps, for a mechanism) from one sample to the next; 0 for final states
+            only.
+        seed: of noise, one for all runs or one for each.
+        tolerance: of an adaptive method, relative error of a step.
+        threads: as many as there are processors by default.
+        progress: called now and then with the part that is done.
+
+    Example:
+        >>> m = Mechanism("thrown")
+        >>> ball = m.body("ball", translate="xz", mass=1, inertia=0)
+        >>> m.gravity()
+        >>> found = simulate_batch(m, 1.0, initial={"ball.z_dot": [0.0, 4.905, 9.81]})
+        >>> [round(float(z), 9) for z in found["ball.z"]]
+        [-4.905, 0.0, 4.905]
+    """
+    method_named(method)
+    if not 0 < until < np.inf:
+        raise Error(f"the end time {until} is not after the start")
+    system = model.copy() if isinstance(model, System) else _alone(model, until, step)
+    given = {**(values or {}), **(inputs or {})}
+    count = run_count(runs, [*(initial or {}).values(), *given.values(), seed])
+    phases = _typical(system, initial or {}, given).phases(record if every else ())
+    own = _starts(system, phases, initial or {}, given, count)
+    parameters, sources = {s.name for s in phases.p}, {s.name for s in phases.w}
+    return run_batch(
+        phases,
+        until,
+        runs=count,
+        method=method,
+        step=step,
+        every=every,
+        initial=own,
+        values={n: v for n, v in given.items() if n in parameters},
+        inputs={n: v for n, v in given.items() if n in sources},
+        seed=seed,
+        tolerance=tolerance,
+        threads=threads,
+        progress=progress,
+    )
+
+
+def _alone(mechanism: Mechanism, until: float, step: float | None) -> System:
+    """Return a System of a mechanism alone, with a base tick of one step."""
+    if step is not None and not step > 0:
+        raise Error(f"the step {step} is not above zero")
+    base = _STEPS / Fraction(until) if step is None else 1 / Fraction(step)
+    return System(mechanism, base=base)
+
+
+def _first(value: ArrayLike) -> float:
+    return float(np.asarray(value, dtype=float).flat[0])
+
+
+def _typical(system: System, initial: Given, given: Given) -> System:
+    """Return the System with the numbers of the first run, which checks every name."""
+    system.start({n: _first(v) for n, v in initial.items()})
+    system.set({n: _first(v) for n, v in given.items()})
+    return system
+
+
+def _starts(
+    system: System, phases: Phases, initial: Given, given: Given, count: int
+) -> dict[str, ArrayLike]:
+    """Return where the states of each run start."""
+    m = system.mechanism
+    states = {s.name for s in (*phases.x, *phases.d)}
+    if not m.constraints:
+        return {n: v for n, v in initial.items() if n in states}
+    own = {*m.coordinates, *(s.symbol.name for s in m.kinematics().speeds)}
+    known = {*m.parameters, *m.inputs}
+    tables = [
+        {n: np.broadcast_to(np.asarray(v, dtype=float), (count,)) for n, v in part.items()}
+        for part in (initial, given)
+    ]
+    held = {n: v for n, v in tables[0].items() if n in own}
+    numbers = {n: v for n, v in tables[1].items() if n in known}
+    changing = {n for n, v in (*held.items(), *numbers.items()) if np.ptp(v)}
+    found: dict[str, NDArray[np.float64]] = {
+        n: np.array(v) for n, v in tables[0].items() if n in states and n not in own
+    }
+    own_start = {n: v for n, v in system.initial.items() if n in own}
+    own_values = {n: v for n, v in system.values.items() if n in known}
+    for i in range(count if changing else 1):
+        start = assemble(
+            m,
+            {**own_start, **{n: float(v[i]) for n, v in held.items()}},
+            {**own_values, **{n: float(v[i]) for n, v in numbers.items()}},
+        )
+        for name, value in (*start.coordinates.items(), *start.speeds.items()):
+            if name in states:
+                found.setdefault(name, np.empty(count))[i if changing else slice(None)] = value
+    return dict(found)
