@@ -280,6 +280,26 @@ def test_chunks_and_interruptions_change_no_bit(name: str) -> None:
     assert pieces.outcome(parts[-1]).x == whole.x
 
 
+def test_a_run_that_is_interrupted_goes_on_where_it_was() -> None:
+    whole = Session(driven_pendulum(0.001), 20.0, method="rk4").run()
+    session = Session(driven_pendulum(0.001), 20.0, method="rk4", rows=1000)
+    seen = []
+
+    def interrupt(t: float) -> None:
+        seen.append(t)
+        if len(seen) % 3 == 0:
+            raise KeyboardInterrupt
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            session.run(interrupt)
+    assert 0 < len(session.collected().times) < len(whole.samples.times)
+    rest = session.run()
+    assert seen == sorted(seen)
+    assert np.array_equal(rest.samples.values, whole.samples.values)
+    assert rest.x == whole.x
+
+
 def test_a_state_of_another_system_is_refused() -> None:
     saved = Session(driven_pendulum(), 1.0).snapshot()
     other = Session(noisy(), 1.0)

@@ -147,6 +147,7 @@ class Session:
         self.stop: Stop | None = None
         self.done = False
         self._sampled = 0
+        self._kept: list[Samples] = []
 
     @property
     def time(self) -> float:
@@ -191,19 +192,25 @@ class Session:
     def run(self, progress: Progress | None = None) -> Outcome:
         """Go to the end, and return what was recorded on the way.
 
+        Where it is interrupted, nothing is lost: called again it goes on.
+
         Args:
             progress: called now and then with the time that was reached, s.
         """
-        parts = []
-        while True:
-            parts.append(self.advance())
+        while not self.done:
+            self._kept.append(self.advance())
             if progress is not None:
                 progress(self.time)
-            if self.done:
-                break
-        times = np.concatenate([p.times for p in parts])
-        values = np.concatenate([p.values for p in parts])
-        return self.outcome(Samples(parts[0].names, times, values))
+        return self.outcome(self.collected())
+
+    def collected(self) -> Samples:
+        """Return what `run` has collected so far."""
+        names = names_of(self.phases.outputs)
+        if not self._kept:
+            return Samples(names, np.zeros(0), np.zeros((0, len(names))))
+        times = np.concatenate([p.times for p in self._kept])
+        values = np.concatenate([p.values for p in self._kept])
+        return Samples(names, times, values)
 
     def outcome(self, samples: Samples) -> Outcome:
         """Return where the run stands, with samples that were taken on the way."""
