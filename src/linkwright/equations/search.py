@@ -45,8 +45,15 @@ _USUAL: dict[str, int | str] = {"axes": DEFAULT.axes, "form": DEFAULT.form, "lef
 Step: TypeAlias = Mapping[str, Mapping[str, int | str]]
 
 
-def weight(statements: Iterable[Assign], roots: Iterable[Expr]) -> int:
+def weight(
+    statements: Iterable[Assign], roots: Iterable[Expr], known: dict[Expr, int] | None = None
+) -> int:
     """Return the operations that roots take, through the statements that they need.
+
+    Args:
+        statements: that define what the roots read.
+        roots: what is wanted.
+        known: the operations of single nodes, for several calls; new ones are added.
 
     >>> from linkwright.algebra import symbols, sin
     >>> q, u = symbols("q u", "coordinate")
@@ -58,6 +65,7 @@ def weight(statements: Iterable[Assign], roots: Iterable[Expr]) -> int:
     seen: set[Expr] = set()
     stack = list(roots)
     cost = 0
+    known = {} if known is None else known
     while stack:
         x = stack.pop()
         if x in seen or x.is_constant:
@@ -68,7 +76,10 @@ def weight(statements: Iterable[Assign], roots: Iterable[Expr]) -> int:
             if value is not None:
                 stack.append(value)
             continue
-        cost += _own(x)
+        own = known.get(x)
+        if own is None:
+            own = known[x] = _own(x)
+        cost += own
         stack.extend(x.args)
     return cost
 
@@ -227,6 +238,7 @@ def forward_price(
     """Return the function that counts M, f and the solution of M u' = f for some choices."""
     solutions: dict[tuple[tuple[int, ...], ...], int] = {}
     names: dict[Expr, Expr] = {}
+    costs: dict[Expr, int] = {}
 
     def price(choices: Choices) -> int:
         trial = writer.trial(names)
@@ -237,7 +249,7 @@ def forward_price(
         roots = [*made.right, *made.shift, *(x for row in made.mass for x in row)]
         roots += [x for row in reduction.matrix for x in row]
         shifted = sum(not s.is_constant for s in made.shift)
-        return weight(trial.statements, roots) + solutions[pattern] + shifted
+        return weight(trial.statements, roots, costs) + solutions[pattern] + shifted
 
     return price
 
@@ -261,10 +273,11 @@ def articulated_bodies(
     _refuse_constraints(kinematics, reduction)
 
     names: dict[Expr, Expr] = {}
+    costs: dict[Expr, int] = {}
 
     def price(choices: Choices) -> int:
         trial = writer.trial(names)
-        return weight(trial.statements, articulated(kinematics, trial, choices))
+        return weight(trial.statements, articulated(kinematics, trial, choices), costs)
 
     chosen = Search(kinematics, price).best()
     accelerations = articulated(kinematics, writer, chosen)
