@@ -35,7 +35,6 @@ EXAMPLES = (
     Example("xArm7", "xarm_description/urdf/xarm7.urdf", "fixed", "arm"),
     Example("Kinova", "kinova_description/robots/kinova.urdf", "fixed", "arm"),
     Example("Allegro", "allegro_hand_description/urdf/allegro_left_hand.urdf", "fixed", "hand"),
-    Example("TIAGo", "tiago_description/robots/tiago.urdf", "fixed", "arm on wheels, hand"),
     Example("Solo12", "solo_description/robots/solo12.urdf", "free", "quadruped"),
     Example("ANYmal", "anymal_b_simple_description/robots/anymal.urdf", "free", "quadruped"),
     Example("Go2", "go2_description/urdf/go2.urdf", "free", "quadruped"),
