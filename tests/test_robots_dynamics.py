@@ -276,6 +276,12 @@ def test_batches_and_single_vectors_agree() -> None:
     shared = robot.inverse_dynamics(q, u[0], a[0])
     np.testing.assert_allclose(shared[0], one[0], atol=1e-13)
     np.testing.assert_allclose(robot.inverse_dynamics(list(q[0]), list(u[0]), list(a[0])), one[0])
+    for count in (1, 7, 8, 9, 16, 37):
+        many = [np.resize(x, (count, 3)) for x in (q, u, a)]
+        wanted = np.resize(one, (count, 3))
+        np.testing.assert_allclose(robot.inverse_dynamics(*many), wanted, atol=1e-13)
+        sliced = [np.repeat(x, 2, axis=0)[::2] for x in many]
+        np.testing.assert_allclose(robot.inverse_dynamics(*sliced), wanted, atol=1e-13)
     out = np.zeros((6, 3))
     assert robot.inverse_dynamics(q, u, a, out=out) is out
     np.testing.assert_allclose(out, one, atol=1e-13)

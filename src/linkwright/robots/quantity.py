@@ -206,6 +206,10 @@ class Quantity:
     def _sort_out(self, *inputs: Any, out: Any = None) -> Any:
         """Evaluate inputs that are no plain vectors."""
         ports = self.inputs
+        if out is None and len(inputs) == len(ports) and _are_arrays(inputs):
+            found = self._native.batch.plain_rows(inputs)
+            if found is not None:
+                return found
         if len(inputs) == len(ports) - 1 and ports[-1][0] == "p":
             inputs = (*inputs, self._usual)
         if len(inputs) != len(ports):
@@ -259,6 +263,11 @@ def _lead(name: str, array: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
             f"{name} has the shape {array.shape}", remedy=f"its last axes are {wanted}"
         )
     return tuple(array.shape[:cut])
+
+
+def _are_arrays(inputs: Sequence[Any]) -> bool:
+    """Whether all are arrays and one has more axes than the first must have by itself."""
+    return all(type(x) is np.ndarray for x in inputs) and any(x.ndim > 1 for x in inputs)
 
 
 def _ports(ports: Sequence[Any]) -> Ports:

@@ -41,6 +41,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,12 @@ done:
 
 class _Record(ctypes.Structure):
     _fields_ = (("data", ctypes.c_void_p), ("stride", ctypes.c_int64))
+
+
+@lru_cache(maxsize=64)
+def _numbers(count: int) -> Any:
+    """Return the type of so many whole numbers in a row: pointers and strides by turns."""
+    return ctypes.c_int64 * count
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +147,47 @@ class BatchCall:
             results = self._run_blocked(values, outputs, count, threads)
         if outputs is not None or not results:
             return None
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def plain_rows(self, inputs: Sequence[Array]) -> Any:
+        """Evaluate plain rows with the least overhead; None where the arrays are not that.
+
+        Plain are contiguous, writeable arrays of the kernel's type, either rows, all of the same
+        number, no fewer than there are lanes, or shared. Where lanes do not divide the number of
+        rows, the last block begins early and computes some rows again, to the same values.
+
+        Args:
+            inputs: as many as the kernel takes.
+        """
+        dtype, count = self.signature.numpy_dtype, -1
+        values: list[int] = []
+        steps: list[int] = []
+        for argument, x in zip(self.signature.inputs, inputs, strict=True):
+            shape = x.shape
+            if x.dtype is not dtype or not x.flags.carray:
+                return None
+            if shape == argument.shape:
+                values += data_address(x), 0
+                steps.append(0)
+                continue
+            if shape[1:] != argument.shape or count not in (-1, shape[0]):
+                return None
+            count = shape[0]
+            values += data_address(x), argument.size
+            steps.append(argument.size * dtype.itemsize)
+        if count < self.lanes:
+            return None
+        results = [np.empty((count, *a.shape), dtype) for a in self.signature.outputs]
+        for argument, x in zip(self.signature.outputs, results, strict=True):
+            values += data_address(x), argument.size
+            steps.append(argument.size * dtype.itemsize)
+        records = _numbers(len(values))(*values)
+        full, rest = divmod(count, self.lanes)
+        self.rows(records, 0, full)
+        if rest:
+            for k, step in enumerate(steps):
+                records[2 * k] += step * (count - self.lanes)
+            self.rows(records, 0, 1)
         return results[0] if len(results) == 1 else tuple(results)
 
     def _outputs(self, out: Array | Sequence[Array] | None) -> list[Array] | None:
