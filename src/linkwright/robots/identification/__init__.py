@@ -1,0 +1,11 @@
+"""Identification: motions that excite a robot, and its parameters from what was recorded."""
+
+from linkwright.robots.identification.estimating import (
+    BaseEstimate,
+    Estimate,
+    estimate,
+    with_estimate,
+)
+from linkwright.robots.identification.exciting import Excitation, excite
+
+__all__ = ["BaseEstimate", "Estimate", "Excitation", "estimate", "excite", "with_estimate"]
