@@ -17,6 +17,7 @@ from linkwright.simulation.native.batch import run_batch
 from linkwright.simulation.native.methods import METHODS, method_named
 from linkwright.simulation.native.noise import philox, uniform
 from linkwright.simulation.native.session import Session
+from linkwright.simulation.native.steps import TABLEAUX
 from linkwright.system.phases import Event, Phases, Tick, normal
 from tests.native_phases import K, Parts, T
 
@@ -102,6 +103,19 @@ def test_the_implicit_method_solves_a_stiff_system() -> None:
         phases, 40.0, method="rodas4", tolerance=1e-7, absolute=1e-12, values={"rate": [1e6, 3e7]}
     )
     assert lanes.x[1] == pytest.approx(wanted[-1], rel=1e-5, abs=1e-10)
+
+
+def test_methods_tell_what_their_tables_say() -> None:
+    for name, tableau in TABLEAUX.items():
+        method = METHODS[name]
+        assert (method.order, method.evaluations) == (tableau.order, len(tableau.nodes))
+        assert method.adaptive == bool(tableau.errors)
+        assert method.interpolates == bool(tableau.middle)
+        for node, row in zip(tableau.nodes[1:], tableau.stages, strict=True):
+            assert float(sum(row)) == pytest.approx(float(node), abs=1e-13)
+        assert float(sum(tableau.weights)) == pytest.approx(1.0, abs=1e-14)
+        for row in tableau.errors:
+            assert float(sum(row)) == pytest.approx(0.0, abs=1e-14)
 
 
 def test_an_unknown_method_is_named_with_those_that_exist() -> None:

@@ -135,21 +135,20 @@ class Stretch:
         machine.put("w", [inputs[s.name] for s in self.phases.w])
         machine.prepare()
         machine.budget(_STEPS)
-        parts: list[Array] = []
+        following = (tick // every + 1) * every
         while True:
             machine.run(0, 1)
             status = int(machine.field("status")[0])
             count = int(machine.field("row")[0])
-            parts.append(machine.samples[0, :count, :, 0].copy())
+            ticks = [following + every * i for i in range(count)]
+            taken(ticks, machine.samples[0, :count, :, 0].copy())
+            following += every * count
             machine.field("row")[0] = 0
             if status not in (tables.MORE, tables.ROWS):
                 break
-        rows = np.concatenate(parts)
-        first = (tick // every + 1) * every
-        ticks = [first + every * i for i in range(len(rows))]
-        return self._gone(machine, status, ticks, rows)
+        return self._gone(machine, status)
 
-    def _gone(self, machine: Machine, status: int, ticks: list[int], rows: Array) -> Gone:
+    def _gone(self, machine: Machine, status: int) -> Gone:
         whole = {n: int(machine.field(n)[0]) for n in ("k", "start", "in_gap", "steps")}
         seconds = self.phases.tick_seconds
         t = whole["k"] * seconds

@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from linkwright.simulation.native.tables import CONFIG, MORE, NOT_FINITE, ROWS, WHOLE
+from linkwright.simulation.native.tables import CONFIG, MORE, NOT_FINITE, ROWS, WHOLE, Variant
 from linkwright.simulation.native.text import Variable, Writer
 
 _INFINITY = float("inf")
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """Which driver is written.
-
-    Args:
-        width: lanes.
-        adaptive: whether steps are as long as the error allows.
-        dense: whether samples inside a step are interpolated, in a single run.
-    """
-
-    width: int
-    adaptive: bool
-    dense: bool = False
 
 
 class BlockWriter:

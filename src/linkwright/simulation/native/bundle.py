@@ -11,20 +11,17 @@ import ctypes
 import hashlib
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from linkwright.backends.llvm import codegen
-from linkwright.backends.llvm.backend import generator, has_fma
+from linkwright.backends.llvm.backend import generator
 from linkwright.backends.llvm.compile import NativeCode, cached_native
 from linkwright.backends.llvm.externals import bindings
 from linkwright.backends.llvm.target import host
-from linkwright.program import Port, Program, Rate, lower, passes, split, symbol_rate
-from linkwright.simulation.native import driver, explicit, implicit
-from linkwright.simulation.native.block import Variant
-from linkwright.simulation.native.driver import driver_ir
+from linkwright.program import Program, passes
 from linkwright.simulation.native.methods import Method
+from linkwright.simulation.native.tables import PREPARE, RUN, Variant
 from linkwright.system.phases import Phases
 
 SIZES = "sizes"
@@ -120,15 +117,15 @@ def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lane
     if method.interpolates and lanes == 1:
         names.append("dense")
     code = cached_native(
-        b"phases " + key.digest(), lambda: bundle_ir(phases, method, lanes), names, bind=bind
+        b"phases " + key.digest(), lambda: _bundle_ir(phases, method, lanes), names, bind=bind
     )
     count = len(programs) + 1
     sizes = list((ctypes.c_int64 * count).from_address(code.address(SIZES)))
     variant = Variant(lanes, method.adaptive, method.interpolates and lanes == 1)
     loop = cached_native(
         f"driver {own_digest()} {variant}".encode(),
-        lambda: driver_ir(variant),
-        [driver.RUN, driver.PREPARE],
+        lambda: _driver_ir(variant),
+        [RUN, PREPARE],
     )
     return Bundle(lanes, code, loop, dict(zip(programs, sizes, strict=False)), sizes[-1], keep)
 
@@ -143,89 +140,14 @@ def own_digest() -> str:
     return sink.hexdigest()
 
 
-def bundle_ir(phases: Phases, method: Method, width: int) -> str:
-    """Return the text of the unit.
+# What writes code is imported where code has to be written.
+def _bundle_ir(phases: Phases, method: Method, width: int) -> str:
+    from linkwright.simulation.native.steps import bundle_ir
 
-    Args:
-        phases: a flattened System.
-        method: how it is integrated.
-        width: lanes.
-    """
-    module = codegen.Module("f64", min(4, host().lanes("f64")))
-    sizes: list[int] = []
-    rest = 0
-
-    def write(name: str, made: Program) -> None:
-        codegen.write_function(module, lower(made, fuse=has_fma()), name, width)
-
-    for name, given in phase_programs(phases):
-        constants, made = prepared(given)
-        sizes.append(made.port("p").size)
-        write(f"constants_{name}", constants)
-        if name != "step":
-            write(name, made)
-            continue
-        rest = write_step(module, phases, made, method, width)
-    values = ", ".join(f"i64 {n}" for n in (*sizes, rest))
-    module.declare([f"@{SIZES} = constant [{len(sizes) + 1} x i64] [{values}]"])
-    return module.text()
+    return bundle_ir(phases, method, width)
 
 
-def write_step(
-    module: codegen.Module, phases: Phases, derivative: Program, method: Method, width: int
-) -> int:
-    """Write the step of a method and what goes with it; return the size of its array r."""
+def _driver_ir(variant: Variant) -> str:
+    from linkwright.simulation.native.driver import driver_ir
 
-    def write(name: str, made: Program) -> None:
-        codegen.write_function(module, lower(made, fuse=has_fma()), name, width)
-
-    n = len(phases.x)
-    if method.implicit:
-        write("jacobian", implicit.jacobian_program(derivative))
-        for k in range(len(implicit.NODES)):
-            write(f"stage{k}", implicit.stage_program(derivative, k))
-        end = implicit.end_program(derivative)
-        write("end", end)
-        module.functions.append(implicit.step_ir(n, width))
-        rest = end.port("r").size
-    else:
-        assert method.step is not None
-        step = method.step(phases, derivative)
-        write("step", step)
-        if not method.adaptive:
-            return 0
-        write("slope", derivative)
-        rest = step.port("r").size
-    write("first", explicit.first_size(derivative, method.order - 1))
-    if method.interpolates and width == 1:
-        inside = implicit.interpolant(n) if method.implicit else explicit.interpolant(n)
-        write("dense", inside)
-    return rest
-
-
-def prepared(program: Program) -> tuple[Program, Program]:
-    """Return what a Program computes from parameters alone, and the Program that is given that.
-
-    The second has the same arrays, but `p` holds the results of the first.
-
-    Args:
-        program: of a phase.
-    """
-    given = program.port("p")
-    others = [x for port in program.inputs if port.name != "p" for x in port.entries]
-    splits = (
-        bool(given.entries)
-        and all(symbol_rate(x, program.slow) <= Rate.PARAMETER for x in given.entries)
-        and all(symbol_rate(x, program.slow) > Rate.PARAMETER for x in others)
-    )
-    if not splits:
-        copy = Program(f"{program.name}_constants", (given,), (replace(given, name="c"),))
-        return copy, program
-    first, second = split(program, Rate.PARAMETER, carried="constants")
-    handed = second.port("constants")
-    inputs = tuple(
-        Port("p", handed.shape, handed.entries) if port.name == "p" else port
-        for port in program.inputs
-    )
-    first = replace(first, inputs=(given,))
-    return first, replace(second, inputs=inputs)
+    return driver_ir(variant)

@@ -26,13 +26,19 @@ from __future__ import annotations
 from functools import lru_cache
 
 from linkwright.simulation.native.adaptive import AdaptiveWriter
-from linkwright.simulation.native.block import Variant
 from linkwright.simulation.native.noise import write_uniform
-from linkwright.simulation.native.tables import CONFIG, CONSTANTS, DONE, FOREIGN, MORE, TICK
+from linkwright.simulation.native.tables import (
+    CONFIG,
+    CONSTANTS,
+    DONE,
+    FOREIGN,
+    MORE,
+    PREPARE,
+    RUN,
+    TICK,
+    Variant,
+)
 from linkwright.simulation.native.text import Variable, Writer
-
-RUN = "run_blocks"
-PREPARE = "prepare_blocks"
 
 
 @lru_cache(maxsize=8)

@@ -18,10 +18,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.backends.llvm.blocks import empty_aligned, from_blocked, to_blocked
 from linkwright.errors import Error, ShapeError
-from linkwright.simulation.native import driver
 from linkwright.simulation.native.bundle import Bundle, bundle
 from linkwright.simulation.native.methods import Method
-from linkwright.simulation.native.tables import CONFIG, CONSTANTS, EVENT, LOG, TICK, WHOLE
+from linkwright.simulation.native.tables import (
+    CONFIG,
+    CONSTANTS,
+    EVENT,
+    LOG,
+    PREPARE,
+    RUN,
+    TICK,
+    WHOLE,
+)
 from linkwright.system.phases import Phases, Signal
 
 Array = NDArray[np.float64]
@@ -95,8 +103,8 @@ class Machine:
         self._keep: list[object] = []
         self._config = self._configured()
         loop = self.bundle.loop
-        self._run = _ENTRY(loop.address(driver.RUN))
-        self._prepare = _ENTRY(loop.address(driver.PREPARE))
+        self._run = _ENTRY(loop.address(RUN))
+        self._prepare = _ENTRY(loop.address(PREPARE))
         self._begin()
 
     # -- memory ------------------------------------------------------------------------------------

@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from linkwright.simulation.native.text import fields
 
+RUN = "run_blocks"
+PREPARE = "prepare_blocks"
 CONSTANTS = fields("fn", "at")
 CONFIG = fields(
     ["states", "discretes", "channels", "events", "ticks", "until", "every", "rows", "log_rows"],
@@ -29,3 +33,18 @@ EVENT = fields("direction", "terminal", "action_fn", "p_at", "guard")
 LOG = fields("event", "start", "s")
 
 DONE, MORE, ROWS, FOREIGN, NOT_FINITE, TERMINAL, LOGGED, TOO_SMALL, GUARDED = range(1, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Which driver is written.
+
+    Args:
+        width: lanes.
+        adaptive: whether steps are as long as the error allows.
+        dense: whether samples inside a step are interpolated, in a single run.
+    """
+
+    width: int
+    adaptive: bool
+    dense: bool = False
