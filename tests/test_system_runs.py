@@ -1,0 +1,137 @@
+"""Systems run natively: from description to recording, against the plain run of their phases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwright as lw
+from linkwright.algebra import Expr, evaluate
+from linkwright.blocks import Delay, Element, WhiteNoise
+from linkwright.control import PD, ComputedTorque, JointPID
+from linkwright.simulation.systems import RunStopped
+from linkwright.system import System
+from tests.phase_runner import PlainRun
+
+
+def arm_with_a_task(seen: list[float]) -> System:
+    """Return the Stanford arm under computed torque at 500 Hz, its targets from Python at 60 Hz."""
+    arm = lw.load_model("stanford-arm")
+    s = System(arm)
+    servo = s.add(ComputedTorque(arm, kp=400, kd=40), rate=500)
+
+    def task(t: float, q: np.ndarray) -> np.ndarray:
+        seen.append(t)
+        return np.asarray(0.3 * np.sin(2 * t) + 0.01 * q)
+
+    s.add(task, rate=60, outputs={"target": 6})
+    s.connect("task.target", servo.target)
+    return s
+
+
+@pytest.mark.parametrize("method", ["midpoint", "rk4"])
+def test_an_arm_under_computed_torque_with_a_python_task(method: str) -> None:
+    seen: list[float] = []
+    s = arm_with_a_task(seen)
+    run = lw.simulate(s, 2.0, method=method, record_every=1)
+    assert seen == [k * 25 * s.phases().tick_seconds for k in range(121)]
+    if method == "rk4":
+        plain = PlainRun(s.phases()).run(3000)
+        for name in run.recording.names:
+            np.testing.assert_allclose(run[name], plain[name], rtol=0, atol=1e-9)
+    late = run["task.target[0]"]
+    assert np.abs(run["a"] - late)[1500:].max() < 0.1
+    assert len(np.unique(late)) == 121
+
+
+def test_torques_hold_between_the_instants_of_the_servo() -> None:
+    run = lw.simulate(arm_with_a_task([]), 0.5, record_every=1)
+    tau = run["computed_torque.tau_a"][:750].reshape(250, 3)
+    assert (tau == tau[:, :1]).all()
+    assert len(np.unique(tau[:, 0])) == 250
+
+
+def test_the_recording_tells_units_and_where_it_comes_from() -> None:
+    s = arm_with_a_task([])
+    run = lw.simulate(s, 0.1, seed=7)
+    assert run.recording.channel("c").unit == "m"
+    assert run.recording.channel("computed_torque.tau_c").unit == "N"
+    about = run.recording.about
+    assert about["seed"] == 7
+    assert about["members"] == {"computed_torque": "500 Hz", "task": "60 Hz"}
+    assert about["hash"] == lw.simulate(s, 0.1).recording.about["hash"]
+    assert about["parameters"]["computed_torque.kp"] == 400
+
+
+def test_numbers_can_change_without_a_new_system() -> None:
+    arm = lw.load_model("puma560")
+    s = System(arm)
+    s.add(PD(arm, kp=100, kd=40, target=0.2), rate=1000)
+    soft = lw.simulate(s, 1.0, method="rk4")
+    stiff = lw.simulate(s, 1.0, method="rk4", values={"pd.kp": 300}, initial={"q1": 0.1})
+    assert stiff["q1"][0] == 0.1
+    assert soft["q1"][0] == 0.0
+    assert abs(stiff["q2"][-1] - 0.2) < abs(soft["q2"][-1] - 0.2)
+    again = lw.simulate(s, 1.0, method="rk4")
+    np.testing.assert_array_equal(again["q1"], soft["q1"])
+
+
+def test_noise_depends_on_the_seed_and_on_nothing_else() -> None:
+    def noisy(seed: int, more: bool) -> np.ndarray:
+        m = lw.Mechanism("wheel")
+        m.body("w", rotate="z", mass=1, inertia=2)
+        s = System(m)
+        if more:
+            s.add(Delay(2), rate=100)
+        s.add(WhiteNoise(0.5, name="gust"), rate=100)
+        shaker = Element("shaker", m)
+        shaker.effort("tau", "w", shaker.input("u"))
+        s.connect("gust.y", s.add(shaker).u)
+        return np.asarray(lw.simulate(s, 1.0, seed=seed)["w"])
+
+    np.testing.assert_array_equal(noisy(1, False), noisy(1, True))
+    assert np.abs(noisy(1, False) - noisy(2, False)).max() > 1e-3
+
+
+def test_what_has_a_mechanism_can_be_controlled() -> None:
+    """A System takes what has a mechanism."""
+
+    class Robot:
+        mechanism = lw.load_model("puma560")
+
+    robot = Robot()
+    s = System(robot)
+    target = [0.2, 0.9, -3, 0.1, 0.8, 0.1]
+    s.add(JointPID(robot, kp=800, ki=1500, kd=80, target=target), rate=1000)
+    run = lw.simulate(s, 8.0, method="rk4")
+    np.testing.assert_allclose([run[f"q{i}"][-1] for i in range(1, 7)], target, atol=1e-2)
+
+
+def test_a_loop_under_control_stays_closed() -> None:
+    m = lw.load_model("slider-crank")
+    s = System(m, base=1000)
+    joint = next(iter(m.coordinates))
+    motor = Element("motor", m)
+    motor.effort("tau", joint, f"5 - 0.5*{joint}_dot")
+    s.add(motor)
+    run = lw.simulate(s, 2.0)
+    zero = [c.position for c in m.constraints if c.position is not None]
+    at: dict[Expr, object] = {q: run[n] for n, q in m.coordinates.items()}
+    at |= {x: m.values[n] for n, x in m.parameters.items()}
+    for g in zero:
+        assert np.abs(np.asarray(evaluate(g, at))).max() < 1e-9
+    assert np.ptp(run[joint]) > 1.0
+
+
+def test_a_run_that_cannot_go_on_keeps_what_it_recorded() -> None:
+    m = lw.Mechanism("cart")
+    m.body("b", translate="x", mass=1)
+    s = System(m)
+    rocket = Element("rocket", m)
+    rocket.effort("F", "b", "sqrt(0.5 - t)")
+    s.add(rocket)
+    with pytest.raises(RunStopped, match=r"stopped: no .*t = ") as caught:
+        lw.simulate(s, 5.0, method="rk4")
+    run = caught.value.run
+    assert len(run.recording) > 10
+    assert np.isfinite(run["b"]).all()
