@@ -277,6 +277,29 @@ def test_a_lane_has_the_same_bits_wherever_it_is(name: str) -> None:
     assert many.x[20] == pytest.approx(wanted, abs=1e-6)
 
 
+@pytest.mark.parametrize("name", ["verlet", "dopri5", "rodas4"])
+def test_lanes_with_events_and_corrections_do_not_see_each_other(name: str) -> None:
+    s = Parts({"x": 1.0, "y": 0.0, "z": 0.0}, {"turns": 0.0}, {"rate": 1.0})
+    x, y, z, rate = s["x"], s["y"], s["z"], s["rate"]
+    size = (x**2 + y**2) ** 0.5
+    count = s.program("count", {"x_new": [x, y, 0 * z], "d_new": [s["turns"] + 1]})
+    phases = s.phases(
+        [-rate * y, rate * x, x**2 * rate],
+        0.05,
+        events={Event("turn", 1, action=count): y, Event("stop", 1, terminal=True): z - 4},
+        accepted=([x / size, y / size, z], [s["turns"]]),
+    )
+    rates = np.linspace(0.3, 5.0, 21)
+    settings: Any = {"method": name, "tolerance": 1e-6, "every": 5}
+    many = run_batch(phases, 5.0, values={"rate": rates}, threads=2, **settings)
+    for i in (0, 7, 20):
+        alone = run_batch(phases, 5.0, values={"rate": rates[i : i + 1]}, **settings)
+        assert np.array_equal(many.samples[i], alone.samples[0])
+        assert np.array_equal(many.d[i], alone.d[0])
+        assert many.stopped[i] == alone.stopped[0]
+    assert many.d[-1, 0] == math.floor(5.0 * 5.0 / (2 * math.pi))
+
+
 @pytest.mark.parametrize("name", ["rk4", "dopri5", "dop853", "rodas4"])
 def test_chunks_and_interruptions_change_no_bit(name: str) -> None:
     whole = Session(driven_pendulum(0.001), 2.0, method=name).run()

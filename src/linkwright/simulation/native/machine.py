@@ -199,7 +199,10 @@ class Machine:
         t = int(row[WHOLE["k"]]) * self.phases.tick_seconds
         arguments = self.array("o")[block, : tick.program.outputs[0].size]
         discrete = self.array("d")[block]
+        going = np.isinf(self.array("stop")[block, 0])
         for lane in range(min(self.width, self.count - block * self.width)):
+            if not going[lane]:
+                continue  # this run has ended
             try:
                 found = tick.foreign(t, arguments[:, lane].tolist())
             except Exception as error:
