@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +13,11 @@ from linkwright.equations.energy import energy
 from linkwright.equations.evaluation import Array, Evaluator, quantities
 from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
+from linkwright.recording.generic import generic_name
+from linkwright.recording.recording import Channel, Recording
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +67,7 @@ class Run:
         residual: the largest violation of a relation of position at a recorded time, relative to
             the size of its Jacobian.
         report: what happened, in sentences.
+        about: how it was carried out, for recordings.
 
     >>> from linkwright.simulation import simulate
     >>> m = Mechanism("cart")
@@ -82,6 +90,7 @@ class Run:
     evaluations: int
     residual: float
     report: tuple[str, ...] = field(repr=False)
+    about: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __getitem__(self, name: str) -> Array:
         """Return a state, an acceleration or an output over time."""
@@ -109,6 +118,38 @@ class Run:
     def final(self) -> dict[str, float]:
         """States and outputs at the end."""
         return self.at(float(self.times[-1]))
+
+    @property
+    def recording(self) -> Recording:
+        """States, outputs and inputs over time, with units and with what made them."""
+        tables = (self.states, self.outputs, self.inputs)
+        columns = {n: values for table in reversed(tables) for n, values in table.items()}
+        labels = list(run_channels(self.mechanism, self.states))
+        data = np.array([columns[c.name] for c in labels]).T
+        about = {
+            "model": self.mechanism.name,
+            "parameters": dict(self.values),
+            "initial": {n: float(v[0]) for n, v in self.states.items()},
+            **self.about,
+        }
+        return Recording(self.times, labels, data, about)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the recording to a file; its ending says the format.
+
+        Args:
+            path: such as "run.parquet".
+        """
+        self.recording.save(path)
+
+    def plot(self, *names: str, **options: Any) -> Figure:
+        """Draw channels; see `Recording.plot`.
+
+        Args:
+            names: of the channels; all by default.
+            options: of `Recording.plot`.
+        """
+        return self.recording.plot(*names, **options)
 
     def energies(self) -> Energies:
         """Return the energies at the recorded times, and how well they balance.
@@ -139,3 +180,36 @@ class Run:
             rows.append(evaluate(float(t), q=q[k], u=u[k])[0])
         kinetic, potential, power = np.array(rows).T
         return Energies(kinetic, potential, power, self.times)
+
+
+def run_channels(mechanism: Mechanism, states: Mapping[str, object]) -> Iterator[Channel]:
+    """Yield the channels of a run: states, outputs and inputs, each name once.
+
+    Args:
+        mechanism: what moved.
+        states: the names of its coordinates, extra states and speeds.
+
+    >>> m = Mechanism("cart")
+    >>> b = m.body("b", translate="x", mass=2)
+    >>> [(c.name, c.unit, c.generic, c.body) for c in run_channels(m, {"b": 0, "b_dot": 0})]
+    [('b', 'm', 'length', 'b'), ('b_dot', 'm/s', 'speed', 'b')]
+    """
+    homes = {q.name: b.name for b in mechanism.bodies.values() for q in b.coordinates}
+    docs = dict(mechanism.docs)
+    for speed in mechanism.kinematics().speeds:
+        homes[speed.symbol.name] = speed.body.name
+        docs.setdefault(speed.symbol.name, speed.doc)
+    seen: set[str] = set()
+    for name in states:
+        unit = mechanism.units.get(name, "?")
+        seen.add(name)
+        yield Channel(name, unit, docs.get(name, ""), generic_name(unit), homes.get(name, ""))
+    for output in mechanism.outputs:
+        if output.name not in seen:
+            seen.add(output.name)
+            unit = output.unit
+            yield Channel(output.name, unit, output.doc, generic_name(unit), output.body)
+    for name in mechanism.inputs:
+        if name not in seen:
+            unit = mechanism.units.get(name, "?")
+            yield Channel(name, unit, docs.get(name, ""), generic_name(unit))

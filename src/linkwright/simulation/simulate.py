@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -34,9 +35,11 @@ from linkwright.simulation.stretch import Gone, Stretch, is_native, stretch_sett
 from linkwright.simulation.switching import FORMS, MANY, FormChoice
 from linkwright.simulation.systems import SystemRun, simulate_system
 from linkwright.system import System
+from linkwright.version import __version__
 
 Input = float | Callable[[float], float]
 Sampled = Callable[[float, Mapping[str, float]], Mapping[str, float]]
+Sink = Callable[[float, Array], None]
 _RECORDS = 200
 
 
@@ -54,6 +57,7 @@ def simulate(
     record_every: int | None = None,
     tolerance: float = 1e-10,
     form: str = "auto",
+    sink: Sink | None = None,
 ) -> Run: ...
 
 
@@ -91,6 +95,7 @@ def simulate(
     record: Iterable[str] | None = None,
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
+    sink: Sink | None = None,
 ) -> Run | SystemRun:
     """Return the motion of a mechanism, or a run of a System, from time zero.
 
@@ -117,6 +122,8 @@ def simulate(
         record: of a System, names of the channels to record; all by default.
         seed: of a System, that of its noise.
         progress: of a System, called now and then with the time that was reached, s.
+        sink: of a mechanism, called during the run with each recorded time and the values of the
+            channels of `Run.recording` then.
 
     >>> m = Mechanism("pendulum")
     >>> rod = m.body("rod", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
@@ -126,9 +133,9 @@ def simulate(
     -3.141592654
     """
     if isinstance(mechanism, System):
-        if sampled is not None or form != "auto":
+        if sampled is not None or sink is not None or form != "auto":
             raise Error(
-                "a System has no form to choose, and no function that is sampled",
+                "a System has no form to choose, and no function that is sampled or a sink",
                 remedy="add the function to the System, with a rate",
             )
         return simulate_system(
@@ -168,8 +175,20 @@ def simulate(
     equations = mechanism if isinstance(mechanism, Equations) else None
     plain = mechanism.mechanism if isinstance(mechanism, Equations) else mechanism
     simulation = _Simulation(plain, equations, values, inputs or {}, sampled, form, initial)
+    simulation.sink = sink
     settings = stretch_settings(chosen, count, step, record_every, tolerance)
-    return simulation.run(settings, tolerance)
+    about: dict[str, Any] = {
+        "version": __version__,
+        "hash": simulation.fingerprint(),
+        "until": until,
+        "step": step,
+        "method": chosen.name,
+        "every": record_every,
+        "form": form,
+    }
+    if chosen.adaptive:
+        about["tolerance"] = tolerance
+    return simulation.run(settings, tolerance, about)
 
 
 class _Held:
@@ -211,12 +230,15 @@ class _Records:
     rows: list[tuple[Array, ...]] = field(default_factory=list)
     inputs: list[dict[str, float]] = field(default_factory=list)
     residual: float = 0.0
+    sink: Callable[[float, tuple[Array, ...], Mapping[str, float]], None] | None = None
 
     def add(self, t: float, row: tuple[Array, ...], inputs: Mapping[str, float]) -> None:
         """Write down one time."""
         self.times.append(t)
         self.rows.append(row)
         self.inputs.append(dict(inputs))
+        if self.sink is not None:
+            self.sink(t, row, inputs)
 
 
 class _Simulation:
@@ -251,6 +273,8 @@ class _Simulation:
         self.choice = FormChoice(mechanism, self.relations, self.values, signals, form)
         self.stretches: dict[tuple[Independent, float | None], Stretch] = {}
         self.steps = self.evaluations = 0
+        self.sink: Sink | None = None
+        self.equations = equations
         self.sample(0.0)
         self.form = self.choice.first(equations, 0.0, self.q, self.u)
 
@@ -262,9 +286,30 @@ class _Simulation:
         self.held.hold(self.sampled(t, dict(zip(names, [*self.q, *self.u], strict=True))))
         return True
 
-    def run(self, settings: Settings, tolerance: float) -> Run:
+    def fingerprint(self) -> str:
+        """Return a digest of the equations that were derived first; empty where none were."""
+        return "" if self.equations is None else self.equations.program().fingerprint()
+
+    def _handed(self) -> Callable[[float, tuple[Array, ...], Mapping[str, float]], None] | None:
+        """Return what hands a record to the sink, in the order of the recording's channels."""
+        sink = self.sink
+        if sink is None:
+            return None
+        states = [*self.names, *self.speeds]
+        own = set(states)
+        kept = [i for i, o in enumerate(self.mechanism.outputs) if o.name not in own]
+        own |= {o.name for o in self.mechanism.outputs}
+        inputs = [n for n in self.mechanism.inputs if n not in own]
+
+        def hand(t: float, row: tuple[Array, ...], held: Mapping[str, float]) -> None:
+            q, u, _, y = row
+            sink(t, np.concatenate([q, u, y[kept], [held[n] for n in inputs]]))
+
+        return hand
+
+    def run(self, settings: Settings, tolerance: float, about: Mapping[str, Any]) -> Run:
         """Integrate, and return the records."""
-        records = _Records()
+        records = _Records(sink=self._handed())
         step, count, every = settings.step, settings.until, settings.every
         integrator = stepped(settings.method)(step, tolerance)
         t, k, started = 0.0, 0, False
@@ -274,9 +319,10 @@ class _Simulation:
             stretch = self._stretch(settings, t, k)
             if stretch is not None:
                 jacobian = self.relations.speed(self.q, t)[0]
-                gone = stretch.go(k, x, self.held.now, jacobian)
+                taken = partial(self._taken, records, step)
+                gone = stretch.go(k, x, self.held.now, jacobian, taken)
                 t, x = gone.t, gone.x
-                self._take(records, gone, stretch)
+                self._took(gone, stretch)
                 if gone.tick == count:
                     k = count
                     if count % every:
@@ -290,7 +336,7 @@ class _Simulation:
             k += 1
             if k % every == 0 or k == count:
                 self._record(records, t, x)
-        return self._finished(records)
+        return self._finished(records, about)
 
     def _stretch(self, settings: Settings, t: float, k: int) -> Stretch | None:
         """Return the native code to go on with from a whole step, where there is one."""
@@ -307,14 +353,16 @@ class _Simulation:
             return None
         return found
 
-    def _take(self, records: _Records, gone: Gone, stretch: Stretch) -> None:
-        """Take over what a native stretch recorded, and where it ended."""
-        seconds = stretch.settings.step
+    def _taken(self, records: _Records, seconds: float, ticks: list[int], rows: Array) -> None:
+        """Take over what a native stretch records."""
         q, u = len(self.names), len(self.speeds)
         edges = [q, q + u, q + 2 * u]
-        for tick, row in zip(gone.ticks, gone.rows, strict=True):
+        for tick, row in zip(ticks, rows, strict=True):
             records.add(tick * seconds, tuple(np.split(row, edges)), self.held(tick * seconds))
             self._look(records, tick * seconds, row[:q])
+
+    def _took(self, gone: Gone, stretch: Stretch) -> None:
+        """Take over where a native stretch ended."""
         self.steps += gone.steps
         self.evaluations += gone.evaluations
         self.q, self.u = self.form.observe(gone.t, gone.x)[:2]
@@ -349,8 +397,11 @@ class _Simulation:
 
     def _require_finite(self, t: float, x: Array) -> None:
         if not np.all(np.isfinite(x)):
+            states = [*self.names, *self.speeds]
+            names = [n for n, v in zip(states, x, strict=False) if not np.isfinite(v)]
             raise DomainError(
-                f"the motion of {self.mechanism.name!r} has no finite values after t = {t:.6g} s",
+                f"the motion of {self.mechanism.name!r} has no finite values after t = {t:.6g} s"
+                + (f" ({', '.join(names)})" if len(x) == len(states) and names else ""),
                 remedy="take smaller steps, or look for a singularity there",
             )
 
@@ -366,7 +417,7 @@ class _Simulation:
             size = float(np.abs(jacobian).max()) or 1.0
             records.residual = max(records.residual, float(np.abs(g).max()) / size)
 
-    def _finished(self, records: _Records) -> Run:
+    def _finished(self, records: _Records, about: Mapping[str, Any]) -> Run:
         m = self.mechanism
         q, u, a, y = (np.array(column) for column in zip(*records.rows, strict=True))
         states = {n: q[:, i] for i, n in enumerate(self.names)}
@@ -384,6 +435,7 @@ class _Simulation:
             self.evaluations + self.choice.evaluations(),
             records.residual,
             (*self.report, *self.choice.report),
+            about,
         )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from linkwright.errors import DomainError
 from linkwright.recording import Channel, Recording
+from linkwright.recording.generic import generic_name
 from linkwright.simulation.native.session import Happened, Outcome, Session, Stop
 from linkwright.system import Phases, System
 from linkwright.version import __version__
@@ -168,15 +169,8 @@ def spacing(ticks: int, samples: int = _SAMPLES) -> int:
 def _run(
     system: System, phases: Phases, outcome: Outcome, settings: Mapping[str, Any], seconds: float
 ) -> SystemRun:
-    channels = [Channel(s.name, s.unit, s.long_name, body=s.body) for s in phases.outputs]
-    about = {
-        **(phases.meta or {}),
-        **settings,
-        "version": __version__,
-        "hash": fingerprint(phases),
-        "parameters": {s.name: s.value for s in (*phases.p, *phases.w)},
-        "initial": {s.name: s.value for s in (*phases.x, *phases.d)},
-    }
+    channels = phase_channels(phases)
+    about = {**(phases.meta or {}), **settings, **phase_numbers(phases)}
     recording = Recording(outcome.samples.times, channels, outcome.samples.values, about)
     return SystemRun(
         system,
@@ -189,6 +183,31 @@ def _run(
         outcome.stop,
         seconds,
     )
+
+
+def phase_channels(phases: Phases) -> list[Channel]:
+    """Return the channels that phases record.
+
+    Args:
+        phases: the flattened System.
+    """
+    return [
+        Channel(s.name, s.unit, s.long_name, generic_name(s.unit), s.body) for s in phases.outputs
+    ]
+
+
+def phase_numbers(phases: Phases) -> dict[str, Any]:
+    """Return what a recording tells of phases: Programs, parameters, inputs and the start.
+
+    Args:
+        phases: the flattened System.
+    """
+    return {
+        "version": __version__,
+        "hash": fingerprint(phases),
+        "parameters": {s.name: s.value for s in (*phases.p, *phases.w)},
+        "initial": {s.name: s.value for s in (*phases.x, *phases.d)},
+    }
 
 
 def fingerprint(phases: Phases) -> str:

@@ -1,0 +1,155 @@
+"""Phases as plain data, for a run whose native code is in the disk cache.
+
+Of each Program only its fingerprint and the sizes of its outputs are kept, which is all that a run
+needs where the code is there. Where it is not, `Forgotten` is raised, and the caller has to flatten
+the System again. Phases with foreign functions or a Program for the start have no such form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from linkwright.algebra import symbol
+from linkwright.errors import Error
+from linkwright.program import Program
+from linkwright.system.phases import Event, Phases, Signal, Tick
+
+_PROGRAMS = ("derivative", "accepted", "output", "events")
+
+
+class Forgotten(Error):
+    """A stored Program whose native code is not in the cache any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """The size of an output."""
+
+    size: int
+
+
+class StoredProgram:
+    """What is kept of a Program.
+
+    Args:
+        digest: the Program's fingerprint.
+        sizes: of its outputs.
+    """
+
+    def __init__(self, digest: str, sizes: tuple[int, ...]) -> None:
+        self.digest = digest
+        self.outputs = tuple(_Size(n) for n in sizes)
+        self.statements = ()  # none in which a foreign function could be called
+
+    def fingerprint(self) -> str:
+        """Return the fingerprint of the Program."""
+        return self.digest
+
+    def output_values(self) -> tuple[()]:
+        """Return no expression, because none is kept."""
+        return ()
+
+    def __getattr__(self, name: str) -> Any:
+        raise Forgotten(f"only a digest of this Program is kept, so it has no {name}")
+
+
+def is_storable(phases: Phases) -> bool:
+    """Whether phases have a form as plain data.
+
+    Args:
+        phases: a flattened System.
+    """
+    from linkwright.backends.foreign import foreign_functions
+    from linkwright.simulation.native.bundle import phase_programs
+
+    if phases.initialise is not None or any(tick.foreign for tick in phases.ticks):
+        return False
+    return not any(foreign_functions(made) for _, made in phase_programs(phases))
+
+
+def to_data(phases: Phases) -> dict[str, Any]:
+    """Return phases as plain data.
+
+    Args:
+        phases: for which `is_storable` holds.
+    """
+    return {
+        "name": phases.name,
+        **{
+            array: [_signal(s) for s in getattr(phases, array)]
+            for array in ("x", "d", "p", "w", "outputs")
+        },
+        "tick_seconds": phases.tick_seconds,
+        "programs": {name: _program(getattr(phases, name)) for name in _PROGRAMS},
+        "ticks": [
+            [t.name, _program(t.program), t.slots, t.every, t.offset, t.streams]
+            for t in phases.ticks
+        ],
+        "event_list": [
+            [e.name, e.direction, e.terminal, _program(e.action), e.guard]
+            for e in phases.event_list
+        ],
+        "quaternions": phases.quaternions,
+        "meta": dict(phases.meta or {}),
+    }
+
+
+def from_data(data: Mapping[str, Any]) -> Phases:
+    """Return the phases that `to_data` wrote; KeyError, TypeError or ValueError for others.
+
+    Args:
+        data: what it returned.
+    """
+    programs = {name: _stored(data["programs"][name]) for name in _PROGRAMS}
+    derivative = programs.pop("derivative")
+    if derivative is None:
+        raise ValueError("there is no derivative")
+    quaternions = []
+    for a, b, c, d in data["quaternions"]:
+        quaternions.append((int(a), int(b), int(c), int(d)))
+    ticks = [
+        Tick(str(name), _needed(made), tuple(slots), int(every), int(offset), tuple(streams))
+        for name, made, slots, every, offset, streams in data["ticks"]
+    ]
+    events = [
+        Event(str(name), int(direction), bool(terminal), _stored(action), bool(guard))
+        for name, direction, terminal, action, guard in data["event_list"]
+    ]
+    return Phases(
+        str(data["name"]),
+        *(tuple(_read_signal(s) for s in data[array]) for array in ("x", "d", "p", "w")),
+        time=symbol("t", "time"),
+        tick_seconds=float(data["tick_seconds"]),
+        derivative=derivative,
+        ticks=tuple(ticks),
+        outputs=tuple(_read_signal(s) for s in data["outputs"]),
+        event_list=tuple(events),
+        quaternions=tuple(quaternions),
+        meta=dict(data["meta"]),
+        **programs,
+    )
+
+
+def _signal(s: Signal) -> list[Any]:
+    return [s.name, s.value, s.unit, s.kind, s.long_name, s.body]
+
+
+def _read_signal(found: Any) -> Signal:
+    name, value, unit, kind, long_name, body = found
+    return Signal(str(name), None, float(value), str(unit), str(kind), str(long_name), str(body))
+
+
+def _program(made: Program | None) -> list[Any] | None:
+    return None if made is None else [made.fingerprint(), [port.size for port in made.outputs]]
+
+
+def _stored(found: Any) -> Program | None:
+    return None if found is None else _needed(found)
+
+
+def _needed(found: Any) -> Program:
+    digest, sizes = found
+    # it stands for a Program wherever the code is there, and raises where it is not
+    return cast("Program", StoredProgram(str(digest), tuple(int(n) for n in sizes)))
