@@ -18,7 +18,6 @@ What a joint does by itself is a load of the mechanism: viscous damping -d u, dr
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -47,15 +46,14 @@ from linkwright.formats.framing import (
     without_dust,
 )
 from linkwright.formats.groups import Group, grouped
+from linkwright.formats.locking import held_joints, without_mimics
 from linkwright.formats.places import (
     composed,
     cross,
     inverted,
     moved_mass,
     rotate,
-    scaled,
     transposed,
-    turned,
     unit,
 )
 from linkwright.mechanism import Ball, Body, Free, Joint, Mechanism, Prismatic, Weld
@@ -88,6 +86,19 @@ class AssembledJoint:
     coordinates: tuple[Expr, ...]
     limits: JointLimits = NO_LIMITS
     follows: tuple[Expr, float, float] | None = None
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """The bodies whose joints have its coordinates, in order; two for a universal joint."""
+        found: list[Body] = []
+        body: Body | None = self.body
+        while body is not None and len(found) < len(self.coordinates):
+            if set(body.coordinates) & set(self.coordinates):
+                found.insert(0, body)
+            if self.coordinates[:1] == body.coordinates[:1]:
+                break
+            body = body.parent
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,8 +149,8 @@ def assembled(
     if base not in BASES:
         raise InputError(f"a base is {' or '.join(map(repr, BASES))}, not {base!r}")
     if not mimic:
-        description = _without_mimics(description)
-    held = _held(description, dict(locked or {}))
+        description = without_mimics(description)
+    held = held_joints(description, dict(locked or {}))
     for joint in description.joints:
         if base == "fixed" and joint.kind == "free" and joint.parent == description.root:
             held[joint.name] = Place()
@@ -173,54 +184,6 @@ def as_assembled(mechanism: Mechanism) -> Assembled:
         if body.coordinates
     )
     return Assembled(mechanism, joints, {body.name: (body, Place()) for body in bodies})
-
-
-def _without_mimics(description: Description) -> Description:
-    joints = tuple(replace(joint, mimic=None) for joint in description.joints)
-    return replace(description, joints=joints)
-
-
-def _held(description: Description, locked: dict[str, float]) -> dict[str, Place]:
-    """Return what each locked joint moves its child by, those that follow one included."""
-    joints = {joint.name: joint for joint in description.joints}
-    for name in locked:
-        if name not in joints:
-            raise InputError(
-                f"there is no joint {name!r} to lock in {description.name!r}",
-                remedy=f"its joints are {', '.join(joints)}",
-            )
-    found: dict[str, Place] = {}
-    for name, joint in joints.items():
-        value, at = (1.0, 0.0), joint
-        while at.name not in locked and at.mimic is not None:
-            value = value[0] * at.mimic.multiplier, value[1] + value[0] * at.mimic.offset
-            at = joints[at.mimic.joint]
-        if at.name in locked:
-            found[name] = displaced(joint, value[0] * locked[at.name] + value[1])
-    return found
-
-
-def displaced(joint: LinkJoint, value: float) -> Place:
-    """Return the place of the child's frame in the joint's, with the coordinate at a value.
-
-    Args:
-        joint: with one coordinate, or any kind for the value zero.
-        value: rad or m.
-
-    >>> displaced(LinkJoint("j", "prismatic", "a", "b"), 0.5).position
-    (0.0, 0.0, 0.5)
-    """
-    if joint.kind == "prismatic":
-        return Place(scaled(unit(joint.axis), value))
-    if joint.kind in ("revolute", "screw"):
-        advance = joint.pitch * value / (2 * math.pi) if joint.kind == "screw" else 0.0
-        return Place(scaled(unit(joint.axis), advance), turned(joint.axis, value))
-    if value != 0.0:
-        raise InputError(
-            f"joint {joint.name!r} is {joint.kind}, which has no single coordinate to lock",
-            remedy="lock it at 0",
-        )
-    return Place()
 
 
 class _Assembler:
@@ -268,8 +231,8 @@ class _Assembler:
         name = self.names.new(group.name)
         if joint.kind in _TURNING:
             frame = framed(at, unit(joint.axis), following, group.mass)
-            block, names = _turning(joint, frame), self._coordinate_names(joint)
-            body = self._body(name, parent, block, at.position, group.mass, frame.place, names)
+            names = self._coordinate_names(joint)
+            body = self._turned(name, parent, joint, frame, at.position, group.mass, names)
             return self._record(joint, group, body, body.coordinates), frame.place
         if joint.kind == "universal":
             return self._universal(name, parent, at, joint, group, following)
@@ -280,6 +243,38 @@ class _Assembler:
             body = self._body(name, parent, block, at.position, group.mass, place, names)
             return self._record(joint, group, body, body.coordinates), place
         return self._spatial(name, parent, at, joint, group)
+
+    def _turned(
+        self,
+        name: str,
+        parent: Body,
+        joint: LinkJoint,
+        frame: Framing,
+        at: Triple,
+        mass: Mass | None,
+        names: list[str],
+    ) -> Body:
+        """Add a body that turns about an axis.
+
+        An oblique axis is that of a massless mount, turned once and for all, which the body turns
+        on: that takes fewer operations than an oblique joint, except on the ground.
+        """
+        oblique = any(x not in (0.0, 1.0, -1.0) for row in frame.nominal for x in row)
+        if oblique and parent is not self.mechanism.ground:
+            parent = self._mount(name, parent, at, transposed(frame.nominal))
+            frame, at = replace(frame, nominal=UNTURNED), (0.0, 0.0, 0.0)
+        return self._body(name, parent, _turning(joint, frame), at, mass, frame.place, names)
+
+    def _mount(self, name: str, parent: Body, at: Triple, rotation: Rotation) -> Body:
+        """Add a massless body that is turned relative to its parent and does not move."""
+        return self.mechanism.body(
+            self.names.new(f"{name}_mount"),
+            parent=parent,
+            joint=Weld(rotation),
+            at=swept(at),
+            mass=0,
+            inertia=0,
+        )
 
     def _universal(
         self,
@@ -294,14 +289,11 @@ class _Assembler:
         second_axis = unit(joint.second_axis)
         frame = framed(at, unit(joint.axis), (Following(Place(), second_axis),), None)
         cross_name = self.names.new(f"{group.name}_cross")
-        middle = self._body(
-            cross_name, parent, _turning(joint, frame), at.position, None, frame.place, [first]
-        )
+        middle = self._turned(cross_name, parent, joint, frame, at.position, None, [first])
         inner = _tidy(inverted(frame.place))
         last = framed(inner, second_axis, following, group.mass)
-        body = self._body(
-            name, middle, _turning(joint, last), (0.0, 0.0, 0.0), group.mass, last.place, [second]
-        )
+        here = (0.0, 0.0, 0.0)
+        body = self._turned(name, middle, joint, last, here, group.mass, [second])
         both = (*middle.coordinates, *body.coordinates)
         return self._record(joint, group, body, both), last.place
 
@@ -319,14 +311,7 @@ class _Assembler:
             block = Joint(translate=("x", "y"), rotate=("z",), at_origin=True)
         position = at.position
         if at.rotation != UNTURNED:
-            parent = self.mechanism.body(
-                self.names.new(f"{group.name}_mount"),
-                parent=parent,
-                joint=Weld(at.rotation),
-                at=swept(position),
-                mass=0,
-                inertia=0,
-            )
+            parent = self._mount(group.name, parent, position, at.rotation)
             position = (0.0, 0.0, 0.0)
         body = self._body(
             name, parent, block, position, group.mass, place, self._coordinate_names(joint)
@@ -390,11 +375,7 @@ class _Assembler:
         m = self.mechanism
         for made in self.joints:
             joint = self._given[made.name]
-            bodies = [made.body]
-            if made.kind == "universal":
-                assert made.body.parent is not None
-                bodies = [made.body.parent, made.body]
-            for body in bodies:
+            for body in made.bodies:
                 if joint.armature:
                     m.armature(body, joint.armature)
                 if friction and (joint.damping or joint.friction or joint.stiffness):

@@ -86,7 +86,7 @@ def slots(
     kinematics = tree.kinematics
     u_of = {u: k for k, u in enumerate(tree.speeds)}
     first_speed = {
-        x: kinematics.motions[joint.body].speeds[0].symbol
+        x: kinematics.motions[joint.bodies[0]].speeds[0].symbol
         for joint in assembled.joints
         for x in joint.coordinates[:1]
     }
@@ -96,9 +96,6 @@ def slots(
         lead, factor, offset = joint.follows or (joint.coordinates[0], 1.0, 0.0)
         size_q, size_u = _SIZES.get(joint.kind, (1, 1))
         speed = first_speed[lead]
-        if joint.kind == "universal":
-            assert joint.body.parent is not None
-            speed = kinematics.motions[joint.body.parent].speeds[0].symbol
         if their is None:
             pair = int(angles_as_pairs and joint.kind == "planar")
             places: tuple[int, int, int, int] | None = (at_q, at_u, size_q + pair, size_u)

@@ -64,7 +64,8 @@ def _by_speed(assembled: Assembled, tree: Tree, key: str) -> Array:
     found = np.full(len(place), math.inf)
     for joint in assembled.joints:
         limit = getattr(joint.limits, key)
-        for speed in tree.kinematics.motions[joint.body].speeds:
+        speeds = [s for body in joint.bodies for s in tree.kinematics.motions[body].speeds]
+        for speed in speeds:
             if limit is not None and speed.symbol in place:
                 found[place[speed.symbol]] = limit
     return found
