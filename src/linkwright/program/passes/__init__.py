@@ -113,6 +113,8 @@ def _has_both(program: Program) -> bool:
 def _fast(program: Program, rounds: int) -> Program:
     if _has_both(program):
         main = _fast_rounds(without_auxiliary(program), rounds, whole=True)
+        if cost(main)[0] <= _TINY:
+            main = _swept(main, DEFAULT[1:])
         program = cheapest(program, [with_auxiliary(program, main)])
     found = _fast_rounds(program, rounds)
     return _swept(found) if cost(found)[0] <= _TINY else found
@@ -134,10 +136,10 @@ def _fast_rounds(program: Program, rounds: int, *, whole: bool = False) -> Progr
     return program
 
 
-def _swept(program: Program) -> Program:
+def _swept(program: Program, passes: Sequence[str] = DEFAULT) -> Program:
     from linkwright.program.search.sweeping import swept  # which needs the passes itself
 
-    return cheapest(program, [_repeated(swept(program), DEFAULT, 1)])
+    return cheapest(program, [_repeated(swept(program), passes, 1)])
 
 
 def _tried(

@@ -60,13 +60,16 @@ def _under_other_names(
 ) -> tuple[list[Statement], dict[Expr, Expr]]:
     """Return the statements of the first Program, and what they call what both define.
 
-    Passes give out names anew, so a name may stand for different values in the two.
+    Passes give out names anew, so a name may stand for different values in the two. The optimised
+    outputs come first, under names of their own, so that equal values are computed as they are.
     """
     statements = (*optimised.statements, *program.statements)
     names = Namer(Program(program.name, program.inputs, (), statements), "z")
     taken = {x for s in optimised.statements for x in s.targets}
     changed: dict[Expr, Expr] = {}
-    result: list[Statement] = []
+    result: list[Statement] = [
+        Assign(names(), x) for x in optimised.output_values() if not x.is_atom
+    ]
     for s in program.statements:
         made = with_reads(s.with_operands(replaced(s.operands, changed)), changed)
         if isinstance(made, Assign) and made.target in taken:

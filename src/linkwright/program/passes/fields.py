@@ -18,6 +18,7 @@ from typing import Any
 
 from linkwright.algebra.expr import Expr, fill
 from linkwright.algebra.numbers import Number
+from linkwright.program.code import CONDITIONS
 
 PRIME = 2**127 - 1
 
@@ -67,10 +68,11 @@ def function_value(op: str, data: Any, args: Sequence[int]) -> int:
 class Values:
     """The field values of expressions, remembered."""
 
-    __slots__ = ("known",)
+    __slots__ = ("conditions", "known")
 
     def __init__(self) -> None:
         self.known: dict[Expr, int] = {}
+        self.conditions: set[int] = set()
 
     def of(self, root: Expr) -> int:
         """Return the value of an expression; symbols that were not defined are free."""
@@ -100,4 +102,10 @@ class Values:
             for x, c in zip(args, node.data[1:], strict=True):
                 value += number_value(c) * x
             return value % PRIME
-        return function_value(op, node.data, args)
+        if op not in CONDITIONS:
+            return function_value(op, node.data, args)
+        if op == "ne" and 0 in args and max(args) in self.conditions:
+            return max(args)  # that a condition is other than zero says the same
+        value = function_value(op, node.data, args)
+        self.conditions.add(value)
+        return value

@@ -224,6 +224,8 @@ class Writer:
         """Return a fixed expression: as it is if it is an atom, otherwise by its local symbol."""
         if value.is_atom or value.op == "pi":
             return value
+        if value.op == "ne" and all(x.is_atom for x in value.args):
+            return value  # how a condition that has a name is read
         sign, rest = split_sign(value)
         if rest.is_atom:
             return value
