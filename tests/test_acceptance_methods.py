@@ -46,8 +46,8 @@ from linkwright.program.derivatives import derivative
 from linkwright.program.passes import optimise
 from linkwright.program.passes.fields import PRIME, Values
 from linkwright.program.rates import Rate
+from linkwright.simulation import simulate
 from linkwright.simulation.forms import Independent
-from linkwright.simulation.simulate import simulate
 from tests.model_states import equations
 from tests.random_mechanisms import difference, mechanism_of, random_sample, solved
 
