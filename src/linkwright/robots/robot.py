@@ -90,6 +90,11 @@ class Robot(Quantities):
         }
 
     # -- what there is -----------------------------------------------------------------------------
+    @property
+    def source(self) -> Description | Mechanism:
+        """What the robot was made from."""
+        return self._source
+
     @cached_property
     def assembled(self) -> Assembled:
         """The mechanism with the places of links and frames."""

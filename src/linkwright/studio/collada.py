@@ -1,0 +1,180 @@
+"""Triangles of COLLADA files (.dae), as far as robots use them.
+
+Geometry of triangles and polygons is placed by the nodes of the scene; a material gives its plain
+colour. Lights, cameras, animations, skins and textures are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linkwright.errors import InputError
+from linkwright.formats.xml import Caps, Element, read_xml
+from linkwright.studio.triangles import Colour, Surface
+
+CAPS = Caps(size=64 * 2**20, depth=100, elements=400_000, attributes=64, length=64 * 2**20)
+_UPRIGHT = {
+    "Z_UP": np.eye(3),
+    "Y_UP": np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]]),
+    "X_UP": np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]]),
+}
+
+
+def read_collada(path: Path) -> list[Surface]:
+    """Return the surfaces of a file, in metres with z up.
+
+    Args:
+        path: of the file.
+    """
+    root = read_xml(path, CAPS)
+    asset = next(root.all("asset"), None)
+    axis, unit = "Y_UP", 1.0
+    if asset is not None:
+        axis = next((e.text.strip() for e in asset.all("up_axis")), axis)
+        unit = next((float(e.attributes.get("meter", 1)) for e in asset.all("unit")), unit)
+    named = {f"#{e.attributes['id']}": e for e in _walk(root) if "id" in e.attributes}
+    upright = np.eye(4)
+    upright[:3, :3] = _UPRIGHT.get(axis, np.eye(3)) * unit
+    found: list[Surface] = []
+    for library in root.all("library_visual_scenes"):
+        for scene in library.all("visual_scene"):
+            for matrix, instance in _instances(scene, upright, named):
+                found.extend(_placed(matrix, instance, named))
+    if not found:
+        raise InputError("this file holds no triangles", file=path)
+    return found
+
+
+def _walk(root: Element) -> Iterator[Element]:
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        yield element
+        stack.extend(reversed(element.children))
+
+
+def _instances(
+    scene: Element, upright: Any, named: Mapping[str, Element]
+) -> Iterator[tuple[Any, Element]]:
+    """Yield the matrix and the instance of each geometry in a scene."""
+    stack = [(node, upright, 0) for node in reversed(list(scene.all("node")))]
+    while stack:
+        node, above, depth = stack.pop()
+        matrix = above @ _transform(node)
+        for instance in node.all("instance_geometry"):
+            yield matrix, instance
+        stack.extend((child, matrix, depth + 1) for child in reversed(list(node.all("node"))))
+        for instance in node.all("instance_node"):
+            other = named.get(instance.attributes.get("url", ""))
+            if other is not None and depth < 50:
+                stack.append((other, matrix, depth + 1))
+
+
+def _transform(node: Element) -> Any:
+    made = np.eye(4)
+    for e in node.children:
+        step = np.eye(4)
+        if e.tag == "matrix":
+            step = _numbers(e)[:16].reshape(4, 4)
+        elif e.tag == "translate":
+            step[:3, 3] = _numbers(e)[:3]
+        elif e.tag == "scale":
+            step[:3, :3] = np.diag(_numbers(e)[:3])
+        elif e.tag == "rotate":
+            from linkwright.formats.places import turned
+
+            x, y, z, degrees = _numbers(e)[:4]
+            step[:3, :3] = turned((x, y, z), float(np.radians(degrees)))
+        else:
+            continue
+        made = made @ step
+    return made
+
+
+def _numbers(element: Element) -> Any:
+    try:
+        return np.array(element.text.split(), dtype=float)
+    except ValueError:
+        raise element.error(f"{element.words} holds something that is no number") from None
+
+
+def _placed(matrix: Any, instance: Element, named: Mapping[str, Element]) -> Iterator[Surface]:
+    geometry = named.get(instance.attributes.get("url", ""))
+    mesh = None if geometry is None else next(geometry.all("mesh"), None)
+    if mesh is None:
+        return
+    bound = {
+        e.attributes.get("symbol", ""): e.attributes.get("target", "")
+        for e in _walk(instance)
+        if e.tag == "instance_material"
+    }
+    for group in mesh.all("triangles", "polylist", "polygons"):
+        points, faces = _triangles(group, named)
+        target = bound.get(group.attributes.get("material", ""), "")
+        flat = Surface(points, faces).moved(matrix[:3, :3], matrix[:3, 3])
+        yield replace(flat, colour=_colour(named.get(target), named))
+
+
+def _triangles(group: Element, named: Mapping[str, Element]) -> tuple[Any, Any]:
+    inputs = list(group.all("input"))
+    stride = 1 + max((int(e.attributes.get("offset", 0)) for e in inputs), default=0)
+    vertex = next((e for e in inputs if e.attributes.get("semantic") == "VERTEX"), None)
+    if vertex is None:
+        raise group.error(f"{group.words} has no vertices")
+    column = int(vertex.attributes.get("offset", 0))
+    points = _positions(named, vertex.attributes.get("source", ""), group)
+    rows = [np.array(e.text.split(), dtype=np.int64) for e in group.all("p")]
+    if group.tag == "triangles":
+        rows = [row.reshape(-1, stride)[:, column] for row in rows]
+        faces = np.concatenate(rows).reshape(-1, 3) if rows else np.empty((0, 3), np.int64)
+    else:
+        faces = _fans(group, rows, stride, column)
+    if len(faces) and (faces.min() < 0 or faces.max() >= len(points)):
+        raise group.error("a triangle has a point that is not there")
+    return points, faces
+
+
+def _fans(group: Element, rows: list[Any], stride: int, column: int) -> Any:
+    if group.tag == "polylist":
+        counts = [int(x) for e in group.all("vcount") for x in e.text.split()]
+        flat = rows[0].reshape(-1, stride)[:, column] if rows else np.empty(0, np.int64)
+        ends = np.cumsum([0, *counts])
+        polygons = [flat[a:b] for a, b in pairwise(ends)]
+    else:
+        polygons = [row.reshape(-1, stride)[:, column] for row in rows]
+    made = [(p[0], p[k], p[k + 1]) for p in polygons for k in range(1, len(p) - 1)]
+    return np.array(made, dtype=np.int64).reshape(-1, 3)
+
+
+def _positions(named: Mapping[str, Element], source: str, group: Element) -> Any:
+    at = named.get(source)
+    if at is not None and at.tag == "vertices":
+        inner = next(
+            (e for e in at.all("input") if e.attributes.get("semantic") == "POSITION"), None
+        )
+        at = None if inner is None else named.get(inner.attributes.get("source", ""))
+    array = None if at is None else next(at.all("float_array"), None)
+    if array is None:
+        raise group.error(f"the points {source!r} are missing")
+    return _numbers(array).reshape(-1, 3)
+
+
+def _colour(material: Element | None, named: Mapping[str, Element]) -> Colour | None:
+    if material is None:
+        return None
+    effect = next(
+        (named.get(e.attributes.get("url", "")) for e in material.all("instance_effect")), None
+    )
+    for e in _walk(effect) if effect is not None else ():
+        if e.tag == "diffuse":
+            colour = next(e.all("color"), None)
+            if colour is not None:
+                r, g, b, *rest = _numbers(colour)
+                return float(r), float(g), float(b), 1.0 if not rest else max(float(rest[0]), 0.15)
+    return None

@@ -1,0 +1,291 @@
+"""Shapes for mechanisms that come without any: links, joints, wheels, masses, struts.
+
+A body that turns about an axis and whose arms lie across it becomes a flat bar with round ends, as
+linkages are drawn; others become rods between their joints, thinner towards the tip. Sliding bodies
+become blocks on rails, free ones the box with their inertia, those that roll wheels of their
+radius. ROBSIM drew each link as one cylinder from joint to joint; rods are that, with round ends.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linkwright.formats.description import Place
+from linkwright.mechanism import Body
+from linkwright.studio.geometry import Array, Geometry, Span
+from linkwright.studio.solids import (
+    ACCENT,
+    FIXED,
+    JOINT,
+    LINKS,
+    METAL,
+    PALE,
+    RUBBER,
+    Solid,
+    axes_along,
+    disc,
+    place_between,
+    rod,
+)
+from linkwright.studio.triangles import Colour
+
+_THICK = 0.024  # radius of a link at the root, of the whole's size
+_TAPER = 0.9
+
+
+def generated(geometry: Geometry, size: float) -> dict[Body, list[Solid]]:
+    """Return the solids of every body and of the ground, in their frames.
+
+    Args:
+        geometry: of the mechanism.
+        size: of the whole, m.
+    """
+    m = geometry.mechanism
+    made: dict[Body, list[Solid]] = {m.ground: _anchors(geometry, size)}
+    depth: dict[Body, int] = {m.ground: -1}
+    for body in m.depth_first():
+        assert body.parent is not None
+        depth[body] = depth[body.parent] + (1 if geometry.mass(body) or body.translations else 0)
+        level = depth[body]
+        tint = LINKS[max(level, 0) % len(LINKS)]
+        radius = _THICK * size * max(_TAPER ** max(level, 0), 0.35)
+        made[body] = _of_body(geometry, body, radius, tint, level)
+    for body in m.depth_first():
+        for rail in _rails(geometry, body, _THICK * size):
+            assert body.parent is not None
+            made[body.parent].append(rail)
+    return made
+
+
+def _of_body(g: Geometry, body: Body, radius: float, tint: Colour, level: int) -> list[Solid]:
+    if body in g.wheels:
+        return wheel(g.axis(body), g.wheels[body])
+    arms = [p for p in g.arms[body] if np.linalg.norm(p) > 1e-9]
+    if len(body.translations) >= 2 and body.parent is g.mechanism.ground:
+        return _floating(g, body, arms, radius)
+    if body.translations:
+        return _sliding(g, body, arms, radius, tint)
+    return _turning(g, body, arms, radius, tint, level)
+
+
+def wheel(axis: Array | None, radius: float, width: float = 0.0) -> list[Solid]:
+    """Return a wheel about a body's origin.
+
+    Args:
+        axis: of the axle, along the body's axes.
+        radius: m.
+        width: m; a third of the radius by default.
+    """
+    turn = axes_along(np.array([0.0, 1.0, 0.0]) if axis is None else axis)
+    wide = width or 0.36 * radius
+    at = Place((0.0, 0.0, 0.0), turn)
+    return [
+        Solid("tyre", (radius, wide), at, RUBBER),
+        Solid("rim", (radius, 0.9 * wide), at, METAL),
+        *_bolts(at, radius, wide),
+    ]
+
+
+def _bolts(at: Place, radius: float, wide: float) -> list[Solid]:
+    """Return marks on a wheel that show how it turns."""
+    turn, made = np.array(at.rotation), []
+    for k in range(5):
+        a = 2 * np.pi * k / 5
+        for side in (-1, 1):
+            p = turn @ np.array(
+                [0.42 * radius * np.cos(a), 0.42 * radius * np.sin(a), side * 0.1 * wide]
+            )
+            made.append(disc(p, turn[:, 2], 0.075 * radius, 0.1 * wide, JOINT if k else ACCENT))
+    return made
+
+
+def _floating(g: Geometry, body: Body, arms: list[Array], radius: float) -> list[Solid]:
+    edges, centre = g.box(body), g.centre(body)
+    x, y, z = map(float, centre)
+    if edges is None:
+        spread = max([float(np.linalg.norm(p)) for p in arms], default=4 * radius)
+        return [Solid("sphere", (0.35 * spread,), Place((x, y, z)), PALE)]
+    a, b, c = (float(max(e, 0.1 * edges.max())) for e in edges)
+    solids = [Solid("box", (a, b, c), Place((x, y, z)), PALE)]
+    inside = np.array([a, b, c]) / 2
+    for p in arms:
+        if np.any(np.abs(p - centre) > inside):
+            solids.append(rod(centre, p, 0.6 * radius, METAL))
+    return solids
+
+
+def _sliding(
+    g: Geometry, body: Body, arms: list[Array], radius: float, tint: Colour
+) -> list[Solid]:
+    assert body.parent is not None
+    edges, centre = g.box(body), g.centre(body)
+    along = g.slides(body)[0]
+    if edges is not None and edges.max() > 4 * edges.min():  # a boom that slides through its guide
+        x, y, z = map(float, centre)
+        a, b, c = (float(np.clip(e, 1.3 * radius, None)) for e in edges)
+        long = int(np.argmax(edges))
+        slim = [min(v, 2.2 * radius) if k != long else v for k, v in enumerate((a, b, c))]
+        return [
+            Solid("box", (slim[0], slim[1], slim[2]), Place((x, y, z)), tint),
+            *_rods(arms, 0.7 * radius, tint),
+        ]
+    length, high = 4.4 * radius, 3.0 * radius
+    block = Solid("box", (high, high, length), Place((0.0, 0.0, 0.0), axes_along(along)), tint)
+    pins = [disc((0, 0, 0), _across(along), 0.7 * radius, 3.6 * radius, JOINT)]
+    return [block, *pins, *_rods(arms, 0.8 * radius, tint)]
+
+
+def _across(along: Array) -> Array:
+    """Return the axis most across a direction, z before y before x."""
+    k = min((2, 1, 0), key=lambda i: round(abs(float(along[i])), 6))
+    return np.asarray(np.eye(3)[k])
+
+
+def _rods(arms: list[Array], radius: float, tint: Colour) -> list[Solid]:
+    return [rod((0, 0, 0), p, radius, tint) for p in arms]
+
+
+def _turning(
+    g: Geometry, body: Body, arms: list[Array], radius: float, tint: Colour, level: int
+) -> list[Solid]:
+    axis, mass, centre = g.axis(body), g.mass(body), g.centre(body)
+    far = float(np.linalg.norm(centre))
+    solids: list[Solid] = []
+    ends = list(arms)
+    if not arms and far > 1e-9 and mass > 0:
+        solids, tip = _tip(g, body, centre, far, radius)
+        ends = [tip]
+    elif not arms and mass > 0:
+        solids = _centred(g, body, radius, tint)
+    if not ends and not solids and mass == 0 and not body.rotations:
+        return []
+    if axis is not None and ends and all(abs(axis @ p) < 0.02 * np.linalg.norm(p) for p in ends):
+        return solids + _bar(axis, ends, radius, tint, level)
+    if axis is not None:
+        solids.append(disc((0, 0, 0), axis, 1.45 * radius, 3.2 * radius, JOINT))
+    elif len(body.rotations) > 1:
+        solids.append(Solid("sphere", (1.5 * radius,), Place(), JOINT))
+    return solids + [rod((0, 0, 0), p, radius, tint) for p in ends]
+
+
+def _tip(
+    g: Geometry, body: Body, centre: Array, far: float, radius: float
+) -> tuple[list[Solid], Array]:
+    """Return what a last link carries, and where it ends."""
+    mass = g.mass(body)
+    inertia = float(g.numbers(body.inertia.tensor[:3]).max())
+    half = float(np.sqrt(3 * inertia / mass))
+    if half < 0.2 * far:  # a point mass on a rod
+        x, y, z = map(float, centre)
+        return [
+            Solid("sphere", (float(min(3.2 * radius, 0.3 * far)),), Place((x, y, z)), ACCENT)
+        ], centre
+    tip = centre * (1 + min(half, far) / far)
+    return [], tip
+
+
+def _centred(g: Geometry, body: Body, radius: float, tint: Colour) -> list[Solid]:
+    edges = g.box(body)
+    if edges is None or edges.max() <= 0:
+        return []
+    a, b, c = (float(np.clip(e, 2.2 * radius, 9 * radius)) for e in edges)
+    return [Solid("box", (a, b, c), Place(), tint)]
+
+
+def _bar(axis: Array, ends: list[Array], radius: float, tint: Colour, level: int) -> list[Solid]:
+    """Return a flat bar through joint and ends, a pin in each; levels lie side by side."""
+    turn = np.array(axes_along(axis))
+    thick = 1.1 * radius
+    side = 0.5 * thick * (1 if level % 2 else -1) * 1.1
+    flat = [(0.0, 0.0), *((float(x), float(y)) for x, y, _ in (turn.T @ p for p in ends))]
+    x, y, z = map(float, turn[:, 2] * side)
+    numbers = (1.25 * radius, thick, *(v for point in flat for v in point))
+    pins = [disc((0, 0, 0), axis, 0.62 * radius, 2.9 * thick, JOINT)]
+    pins += [disc(p, axis, 0.5 * radius, 2.6 * thick, JOINT) for p in ends]
+    return [Solid("bars", numbers, Place((x, y, z), axes_along(axis)), tint), *pins]
+
+
+def _rails(g: Geometry, body: Body, radius: float) -> list[Solid]:
+    """Return what a sliding body slides on, in its parent's frame."""
+    parent = body.parent
+    if len(body.translations) != 1 or parent is None:
+        return []
+    edges = g.box(body)
+    along = g.slides(body)[0]
+    at = g.vector(body.offset, parent.frame)
+    if edges is not None and edges.max() > 4 * edges.min():
+        return [
+            Solid(
+                "box",
+                (4.0 * radius, 4.0 * radius, 5.0 * radius),
+                Place(tuple(map(float, at)), axes_along(along)),
+                JOINT,
+            )
+        ]  # type: ignore[arg-type]
+    reach = 12 * radius
+    side = _across(along)
+    below = np.cross(along, side) * 1.9 * radius
+    return [rod(at + below - along * reach, at + below + along * reach, 0.35 * radius, FIXED)]
+
+
+def _anchors(g: Geometry, size: float) -> list[Solid]:
+    """Return brackets where joints stand on the ground."""
+    m, radius = g.mechanism, _THICK * size
+    solids = []
+    for body in m.depth_first():
+        if body.parent is not m.ground or body.translations or not body.rotations:
+            continue
+        at, axis = g.vector(body.offset, m.ground.frame), g.axis(body)
+        if axis is None or abs(float(axis @ g.up)) > 0.7:
+            solids.extend(_pedestal(at, g.up, radius))
+            continue
+        turn = np.array(axes_along(_fixed_axis(g, body)))
+        foot = at - 3.0 * radius * g.up
+        place, length = place_between(at, foot)
+        solids.append(Solid("cone", (1.1 * radius, 2.0 * radius, length), place, FIXED))
+        solids.append(disc(foot, g.up, 2.6 * radius, 0.7 * radius, FIXED))
+        solids.append(disc(at, turn[:, 2], 1.3 * radius, 3.4 * radius, FIXED))
+    return solids
+
+
+def _fixed_axis(g: Geometry, body: Body) -> Array:
+    return g.vector(body.frame.spins[0][1], g.mechanism.ground.frame)
+
+
+def _pedestal(at: Array, up: Array, radius: float) -> list[Solid]:
+    return [
+        disc(at - 1.0 * radius * up, up, 2.2 * radius, 2.0 * radius, FIXED),
+        disc(at - 2.2 * radius * up, up, 3.2 * radius, 0.8 * radius, FIXED),
+    ]
+
+
+def strut(span: Span, length: float, size: float) -> tuple[list[Solid], list[Solid]]:
+    """Return what stands at either end of a span, each along z towards the other end.
+
+    Args:
+        span: strut or rod.
+        length: now, m.
+        size: of the whole, m.
+    """
+    radius = 0.5 * _THICK * size
+    if span.rigid:
+        return [rod((0, 0, 0), (0, 0, length), 0.7 * radius, METAL)], []
+    barrel, piston = 0.55 * length, 0.62 * length
+    first = [
+        Solid("cylinder", (1.3 * radius, barrel), Place((0.0, 0.0, barrel / 2)), JOINT),
+        Solid("sphere", (1.5 * radius,), Place(), METAL),
+        *_coils(barrel, 1.9 * radius),
+    ]
+    second = [
+        Solid("cylinder", (0.55 * radius, piston), Place((0.0, 0.0, piston / 2)), METAL),
+        Solid("sphere", (1.5 * radius,), Place(), METAL),
+    ]
+    return first, second
+
+
+def _coils(length: float, radius: float) -> list[Solid]:
+    """Return rings that read as a spring."""
+    return [
+        Solid("tyre", (radius, 0.35 * radius), Place((0.0, 0.0, length * (0.2 + 0.1 * k))), ACCENT)
+        for k in range(8)
+    ]

@@ -1,0 +1,324 @@
+"""Scenes: what is drawn of a robot or a mechanism, and what each part hangs in.
+
+A node is a rigid thing with solids in its own frame: the ground, a body, one end of a strut. The
+shapes of a robot file are taken as they are; links without any, and mechanisms, get generated ones
+(`linkwright.studio.generated`), and the shipped models look like what they are
+(`linkwright.studio.looks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.errors import Error
+from linkwright.formats.description import Description, Link, Place, Shape
+from linkwright.formats.places import composed
+from linkwright.mechanism import Body, Mechanism
+from linkwright.robots import Robot
+from linkwright.robots.tree import spot_in
+from linkwright.studio.generated import generated, strut
+from linkwright.studio.geometry import Geometry
+from linkwright.studio.poses import Hanging, Poses
+from linkwright.studio.solids import Solid, axes_along, surfaces_of, within_budget
+from linkwright.studio.triangles import Surface
+
+Array = NDArray[np.float64]
+GROUND = "ground"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """A rigid part of a scene.
+
+    Args:
+        name: of the body or link.
+        solids: in the node's frame.
+        parent: name of the node that it hangs on, or empty.
+        doc: what it is, in words.
+        mass: kg.
+        moves: whether it can move.
+    """
+
+    name: str
+    solids: tuple[Solid, ...] = ()
+    parent: str = ""
+    doc: str = ""
+    mass: float = 0.0
+    moves: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A named frame in a node."""
+
+    name: str
+    node: int
+    place: Place
+
+
+@dataclass(eq=False)
+class Scene:
+    """What is drawn.
+
+    Args:
+        name: of the robot or mechanism.
+        doc: what it is, in words.
+        robot: with the mechanism whose coordinates move it.
+        nodes: the parts.
+        poses: the kernel that says where they are.
+        up: against gravity, in the world's axes.
+        falls: whether there is gravity, and so a ground.
+        floor: height of the ground along `up`, m; None where it follows from the motion.
+        frames: named frames in nodes.
+        notes: what a user should know, such as meshes that were not found.
+
+    >>> from linkwright.models import load_model
+    >>> scene = scene_of(load_model("pendulum"))
+    >>> [node.name for node in scene.nodes]
+    ['ground', 'rod']
+    """
+
+    name: str
+    doc: str
+    robot: Robot = field(repr=False)
+    nodes: tuple[Node, ...]
+    poses: Poses = field(repr=False)
+    up: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    falls: bool = True
+    floor: float | None = None
+    frames: tuple[Marked, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def surfaces(self) -> list[list[Surface]]:
+        """The triangles of each node, in its frame."""
+        return [surfaces_of(node.solids) for node in self.nodes]
+
+    def surfaces_within(self, most: int) -> list[list[Surface]]:
+        """Return the triangles of each node, thinned to a budget in all.
+
+        Args:
+            most: triangles.
+        """
+        return within_budget(self.surfaces, most)
+
+    @cached_property
+    def upright(self) -> Array:
+        """The rotation from the world's axes to those of the picture, whose z is up."""
+        return np.array(axes_along(self.up)).T
+
+    def index(self, name: str) -> int:
+        """Return the place of a node in the list."""
+        return next(k for k, node in enumerate(self.nodes) if node.name == name)
+
+
+def scene_of(
+    source: Robot | Mechanism | Description,
+    *,
+    roots: Sequence[str | Path] = (),
+    values: Mapping[str, float] | None = None,
+    at: Mapping[str, float] | None = None,
+) -> Scene:
+    """Return the scene of a robot, a description or a mechanism.
+
+    Args:
+        source: what is drawn.
+        roots: folders in which meshes may lie.
+        values: of parameters, over the mechanism's own.
+        at: coordinates for which generated shapes are sized; the start by default.
+    """
+    robot = source if isinstance(source, Robot) else Robot(source)
+    description = robot.source
+    if isinstance(description, Description) and any(
+        shape.seen for link in description.links for shape in link.shapes
+    ):
+        return _from_description(robot, description, roots)
+    return _from_mechanism(robot, dict(values or {}), dict(at or {}))
+
+
+# -- mechanisms ------------------------------------------------------------------------------------
+def _from_mechanism(robot: Robot, values: dict[str, float], at: dict[str, float]) -> Scene:
+    from linkwright.studio.looks import look_of
+
+    m = robot.mechanism
+    at = at or _assembled(m, values)
+    geometry = Geometry(m, values, at)
+    bodies = [m.ground, *m.depth_first()]
+    hanging: list[Hanging] = [spot_in(body, Place()) for body in bodies]
+    for span in geometry.spans:
+        hanging += [(span.first, span.second), (span.second, span.first)]
+    poses = Poses(robot, hanging, values)
+    start = np.array(
+        [at.get(name, q) for name, q in zip(poses.coordinates, poses.start, strict=True)]
+    )
+    now = poses(start).poses
+    size = _size(geometry, bodies, now)
+    solids = generated(geometry, size)
+    look = look_of(m.name)
+    if look is not None:
+        solids.update({m.bodies[n]: s for n, s in look(geometry).items() if n in m.bodies})
+    nodes = [_node(geometry, body, solids.get(body, [])) for body in bodies]
+    for k, span in enumerate(geometry.spans):
+        row = len(bodies) + 2 * k
+        length = float(np.linalg.norm(now[row, :3] - now[row + 1, :3]))
+        for end, parts in zip(("", " end"), strut(span, length, size), strict=True):
+            nodes.append(Node(span.name + end, tuple(parts), doc="strut"))
+    x, y, z = map(float, geometry.up)
+    floor = _floor(geometry, bodies, now)
+    return Scene(
+        m.name, m.doc, robot, tuple(nodes), poses, (x, y, z), geometry.falls, floor, _own_frames(m)
+    )
+
+
+def _assembled(mechanism: Mechanism, values: dict[str, float]) -> dict[str, float]:
+    """Return coordinates at which loops are closed, where there are any that can be."""
+    if not any(c.position is not None for c in mechanism.constraints):
+        return {}
+    from linkwright.equations.closure import assemble
+
+    try:
+        return dict(assemble(mechanism, values=values or None).coordinates)
+    except Error:
+        return {}
+
+
+def _node(geometry: Geometry, body: Body, solids: Sequence[Solid]) -> Node:
+    if body.parent is None:
+        return Node(GROUND, tuple(solids), doc="what stands still", moves=False)
+    parent = GROUND if body.parent.parent is None else body.parent.name
+    return Node(body.name, tuple(solids), parent, body.doc, geometry.mass(body))
+
+
+def _own_frames(mechanism: Mechanism) -> tuple[Marked, ...]:
+    return tuple(Marked(b.name, k + 1, Place()) for k, b in enumerate(mechanism.depth_first()))
+
+
+def _size(geometry: Geometry, bodies: Sequence[Body], now: Array) -> float:
+    """Return the extent of all places where something hangs, m."""
+    points = []
+    for k, body in enumerate(bodies):
+        turn = _matrix(now[k, 3:])
+        local = [np.zeros(3), *geometry.arms[body]]
+        if body.parent is not None and geometry.mass(body) > 0:
+            local.append(geometry.centre(body))
+        if body.parent is None:
+            local = geometry.arms[body]
+        points += [now[k, :3] + turn @ p for p in local]
+    size = float(np.linalg.norm(np.ptp(np.array(points), axis=0))) if points else 0.0
+    if size <= 1e-9:
+        boxes = [geometry.box(b) for b in bodies if b.parent is not None]
+        size = max([float(b.max()) for b in boxes if b is not None], default=1.0)
+    return size or 1.0
+
+
+def _floor(geometry: Geometry, bodies: Sequence[Body], now: Array) -> float | None:
+    """Return the height of the ground where wheels roll on it."""
+    from linkwright.studio.looks import FLOORS
+
+    heights = [
+        float(now[k, :3] @ geometry.up) - geometry.wheels[body]
+        for k, body in enumerate(bodies)
+        if body in geometry.wheels
+    ]
+    if heights:
+        return min(heights)
+    return FLOORS.get(geometry.mechanism.name)
+
+
+def _matrix(quaternion: Array) -> Array:
+    from linkwright.formats.places import quaternion_rotation
+
+    return np.array(quaternion_rotation([float(x) for x in quaternion]))
+
+
+# -- robot files -----------------------------------------------------------------------------------
+def _from_description(robot: Robot, description: Description, roots: Sequence[str | Path]) -> Scene:
+    places, m = robot.assembled.places, robot.mechanism
+    bodies = [m.ground, *m.depth_first()]
+    row = {body: k for k, body in enumerate(bodies)}
+    leaders = {joint.body: joint.child for joint in robot.assembled.joints}
+    solids: list[list[Solid]] = [[] for _ in bodies]
+    notes: list[str] = []
+    for link in description.links:
+        body, place = places[link.name]
+        for shape in link.shapes:
+            made = _solid(link, shape, place, description, roots, notes) if shape.seen else None
+            if made is not None:
+                solids[row[body]].append(made)
+    if notes:  # links whose meshes are missing are drawn by rods
+        geometry = Geometry(m)
+        plain = generated(geometry, _extent(robot, bodies))
+        for k, body in enumerate(bodies):
+            solids[k] = solids[k] or list(plain.get(body, ()))
+    nodes = []
+    for k, body in enumerate(bodies):
+        name = GROUND if body.parent is None else leaders.get(body, body.name)
+        above = body.parent
+        parent = (
+            ""
+            if above is None
+            else (GROUND if above.parent is None else leaders.get(above, above.name))
+        )
+        mass = float(Geometry(m).mass(body)) if body.parent is not None else 0.0
+        nodes.append(Node(name, tuple(solids[k]), parent, "", mass, body.parent is not None))
+    poses = Poses(robot, [spot_in(body, Place()) for body in bodies])
+    frames = tuple(Marked(name, row[body], place) for name, (body, place) in places.items())
+    x, y, z = map(float, Geometry(m).up)
+    missing = _summary(notes)
+    return Scene(
+        description.name,
+        "",
+        robot,
+        tuple(nodes),
+        poses,
+        (x, y, z),
+        True,
+        0.0,
+        frames,
+        missing,
+    )
+
+
+def _extent(robot: Robot, bodies: Sequence[Body]) -> float:
+    poses = Poses(robot, [spot_in(body, Place()) for body in bodies])
+    where = poses(poses.start).poses[:, :3]
+    return float(np.linalg.norm(np.ptp(where, axis=0))) or 1.0
+
+
+def _solid(
+    link: Link,
+    shape: Shape,
+    place: Place,
+    description: Description,
+    roots: Sequence[str | Path],
+    notes: list[str],
+) -> Solid | None:
+    at = composed(place, shape.place)
+    if shape.kind != "mesh":
+        return Solid(shape.kind, shape.size, at, shape.colour)
+    from linkwright.formats.meshes import find_mesh
+    from linkwright.studio.solids import read_surfaces
+
+    try:
+        path = find_mesh(shape.mesh, description.source, roots)
+        if path.suffix.lower() not in (".stl", ".obj", ".msh", ".dae"):
+            notes.append(f"the mesh of {link.name!r} is in a format that is not read")
+            return None
+        read_surfaces(path)
+    except Error as error:
+        notes.append(str(error))
+        return None
+    return Solid("mesh", (), at, shape.colour, path, shape.scale)
+
+
+def _summary(notes: Sequence[str]) -> tuple[str, ...]:
+    if not notes:
+        return ()
+    more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
+    return (f"{notes[0]}{more}; generated shapes stand in",)

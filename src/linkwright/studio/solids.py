@@ -1,0 +1,323 @@
+"""Solids of a scene: kinds, sizes, places, colours; and the triangles that they are drawn with.
+
+To add a kind, write a function from its numbers to a `Surface` and one line in `KINDS`. ROBSIM's
+shapes are among them: cylinder, truncated cone, box, trapezoid and triangular beam (its sections
+2.1.2 and 3.9); there the axis of a cylinder is x from 0 to its length, here z about the middle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwright.errors import InputError
+from linkwright.formats.description import Place, Triple
+from linkwright.studio.triangles import (
+    Colour,
+    Surface,
+    box,
+    capsule,
+    creased,
+    cylinder,
+    hull_surface,
+    joined,
+    lathe,
+    sphere,
+    thinned,
+    tyre,
+)
+
+
+def colour(text: str, opacity: float = 1.0) -> Colour:
+    """Return a colour from its hexadecimal text.
+
+    Args:
+        text: such as "#c8553d".
+        opacity: 0 to 1.
+
+    >>> colour("#ff0000")
+    (1.0, 0.0, 0.0, 1.0)
+    """
+    r, g, b = (int(text[k : k + 2], 16) / 255 for k in (1, 3, 5))
+    return r, g, b, opacity
+
+
+LINKS = tuple(map(colour, ("#2f6690", "#7ea6c9", "#3a7ca5", "#a9c5e0")))
+JOINT = colour("#39434f")
+ACCENT = colour("#c8553d")
+PALE = colour("#e6e1d8")
+FIXED = colour("#8d97a3")
+RUBBER = colour("#262b31")
+METAL = colour("#b9c0c8")
+GOLD = colour("#d9a441")
+PANEL = colour("#23406b")
+
+
+AT_HOME = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class Solid:
+    """A solid at a place in a node's frame.
+
+    Args:
+        kind: one of `KINDS`, or "mesh".
+        size: the numbers of the kind, m.
+        place: of the solid in the node's frame.
+        colour: red, green, blue and opacity, 0 to 1; None for that of the mesh, or the usual one.
+        file: of a mesh.
+        scale: of a mesh, along its axes.
+    """
+
+    kind: str
+    size: tuple[float, ...] = ()
+    place: Place = AT_HOME
+    colour: Colour | None = None
+    file: Path | None = None
+    scale: Triple = (1.0, 1.0, 1.0)
+
+
+def _cone(bottom: float, top: float, length: float) -> Surface:
+    half = length / 2
+    return lathe([(0, -half), (bottom, -half), (top, half), (0, half)])
+
+
+def _beam(side: float, bay: float, bays: float) -> Surface:
+    """A truss of triangular section along z, with a triangle at every bay (ROBSIM's TRISTR)."""
+    corners = [(-side / 2, 0.0), (side / 2, 0.0), (0.0, side * math.sqrt(0.75))]
+    thick = 0.06 * side
+    count = max(1, round(bays))
+    parts = []
+    for k in range(3):
+        (x, y), (v, w) = corners[k], corners[(k + 1) % 3]
+        parts.append(_strut((x, y, 0), (x, y, count * bay), thick))
+        for j in range(count + 1):
+            parts.append(_strut((x, y, j * bay), (v, w, j * bay), 0.7 * thick))
+        for j in range(count):
+            parts.append(_strut((x, y, j * bay), (v, w, (j + 1) * bay), 0.5 * thick))
+    return joined(parts)[0]
+
+
+def _strut(start: ArrayLike, end: ArrayLike, radius: float) -> Surface:
+    place, length = place_between(start, end)
+    return cylinder(radius, length, 8).moved(place.rotation, place.position)
+
+
+def _bars(*numbers: float) -> Surface:
+    """A flat bar through points of the plane x-y: radius and thickness, then x, y of each point."""
+    radius, thick, *rest = numbers
+    points = np.array(rest).reshape(-1, 2)
+    angle = np.arange(32) * (2 * math.pi / 32)
+    ring = radius * np.column_stack([np.cos(angle), np.sin(angle)])
+    flat = (points[:, None, :] + ring).reshape(-1, 2)
+    half = thick / 2
+    cut = min(0.2 * thick, 0.2 * radius)
+    inner = (points[:, None, :] + ring * (1 - cut / radius)).reshape(-1, 2)
+    levels = ((inner, -half), (flat, -half + cut), (flat, half - cut), (inner, half))
+    return hull_surface(
+        np.concatenate([np.column_stack([xy, np.full(len(xy), z)]) for xy, z in levels])
+    )
+
+
+def _hull(*numbers: float) -> Surface:
+    return hull_surface(np.array(numbers).reshape(-1, 3))
+
+
+def _rounded_box(x: float, y: float, z: float) -> Surface:
+    return box(x, y, z, 0.06 * min(x, y, z))
+
+
+def _ellipsoid(x: float, y: float, z: float) -> Surface:
+    return sphere(1.0, 32).moved(np.diag([x, y, z]), (0, 0, 0))
+
+
+def _plane(*size: float) -> Surface:
+    x, y = (*size, 0.0, 0.0)[:2]
+    return box(2 * (x or 5.0), 2 * (y or 5.0), 0.002)
+
+
+def _rim(radius: float, width: float) -> Surface:
+    """A dished wheel disc about z with a hub."""
+    half, edge = width / 2, 0.7 * radius
+    return lathe(
+        [
+            (0, -0.4 * half),
+            (0.25 * radius, -0.4 * half),
+            (0.28 * radius, -0.12 * half),
+            (0.55 * edge, -0.12 * half),
+            (edge, -0.7 * half),
+            (edge, 0.7 * half),
+            (0.55 * edge, 0.12 * half),
+            (0.28 * radius, 0.12 * half),
+            (0.25 * radius, 0.4 * half),
+            (0, 0.4 * half),
+        ],
+        48,
+    )
+
+
+def _spokes(radius: float, count: float, thick: float) -> Surface:
+    """Thin spokes about z out to a radius, and a hub."""
+    parts = [cylinder(3 * thick, 10 * thick, 16)]
+    for k in range(round(count)):
+        a = 2 * math.pi * k / round(count)
+        side = 4 * thick if k % 2 else -4 * thick
+        parts.append(
+            _strut((0, 0, side), (radius * math.cos(a), radius * math.sin(a), 0), 0.5 * thick)
+        )
+    return joined(parts)[0]
+
+
+KINDS: dict[str, Callable[..., Surface]] = {
+    "box": _rounded_box,
+    "sphere": sphere,
+    "cylinder": cylinder,
+    "capsule": capsule,
+    "ellipsoid": _ellipsoid,
+    "plane": _plane,
+    "cone": _cone,
+    "tyre": tyre,
+    "rim": _rim,
+    "spokes": _spokes,
+    "bars": _bars,
+    "beam": _beam,
+    "hull": _hull,
+}
+"""Kinds of solids, with the functions from their numbers to triangles."""
+
+
+def place_between(start: ArrayLike, end: ArrayLike) -> tuple[Place, float]:
+    """Return the place of a solid whose axis z leads from one point to another, and their distance.
+
+    Args:
+        start: a point, m.
+        end: another.
+
+    >>> place, length = place_between((0, 0, 0), (0, 0, 2))
+    >>> place.position, length
+    ((0.0, 0.0, 1.0), 2.0)
+    """
+    a, b = np.array(start, float), np.array(end, float)
+    x, y, z = (a + b) / 2
+    return Place((float(x), float(y), float(z)), axes_along(b - a)), float(np.linalg.norm(b - a))
+
+
+def axes_along(direction: ArrayLike) -> tuple[Triple, Triple, Triple]:
+    """Return a rotation that takes z to a direction, by the shortest turn.
+
+    Args:
+        direction: of any length but zero.
+
+    >>> axes_along((0, 0, -2))
+    ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0))
+    """
+    x, y, z = np.array(direction, float) / np.linalg.norm(np.array(direction, float))
+    if z < -1 + 1e-12:
+        return (1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0)
+    k = 1 / (1 + z)
+    rows = np.array([[1 - k * x * x, -k * x * y, x], [-k * x * y, 1 - k * y * y, y], [-x, -y, z]])
+    a, b, c = ((float(u) + 0.0, float(v) + 0.0, float(w) + 0.0) for u, v, w in rows)
+    return a, b, c
+
+
+def rod(start: ArrayLike, end: ArrayLike, radius: float, tint: Colour) -> Solid:
+    """Return a capsule whose round ends are centred at two points.
+
+    Args:
+        start: a point, m.
+        end: another.
+        radius: m.
+        tint: its colour.
+    """
+    place, length = place_between(start, end)
+    return Solid("capsule", (radius, length), place, tint)
+
+
+def disc(at: ArrayLike, axis: ArrayLike, radius: float, length: float, tint: Colour) -> Solid:
+    """Return a cylinder about a point.
+
+    Args:
+        at: its middle, m.
+        axis: its direction.
+        radius: m.
+        length: m.
+        tint: its colour.
+    """
+    x, y, z = np.asarray(at, float).tolist()
+    return Solid("cylinder", (radius, length), Place((x, y, z), axes_along(axis)), tint)
+
+
+def surfaces_of(solids: Sequence[Solid], usual: Colour = PALE) -> list[Surface]:
+    """Return the triangles of solids in their node's frame, one surface for each colour.
+
+    Args:
+        solids: of one node.
+        usual: the colour of what has none.
+    """
+    made = []
+    for solid in solids:
+        for surface in _own_surfaces(solid.kind, solid.size, solid.file):
+            matrix = np.array(solid.place.rotation) @ np.diag(solid.scale)
+            tint = solid.colour or surface.colour or usual
+            made.append(replace(surface, colour=tint).moved(matrix, np.array(solid.place.position)))
+    return joined(made)
+
+
+@lru_cache(maxsize=512)
+def _own_surfaces(kind: str, size: tuple[float, ...], file: Path | None) -> tuple[Surface, ...]:
+    if kind == "mesh":
+        assert file is not None
+        return tuple(read_surfaces(file))
+    make = KINDS.get(kind)
+    if make is None:
+        raise InputError(
+            f"there is no kind of solid {kind!r}", remedy=f"use one of {', '.join(KINDS)}"
+        )
+    return (make(*size),)
+
+
+def read_surfaces(path: Path) -> list[Surface]:
+    """Return the surfaces of a mesh file.
+
+    Args:
+        path: ending in .stl, .obj, .msh or .dae.
+    """
+    if path.suffix.lower() == ".dae":
+        from linkwright.studio.collada import read_collada
+
+        return [
+            replace(creased(s.points, s.faces), colour=s.colour) for s in joined(read_collada(path))
+        ]
+    from linkwright.formats.mjcf.mesh_files import read_mesh
+
+    points, faces = read_mesh(path)
+    return [creased(points, faces)]
+
+
+def within_budget(nodes: Sequence[Sequence[Surface]], most: int) -> list[list[Surface]]:
+    """Return the surfaces of nodes with about so many triangles in all at most.
+
+    Small surfaces stay as they are; the others share what is left by the root of their size, so
+    that a large body does not starve a hand.
+
+    Args:
+        nodes: their surfaces.
+        most: triangles.
+    """
+    sizes = np.array([len(s.faces) for node in nodes for s in node], float)
+    if sizes.sum() <= most:
+        return [list(node) for node in nodes]
+    low, high = 0.0, float(np.sqrt(sizes.max()))
+    for _ in range(60):
+        middle = (low + high) / 2
+        if np.minimum(sizes, middle * np.sqrt(sizes)).sum() <= most:
+            low = middle
+        else:
+            high = middle
+    return [[thinned(s, max(40, int(low * len(s.faces) ** 0.5))) for s in node] for node in nodes]
