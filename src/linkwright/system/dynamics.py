@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from linkwright.algebra import ZERO, Expr, free_symbols, sqrt, symbol, total
 from linkwright.algebra.calculus import gradient
 from linkwright.equations import Equations, derive
-from linkwright.equations.formulations import QUICK
+from linkwright.equations.formulations import QUICK, automatic
 from linkwright.mechanism import Force, Mechanism, Moment
 from linkwright.program import Assign, Solve, Statement
 from linkwright.system.definitions import Definitions
@@ -55,15 +55,22 @@ def equations_of(
     Args:
         view: the mechanism with its loads.
         formulation: as for `derive`, or "quick" for the one that is derived without a search: by
-            articulated bodies where a tree is large, else by the mass matrix.
+            articulated bodies where a tree is large (in loops, where many are alike), else by the
+            mass matrix.
         values: numbers of parameters to choose by.
     """
     speeds = len(view.kinematics().speeds)
     if not speeds and not view.states:
         return None
     if formulation == "quick":
-        formulation = "articulated" if speeds > LARGE and not view.constraints else QUICK
+        large = speeds > LARGE and not view.constraints
+        formulation = _for_large(view) if large else QUICK
     return derive(view, formulation, values=values)
+
+
+def _for_large(view: Mechanism) -> str:
+    tried = automatic(view.kinematics(), 0)
+    return tried[0] if tried[0] == "articulated-looped" else "articulated"
 
 
 def define(equations: Equations, table: Definitions) -> None:

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from linkwright.algebra import Expr, substitute_all, symbol
-from linkwright.blocks import BlockError, Element, Foreign
+from linkwright.blocks import BlockError, Element, Foreign, with_targets
 from linkwright.equations import Equations
 from linkwright.mechanism import Force, Moment
 from linkwright.program import Program, Statement, optimise
+from linkwright.program.passes.replacing import with_reads
 from linkwright.system.clock import Clock
 from linkwright.system.definitions import Definitions, with_solution
 from linkwright.system.dynamics import MECHANISM, define, equations_of, loaded, settled
@@ -429,9 +430,8 @@ def _quaternions(flat: _Flat) -> tuple[tuple[int, int, int, int], ...]:
 
 def _renamed(statement: Statement, names: Mapping[Expr, Expr]) -> Statement:
     """Return a statement with some symbols under other names."""
-    from linkwright.blocks import with_targets
-
-    made = statement.with_operands(substitute_all(statement.operands, names))
+    made = with_reads(statement, names)
+    made = made.with_operands(substitute_all(made.operands, names))
     if any(x in names for x in statement.targets):
         made = with_targets(made, [names.get(x, x) for x in statement.targets])
     return made

@@ -386,6 +386,34 @@ class System:
         made._flat = self._flat  # what is flattened stays right until one of the two changes
         return made
 
+    def summary(self) -> str:
+        """Return what the System is made of, in lines: members, rates, ports and wires.
+
+        >>> s = System(name="s")
+        >>> b = Block("lag")
+        >>> u, y = b.input("u"), b.output("y", b.state("x", "u - x"))
+        >>> member = s.add(b)
+        >>> s.connect("sin(t)", member.u)
+        >>> print(s.summary())
+        s, base clock 1000 Hz
+        lag, continuous: 1 state
+          u <- sin(t)
+          y
+        """
+        lines = [f"{self.name}, base clock {1 / self.clock().tick} Hz"]
+        for member in self.members.values():
+            block = member.block
+            counts = ((len(block.states), "state"), (len(block.memories), "discrete state"))
+            held = ", ".join(f"{n} {word}{'s' * (n > 1)}" for n, word in counts if n)
+            lines.append(f"{member.name}, {member.rate}" + (f": {held}" if held else ""))
+            for port, symbols in member.inputs():
+                for x, default in zip(symbols, port.values, strict=True):
+                    wire = self.wires.get(x)
+                    drive = f"{default} (input)" if wire is None else str(wire.value)
+                    lines.append(f"  {x.name.removeprefix(member.name + '.')} <- {_short(drive)}")
+            lines.extend(f"  {name}" for name in block.outputs)
+        return "\n".join(lines)
+
     def __repr__(self) -> str:
         return f"System({self.name}: {', '.join(self.members) or 'no members'})"
 
@@ -415,3 +443,7 @@ class _SystemScope:
         members: Sequence[Member] = list(self.system.members.values()) if kind == "value" else []
         ports = [f"{m.name}.{p}" for m in members for p in (*m.block.inputs, *m.block.outputs)]
         return [*ports, *self.system.mechanism.scope.names(kind)]
+
+
+def _short(text: str, width: int = 60) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."
