@@ -22,6 +22,7 @@ from linkwright.backends.llvm.batch import BatchCall, make_batch_call
 from linkwright.backends.llvm.blocks import from_blocked, to_blocked
 from linkwright.backends.llvm.compile import native
 from linkwright.backends.llvm.signature import Dtype, make_signature
+from linkwright.program import program
 from tests.native_ir import axpy_batch, fresh_cache
 
 Floats = NDArray[Any]
@@ -263,3 +264,24 @@ def test_threads_work_in_a_forked_child() -> None:
     assert queue.get(timeout=60)
     child.join()
     assert child.exitcode == 0
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_long_runs_of_constant_outputs(dtype: str) -> None:
+    """Outputs with many zeros and ones between others are what they are, single and in batches."""
+    x = lw.symbol("x", "coordinate")
+    zero, one = 0 * x, 0 * x + 1
+    row = [zero] * 40 + [x * x] + [one] * 17 + [zero] * 5 + [x] + [zero] * 30
+    p = program("fill", {"x": [x]}, {"y": row, "z": [zero] * 13})
+    k = lw.compile(p, dtype=dtype)
+
+    def plain(v: float) -> Floats:
+        return np.array([0.0] * 40 + [v * v] + [1.0] * 17 + [0.0] * 5 + [v] + [0.0] * 30)
+
+    y, z = k(np.array([3.0], dtype))
+    np.testing.assert_array_equal(y, plain(3.0))
+    np.testing.assert_array_equal(z, np.zeros(13))
+    rows = np.arange(21.0, dtype=dtype)[:, None]
+    y, z = k(rows)
+    np.testing.assert_array_equal(y, [plain(float(v)) for v in rows[:, 0]])
+    np.testing.assert_array_equal(z, np.zeros((21, 13)))

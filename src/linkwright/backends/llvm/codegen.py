@@ -33,6 +33,7 @@ _COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 _GUARDED = ("sin", "cos", "tan")
 _WHOLE = 20_000  # instructions up to which a kernel is one function
 _PART = 1_000  # instructions in each part of a longer one
+_FILLED = 12  # neighbouring outputs with one constant from which on a loop fills them
 _WHOLE_CHECKS = 100  # range checks up to which it is, as each of them is three basic blocks
 _STACK = 4 << 20  # bytes of arrays in one kernel
 _PART_CHECKS = 50  # range checks in each part of one that has more
@@ -305,7 +306,10 @@ class _Body:
 
     def finish(self, i: Instruction) -> None:
         """Store a value that is an output or that a later part of the kernel needs."""
-        for array, j in self.stores.get(i.id, ()):
+        places = self.stores.get(i.id, ())
+        if i.op == "const" and len(places) >= _FILLED:
+            places = self.filled(self.ref(i.id), places)
+        for array, j in places:
             value = self.ref(i.id)
             self.store(value, self.component(f"%a{array}", j))
         if i.id in self.slots:
@@ -313,6 +317,32 @@ class _Body:
             if i.op in CONDITIONS:
                 value = self.as_number(value)
             self.store(value, self.slot("%work", str(self.slots[i.id])))
+
+    def filled(self, value: str, places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Fill long runs of outputs with a constant, in loops; return the places that are left.
+
+        LLVM takes long over blocks with thousands of stores of the same constant.
+        """
+        rest: list[tuple[int, int]] = []
+        for run in _runs(places):
+            if len(run) < _FILLED:
+                rest += run
+                continue
+            array, first = run[0]
+            base = self.component(f"%a{array}", first)
+            self.serial += 1
+            name, before = f"f{self.serial}", self.label
+            self.lines.append(f"  br label %{name}.head")
+            self.block(f"{name}.head")
+            self.lines.append(
+                f"  %{name}.i = phi i64 [ 0, %{before} ], [ %{name}.n, %{name}.head ]"
+            )
+            self.store(value, self.slot(base, f"%{name}.i"))
+            self.lines.append(f"  %{name}.n = add i64 %{name}.i, 1")
+            more = self.fresh(f"icmp slt i64 %{name}.n, {len(run)}")
+            self.lines.append(f"  br i1 {more}, label %{name}.head, label %{name}.done")
+            self.block(f"{name}.done")
+        return rest
 
     def plain(self, i: Instruction) -> None:
         op = i.op
@@ -585,3 +615,14 @@ class _Body:
             )
         array, j = self.results[made][i.data]
         return self.slot(array, str(j))
+
+
+def _runs(places: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """Return places cut into runs of neighbours."""
+    runs: list[list[tuple[int, int]]] = []
+    for array, j in sorted(places):
+        if runs and runs[-1][-1] == (array, j - 1):
+            runs[-1].append((array, j))
+        else:
+            runs.append([(array, j)])
+    return runs
