@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 import linkwright as lw
 from linkwright.errors import InputError
 from linkwright.formats.description import Description, JointLimits, Link, LinkJoint, Mass, Place
+from linkwright.motion.blends import turned
 from linkwright.robots.ik import (
     NoClosedForm,
     branches,
@@ -20,7 +21,7 @@ from linkwright.robots.ik import (
     solve,
     spherical_arm,
 )
-from linkwright.robots.ik.closed import quaternion, rotation
+from linkwright.robots.ik.closed import quaternion
 
 ROBOTS = Path(__file__).parent / "robots"
 Rows = tuple[tuple[float, float, float], ...]
@@ -115,7 +116,7 @@ def test_what_is_no_such_arm_is_refused(puma: lw.Robot) -> None:
 @given(st.tuples(*[st.floats(-1, 1)] * 3), st.floats(-math.pi, math.pi))
 def test_quaternions_give_back_their_rotation(axis: tuple[float, ...], angle: float) -> None:
     v = np.array(axis) + np.array([1e-3, 2e-3, 3e-3])
-    r = rotation(v / np.linalg.norm(v), angle)
+    r = turned(v, angle)
     w, x, y, z = quaternion(r)
     made = np.array(
         [

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.errors import Error, ShapeError
+from linkwright.motion.blends import turned as rotation
 
 if TYPE_CHECKING:
     from linkwright.robots.robot import Robot
@@ -293,14 +294,6 @@ def quaternion(matrix: Array) -> tuple[float, float, float, float]:
 
 
 # -- small parts -----------------------------------------------------------------------------------
-def rotation(axis: Array, angle: float) -> Array:
-    """Return the matrix of a turn about a unit vector."""
-    x, y, z = axis
-    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    found: Array = np.eye(3) + math.sin(angle) * cross + (1 - math.cos(angle)) * (cross @ cross)
-    return found
-
-
 def turned(axis: Array, point: Array, angle: float, place: Array) -> Array:
     """Return a place turned about a line."""
     return np.asarray(point + rotation(axis, angle) @ (place - point))
