@@ -180,8 +180,10 @@ def _rows(
                 body += _scattered(scalar, width, k, [str(j)], source)
             continue
         done = _moved_in_a_loop(width, "scatter", k, size, _tile(scalar, width), body)
-        for j in range(done, whole, _tile(scalar, width)):
-            body += _transposed(scalar, width, k, _places(j, width))
+        tile = _tile(scalar, width)
+        for j in range(done, whole, tile):
+            write = _transposed if tile == width else _scattered
+            body += write(scalar, width, k, _places(j, tile))
         for j in range(max(done, whole), size, pair):
             body += _scattered(scalar, width, k, _places(j, min(pair, size - j)))
     return _frame(ROWS, head, body)
