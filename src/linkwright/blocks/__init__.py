@@ -1,7 +1,7 @@
 """Blocks and elements: the symbolic parts of a System, with ports, states and rates."""
 
 from linkwright.blocks.basic import Delay, Hold, Integrator, WhiteNoise
-from linkwright.blocks.block import Block, Value, indices, with_targets
+from linkwright.blocks.block import Block
 from linkwright.blocks.element import Element, JointCoordinate, joint_of, mechanism_of
 from linkwright.blocks.foreign import Foreign
 from linkwright.blocks.ports import Crossing, Noise, Parameter, Port, State
@@ -16,6 +16,7 @@ from linkwright.blocks.rates import (
     exact,
     sampled,
 )
+from linkwright.blocks.workspace import Value, indices, with_targets
 
 __all__ = [
     "CONTINUOUS",

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from linkwright.blocks.block import Block, Value
+from linkwright.blocks.block import Block
 from linkwright.blocks.rates import BlockError, Rate
+from linkwright.blocks.workspace import Value
 
 
 class Delay(Block):

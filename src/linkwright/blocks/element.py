@@ -18,9 +18,10 @@ from typing import Any
 
 from linkwright.algebra import Expr, Vector, direction_of
 from linkwright.algebra.language import Scope
-from linkwright.blocks.block import Block, Value
+from linkwright.blocks.block import Block
 from linkwright.blocks.places import Places, cross
 from linkwright.blocks.rates import BlockError, Rate
+from linkwright.blocks.workspace import Value
 from linkwright.mechanism import Body, Force, Mechanism, Moment, Point
 
 

@@ -1,0 +1,180 @@
+"""What a block owns: its symbols and parts, how texts become expressions, and partial results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from linkwright.algebra import Expr, Scalar, as_expr, substitute_all, symbol
+from linkwright.algebra.language import Scope, SymbolScope, parse
+from linkwright.blocks.ports import Crossing, Noise, Parameter, Port, State
+from linkwright.blocks.rates import BlockError, Rate, as_rate
+from linkwright.program import Assign, Loop, Program, Statement
+
+Value = Any
+"""A number, an expression, or a text that is read as one."""
+
+_WORD = re.compile(r"[^\W\d]\w*\Z")
+
+
+class BlockWorkspace:
+    """The symbols and parts of a block; `Block` adds the words with which it is described.
+
+    Args:
+        name: a word that names it.
+        rate: hertz, a `Rate`, or None where that is said when it is added.
+        doc: one line that says what it is.
+    """
+
+    def __init__(
+        self, name: str, *, rate: Rate | float | Fraction | None = None, doc: str = ""
+    ) -> None:
+        if not _WORD.match(name):
+            raise BlockError(
+                f"{name!r} cannot name a block", remedy="use letters, digits and underscores"
+            )
+        self.name = name
+        self.doc = doc
+        self.rate: Rate | None = None if rate is None else as_rate(rate)
+        self.owner = f"block {name}"
+        self.time = symbol("t", "time", owner=self.owner, unit="s")
+        self.period = symbol("period", owner=self.owner, unit="s", sign="positive")
+        self.inputs: dict[str, Port] = {}
+        self.outputs: dict[str, Port] = {}
+        self.parameters: dict[str, Parameter] = {}
+        self.states: dict[Expr, State] = {}
+        self.memories: dict[Expr, State] = {}
+        self.noises: list[Noise] = []
+        self.crossings: list[Crossing] = []
+        self.statements: list[Statement] = []
+        self._locals = 0
+        self.function: Callable[..., Any] | None = None
+
+    # -- what it computes on the way ---------------------------------------------------------------
+    def let(self, value: Value) -> Expr:
+        """Return a symbol for a partial result, so that sums which share it compute it once.
+
+        Args:
+            value: the expression.
+
+        >>> from linkwright.blocks import Block
+        >>> b = Block("b")
+        >>> u = b.input("u")
+        >>> b.let(u + 1)
+        s1
+        """
+        made = self._local()
+        self.statements.append(Assign(made, self.expr(value)))
+        return made
+
+    def embed(
+        self, program: Program, arguments: Mapping[str, Sequence[Value]]
+    ) -> dict[str, tuple[Expr, ...]]:
+        """Return the outputs of a Program whose inputs are expressions of this block.
+
+        Args:
+            program: of assignments, solves and calls; its parameters stay what they are where no
+                argument is given for them.
+            arguments: for its inputs by name the entries in C order.
+
+        >>> from linkwright.program import program
+        >>> from linkwright.blocks import Block
+        >>> b = Block("b")
+        >>> u = b.input("u")
+        >>> p = program("twice", {"x": ["x"]}, {"y": lambda x: [2 * x]})
+        >>> b.embed(p, {"x": [u]})
+        {'y': (2*u,)}
+        """
+        known: dict[Expr, Scalar] = {}
+        for port in program.inputs:
+            if port.name in arguments:
+                given = [self.expr(v) for v in arguments[port.name]]
+                known.update(zip(port.entries, given, strict=True))
+        for statement in program.statements:
+            if isinstance(statement, Loop):
+                raise BlockError(f"block {self.name!r} cannot embed the loops of {program.name!r}")
+            read = substitute_all(statement.operands, known)
+            if isinstance(statement, Assign) and (read[0].is_atom or read[0].op == "num"):
+                known[statement.target] = read[0]
+                continue
+            targets = tuple(self._local() for _ in statement.targets)
+            known.update(zip(statement.targets, targets, strict=True))
+            self.statements.append(with_targets(statement.with_operands(read), targets))
+        return {port.name: tuple(substitute_all(port.entries, known)) for port in program.outputs}
+
+    def _local(self) -> Expr:
+        self._locals += 1
+        return symbol(f"s{self._locals}", "local", owner=self.owner)
+
+    # -- texts, names, checks ----------------------------------------------------------------------
+    def expr(self, value: Value) -> Expr:
+        """Return a number, expression or text as an expression of this block.
+
+        Args:
+            value: what to read; a text may use the names of the block's symbols, `t` and `period`.
+
+        >>> from linkwright.blocks import Block
+        >>> b = Block("b")
+        >>> u = b.input("u")
+        >>> b.expr("2*u + t")
+        t + 2*u
+        """
+        return parse(value, self.scope()) if isinstance(value, str) else as_expr(value)
+
+    def scope(self) -> Scope:
+        """Return what texts may refer to."""
+        return SymbolScope(self.names())
+
+    def names(self) -> dict[str, object]:
+        """Return the symbols of the block by name."""
+        ports = (*self.inputs.values(), *self.outputs.values())
+        return {
+            "t": self.time,
+            "period": self.period,
+            **{name: p.symbol for name, p in self.parameters.items()},
+            **{x.name: x for port in ports for x in port.symbols},
+            **{x.name: x for x in (*self.states, *self.memories)},
+        }
+
+    def _symbols(self, name: str, shape: tuple[int, ...], role: str, unit: str) -> tuple[Expr, ...]:
+        return tuple(
+            symbol(name + index, role, owner=self.owner, unit=unit) for index in indices(shape)
+        )
+
+    def _refuse_taken(self, name: str) -> None:
+        streams = {n.name for n in self.noises}
+        if name in self.names() or name in self.inputs or name in self.outputs or name in streams:
+            raise BlockError(f"the name {name!r} is taken in the block {self.name!r}")
+
+
+def indices(shape: tuple[int, ...]) -> list[str]:
+    """Return the endings of the names of an array's entries, in C order.
+
+    >>> indices(()), indices((2,)), indices((1, 2))
+    ([''], ['[0]', '[1]'], ['[0,0]', '[0,1]'])
+    """
+    found: list[tuple[int, ...]] = [()]
+    for size in shape:
+        found = [(*start, i) for start in found for i in range(size)]
+    return [f"[{','.join(map(str, index))}]" if index else "" for index in found]
+
+
+def with_targets(statement: Statement, targets: Sequence[Expr]) -> Statement:
+    """Return an assignment, solve or call that defines other symbols.
+
+    Args:
+        statement: what it does.
+        targets: one for each symbol that it defines.
+
+    >>> x, y = symbol("x"), symbol("y")
+    >>> with_targets(Assign(x, as_expr(2)), [y]).target
+    y
+    """
+    if isinstance(statement, Assign):
+        return replace(statement, target=targets[0])
+    if isinstance(statement, Loop):
+        raise BlockError("the results of a loop cannot be given other names")
+    return replace(statement, targets=tuple(targets))
