@@ -481,3 +481,21 @@ def test_wrong_words_are_refused() -> None:
         robot.jacobian([0.0], "link0", view="local")
     with pytest.raises(InputError, match="no frame 'hand'"):
         robot.pose([0.0], "hand")
+
+
+def test_derivatives_with_symbolic_parameters() -> None:
+    """With inertial parameters as inputs the derivatives are those with numbers put in."""
+    description = random_robot(4, ["revolute", "prismatic", "revolute"], chain=True, armature=0.1)
+    plain, symbolic = Robot(description), Robot(description, symbolic=True)
+    q, u, a = np.random.default_rng(0).normal(size=(3, 3))
+    for ours, theirs in (
+        (symbolic.inverse_dynamics, plain.inverse_dynamics),
+        (symbolic.forward_dynamics, plain.forward_dynamics),
+    ):
+        slope = ours.derivative("q", "u")
+        program = slope.derived()
+        known = symbolic.mechanism.values
+        p = np.array([known[x.name] for x in program.port("p").entries])
+        found = interpret(lower(program), [q, u, a, p])
+        for one, other in zip(found, values(theirs.derivative("q", "u"), q, u, a), strict=True):
+            assert relative(one, other) < 1e-11

@@ -223,6 +223,21 @@ def _reverse(
 
 
 # -- dynamics --------------------------------------------------------------------------------------
+def _with_parameters(ports: Sequence[Port], *programs: Program) -> tuple[Port, ...]:
+    """Return ports with one last for all parameters that any of the Programs reads."""
+    read = {x for p in programs for port in p.inputs if port.name == "p" for x in port.entries}
+    rest = tuple(port for port in ports if port.name != "p")
+    names = tuple(sorted(read, key=lambda x: x.name))
+    return (*rest, Port("p", (len(names),), names)) if names else rest
+
+
+def _fed(program: Program, given: Mapping[str, Sequence[Expr]]) -> dict[str, Sequence[Expr]]:
+    """Return the entries of a Program's inputs; parameters stand for themselves."""
+    return {
+        port.name: port.entries if port.name == "p" else given[port.name] for port in program.inputs
+    }
+
+
 def inverse_dynamics_derivative(
     mass: Program,
     inverse: Program,
@@ -237,7 +252,7 @@ def inverse_dynamics_derivative(
         by: which of the inputs.
         tangents: the Program of the rates of `q`.
     """
-    inputs = inverse.inputs
+    inputs = _with_parameters(inverse.inputs, mass, inverse)
     namer = Namer(Program("names", inputs, ()), "z")
     given: dict[str, Sequence[Expr]] = {p.name: p.entries for p in inputs}
     statements: list[Statement] = []
@@ -245,12 +260,12 @@ def inverse_dynamics_derivative(
     rest = [x for x in by if x != "a"]
     if rest:
         slopes = derivative_program(inverse, rest, tangents)
-        statements, found = inlined(slopes, given, namer)
+        statements, found = inlined(slopes, _fed(slopes, given), namer)
         ports = {
             x: replace(slopes.port(f"d_tau_d_{x}"), entries=found[f"d_tau_d_{x}"]) for x in rest
         }
     if "a" in by:
-        more, found = inlined(mass, given, namer)
+        more, found = inlined(mass, _fed(mass, given), namer)
         statements += more
         ports["a"] = Port("d_tau_d_a", mass.port("M").shape, found["M"])
     made = Program(
@@ -282,20 +297,22 @@ def forward_dynamics_derivative(
     """
     n = len(efforts)
     tau = Port("tau", (n,), tuple(efforts))
-    inputs = tuple(tau if p.name == "a" else p for p in inverse.inputs)
+    inputs = tuple(
+        tau if p.name == "a" else p for p in _with_parameters(inverse.inputs, mass, inverse)
+    )
     namer = Namer(Program("names", inputs, ()), "z")
     given: dict[str, Sequence[Expr]] = {p.name: p.entries for p in inputs}
-    statements, found = inlined(mass, given, namer)
+    statements, found = inlined(mass, _fed(mass, given), namer)
     entries = found["M"]
     made = factors([entries[n * i : n * i + n] for i in range(n)], namer)
     ports: dict[str, Port] = {}
     motion = [x for x in by if x != "tau"]
     if motion:
-        bias, rest = inlined(inverse, {**given, "a": [ZERO] * n}, namer)
+        bias, rest = inlined(inverse, _fed(inverse, {**given, "a": [ZERO] * n}), namer)
         statements += bias
         rates = made.solve([x - y for x, y in zip(efforts, rest["tau"], strict=True)])
         slopes = derivative_program(inverse, motion, tangents)
-        more, change = inlined(slopes, {**given, "a": rates}, namer)
+        more, change = inlined(slopes, _fed(slopes, {**given, "a": rates}), namer)
         statements += [*made.statements, *more]
         made.statements.clear()
         widths = {x: slopes.port(f"d_tau_d_{x}").shape[1] for x in motion}
