@@ -98,14 +98,17 @@ class Member:
                 yield state, x, x + period * rate
 
     def _states(self, table: Mapping[Expr, State]) -> Iterable[tuple[State, Expr, Expr]]:
-        for state in table.values():
+        states = list(table.values())
+        following: list[Expr] = []
+        for state in states:
             if state.following is None:
                 raise BlockError(
                     f"block {self.name!r} does not say how {state.symbol} goes on",
                     remedy="give its derivative or its update",
                 )
-            x, following = self.of([state.symbol, state.following])
-            yield state, x, following
+            following.append(state.following)
+        symbols = self.of(state.symbol for state in states)
+        yield from zip(states, symbols, self.of(following), strict=True)
 
     def set_period(self, period: Fraction) -> None:
         """Let the block know its period, s."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from linkwright.algebra import Expr, evaluate, free_symbols
 from linkwright.blocks import BlockError
 from linkwright.equations.closure import assemble
+from linkwright.system.member import Member
 from linkwright.system.phases import Phases, Signal
 
 if TYPE_CHECKING:
@@ -25,11 +26,15 @@ def starts(system: System) -> dict[Expr, Expr]:
     """Return where states of members start, for those that depend on parameters."""
     found: dict[Expr, Expr] = {}
     for member in system.members.values():
-        for state, x, _ in (*member.integrated(), *member.remembered()):
-            (start,) = member.of([state.initial])
-            if start.op != "num":
-                found[x] = start
+        found.update((x, start) for x, start in _begun(member) if start.op != "num")
     return found
+
+
+def _begun(member: Member) -> Iterable[tuple[Expr, Expr]]:
+    """Return the states of a member, each with where it starts."""
+    states = [*member.integrated(), *member.remembered()]
+    initial = member.of(state.initial for state, _, _ in states)
+    return zip((x for _, x, _ in states), initial, strict=True)
 
 
 def numbered(system: System, phases: Phases) -> Phases:
@@ -83,9 +88,7 @@ def _beginnings(system: System, values: Mapping[str, float]) -> dict[str, float]
     for member in system.members.values():
         for port, symbols, _ in member.outputs():
             at.update((x.name, port.initial) for x in symbols)
-        for state, x, _ in (*member.integrated(), *member.remembered()):
-            (start,) = member.of([state.initial])
-            at[x.name] = _evaluated(start, system, values)
+        at.update((x.name, _evaluated(start, system, values)) for x, start in _begun(member))
     _refuse_unknown(system, system.initial, [*own, *at], "state")
     if own:
         given = {name: v for name, v in system.initial.items() if name in own}
