@@ -142,14 +142,28 @@ class Run:
         """
         self.recording.save(path)
 
-    def plot(self, *names: str, **options: Any) -> Figure:
-        """Draw channels; see `Recording.plot`.
+    def plot(
+        self,
+        *channels: str,
+        vs: str | None = None,
+        fft: bool = False,
+        rate: bool = False,
+        cutoff: float = 0,
+        title: str = "",
+    ) -> Figure:
+        """Return a figure of some channels, or of all; see `Recording.plot`.
 
         Args:
-            names: of the channels; all by default.
-            options: of `Recording.plot`.
+            channels: names, or patterns with * and ?; all by default.
+            vs: a channel to draw the others over, in place of time.
+            fft: draw amplitudes over frequency.
+            rate: draw rates of change.
+            cutoff: of a low-pass filter, percent of half the sampling rate; 0 for none.
+            title: over the figure; by default the name of the model.
         """
-        return self.recording.plot(*names, **options)
+        return self.recording.plot(
+            *channels, vs=vs, fft=fft, rate=rate, cutoff=cutoff, title=title
+        )
 
     def energies(self) -> Energies:
         """Return the energies at the recorded times, and how well they balance.

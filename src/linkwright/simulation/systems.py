@@ -6,20 +6,16 @@ interrupted or that fails keeps what it had recorded.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from linkwright.errors import DomainError
-from linkwright.recording import Channel, Recording
-from linkwright.recording.generic import generic_name
+from linkwright.recording import Recording
+from linkwright.simulation.described import phase_channels, phase_numbers, spacing
 from linkwright.simulation.native.session import Happened, Outcome, Session, Stop
 from linkwright.system import Phases, System
-from linkwright.version import __version__
-
-_SAMPLES = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,21 +147,6 @@ def simulate_system(
     return run
 
 
-def spacing(ticks: int, samples: int = _SAMPLES) -> int:
-    """Return the ticks between samples, for about so many of them and one at the end.
-
-    Args:
-        ticks: of the whole run.
-        samples: about how many are wanted, at most.
-
-    >>> spacing(15_000), spacing(100), spacing(100_003)
-    (15, 1, 101)
-    """
-    least = max(1, -(-ticks // samples))
-    fitting = (n for n in range(least, 4 * least) if ticks % n == 0)
-    return next(fitting, least)
-
-
 def _run(
     system: System, phases: Phases, outcome: Outcome, settings: Mapping[str, Any], seconds: float
 ) -> SystemRun:
@@ -183,49 +164,3 @@ def _run(
         outcome.stop,
         seconds,
     )
-
-
-def phase_channels(phases: Phases) -> list[Channel]:
-    """Return the channels that phases record.
-
-    Args:
-        phases: the flattened System.
-    """
-    return [
-        Channel(s.name, s.unit, s.long_name, generic_name(s.unit), s.body) for s in phases.outputs
-    ]
-
-
-def phase_numbers(phases: Phases) -> dict[str, Any]:
-    """Return what a recording tells of phases: Programs, parameters, inputs and the start.
-
-    Args:
-        phases: the flattened System.
-    """
-    return {
-        "version": __version__,
-        "hash": fingerprint(phases),
-        "parameters": {s.name: s.value for s in (*phases.p, *phases.w)},
-        "initial": {s.name: s.value for s in (*phases.x, *phases.d)},
-    }
-
-
-def fingerprint(phases: Phases) -> str:
-    """Return a digest of the Programs of a System, the same in every process.
-
-    Args:
-        phases: the flattened System.
-
-    >>> len(fingerprint(System(name="s").phases()))
-    32
-    """
-    sink = hashlib.blake2b(digest_size=16)
-    for made in (
-        phases.derivative,
-        phases.accepted,
-        phases.events,
-        *(t.program for t in phases.ticks),
-    ):
-        if made is not None:
-            sink.update(made.fingerprint().encode())
-    return sink.hexdigest()

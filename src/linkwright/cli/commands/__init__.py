@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "ops": "linkwright.cli.commands.ops",
     "linearize": "linkwright.cli.commands.linearize",
     "write": "linkwright.cli.commands.write",
+    "simulate": "linkwright.cli.commands.simulate",
     "plot": "linkwright.cli.commands.plot",
     "recover": "linkwright.cli.commands.recover",
     "info": "linkwright.cli.commands.info",

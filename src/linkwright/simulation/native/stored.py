@@ -102,10 +102,7 @@ def from_data(data: Mapping[str, Any]) -> Phases:
     Args:
         data: what it returned.
     """
-    programs = {name: _stored(data["programs"][name]) for name in _PROGRAMS}
-    derivative = programs.pop("derivative")
-    if derivative is None:
-        raise ValueError("there is no derivative")
+    programs = data["programs"]
     quaternions = []
     for a, b, c, d in data["quaternions"]:
         quaternions.append((int(a), int(b), int(c), int(d)))
@@ -117,18 +114,26 @@ def from_data(data: Mapping[str, Any]) -> Phases:
         Event(str(name), int(direction), bool(terminal), _stored(action), bool(guard))
         for name, direction, terminal, action, guard in data["event_list"]
     ]
+    x, d, p, w, outputs = (
+        tuple(_read_signal(s) for s in data[array]) for array in ("x", "d", "p", "w", "outputs")
+    )
     return Phases(
         str(data["name"]),
-        *(tuple(_read_signal(s) for s in data[array]) for array in ("x", "d", "p", "w")),
-        time=symbol("t", "time"),
-        tick_seconds=float(data["tick_seconds"]),
-        derivative=derivative,
-        ticks=tuple(ticks),
-        outputs=tuple(_read_signal(s) for s in data["outputs"]),
-        event_list=tuple(events),
+        x,
+        d,
+        p,
+        w,
+        symbol("t", "time"),
+        float(data["tick_seconds"]),
+        _needed(programs["derivative"]),
+        tuple(ticks),
+        _stored(programs["accepted"]),
+        _stored(programs["output"]),
+        outputs,
+        _stored(programs["events"]),
+        tuple(events),
         quaternions=tuple(quaternions),
         meta=dict(data["meta"]),
-        **programs,
     )
 
 

@@ -1,0 +1,228 @@
+"""``linkwright simulate``: run a model, record it, say what happened."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from linkwright.cli.models import MODEL, SET
+
+if TYPE_CHECKING:
+    from linkwright.studies.running import Finished
+
+_INITIAL = typer.Option(
+    [],
+    "--initial",
+    metavar="NAME=VALUE",
+    help="Where a coordinate, speed or state starts; may be given several times.",
+)
+_OUT = typer.Option(
+    None,
+    "-o",
+    "--out",
+    metavar="FILE",
+    help="The recording: .parquet, .csv, .npz, .mcap, .erd, dNNNNN. By default MODEL.parquet "
+    "(.npz without PyArrow) in this folder, replaced if it is there.",
+)
+_SHOWN = 12
+
+
+def command(
+    model: str = MODEL,
+    until: float | None = typer.Option(
+        None, "--until", metavar="T", help="End time, s; by default the model's own, or 10."
+    ),
+    step: float | None = typer.Option(
+        None,
+        "--step",
+        metavar="H",
+        help="Step of a method with fixed steps, else time from sample to sample, s.",
+    ),
+    method: str = typer.Option(
+        "dopri5",
+        "--method",
+        metavar="NAME",
+        help="dopri5, dop853, rodas4 (stiff); fixed steps: midpoint, rk4, semi-implicit, verlet.",
+    ),
+    settings: list[str] = SET,
+    initial: list[str] = _INITIAL,
+    every: int | None = typer.Option(
+        None, "--every", metavar="N", help="Record every N steps; by default 1000 samples or so."
+    ),
+    tolerance: float = typer.Option(
+        1e-9, "--tolerance", metavar="E", help="Relative error of a step, where steps adapt."
+    ),
+    seed: int = typer.Option(0, "--seed", metavar="N", help="Of noise."),
+    out: Path | None = _OUT,
+    plot: bool = typer.Option(False, "--plot", help="Draw the recording beside it, as a PNG."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of words."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Print nothing but errors."),
+    force: bool = typer.Option(False, "--force", help="Replace files that are there."),
+) -> None:
+    """Simulate a model natively, and write a recording.
+
+    \b
+    linkwright simulate pendulum
+    linkwright simulate stanford-arm-controlled --until 10 --plot
+    linkwright simulate car --set STEER=0.02 --method rk4 --step 0.001 --out turn.csv
+    """
+    from linkwright.cli.models import read_settings
+    from linkwright.cli.progress import run_bar
+    from linkwright.errors import InputError
+    from linkwright.studies.running import Request, run_model
+    from linkwright.studies.sources import source_of
+
+    if not 0 < tolerance < 1:
+        raise InputError(f"the tolerance {tolerance} is not between 0 and 1")
+    if plot and find_spec("matplotlib") is None:
+        raise InputError(
+            "a picture needs Matplotlib, which is not installed",
+            remedy="pip install 'linkwright[plot]'",
+        )
+    request = Request(
+        model,
+        until,
+        step,
+        method,
+        read_settings(settings),
+        read_settings(initial, option="--initial"),
+        every,
+        seed,
+        tolerance,
+    )
+    ending = ".parquet" if find_spec("pyarrow") else ".npz"
+    target = Path(source_of(model).stem + ending) if out is None else out
+    with run_bar(f"simulating {model}", quiet=quiet or as_json) as show:
+        found = run_model(request, target, replace_file=force or out is None, progress=show)
+    picture = _draw(found, target) if plot and len(found.recording) > 1 else None
+    if as_json:
+        typer.echo(json.dumps(_told(found, picture), indent=2))
+    elif not quiet:
+        _say(model, found, picture)
+    if found.failed:
+        _fail(found)
+    if found.interrupted:
+        raise typer.Exit(130)
+
+
+def _fail(found: Finished) -> None:
+    """Raise the error of a run that could not go on."""
+    from linkwright.errors import DomainError
+
+    kept = f"{len(found.recording)} samples up to t = {found.recording.times[-1]:.6g} s are in"
+    raise DomainError(
+        f"the run stopped: {found.stop}; {kept} {found.path}",
+        remedy="take smaller steps, or look for a singularity there",
+    )
+
+
+def _draw(found: Finished, target: Path) -> Path:
+    """Write a picture of a recording beside it."""
+    from linkwright.recording.plots import figure, save_figure
+
+    picture = target.with_name(target.name + ".png")
+    save_figure(picture, figure([found.recording]))
+    return picture
+
+
+def _told(found: Finished, picture: Path | None) -> dict[str, Any]:
+    """Return what happened, for machines."""
+    from linkwright.studies.balance import balance
+
+    energies = balance(found.recording)
+    told: dict[str, Any] = {
+        "model": found.recording.about["model"],
+        "time": found.time,
+        "final": found.recording.final,
+        "energy": None if energies is None else energies.as_dict(),
+        "steps": found.steps,
+        "seconds": found.seconds,
+        "samples": len(found.recording),
+        "events": [{"name": name, "time": t} for name, t in found.events],
+        "recording": str(found.path),
+        "method": found.recording.about["method"],
+        "step": found.recording.about["step"],
+        "hash": found.recording.about.get("hash", ""),
+    }
+    if picture is not None:
+        told["plot"] = str(picture)
+    if found.stop:
+        told["stopped"] = {"time": found.time, "reason": found.stop, "names": list(found.names)}
+    if found.interrupted:
+        told["interrupted"] = True
+    return told
+
+
+def _say(model: str, found: Finished, picture: Path | None) -> None:
+    """Say what happened, in words."""
+    from linkwright.cli.progress import brief_seconds, real_time
+    from linkwright.studies.balance import balance
+
+    pace = real_time(found.time, found.seconds)
+    about = found.recording.about
+    typer.echo(
+        f"{model}: {found.time:g} s simulated in {brief_seconds(found.seconds)} ({pace}), "
+        f"{found.steps:,} steps of {about['method']}"
+    )
+    if found.interrupted:
+        typer.echo(f"interrupted at t = {found.time:.6g} s; what was recorded is kept")
+    elif found.stop and not found.failed:
+        typer.echo(found.stop)
+    for name, t in found.events[:_SHOWN]:
+        typer.echo(f"event at t = {t:.6g} s: {name}")
+    if len(found.events) > _SHOWN:
+        typer.echo(f"and {len(found.events) - _SHOWN} more events")
+    for sentence in found.report:
+        typer.echo(sentence)
+    _say_final(found)
+    energies = balance(found.recording)
+    if energies is not None and energies.scale > 0:
+        worked = f", work of loads {energies.work:.6g} {energies.unit}" if energies.work else ""
+        typer.echo(
+            f"energy: {energies.kinetic:.6g} {energies.unit} kinetic, "
+            f"{energies.potential:.6g} {energies.unit} potential; gain {energies.gain:.6g} "
+            f"{energies.unit}{worked}; {abs(energies.drift):.2g} {energies.unit} unaccounted for"
+        )
+    typer.echo(
+        f"recording: {found.path} ({len(found.recording)} samples of "
+        f"{len(found.recording.channels)} channels)"
+    )
+    if picture is not None:
+        typer.echo(f"picture: {picture}")
+        if sys.stdout.isatty():
+            _draw_here(found)
+
+
+def _say_final(found: Finished) -> None:
+    """Print the last values of the channels."""
+    from linkwright.cli.tables import print_table
+
+    if not len(found.recording):
+        return
+    last = found.recording.final
+    rows = [
+        (c.name, f"{last[c.name]:.6g}", "" if c.unit in ("?", "1") else c.unit, c.long)
+        for c in found.recording.channels
+        if not c.name.startswith("energy.")
+    ]
+    shown = rows if len(rows) <= 2 * _SHOWN else rows[: 2 * _SHOWN]
+    title = f"at t = {found.recording.times[-1]:g} s"
+    print_table(("channel", "value", "unit", "meaning"), shown, title=title, numbers=["value"])
+    if len(shown) < len(rows):
+        typer.echo(f"and {len(rows) - len(shown)} more channels")
+
+
+def _draw_here(found: Finished) -> None:
+    """Draw the recording in the terminal."""
+    from linkwright.recording.plots import drawn_lines
+    from linkwright.recording.terminal import text_plot
+
+    for unit, lines in drawn_lines([found.recording], (), None, False, False, 0).items():
+        for name, x, curves in lines:
+            label = name if unit in ("?", "1") else f"{name} ({unit})"
+            typer.echo("\n".join([label, *text_plot(x, curves, width=72, height=6), ""]))

@@ -1,0 +1,105 @@
+"""A progress bar for runs: simulated time, how many times real time, what is left.
+
+It shows on a terminal only, on stderr, and goes away when the run has ended.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Show = Callable[[float, float], None]
+
+
+@contextmanager
+def run_bar(words: str, *, quiet: bool = False) -> Iterator[Show | None]:
+    """Give a function that shows the time that was reached, or None where nothing is shown.
+
+    Args:
+        words: what is going on.
+        quiet: show nothing.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[pace]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(words, total=None, pace="", completed=0)
+        begun = time.perf_counter()
+
+        def show(t: float, until: float) -> None:
+            pace = f"{t:.4g} of {until:g} s, {real_time(t, time.perf_counter() - begun)}"
+            bar.update(task, completed=t, total=until, pace=pace)
+
+        yield show
+
+
+@contextmanager
+def part_bar(words: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+    """Give a function that shows how many of a number are done.
+
+    Args:
+        words: what is counted.
+        total: how many there are.
+        quiet: show nothing.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(words, total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def real_time(simulated: float, seconds: float) -> str:
+    """Return how fast a run is, in words.
+
+    Args:
+        simulated: s.
+        seconds: that it took.
+
+    >>> real_time(10, 0.02), real_time(1, 4)
+    ('500x real time', '0.25x real time')
+    """
+    pace = simulated / max(seconds, 1e-9)
+    shown = f"{pace:,.0f}" if pace >= 10 else f"{pace:.2g}"
+    return f"{shown}x real time"
+
+
+def brief_seconds(seconds: float) -> str:
+    """Return a duration as people say it.
+
+    Args:
+        seconds: the duration.
+
+    >>> brief_seconds(0.0213), brief_seconds(3.04), brief_seconds(754)
+    ('0.021 s', '3 s', '12 min 34 s')
+    """
+    if seconds >= 60:
+        return f"{int(seconds // 60)} min {int(seconds % 60)} s"
+    return f"{seconds:.2g} s"

@@ -1,0 +1,79 @@
+"""What recordings tell of phases: channels, numbers, a digest of Programs; and their density.
+
+Nothing that derives equations is imported here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from linkwright.recording.generic import generic_name
+from linkwright.recording.recording import Channel
+from linkwright.system.phases import Phases
+from linkwright.version import __version__
+
+SAMPLES = 1000
+"""How many samples a recording has, about, unless more are asked for."""
+
+
+def spacing(ticks: int, samples: int = SAMPLES) -> int:
+    """Return the ticks between samples, for about so many of them and one at the end.
+
+    Args:
+        ticks: of the whole run.
+        samples: about how many are wanted, at most.
+
+    >>> spacing(15_000), spacing(100), spacing(100_003)
+    (15, 1, 101)
+    """
+    least = max(1, -(-ticks // samples))
+    fitting = (n for n in range(least, 4 * least) if ticks % n == 0)
+    return next(fitting, least)
+
+
+def phase_channels(phases: Phases) -> list[Channel]:
+    """Return the channels that phases record.
+
+    Args:
+        phases: the flattened System.
+    """
+    return [
+        Channel(s.name, s.unit, s.long_name, generic_name(s.unit), s.body) for s in phases.outputs
+    ]
+
+
+def phase_numbers(phases: Phases) -> dict[str, Any]:
+    """Return what a recording tells of phases: Programs, parameters, inputs and the start.
+
+    Args:
+        phases: the flattened System.
+    """
+    return {
+        "version": __version__,
+        "hash": fingerprint(phases),
+        "parameters": {s.name: s.value for s in (*phases.p, *phases.w)},
+        "initial": {s.name: s.value for s in (*phases.x, *phases.d)},
+    }
+
+
+def fingerprint(phases: Phases) -> str:
+    """Return a digest of the Programs of a System, the same in every process.
+
+    Args:
+        phases: the flattened System.
+
+    >>> from linkwright.system import System
+    >>> len(fingerprint(System(name="s").phases()))
+    32
+    """
+    sink = hashlib.blake2b(digest_size=16)
+    for made in (
+        phases.derivative,
+        phases.accepted,
+        phases.events,
+        *(t.program for t in phases.ticks),
+    ):
+        if made is not None:
+            sink.update(made.fingerprint().encode())
+    return sink.hexdigest()

@@ -1,0 +1,1 @@
+"""Studies: models by name, run, recorded, run again, and swept over parameters."""

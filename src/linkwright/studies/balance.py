@@ -1,0 +1,99 @@
+"""How well energy is accounted for in a recording.
+
+Without friction or drives the sum of kinetic energy and energy in the field of gravity stays what
+it was; otherwise it changes by the work of loads, the integral of their power, which Simpson's rule
+gives. What is left is the error of the integration (and the work of constraints that move).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from linkwright.recording.recording import Array, Recording
+from linkwright.studies.prepared import ENERGIES
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """Energies at the end of a run, in the unit given.
+
+    Args:
+        kinetic: kinetic energy.
+        potential: energy in the field of gravity.
+        gain: of both together since the start.
+        work: of loads since the start.
+        drift: what the gain is more than the work.
+        scale: the largest of the energies on the way, less the smallest.
+        unit: of all of them.
+    """
+
+    kinetic: float
+    potential: float
+    gain: float
+    work: float
+    drift: float
+    scale: float
+    unit: str
+
+    def as_dict(self) -> dict[str, float | str]:
+        """Return it as plain data."""
+        return asdict(self)
+
+
+def balance(recording: Recording) -> Balance | None:
+    """Return the balance of energies at the end; None where they were not recorded.
+
+    Args:
+        recording: with the channels `ENERGIES`.
+
+    >>> from linkwright.studies.running import Request, run_model
+    >>> found = balance(run_model(Request("pendulum", until=1.0)).recording)
+    >>> abs(found.drift) < 1e-6 * found.scale, found.unit
+    (True, 'J')
+    """
+    if any(name not in recording for name in ENERGIES) or len(recording) < 2:
+        return None
+    kinetic, potential, power = (recording[name] for name in ENERGIES)
+    total = kinetic + potential
+    gain = float(total[-1] - total[0])
+    work = integral(recording.times, power) if np.any(power) else 0.0
+    scale = max(float(np.ptp(part)) for part in (kinetic, potential, total))
+    unit = recording.channel(ENERGIES[0]).unit
+    return Balance(float(kinetic[-1]), float(potential[-1]), gain, work, gain - work, scale, unit)
+
+
+def integral(times: Array, values: Array) -> float:
+    """Return the integral of samples by parabolas through three of them (Simpson's rule).
+
+    Args:
+        times: of the samples, s, increasing.
+        values: at these times.
+
+    >>> t = np.linspace(0, 2, 5)
+    >>> integral(t, t**2 - t)
+    0.6666666666666666
+    """
+    count = len(times)
+    if count < 3:
+        return float(np.diff(times) @ (values[1:] + values[:-1]) / 2) if count == 2 else 0.0
+    last = count - 1 if count % 2 else count - 2
+    h0 = times[1:last:2] - times[0 : last - 1 : 2]
+    h1 = times[2 : last + 1 : 2] - times[1:last:2]
+    a, b, c = values[0 : last - 1 : 2], values[1:last:2], values[2 : last + 1 : 2]
+    whole = h0 + h1
+    found = float(
+        np.sum(whole / 6 * ((2 - h1 / h0) * a + whole**2 / (h0 * h1) * b + (2 - h0 / h1) * c))
+    )
+    if count % 2:
+        return found
+    h0, h1 = times[-2] - times[-3], times[-1] - times[-2]
+    a, b, c = values[-3], values[-2], values[-1]
+    # the last interval from the parabola through the last three samples
+    found += float(
+        h1 * (2 * h1 + 3 * h0) / (6 * (h0 + h1)) * c
+        + h1 * (h1 + 3 * h0) / (6 * h0) * b
+        - h1**3 / (6 * h0 * (h0 + h1)) * a
+    )
+    return found

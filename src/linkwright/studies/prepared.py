@@ -1,0 +1,224 @@
+"""Models made ready for native runs, and remembered on disk.
+
+A model becomes phases (`linkwright.system.phases`) with its energies as further channels. What a
+run needs of them is kept as plain data in the cache of native code, under a digest of the model and
+of this package's code; with the object code beside it, a model that was run once starts without
+being derived. Where a smallest Program ships with the model it is the one that is integrated.
+
+Models with constraints that may become singular are not run this way: the form of their equations
+changes on the way (`linkwright.simulation.switching`).
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from linkwright.backends.llvm.cache import entry_key, open_cache
+from linkwright.errors import Error
+from linkwright.simulation.native.stored import from_data, is_storable, to_data
+from linkwright.studies.sources import Source, code_digest
+from linkwright.system.phases import Phases, phase_program
+
+if TYPE_CHECKING:
+    from linkwright.mechanism import Mechanism
+    from linkwright.mechanism.parts import Output
+
+ENERGIES = ("energy.kinetic", "energy.potential", "energy.power")
+"""The channels of energies: kinetic, in the field of gravity, and the power of loads."""
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A model that is ready for native runs.
+
+    Args:
+        source: where it comes from.
+        phases: with the model's own numbers.
+        values: of all parameters and inputs, those included that no equation needs.
+        timing: end, step, and steps between records, where the model says so.
+        plain: whether any start and any parameters can be put in as they are: there is no
+            constraint and no quaternion.
+        stored: whether it comes from the disk cache.
+    """
+
+    source: Source
+    phases: Phases
+    values: Mapping[str, float]
+    timing: tuple[float, float, int] | None
+    plain: bool
+    stored: bool = False
+
+
+def remembered(source: Source) -> Prepared | None:
+    """Return a model that was prepared before, or None.
+
+    Args:
+        source: where it comes from.
+    """
+    store = open_cache() if source.known else None
+    entry = None if store is None else store.fetch(_key(source))
+    if entry is None:
+        return None
+    try:
+        found = json.loads(entry)
+        until, step, every = found["timing"] or (0, 0, 0)
+        return Prepared(
+            source,
+            from_data(found["phases"]),
+            {str(n): float(v) for n, v in found["values"].items()},
+            (float(until), float(step), int(every)) if found["timing"] else None,
+            bool(found["plain"]),
+            stored=True,
+        )
+    except (ValueError, KeyError, TypeError, Error):
+        return None
+
+
+def remember(prepared: Prepared) -> None:
+    """Store a prepared model, where it has a form as plain data.
+
+    Args:
+        prepared: what to store.
+    """
+    store = open_cache() if prepared.source.known and is_storable(prepared.phases) else None
+    if store is None:
+        return
+    entry = {
+        "phases": to_data(prepared.phases),
+        "values": dict(prepared.values),
+        "timing": prepared.timing,
+        "plain": prepared.plain,
+    }
+    store.put(_key(prepared.source), json.dumps(entry).encode())
+
+
+def _key(source: Source) -> bytes:
+    return entry_key(f"prepared {_FORMAT} {code_digest()} {source.digest}".encode(), "model")
+
+
+def prepare(source: Source, mechanism: Mechanism) -> Prepared | None:
+    """Return a mechanism ready for native runs; None where its equations may become singular.
+
+    Args:
+        source: where it comes from.
+        mechanism: what it is.
+    """
+    from linkwright.system import System
+
+    if not _is_regular(mechanism):
+        return None
+    phases = System(with_energies(mechanism), base=1000).phases()
+    phases = _with_smallest(source, mechanism, phases)
+    timing = mechanism.timing
+    moving = not mechanism.constraints and not phases.quaternions
+    known = {*mechanism.parameters, *mechanism.inputs}
+    return Prepared(
+        source,
+        phases,
+        {n: float(v) for n, v in mechanism.values.items() if n in known},
+        None if timing is None else (timing.until, timing.step, timing.every),
+        moving and phases.initialise is None,
+    )
+
+
+def _is_regular(mechanism: Mechanism) -> bool:
+    """Whether what constraints eliminate is the same everywhere."""
+    from linkwright.algebra import free_symbols, linear_coefficients
+
+    speeds = [s.symbol for s in mechanism.kinematics().speeds]
+    fixed = set(mechanism.parameters.values())
+    for constraint in mechanism.constraints:
+        found, _ = linear_coefficients(constraint.speed, speeds)
+        if constraint.position is not None or not set(free_symbols(*found.values())) <= fixed:
+            return False
+    return True
+
+
+def with_energies(mechanism: Mechanism) -> Mechanism:
+    """Return a view of a mechanism with its energies among its outputs.
+
+    Outputs that have the name of a coordinate or a speed are left out: these are recorded anyway.
+
+    Args:
+        mechanism: which stays as it is.
+
+    >>> from linkwright.models import load_model
+    >>> [o.name for o in with_energies(load_model("pendulum")).outputs][-3:]
+    ['energy.kinetic', 'energy.potential', 'energy.power']
+    """
+    view = copy.copy(mechanism)
+    speeds = {s.symbol.name for s in mechanism.kinematics().speeds}
+    own = {*mechanism.coordinates, *speeds, *(s.symbol.name for s in mechanism.states), *ENERGIES}
+    view.outputs = [*(o for o in mechanism.outputs if o.name not in own), *_energies(mechanism)]
+    return view
+
+
+def _energies(mechanism: Mechanism) -> list[Output]:
+    from linkwright.equations.energy import energy
+    from linkwright.mechanism.parts import Output
+
+    inches = any("lbf" in unit for unit in mechanism.units.values())
+    joule, watt = ("lbf*in", "lbf*in/s") if inches else ("J", "W")
+    found = energy(mechanism)
+    return [
+        Output(ENERGIES[0], found.kinetic, joule, "kinetic energy"),
+        Output(ENERGIES[1], found.potential, joule, "energy in the field of gravity"),
+        Output(ENERGIES[2], found.power, watt, "power of loads"),
+    ]
+
+
+def _with_smallest(source: Source, mechanism: Mechanism, phases: Phases) -> Phases:
+    """Return the phases with the smallest Program that ships as their derivative."""
+    from linkwright.models.smallest import file_of, shipped_program
+
+    if source.file or not file_of(source.model).is_file():
+        return phases
+    from linkwright.equations import derive
+    from linkwright.equations.formulations import QUICK
+    from linkwright.equations.kernels import kernel_program
+
+    written = kernel_program(derive(mechanism, QUICK), "forward")
+    found = shipped_program(source.model, "forward", written)
+    if found is None or sum(port.size for port in found.outputs) != len(phases.x):
+        return phases
+    signals = {"x": phases.x, "d": phases.d, "p": phases.p, "w": phases.w}
+    known = {s.symbol for part in signals.values() for s in part} | {phases.time}
+    if not known.issuperset(found.input_symbols()):
+        return phases
+    made = phase_program(
+        phases.derivative.name,
+        signals,
+        phases.time,
+        {"x_dot": found.output_values()},
+        statements=found.statements,
+    )
+    return replace(phases, derivative=made)
+
+
+def numbered(prepared: Prepared, values: Mapping[str, float], initial: Mapping[str, float]) -> Any:
+    """Return phases with other numbers, where they can be put in as they are; otherwise None.
+
+    Args:
+        prepared: the model.
+        values: of parameters and inputs, by name.
+        initial: of states, by name.
+    """
+    if (values or initial) and not prepared.plain:
+        return None
+    if not (
+        set(values) <= set(prepared.values) and set(initial) <= {s.name for s in prepared.phases.x}
+    ):
+        return None  # an unknown name, which the mechanism itself tells about
+    phases = prepared.phases
+    return replace(
+        phases,
+        x=tuple(replace(s, value=initial.get(s.name, s.value)) for s in phases.x),
+        p=tuple(replace(s, value=values.get(s.name, s.value)) for s in phases.p),
+        w=tuple(replace(s, value=values.get(s.name, s.value)) for s in phases.w),
+    )

@@ -1,0 +1,479 @@
+"""One recorded run of a model: prepared, driven in short stretches, and safe at any moment.
+
+What is recorded goes to a journal beside the target while the run goes on, and becomes the
+recording when it ends, be it at its time, at a value that is not finite, or at an interrupt. A run
+that is killed leaves the journal (`linkwright recover`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkwright.errors import DomainError, Error, InputError
+from linkwright.recording.files import file_format
+from linkwright.recording.journal import Journal
+from linkwright.recording.recording import Array, Channel, Recording
+from linkwright.simulation.described import SAMPLES, phase_channels, phase_numbers, spacing
+from linkwright.simulation.native.methods import Method, method_named
+from linkwright.simulation.native.session import Session
+from linkwright.simulation.native.stored import Forgotten
+from linkwright.studies.prepared import Prepared, numbered, prepare, remember, remembered
+from linkwright.studies.sources import Source, source_of
+from linkwright.system.phases import Phases
+from linkwright.version import __version__
+
+if TYPE_CHECKING:
+    from linkwright.mechanism import Mechanism
+
+METHOD = "dopri5"
+TOLERANCE = 1e-9
+_UNTIL = 10.0
+_STEPS = 10_000  # of a fixed step, where neither the model nor the user gives one
+_VISIT = 0.1  # s from one visit of Python to the next, about
+_FIRST = 2_000  # steps before the first visit
+
+Progress = Callable[[float, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be run; all that a run depends on.
+
+    Args:
+        model: its name with options, or a path.
+        until: end time, s; the model's own by default.
+        step: of a method with fixed steps, or from sample to sample of an adaptive one, s.
+        method: one of `linkwright.simulation.native.methods.METHODS`.
+        values: of parameters and inputs, over the model's own.
+        initial: of states, over the model's own.
+        every: steps from one sample to the next; by default for about a thousand samples.
+        seed: of noise.
+        tolerance: of an adaptive method, relative error of a step.
+    """
+
+    model: str
+    until: float | None = None
+    step: float | None = None
+    method: str = METHOD
+    values: Mapping[str, float] = field(default_factory=dict)
+    initial: Mapping[str, float] = field(default_factory=dict)
+    every: int | None = None
+    seed: int = 0
+    tolerance: float = TOLERANCE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Finished:
+    """A run that has ended.
+
+    Args:
+        recording: what was recorded.
+        path: where it is; None where it was not to be written.
+        until: when it was to end, s.
+        time: when it ended, s.
+        steps: accepted steps.
+        seconds: what the run itself took, s.
+        stop: why it could not go on, in words; empty where it could.
+        names: the states concerned.
+        failed: whether it ended because of a failure.
+        interrupted: whether it was interrupted.
+        events: what happened when: names and times in s.
+        report: what else there is to say, in sentences.
+    """
+
+    recording: Recording
+    path: Path | None
+    until: float
+    time: float
+    steps: int
+    seconds: float
+    stop: str = ""
+    names: tuple[str, ...] = ()
+    failed: bool = False
+    interrupted: bool = False
+    events: tuple[tuple[str, float], ...] = ()
+    report: tuple[str, ...] = ()
+
+
+def run_model(
+    request: Request,
+    out: Path | None = None,
+    *,
+    replace_file: bool = False,
+    progress: Progress | None = None,
+) -> Finished:
+    """Run a model and write its recording.
+
+    Args:
+        request: what to run.
+        out: where the recording goes; its ending says the format. None for nowhere.
+        replace_file: whether a file that is there may be replaced.
+        progress: called now and then with the time that was reached and the end time, s.
+
+    >>> found = run_model(Request("pendulum", until=1.0, step=0.01))
+    >>> found.time, len(found.recording)
+    (1.0, 101)
+    """
+    source = source_of(request.model)
+    if out is not None:
+        _check_target(out, replace_file)
+    method = method_named(request.method)
+    known = remembered(source)
+    if known is not None:
+        phases = numbered(known, request.values, request.initial)
+        if phases is not None:
+            try:
+                return _native(known, phases, request, method, out, progress)
+            except Forgotten:
+                pass
+    from linkwright.models import load_model
+
+    mechanism = load_model(request.model)
+    made = prepare(source, mechanism)
+    if made is None:
+        return _switching(source, mechanism, request, method, out, progress)
+    remember(made)
+    phases = numbered(made, request.values, request.initial)
+    if phases is None:
+        phases = _assembled(mechanism, made, request)
+    return _native(made, phases, request, method, out, progress)
+
+
+def _assembled(mechanism: Mechanism, made: Prepared, request: Request) -> Phases:
+    """Return phases with numbers that constraints and quaternions agree with."""
+    from linkwright.equations.closure import assemble
+    from linkwright.equations.evaluation import all_values
+
+    known = all_values(mechanism, request.values)
+    start = assemble(mechanism, request.initial or None, request.values or None)
+    at = {**start.coordinates, **start.speeds}
+    phases = made.phases
+    return replace(
+        phases,
+        x=tuple(replace(s, value=float(at.get(s.name, s.value))) for s in phases.x),
+        p=tuple(replace(s, value=float(known.get(s.name, s.value))) for s in phases.p),
+        w=tuple(replace(s, value=float(known.get(s.name, s.value))) for s in phases.w),
+    )
+
+
+def _check_target(out: Path, replace_file: bool) -> None:
+    chosen = file_format(out)
+    if chosen.write is None:
+        raise InputError(f"a {chosen.words} is only read", file=out)
+    if out.exists() and not replace_file:
+        raise InputError("the file exists already", file=out, remedy="use --force to replace it")
+    journal = journal_of(out)
+    if journal.exists() and not replace_file:
+        raise InputError(
+            "an earlier run has left its journal",
+            file=journal,
+            remedy=f"linkwright recover {journal}, or use --force to begin anew",
+        )
+
+
+def journal_of(out: Path) -> Path:
+    """Return where the journal of a run lies.
+
+    >>> journal_of(Path("run.parquet")).name
+    'run.parquet.journal'
+    """
+    return out.with_name(out.name + ".journal")
+
+
+@dataclass(frozen=True, slots=True)
+class _Ticks:
+    """End time, tick, and ticks from sample to sample."""
+
+    until: float
+    tick: float
+    every: int
+
+
+def _ticks(request: Request, method: Method, timing: tuple[float, float, int] | None) -> _Ticks:
+    """Return how time is divided."""
+    until = request.until
+    if until is None:
+        until = timing[0] if timing else _UNTIL
+    if not 0 < until < float("inf"):
+        raise Error(f"the end time {until} is not after the start")
+    step = request.step
+    if step is not None and not 0 < step < float("inf"):
+        raise Error(f"the step {step} is not above zero")
+    if request.every is not None and request.every < 1:
+        raise Error(f"every {request.every} steps cannot be recorded; it is 1 or more")
+    if step is None:
+        usual = timing[1] if timing else until / _STEPS
+        count = SAMPLES if method.adaptive else max(1, round(until / usual))
+        step = until / count
+    count = round(until / step)
+    if count < 1 or abs(count * step - until) > 1e-9 * until:
+        raise Error(
+            f"the end time {until} s is not a whole number of steps of {step} s",
+            remedy="choose a step that divides it",
+        )
+    return _Ticks(until, step, request.every or spacing(count))
+
+
+class _Writer:
+    """Samples on their way: kept, and written to the journal now and then.
+
+    Args:
+        channels: what they are.
+        about: where they come from.
+        out: where the recording is to go.
+    """
+
+    def __init__(self, channels: list[Channel], about: Mapping[str, Any], out: Path | None) -> None:
+        self.channels = channels
+        self.about = dict(about)
+        self.out = out
+        self.times: list[Array] = []
+        self.rows: list[Array] = []
+        self.journal = None if out is None else Journal(journal_of(out), channels, about)
+
+    def put(self, times: Array, rows: Array) -> None:
+        """Take samples; they are in the journal when this returns."""
+        if len(times):
+            self.times.append(times)
+            self.rows.append(rows)
+            if self.journal is not None:
+                self.journal.append(times, rows)
+
+    def finish(self, more: Mapping[str, Any]) -> Recording:
+        """Return the recording, written to its place; the journal goes when it is there."""
+        width = len(self.channels)
+        times = np.concatenate([np.empty(0), *self.times])
+        rows = np.concatenate([np.empty((0, width)), *self.rows])
+        made = Recording(times, self.channels, rows, {**self.about, **more})
+        if self.journal is not None and self.out is not None:
+            self.journal.close()
+            try:
+                made.save(self.out)
+            except Error as error:
+                kept = self.journal.path
+                raise InputError(
+                    f"the recording cannot be written ({error}), but its samples are in {kept}",
+                    remedy=f"make room, then linkwright recover {kept}",
+                ) from None
+            self.journal.path.unlink(missing_ok=True)
+        return made
+
+    def leave(self) -> None:
+        """Close the journal, which stays where it holds samples."""
+        if self.journal is not None:
+            self.journal.close()
+            if not self.times:
+                self.journal.path.unlink(missing_ok=True)
+
+
+def _about(source: Source, request: Request, ticks: _Ticks, method: Method) -> dict[str, Any]:
+    """Return what it takes to run the same again."""
+    told: dict[str, Any] = {
+        "model": source.model,
+        "model_hash": source.digest,
+        "version": __version__,
+        "until": ticks.until,
+        "step": ticks.tick,
+        "every": ticks.every,
+        "method": method.name,
+        "seed": request.seed,
+        "set": dict(request.values),
+        "start": dict(request.initial),
+    }
+    if method.adaptive:
+        told["tolerance"] = request.tolerance
+    if source.text:
+        told["model_text"] = source.text
+    if source.file:
+        told["model_file"] = source.file
+    return told
+
+
+# -- the native way --------------------------------------------------------------------------------
+def _native(
+    prepared: Prepared,
+    phases: Phases,
+    request: Request,
+    method: Method,
+    out: Path | None,
+    progress: Progress | None,
+) -> Finished:
+    ticks = _ticks(request, method, prepared.timing)
+    phases = replace(phases, tick_seconds=ticks.tick)
+    session = Session(
+        phases,
+        ticks.until,
+        method=request.method,
+        every=ticks.every,
+        seed=request.seed,
+        tolerance=request.tolerance,
+    )
+    about = _about(prepared.source, request, ticks, method)
+    about |= phase_numbers(phases)
+    about["parameters"] = {**prepared.values, **request.values}
+    writer = _Writer(phase_channels(phases), about, out)
+    begun = time.perf_counter()
+    interrupted = False
+    try:
+        interrupted = _drive(session, writer, ticks.until, progress)
+    except BaseException:
+        writer.leave()
+        raise
+    seconds = time.perf_counter() - begun
+    stop = session.stop
+    more: dict[str, Any] = {}
+    if stop is not None:
+        more["stopped"] = {"time": stop.time, "reason": stop.reason, "names": list(stop.names)}
+    if interrupted:
+        more["interrupted"] = session.time
+    recording = writer.finish(more)
+    return Finished(
+        recording,
+        out,
+        ticks.until,
+        session.time,
+        session.steps,
+        seconds,
+        "" if stop is None else stop.reason,
+        () if stop is None else stop.names,
+        stop is not None and stop.failed,
+        interrupted,
+        tuple((e.name, e.time) for e in session.events),
+    )
+
+
+def _drive(session: Session, writer: _Writer, until: float, progress: Progress | None) -> bool:
+    """Go to the end in stretches of about `_VISIT`; return whether it was interrupted."""
+    steps = _FIRST
+    try:
+        while not session.done:
+            begun, before = time.perf_counter(), session.steps
+            samples = session.advance(steps)
+            writer.put(samples.times, samples.values)
+            if progress is not None:
+                progress(session.time, until)
+            took = max(time.perf_counter() - begun, 1e-6)
+            pace = max(session.steps - before, 1) / took
+            steps = int(min(max(pace * _VISIT, 100), 50_000_000))
+    except KeyboardInterrupt:
+        rest = session.advance(1)  # what was recorded before the interrupt came
+        writer.put(rest.times, rest.values)
+        return True
+    return False
+
+
+# -- with constraints that may become singular -----------------------------------------------------
+def _switching(
+    source: Source,
+    mechanism: Mechanism,
+    request: Request,
+    method: Method,
+    out: Path | None,
+    progress: Progress | None,
+) -> Finished:
+    from linkwright.equations.closure import assemble
+    from linkwright.simulation.mechanisms import simulate
+    from linkwright.simulation.run import run_channels
+    from linkwright.studies.prepared import with_energies
+
+    timing = mechanism.timing
+    ticks = _ticks(
+        request, method, None if timing is None else (timing.until, timing.step, timing.every)
+    )
+    mechanism.set_values(request.values)
+    view = with_energies(mechanism)
+    start = assemble(view, request.initial or None)
+    states = {**start.coordinates, **start.speeds}
+    about = _about(source, request, ticks, method)
+    about["parameters"] = dict(mechanism.values)
+    about["initial"] = {n: float(v) for n, v in states.items()}
+    writer = _Writer(list(run_channels(view, states)), about, out)
+    buffer = _Buffer(writer, ticks.until, progress)
+    begun = time.perf_counter()
+    steps, stop, interrupted = 0, "", False
+    told: tuple[str, ...] = ()
+    try:
+        run = simulate(
+            view,
+            ticks.until,
+            step=ticks.tick,
+            method=request.method,
+            initial=request.initial,
+            record_every=ticks.every,
+            tolerance=request.tolerance,
+            sink=buffer.add,
+        )
+        steps, told = run.steps, run.report
+    except KeyboardInterrupt:
+        interrupted = True
+    except DomainError as error:
+        if not buffer.count:
+            writer.leave()
+            raise
+        stop = error.what
+    except BaseException:
+        writer.leave()
+        raise
+    seconds = time.perf_counter() - begun
+    buffer.flush()
+    more: dict[str, Any] = {}
+    if stop:
+        more["stopped"] = {"time": buffer.time, "reason": stop, "names": []}
+    if interrupted:
+        more["interrupted"] = buffer.time
+    return Finished(
+        writer.finish(more),
+        out,
+        ticks.until,
+        buffer.time,
+        steps,
+        seconds,
+        stop,
+        failed=bool(stop),
+        interrupted=interrupted,
+        report=tuple(told),
+    )
+
+
+class _Buffer:
+    """Records that come one by one, handed on now and then.
+
+    Args:
+        writer: what takes them.
+        until: the end time, s.
+        progress: called now and then with the time that was reached and the end time, s.
+    """
+
+    def __init__(self, writer: _Writer, until: float, progress: Progress | None) -> None:
+        self.writer = writer
+        self.until = until
+        self.progress = progress
+        self.time = 0.0
+        self.count = 0
+        self._times: list[float] = []
+        self._rows: list[Array] = []
+        self._last = time.perf_counter()
+
+    def add(self, t: float, row: Array) -> None:
+        """Take one record."""
+        self._times.append(t)
+        self._rows.append(row)
+        self.time = t
+        self.count += 1
+        if time.perf_counter() - self._last > _VISIT:
+            self.flush()
+            if self.progress is not None:
+                self.progress(t, self.until)
+            self._last = time.perf_counter()
+
+    def flush(self) -> None:
+        """Hand on what is there."""
+        if self._times:
+            self.writer.put(np.array(self._times), np.array(self._rows))
+            self._times, self._rows = [], []

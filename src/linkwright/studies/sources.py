@@ -1,0 +1,99 @@
+"""Where a model comes from: a name of the library, or a file, with a digest of what it says."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from linkwright.errors import InputError
+
+_ENDINGS = (".toml", ".urdf", ".mjcf", ".xml", ".dyn")
+_ALONE = (".toml", ".urdf")  # files that do not refer to others that matter here
+_CODE = ("algebra", "backends", "blocks", "equations", "formats", "mechanism", "models", "program")
+_MORE_CODE = ("recording", "simulation", "studies", "system")
+_LONGEST = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a model comes from.
+
+    Args:
+        model: its name with options, or a path with options.
+        digest: of its text, or of its name where it ships.
+        file: the name of its file; empty where it ships.
+        text: of its file, where that file says everything; otherwise empty.
+    """
+
+    model: str
+    digest: str
+    file: str = ""
+    text: str = ""
+
+    @property
+    def known(self) -> bool:
+        """Whether the digest stands for all that the model is."""
+        return not self.file or bool(self.text)
+
+    @property
+    def stem(self) -> str:
+        """A name for files that belong to it."""
+        name = Path(self.file).stem if self.file else self.model
+        return "".join(c if c.isalnum() or c in "-_." else "-" for c in name) or "run"
+
+
+def source_of(model: str) -> Source:
+    """Return where a model comes from.
+
+    Args:
+        model: a name of the library, or the path of a file, with options after a colon.
+
+    >>> source_of("n-four-bar:n=3").stem
+    'n-four-bar-n-3'
+    """
+    for ending in _ENDINGS:
+        name, found, options = model.partition(ending)
+        if found and (not options or options.startswith(":")):
+            return _of_file(model, Path(name + ending), options)
+    return Source(model, _digest(model.encode()))
+
+
+def _of_file(model: str, path: Path, options: str) -> Source:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read the model: {error.strerror}", file=path) from None
+    text = ""
+    if path.suffix.lower() in _ALONE and len(content) <= _LONGEST:
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            raise InputError("the file is not text in UTF-8", file=path) from None
+    return Source(model, _digest(content + options.encode()), path.name, text)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def code_digest() -> str:
+    """Return a digest of all code and shipped models that runs come from.
+
+    >>> len(code_digest())
+    32
+    """
+    sink = hashlib.blake2b(digest_size=16)
+    top = Path(__file__).parents[1]
+    folders = [os.fspath(top / name) for name in reversed((*_CODE, *_MORE_CODE))]
+    while folders:
+        for entry in sorted(os.scandir(folders.pop()), key=lambda entry: entry.name):
+            if entry.is_dir():
+                folders.append(entry.path)
+            elif entry.name.endswith((".py", ".toml", ".json")):
+                sink.update(entry.name.encode())
+                sink.update(Path(entry.path).read_bytes())
+    return sink.hexdigest()
