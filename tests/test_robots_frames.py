@@ -435,6 +435,10 @@ def test_derivatives_of_a_loop() -> None:
             )
         return closed_four_bar(crank)
 
+    slope = values(robot.position["rod"].derivative("q"), q)[0]
+    assert relative(value(robot.jacobian["rod"], q)[:3], slope) < 1e-13
+    rate = value(robot.jacobian_rate["rod"], q, [0.8])
+    assert relative(value(robot.drift["rod"], q, [0.8]), rate @ [0.8]) < 1e-11
     for quantity, rest in (
         (robot.position["rod"], ()),
         (robot.mass_matrix, ()),
