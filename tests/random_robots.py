@@ -75,7 +75,7 @@ def random_robot(
         seed: of the random numbers.
         kinds: of the joints.
         right_angles: whether axes and places are turned by right angles only.
-        armature: of joints with one degree of freedom.
+        armature: of all joints.
         chain: whether each joint hangs on the one before.
     """
     rng = np.random.default_rng(seed)
@@ -99,7 +99,7 @@ def random_robot(
                 axis,
                 second_axis=random_axis(rng, right_angles=right_angles),
                 pitch=0.3 if kind == "screw" else 0.0,
-                armature=armature if kind in ("revolute", "prismatic", "screw") else 0.0,
+                armature=armature,
                 limits=JointLimits(-1.0, 2.0, 3.0, 40.0),
             )
         )

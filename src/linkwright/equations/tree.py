@@ -107,10 +107,7 @@ def mass_matrix(
 def armature_inertias(kinematics: Kinematics) -> list[Expr]:
     """Return the inertia of the geared rotor that turns with each speed."""
     armatures = kinematics.mechanism.armatures
-    return [
-        armatures.get(s.body, ZERO) if len(s.body.coordinates) == 1 else ZERO
-        for s in kinematics.speeds
-    ]
+    return [armatures.get(s.body, ZERO) for s in kinematics.speeds]
 
 
 def with_armatures(kinematics: Kinematics, tree: TreeDynamics) -> TreeDynamics:

@@ -173,10 +173,10 @@ class Loaded(Assembly):
         return made
 
     def armature(self, body: Body, inertia: Value) -> None:
-        """Give a joint the inertia of a geared rotor, which acts on the joint's own speed alone.
+        """Give a joint the inertia of a geared rotor, which acts on the joint's own speeds alone.
 
         Args:
-            body: the body whose joint is driven; it has one coordinate.
+            body: the body whose joint is driven; where it has several speeds, each has a rotor.
             inertia: of the rotor, times the gear ratio squared, kg*m^2 (kg for a translation).
 
         >>> m = Loaded("m")
@@ -185,10 +185,8 @@ class Loaded(Assembly):
         >>> m.armatures[b]
         G**2*J
         """
-        if len(body.coordinates) != 1:
-            raise MechanismError(
-                f"{body.name!r} has {len(body.coordinates)} coordinates; an armature needs one"
-            )
+        if not body.coordinates:
+            raise MechanismError(f"{body.name!r} has no coordinate; an armature needs one")
         self.armatures[body] = self.armatures.get(body, ZERO) + self.expr(inertia)
 
     def _refuse_others(self, name: str, given: Value) -> None:
