@@ -18,21 +18,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from linkwright.algebra import ONE, ZERO, Expr, linear_coefficients, total
+from linkwright.algebra import ONE, ZERO, Expr, linear_coefficients, postorder, total
 from linkwright.equations.writer import Writer
-from linkwright.program import Assign, Namer, Port, Program, Statement, count
-from linkwright.program.counts import stage_counts
+from linkwright.program import Assign, Namer, Port, Program, Statement
 from linkwright.program.derivatives.forward import ForwardCalls, forward
 from linkwright.program.derivatives.reverse import ReverseCalls, reverse
+from linkwright.program.derivatives.structure import Masks, Structure
 from linkwright.program.factors import factors
 from linkwright.program.inlining import inlined
 from linkwright.program.passes.liveness import liveness
-from linkwright.program.program import ProgramError, check, walk
+from linkwright.program.program import ProgramError, check
 from linkwright.robots.tree import Results, Tree
 
 Entries: TypeAlias = dict[tuple[str, str], list[Expr]]
 
-_CHEAP = 60_000  # entries up to which both ways are tried
+_BACK = 1.15  # operations that adjoints were found to take for each product that is counted
 
 
 def tangent_program(tree: Tree) -> Program:
@@ -139,19 +139,50 @@ def derivative_program(
         raise ProgramError(f"the mode is 'auto', 'forward' or 'reverse', not {mode!r}")
     ways = _ways(program, by, tangents or {})
     wanted = tuple(p for p in program.outputs if outputs is None or p.name in outputs)
-    modes = (mode,) if mode != "auto" else _likely(program, ways, wanted)
-    made = [_derived(program, ways, wanted, m) for m in modes]
-    return min(made, key=lambda p: count(p).total)
+    chosen = mode if mode != "auto" else _likely(program, ways, wanted)
+    return _derived(program, ways, wanted, chosen)
 
 
-def _likely(program: Program, ways: Ways, wanted: Sequence[Port]) -> tuple[str, ...]:
-    """Return both ways of a small Program, else the one with fewer lanes."""
-    rows, columns = sum(p.size for p in wanted), sum(ways.counts.values())
-    steps = sum(1 for _ in walk(program.statements))
-    size = sum((c.total + c.call for c in stage_counts(program).values()), start=steps)
-    if size * (rows + columns) <= _CHEAP:
-        return "forward", "reverse"
-    return ("forward",) if columns <= rows else ("reverse",)
+def _likely(program: Program, ways: Ways, wanted: Sequence[Port]) -> str:
+    """Return the way that the structure makes cheaper; with loops, the one with fewer lanes."""
+    if any(not isinstance(s, Assign) for s in program.statements):
+        rows, columns = sum(p.size for p in wanted), sum(ways.counts.values())
+        return "forward" if columns <= rows else "reverse"
+    forth, back = _guesses(program, ways, wanted)
+    return "forward" if forth <= _BACK * back else "reverse"
+
+
+def _guesses(program: Program, ways: Ways, wanted: Sequence[Port]) -> tuple[int, int]:
+    """Return about how many products tangents and adjoints take, by which are not zero."""
+    masks: Masks = {}
+    first = 0
+    for name, width in ways.counts.items():
+        for x, lanes in zip(program.port(name).entries, ways.lanes[name], strict=True):
+            masks[x] = sum(1 << (first + k) for k in lanes)
+        first += width
+    structure = Structure()
+    structure.spread(program.statements, masks)
+    known: Masks = {}
+    forth = back = 0
+    needs: Masks = {}
+
+    def visit(x: Expr, rows: int) -> None:
+        nonlocal forth, back
+        structure.mask(x, masks, known)
+        for node in postorder([x]):
+            if node.op == "sym" and known[node]:
+                needs[node] = needs.get(node, 0) | rows
+            for a in node.args:
+                if known[a]:
+                    forth += known[a].bit_count()
+                    back += rows.bit_count()
+
+    for k, x in enumerate(x for port in wanted for x in port.entries):
+        visit(x, 1 << k)
+    for s in reversed(program.statements):
+        if isinstance(s, Assign) and masks.get(s.target) and needs.get(s.target):
+            visit(s.value, needs[s.target])
+    return forth, back
 
 
 def _derived(program: Program, ways: Ways, wanted: Sequence[Port], mode: str) -> Program:
