@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,18 @@ def test_unknown_frames_joints_and_bases_are_refused() -> None:
         len(Robot(random_robot(1, ["revolute"]), locked={"elbow": 0.0}).coordinates)
     with pytest.raises(InputError, match="a base is"):
         len(Robot(random_robot(1, ["revolute"]), base="loose").coordinates)
+
+
+def test_joints_that_move_no_mass_are_named() -> None:
+    """Forward dynamics of a robot with a massless last link says which joint moves nothing."""
+    description = random_robot(5, ["revolute", "revolute"], chain=True)
+    *links, last = description.links
+    light = Robot(replace(description, links=(*links, replace(last, mass=None))))
+    with pytest.raises(InputError, match="nothing that has mass moves with j1_dot"):
+        light.forward_dynamics(np.zeros(2), np.zeros(2), np.zeros(2))
+    with pytest.raises(InputError, match="nothing that has mass moves with j1_dot"):
+        light.inverse_mass_matrix(np.zeros(2))
+    assert light.inverse_dynamics(np.zeros(2), np.zeros(2), np.ones(2))[1] == 0.0
 
 
 def test_mujoco_conventions_of_a_free_base_and_back() -> None:

@@ -22,6 +22,7 @@ from linkwright.equations.choices import Choices
 from linkwright.equations.projection import project, unreduced
 from linkwright.equations.tree import TreeDynamics, composite, inverse, mass_matrix, with_armatures
 from linkwright.equations.writer import Writer
+from linkwright.errors import Error, InputError
 from linkwright.program import Assign, Namer, Program
 from linkwright.program.factors import factors
 from linkwright.program.linear import ldlt
@@ -114,6 +115,7 @@ def inverse_mass_matrix(tree: Tree) -> Program:
     """
 
     choices = _mass_choices(tree)
+    _refuse_massless(tree)
 
     def write(writer: Writer) -> Results:
         made = factors(_mass(tree, writer, choices), Namer(None, "s"))
@@ -147,7 +149,26 @@ def forward_dynamics(tree: Tree) -> Program:
     Args:
         tree: of the robot.
     """
-    efforts = efforts_of(tree)
+    try:
+        return _accelerations(tree, efforts_of(tree))
+    except Error:
+        _refuse_massless(tree)
+        raise
+
+
+def _refuse_massless(tree: Tree) -> None:
+    """Refuse a robot some of whose speeds move nothing that has mass."""
+    writer = Writer(tree.kinematics.mechanism.name, tree.statements, len(tree.statements))
+    mass = _mass(tree, writer, Choices())
+    idle = [u.name for k, u in enumerate(tree.speeds) if mass[k][k] is ZERO]
+    if idle:
+        raise InputError(
+            f"nothing that has mass moves with {', '.join(idle)}, so no acceleration can be found",
+            remedy="give the links that move mass and inertia, or lock the joint",
+        )
+
+
+def _accelerations(tree: Tree, efforts: Sequence[Expr]) -> Program:
     ways = [_by_elimination, _by_factors]
     if tree.reduction is not None:
         ways = [_by_factors]
