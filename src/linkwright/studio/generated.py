@@ -214,14 +214,9 @@ def _rails(g: Geometry, body: Body, radius: float) -> list[Solid]:
     along = g.slides(body)[0]
     at = g.vector(body.offset, parent.frame)
     if edges is not None and edges.max() > 4 * edges.min():
-        return [
-            Solid(
-                "box",
-                (4.0 * radius, 4.0 * radius, 5.0 * radius),
-                Place(tuple(map(float, at)), axes_along(along)),
-                JOINT,
-            )
-        ]  # type: ignore[arg-type]
+        x, y, z = at.tolist()
+        guide = Place((x, y, z), axes_along(along))
+        return [Solid("box", (4.0 * radius, 4.0 * radius, 5.0 * radius), guide, JOINT)]
     reach = 12 * radius
     side = _across(along)
     below = np.cross(along, side) * 1.9 * radius

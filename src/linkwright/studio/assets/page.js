@@ -1,0 +1,265 @@
+// The page: what is shown, how it plays, and what keys and pointers do.
+const $ = (id) => document.getElementById(id);
+const KEYS = [["space", "play, pause"], ["← →", "one frame"], ["Shift ← →", "ten frames"], ["Home End", "start, end"],
+  ["[ ]", "slower, faster"], ["L", "loop"], ["F", "follow the next body"], ["T", "trace"], ["A", "frames"], ["C", "mass centre"],
+  ["O", "other recordings"], ["G", "ground"], ["P", "plots"], ["D", "light, dark"], ["1 – 4", "views"], ["S", "keep a view"],
+  ["R", "view from the start"], ["?", "this sheet"]];
+const NICE = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
+
+async function start() {
+  const data = JSON.parse($("data").textContent), block = await inflate($("block").textContent.trim());
+  const s = window.studio = { data, time: 0, playing: false, loop: true, speed: 1, follow: -1, selected: -1, axes: false, centre: false,
+    trace: false, ground: true, ghosts: "overlay", night: 0, dirty: true, frames: 0 };
+  $("title").textContent = data.title;
+  $("doc").textContent = data.doc && data.doc !== data.title ? data.doc : "";
+  s.takes = data.takes.map((t) => ({ ...t, poses: t.poses && columns(block, t.poses), centre: t.centre && columns(block, t.centre),
+    labels: t.channels.labels, values: t.channels.values ? columns(block, t.channels.values) : [] }));
+  s.from = Math.min(...s.takes.map((t) => t.start)); s.to = Math.max(...s.takes.map((t) => t.end));
+  s.time = s.from;
+  s.rate = Math.max(...s.takes.map((t) => ((t.poses ? t.poses[0].length : t.values[0]?.length || 2) - 1) / (t.end - t.start || 1)), 1e-6);
+  if (matchMedia("(prefers-color-scheme: dark)").matches && !location.hash.includes("light")) theme(s, "dark");
+  if (location.hash.includes("dark")) theme(s, "dark");
+  notes(data.notes);
+  setPlots(s);
+  if (data.scene) {
+    try { setScene(s, block); } catch (error) { s.renderer = null; empty("The scene cannot be drawn", error.message); }
+  } else { document.body.classList.add("noscene"); for (const id of ["axes", "centre", "trace"]) $(id).disabled = true; $("follow").disabled = true; }
+  setTransport(s); setKeys(s);
+  for (const [key, words] of KEYS) { const a = document.createElement("dt"), b = document.createElement("dd"); a.textContent = key; b.textContent = words; document.querySelector("#keys dl").append(a, b); }
+  goTo(s, s.time);
+  let last = performance.now();
+  const tick = (now) => {
+    const passed = Math.min(0.1, (now - last) / 1000); last = now;
+    if (s.playing) advance(s, passed * s.speed);
+    if (s.dirty) { s.dirty = false; render(s); s.frames++; }
+    requestAnimationFrame(tick);
+  };
+  requestAnimationFrame(tick);
+  new ResizeObserver(() => { s.dirty = true; s.plots.draw(); }).observe($("stage"));
+  new ResizeObserver(() => s.plots.draw()).observe($("plots"));
+  document.documentElement.dataset.ready = "yes";
+}
+function empty(title, words) { const b = document.createElement("b"); b.textContent = title; $("empty").hidden = false; $("empty").replaceChildren(b, words); }
+function notes(list) { $("notes").replaceChildren(...list.map((t) => { const p = document.createElement("p"); p.textContent = t; p.onclick = () => p.remove(); p.title = "Click to dismiss"; return p; })); }
+function theme(s, name) { document.documentElement.dataset.theme = name; s.night = name === "dark" ? 1 : 0; s.dirty = true; s.plots?.draw(); }
+
+// -- time ------------------------------------------------------------------------------------------
+function goTo(s, t) {
+  s.time = Math.min(s.to, Math.max(s.from, t)); s.dirty = true;
+  const digits = s.to - s.from < 1 ? 4 : s.to - s.from < 100 ? 3 : 1;
+  $("time").textContent = s.time.toFixed(digits) + " s";
+  $("scrub").value = (s.time - s.from) / (s.to - s.from || 1);
+  $("scrub").setAttribute("aria-valuetext", $("time").textContent);
+  s.plots.setTime(s.time);
+}
+function advance(s, by) {
+  const t = s.time + by;
+  if (t <= s.to) return goTo(s, t);
+  if (s.loop) return goTo(s, s.from + ((t - s.from) % (s.to - s.from || 1)));
+  goTo(s, s.to); play(s, false);
+}
+function play(s, on) {
+  if (on && s.time >= s.to) goTo(s, s.from);
+  s.playing = on && s.to > s.from;
+  $("play").textContent = s.playing ? "❚❚" : "▶"; $("play").setAttribute("aria-label", s.playing ? "pause" : "play");
+}
+function step(s, frames) { play(s, false); goTo(s, s.from + (Math.round((s.time - s.from) * s.rate) + frames) / s.rate); }
+function setTransport(s) {
+  const long = s.to - s.from, usual = long > 30 ? NICE.find((k) => long / k <= 30) || 100 : long < 3 && long > 0 ? [...NICE].reverse().find((k) => long / k >= 3) || 0.001 : 1;
+  const around = NICE.indexOf(usual);
+  for (const k of NICE.slice(Math.max(0, around - 4), around + 5)) $("speed").append(new Option(k + "×", k, k === usual, k === usual));
+  s.speed = usual;
+  $("speed").onchange = () => { s.speed = +$("speed").value; };
+  $("play").onclick = () => play(s, !s.playing);
+  $("first").onclick = () => goTo(s, s.from); $("back").onclick = () => step(s, -1); $("forth").onclick = () => step(s, 1);
+  $("loop").onclick = () => { s.loop = !s.loop; $("loop").setAttribute("aria-pressed", s.loop); };
+  $("scrub").oninput = () => goTo(s, s.from + (s.to - s.from) * +$("scrub").value);
+  if (!(s.to > s.from)) for (const id of ["play", "back", "forth", "scrub", "first"]) $(id).disabled = true;
+}
+function setKeys(s) {
+  const press = (id) => () => $(id).click();
+  const speed = (by) => () => { const o = $("speed"); o.selectedIndex = Math.min(o.length - 1, Math.max(0, o.selectedIndex + by)); s.speed = +o.value; };
+  const keys = { " ": press("play"), ArrowLeft: (e) => step(s, e.shiftKey ? -10 : -1), ArrowRight: (e) => step(s, e.shiftKey ? 10 : 1),
+    Home: () => goTo(s, s.from), End: () => goTo(s, s.to), "[": speed(-1), "]": speed(1), l: press("loop"), t: press("trace"), a: press("axes"),
+    c: press("centre"), o: press("ghosts"), p: press("panel"), d: press("theme"), s: press("save"), "?": press("help"),
+    g: () => { s.ground = !s.ground; s.dirty = true; }, r: () => { if (s.renderer) { s.view = { ...s.first }; s.dirty = true; } },
+    f: () => { const o = $("follow"); if (o.length) { o.selectedIndex = (o.selectedIndex + 1) % o.length; o.onchange(); } } };
+  ["corner", "front", "side", "top"].forEach((name, k) => { keys[k + 1] = () => document.querySelector(`[data-view=${name}]`).click(); });
+  addEventListener("keydown", (e) => {
+    const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName) && e.target.type !== "range";
+    if (typing || e.ctrlKey || e.metaKey || e.altKey || $("keys").open) return;
+    const act = keys[e.key.length === 1 ? e.key.toLowerCase() : e.key];
+    if (act) { e.preventDefault(); act(e); }
+  });
+  $("panel").onclick = () => { const off = document.body.classList.toggle("nopanel"); $("panel").setAttribute("aria-pressed", !off); s.dirty = true; };
+  $("theme").onclick = () => theme(s, s.night ? "light" : "dark");
+  $("help").onclick = () => $("keys").showModal();
+  for (const id of ["axes", "centre", "trace"]) $(id).onclick = () => { s[id] = !s[id]; $(id).setAttribute("aria-pressed", s[id]); s.dirty = true; };
+}
+
+// -- plots -----------------------------------------------------------------------------------------
+function setPlots(s) {
+  s.plots = new Plots($("plots"), s.takes, [s.from, s.to], (t) => goTo(s, t));
+  const labels = new Map();
+  for (const take of s.takes) for (const l of take.labels) labels.set(l[0], l);
+  const groups = new Map();
+  for (const l of labels.values()) { const k = s.plots.key(l); groups.set(k, [...(groups.get(k) || []), l]); }
+  [...groups.values()].slice(0, 3).forEach((g) => g.slice(0, 4).forEach((l) => s.plots.shown.set(l[0], true)));
+  $("count").textContent = `(${labels.size})`;
+  const fill = () => {
+    const words = $("search").value.toLowerCase();
+    $("channels").replaceChildren(...[...labels.values()].filter((l) => l.join(" ").toLowerCase().includes(words)).map((l) => {
+      const row = document.createElement("label"), box = document.createElement("input"), name = document.createElement("span"), unit = document.createElement("small");
+      box.type = "checkbox"; box.checked = s.plots.shown.has(l[0]); box.onchange = () => s.plots.toggle(l[0], box.checked);
+      name.textContent = l[0]; name.title = l[2]; unit.textContent = l[1] === "?" ? "" : l[1];
+      row.append(box, name, unit);
+      return row;
+    }));
+    if (!$("channels").children.length) $("channels").textContent = labels.size ? "No channel has that in its name." : "There are none.";
+  };
+  $("search").oninput = fill; s.plots.onChange = fill;
+  fill(); s.plots.build();
+  if (!s.data.scene) $("list").open = true;
+}
+
+// -- scene -----------------------------------------------------------------------------------------
+function setScene(s, block) {
+  const scene = s.data.scene, r = s.renderer = new Renderer($("view"));
+  s.nodes = scene.nodes.map((n) => ({ ...n, parts: n.parts.map((p) => ({ mesh: r.upload(mesh(block, p)), colour: p.colour })) }));
+  s.size = scene.view.radius;
+  s.view = { azimuth: scene.view.azimuth, height: scene.view.height, distance: 2.75 * s.size, centre: [...scene.view.centre] };
+  s.first = { ...s.view, centre: [...s.view.centre] };
+  s.moving = s.takes.filter((t) => t.poses);
+  $("follow").append(new Option("nothing", -1));
+  s.nodes.forEach((n, k) => { if (n.moves && n.parts.length) $("follow").append(new Option(n.name, k)); });
+  $("follow").onchange = () => { follow(s, +$("follow").value); };
+  if (scene.travels !== null) { const k = scene.travels; s.home = poseOf(s, s.moving[0], k).slice(0, 3); follow(s, s.nodes[k].parts.length ? k : s.nodes.findIndex((n) => n.moves && n.parts.length)); }
+  if (s.moving.length > 1) $("ghosts").hidden = false;
+  $("ghosts").onclick = () => { s.ghosts = { overlay: "beside", beside: "hidden", hidden: "overlay" }[s.ghosts]; $("ghosts").textContent = { overlay: "Overlay", beside: "Side by side", hidden: "Only the first" }[s.ghosts]; s.dirty = true; };
+  setPointer(s); setViews(s);
+}
+function follow(s, k) {
+  s.follow = k; $("follow").value = k;
+  s.home = k >= 0 ? poseOf(s, s.moving?.[0], k).slice(0, 3) : null;
+  s.dirty = true;
+}
+// x y z and quaternion of a node of a take now, between frames by the straight line.
+function poseOf(s, take, node) {
+  if (!take) return s.data.scene.pose[node];
+  const c = take.poses, n = c[0].length, x = Math.min(n - 1, Math.max(0, ((s.time - take.start) / (take.end - take.start || 1)) * (n - 1)));
+  const k = Math.min(n - 1, Math.floor(x)), j = Math.min(n - 1, k + 1), f = x - k, p = [];
+  for (let i = 7 * node; i < 7 * node + 7; i++) p.push(c[i][k] + f * (c[i][j] - c[i][k]));
+  const size = 1 / Math.hypot(p[3], p[4], p[5], p[6]);
+  for (let i = 3; i < 7; i++) p[i] *= size;
+  return p;
+}
+function setViews(s) {
+  const angles = { corner: [s.first.azimuth === -72 ? -55 : s.first.azimuth, 20], front: [-90, 4], side: [0, 4], top: [-90, 89] };
+  document.querySelectorAll("[data-view]").forEach((b) => { b.onclick = () => { [s.view.azimuth, s.view.height] = angles[b.dataset.view]; s.dirty = true; }; });
+  const store = "linkwright views of " + s.data.title;
+  let kept = [];
+  try { kept = JSON.parse(localStorage.getItem(store)) || []; } catch { kept = []; }
+  const show = () => $("saved").replaceChildren(...kept.map((v, k) => { const b = document.createElement("button"); b.textContent = "View " + (k + 1); b.title = "Right click forgets it";
+    b.onclick = () => { s.view = { ...v, centre: [...v.centre] }; s.dirty = true; };
+    b.oncontextmenu = (e) => { e.preventDefault(); kept.splice(k, 1); keep(); }; return b; }));
+  const keep = () => { try { localStorage.setItem(store, JSON.stringify(kept)); } catch { /* kept for this visit only */ } show(); };
+  $("save").onclick = () => { kept.push({ ...s.view, centre: [...s.view.centre] }); keep(); };
+  show();
+}
+function camera(s) {
+  const v = s.view, a = (v.azimuth * Math.PI) / 180, h = (v.height * Math.PI) / 180;
+  let centre = v.centre;
+  if (s.follow >= 0 && s.home) centre = plus(centre, minus(poseOf(s, s.moving[0], s.follow).slice(0, 3), s.home));
+  const away = [Math.cos(a) * Math.cos(h), Math.sin(a) * Math.cos(h), Math.sin(h)], eye = plus(centre, away, v.distance);
+  const canvas = s.renderer.canvas, aspect = canvas.width / canvas.height, near = Math.max(0.02 * v.distance, 1e-6), far = 60 * Math.max(v.distance, s.size);
+  const up = v.height > 88.5 ? [-Math.cos(a), -Math.sin(a), 0] : [0, 0, 1];
+  const angle = aspect > 1 ? 0.66 : 2 * Math.atan(Math.tan(0.33) / aspect);
+  return { eye, focus: centre, camera: times(perspective(angle, aspect, near, far), looking(eye, centre, up)), span: 1.5 * Math.max(s.size, 0.3 * v.distance), away, up, angle };
+}
+function draws(s) {
+  const made = [], list = s.moving.length ? (s.ghosts === "hidden" ? s.moving.slice(0, 1) : s.moving) : [null];
+  list.forEach((take, order) => s.nodes.forEach((node, k) => {
+    if (!node.parts.length) return;
+    const pose = poseOf(s, take, k), beside = s.ghosts === "beside" ? order * 1.5 * s.size : 0;
+    const model = posed([pose[0], pose[1] + beside, ...pose.slice(2)]);
+    if (order && !node.moves && !beside) return;
+    for (const p of node.parts) made.push({ mesh: p.mesh, model, node: k, glow: k === s.selected ? 1 : 0,
+      tint: order && !beside ? [...p.colour.slice(0, 3).map((c) => 0.55 * c + [0.1, 0.25, 0.35][0]), 0.32] : p.colour });
+  }));
+  return made;
+}
+function overlays(s, made) {
+  const lines = [], line = (a, b, c) => lines.push(...a, ...b, ...c);
+  const take = s.moving[0];
+  if (s.axes) s.nodes.forEach((n, k) => {
+    if (!n.moves) return;
+    const m = posed(poseOf(s, take, k)), at = [m[12], m[13], m[14]], long = 0.13 * s.size;
+    [[0.85, 0.25, 0.2, 1], [0.2, 0.62, 0.3, 1], [0.2, 0.42, 0.85, 1]].forEach((c, j) => line(at, plus(at, [m[4 * j], m[4 * j + 1], m[4 * j + 2]], long), c));
+  });
+  const point = (k) => { const c = take.centre; return (i) => (k < 0 ? [c[0][i], c[1][i], c[2][i]] : [take.poses[7 * k][i], take.poses[7 * k + 1][i], take.poses[7 * k + 2][i]]); };
+  if (s.trace && take) {
+    const k = s.selected >= 0 ? s.selected : s.follow >= 0 ? s.follow : lastMoving(s), at = point(k), n = take.poses[0].length;
+    const now = ((s.time - take.start) / (take.end - take.start || 1)) * (n - 1), gap = Math.max(1, Math.floor(n / 1500));
+    for (let i = 0; i + gap < n; i += gap) line(at(i), at(i + gap), i <= now ? [0.78, 0.33, 0.24, 0.95] : [0.5, 0.55, 0.6, 0.35]);
+  }
+  if (s.centre && take) {
+    const c = take.centre, n = c[0].length, i = Math.round(((s.time - take.start) / (take.end - take.start || 1)) * (n - 1)), at = point(-1)(Math.min(n - 1, Math.max(0, i))), r = 0.03 * s.size;
+    made.push({ mesh: s.renderer.ball, model: new Float32Array([r, 0, 0, 0, 0, r, 0, 0, 0, 0, r, 0, ...at, 1]), tint: [0.95, 0.72, 0.2, 1], glow: 0 });
+    const floor = s.data.scene.floor;
+    if (floor !== null && s.ground) line(at, [at[0], at[1], floor], [0.95, 0.72, 0.2, 0.9]);
+  }
+  return new Float32Array(lines);
+}
+function lastMoving(s) { for (let k = s.nodes.length - 1; k > 0; k--) if (s.nodes[k].moves && s.nodes[k].parts.length) return k; return 0; }
+function render(s) {
+  if (!s.renderer) return;
+  const canvas = s.renderer.canvas, density = Math.min(2, window.devicePixelRatio || 1), w = Math.round(canvas.clientWidth * density), h = Math.round(canvas.clientHeight * density);
+  if (!w || !h) return;
+  if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }
+  const view = camera(s), made = draws(s), lines = overlays(s, made), raw = s.size / 3, power = 10 ** Math.floor(Math.log10(raw));
+  const cell = [1, 2, 5, 10].find((k) => k * power >= raw) * power;
+  s.renderer.frame(view, made, lines, { night: s.night, floor: s.ground ? s.data.scene.floor : null, reach: Math.max(7 * s.size, 2.2 * s.view.distance), cell, density });
+}
+function select(s, k) {
+  s.selected = k; s.dirty = true;
+  const n = s.nodes[k];
+  $("chip").hidden = k < 0;
+  if (k < 0) return;
+  const small = document.createElement("small");
+  small.textContent = [n.doc && n.doc !== n.name ? n.doc : "", n.mass ? `${+n.mass.toPrecision(4)} kg` : "", n.parent ? `on ${n.parent}` : ""].filter(Boolean).join(" · ");
+  $("chip").replaceChildren(n.name + " ", small);
+}
+function setPointer(s) {
+  const canvas = $("view"), touches = new Map();
+  let moved = 0, spread = 0;
+  const at = (e) => [e.clientX, e.clientY];
+  canvas.onpointerdown = (e) => { canvas.setPointerCapture(e.pointerId); canvas.focus({ preventScroll: true }); touches.set(e.pointerId, at(e)); moved = 0; spread = 0; };
+  canvas.onpointermove = (e) => {
+    const before = touches.get(e.pointerId);
+    if (!before) return;
+    const [dx, dy] = minus([...at(e), 0], [...before, 0]);
+    touches.set(e.pointerId, at(e)); moved += Math.abs(dx) + Math.abs(dy);
+    if (touches.size === 2) {
+      const [a, b] = [...touches.values()], now = Math.hypot(a[0] - b[0], a[1] - b[1]);
+      if (spread) s.view.distance *= spread / now;
+      spread = now; pan(s, dx / 2, dy / 2);
+    } else if (e.buttons & 2 || e.buttons & 4 || e.shiftKey) pan(s, dx, dy);
+    else { s.view.azimuth -= 0.35 * dx; s.view.height = Math.min(89.5, Math.max(-89.5, s.view.height + 0.35 * dy)); }
+    s.dirty = true;
+  };
+  canvas.onpointerup = canvas.onpointercancel = (e) => {
+    touches.delete(e.pointerId);
+    if (moved < 4 && e.button === 0 && e.type === "pointerup") {
+      const box = canvas.getBoundingClientRect(), k = canvas.width / box.width;
+      select(s, s.renderer.pick(camera(s), draws(s), (e.clientX - box.left) * k, (e.clientY - box.top) * k));
+    }
+  };
+  canvas.oncontextmenu = (e) => e.preventDefault();
+  canvas.addEventListener("wheel", (e) => { e.preventDefault(); s.view.distance = Math.min(200 * s.size, Math.max(0.05 * s.size, s.view.distance * Math.exp(0.0012 * e.deltaY))); s.dirty = true; }, { passive: false });
+  canvas.ondblclick = () => { if (s.selected >= 0) follow(s, s.selected === s.follow ? -1 : s.selected); };
+}
+function pan(s, dx, dy) {
+  const c = camera(s), right = unit(cross(c.up, c.away)), up = cross(c.away, right), k = (2 * s.view.distance * Math.tan(c.angle / 2)) / $("view").clientHeight;
+  s.view.centre = plus(plus(s.view.centre, right, -dx * k), up, dy * k);
+}
+start().catch((error) => { empty("The page cannot be shown", error.message); document.documentElement.dataset.ready = "failed"; });

@@ -1,0 +1,360 @@
+"""One HTML file that plays a motion, with nothing else: no network, no server, no other file.
+
+The file holds a small renderer (WebGL 2) and a plotter of our own in plain JavaScript, and one
+binary block: triangles with 16-bit places in their box, poses and channels with 16 bits over their
+range, differences from sample to sample, high bytes apart from low ones, deflated. A minute of a
+humanoid at 60 frames a second takes well under 3 MB; where it would not, frames, then triangles,
+are thinned until it does.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.errors import InputError
+from linkwright.files import write_text
+from linkwright.studio.scene import Scene
+from linkwright.studio.takes import Take
+from linkwright.studio.triangles import Surface
+from linkwright.version import __version__
+
+Array = NDArray[np.float64]
+MOST_BYTES = 2_900_000
+MOST_FRAMES = 3600
+_TRIANGLES = 60_000
+_SAMPLES = 400_000  # of all channels together
+_TOP = 65534  # the highest level; 65535 stands for what is no number
+
+
+@dataclass(eq=False)
+class _Block:
+    """Bytes that grow, with arrays at known places in them."""
+
+    parts: list[bytes] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, columns: NDArray[np.uint16]) -> list[int]:
+        """Store rows x columns of levels, each column as differences; return place and shape."""
+        rows, count = columns.shape
+        steps = np.diff(columns.T, axis=1, prepend=np.uint16(0)).astype("<u2")
+        planes = steps.reshape(-1).view(np.uint8).reshape(-1, 2).T
+        start = self.size
+        self._append(np.ascontiguousarray(planes).tobytes())
+        return [start, rows, count]
+
+    def _append(self, data: bytes) -> None:
+        self.parts.append(data)
+        self.size += len(data)
+
+    def text(self) -> str:
+        """Return all of it, deflated, as base64."""
+        return base64.b64encode(zlib.compress(b"".join(self.parts), 9)).decode()
+
+
+def page_text(takes: Sequence[Take], *, title: str = "", most: int = MOST_BYTES) -> str:
+    """Return the page of one or several takes, the first in full and the others as ghosts.
+
+    Args:
+        takes: at least one; those with another scene than the first have only plots.
+        title: over the page; by default the name of what moves.
+        most: bytes of the whole page.
+    """
+    if not takes:
+        raise InputError("a page needs a recording or a model")
+    frames, triangles = MOST_FRAMES, _TRIANGLES
+    for _ in range(12):
+        text = _written(takes, title, frames, triangles)
+        if len(text) <= most:
+            return text
+        if triangles > 4000 and _share_of_triangles(takes) > 0.4:
+            triangles = int(0.6 * triangles)
+        else:
+            frames, triangles = int(0.7 * frames), max(2000, int(0.8 * triangles))
+    raise InputError(
+        f"the page does not fit into {most} bytes",
+        remedy="record fewer channels, or allow more bytes",
+    )
+
+
+def write_page(
+    path: str | os.PathLike[str],
+    takes: Sequence[Take],
+    *,
+    title: str = "",
+    most: int = MOST_BYTES,
+    replace: bool = True,
+) -> int:
+    """Write the page of takes into a file, and return its size in bytes.
+
+    Args:
+        path: of the file.
+        takes: see `page_text`.
+        title: over the page.
+        most: bytes of the file.
+        replace: whether a file that is there already may be replaced.
+    """
+    text = page_text(takes, title=title, most=most)
+    write_text(path, text, replace=replace)
+    return len(text.encode())
+
+
+def _share_of_triangles(takes: Sequence[Take]) -> float:
+    scene = takes[0].scene
+    if scene is None:
+        return 0.0
+    count = min(sum(len(s.faces) for node in scene.surfaces for s in node), _TRIANGLES)
+    moving = sum(len(t.recording) for t in takes) * len(scene.nodes) * 7
+    return 9 * count / (9 * count + moving)
+
+
+def _written(takes: Sequence[Take], title: str, frames: int, triangles: int) -> str:
+    block = _Block()
+    scene = takes[0].scene
+    data: dict[str, Any] = {
+        "title": title or (scene.name if scene is not None else takes[0].name),
+        "doc": scene.doc if scene is not None else "",
+        "version": __version__,
+        "notes": list(dict.fromkeys(n for take in takes for n in take.notes)),
+        "takes": [_take(block, take, scene, frames) for take in takes],
+        "scene": None if scene is None else _scene(block, scene, takes, triangles),
+    }
+    assets = files(__package__).joinpath("assets")
+
+    def asset(name: str) -> str:
+        return assets.joinpath(name).read_text(encoding="utf-8")
+
+    parts = {
+        "TITLE": _escaped(data["title"]),
+        "STYLE": asset("page.css"),
+        "DATA": json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
+        "BLOCK": block.text(),
+        "SCRIPT": "\n".join(asset(n) for n in ("unpack.js", "renderer.js", "plots.js", "page.js")),
+    }
+    pieces = asset("page.html").split("%%")
+    return "".join(parts[p] if k % 2 else p for k, p in enumerate(pieces))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+# -- what moves ------------------------------------------------------------------------------------
+def _take(block: _Block, take: Take, scene: Scene | None, frames: int) -> dict[str, Any]:
+    times = take.recording.times
+    told: dict[str, Any] = {"name": take.name, "channels": _channels(block, take)}
+    told["start"], told["end"] = (float(times[0]), float(times[-1])) if len(times) else (0.0, 0.0)
+    told["about"] = {
+        k: v for k, v in take.recording.about.items() if isinstance(v, str | int | float)
+    }
+    if take.q is None or scene is None or take.scene is None or not len(times):
+        return told
+    if [n.name for n in take.scene.nodes] != [n.name for n in scene.nodes]:
+        return told
+    poses, centre = _sampled(take, take.scene, frames)
+    told["poses"] = _levels(block, poses.reshape(len(poses), -1), poses=True)
+    told["centre"] = _levels(block, centre)
+    return told
+
+
+def _sampled(take: Take, scene: Scene, frames: int) -> tuple[Array, Array]:
+    """Return poses in the picture's axes and mass centres, at evenly spaced times."""
+    assert take.q is not None
+    times = take.recording.times
+    span = float(times[-1] - times[0])
+    count = max(2, min(len(times), frames)) if span > 0 else 1
+    even = np.linspace(times[0], times[-1], count)
+    q = np.column_stack([np.interp(even, times, column) for column in take.q.T])
+    where = scene.poses(q.reshape(count, -1))
+    return upright(scene, where.poses), where.centre @ scene.upright.T
+
+
+def upright(scene: Scene, poses: Array) -> Array:
+    """Return poses in the picture's axes, whose z is up; quaternions do not jump in sign.
+
+    Args:
+        scene: whose poses they are.
+        poses: times x nodes x 7.
+    """
+    from linkwright.formats.places import rotation_quaternion
+
+    rows = scene.upright.tolist()
+    a, b, c, d = rotation_quaternion(tuple(map(tuple, rows)))  # type: ignore[arg-type]
+    w, x, y, z = np.moveaxis(poses[..., 3:], -1, 0)
+    made = np.empty_like(poses)
+    made[..., :3] = poses[..., :3] @ scene.upright.T
+    made[..., 3] = a * w - b * x - c * y - d * z
+    made[..., 4] = a * x + b * w + c * z - d * y
+    made[..., 5] = a * y - b * z + c * w + d * x
+    made[..., 6] = a * z + b * y - c * x + d * w
+    if made.ndim == 3 and len(made) > 1:
+        turns = made[..., 3:]
+        flips = np.sign(np.einsum("tnk,tnk->tn", turns[1:], turns[:-1]))
+        flips[flips == 0] = 1
+        turns[1:] *= np.cumprod(flips, axis=0)[..., None]
+    return made
+
+
+def _levels(block: _Block, columns: Array, *, poses: bool = False) -> dict[str, Any]:
+    """Store columns with 16 bits over their range; quaternions over -1 to 1."""
+    low, high = _ranges(columns)
+    if poses:
+        low[np.arange(len(low)) % 7 > 2] = -1.0
+        high[np.arange(len(high)) % 7 > 2] = 1.0
+    step = np.where(high > low, (high - low) / _TOP, 1.0)
+    with np.errstate(invalid="ignore"):
+        levels = np.clip(np.round((columns - low) / step), 0, _TOP)
+    whole = np.where(np.isfinite(columns), levels, _TOP + 1).astype(np.uint16)
+    return {
+        "at": block.add(whole),
+        "low": [float(f"{v:.9g}") for v in low],
+        "step": [float(f"{v:.9g}") for v in step],
+    }
+
+
+def _ranges(columns: Array) -> tuple[Array, Array]:
+    finite = np.isfinite(columns)
+    some = finite.any(axis=0)
+    low = np.where(some, np.where(finite, columns, np.inf).min(axis=0), 0.0)
+    high = np.where(some, np.where(finite, columns, -np.inf).max(axis=0), 0.0)
+    return low, high
+
+
+def _channels(block: _Block, take: Take) -> dict[str, Any]:
+    """Store all channels at evenly spaced times."""
+    recording = take.recording
+    if not recording.channels or not len(recording):
+        return {"labels": [], "values": None}
+    labels = [[c.name, c.unit, c.long, c.generic, c.body] for c in recording.channels]
+    count = max(2, min(len(recording), max(200, _SAMPLES // len(labels))))
+    if recording.rate is not None and count == len(recording):
+        data = recording.data
+    else:
+        even = np.linspace(recording.times[0], recording.times[-1], count)
+        data = np.column_stack([np.interp(even, recording.times, x) for x in recording.data.T])
+    return {"labels": labels, "values": _levels(block, data)}
+
+
+# -- what is seen ----------------------------------------------------------------------------------
+def _scene(block: _Block, scene: Scene, takes: Sequence[Take], most: int) -> dict[str, Any]:
+    surfaces = scene.surfaces_within(most)
+    first = scene.poses(
+        takes[0].q if takes[0].q is not None and len(takes[0].q) else scene.poses.start
+    )
+    poses = upright(scene, np.atleast_3d(first.poses).reshape(-1, len(scene.nodes), 7))
+    corners = _corners(surfaces, poses[:: max(1, len(poses) // 200)])
+    nodes = [
+        {
+            "name": node.name,
+            "parent": node.parent,
+            "doc": node.doc,
+            "mass": node.mass,
+            "moves": node.moves,
+            "parts": [_part(block, s) for s in parts],
+        }
+        for node, parts in zip(scene.nodes, surfaces, strict=True)
+    ]
+    still = upright(scene, scene.poses(scene.poses.start).poses[None])[0]
+    return {
+        "nodes": nodes,
+        "pose": [[round(float(v), 6) for v in row] for row in still],
+        "floor": _floor(scene, corners),
+        "view": _view(scene, corners),
+        "travels": _travels(poses, corners),
+    }
+
+
+def _part(block: _Block, surface: Surface) -> dict[str, Any]:
+    low, high = surface.points.min(axis=0), surface.points.max(axis=0)
+    step = np.where(high > low, (high - low) / _TOP, 1.0)
+    levels = np.round((surface.points - low) / step).astype(np.uint16)
+    order = np.arange(len(levels))
+    faces = order[surface.faces]
+    high_part, low_part = (faces >> 16).astype(np.uint16), (faces & 0xFFFF).astype(np.uint16)
+    told = {
+        "colour": [round(v, 4) for v in surface.colour or (0.8, 0.8, 0.8, 1.0)],
+        "low": [float(f"{v:.7g}") for v in low],
+        "step": [float(f"{v:.7g}") for v in step],
+        "points": block.add(levels),
+        "faces": block.add(low_part.reshape(-1, 1)),
+    }
+    if high_part.any():
+        told["more"] = block.add(high_part.reshape(-1, 1))
+    return told
+
+
+def _corners(surfaces: Sequence[Sequence[Surface]], poses: Array) -> Array:
+    """Return the corners of each node's box over time: times x nodes x 8 x 3, nan where empty."""
+    signs = np.array(list(np.ndindex(2, 2, 2)), float)
+    boxes = np.full((len(surfaces), 8, 3), np.nan)
+    for k, parts in enumerate(surfaces):
+        if parts:
+            points = np.concatenate([s.points for s in parts])
+            low, high = points.min(axis=0), points.max(axis=0)
+            boxes[k] = low + signs * (high - low)
+    w, x, y, z = np.moveaxis(poses[..., 3:], -1, 0)
+    turn = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    moved: Array = np.einsum("ijtn,nkj->tnki", turn, boxes) + poses[:, :, None, :3]
+    return moved
+
+
+def _floor(scene: Scene, corners: Array) -> float | None:
+    if scene.floor is not None:
+        return scene.floor
+    floats = any(len(b.translations) == 3 for b in scene.robot.mechanism.bodies.values())
+    if not scene.falls and floats:
+        return None
+    lowest = corners[..., 2]
+    if not np.isfinite(lowest).any():
+        return 0.0
+    low, high = float(np.nanmin(lowest)), float(np.nanmax(lowest))
+    return low - 0.02 * (high - low)
+
+
+def _view(scene: Scene, corners: Array) -> dict[str, Any]:
+    """Return where to look from: flat mechanisms from the front, others from a corner."""
+    points = corners[np.isfinite(corners).all(axis=-1)]
+    first = corners[0][np.isfinite(corners[0]).all(axis=-1)]
+    if not len(points):
+        return {"centre": [0.0, 0.0, 0.0], "radius": 1.0, "azimuth": -55.0, "height": 22.0}
+    low, high = first.min(axis=0), first.max(axis=0)
+    size = float(np.linalg.norm(high - low))
+    all_low, all_high = points.min(axis=0), points.max(axis=0)
+    if np.linalg.norm(all_high - all_low) < 4 * size:
+        low, high = all_low, all_high
+    extent = high - low
+    flat = extent[1] < 0.25 * max(extent[0], extent[2])
+    lying = extent[2] < 0.2 * max(extent[0], extent[1])
+    azimuth, height = (-72.0, 12.0) if flat else (-55.0, 55.0 if lying else 20.0)
+    return {
+        "centre": [round(float(v), 6) for v in (low + high) / 2],
+        "radius": round(max(float(np.linalg.norm(extent)) / 2, 1e-6), 6),
+        "azimuth": azimuth,
+        "height": height,
+    }
+
+
+def _travels(poses: Array, corners: Array) -> int | None:
+    """Return the node to follow where the whole thing goes away from where it began."""
+    first = corners[0][np.isfinite(corners[0]).all(axis=-1)]
+    if not len(first) or len(poses) < 2:
+        return None
+    size = float(np.linalg.norm(np.ptp(first, axis=0)))
+    away = np.linalg.norm(np.ptp(poses[..., :3], axis=0), axis=-1)
+    moving = np.flatnonzero(away[1:] > 1.5 * size) + 1
+    return int(moving[0]) if len(moving) and len(moving) >= 0.5 * (len(away) - 1) else None

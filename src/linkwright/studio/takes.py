@@ -1,0 +1,278 @@
+"""Takes: motions of a scene, from recordings or made for a model to be looked at.
+
+A recording names its model (`about["model"]`, or `about["file"]` for a robot file); where that is
+not known, there are only plots. A model without a recording is simulated as it says itself, and a
+robot file, which says nothing of how it moves, lets its joints swing one after another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.errors import Error, InputError
+from linkwright.formats.description import Description
+from linkwright.mechanism import Mechanism
+from linkwright.models import load_model
+from linkwright.models.library import MODELS
+from linkwright.recording import Channel, Recording, read_recording
+from linkwright.recording.files import FORMATS
+from linkwright.recording.sl import NAME
+from linkwright.robots import load
+from linkwright.studio.scene import Scene, scene_of
+
+Array = NDArray[np.float64]
+LONGEST = 60.0  # s of a motion that is made for a model which does not say how long it runs
+_SAMPLES = 1200
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Take:
+    """A motion to be shown.
+
+    Args:
+        name: for people.
+        recording: channels over time.
+        scene: what moves, or None where the model is not known.
+        q: coordinates of the scene at the recording's times, or None.
+        notes: what a user should know.
+    """
+
+    name: str
+    recording: Recording
+    scene: Scene | None = None
+    q: Array | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
+
+
+def is_recording(name: str) -> bool:
+    """Return whether a name stands for the file of a recording.
+
+    >>> is_recording("run.parquet"), is_recording("d00042"), is_recording("arm.urdf")
+    (True, True, False)
+    """
+    path = Path(name)
+    return path.suffix.lower() in FORMATS or NAME.fullmatch(path.name) is not None
+
+
+def open_take(name: str, *, model: str = "", roots: Sequence[str | Path] = ()) -> Take:
+    """Return what a recording, a model or a robot file shows.
+
+    Args:
+        name: of a file, or of a shipped model with its options.
+        model: of a recording, where it does not say itself.
+        roots: folders in which meshes may lie.
+    """
+    if is_recording(name):
+        return recorded_take(Path(name).name, read_recording(name), model, Path(name).parent, roots)
+    scene = open_scene(name, roots=roots)
+    return model_take(scene)
+
+
+def open_scene(
+    name: str, *, roots: Sequence[str | Path] = (), values: Mapping[str, float] | None = None
+) -> Scene:
+    """Return the scene of a model or a robot file.
+
+    Args:
+        name: of a shipped model with its options, or of a file.
+        roots: folders in which meshes may lie.
+        values: of parameters, over the model's own.
+    """
+    from linkwright.formats.robot_files import robot_format
+
+    path = Path(name)
+    if path.is_file() and robot_format(path) not in (None, "text"):
+        return scene_of(load(path, roots=roots), roots=roots)
+    return scene_of(load_model(name), values=values)
+
+
+def recorded_take(
+    name: str,
+    recording: Recording,
+    model: str = "",
+    folder: Path | None = None,
+    roots: Sequence[str | Path] = (),
+) -> Take:
+    """Return the motion of a recording.
+
+    Args:
+        name: for people.
+        recording: channels over time.
+        model: that it is of; by default the one that it names.
+        folder: from which the name of a robot file in it is taken.
+        roots: folders in which meshes may lie.
+    """
+    asked = model or _named(recording.about, folder)
+    if not asked:
+        word = recording.about.get("model") or recording.about.get("system")
+        what = f"{word!r} is no shipped model" if word else "the recording names no model"
+        return Take(
+            name, recording, notes=(f"{what}: only plots are shown; name one with --model",)
+        )
+    numbers = recording.about.get("parameters")
+    try:
+        scene = open_scene(asked, roots=roots, values=_known_values(asked, numbers))
+    except Error as error:
+        if model:
+            raise
+        return Take(name, recording, notes=(f"{error}: only plots are shown",))
+    return Take(name, recording, scene, *_coordinates(scene, recording))
+
+
+def scene_take(name: str, recording: Recording, scene: Scene) -> Take:
+    """Return a recording as the motion of a scene that is at hand.
+
+    Args:
+        name: for people.
+        recording: whose channels hold the coordinates.
+        scene: what moves.
+    """
+    return Take(name, recording, scene, *_coordinates(scene, recording))
+
+
+def _named(about: Mapping[str, Any], folder: Path | None) -> str:
+    """Return the model that a recording names and that can be had, or nothing."""
+    file = about.get("file")
+    if isinstance(file, str) and file:
+        for path in (Path(file), *([folder / file] if folder else [])):
+            if path.is_file():
+                return str(path)
+    for key in ("model", "system"):
+        word = about.get(key)
+        if isinstance(word, str) and word.partition(":")[0] in MODELS:
+            return word
+    return ""
+
+
+def _known_values(model: str, numbers: object) -> dict[str, float] | None:
+    """Return those values of a recording that are the model's own parameters."""
+    if not isinstance(numbers, Mapping) or model.partition(":")[0] not in MODELS:
+        return None
+    own = load_model(model).parameters
+    return {k: float(v) for k, v in numbers.items() if k in own}
+
+
+def _coordinates(scene: Scene, recording: Recording) -> tuple[Array | None, tuple[str, ...]]:
+    """Return the scene's coordinates over time from the channels, and what to say about them."""
+    names = scene.poses.coordinates
+    found = {n: k for n in names for k in (n, f"{n}_th", f"{n}.q") if k in recording}
+    missing = [n for n in names if n not in found]
+    if missing and not found:
+        return None, (f"no channel is a coordinate of {scene.name!r}: only plots are shown",)
+    q = np.tile(scene.poses.start, (len(recording), 1))
+    for k, name in enumerate(names):
+        if name in found:
+            q[:, k] = recording[found[name]]
+    finite = np.isfinite(q).all(axis=1)
+    notes = list(scene.notes)
+    if missing:
+        notes.append(f"not recorded, and held at the start: {', '.join(missing)}")
+    if not finite.all():
+        good = np.flatnonzero(finite)
+        if not len(good):
+            return None, ("the coordinates are not finite: only plots are shown",)
+        q = q[good[np.clip(np.searchsorted(good, np.arange(len(q)), "right") - 1, 0, None)]]
+        notes.append("some coordinates are not finite, and are held where they are not")
+    return q, tuple(notes)
+
+
+# -- motions for models ----------------------------------------------------------------------------
+def model_take(scene: Scene) -> Take:
+    """Return a motion for a model or robot to be looked at.
+
+    Args:
+        scene: of it.
+    """
+    if isinstance(scene.robot.source, Description):
+        return scene_take(scene.name, swing(scene), scene)
+    mechanism = scene.robot.mechanism
+    try:
+        return scene_take(scene.name, simulated(mechanism), scene)
+    except Error as error:
+        made = scene_take(scene.name, swing(scene), scene)
+        note = f"it could not be simulated ({error}); its joints swing instead"
+        return Take(made.name, made.recording, scene, made.q, (*made.notes, note))
+
+
+def simulated(mechanism: Mechanism, until: float | None = None) -> Recording:
+    """Return a run of a mechanism as long as it says itself, ten seconds otherwise.
+
+    Args:
+        mechanism: any.
+        until: end time, s, in place of that.
+    """
+    from linkwright.simulation import simulate
+
+    own = mechanism.timing
+    end = until or (own.until if own is not None else 10.0)
+    return simulate(mechanism, end, step=end / _SAMPLES, method="dop853", tolerance=1e-8).recording
+
+
+def swing(scene: Scene, seconds: float = 20.0) -> Recording:
+    """Return a motion in which each joint swings within its limits, one after another.
+
+    Args:
+        scene: of a robot.
+        seconds: how long it lasts.
+    """
+    robot, names = scene.robot, scene.poses.coordinates
+    rest = resting(scene)
+    times = np.linspace(0.0, seconds, 30 * int(seconds) + 1)
+    q = np.tile(rest, (len(times), 1))
+    limits = limits_of(scene)
+    single = [
+        names.index(j.coordinates[0].name)
+        for j in robot.assembled.joints
+        if len(j.coordinates) == 1 and j.coordinates[0].name in names
+    ]
+    if not single:
+        raise InputError(f"{scene.name!r} has no joint that could swing")
+    each = seconds / (len(single) + 3)
+    for order, k in enumerate(single):
+        phase = np.clip((times - order * each) / (4 * each), 0, 1)
+        low, high = limits[k]
+        wave = np.sin(2 * math.pi * phase) * np.sin(math.pi * phase) ** 0.5
+        up = min(high - rest[k], 0.9)
+        down = min(rest[k] - low, 0.9)
+        q[:, k] += np.where(wave > 0, 0.85 * up * wave, 0.85 * down * wave)
+    units = robot.mechanism.units
+    channels = [Channel(n, units.get(n, "?"), generic="") for n in names]
+    return Recording(times, channels, q, {"model": scene.name, "motion": "joints swing in turn"})
+
+
+def limits_of(scene: Scene) -> Array:
+    """Return the lowest and highest value of each coordinate of a scene, infinite where none is.
+
+    Args:
+        scene: of a robot or mechanism.
+    """
+    names = scene.poses.coordinates
+    found = np.tile([-np.inf, np.inf], (len(names), 1))
+    for joint in scene.robot.assembled.joints:
+        if len(joint.coordinates) == 1 and joint.coordinates[0].name in names:
+            k = names.index(joint.coordinates[0].name)
+            low, high = joint.limits.lower, joint.limits.upper
+            found[k] = (-np.inf if low is None else low, np.inf if high is None else high)
+    return found
+
+
+def resting(scene: Scene) -> Array:
+    """Return a configuration to begin with: the start, moved into the limits.
+
+    Args:
+        scene: of a robot or mechanism.
+    """
+    limits = limits_of(scene)
+    margin = 0.1 * np.where(np.isfinite(limits).all(axis=1), np.ptp(limits, axis=1), 0.0)
+    low, high = limits[:, 0], limits[:, 1]
+    start = scene.poses.start
+    outside = (start <= low) | (start >= high)
+    moved = np.clip(start, low + margin, high - margin)
+    return np.asarray(np.where(outside, moved, start))
