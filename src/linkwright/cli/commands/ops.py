@@ -55,7 +55,8 @@ def command(
     from linkwright.program.report import ops_as_dict, ops_table, passes_table
 
     if compare:
-        _compare(model, kernel, settings, moves if thorough else None, seed, as_json)
+        searching = moves if thorough or moves else None
+        _compare(model, kernel, settings, searching, seed, as_json)
         return
     equations = derive(open_model(model, settings), formulation)
     written = kernel_program(equations, kernel)
@@ -87,7 +88,7 @@ def command(
 def _smallest(model: str, kernel: str, written: Program, moves: int, seed: int) -> Program:
     """Return the Program that ships where one does, or search, with a progress bar."""
     from linkwright.models.smallest import shipped_program
-    from linkwright.program.search import MOVES, thorough
+    from linkwright.program.search import MOVES
 
     if not moves:
         found = shipped_program(model, kernel, written)
@@ -95,6 +96,13 @@ def _smallest(model: str, kernel: str, written: Program, moves: int, seed: int) 
             typer.echo("the program that ships with the model; --moves N searches anew", err=True)
             return found
         moves = MOVES
+    return _searched(written, moves, seed)
+
+
+def _searched(written: Program, moves: int, seed: int) -> Program:
+    """Return what a search makes of a Program; on a terminal with a progress bar."""
+    from linkwright.program.search import thorough
+
     if not sys.stderr.isatty():
         return thorough(written, moves=moves, seed=seed)
     from rich.console import Console
@@ -114,32 +122,32 @@ def _compare(
 ) -> None:
     """Print every formulation as it is written, after each pass and, where asked, the search."""
     from linkwright.cli.models import open_model
-    from linkwright.equations import FORMULATIONS, derive
-    from linkwright.equations.kernels import kernel_program
-    from linkwright.program import count
-    from linkwright.program.passes import PASSES, optimise
+    from linkwright.equations.comparison import compared
+    from linkwright.equations.kernels import KERNELS
+    from linkwright.errors import InputError
+    from linkwright.program.search import MOVES
 
-    rows: list[tuple[str, str, str, str, str, str]] = []
+    if kernel not in KERNELS:
+        raise InputError(f"there is no kernel {kernel!r}; there are {', '.join(KERNELS)}")
 
-    def add(formulation: str, step: str, program: Program) -> None:
-        c = count(program)
-        numbers = (c.add, c.mul, c.call, c.total)
-        add_, mul, call, total = (str(n) for n in numbers)
-        rows.append((formulation, step, add_, mul, call, total))
+    def search(written: Program) -> Program:
+        return _searched(written, moves or MOVES, seed)
 
-    for name in FORMULATIONS:
-        written = kernel_program(derive(open_model(model, settings), name), kernel)
-        add(name, "written", written)
-        program = written
-        for step, one in PASSES.items():
-            program = one(program)
-            add(name, step, program)
-        add(name, "all, fast", optimise(written))
-        if moves is not None:
-            add(name, "thorough", _smallest(model, kernel, written, moves, seed))
+    further = {} if moves is None else {"thorough": search}
+    rows = list(compared(open_model(model, settings), kernel, further=further))
     columns = ("formulation", "after", "add", "mul", "call", "total")
+    told = [
+        (r.formulation, r.after, r.counts.add, r.counts.mul, r.counts.call, r.counts.total)
+        for r in rows
+        if r.counts is not None
+    ]
+    refused = [r for r in rows if r.counts is None]
     if as_json:
-        numbers = [(*row[:2], *(int(x) for x in row[2:])) for row in rows]
-        typer.echo(json.dumps([dict(zip(columns, row, strict=True)) for row in numbers], indent=2))
+        data: list[dict[str, object]] = [dict(zip(columns, row, strict=True)) for row in told]
+        data += [{"formulation": r.formulation, "refused": r.refused} for r in refused]
+        typer.echo(json.dumps(data, indent=2))
         return
-    print_table(columns, rows, title=f"{model}, {kernel}", numbers=_NUMBERS)
+    cells = [tuple(str(x) for x in row) for row in told]
+    print_table(columns, cells, title=f"{model}, {kernel}", numbers=_NUMBERS)
+    for r in refused:
+        typer.echo(f"{r.formulation}: {r.refused}")
