@@ -59,6 +59,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.program": ("Program", "count"),
     "linkwright.analysis": ("LinearModel", "linearise"),
     "linkwright.equations": ("Equations", "assemble", "derive", "equilibrium"),
+    "linkwright.equations.base": ("BaseParameters", "base_parameters"),
     "linkwright.mechanism": (
         "Ball",
         "Cylindrical",
@@ -76,6 +77,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.recording": ("Channel", "Recording", "read_erd", "read_recording"),
     "linkwright.robots": ("Robot", "load"),
     "linkwright.simulation": ("Batch", "Run", "simulate", "simulate_batch"),
+    "linkwright.studies.sweeping": ("Sweep", "sweep"),
     "linkwright.system": ("System",),
     "linkwright.version": ("__version__",),
     "linkwright.writers": ("write_program",),
@@ -125,6 +127,10 @@ if TYPE_CHECKING:
         derive as derive,
         equilibrium as equilibrium,
     )
+    from linkwright.equations.base import (
+        BaseParameters as BaseParameters,
+        base_parameters as base_parameters,
+    )
     from linkwright.errors import (
         BackendError as BackendError,
         CompileError as CompileError,
@@ -171,6 +177,7 @@ if TYPE_CHECKING:
         simulate as simulate,
         simulate_batch as simulate_batch,
     )
+    from linkwright.studies.sweeping import Sweep as Sweep, sweep as sweep
     from linkwright.system import System as System
     from linkwright.version import __version__ as __version__
     from linkwright.writers import write_program as write_program

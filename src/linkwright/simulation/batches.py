@@ -7,12 +7,13 @@ constraints, each run's start is put together by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.algebra import ZERO, linear_coefficients
 from linkwright.equations.closure import assemble
 from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
@@ -37,6 +38,7 @@ def simulate_batch(
     record: Iterable[str] | None = None,
     every: int = 0,
     seed: ArrayLike = 0,
+    numbers: ArrayLike | None = None,
     tolerance: float = 1e-8,
     threads: int | None = None,
     progress: Callable[[float], None] | None = None,
@@ -60,6 +62,7 @@ def simulate_batch(
         every: base ticks (steps, for a mechanism) from one sample to the next; 0 for final states
             only.
         seed: of noise, one for all runs or one for each.
+        numbers: of the runs, on which noise depends; 0, 1, 2, ... by default.
         tolerance: of an adaptive method, relative error of a step.
         threads: as many as there are processors by default.
         progress: called now and then with the part that is done.
@@ -92,6 +95,7 @@ def simulate_batch(
         values={n: v for n, v in given.items() if n in parameters},
         inputs={n: v for n, v in given.items() if n in sources},
         seed=seed,
+        numbers=numbers,
         tolerance=tolerance,
         threads=threads,
         progress=progress,
@@ -123,7 +127,7 @@ def _starts(
     """Return where the states of each run start."""
     m = system.mechanism
     states = {s.name for s in (*phases.x, *phases.d)}
-    if not m.constraints:
+    if _apart(m, states):
         return {n: v for n, v in initial.items() if n in states}
     own = {*m.coordinates, *(s.symbol.name for s in m.kinematics().speeds)}
     known = {*m.parameters, *m.inputs}
@@ -149,3 +153,17 @@ def _starts(
             if name in states:
                 found.setdefault(name, np.empty(count))[i if changing else slice(None)] = value
     return dict(found)
+
+
+def _apart(m: Mechanism, states: Collection[str]) -> bool:
+    """Whether no constraint has a say in where the states start.
+
+    That is so where relations hold between speeds alone that are no states, as they are eliminated.
+    """
+    speeds = [s.symbol for s in m.kinematics().speeds]
+    for constraint in m.constraints:
+        found, _ = linear_coefficients(constraint.speed, speeds)
+        bound = {u.name for u in speeds if found[u] is not ZERO}
+        if constraint.position is not None or bound & set(states):
+            return False
+    return True

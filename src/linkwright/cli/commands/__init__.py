@@ -23,6 +23,8 @@ COMMANDS: dict[str, str] = {
     "linearize": "linkwright.cli.commands.linearize",
     "write": "linkwright.cli.commands.write",
     "simulate": "linkwright.cli.commands.simulate",
+    "replay": "linkwright.cli.commands.replay",
+    "sweep": "linkwright.cli.commands.sweep",
     "plot": "linkwright.cli.commands.plot",
     "recover": "linkwright.cli.commands.recover",
     "info": "linkwright.cli.commands.info",

@@ -1,0 +1,54 @@
+"""Parts of a sweep on the workers of a Dask cluster.
+
+Dask's own engine does the work: the scheduler hands parts to workers, and gives those of a worker
+that died to another. A part comes back as its few reduced columns, and is written here, so that
+workers need no disk in common. They need this package, and the file of the model where it is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from linkwright.errors import Error
+from linkwright.recording.extras import extra
+from linkwright.studies.parts import Columns
+
+_RETRIES = 3
+
+
+def on_cluster(address: str, text: str, parts: Sequence[int]) -> Iterator[tuple[int, Columns]]:
+    """Yield parts as workers finish them.
+
+    Args:
+        address: of the scheduler, such as `tcp://10.0.0.1:8786`.
+        text: the plan as JSON.
+        parts: numbers of the parts.
+    """
+    distributed = extra("distributed", "cluster")
+    from linkwright.studies.sweeping import worker_part
+
+    try:
+        client = distributed.Client(address, timeout="10s", set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        words = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise Error(
+            f"no Dask scheduler answers at {address!r}: {words}",
+            remedy="start one with `dask scheduler`, and workers with `dask worker ADDRESS`",
+        ) from None
+    with client:
+        pending = {
+            client.submit(worker_part, text, part, pure=False, retries=_RETRIES): part
+            for part in parts
+        }
+        for future in distributed.as_completed(list(pending)):
+            part = pending.pop(future)
+            try:
+                columns: Columns = future.result()
+            except Error:
+                raise
+            except Exception as error:
+                raise Error(
+                    f"part {part} failed on the cluster: {type(error).__name__}: {error}"
+                ) from error
+            future.release()
+            yield part, columns

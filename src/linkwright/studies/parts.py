@@ -1,0 +1,190 @@
+"""The parts of a sweep: some runs after each other in numbers, carried out together and reduced.
+
+A part depends on the plan and its number alone, so it can be done anywhere, and done again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.errors import Error
+from linkwright.mechanism import Mechanism
+from linkwright.recording.recording import Array
+from linkwright.simulation.batches import simulate_batch
+from linkwright.studies.plans import Plan, part_size, ticks_of, time_of
+from linkwright.system import System
+
+Columns = dict[str, NDArray[Any]]
+_SAMPLES = 1000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    """A plan with its System at hand.
+
+    Args:
+        plan: the sweep, with its channels.
+        system: what is run.
+        count: base ticks of a run.
+        every: base ticks from sample to sample.
+        size: runs of a part.
+    """
+
+    plan: Plan
+    system: System
+    count: int
+    every: int
+    size: int
+
+    @property
+    def parts(self) -> int:
+        """How many parts there are."""
+        return -(-self.plan.count // self.size)
+
+    def rows(self, part: int) -> range:
+        """Return the numbers of the runs of a part."""
+        return range(part * self.size, min((part + 1) * self.size, self.plan.count))
+
+
+def job_of(plan: Plan, model: Mechanism | System | None = None) -> Job:
+    """Return a plan with its System.
+
+    Args:
+        plan: the sweep; without channels, the last values of all are kept.
+        model: what is run; the plan's model by default.
+    """
+    if model is None:
+        from linkwright.models import load_model
+
+        model = load_model(plan.model)
+    if isinstance(model, System):
+        system = model
+    else:
+        step = plan.until / _SAMPLES if plan.step is None else plan.step
+        system = System(model, base=1 / Fraction(step))
+    if not plan.channels:
+        plan = replace(plan, channels={s.name: ("final",) for s in system.phases().outputs})
+    count, every = ticks_of(plan, float(system.clock().tick))
+    return Job(plan, system, count, every, part_size(plan, count // every + 1))
+
+
+def run_part(job: Job, part: int, threads: int | None = None) -> Columns:
+    """Carry out a part, and return its columns: number, parameters, starts, what is kept.
+
+    Args:
+        job: the sweep.
+        part: its number.
+        threads: as many as there are processors by default.
+    """
+    plan, rows = job.plan, job.rows(part)
+    values, initial = plan.numbers(rows.start, rows.stop)
+    names = list(plan.channels)
+    found = simulate_batch(
+        job.system,
+        plan.until,
+        runs=len(rows),
+        step=plan.step,
+        method=plan.method,
+        initial=initial,
+        values=values,
+        record=names,
+        every=job.every,
+        seed=plan.seed,
+        numbers=np.arange(rows.start, rows.stop),
+        tolerance=plan.tolerance,
+        threads=threads,
+    )
+    columns: Columns = {"run": np.arange(rows.start, rows.stop)}
+    columns |= values
+    columns |= {n if n not in columns else f"{n}.initial": v for n, v in initial.items()}
+    columns["stopped"] = np.where(np.isfinite(found.stopped), found.stopped, math.nan)
+    for name, kept in plan.wanted.items():
+        columns |= reduced(name, found.times, found[name], found.stopped, kept)
+    return columns
+
+
+def reduced(
+    name: str, times: Array, samples: Array, stopped: Array, kept: Sequence[str]
+) -> dict[str, Array]:
+    """Return what is kept of a channel of many runs.
+
+    Args:
+        name: of the channel.
+        times: of the samples, s.
+        samples: a row for each run.
+        stopped: when a run ended before its time, s; infinity where it did not.
+        kept: the reductions.
+
+    >>> t, y = np.array([0.0, 1.0, 2.0]), np.array([[1.0, 3.0, 2.0]])
+    >>> found = reduced("y", t, y, np.array([np.inf]), ["final", "max", "mean", "at 1"])
+    >>> {k: float(v[0]) for k, v in found.items()}
+    {'y.final': 2.0, 'y.max': 3.0, 'y.mean': 2.25, 'y.at 1': 3.0}
+    """
+    good = times[None, :] <= stopped[:, None]
+    good[:, 0] = True
+    last = good.sum(axis=1) - 1
+    rows = np.arange(len(samples))
+    found: dict[str, Array] = {}
+    for reduction in kept:
+        found[f"{name}.{reduction}"] = _one(reduction, times, samples, good, last, rows)
+    return found
+
+
+def _one(
+    reduction: str,
+    times: Array,
+    samples: Array,
+    good: NDArray[np.bool_],
+    last: NDArray[np.int64],
+    rows: NDArray[np.int64],
+) -> Array:
+    t = time_of(reduction)
+    if t is not None:
+        k = int(np.abs(times - t).argmin())
+        return np.where(good[:, k], samples[:, k], np.nan)
+    if reduction == "final":
+        return samples[rows, last]
+    if reduction == "min":
+        return np.asarray(np.where(good, samples, np.inf).min(axis=1))
+    if reduction == "max":
+        return np.asarray(np.where(good, samples, -np.inf).max(axis=1))
+    if reduction in ("mean", "rms"):
+        return _mean(times, samples, good, square=reduction == "rms")
+    raise Error(f"there is no reduction {reduction!r}")
+
+
+def _mean(times: Array, samples: Array, good: NDArray[np.bool_], *, square: bool) -> Array:
+    """Return means over time by the trapezium rule, of values or (roots) of squares."""
+    values = np.where(good, samples, 0.0)
+    values = values**2 if square else values
+    both = good[:, 1:] & good[:, :-1]
+    steps = np.where(both, np.diff(times)[None, :], 0.0)
+    length = steps.sum(axis=1)
+    area = (steps * (values[:, 1:] + values[:, :-1]) / 2).sum(axis=1)
+    mean = np.where(length > 0, area / np.where(length > 0, length, 1.0), values[:, 0])
+    return np.asarray(np.sqrt(mean) if square else mean)
+
+
+@lru_cache(maxsize=4)
+def known_job(text: str) -> Job:
+    """Return the job of a plan as JSON, the last ones from memory.
+
+    Args:
+        text: what `Plan.as_data` gives, as JSON.
+    """
+    return job_of(plan_from(json.loads(text)))
+
+
+def plan_from(data: Mapping[str, Any]) -> Plan:
+    """Return the plan of plain data, as `Plan.as_data` gives it."""
+    channels = {name: tuple(kept) for name, kept in data["channels"].items()}
+    return Plan(**{**data, "channels": channels})

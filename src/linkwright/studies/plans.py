@@ -1,0 +1,409 @@
+"""Plans of sweeps: which runs there are, and what is kept of each.
+
+A plan is plain data, so that a file, a worker of a cluster and a sweep that was interrupted all
+read the same. Lists and ranges span a grid, in the order in which they are written, the last one
+changing fastest (or go together, one entry a run); distributions are drawn `runs` times at every
+point of it, with the same draws at each. A draw depends on the seed, the name and its number alone.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import math
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.errors import InputError
+from linkwright.recording.recording import Array, plain
+from linkwright.simulation.described import spacing
+from linkwright.simulation.native.methods import method_named
+
+REDUCTIONS = ("final", "min", "max", "mean", "rms")
+"""What can be kept of a channel, besides its value `at T`."""
+
+DISTRIBUTIONS: dict[str, int] = {"normal": 2, "uniform": 2, "lognormal": 2, "triangular": 3}
+"""Names of distributions and how many numbers each takes."""
+
+_KEYS = {
+    "format", "model", "until", "step", "method", "seed", "runs", "combine", "every", "tolerance",
+    "parameters", "initial", "channels", "part",
+}  # fmt: skip
+_ROOM = 64 << 20  # bytes of samples of a part
+_LARGEST_PART = 1024
+_MOST = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A sweep.
+
+    Args:
+        model: its name with options, or a path.
+        until: end time, s.
+        step: of a method with fixed steps, else the finest time from sample to sample, s; None for
+            the base tick of a System, or a thousandth of the end time.
+        method: one of `linkwright.simulation.native.methods.METHODS`.
+        parameters: by name a number, a list, a range or a distribution.
+        initial: of states, in the same way.
+        channels: by name what is kept of it: `REDUCTIONS`, or `at T`.
+        runs: draws of each distribution, and of noise.
+        seed: of draws and of noise.
+        together: whether lists go together instead of spanning a grid.
+        every: steps from sample to sample; by default for about a thousand.
+        tolerance: of an adaptive method.
+        part: runs in a part; by default as many as their samples have room.
+    """
+
+    model: str
+    until: float
+    step: float | None = None
+    method: str = "dopri5"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    initial: Mapping[str, Any] = field(default_factory=dict)
+    channels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    runs: int = 1
+    seed: int = 0
+    together: bool = False
+    every: int | None = None
+    tolerance: float = 1e-8
+    part: int | None = None
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the plan as plain data."""
+        data: dict[str, Any] = plain(asdict(self))
+        return data
+
+    @property
+    def digest(self) -> str:
+        """A digest of the whole plan."""
+        text = json.dumps(self.as_data(), sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """The lengths of the lists; one length where they go together."""
+        lengths = [len(axis) for axis in self._axes().values()]
+        return tuple(lengths[:1] if self.together else lengths)
+
+    @property
+    def count(self) -> int:
+        """How many runs there are."""
+        return math.prod(self.grid) * self.runs
+
+    def _axes(self) -> dict[tuple[str, str], Array]:
+        found = {}
+        for kind, table in (("parameters", self.parameters), ("initial", self.initial)):
+            for name, given in table.items():
+                axis = _axis(given)
+                if axis is not None:
+                    found[kind, name] = axis
+        return found
+
+    def numbers(self, first: int, last: int) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Return parameters and starts of some of the runs.
+
+        Args:
+            first: number of the first.
+            last: number of the first that is not wanted.
+        """
+        index: NDArray[np.int64] = np.arange(first, last, dtype=np.int64)
+        place, draw = index // self.runs, index % self.runs
+        columns = _places(place, self.grid)
+        found: dict[str, dict[str, Array]] = {"parameters": {}, "initial": {}}
+        axes = self._axes()
+        for k, ((kind, name), axis) in enumerate(axes.items()):
+            found[kind][name] = axis[columns[0 if self.together else k]]
+        for kind, table in (("parameters", self.parameters), ("initial", self.initial)):
+            for name, given in table.items():
+                if (kind, name) in axes:
+                    continue
+                if isinstance(given, Mapping):
+                    found[kind][name] = _drawn(given, self.seed, name, self.runs)[draw]
+                else:
+                    found[kind][name] = np.full(len(index), float(given))
+        return found["parameters"], found["initial"]
+
+    @property
+    def wanted(self) -> dict[str, tuple[str, ...]]:
+        """What is kept of each channel."""
+        return {name: tuple(kept) for name, kept in self.channels.items()}
+
+
+def _places(place: NDArray[np.int64], grid: tuple[int, ...]) -> tuple[Any, ...]:
+    return tuple(np.unravel_index(place, grid)) if grid else ()
+
+
+def _axis(given: Any) -> Array | None:
+    """Return the values of a list or a range; None for what is neither."""
+    if isinstance(given, Mapping):
+        if "from" not in given:
+            return None
+        start, end, count = float(given["from"]), float(given["to"]), int(given["count"])
+        if given.get("log"):
+            return np.asarray(np.geomspace(start, end, count), dtype=np.float64)
+        return np.asarray(np.linspace(start, end, count), dtype=np.float64)
+    if isinstance(given, list | tuple | np.ndarray):
+        return np.asarray(given, dtype=np.float64)
+    return None
+
+
+def _drawn(given: Mapping[str, Any], seed: int, name: str, count: int) -> Array:
+    """Return draws from a distribution."""
+    kind, numbers = next(iter(given.items()))
+    key = hashlib.blake2b(f"{seed} {name}".encode(), digest_size=16).digest()
+    words = np.frombuffer(key, np.uint64)
+    random = np.random.Generator(np.random.Philox(key=words))
+    return np.asarray(getattr(random, kind)(*numbers, size=count), dtype=np.float64)
+
+
+# -- checking --------------------------------------------------------------------------------------
+def checked(plan: Plan) -> Plan:
+    """Return a plan that is sound, or raise an error that says what is not.
+
+    Args:
+        plan: what to check.
+
+    >>> checked(Plan("car", 5.0, parameters={"SPEED": [700, 900]}, runs=3)).count
+    6
+    """
+    method_named(plan.method)
+    for words, value in (("until", plan.until), ("step", plan.step)):
+        if value is not None and not 0 < value < math.inf:
+            raise InputError(f"{words} = {value} is not above zero")
+    if plan.runs < 1 or (plan.every is not None and plan.every < 1) or (plan.part or 1) < 1:
+        raise InputError("runs, every and part are 1 or more")
+    if not 0 < plan.tolerance < 1:
+        raise InputError(f"tolerance = {plan.tolerance} is not between 0 and 1")
+    for table in (plan.parameters, plan.initial):
+        for name, given in table.items():
+            _check_spec(name, given)
+    lengths = {len(axis) for axis in plan._axes().values()}
+    if plan.together and len(lengths) > 1:
+        raise InputError(
+            f"lists that go together have one length, not {sorted(lengths)}",
+            remedy="make them equally long, or let them span a grid",
+        )
+    if plan.count > _MOST:
+        raise InputError(f"{plan.count:,} runs are too many; {_MOST:,} are possible")
+    for name, kept in plan.channels.items():
+        for reduction in kept:
+            _check_reduction(plan, name, reduction)
+    return plan
+
+
+def _check_spec(name: str, given: Any) -> None:
+    if isinstance(given, bool) or not isinstance(given, Mapping | list | tuple | float | int):
+        raise InputError(f"{name} is neither a number, a list, a range nor a distribution")
+    if not isinstance(given, Mapping):
+        values = given if isinstance(given, list | tuple) else [given]
+        if not values:
+            raise InputError(f"the list of {name} is empty")
+        if any(isinstance(v, bool) or not isinstance(v, int | float) for v in values):
+            raise InputError(f"{name} holds something that is no number")
+        return
+    if "from" in given:
+        unknown = set(given) - {"from", "to", "count", "log"}
+        if unknown or "to" not in given or "count" not in given:
+            raise InputError(f"the range of {name} is {{ from, to, count }}, and log if wanted")
+        count, ends = given["count"], (given["from"], given["to"])
+        if not isinstance(count, int) or count < 1 or not all(map(_is_number, ends)):
+            raise InputError(f"the range of {name} has a count below 1 or ends that are no numbers")
+        if given.get("log") and min(ends) <= 0:
+            raise InputError(f"the range of {name} is logarithmic, but does not stay above zero")
+        return
+    kinds = [k for k in given if k in DISTRIBUTIONS]
+    if len(given) != 1 or len(kinds) != 1:
+        raise InputError(
+            f"{name} has no distribution {', '.join(map(str, given)) or 'at all'}",
+            remedy=f"choose one of {', '.join(DISTRIBUTIONS)}, or a range {{ from, to, count }}",
+        )
+    numbers = given[kinds[0]]
+    size = DISTRIBUTIONS[kinds[0]]
+    if not isinstance(numbers, list | tuple) or len(numbers) != size:
+        raise InputError(f"{kinds[0]} of {name} takes {size} numbers")
+    if not all(map(_is_number, numbers)):
+        raise InputError(f"{kinds[0]} of {name} holds something that is no number")
+    wrong = numbers[1] < 0 if "normal" in kinds[0] else list(numbers) != sorted(numbers)
+    if wrong:
+        raise InputError(f"{kinds[0]} of {name} cannot have the numbers {list(numbers)}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _check_reduction(plan: Plan, name: str, reduction: str) -> None:
+    if reduction in REDUCTIONS:
+        return
+    t = time_of(reduction)
+    if t is None or not 0 <= t <= plan.until:
+        raise InputError(
+            f"{reduction!r} cannot be kept of {name}",
+            remedy=f"choose {', '.join(REDUCTIONS)}, or 'at T' with a time of the run in s",
+        )
+
+
+def time_of(reduction: str) -> float | None:
+    """Return the time of a reduction `at T`, s; None for another.
+
+    Args:
+        reduction: its name.
+
+    >>> time_of("at 1.5"), time_of("max")
+    (1.5, None)
+    """
+    word, _, number = reduction.partition(" ")
+    try:
+        return float(number) if word == "at" else None
+    except ValueError:
+        return None
+
+
+def ticks_of(plan: Plan, tick: float) -> tuple[int, int]:
+    """Return the ticks of a run, and those from sample to sample.
+
+    Args:
+        plan: the sweep.
+        tick: the base tick, s.
+
+    >>> ticks_of(Plan("car", 5.0, channels={"r": ["max"]}), 0.025)
+    (200, 1)
+    >>> ticks_of(Plan("car", 5.0, channels={"r": ["final"]}), 0.025)
+    (200, 200)
+    """
+    count = round(plan.until / tick)
+    if count < 1 or abs(count * tick - plan.until) > 1e-9 * plan.until:
+        raise InputError(
+            f"the end time {plan.until} s is not a whole number of steps of {tick} s",
+            remedy="choose a step that divides it",
+        )
+    only_final = all(kept == ("final",) for kept in plan.wanted.values())
+    every = plan.every or (count if only_final else spacing(count))
+    if count % every:
+        raise InputError(f"every {every} steps of {count} gives no sample at the end")
+    for kept in plan.wanted.values():
+        for t in filter(None, map(time_of, kept)):
+            place = t / (every * tick)
+            if abs(place - round(place)) > 1e-6:
+                raise InputError(
+                    f"no sample falls on t = {t} s; they come every {every * tick:g} s",
+                    remedy="choose another step or every",
+                )
+    return count, every
+
+
+def part_size(plan: Plan, samples: int) -> int:
+    """Return how many runs go together.
+
+    Args:
+        plan: the sweep.
+        samples: of a run.
+
+    >>> part_size(Plan("car", 5.0, channels={"r": ["max"]}), 201)
+    1024
+    """
+    if plan.part is not None:
+        return plan.part
+    room = _ROOM // max(8 * samples * max(len(plan.channels), 1), 1)
+    return int(max(8, min(room // 8 * 8, _LARGEST_PART)))
+
+
+# -- files -----------------------------------------------------------------------------------------
+def read_plan(path: Path) -> Plan:
+    """Return the plan of a text file.
+
+    Args:
+        path: a TOML file; a model that is a file is looked for beside it.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read the file: {error.strerror}", file=path) from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"this is no TOML: {error}", file=path) from None
+    try:
+        return checked(plan_of(data, path.parent))
+    except InputError as error:
+        raise InputError(error.what, file=path, remedy=error.remedy) from None
+
+
+def plan_of(data: Mapping[str, Any], folder: Path) -> Plan:
+    """Return the plan that the tables of a file give.
+
+    Args:
+        data: what was read.
+        folder: where the file is.
+    """
+    for key in data:
+        if key not in _KEYS:
+            near = difflib.get_close_matches(key, sorted(_KEYS), 1)
+            remedy = (
+                f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(_KEYS))}"
+            )
+            raise InputError(f"a sweep has no {key!r}", remedy=remedy)
+    if data.get("format", 1) != 1:
+        raise InputError(f"format = {data['format']} is not known", remedy="write format = 1")
+    for key in ("model", "until"):
+        if key not in data:
+            raise InputError(f"the sweep has no {key}", remedy=f"add {key} = ...")
+    if data.get("combine", "grid") not in ("grid", "together"):
+        raise InputError("combine is 'grid' or 'together'")
+    model = data["model"]
+    if not isinstance(model, str):
+        raise InputError("model is a text: a name, or a path")
+    beside = folder / model.partition(":")[0]
+    try:
+        return Plan(
+            str(folder / model) if beside.is_file() else model,
+            float(data["until"]),
+            None if "step" not in data else float(data["step"]),
+            str(data.get("method", "dopri5")),
+            _table(data, "parameters"),
+            _table(data, "initial"),
+            {n: _kept(v) for n, v in _table(data, "channels").items()},
+            int(data.get("runs", 1)),
+            int(data.get("seed", 0)),
+            data.get("combine", "grid") == "together",
+            None if "every" not in data else int(data["every"]),
+            float(data.get("tolerance", 1e-8)),
+            None if "part" not in data else int(data["part"]),
+        )
+    except (TypeError, ValueError):
+        raise InputError("until, step, runs, seed, every, part, tolerance are numbers") from None
+
+
+def _table(data: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return a table by names, those with dots in them put together again."""
+    found = data.get(key, {})
+    if not isinstance(found, Mapping):
+        raise InputError(f"{key} is a table")
+    flat: dict[str, Any] = {}
+    for name, given in found.items():
+        flat.update(_flattened(name, given, key))
+    return flat
+
+
+def _flattened(name: str, given: Any, key: str) -> Iterable[tuple[str, Any]]:
+    known = {"from", *DISTRIBUTIONS}
+    if isinstance(given, Mapping) and key != "channels" and not known & set(given):
+        inner = [(f"{name}.{k}", v) for k, v in given.items()]
+        if inner and all(isinstance(v, Mapping | list | int | float) for _, v in inner):
+            return [pair for n, v in inner for pair in _flattened(n, v, key)]
+    if isinstance(given, Mapping) and key == "channels":
+        return [pair for k, v in given.items() for pair in _flattened(f"{name}.{k}", v, key)]
+    return [(name, given)]
+
+
+def _kept(given: Any) -> tuple[str, ...]:
+    found = [given] if isinstance(given, str) else given
+    if not isinstance(found, list | tuple) or not all(isinstance(x, str) for x in found):
+        raise InputError("what is kept of a channel is a text, or a list of them")
+    return tuple(found)

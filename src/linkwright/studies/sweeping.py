@@ -1,0 +1,347 @@
+"""Sweeps: many runs of a model over parameters, starts and noise.
+
+The runs of a part go through the lanes of vector registers on all processors, or, with the address
+of a Dask scheduler, parts go to its workers. What is kept of each run is one row of a table in
+Parquet files, one file a part, each written under another name and renamed when it is whole; a
+sweep that was killed goes on with the parts that are missing. The folder of these files is a
+dataset for whatever reads Parquet.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linkwright.errors import Error, InputError
+from linkwright.files import write_text, write_with
+from linkwright.mechanism import Mechanism
+from linkwright.recording.extras import extra
+from linkwright.studies.parts import Columns, Job, job_of, known_job, run_part
+from linkwright.studies.plans import Plan, checked
+from linkwright.studies.sources import source_of
+from linkwright.system import System
+from linkwright.version import __version__
+
+PLAN = "_plan.json"
+Progress = Callable[[int], None]
+Model = str | Mechanism | System
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sweep:
+    """What a sweep has found: a column for each parameter and each thing kept, a row for each run.
+
+    Args:
+        plan: what was swept.
+        columns: by name.
+        folder: where they are as Parquet files; None for nowhere.
+
+    >>> found = sweep("pendulum", 1.0, L=[0.5, 1.0], channels={"phi": ["final"]})
+    >>> found["L"].tolist(), len(found)
+    ([0.5, 1.0], 2)
+    """
+
+    plan: Plan
+    columns: Columns = field(repr=False)
+    folder: Path | None = None
+
+    def __len__(self) -> int:
+        return len(self.columns["run"])
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a column."""
+        if name not in self.columns:
+            raise Error(f"no column is called {name!r}", remedy=f"there are {list(self.columns)}")
+        return self.columns[name]
+
+
+def sweep(
+    model: Model,
+    until: float | None = None,
+    *,
+    step: float | None = None,
+    method: str = "dopri5",
+    values: Mapping[str, Any] | None = None,
+    initial: Mapping[str, Any] | None = None,
+    channels: Mapping[str, Sequence[str]] | None = None,
+    seeds: Iterable[int] | int | None = None,
+    seed: int = 0,
+    together: bool = False,
+    every: int | None = None,
+    tolerance: float = 1e-8,
+    folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    threads: int | None = None,
+    cluster: str | None = None,
+    progress: Progress | None = None,
+    **parameters: Any,
+) -> Sweep:
+    """Run a model many times, and return what is kept of each run.
+
+    Lists and ranges of parameters span a grid; distributions are drawn at each of its points.
+
+    Args:
+        model: the name of a model, a file, a mechanism or a System.
+        until: end time, s; the mechanism's own by default.
+        step: of a method with fixed steps, or the finest interval of samples, s.
+        method: as for `simulate`.
+        values: parameters and inputs: a number, a list, a range `{"from": 1, "to": 2, "count": 5}`
+            or a distribution such as `{"normal": [mean, deviation]}`.
+        initial: where states start, in the same way.
+        channels: what is kept of each: "final", "min", "max", "mean", "rms", "at T"; by default
+            the last values of all.
+        seeds: as many runs as there are seeds, at each point of the grid; a number counts them.
+        seed: of distributions, and of noise.
+        together: let lists go together, one entry a run, instead of spanning a grid.
+        every: steps from sample to sample; by default for about a thousand.
+        tolerance: of an adaptive method, relative error of a step.
+        folder: where results go as Parquet files while the sweep goes on.
+        resume: go on with what is in the folder.
+        threads: as many as there are processors by default.
+        cluster: address of a Dask scheduler, for a model by its name or file.
+        progress: called with the number of runs that are done.
+        parameters: as `values`, by their names.
+
+    >>> found = sweep("pendulum", 1.0, L={"from": 0.5, "to": 1.5, "count": 3})
+    >>> found["L"].tolist()
+    [0.5, 1.0, 1.5]
+    """
+    if until is None:
+        until = _own_end(model)
+    count, first = _seeds(seeds, seed)
+    plan = Plan(
+        model if isinstance(model, str) else model.name,
+        until,
+        step,
+        method,
+        {n: _given(v) for n, v in {**(values or {}), **parameters}.items()},
+        {n: _given(v) for n, v in (initial or {}).items()},
+        {n: (k,) if isinstance(k, str) else tuple(k) for n, k in (channels or {}).items()},
+        count,
+        first,
+        together,
+        every,
+        tolerance,
+    )
+    return run_sweep(
+        checked(plan),
+        None if folder is None else Path(folder),
+        model=None if isinstance(model, str) else model,
+        resume=resume,
+        threads=threads,
+        cluster=cluster,
+        progress=progress,
+    )
+
+
+def _own_end(model: Model) -> float:
+    if isinstance(model, str):
+        from linkwright.models import load_model
+
+        model = load_model(model)
+    timing = (model.mechanism if isinstance(model, System) else model).timing
+    if timing is None:
+        raise Error("the sweep has no end time", remedy="give until=..., in s")
+    return timing.until
+
+
+def _seeds(seeds: Iterable[int] | int | None, seed: int) -> tuple[int, int]:
+    """Return how many runs there are at each point, and the seed of all."""
+    if seeds is None:
+        return 1, seed
+    if isinstance(seeds, int):
+        return seeds, seed
+    listed = list(seeds)
+    if not listed or listed != list(range(listed[0], listed[0] + len(listed))):
+        raise Error("seeds follow each other without a gap", remedy="give range(...), or a number")
+    return len(listed), seed + listed[0]
+
+
+def _given(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic | range):
+        return np.asarray(value).tolist()
+    return list(value) if isinstance(value, tuple) else value
+
+
+def run_sweep(
+    plan: Plan,
+    folder: Path | None = None,
+    *,
+    model: Mechanism | System | None = None,
+    resume: bool = False,
+    force: bool = False,
+    threads: int | None = None,
+    cluster: str | None = None,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Carry out a plan.
+
+    Args:
+        plan: what to run.
+        folder: where results go; None to keep them in memory alone.
+        model: what is run, where the plan's name does not say it.
+        resume: go on with what is in the folder.
+        force: begin anew where there is something in the folder.
+        threads: as many as there are processors by default.
+        cluster: address of a Dask scheduler.
+        progress: called with the number of runs that are done.
+    """
+    if cluster is not None and model is not None:
+        raise Error(
+            "a cluster needs a model that its workers can read",
+            remedy="give its name or its file; write_model makes one of a mechanism",
+        )
+    if folder is not None:
+        extra("pyarrow.parquet", "recording")
+    if model is None:
+        source_of(plan.model)
+    job = job_of(plan, model)
+    done = {} if folder is None else _begun(job, folder, model is None, resume, force)
+    finished = sum(len(job.rows(part)) for part in done)
+    tell = progress or (lambda _: None)
+    tell(finished)
+    missing = [part for part in range(job.parts) if part not in done]
+    kept: dict[int, Columns] = {}
+    for part, columns in _carried_out(job, missing, threads, cluster):
+        if folder is not None:
+            write_part(part_file(folder, part), columns)
+        else:
+            kept[part] = columns
+        finished += len(job.rows(part))
+        tell(finished)
+    if folder is not None:
+        return Sweep(job.plan, read_parts(job, folder), folder)
+    return Sweep(job.plan, _joined([kept[part] for part in range(job.parts)]))
+
+
+def _carried_out(
+    job: Job, missing: Sequence[int], threads: int | None, cluster: str | None
+) -> Iterator[tuple[int, Columns]]:
+    """Yield parts as they are done."""
+    if cluster is not None:
+        from linkwright.studies.cluster import on_cluster
+
+        text = json.dumps(job.plan.as_data(), sort_keys=True)
+        yield from on_cluster(cluster, text, missing)
+        return
+    for part in missing:
+        yield part, run_part(job, part, threads)
+
+
+def worker_part(text: str, part: int, threads: int = 1) -> Columns:
+    """Carry out a part of a plan that comes as text.
+
+    Args:
+        text: the plan as JSON.
+        part: number of the part.
+        threads: how many to use.
+    """
+    return run_part(known_job(text), part, threads)
+
+
+# -- the folder ------------------------------------------------------------------------------------
+def part_file(folder: Path, part: int) -> Path:
+    """Return the file of a part.
+
+    >>> part_file(Path("s"), 3).name
+    'part-00003.parquet'
+    """
+    return folder / f"part-{part:05d}.parquet"
+
+
+def _begun(job: Job, folder: Path, by_name: bool, resume: bool, force: bool) -> dict[int, Path]:
+    """Return the parts that are there already, in a folder that is made where it is not."""
+    about = {
+        "plan": job.plan.as_data(),
+        "model_hash": source_of(job.plan.model).digest if by_name else "",
+        "part": job.size,
+        "version": __version__,
+    }
+    told = folder / PLAN
+    if folder.exists() and not folder.is_dir():
+        raise InputError("this is a file, not a folder for a sweep", file=folder)
+    try:
+        there = sorted(folder.iterdir()) if folder.exists() else []
+        if there and not told.is_file():
+            raise InputError("the folder holds something else than a sweep", file=folder)
+        if there and force:
+            for path in (*folder.glob("part-*.parquet"), told):
+                path.unlink()
+        elif there:
+            if not resume:
+                raise InputError(
+                    "the sweep was begun already",
+                    file=folder,
+                    remedy="use --resume to go on with it, or --force to begin anew",
+                )
+            _check_same(told, about)
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the folder cannot be used: {error.strerror}", file=folder) from None
+    if not told.exists():
+        write_text(told, json.dumps(about, indent=1) + "\n", replace=True)
+    return {
+        part: part_file(folder, part)
+        for part in range(job.parts)
+        if _is_whole(part_file(folder, part), len(job.rows(part)))
+    }
+
+
+def _check_same(told: Path, about: Mapping[str, Any]) -> None:
+    try:
+        old = json.loads(told.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InputError("the plan of the sweep cannot be read", file=told) from None
+    words = {"plan": "plan", "model_hash": "model", "part": "size of parts", "version": "version"}
+    for key, what in words.items():
+        if old.get(key) != about[key]:
+            raise InputError(
+                f"the sweep was begun with another {what}",
+                file=told,
+                remedy="take another folder, or use --force to begin anew",
+            )
+
+
+def _is_whole(path: Path, rows: int) -> bool:
+    arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
+    try:
+        return path.is_file() and bool(parquet.read_metadata(path).num_rows == rows)
+    except (arrow.ArrowException, OSError):
+        return False
+
+
+def write_part(path: Path, columns: Columns) -> None:
+    """Write a part, which is there as a whole or not at all.
+
+    Args:
+        path: its file.
+        columns: by name.
+    """
+    arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
+    table = arrow.table({name: arrow.array(values) for name, values in columns.items()})
+    write_with(path, lambda file: parquet.write_table(table, file), replace=True)
+
+
+def read_parts(job: Job, folder: Path) -> Columns:
+    """Return the columns of all parts in order.
+
+    Args:
+        job: the sweep.
+        folder: where its parts are.
+    """
+    parquet = extra("pyarrow.parquet", "recording")
+    found = []
+    for part in range(job.parts):
+        table = parquet.read_table(part_file(folder, part))
+        found.append({n: table.column(n).to_numpy() for n in table.column_names})
+    return _joined(found)
+
+
+def _joined(parts: Sequence[Columns]) -> Columns:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
