@@ -6,11 +6,12 @@ never pull. Along the surface there are two models:
 - `viscous`: a damper.
 - `friction`: a spring from the place where the point first touched, critically damped for a unit
   mass as in SL, which holds as long as its force is below c_s times the normal force; beyond that
-  the point slips with c_d times the normal force against its motion, until it has come nearly to
-  rest, and then holds on where it is.
+  the point slips with c_d times the normal force against its motion, until it has come to rest, and
+  then holds on where it is. It has come to rest when its speed is small and falls, or when it has
+  turned back within one step; a point that has just broken away is slow too, but gets faster.
 
-Where a point holds on, and whether it slips, is memory: it changes once after each accepted step of
-the integration, never within one.
+Where a point holds on, whether it slips and how fast, is memory: it changes once after each
+accepted step of the integration, never within one.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from linkwright.algebra import Expr, as_expr, maximum, select, sqrt, total
+from linkwright.algebra import ZERO, Expr, as_expr, maximum, select, sqrt, total
 from linkwright.blocks import BlockError, Element
 from linkwright.blocks.places import cross, minus, plus
 from linkwright.elements.surfaces import Surface, Triple, checked_rotation
@@ -43,7 +44,7 @@ class Contact(Element):
         dynamic: c_d, friction that slips in relation to the normal force; c_s by default.
         tangential: k_c of the spring along the surface, N/m; the normal one's by default.
         tangential_damping: N*s/m; by default 2 sqrt(k_c), as in SL.
-        rest: speed below which a slipping point holds on again, m/s.
+        rest: speed below which a slipping point that slows down holds on again, m/s.
         name: of the element.
 
     >>> from linkwright import Mechanism
@@ -151,6 +152,10 @@ class Contact(Element):
         anchor = tuple(self.memory(f"anchor{k}{c}", unit="m") for c in "xyz")
         slips = self.memory(f"slips{k}", doc="1 while the point slips")
         begun = self.memory(f"begun{k}", doc="1 once the point has a place to hold on")
+        before = [
+            v if v is ZERO else self.memory(f"slide{k}{c}", unit="m/s", doc="one step ago")
+            for v, c in zip(slide, "xyz", strict=True)
+        ]
         away = (place[0] - anchor[0], place[1] - anchor[1], place[2] - anchor[2])
         stretch = self._held(_less(away, normal, _dot(away, normal)))
         known = select(begun > 0, 1.0, 0.0)
@@ -167,12 +172,18 @@ class Contact(Element):
             select(touching, select(slipping > 0, -drag * v, h), 0.0)
             for v, h in zip(slide, hold, strict=True)
         ]
-        held_on = self.let(select(slips > 0, select(speed < self._rest, 1.0, 0.0), 0.0))
+        forth = total([a * b for a, b in zip(before, slide, strict=True)])
+        slower = _dot(slide, slide) < total([a**2 for a in before])
+        slow = select(speed < self._rest, select(slower, 1.0, 0.0), 0.0)
+        rests = select(forth < 0, 1.0, slow)
+        held_on = self.let(select(slips > 0, rests, 0.0))
         moves = select(touching, held_on, 1.0)
         for memory, now in zip(anchor, place, strict=True):
             self.update(memory, select(moves > 0, now, select(begun > 0, memory, now)))
-        still_slips = select(slips > 0, select(speed < self._rest, 0.0, 1.0), slipping)
-        self.update(slips, select(touching, still_slips, 0.0))
+        self.update(slips, select(touching, select(held_on > 0, 0.0, slipping), 0.0))
+        for memory, now in zip(before, slide, strict=True):
+            if memory is not ZERO:
+                self.update(memory, now)
         self.update(begun, 1.0)
         return along[0], along[1], along[2]
 
