@@ -229,7 +229,7 @@ def test_wheels_of_the_cart_are_rotors_whose_mass_counts_with_the_frame() -> Non
     wheels = [body for name, body in m.bodies.items() if name.endswith("w")]
     assert len(wheels) == 4
     assert all(is_rotor(w, moments[w]) and moments[w].mass is ZERO for w in wheels)
-    used = set(free_symbols(*(s.value for s in equations("cart").statements)))
+    used = set(free_symbols(*(s.value for s in equations("cart").assignments)))
     assert not used & {q for w in wheels for q in w.coordinates}
 
 
@@ -377,7 +377,7 @@ def test_dependent_speeds_of_the_cart_follow_the_two_that_remain() -> None:
     assert [str(u) for u in reduction.independent] == ["b.u", "b.v"]
     assert [len(row) for row in reduction.matrix] == [2] * 6
     assert reduction.offset == (ZERO,) * 6
-    definitions = {s.target: s.value for s in equations("cart").statements}
+    definitions = {s.target: s.value for s in equations("cart").assignments}
     entries = [x for row in reduction.matrix for x in row]
     while any(x in definitions for x in free_symbols(*entries)):
         entries = [substitute(x, definitions) for x in entries]
@@ -389,9 +389,9 @@ def test_an_eliminated_speed_is_computed_once_and_used_again(name: str, eliminat
     """It is the rate of its coordinate, and the dynamics reads it instead of computing it anew."""
     e = equations(name)
     (u,) = (x for x in e.reduction.dependent if x.name == eliminated)
-    assert sum(s.target is u for s in e.statements) == 1
+    assert sum(s.target is u for s in e.assignments) == 1
     assert u in e.rates
-    assert any(u in free_symbols(s.value) for s in e.statements)
+    assert any(u in free_symbols(s.value) for s in e.assignments)
 
 
 def test_no_movement_ties_places_and_speeds_together() -> None:

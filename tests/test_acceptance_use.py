@@ -465,7 +465,7 @@ def written_out(name: str) -> tuple[Expr, ...]:
     """Return q' and u' of a model without any intermediate result."""
     e = equations(name)
     known: dict[Expr, Expr] = {}
-    for s in e.statements:
+    for s in e.assignments:
         known[s.target] = substitute(s.value, known)
     return tuple(substitute(x, known) for x in (*e.rates, *e.accelerations))
 

@@ -53,10 +53,9 @@ def test_native_runs_agree_with_steps_in_python(
 ) -> None:
     model = load_model(name)
     end = 2.0 if name != "spacecraft-2" else 100.0
-    settings = {"step": end / 200, "method": method, "record_every": 20}
-    native = simulate(model, end, **settings)  # type: ignore[arg-type]
+    native = simulate(model, end, step=end / 200, method=method, record_every=20)
     in_python(monkeypatch)
-    plain = simulate(model, end, **settings)  # type: ignore[arg-type]
+    plain = simulate(model, end, step=end / 200, method=method, record_every=20)
     assert np.array_equal(native.times, plain.times)
     for channel, values in (*plain.states.items(), *plain.outputs.items()):
         size = max(float(np.abs(values).max()), 1e-6)

@@ -107,6 +107,11 @@ class Equations:
                 stack.extend(y for y in reads_of(made) if y not in seen)
         return seen
 
+    @property
+    def assignments(self) -> tuple[Assign, ...]:
+        """The intermediate results that are plain assignments: all of them without loops."""
+        return tuple(s for s in self.statements if isinstance(s, Assign))
+
     def with_statements(self, statements: Iterable[Statement]) -> Equations:
         """Return the same equations with other intermediate results."""
         return replace(self, statements=tuple(statements))
@@ -442,7 +447,7 @@ def _without_idle(equations: Equations) -> Equations:
         *(e.rates, e.right, e.accelerations, e.dependent_accelerations, e.outputs, e.state_rates),
         *(*e.mass, *reduction.matrix, reduction.offset, reduction.drift),
     )
-    statements = [s for s in e.statements if isinstance(s, Assign)]
+    statements = e.assignments
     if len(statements) < len(e.statements):
         return equations  # what a loop does to a parameter is not followed
     present = set(free_symbols(*(s.value for s in statements)))

@@ -161,9 +161,7 @@ class Run:
             cutoff: of a low-pass filter, percent of half the sampling rate; 0 for none.
             title: over the figure; by default the name of the model.
         """
-        return self.recording.plot(
-            *channels, vs=vs, fft=fft, rate=rate, cutoff=cutoff, title=title
-        )
+        return self.recording.plot(*channels, vs=vs, fft=fft, rate=rate, cutoff=cutoff, title=title)
 
     def energies(self) -> Energies:
         """Return the energies at the recorded times, and how well they balance.
