@@ -6,14 +6,12 @@ Pinocchio and MuJoCo in `test_dynamics_properties`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from linkwright.equations import Equations, derive
-from linkwright.equations.base import base_parameters
 from linkwright.equations.choices import (
     DEFAULT,
     NO_SHIFT,
@@ -253,86 +251,3 @@ def other_cart() -> Mechanism:
     for name in order:
         m.constrain(m.bodies[name].origin.velocity @ places[name][0].y, name=f"{name} grips")
     return m
-
-
-# -- base parameters -------------------------------------------------------------------------------
-def regressor_rank(m: Mechanism, states: int) -> int:
-    """Return the rank of the numeric coefficients of all inertial parameters, by SVD.
-
-    Oracle: M and f of Kane's equations, with one parameter after the other set to one.
-    """
-    e = derive(m, "kane")
-    n = len(e.speeds)
-    roots = [*(x for row in e.mass for x in row), *e.right]
-    results: dict[str, Sequence[object]] = {
-        "M": [list(r) for r in e.mass],
-        "f": list(e.right),
-    }
-    program = e.assemble("oracle", results, {}, roots)
-    rng = np.random.default_rng(5)
-    blank = {k: 0.0 if "_m" in k or "_c" in k or "_I" in k else v for k, v in m.values.items()}
-    columns = []
-    names = [*m.coordinates, *(u.name for u in e.speeds)]
-    tests = [(dict(zip(names, rng.uniform(-2, 2, len(names)), strict=True))) for _ in range(states)]
-    rates = rng.uniform(-2, 2, (states, n))
-
-    def forces(values: dict[str, float]) -> np.ndarray:
-        found = []
-        for state, a in zip(tests, rates, strict=True):
-            mass, right = run(program, {**blank, **values, **state, "t": 0.0})
-            found.append(mass.reshape(n, n) @ a - right)
-        return np.concatenate(found)
-
-    for b in m.bodies:
-        massive = forces({f"{b}_m": 1.0})
-        columns.append(massive)
-        for c in "xyz":
-            inertia = {f"{b}_I{k}{k}": -1.0 for k in "xyz" if k != c}
-            columns.append(forces({f"{b}_m": 1.0, f"{b}_c{c}": 1.0, **inertia}) - massive)
-        columns.extend(forces({f"{b}_I{k}": 1.0}) for k in ("xx", "yy", "zz", "xy", "yz", "zx"))
-    return int(np.linalg.matrix_rank(np.array(columns), tol=1e-8))
-
-
-@pytest.mark.parametrize(
-    "kinds",
-    [
-        ("revolute",),
-        ("revolute", "prismatic"),
-        ("cylindrical", "revolute"),
-        ("inclined", "weld"),
-        ("ball", "screw"),
-    ],
-)
-def test_base_parameters_are_as_many_as_the_rank_of_the_regressor(kinds: tuple[str, ...]) -> None:
-    m = mechanism_of(random_sample(11, 3, kinds, pushed=False))
-    found = base_parameters(m)
-    assert len(found.base) == regressor_rank(m, 12)
-    assert len(found.base) + len(found.regrouped) + len(found.idle) == 30
-
-
-def six_joints(*, upright: bool, rotors: bool = False) -> Mechanism:
-    """Return an arm of six links with general inertias, the second and third axis parallel."""
-    m = Mechanism("arm")
-    axes, places = "zyyzyz", ((0, 0, 0), (0, "a", 0), ("b", "c", 0), (0, 0, "d"), (0, 0, 0), "")
-    body = m.ground
-    for k, (axis, at) in enumerate(zip(axes, places, strict=True)):
-        com = tuple(f"b{k}_c{c}" for c in "xyz")
-        body = m.body(f"b{k}", parent=body, rotate=axis, at=at or (0, 0, 0), com=com)
-        if rotors:
-            m.armature(body, f"R{k}")
-    m.gravity(along="-z" if upright else (1, 2, -3), g="g")
-    m.defaults({k: 0.4 + 0.1 * i for i, k in enumerate(sorted(m.parameters))})
-    return m
-
-
-@pytest.mark.parametrize(("upright", "expected"), [(True, 36), (False, 38)])
-def test_base_parameters_of_an_arm(upright: bool, expected: int) -> None:
-    m = six_joints(upright=upright)
-    assert len(base_parameters(m).base) == expected == regressor_rank(m, 7)
-
-
-def test_base_parameters_with_rotors() -> None:
-    """The rotors of the first two joints turn as their links do; the others count."""
-    found = base_parameters(six_joints(upright=True, rotors=True))
-    assert len(found.base) == 40
-    assert {n for n in found.regrouped if "rotor" in n} == {"b0.rotor", "b1.rotor"}

@@ -8,15 +8,14 @@ joint with one coordinate: the inertia of the geared rotor, viscous and dry fric
 A column is the virtual power of a body's inertia force with one parameter 1 and the others 0, for
 the unit speed of each joint that carries the body (Atkeson, An and Hollerbach 1986).
 
-Not all parameters can be told apart by forces and motion. `base_of` finds, from the root outward,
-the columns that no combination of earlier ones equals, and what the others add to them (Gautier and
-Khalil 1990); here by orthogonalisation of Y at many states.
+Not all parameters can be told apart by forces and motion: `linkwright.equations.columns` finds
+those that can from Y at many states.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 from linkwright.algebra import ZERO, Expr, evaluate_all, sign
 from linkwright.equations.bodies import swung
+from linkwright.equations.columns import Base as Base, base_of as base_of
 from linkwright.equations.inertia import own_moments, turned
 from linkwright.equations.links import rotation_between
 from linkwright.equations.tree import spread
@@ -50,8 +50,6 @@ INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 
 JOINT = ("rotor", "viscous", "dry")
 """The three parameters of a joint, in order."""
-
-_ALONE = 1e-9  # part of a column, of its length, that must be its own
 
 
 def regressor(
@@ -264,60 +262,3 @@ def random_states(tree: Tree, count: int, seed: int = 0) -> tuple[Array, Array, 
             q[:, k] /= np.linalg.norm(q[:, k], axis=1, keepdims=True)
     n = len(tree.speeds)
     return q, rng.normal(size=(count, n)), rng.normal(size=(count, n))
-
-
-# -- base parameters -------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True, eq=False)
-class Base:
-    """Which parameters can be told apart, and what the others add to them.
-
-    Args:
-        columns: the columns of the regressor that are kept.
-        idle: the columns without effect.
-        regrouping: base = regrouping @ all parameters; one row for each of `columns`.
-        names: of the base parameters: the parameter that leads each.
-    """
-
-    columns: tuple[int, ...]
-    idle: tuple[int, ...]
-    regrouping: Array
-    names: tuple[str, ...]
-
-
-def base_of(samples: Array, names: Sequence[str]) -> Base:
-    """Return the base parameters from regressors at many states.
-
-    Args:
-        samples: regressors over each other, or with leading axes: more rows than columns.
-        names: of the columns.
-
-    >>> y = np.array([[1.0, 2.0, 0.0, 1.0], [0.0, 0.0, 0.0, 3.0], [1.0, 2.0, 0.0, 4.0]])
-    >>> found = base_of(y, "abcd")
-    >>> found.columns, found.idle, found.regrouping.round(12).tolist()
-    ((0, 3), (2,), [[1.0, 2.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
-    """
-    y = np.reshape(samples, (-1, samples.shape[-1]))
-    sizes = np.linalg.norm(y, axis=0)
-    largest = float(sizes.max(initial=0.0))
-    chosen: list[int] = []
-    idle: list[int] = []
-    basis = np.zeros((len(y), 0))
-    for k in range(y.shape[1]):
-        if sizes[k] <= 1e-12 * largest:
-            idle.append(k)
-            continue
-        rest = y[:, k] / sizes[k]
-        for _ in range(2):  # once more takes out what rounding left
-            rest = rest - basis @ (basis.T @ rest)
-        size = float(np.linalg.norm(rest))
-        if size > _ALONE:
-            chosen.append(k)
-            basis = np.column_stack([basis, rest / size])
-    kept = y[:, chosen]
-    regrouping = np.zeros((len(chosen), y.shape[1]))
-    if chosen:
-        scale = sizes[chosen]
-        regrouping = np.linalg.lstsq(kept / scale, y, rcond=None)[0] / scale[:, None]
-        regrouping[np.abs(regrouping) < 1e-10] = 0.0
-        regrouping[:, chosen] = np.eye(len(chosen))
-    return Base(tuple(chosen), tuple(idle), regrouping, tuple(names[k] for k in chosen))

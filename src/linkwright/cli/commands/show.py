@@ -11,6 +11,7 @@ from linkwright.cli.models import MODEL, SET
 
 if TYPE_CHECKING:
     from linkwright.equations import Equations
+    from linkwright.mechanism import Mechanism
 
 _NUMBERS = ("value", "start")
 
@@ -25,6 +26,11 @@ def command(
     formulation: str = typer.Option(
         "auto", "--formulation", metavar="NAME", help="Pin one formulation of the equations."
     ),
+    base: bool = typer.Option(
+        False,
+        "--base-parameters",
+        help="Show instead which inertial parameters the motion depends on, and how they group.",
+    ),
     settings: list[str] = SET,
 ) -> None:
     """Show bodies, points, coordinates, speeds, constraints, forces and parameters of a model."""
@@ -35,6 +41,9 @@ def command(
     from linkwright.equations.description import describe, summary, written_out
 
     mechanism = open_model(model, settings)
+    if base:
+        _show_base(mechanism)
+        return
     derived = derive(mechanism, formulation)
     if latex is not None:
         _write(latex, derived)
@@ -49,6 +58,24 @@ def command(
             typer.echo(f"\n{title}")
             for name, value in rows:
                 typer.echo(f"  {name} = {text(value)}")
+
+
+def _show_base(mechanism: Mechanism) -> None:
+    """Print the base parameters, what is counted with each, and what has no effect."""
+    from linkwright.cli.tables import print_table
+    from linkwright.equations.base import base_parameters
+
+    found = base_parameters(mechanism)
+    everything = len(found.base) + len(found.regrouped) + len(found.idle)
+    typer.echo(
+        f"{mechanism.name}: {everything} inertial parameters, {len(found.base)} base parameters; "
+        f"{len(found.regrouped)} are counted with them, {len(found.idle)} have no effect"
+    )
+    typer.echo("m: mass; mx, my, mz: first moments; Jxx ... Jzx: about the body's origin\n")
+    rows = [(name, ", ".join(found.gathered(name))) for name in found.base]
+    print_table(("base parameter", "counted with it"), rows)
+    if found.idle:
+        typer.echo(f"\nwithout effect: {', '.join(found.idle)}")
 
 
 def _write(path: Path, derived: Equations) -> None:
