@@ -13,7 +13,7 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-bui
 .NOTPARALLEL: # all targets install into the same .venv
 
 help:
-	@echo "make demo    run the example"
+	@echo "make demo    simulate the Stanford arm, and draw it"
 	@echo "make test    lint, types, layering, tests and doctests"
 	@echo "make bench   measure, and print ratio tables"
 	@echo "make conformance  compare robots with Pinocchio and MuJoCo (minutes)"
@@ -31,7 +31,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-demo: $(VENV)/.core
+demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
 bench: $(VENV)/.bench
@@ -61,9 +61,13 @@ $(VENV)/.core: $(VENV)/.build $(PINS)
 	@$(INSTALL) --editable .
 	@touch $@
 
+$(VENV)/.demo: $(VENV)/.build $(PINS)
+	@$(INSTALL) --editable '.[plot,recording]'
+	@touch $@ $(VENV)/.core
+
 $(VENV)/.test: $(VENV)/.build $(PINS)
 	@$(INSTALL) --editable '.[test]'
-	@touch $@ $(VENV)/.core
+	@touch $@ $(VENV)/.core $(VENV)/.demo
 
 $(VENV)/.bench: $(VENV)/.build $(PINS)
 	@$(INSTALL) --editable '.[bench]'

@@ -1,21 +1,28 @@
 """What ``make demo`` runs: the Stanford arm of Sayers' thesis, from description to motion.
 
 Derives its equations, counts them beside AUTOSIM's, compiles them to native code, measures one
-evaluation, simulates ten seconds under control, and closes with the eigenvalues of the Whipple
-bicycle.
+evaluation, simulates ten seconds under control, draws them in the terminal and as a picture, and
+closes with the eigenvalues of the Whipple bicycle.
 """
 
 from __future__ import annotations
 
+import shutil
 import time
+from pathlib import Path
 
 import numpy as np
 
 import linkwright as lw
+from linkwright.cli.progress import brief_seconds, real_time
 from linkwright.cli.tables import print_table
+from linkwright.recording.plots import save_figure
+from linkwright.recording.terminal import text_plot
+from linkwright.studies.running import Request, run_model
 
 AUTOSIM = {"add": 268, "mul": 378, "call": 8}  # the thesis, section 9.6, with control
 TIMES = (0.0, 1.0, 2.0, 5.0, 10.0)
+FOLDER = Path("build", "demo")
 
 
 def main() -> None:
@@ -72,22 +79,44 @@ def _value(arm: lw.Mechanism, name: str) -> float:
 
 def _motion(arm: lw.Mechanism) -> None:
     """Simulate ten seconds and show the joints on their way to their targets."""
-    start = time.perf_counter()
-    run = lw.simulate(arm, 10.0, step=0.01)
-    took = time.perf_counter() - start
-    names = [q.name for q in lw.derive(arm).coordinates]
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    path = FOLDER / "stanford-arm-controlled.parquet"
+    found = run_model(Request(arm.name, 10.0, 0.01), path, replace_file=True)
+    recording = found.recording
+    names = list(arm.coordinates)
     rows = []
     for t in TIMES:
-        k = int(np.abs(run.times - t).argmin())
-        rows.append((f"{t:g}", *(f"{run[name][k]:.6f}" for name in names)))
+        k = int(np.abs(recording.times - t).argmin())
+        rows.append((f"{t:g}", *(f"{recording[name][k]:.6f}" for name in names)))
     print()
     print_table(
         ("t s", *names),
         rows,
-        title=f"motion to the targets pi/3 rad and 0.1 m: 10 s simulated in {took:.2f} s "
-        f"({10 / took:.0f} times real time), {run.evaluations} evaluations",
+        title="motion to the targets pi/3 rad and 0.1 m: 10 s simulated in "
+        f"{brief_seconds(found.seconds)} ({real_time(10, found.seconds)}), {found.steps:,} steps",
         numbers=("t s", *names),
     )
+    _pictures(recording, names, path)
+
+
+def _pictures(recording: lw.Recording, names: list[str], path: Path) -> None:
+    """Draw the joints in the terminal, and everything as pictures beside the recording."""
+    width = max(40, min(shutil.get_terminal_size((100, 30)).columns - 16, 100))
+    for unit, words in (("rad", "rotations"), ("m", "sliding joint")):
+        group = [n for n in names if recording.channel(n).unit == unit]
+        print(f"\n{words} {', '.join(group)} ({unit}) over time (s)")
+        curves = [recording[n] for n in group]
+        print("\n".join(text_plot(recording.times, curves, width=width, height=10)))
+    title = "Stanford arm under control"
+    drawn = {
+        "joints.png": recording.plot(*names, title=title),
+        "speeds.png": recording.plot(*(f"{n}_dot" for n in names), title=title),
+        "energy.png": recording.plot("energy.*", title=title),
+    }
+    print(f"\nrecording  {path}")
+    for name, picture in drawn.items():
+        save_figure(FOLDER / name, picture)
+        print(f"picture    {FOLDER / name}")
 
 
 def _bicycle() -> None:
@@ -98,7 +127,8 @@ def _bicycle() -> None:
         for m in model.modes()
     )
     print(f"\nWhipple bicycle at 5 m/s, eigenvalues in 1/s: {shown}")
-    print("\nnext: linkwright models, linkwright show cart, linkwright ops cart --passes")
+    print("\nnext: linkwright models, linkwright show cart, linkwright ops cart --passes,")
+    print("      linkwright simulate pendulum --plot")
 
 
 if __name__ == "__main__":

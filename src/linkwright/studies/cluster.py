@@ -2,7 +2,8 @@
 
 Dask's own engine does the work: the scheduler hands parts to workers, and gives those of a worker
 that died to another. A part comes back as its few reduced columns, and is written here, so that
-workers need no disk in common. They need this package, and the file of the model where it is one.
+workers need no disk in common. They need this package; text models and URDF files travel with the
+plan, other files have to be readable where they run.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ from linkwright.studies.parts import Columns
 _RETRIES = 3
 
 
-def on_cluster(address: str, text: str, parts: Sequence[int]) -> Iterator[tuple[int, Columns]]:
+def on_cluster(
+    address: str, text: str, parts: Sequence[int], file: str = "", content: str = ""
+) -> Iterator[tuple[int, Columns]]:
     """Yield parts as workers finish them.
 
     Args:
         address: of the scheduler, such as `tcp://10.0.0.1:8786`.
         text: the plan as JSON.
         parts: numbers of the parts.
+        file: the name of the model's file.
+        content: of that file, where it says everything.
     """
     distributed = extra("distributed", "cluster")
     from linkwright.studies.sweeping import worker_part
@@ -37,10 +42,12 @@ def on_cluster(address: str, text: str, parts: Sequence[int]) -> Iterator[tuple[
         ) from None
     with client:
         pending = {
-            client.submit(worker_part, text, part, pure=False, retries=_RETRIES): part
+            client.submit(
+                worker_part, text, part, file, content, pure=False, retries=_RETRIES
+            ): part
             for part in parts
         }
-        for future in distributed.as_completed(list(pending)):
+        for future in distributed.as_completed(list(pending), loop=client.loop):
             part = pending.pop(future)
             try:
                 columns: Columns = future.result()

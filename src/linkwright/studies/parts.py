@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import math
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -175,13 +177,23 @@ def _mean(times: Array, samples: Array, good: NDArray[np.bool_], *, square: bool
 
 
 @lru_cache(maxsize=4)
-def known_job(text: str) -> Job:
+def known_job(text: str, file: str = "", content: str = "") -> Job:
     """Return the job of a plan as JSON, the last ones from memory.
 
     Args:
         text: what `Plan.as_data` gives, as JSON.
+        file: the name of the model's file.
+        content: of that file; empty to read it, or where the model ships.
     """
-    return job_of(plan_from(json.loads(text)))
+    plan = plan_from(json.loads(text))
+    if not content:
+        return job_of(plan)
+    from linkwright.models import load_model
+
+    with tempfile.TemporaryDirectory(prefix="linkwright-") as folder:
+        path = Path(folder) / Path(file).name
+        path.write_text(content, encoding="utf-8", newline="")
+        return job_of(plan, load_model(f"{path}{plan.model.rpartition(file)[2]}"))
 
 
 def plan_from(data: Mapping[str, Any]) -> Plan:

@@ -228,21 +228,23 @@ def _carried_out(
         from linkwright.studies.cluster import on_cluster
 
         text = json.dumps(job.plan.as_data(), sort_keys=True)
-        yield from on_cluster(cluster, text, missing)
+        source = source_of(job.plan.model)
+        yield from on_cluster(cluster, text, missing, source.file, source.text)
         return
     for part in missing:
         yield part, run_part(job, part, threads)
 
 
-def worker_part(text: str, part: int, threads: int = 1) -> Columns:
-    """Carry out a part of a plan that comes as text.
+def worker_part(text: str, part: int, file: str = "", content: str = "") -> Columns:
+    """Carry out a part of a plan that comes as text, on one processor.
 
     Args:
         text: the plan as JSON.
         part: number of the part.
-        threads: how many to use.
+        file: the name of the model's file.
+        content: of that file; empty to read it, or where the model ships.
     """
-    return run_part(known_job(text), part, threads)
+    return run_part(known_job(text, file, content), part, threads=1)
 
 
 # -- the folder ------------------------------------------------------------------------------------

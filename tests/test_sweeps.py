@@ -1,0 +1,339 @@
+"""Sweeps: what is run, what is kept, and what survives a kill."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as parquet
+import pytest
+
+import linkwright as lw
+from linkwright.blocks import Element, WhiteNoise
+from linkwright.cli import main
+from linkwright.studies.parts import reduced
+from linkwright.studies.plans import Plan, checked, read_plan
+from linkwright.studies.running import Request, run_model
+from linkwright.studies.sweeping import run_sweep
+
+STUDY = """format = 1
+model = "pendulum"
+until = 1.0
+step = 0.01
+method = "rk4"
+runs = 5
+seed = 7
+
+[parameters]
+L = [0.5, 1.0, 2.0]
+g = { normal = [9.81, 0.1] }
+m = 2
+
+[initial]
+phi_dot = { from = -1.0, to = 1.0, count = 2 }
+
+[channels]
+phi = ["final", "max", "at 0.5"]
+y = "mean"
+"""
+SLOW = """model = "pendulum"
+until = 10.0
+step = 0.0001
+method = "rk4"
+runs = 240
+part = 8
+[parameters]
+L = { uniform = [0.5, 2.0] }
+[channels]
+phi = "final"
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stand in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(folder: Path, text: str) -> Path:
+    """Write a study."""
+    path = folder / "study.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def rows_of(folder: Path) -> dict[str, np.ndarray]:
+    """Return the columns of a folder as PyArrow reads it."""
+    table = parquet.read_table(folder)
+    return {name: table.column(name).to_numpy() for name in table.column_names}
+
+
+def same(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> None:
+    """Hold that two tables have the same bits."""
+    assert list(a) == list(b)
+    for name in a:
+        np.testing.assert_array_equal(a[name], b[name], strict=True)
+
+
+# -- plans -----------------------------------------------------------------------------------------
+def test_lists_span_a_grid_and_distributions_are_drawn_at_each_point(here: Path) -> None:
+    plan = read_plan(write(here, STUDY))
+    assert plan.grid == (3, 2)
+    assert plan.count == 30
+    values, initial = plan.numbers(0, 30)
+    np.testing.assert_array_equal(values["L"], np.repeat([0.5, 1.0, 2.0], 10))
+    np.testing.assert_array_equal(initial["phi_dot"], np.tile(np.repeat([-1.0, 1.0], 5), 3))
+    np.testing.assert_array_equal(values["g"], np.tile(values["g"][:5], 6))
+    assert len(np.unique(values["g"])) == 5
+    assert (values["m"] == 2).all()
+    some, _ = plan.numbers(7, 19)
+    np.testing.assert_array_equal(some["g"], values["g"][7:19])
+
+
+def test_draws_follow_their_distributions() -> None:
+    table = {
+        "a": {"normal": [3, 2]},
+        "b": {"uniform": [-1, 5]},
+        "c": {"lognormal": [0, 0.5]},
+        "d": {"triangular": [0, 1, 5]},
+    }
+    drawn, _ = checked(Plan("x", 1.0, parameters=table, runs=40_000)).numbers(0, 40_000)
+    expected = {
+        "a": (3, 2),
+        "b": (2, 6 / 12**0.5),
+        "c": (np.exp(0.125), np.sqrt((np.exp(0.25) - 1) * np.exp(0.25))),
+        "d": (2, np.sqrt((0 + 1 + 25 - 0 - 0 - 5) / 18)),
+    }
+    for name, (mean, deviation) in expected.items():
+        assert drawn[name].mean() == pytest.approx(mean, abs=0.03)
+        assert drawn[name].std() == pytest.approx(deviation, rel=0.02)
+    other, _ = Plan("x", 1.0, parameters=table, runs=40_000, seed=1).numbers(0, 40_000)
+    assert abs(np.corrcoef(drawn["a"], other["a"])[0, 1]) < 0.02
+    assert abs(np.corrcoef(drawn["a"], drawn["b"])[0, 1]) < 0.02
+
+
+def test_lists_can_go_together() -> None:
+    plan = checked(Plan("x", 1.0, parameters={"a": [1, 2, 3], "b": [4, 5, 6]}, together=True))
+    values, _ = plan.numbers(0, plan.count)
+    assert values["a"].tolist() == [1, 2, 3]
+    assert values["b"].tolist() == [4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("model = 'pendulum'", "no until"),
+        ("until = 1", "no model"),
+        ("model = 'pendulum'\nuntil = 1\nparametres = 3", "did you mean 'parameters'?"),
+        ("model = 'pendulum'\nuntil = -1", "not above zero"),
+        ("model = 'pendulum'\nuntil = 1\nruns = 0", "1 or more"),
+        ("model = 'pendulum'\nuntil = 1\nmethod = 'euler'", "no method 'euler'"),
+        ("model = 'pendulum'\nuntil = 1\n[parameters]\nL = 'long'", "L is neither"),
+        ("model = 'pendulum'\nuntil = 1\n[parameters]\nL = []", "is empty"),
+        ("model = 'pendulum'\nuntil = 1\n[parameters]\nL = { normal = [1] }", "takes 2 numbers"),
+        ("model = 'pendulum'\nuntil = 1\n[parameters]\nL = { normal = [1, -1] }", "cannot have"),
+        ("model = 'pendulum'\nuntil = 1\n[parameters]\nL = { from = 1, to = 2 }", "count"),
+        ("model = 'pendulum'\nuntil = 1\n[parameters]\nLL = [1]", "LL"),
+        ("model = 'pendulum'\nuntil = 1\n[channels]\nphi = 'median'", "'median'"),
+        ("model = 'pendulum'\nuntil = 1\n[channels]\nphi = 'at 2'", "'at 2'"),
+        ("model = 'pendulum'\nuntil = 1\n[channels]\nfi = 'final'", "fi"),
+        ("model = 'pendulum'\nuntil = 1\nstep = 0.3", "not a whole number of steps"),
+        ("model = 'pendulun'\nuntil = 1", "did you mean 'pendulum'?"),
+        ("model = ", "no TOML"),
+    ],
+)
+def test_bad_studies_are_refused_in_one_line(
+    here: Path, capsys: pytest.CaptureFixture[str], text: str, part: str
+) -> None:
+    write(here, text)
+    assert main(["sweep", "study.toml"]) == 2
+    said = capsys.readouterr().err
+    assert part in said
+    assert said.count("\n") == 1
+
+
+# -- results ---------------------------------------------------------------------------------------
+def test_rows_are_what_single_runs_give(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(here, STUDY)
+    assert main(["sweep", "study.toml", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"] == 30
+    found = rows_of(here / "study.sweep")
+    assert found["run"].tolist() == list(range(30))
+    assert np.isnan(found["stopped"]).all()
+    for k in (0, 13, 29):
+        values = {n: float(found[n][k]) for n in ("L", "g", "m")}
+        request = Request(
+            "pendulum", 1.0, 0.01, "rk4", values, {"phi_dot": float(found["phi_dot"][k])}, every=1
+        )
+        one = run_model(request).recording
+        assert found["phi.final"][k] == pytest.approx(one["phi"][-1], abs=1e-12)
+        assert found["phi.max"][k] == pytest.approx(one["phi"].max(), abs=1e-12)
+        assert found["phi.at 0.5"][k] == pytest.approx(one["phi"][50], abs=1e-12)
+        mean = np.trapezoid(one["y"], one.times)
+        assert found["y.mean"][k] == pytest.approx(mean, abs=1e-12)
+
+
+def test_runs_that_ended_early_are_reduced_up_to_there() -> None:
+    t = np.arange(5.0)
+    y = np.array([[1.0, 2, 3, 4, 9], [5, 4, 3, 2, 1]])
+    stopped = np.array([2.5, np.inf])
+    kept = ["final", "min", "max", "mean", "rms", "at 3"]
+    found = reduced("y", t, y, stopped, kept)
+    assert found["y.final"].tolist() == [3, 1]
+    assert found["y.min"].tolist() == [1, 1]
+    assert found["y.max"].tolist() == [3, 5]
+    assert found["y.mean"].tolist() == [2, 3]
+    rms = [np.sqrt(np.trapezoid(y[0, :3] ** 2, t[:3]) / 2), np.sqrt(np.trapezoid(y[1] ** 2, t) / 4)]
+    np.testing.assert_allclose(found["y.rms"], rms)
+    assert np.isnan(found["y.at 3"][0])
+    assert found["y.at 3"][1] == 2
+
+
+def test_the_size_of_parts_and_threads_change_nothing(here: Path) -> None:
+    plan = read_plan(write(here, STUDY))
+    whole = run_sweep(plan).columns
+    for size, threads in ((7, 1), (8, 2)):
+        table = {**plan.as_data(), "part": size}
+        table["channels"] = {n: tuple(k) for n, k in table["channels"].items()}
+        same(run_sweep(Plan(**table), threads=threads).columns, whole)
+
+
+def test_a_system_is_swept_over_gains_and_noise() -> None:
+    m = lw.Mechanism("slide")
+    m.body("b", translate="x", mass=1)
+    s = lw.System(m)
+    noise = s.add(WhiteNoise(deviation=1.0), rate=100)
+    motor = Element("motor", m)
+    u, k = motor.input("u"), motor.parameter("k", 1.0)
+    motor.effort("f", "b", k * u)
+    added = s.add(motor)
+    s.connect(noise.y, added.u)
+    found = lw.sweep(
+        s, 1.0, values={"motor.k": [1.0, 2.0]}, seeds=range(40), channels={"b": "final"}
+    )
+    assert len(found) == 80
+    first, second = found["b.final"][:40], found["b.final"][40:]
+    assert len(np.unique(first)) == 40
+    assert second.std() / first.std() == pytest.approx(2, rel=0.5)
+    again = lw.sweep(
+        s, 1.0, values={"motor.k": [1.0, 2.0]}, seeds=range(40), channels={"b": "final"}
+    )
+    np.testing.assert_array_equal(again["b.final"], found["b.final"])
+
+
+def test_a_model_beside_the_study_is_found(here: Path) -> None:
+    folder = here / "inner"
+    folder.mkdir()
+    text = Path(lw.__file__).parent / "models" / "text" / "pendulum.toml"
+    (folder / "swing.toml").write_text(text.read_text(encoding="utf-8"), encoding="utf-8")
+    study = folder / "study.toml"
+    study.write_text('model = "swing.toml"\nuntil = 0.1\n[parameters]\nL = [1, 2]\n', "utf-8")
+    assert main(["sweep", str(study), "-q"]) == 0
+    assert len(rows_of(folder / "study.sweep")["run"]) == 2
+
+
+# -- faults ----------------------------------------------------------------------------------------
+def begin(*words: str) -> subprocess.Popen[str]:
+    """Start the command in a process of its own."""
+    command = [sys.executable, "-m", "linkwright", *words]
+    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def wait_for_parts(folder: Path, count: int, child: subprocess.Popen[str]) -> None:
+    """Wait until some parts are there."""
+    for _ in range(2400):
+        if len(list(folder.glob("part-*.parquet"))) >= count:
+            return
+        assert child.poll() is None, child.communicate()
+        time.sleep(0.02)
+    raise AssertionError("no parts came")
+
+
+def test_a_killed_sweep_goes_on_where_it_was(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = write(here, SLOW)
+    folder = here / "study.sweep"
+    child = begin("sweep", "study.toml", "--threads", "1")
+    wait_for_parts(folder, 3, child)
+    child.kill()
+    child.communicate()
+    old = {p.name: p.stat().st_mtime_ns for p in folder.glob("part-*.parquet")}
+    assert 3 <= len(old) < 30
+    (folder / "part-00001.parquet").write_bytes(b"PAR1 cut off")
+    assert main(["sweep", "study.toml"]) == 2
+    assert "--resume" in capsys.readouterr().err
+    assert main(["sweep", "study.toml", "--resume", "-q"]) == 0
+    kept = {p.name: p.stat().st_mtime_ns for p in folder.glob("part-*.parquet")}
+    assert [n for n, t in old.items() if kept[n] != t] == ["part-00001.parquet"]
+    same(rows_of(folder), run_sweep(read_plan(study)).columns)
+    study.write_text(SLOW.replace("2.0]", "2.5]"), encoding="utf-8")
+    assert main(["sweep", "study.toml", "--resume"]) == 2
+    assert "another plan" in capsys.readouterr().err
+
+
+@contextmanager
+def cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """Run a Dask scheduler with workers on this machine, each a process of its own."""
+    told = folder / "scheduler.json"
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    dask = [sys.executable, "-m", "dask"]
+    common = ["--scheduler-file", str(told), "--no-dashboard"]
+    scheduler = ["scheduler", "--host", "127.0.0.1", "--port", "0"]
+    worker = ["worker", "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny"]
+    started = [subprocess.Popen([*dask, *scheduler, *common], cwd=folder, **quiet)]
+    try:
+        started += [
+            subprocess.Popen(
+                [*dask, *worker, *common, "--local-directory", str(folder)], cwd=folder, **quiet
+            )
+            for _ in range(workers)
+        ]
+        for _ in range(600):
+            if told.exists() and told.stat().st_size:
+                break
+            time.sleep(0.05)
+        yield str(json.loads(told.read_text(encoding="utf-8"))["address"]), started[1:]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def test_a_worker_that_dies_loses_nothing(here: Path) -> None:
+    text = Path(lw.__file__).parent / "models" / "text" / "pendulum.toml"
+    (here / "swing.toml").write_text(text.read_text(encoding="utf-8"), encoding="utf-8")
+    study = write(here, SLOW.replace('"pendulum"', '"swing.toml"'))
+    folder = here / "study.sweep"
+    elsewhere = here / "elsewhere"
+    elsewhere.mkdir()
+    with cluster(elsewhere, 2) as (address, workers):
+        child = begin("sweep", "study.toml", "--cluster", address)
+        wait_for_parts(folder, 4, child)
+        workers[0].kill()
+        said, complaint = child.communicate(timeout=120)
+        assert child.returncode == 0, complaint
+        assert "240 runs" in said
+    same(rows_of(folder), run_sweep(read_plan(study)).columns)
+
+
+def test_a_cluster_that_is_not_there_is_said(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import distributed
+
+    def refuse(*_: object, **__: object) -> None:
+        raise TimeoutError("nobody there")
+
+    monkeypatch.setattr(distributed, "Client", refuse)
+    write(here, STUDY)
+    assert main(["sweep", "study.toml", "--cluster", "tcp://127.0.0.1:1"]) == 2
+    assert "no Dask scheduler answers at 'tcp://127.0.0.1:1'" in capsys.readouterr().err
