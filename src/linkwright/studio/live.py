@@ -1,0 +1,436 @@
+"""A run that keeps pace with the clock on the wall, in a thread of its own.
+
+Time is a whole number of base ticks. The thread goes on as many ticks as are due, in slices of at
+most a sixtieth of a second, and leaves what it reached in one slot, `Live.latest`; whoever shows it
+takes the newest and is never waited for. A run that cannot keep up goes slower and says so.
+
+A pull is a spring between the mass centre of a body and a point that the user moves. It is held
+during a tick, so its frequency is bounded by the tick: stiffness is at most (60 rad/s)^2 times the
+mass of the body, which stays well damped at 240 ticks a second whatever else hangs on the body.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.errors import Error
+from linkwright.recording import Recording
+from linkwright.simulation.described import phase_channels, phase_numbers
+from linkwright.simulation.native.session import Session
+from linkwright.studio.plant import Plant
+from linkwright.studio.scene import Scene
+from linkwright.system.phases import Phases
+
+Array: TypeAlias = NDArray[np.float64]
+FRAMES = 60
+"""Samples, and states that are shown, in a second."""
+
+_FOREVER = 1e6  # s
+_KEPT = 20_000  # samples
+_SLICE_STEPS = 4000  # of the integration, between two looks at what the user wants
+_LATE = 0.25  # s, after which a run that is behind gives up to catch up
+_PUSH = 0.05  # s
+_STIFFEST = 60.0  # rad/s
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reached:
+    """Where a live run stands.
+
+    Args:
+        tick: base ticks since the start.
+        time: s.
+        x: the continuous states.
+        running: whether it goes on.
+        pace: seconds of the run in a second on the wall, of late.
+        stopped: why it cannot go on, or empty.
+        epoch: how often it was reset.
+    """
+
+    tick: int
+    time: float
+    x: Array
+    running: bool
+    pace: float = 0.0
+    stopped: str = ""
+    epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pull:
+    """A spring from the mass centre of a body to a point of the world."""
+
+    body: str
+    target: Array
+
+
+class Live:
+    """A live run of a plant.
+
+    Args:
+        plant: what runs.
+        scene: whose poses say where the bodies are.
+        clock: seconds on the wall, never backwards.
+
+    Everything but the thread's own loop may be called from any thread.
+
+    >>> from linkwright.models import load_model
+    >>> from linkwright.studio.plant import plant_of
+    >>> from linkwright.studio.scene import scene_of
+    >>> model = load_model("pendulum")
+    >>> live = Live(plant_of(model), scene_of(model))
+    >>> live.advance(240)
+    >>> live.latest.time, live.latest.running
+    (1.0, False)
+    """
+
+    def __init__(
+        self, plant: Plant, scene: Scene, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.plant, self.scene = plant, scene
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._quit = False
+        self.running, self.speed = False, 1.0
+        self.values = {a.name: a.value for a in plant.adjustables}
+        self.pull_hertz = 1.2
+        self._pull: Pull | None = None
+        self._pushes: list[tuple[str, Array, int]] = []
+        self._epoch = 0
+        self.poses = scene.poses
+        self._begin()
+
+    # -- starting over -----------------------------------------------------------------------------
+    def _begin(self) -> None:
+        """Make a session that stands at the start, with the values of now."""
+        self.plant.system.set(self.values)
+        phases = self.plant.phases()
+        self.phases = phases
+        self.every = max(1, round(1 / (FRAMES * phases.tick_seconds)))
+        self._session = _session(phases, self.every)
+        self._tick = 0
+        names = [s.name for s in phases.x]
+        self._coordinates = [names.index(n) for n in self.scene.poses.coordinates]
+        self.channels = phase_channels(phases)
+        self._rows = np.zeros((_KEPT, len(self.channels)))
+        self._times = np.zeros(_KEPT)
+        self._count = 0
+        self._held = np.array([s.value for s in phases.w])
+        self._where: dict[str, Array] = {}
+        self._bodies = _centres(self.scene, self.plant)
+        self._anchor: tuple[float, int] | None = None
+        self._pace = 0.0
+        self.stopped = ""
+        self._refresh_poses()
+        self._publish()
+
+    def reset(self) -> None:
+        """Stand at the start again, with the values of now."""
+        with self._lock:
+            self._epoch += 1
+            self._pushes.clear()
+            self._pull = None
+            self._begin()
+            self._wake.set()
+
+    # -- what the user wants -----------------------------------------------------------------------
+    def play(self) -> None:
+        """Go on."""
+        with self._lock:
+            self.running = not self.stopped
+            self._anchor = None
+            self._publish()
+        self._wake.set()
+
+    def pause(self) -> None:
+        """Stand still."""
+        with self._lock:
+            self.running = False
+            self._publish()
+
+    def step(self) -> None:
+        """Stand still, a sample further."""
+        with self._lock:
+            self.running = False
+            self.advance(self.every)
+
+    def set_speed(self, factor: float) -> None:
+        """Run faster or slower than the clock on the wall.
+
+        Args:
+            factor: seconds of the run in a second on the wall, above zero.
+        """
+        if not factor > 0:
+            raise Error(f"a run does not go {factor} times as fast as time", remedy="above zero")
+        with self._lock:
+            self.speed, self._anchor = float(factor), None
+
+    def set_value(self, name: str, value: float) -> None:
+        """Change a parameter, a gain or an input while it runs.
+
+        Args:
+            name: of an adjustable of the plant.
+            value: in its unit.
+        """
+        if name not in self.values:
+            raise Error(f"{name!r} cannot be changed", remedy=f"there are {', '.join(self.values)}")
+        with self._lock:
+            self.values[name] = float(value)
+            machine = self._session.machine
+            for array, signals in (("p", self.phases.p), ("w", self.phases.w)):
+                for k, signal in enumerate(signals):
+                    if signal.name == name:
+                        rows = machine.rows_of(array)
+                        rows[:, k] = value
+                        machine.put(array, rows)
+                        if array == "w":
+                            self._held[k] = value
+                        else:
+                            machine.prepare()
+                            self._refresh_poses()
+            machine.field("slope_known")[:] = 0
+            if not self.running:
+                self._publish()
+
+    def pull(self, body: str, target: Array) -> None:
+        """Draw the mass centre of a body to a point.
+
+        Args:
+            body: its name.
+            target: in the world's axes, m.
+        """
+        if body not in self.plant.hands:
+            raise Error(f"{body!r} has no mass to pull at")
+        with self._lock:
+            self._pull = Pull(body, np.asarray(target, float))
+
+    def release(self) -> None:
+        """Let go of the body that is pulled."""
+        with self._lock:
+            self._pull = None
+            self._put_forces()
+
+    def push(self, body: str, impulse: Array) -> None:
+        """Give a body a push.
+
+        Args:
+            body: its name.
+            impulse: N*s, along the world's axes; it acts for a twentieth of a second.
+        """
+        if body not in self.plant.hands:
+            raise Error(f"{body!r} has no mass to push")
+        with self._lock:
+            ticks = max(1, round(_PUSH / self.phases.tick_seconds))
+            force = np.asarray(impulse, float) / (ticks * self.phases.tick_seconds)
+            self._pushes.append((body, force, self._tick + ticks))
+
+    # -- going on ----------------------------------------------------------------------------------
+    def advance(self, ticks: int) -> None:
+        """Go on by some base ticks, as fast as it goes, and show where that led.
+
+        Args:
+            ticks: how many.
+        """
+        with self._lock:
+            end = self._tick + ticks
+            while self._tick < end and not self.stopped:
+                acts = self._pull is not None or self._pushes
+                if acts:
+                    self._put_forces()
+                before = self._tick
+                self._go_to(min(end, self._tick + 1) if acts else end)
+                if self._tick == before:  # many small steps; look at the user's wishes again
+                    break
+            self._publish()
+
+    def _go_to(self, tick: int) -> None:
+        session = self._session
+        session.machine.extend(tick)
+        session.done = False
+        samples = session.advance(_SLICE_STEPS)
+        self._keep(samples.times, samples.values)
+        self._tick = int(session.machine.field("k")[0])
+        if session.stop is not None:
+            self.stopped = session.stop.reason
+            self.running = False
+
+    def _keep(self, times: Array, rows: Array) -> None:
+        n = len(times)
+        if self._count + n > _KEPT:  # the older half goes
+            half = _KEPT // 2
+            left = self._count - half
+            self._rows[:left] = self._rows[half : self._count]
+            self._times[:left] = self._times[half : self._count]
+            self._count = left
+        self._times[self._count : self._count + n] = times
+        self._rows[self._count : self._count + n] = rows
+        self._count += n
+
+    def _publish(self) -> None:
+        x = self._session.machine.rows_of("x")[0]
+        seconds = self._tick * self.phases.tick_seconds
+        self.latest = Reached(
+            self._tick, seconds, x, self.running, self._pace, self.stopped, self._epoch
+        )
+
+    # -- forces ------------------------------------------------------------------------------------
+    def _put_forces(self) -> None:
+        forces = self._held.copy()
+        for body in self.plant.hands:
+            forces[list(self.plant.hands[body])] = 0.0
+        self._pushes = [p for p in self._pushes if p[2] > self._tick]
+        for body, force, _ in self._pushes:
+            forces[list(self.plant.hands[body])] += force
+        if self._pull is not None:
+            forces[list(self.plant.hands[self._pull.body])] += self._spring(self._pull)
+        self._session.machine.put("w", forces)
+        self._session.machine.field("slope_known")[:] = 0
+
+    def _spring(self, pull: Pull) -> Array:
+        row, centre, mass = self._bodies[pull.body]
+        pose = self.poses(self.coordinates()).poses[row]
+        place = pose[:3] + _turned(pose[3:], centre)
+        before = self._where.get(pull.body)
+        self._where = {pull.body: np.concatenate([place, [self._tick]])}
+        dt = self.phases.tick_seconds
+        speed = np.zeros(3)
+        if before is not None and self._tick > before[3]:
+            speed = (place - before[:3]) / ((self._tick - before[3]) * dt)
+        whole = sum(m for _, _, m in self._bodies.values())
+        stiffest = min(_STIFFEST, 0.25 / dt) ** 2 * mass
+        stiff = min((2 * np.pi * self.pull_hertz) ** 2 * whole, stiffest)
+        damping = np.sqrt(stiff * mass)
+        return np.asarray(stiff * (pull.target - place) - damping * speed)
+
+    def _refresh_poses(self) -> None:
+        own = {n: v for n, v in self.values.items() if n in self.scene.robot.mechanism.parameters}
+        self.poses = self.scene.poses.with_values(own) if own else self.scene.poses
+
+    def coordinates(self, reached: Reached | None = None) -> Array:
+        """Return the scene's coordinates where the run stands.
+
+        Args:
+            reached: then; now by default.
+        """
+        x = self._session.machine.rows_of("x")[0] if reached is None else reached.x
+        return np.asarray(x[self._coordinates])
+
+    # -- what was recorded -------------------------------------------------------------------------
+    def samples(self, last: float | None = None) -> tuple[Array, Array]:
+        """Return times and rows of the channels, copies.
+
+        Args:
+            last: only so many seconds; all that is kept by default.
+        """
+        with self._lock:
+            t = self._times[: self._count]
+            first = 0 if last is None or not len(t) else int(np.searchsorted(t, t[-1] - last))
+            return t[first:].copy(), self._rows[first : self._count].copy()
+
+    def recording(self) -> Recording:
+        """Return what was recorded of late, with the values of now."""
+        t, rows = self.samples()
+        mechanism = self.plant.system.mechanism
+        about = {
+            "model": mechanism.name,
+            **(self.phases.meta or {}),
+            **phase_numbers(self.phases),
+            "parameters": dict(self.values),
+        }
+        return Recording(t, self.channels, rows, about)
+
+    # -- the thread --------------------------------------------------------------------------------
+    def start(self) -> None:
+        """Start the thread; it stands still until `play`."""
+        if self._thread is None:
+            self._quit = False
+            self._thread = threading.Thread(target=self._loop, name="linkwright live", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._quit = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(timeout=5)
+            self._thread = None
+
+    def due(self, now: float) -> int:
+        """Return how many base ticks a running run should go on at a time.
+
+        Args:
+            now: s on the wall.
+        """
+        if self._anchor is None:
+            self._anchor = (now, self._tick)
+        began, tick = self._anchor
+        due = tick + int((now - began) * self.speed / self.phases.tick_seconds) - self._tick
+        if due * self.phases.tick_seconds > _LATE * max(self.speed, 1.0):
+            self._anchor = (now, self._tick)  # it cannot keep up
+            return self.every
+        return max(due, 0)
+
+    def _loop(self) -> None:
+        mark, ticks = self._clock(), self._tick
+        while not self._quit:
+            if not self.running:
+                self._wake.wait(0.5)
+                self._wake.clear()
+                mark, ticks = self._clock(), self._tick
+                continue
+            with self._lock:
+                n = self.due(self._clock())
+                if n:
+                    self.advance(min(n, self.every * max(1, round(self.speed))))
+            now = self._clock()
+            if now - mark > 0.5:
+                self._pace = max(0, self._tick - ticks) * self.phases.tick_seconds / (now - mark)
+                mark, ticks = now, self._tick
+            if n <= self.every * max(1, round(self.speed)):
+                time.sleep(1 / 240)
+
+
+def _session(phases: Phases, every: int) -> Session:
+    """Return a session whose steps are as long as the error allows, or fixed where that fails.
+
+    Dry friction that jumps with the sign of a speed makes steps of no length; then steps are fixed.
+    """
+    until = round(_FOREVER / phases.tick_seconds) * phases.tick_seconds
+    made = Session(phases, until, method="dopri5", tolerance=1e-6, every=every)
+    fresh = made.snapshot()
+    made.machine.extend(max(1, round(0.1 / phases.tick_seconds)))
+    made.advance(_SLICE_STEPS)
+    if made.done and made.stop is None:
+        made.restore(fresh)
+        return made
+    step = phases.tick_seconds / max(1, round(phases.tick_seconds * 2000))
+    return Session(phases, until, method="rk4", step=step, every=every)
+
+
+def _centres(scene: Scene, plant: Plant) -> dict[str, tuple[int, Array, float]]:
+    """Return the row of each body in the poses, its mass centre in its frame, and its mass."""
+    from linkwright.studio.geometry import Geometry
+
+    geometry = Geometry(scene.robot.mechanism, scene.poses.values)
+    bodies = scene.robot.mechanism.depth_first()
+    return {
+        body.name: (k + 1, geometry.centre(body), geometry.mass(body))
+        for k, body in enumerate(bodies)
+        if body.name in plant.hands
+    }
+
+
+def _turned(quaternion: Array, v: Array) -> Array:
+    """Return a vector of a body in the world's axes."""
+    w, axis = quaternion[0], quaternion[1:]
+    across = 2 * np.cross(axis, v)
+    return np.asarray(v + w * across + np.cross(axis, across))

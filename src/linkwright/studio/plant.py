@@ -1,0 +1,273 @@
+"""What runs live: a System with a hand that can pull at each body, and servos for a robot's joints.
+
+The hand is an Element with a force at the mass centre of every body that has mass, its components
+along the world's axes being inputs of the System. A robot file says nothing of control: each of its
+joints gets a servo,
+
+    tau = M (w^2 (target - q) - 2 zeta w u),
+
+M being what the joint moves at the start (the diagonal of the mass matrix), w the servo's frequency
+in rad/s, zeta its damping. Both are parameters of the run, and the targets inputs of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.algebra import ZERO, Expr
+from linkwright.blocks import Element
+from linkwright.errors import Error
+from linkwright.formats.description import Description
+from linkwright.mechanism import Mechanism
+from linkwright.robots import Robot
+from linkwright.studio.takes import LIVELY
+from linkwright.system import System
+from linkwright.system.phases import Phases, Signal
+
+Array: TypeAlias = NDArray[np.float64]
+HAND, SERVO = "hand", "servo"
+RATE = 240
+"""Base ticks in a second, where a System does not ask for others."""
+
+FREQUENCY, DAMPING = 12.0, 1.0
+"""Of servos: rad/s, and the share of critical damping."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adjustable:
+    """A number that can be changed during a run.
+
+    Args:
+        name: of a parameter or an input of the System.
+        unit: as text.
+        value: at the start.
+        low: end of its range.
+        high: end of its range.
+        doc: what it is, in words.
+        kind: "parameter", "gain", "input" or "target".
+    """
+
+    name: str
+    unit: str
+    value: float
+    low: float
+    high: float
+    doc: str = ""
+    kind: str = "parameter"
+
+    @property
+    def label(self) -> str:
+        """The name with its unit.
+
+        >>> Adjustable("L", "m", 1.0, 0.1, 3.0).label
+        'L [m]'
+        """
+        short = self.name.removeprefix(f"{SERVO}.").removeprefix("target_")
+        return short if self.unit in ("?", "1", "") else f"{short} [{self.unit}]"
+
+
+@dataclass(eq=False)
+class Plant:
+    """A System that is ready to run, with the places of what a user changes in it.
+
+    Args:
+        system: with the hand and, for robots, the servos added.
+        record: names of the channels.
+        hands: by the name of a body, where its force stands in the inputs w.
+        servos: coordinates that have servos.
+        adjustables: what can be changed.
+
+    >>> from linkwright.models import load_model
+    >>> plant = plant_of(load_model("pendulum"))
+    >>> plant.hands, [a.label for a in plant.adjustables][:2]
+    ({'rod': (0, 1, 2)}, ['L [m]', 'g [m/s^2]'])
+    """
+
+    system: System
+    record: tuple[str, ...]
+    hands: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    servos: tuple[str, ...] = ()
+    adjustables: tuple[Adjustable, ...] = ()
+
+    def phases(self) -> Phases:
+        """Return the System flattened, with the numbers that it has now."""
+        return self.system.phases(self.record)
+
+
+def plant_of(source: Robot | Mechanism | System, start: Mapping[str, float] | None = None) -> Plant:
+    """Return a plant that can be run live.
+
+    Args:
+        source: what is run; a System stays as it is, and a copy of it gets the hand.
+        start: of a robot, where its joints begin and are held, by name, rad or m.
+    """
+    if isinstance(source, System):
+        system, robot = source.copy(), None
+        system._flat = {}
+    else:
+        robot = source if isinstance(source, Robot) else Robot(source)
+        system = System(robot.mechanism, base=RATE)
+        system.start(LIVELY.get(robot.mechanism.name, {}))
+    system.base = _base(system)
+    taken = _add_hand(system)
+    servos: tuple[str, ...] = ()
+    if robot is not None and isinstance(robot.source, Description):
+        begin = {q: float(v) for q, v in (start or {}).items() if q in robot.coordinates}
+        system.start(begin)
+        servos = _add_servos(system, robot, begin)
+    record = _recorded(system)
+    phases = system.phases(record)
+    place = {s.name: k for k, s in enumerate(phases.w)}
+    hands = {
+        body: (place[f"{HAND}.{word}_x"], place[f"{HAND}.{word}_y"], place[f"{HAND}.{word}_z"])
+        for body, word in taken.items()
+        if f"{HAND}.{word}_x" in place
+    }
+    return Plant(system, record, hands, servos, _adjustables(system, phases, robot))
+
+
+def _recorded(system: System) -> tuple[str, ...]:
+    """Return the channels worth recording: states, outputs, ports of members, not the hand's."""
+    m = system.mechanism
+    kinematics = m.kinematics()
+    names = [q.name for q in kinematics.rates]
+    names += [s.symbol.name for s in kinematics.speeds]
+    names += [o.name for o in m.outputs]
+    names += [f"{n}.{o}" for n, b in system.members.items() if n != HAND for o in b.block.outputs]
+    return tuple(dict.fromkeys(names))
+
+
+def _base(system: System) -> Fraction | None:
+    """Return the base tick: 1/240 s where all rates allow it, else the System's own."""
+    own = system.base
+    system.base = System(name="base", base=RATE).base
+    try:
+        system.clock()
+    except Error:
+        system.base = own
+    return system.base
+
+
+def _add_hand(system: System) -> dict[str, str]:
+    m = system.mechanism
+    hand = Element(HAND, m, doc="what a user pulls at bodies with")
+    taken: dict[str, str] = {}
+    for k, body in enumerate(m.depth_first()):
+        if body.inertia.mass is ZERO:
+            continue
+        word = f"b{k}"
+        parts = [hand.input(f"{word}_{c}", unit="N") for c in "xyz"]
+        hand.push(f"pull_{word}", parts, at=body.com, doc=f"pull at {body.name}")
+        taken[body.name] = word
+    if taken:
+        system.add(hand, name=HAND)
+    return taken
+
+
+def _add_servos(system: System, robot: Robot, begin: Mapping[str, float]) -> tuple[str, ...]:
+    """Put servos on the joints of one coordinate; return the coordinates."""
+    m = robot.mechanism
+    free = set(robot.coordinates)
+    joints = [
+        joint.coordinates[0]
+        for joint in robot.assembled.joints
+        if len(joint.coordinates) == 1 and joint.coordinates[0].name in free
+    ]
+    if not joints:
+        return ()
+    felt = _felt(robot, begin)
+    servo = Element(SERVO, m, doc="holds joints at their targets")
+    w = servo.parameter("frequency", FREQUENCY, unit="1/s", doc="how stiff the joints are held")
+    zeta = servo.parameter("damping", DAMPING, unit="1", doc="share of critical damping")
+    for q in joints:
+        u = _speed_of(robot, q)
+        word = _word(q.name)
+        target = servo.input(f"target_{word}", unit=m.units.get(q.name, "?"))
+        size = felt[q.name]
+        servo.effort(f"tau_{word}", q, size * (w * w * (target - q) - 2 * zeta * w * u))
+    member = system.add(servo, name=SERVO)
+    held = {q.name: begin.get(q.name, float(m.initial.get(q.name, 0.0))) for q in joints}
+    system.set({f"{member.name}.target_{_word(name)}": value for name, value in held.items()})
+    return tuple(q.name for q in joints)
+
+
+def _felt(robot: Robot, begin: Mapping[str, float]) -> dict[str, float]:
+    """Return what each coordinate moves at the start: kg*m^2, or kg."""
+    pairs = zip(robot.coordinates, np.asarray(robot.neutral, float), strict=True)
+    q0 = np.array([begin.get(n, float(v)) for n, v in pairs])
+    try:
+        mass = np.diag(np.atleast_2d(robot.mass_matrix(q0)))
+    except Error:
+        mass = np.ones(len(robot.speeds))
+    sized = dict(zip(robot.speeds, mass, strict=True))
+    found = {}
+    for joint in robot.assembled.joints:
+        if len(joint.coordinates) == 1:
+            q = joint.coordinates[0]
+            value = float(sized.get(_speed_of(robot, q).name, 1.0))
+            found[q.name] = value if math.isfinite(value) and value > 1e-6 else 1e-3
+    return found
+
+
+def _speed_of(robot: Robot, q: Expr) -> Expr:
+    return robot.mechanism.kinematics().rates[q]
+
+
+def _word(name: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in name)
+
+
+# -- what can be changed ---------------------------------------------------------------------------
+def _adjustables(system: System, phases: Phases, robot: Robot | None) -> tuple[Adjustable, ...]:
+    limits: dict[str, tuple[float, float]] = {}
+    if robot is not None:
+        pairs = zip(robot.coordinates, np.asarray(robot.limits, float), strict=True)
+        limits = {f"{SERVO}.target_{_word(n)}": (float(a), float(b)) for n, (a, b) in pairs}
+    made = [_parameter(system, s) for s in phases.p]
+    made += [_input(s, limits) for s in phases.w if not s.name.startswith(f"{HAND}.")]
+    return tuple(made)
+
+
+def _parameter(system: System, signal: Signal) -> Adjustable:
+    m = system.mechanism
+    own = signal.name in m.parameters
+    unit = m.units.get(signal.name, signal.unit) if own else signal.unit
+    doc = m.docs.get(signal.name, "") if own else signal.long_name
+    low, high = range_of(signal.value, unit)
+    return Adjustable(
+        signal.name, unit, signal.value, low, high, doc, "parameter" if own else "gain"
+    )
+
+
+def _input(signal: Signal, limits: Mapping[str, tuple[float, float]]) -> Adjustable:
+    low, high = limits.get(signal.name, range_of(signal.value, signal.unit))
+    turn = math.pi if signal.unit == "rad" else 2.0
+    low = signal.value - turn if not math.isfinite(low) else low
+    high = signal.value + turn if not math.isfinite(high) else high
+    kind = "target" if signal.name in limits else "input"
+    value = min(max(signal.value, low), high)
+    return Adjustable(signal.name, signal.unit, value, low, high, signal.long_name, kind)
+
+
+def range_of(value: float, unit: str = "?") -> tuple[float, float]:
+    """Return a range for a slider about a value.
+
+    Args:
+        value: where it stands at the start.
+        unit: as text; a zero angle ranges over half a turn to either side.
+
+    >>> range_of(2.0), range_of(-4.0), range_of(0.0, "rad")[1] > 3
+    ((0.2, 6.0), (-12.0, -0.4), True)
+    """
+    if value == 0:
+        reach = {"rad": math.pi, "N": 100.0, "N*m": 100.0}.get(unit, 1.0)
+        return -reach, reach
+    first, second = sorted((0.1 * value, 3 * value))
+    return round(first, 12), round(second, 12)
