@@ -12,17 +12,21 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwright.backends.llvm.blocks import from_blocked
 from linkwright.errors import Error
+from linkwright.recording.generic import generic_name
+from linkwright.recording.recording import Channel, Recording
 from linkwright.simulation.native import tables
 from linkwright.simulation.native.machine import Array, Machine
 from linkwright.simulation.native.session import make_settings, names_of, put_named
-from linkwright.system.phases import Phases
+from linkwright.system.phases import Phases, Signal
+from linkwright.version import __version__
 
 _CALL = 200_000  # steps of a group between two visits of Python
 
@@ -44,6 +48,8 @@ class Batch:
         event_counts: how often each event happened, a row for each run.
         event_times: when each event happened first, s; nan where it did not.
         steps: of all runs together.
+        signals: what the recorded channels are.
+        about: how the runs were carried out, for recordings.
 
     Example:
         >>> from linkwright.mechanism import Mechanism
@@ -69,6 +75,25 @@ class Batch:
     event_counts: Array
     event_times: Array
     steps: int
+    signals: tuple[Signal, ...] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def recording(self, run: int) -> Recording:
+        """Return the channels of one run over time, up to where it ended.
+
+        Args:
+            run: its number, from 0 on.
+        """
+        if not 0 <= run < len(self.x):
+            raise Error(f"there is no run {run}; there are {len(self.x)}")
+        if not len(self.times):
+            raise Error("nothing was sampled", remedy="give every=...")
+        good = self.times <= self.stopped[run]
+        channels = [
+            Channel(s.name, s.unit, s.long_name, generic_name(s.unit), s.body) for s in self.signals
+        ]
+        about = {**self.about, "run": run}
+        return Recording(self.times[good], channels, self.samples[run][good], about)
 
     def __getitem__(self, name: str) -> Array:
         """Return a channel over time for each run, or a final state of each run."""
@@ -147,6 +172,15 @@ def run_batch(
         machine.rows_of("count"),
         machine.rows_of("first"),
         int(machine.field("steps").sum()) * machine.width,
+        phases.outputs,
+        {
+            **(phases.meta or {}),
+            "model": phases.name,
+            "version": __version__,
+            "method": settings.method.name,
+            "step": settings.step,
+            "until": until,
+        },
     )
 
 
