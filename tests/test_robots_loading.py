@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.errors import InputError
+from linkwright.errors import InputError, ShapeError
 from linkwright.robots import Robot
 from linkwright.robots.storing import known_ports, remember_ports
 from tests.random_robots import random_robot
@@ -94,6 +95,67 @@ def test_unknown_frames_joints_and_bases_are_refused() -> None:
         len(Robot(random_robot(1, ["revolute"]), locked={"elbow": 0.0}).coordinates)
     with pytest.raises(InputError, match="a base is"):
         len(Robot(random_robot(1, ["revolute"]), base="loose").coordinates)
+
+
+def test_what_a_quantity_is_given_is_checked() -> None:
+    """An array too many is no output to fill, and what does not fit is named."""
+    robot = lw.load(ROBOTS / "gripper.urdf")
+    q, u = np.zeros(3), np.full(3, 7.0)
+    for _ in range(2):  # the second call goes to the kernel directly
+        with pytest.raises(ShapeError, match=r"takes 1 arrays \(q\), not 2"):
+            robot.gravity(q, u)
+    assert np.all(u == 7.0)
+    with pytest.raises(InputError, match="q holds something that is no number"):
+        robot.gravity(["a", "b", "c"])
+    with pytest.raises(ShapeError, match=r"leading axes do not fit together \(q: 4 x 2, u: 5\)"):
+        robot.bias(np.zeros((4, 2, 3)), np.zeros((5, 3)))
+    with pytest.raises(InputError, match="pose is that of a frame, and none is named"):
+        robot.pose(q)
+    with pytest.raises(InputError, match="did you mean 'left_tip'"):
+        robot.pose(q, "left_tp")
+    with pytest.raises(AttributeError, match=r"ask as pose\[frame\].counts"):
+        len(robot.pose.counts)
+    with pytest.raises(InputError, match="-1 random configurations"):
+        robot.random(-1)
+    assert robot.random(0).shape == (0, 3)
+
+
+def test_leading_axes_are_broadcast() -> None:
+    """Rows of one length meet one row, or an axis of length one, as NumPy's do."""
+    robot = lw.load(ROBOTS / "gripper.urdf")
+    q, u = robot.random(4), np.random.default_rng(0).normal(size=(5, 3))
+    grid = robot.bias(q[:, None], u)
+    assert grid.shape == (4, 5, 3)
+    np.testing.assert_allclose(grid[2, 3], robot.bias(q[2], u[3]))
+    np.testing.assert_allclose(robot.bias(q[:1], u), robot.bias(q[0], u))
+
+
+def test_a_text_model_keeps_its_loops_and_loads(tmp_path: Path) -> None:
+    """A linkage from a file is the linkage of its name, with frames at its points."""
+    shipped = lw.load("four-bar")
+    file = tmp_path / "linkage.toml"
+    text = resources.files("linkwright.models").joinpath("text", "four-bar.toml")
+    file.write_text(text.read_text(encoding="utf-8"), encoding="utf-8")
+    read = lw.load(file)
+    assert read.speeds == shipped.speeds == ("a_dot",)
+    closed = lw.assemble(read.mechanism).coordinates
+    q = np.array([closed[name] for name in read.coordinates])
+    np.testing.assert_allclose(read.bias(q, [0.3]), shipped.bias(q, [0.3]))
+    np.testing.assert_allclose(read.position(q, "bp"), read.position(q, "cp"), atol=1e-9)
+    with pytest.raises(InputError, match="a mechanism is taken as it is, and base, locked cannot"):
+        lw.load("puma560", base="free", locked={"q1": 0.0})
+    assert "m2" in lw.load("puma560", symbolic=True).gravity.parameters
+
+
+def test_what_a_robot_says_of_itself() -> None:
+    """Its size, and what its file holds that was not used, with the lines."""
+    robot = lw.load(ROBOTS / "gripper.urdf")
+    assert repr(robot) == "Robot('gripper': 3 coordinates, 3 speeds, 9 frames)"
+    assert [(entry.what, entry.line) for entry in robot.ignored] == [
+        ("<gazebo>", 4),
+        ("<link><contact>", 15),
+        ("<transmission>", 100),
+    ]
 
 
 def test_joints_that_move_no_mass_are_named() -> None:

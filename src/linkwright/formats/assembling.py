@@ -18,12 +18,11 @@ What a joint does by itself is a load of the mechanism: viscous damping -d u, dr
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from linkwright.algebra import Expr, sign
+from linkwright.algebra import Expr, evaluate_all, free_symbols, sign
 from linkwright.errors import InputError
 from linkwright.formats.description import (
     UNTURNED,
@@ -47,6 +46,7 @@ from linkwright.formats.framing import (
 )
 from linkwright.formats.groups import Group, grouped
 from linkwright.formats.locking import held_joints, without_mimics
+from linkwright.formats.names import Names, code_name
 from linkwright.formats.places import (
     composed,
     cross,
@@ -62,6 +62,7 @@ BASES = ("file", "fixed", "free")
 FALL: Triple = (0.0, 0.0, -9.81)
 NO_LIMITS = JointLimits()
 _TURNING = ("revolute", "screw", "cylindrical")
+_OTHERS = r".*_dot|(z|pc|s)\d+"  # speeds and what programs call their own
 _INERTIAS = ("Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx")
 
 
@@ -166,16 +167,18 @@ def assembled(
     return Assembled(made.mechanism, tuple(made.joints), made.places, (*description.notes, *notes))
 
 
-def as_assembled(mechanism: Mechanism) -> Assembled:
-    """Return a mechanism as it is, with the frames of its bodies.
+def as_assembled(mechanism: Mechanism, *, symbolic: bool = False) -> Assembled:
+    """Return a mechanism as it is, with the frames of its bodies and those at its points.
 
     Args:
         mechanism: any.
+        symbolic: whether parameters stay open; points that they move have no frame then.
 
     >>> m = Mechanism("swing")
     >>> rod = m.body("rod", rotate="y")
-    >>> [joint.name for joint in as_assembled(m).joints]
-    ['rod']
+    >>> tip = m.point("tip", rod, (0, 0, -1))
+    >>> [joint.name for joint in as_assembled(m).joints], list(as_assembled(m).places)
+    (['rod'], ['rod', 'n', 'tip'])
     """
     bodies = mechanism.depth_first()
     joints = tuple(
@@ -183,7 +186,17 @@ def as_assembled(mechanism: Mechanism) -> Assembled:
         for body in bodies
         if body.coordinates
     )
-    return Assembled(mechanism, joints, {body.name: (body, Place()) for body in bodies})
+    places = {body.name: (body, Place()) for body in (*bodies, mechanism.ground)}
+    values = {
+        x: mechanism.values[k] for k, x in mechanism.parameters.items() if k in mechanism.values
+    }
+    known = {} if symbolic else values
+    for name, point in mechanism.points.items():
+        where = point.local.components(point.body.frame)
+        if name not in places and known.keys() >= set(free_symbols(*where)):
+            x, y, z = (float(v) for v in evaluate_all(where, known))
+            places[name] = point.body, Place((x, y, z))
+    return Assembled(mechanism, joints, places)
 
 
 class _Assembler:
@@ -191,11 +204,11 @@ class _Assembler:
 
     def __init__(self, description: Description, symbolic: bool) -> None:
         self.description, self.symbolic = description, symbolic
-        self.names = Names(("n", "t"))
-        self.mechanism = Mechanism(Names(()).new(description.name or "robot"))
+        self.names = Names(("n", "t"), _OTHERS)
+        self.mechanism = Mechanism(code_name(description.name or "robot"))
         self.joints: list[AssembledJoint] = []
         self.places: dict[str, tuple[Body, Place]] = {}
-        self.coordinates = Names(("t",))
+        self.coordinates = Names(("t",), _OTHERS)
         self._given: dict[str, LinkJoint] = {}
 
     # -- bodies ------------------------------------------------------------------------------------
@@ -437,36 +450,6 @@ class _Assembler:
         for k in range(3):
             i, j = (k + 1) % 3, (k + 2) % 3
             m.constrain_position(turned.axes[i] @ matching.axes[j], name=f"{name} about {'xyz'[k]}")
-
-
-# -- names -----------------------------------------------------------------------------------------
-class Names:
-    """Words for symbols and frames, each given out once.
-
-    Args:
-        taken: words that are not given out.
-
-    >>> names = Names(())
-    >>> names.new("left-arm"), names.new("left arm"), names.new("7")
-    ('left_arm', 'left_arm_2', 'x7')
-    """
-
-    def __init__(self, taken: Iterable[str]) -> None:
-        self.taken = set(taken)
-
-    def new(self, wish: str) -> str:
-        """Return a word of ASCII letters, digits and underscores that is like a name."""
-        word = re.sub(r"\W+", "_", wish, flags=re.ASCII).strip("_")[:60] or "x"
-        if not word[0].isalpha():
-            word = f"x{word}"
-        if word.endswith("_dot") or re.fullmatch(r"(z|pc|s)\d+", word):
-            word += "_"
-        found, k = word, 1
-        while found in self.taken:
-            k += 1
-            found = f"{word}_{k}"
-        self.taken.add(found)
-        return found
 
 
 # -- frames ----------------------------------------------------------------------------------------

@@ -28,6 +28,42 @@ def code_name(name: str) -> str:
     return plain if plain[:1].isalpha() else f"n{plain}"
 
 
+class Names:
+    """Names for code, each given out once.
+
+    Args:
+        taken: names that are in use for something else.
+        reserved: pattern of names that get an underscore behind them.
+
+    >>> names = Names(["t"], r".*_dot")
+    >>> [names.new(wish) for wish in ("left-arm", "left arm", "7", "t", "a_dot")]
+    ['left_arm', 'left_arm_2', 'n7', 't_2', 'a_dot_']
+    """
+
+    def __init__(self, taken: Iterable[str] = (), reserved: str = "") -> None:
+        self._taken = set(taken)
+        self._reserved = re.compile(reserved)
+        self._numbers: dict[str, int] = {}
+
+    def fits(self, name: str) -> bool:
+        """Return whether a name can be given out as it is."""
+        return code_name(name) == name and self._word(name) == name and name not in self._taken
+
+    def new(self, wish: str) -> str:
+        """Return a name of ASCII letters, digits and underscores that is like the one given."""
+        stem = free = self._word(code_name(wish))
+        number = self._numbers.get(stem, 1)
+        while free in self._taken:
+            number += 1
+            free = f"{stem}_{number}"
+        self._numbers[stem] = number
+        self._taken.add(free)
+        return free
+
+    def _word(self, name: str) -> str:
+        return f"{name}_" if self._reserved.fullmatch(name) else name
+
+
 def code_names(names: Iterable[str], taken: Collection[str] = ()) -> dict[str, str]:
     """Return a name for code for each name; all are different, and none is taken.
 
@@ -42,23 +78,6 @@ def code_names(names: Iterable[str], taken: Collection[str] = ()) -> dict[str, s
     {'a-b': 'a_b_2', 'a b': 'a_b_3', 'a_b': 'a_b', 't': 't_2'}
     """
     listed = list(dict.fromkeys(names))
-    wanted = {name: code_name(name) for name in listed}
-    used = set(taken)
-    found: dict[str, str] = {}
-    for name in listed:
-        if wanted[name] == name and name not in used:
-            found[name] = name
-            used.add(name)
-    counts: dict[str, int] = {}
-    for name in listed:
-        if name in found:
-            continue
-        stem = free = wanted[name]
-        number = counts.get(stem, 1)
-        while free in used:
-            number += 1
-            free = f"{stem}_{number}"
-        counts[stem] = number
-        used.add(free)
-        found[name] = free
-    return {name: found[name] for name in listed}
+    given = Names(taken)
+    found = {name: given.new(name) for name in listed if given.fits(name)}
+    return {name: found[name] if name in found else given.new(name) for name in listed}

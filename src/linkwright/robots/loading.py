@@ -39,10 +39,17 @@ def load(
 
     started = time.perf_counter()
     kind = robot_format(path)
-    if kind is None:
+    if kind in (None, "text"):
         from linkwright.models import load_model
 
-        return Robot(load_model(str(path)))
+        return Robot(
+            load_model(str(path)),
+            base=base,
+            friction=friction is not False,
+            mimic=mimic,
+            locked=locked,
+            symbolic=symbolic,
+        )
     description = read_description(path, roots=roots)
     keeps = kind != "urdf" if friction is None else friction
     made = Robot(

@@ -5,6 +5,7 @@ It is derived, optimised and compiled when it is first called; nothing else of t
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -65,6 +66,7 @@ class Quantity:
         self._derivatives: dict[tuple[str, ...], Quantity] = {}
         self.timings: dict[str, float] = {} if timings is None else timings
         self._evaluate: Callable[..., Any] = self._first
+        self._most = sys.maxsize  # arrays that `_evaluate` may get: more would be taken for outputs
 
     def derived(self) -> Program:
         """Return the Program as it is derived, not yet optimised."""
@@ -191,7 +193,7 @@ class Quantity:
 
     def __call__(self, *inputs: Any, out: Any = None) -> Any:
         """Evaluate for one set of vectors, or for each row."""
-        if out is None:
+        if out is None and len(inputs) <= self._most:
             return self._evaluate(*inputs)
         return self._sort_out(*inputs, out=out)
 
@@ -200,8 +202,9 @@ class Quantity:
         native = self._native
         started = time.perf_counter()
         self._evaluate = native.scalar_or(self._sort_out)
+        self._most = len(native.inputs)
         self.timings[f"{self.name}: compile"] = time.perf_counter() - started
-        return self._evaluate(*inputs)
+        return self(*inputs)
 
     def _sort_out(self, *inputs: Any, out: Any = None) -> Any:
         """Evaluate inputs that are no plain vectors."""
@@ -215,17 +218,17 @@ class Quantity:
         if len(inputs) != len(ports):
             names = ", ".join(name for name, _ in ports)
             raise ShapeError(f"{self.name} takes {len(ports)} arrays ({names}), not {len(inputs)}")
-        arrays = [np.asarray(x, np.float64) for x in inputs]
+        arrays = [_as_array(name, x) for (name, _), x in zip(ports, inputs, strict=True)]
         leads = [
             _lead(name, array, shape) for (name, shape), array in zip(ports, arrays, strict=True)
         ]
-        deepest = max(leads, key=len)
-        if not deepest:
+        lead = _common_lead(self.name, ports, leads)
+        if not lead:
             if out is None:
                 return self._native.scalar(*arrays)
             self._native.scalar(*arrays, *_several(out))
             return out
-        return self._rows(arrays, leads, deepest, out)
+        return self._rows(arrays, leads, lead, out)
 
     def _rows(
         self,
@@ -234,7 +237,7 @@ class Quantity:
         lead: tuple[int, ...],
         out: Any,
     ) -> Any:
-        if len(lead) == 1 and all(len(x) <= 1 for x in leads):
+        if len(lead) == 1 and all(x in ((), lead) for x in leads):
             made = self._native.batch(*arrays, out=out)
             return made if out is None else out
         size = int(np.prod(lead))
@@ -263,6 +266,26 @@ def _lead(name: str, array: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
             f"{name} has the shape {array.shape}", remedy=f"its last axes are {wanted}"
         )
     return tuple(array.shape[:cut])
+
+
+def _as_array(name: str, given: Any) -> Array:
+    try:
+        return np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} holds something that is no number, or rows of different lengths"
+        ) from None
+
+
+def _common_lead(name: str, ports: Ports, leads: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*leads)
+    except ValueError:
+        told = ", ".join(
+            f"{port}: {' x '.join(map(str, lead)) or 'none'}"
+            for (port, _), lead in zip(ports, leads, strict=True)
+        )
+        raise ShapeError(f"{name}: the leading axes do not fit together ({told})") from None
 
 
 def _are_arrays(inputs: Sequence[Any]) -> bool:
@@ -306,13 +329,25 @@ class FrameQuantity:
             found = self._known[key] = self._of_frame(frame, **options)
         return found
 
+    def __getattr__(self, name: str) -> Any:
+        """Say how to ask for what only the quantity of one frame has."""
+        words = f"{self.name} has no attribute {name!r}" if "name" in self.__dict__ else name
+        if hasattr(Quantity, name):
+            words += f" without a frame: ask as {self.name}[frame].{name}"
+        raise AttributeError(words)
+
     def __getitem__(self, frame: str) -> Quantity:
         """Return the quantity of one frame, with the usual options."""
         return self.of(frame)
 
     def __call__(self, *inputs: Any, out: Any = None, **options: str) -> Any:
         """Evaluate; the name of the frame comes after the arrays."""
-        *arrays, frame = inputs
+        *arrays, frame = inputs or (None,)
+        if not isinstance(frame, str):
+            raise InputError(
+                f"{self.name} is that of a frame, and none is named",
+                remedy=f'give its name after the arrays, as in {self.name}(..., "hand")',
+            )
         return self.of(frame, **options)(*arrays, out=out)
 
     def derivative(self, *by: str) -> FrameQuantity:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import InputError
-from linkwright.formats.description import Description
+from linkwright.formats.description import Description, Ignored
 from linkwright.robots.later import Later
 from linkwright.robots.quantities import Quantities, Slopes
 from linkwright.robots.quantity import Quantity
@@ -79,6 +80,8 @@ class Robot(Quantities):
         locked: Mapping[str, float] | None = None,
         symbolic: bool = False,
     ) -> None:
+        if not isinstance(source, Description):
+            _refuse_choices(base=base, friction=friction, mimic=mimic, locked=locked)
         self.timings: dict[str, float] = {}
         self._source = source
         self._options: dict[str, Any] = {
@@ -95,6 +98,20 @@ class Robot(Quantities):
         """What the robot was made from."""
         return self._source
 
+    @property
+    def ignored(self) -> tuple[Ignored, ...]:
+        """What the file says and was not used, each kind once with the line where it stands."""
+        return self._source.ignored if isinstance(self._source, Description) else ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was done while reading and assembling that somebody may want to know."""
+        return self.assembled.notes
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.coordinates)} coordinates, {len(self.speeds)} speeds"
+        return f"Robot({self._source.name!r}: {sizes}, {len(self.frames)} frames)"
+
     @cached_property
     def assembled(self) -> Assembled:
         """The mechanism with the places of links and frames."""
@@ -104,7 +121,7 @@ class Robot(Quantities):
         if isinstance(self._source, Description):
             made = assembled(self._source, **self._options)
         else:
-            made = as_assembled(self._source)
+            made = as_assembled(self._source, symbolic=self._options["symbolic"])
         self.timings["assemble"] = time.perf_counter() - started
         return made
 
@@ -195,8 +212,11 @@ class Robot(Quantities):
             count: how many rows; one vector by default.
             seed: of the random numbers.
         """
+        rows = 1 if count is None else count
+        if rows < 0:
+            raise InputError(f"{rows} random configurations were asked for")
         made = states.random_configurations(
-            self.assembled, self.tree, count or 1, np.random.default_rng(seed)
+            self.assembled, self.tree, rows, np.random.default_rng(seed)
         )
         return made if count is not None else np.asarray(made[0])
 
@@ -270,7 +290,9 @@ class Robot(Quantities):
         """Return body and place of a frame."""
         found = self.assembled.places.get(frame)
         if found is None:
-            raise InputError(f"the robot has no frame {frame!r}", remedy="see Robot.frames")
+            near = get_close_matches(frame, self.assembled.places, 1)
+            remedy = f"did you mean {near[0]!r}?" if near else "Robot.frames lists them"
+            raise InputError(f"the robot has no frame {frame!r}", remedy=remedy)
         from linkwright.robots.tree import spot_in
 
         return spot_in(*found)
@@ -416,6 +438,18 @@ class Robot(Quantities):
             frame: the tool.
         """
         return ik.branches(ik.spherical_arm(self, frame), target)
+
+
+def _refuse_choices(base: str, friction: bool, mimic: bool, locked: object) -> None:
+    """Refuse what can only be chosen for the description of a robot."""
+    chosen = {"base": base != "file", "friction": not friction, "mimic": not mimic}
+    chosen["locked"] = bool(locked)
+    wrong = [name for name, made in chosen.items() if made]
+    if wrong:
+        raise InputError(
+            f"a mechanism is taken as it is, and {', '.join(wrong)} cannot be chosen",
+            remedy="change the mechanism, or load the robot from a robot file",
+        )
 
 
 def _alone(results: tuple[Array, ...]) -> Any:
