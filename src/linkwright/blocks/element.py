@@ -55,6 +55,7 @@ class Element(Block):
         self.forces: list[Force] = []
         self.moments: list[Moment] = []
         self.drives: dict[Expr, Expr] = {}
+        self.beyond: dict[Body, tuple[Expr, ...]] = {}
         self.places = Places(self.let)
 
     def force(
@@ -235,6 +236,26 @@ class Element(Block):
         made = self.output(_word(name), value, unit=unit, doc=doc or m.docs.get(name, ""))
         self.drives[m.inputs[name]] = made
         return made
+
+    def loads_beyond(self, body: Body) -> tuple[Expr, ...]:
+        """Return what all elements of the System together put on a body and those that it carries.
+
+        It comes in by the port `loads`, which the System drives: three components of force, N, and
+        three of moment about the body's origin, N*m, along the body's axes. A load between the body
+        and its parent is none of them: it goes through the joint.
+
+        Args:
+            body: the first of the branch.
+
+        >>> m = Mechanism("m")
+        >>> b = m.body("b", rotate="z", mass=1, inertia=1)
+        >>> Element("sensor", m).loads_beyond(b)[:2]
+        (loads[0], loads[1])
+        """
+        self._refuse_others(body, "loads")
+        port = self.input_vector("loads", 6, doc=f"loads of elements on {body.name} and beyond")
+        self.beyond[body] = port
+        return port
 
     def scope(self) -> Scope:
         """Return what texts may refer to: the element's own names, then the mechanism's."""

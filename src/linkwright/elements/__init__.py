@@ -5,7 +5,7 @@ from linkwright.elements.drag import Drag
 from linkwright.elements.filters import Butterworth
 from linkwright.elements.friction import Friction, LuGre
 from linkwright.elements.muscle import Muscle
-from linkwright.elements.sensors import Encoder, Imu
+from linkwright.elements.sensors import Encoder, ForceTorque, Imu
 from linkwright.elements.springs import JointSpring, Spring, Stop
 from linkwright.elements.surfaces import Box, Capsule, HeightField, Plane, Sphere, Surface
 from linkwright.elements.tyres import LinearTyre, MagicFormula, TableTyre, Tyre, TyreLaw
@@ -17,6 +17,7 @@ __all__ = [
     "Contact",
     "Drag",
     "Encoder",
+    "ForceTorque",
     "Friction",
     "HeightField",
     "Imu",

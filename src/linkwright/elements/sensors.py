@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from linkwright.algebra import Expr, Vector, floor
 from linkwright.blocks import Element
 from linkwright.elements.springs import motion_of
+from linkwright.equations.reactions import carried_by_joint
 from linkwright.mechanism import Body, Point
 
 
@@ -87,22 +89,86 @@ class Imu(Element):
     ) -> None:
         super().__init__(name, mechanism, doc="inertial unit")
         point = at.origin if isinstance(at, Body) else at
-        m, frame = self.mechanism, point.body.frame
-        felt = acceleration_of(self, point) - m.gravity_vector
+        frame = point.body.frame
+        felt = acceleration_of(self, point) - self.mechanism.gravity_vector
         turn = point.body.omega
-        noises = {"force": force_noise, "rate": rate_noise}
-        biases = {"force": force_bias, "rate": rate_bias}
-        units = {"force": "m/s^2", "rate": "rad/s"}
-        for kind, vector in (("force", felt), ("rate", turn)):
-            bias = self.parameter(f"{kind}_bias", biases[kind], unit=units[kind])
-            sigma = None
-            if noises[kind]:
-                sigma = self.parameter(f"{kind}_noise", noises[kind], unit=units[kind])
-            for axis, part in zip("xyz", vector.components(frame), strict=True):
-                value = part + bias
-                if sigma is not None:
-                    value = value + sigma * self.noise(f"{kind}_{axis}_noise")
-                self.output(f"{kind}_{axis}", value, unit=units[kind])
+        show(self, "force", felt.components(frame), "m/s^2", force_noise, force_bias)
+        show(self, "rate", turn.components(frame), "rad/s", rate_noise, rate_bias)
+
+
+class ForceTorque(Element):
+    """A force and torque sensor where a body is mounted: what its parent puts on it.
+
+    Outputs `force_x`, ... (N) and `moment_x`, ... (N*m, about the body's origin), along the body's
+    axes. They carry the weight and the inertia of the body and of all that it carries, less the
+    loads that act there from elsewhere, such as contacts, whichever member of the System they come
+    from. A motor in the joint acts through the sensor. Loops may be closed on either side of it
+    but not across it.
+
+    Args:
+        mechanism: that it belongs to.
+        body: on which it looks outward; of a tool on a wrist, the tool.
+        force_noise: standard deviation of the force, N; with noise it needs a rate.
+        moment_noise: standard deviation of the moment, N*m.
+        force_bias: added to each component of the force, N.
+        moment_bias: added to each component of the moment, N*m.
+        name: of the element.
+
+    >>> from linkwright import Mechanism
+    >>> m = Mechanism("m")
+    >>> b = m.body("b", rotate="z", mass=1, inertia=1)
+    >>> list(ForceTorque(m, b).outputs)
+    ['force_x', 'force_y', 'force_z', 'moment_x', 'moment_y', 'moment_z']
+    """
+
+    def __init__(
+        self,
+        mechanism: Any,
+        body: Body | str,
+        *,
+        force_noise: float = 0.0,
+        moment_noise: float = 0.0,
+        force_bias: float = 0.0,
+        moment_bias: float = 0.0,
+        name: str = "force_torque",
+    ) -> None:
+        super().__init__(name, mechanism, doc="force and torque sensor")
+        m = self.mechanism
+        if isinstance(body, str):
+            if body not in m.bodies:
+                m.unknown(body, m.bodies, "body")
+            body = m.bodies[body]
+        others = self.loads_beyond(body)
+        force, moment = carried_by_joint(m, body)
+        rows = (
+            ("force", force, others[:3], "N", force_noise, force_bias),
+            ("moment", moment, others[3:], "N*m", moment_noise, moment_bias),
+        )
+        for kind, own, loads, unit, noise, bias in rows:
+            parts = [x - y for x, y in zip(own, loads, strict=True)]
+            show(self, kind, parts, unit, noise, bias)
+
+
+def show(
+    element: Element, kind: str, parts: Sequence[Expr], unit: str, noise: float, bias: float
+) -> None:
+    """Add the outputs of a sensor with three axes, with bias and, where there is any, noise.
+
+    Args:
+        element: the sensor.
+        kind: what the names of outputs and parameters begin with.
+        parts: the true values.
+        unit: of them all.
+        noise: standard deviation.
+        bias: added to each.
+    """
+    off = element.parameter(f"{kind}_bias", bias, unit=unit)
+    sigma = element.parameter(f"{kind}_noise", noise, unit=unit) if noise else None
+    for axis, part in zip("xyz", parts, strict=True):
+        value = part + off
+        if sigma is not None:
+            value = value + sigma * element.noise(f"{kind}_{axis}_noise")
+        element.output(f"{kind}_{axis}", value, unit=unit)
 
 
 def acceleration_of(element: Element, point: Point) -> Vector:

@@ -11,10 +11,18 @@ The expressions hold coordinates, speeds and the symbols of the speeds' rates, a
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from linkwright.algebra import ZERO, Expr, Vector, linear_coefficients, substitute
+from linkwright.algebra import (
+    ZERO,
+    Expr,
+    Vector,
+    free_symbols,
+    linear_coefficients,
+    substitute,
+)
 from linkwright.equations.bodies import BodyTerms, body_terms, own_tensor, swung
 from linkwright.equations.closure import closed_samples, make_rates_exact
 from linkwright.equations.constraints import choose, nonzero_rows, sampled_rows
@@ -31,7 +39,16 @@ from linkwright.equations.writer import (
     times,
     transposed,
 )
-from linkwright.mechanism import Body, Constraint, Kinematics, Mechanism, MechanismError, Point
+from linkwright.mechanism import (
+    Body,
+    Constraint,
+    Force,
+    Kinematics,
+    Mechanism,
+    MechanismError,
+    Moment,
+    Point,
+)
 from linkwright.program import Namer
 
 Wrench = tuple[Triple, Triple]
@@ -86,6 +103,76 @@ def reactions(mechanism: Mechanism, values: Mapping[str, float] | None = None) -
                 _push(pushes, terms, point, force, turns=work.turns)
     joints = _balance(mechanism, terms, pushes) if active else needed
     return Reactions(joints, multipliers)
+
+
+def carried_by_joint(mechanism: Mechanism, body: Body) -> Wrench:
+    """Return the force, and the moment about its origin, by which a body's parent carries it.
+
+    The bodies beyond it come with it. A load that acts between the body and its parent goes through
+    the joint; the others are taken off. Closed loops may lie on either side, but not across.
+
+    Args:
+        mechanism: that it belongs to.
+        body: at whose joint the mechanism is cut; components are along its axes.
+
+    >>> m = Mechanism("hanging")
+    >>> b = m.body("b", rotate="z", mass="m", inertia=0)
+    >>> m.gravity(along=-m.z)
+    >>> carried_by_joint(m, b)[0]
+    (0, 0, 9.81*m)
+    """
+    kinematics = mechanism.kinematics()
+    for constraint in mechanism.constraints:
+        if len({body in on.ancestors() for on in _tied(kinematics, constraint)}) != 1:
+            raise MechanismError(
+                f"the constraint {constraint.name!r} acts across the joint of {body.name!r}, so "
+                "its share of the force there cannot be told apart",
+                remedy="ask for the reactions of the mechanism",
+            )
+    terms = body_terms(kinematics)
+    outside = copy.copy(mechanism)
+    outside.forces = [x for x in mechanism.forces if not through_joint(x.point.body, x, body)]
+    outside.moments = [x for x in mechanism.moments if not through_joint(x.body, x, body)]
+    return _balance(mechanism, terms, _loads(outside, terms))[body]
+
+
+def _tied(kinematics: Kinematics, constraint: Constraint) -> list[Body]:
+    """Return the bodies on which the force of a constraint acts."""
+    if constraint.works:
+        return [p.body for work in constraint.works for p in (work.point, work.reaction)]
+    used = set(free_symbols(constraint.speed))
+    return [
+        on for s in kinematics.speeds if s.symbol in used for on in (s.body, s.body.parent) if on
+    ]
+
+
+def through_joint(on: Body, load: Force | Moment, body: Body) -> bool:
+    """Return whether a load is what a body and its parent put on each other."""
+    return on is body and load.reaction is body.parent
+
+
+def load_on_branch(load: Force | Moment, body: Body) -> Wrench | None:
+    """Return what a load puts on a body and those beyond it; None where that is nothing.
+
+    Args:
+        load: a force or a moment.
+        body: the first of the branch; components are along its axes, moments about its origin.
+
+    >>> m = Mechanism("m")
+    >>> b = m.body("b", rotate="z", mass=1, inertia=1)
+    >>> x, p = b.vector(1, 0, 0), m.point("p", b, (0, 2, 0))
+    >>> load_on_branch(Force("f", m.input("f"), x, p, m.ground), b)
+    ((f, 0, 0), (0, 0, -2*f))
+    """
+    on = load.point.body if isinstance(load, Force) else load.body
+    sign = (body in on.ancestors()) - (body in load.reaction.ancestors())
+    if not sign or through_joint(on, load, body):
+        return None
+    x, y, z = (load.direction * (load.magnitude * sign)).components(body.frame)
+    if isinstance(load, Moment):
+        return NOTHING, (x, y, z)
+    arm = (load.point.position - body.origin.position).components(body.frame)
+    return (x, y, z), cross(arm, (x, y, z))
 
 
 def _push(

@@ -12,16 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from linkwright.algebra import Expr, substitute_all, symbol
+from linkwright.algebra import Expr, substitute_all, symbol, total
 from linkwright.blocks import BlockError, Element, Foreign, with_targets
 from linkwright.equations import Equations
+from linkwright.equations.reactions import load_on_branch
 from linkwright.mechanism import Force, Moment
 from linkwright.program import Program, Statement, optimise
 from linkwright.program.passes.replacing import with_reads
 from linkwright.system.clock import Clock
 from linkwright.system.definitions import Definitions, with_solution
 from linkwright.system.dynamics import MECHANISM, define, equations_of, loaded, settled
-from linkwright.system.member import Member
+from linkwright.system.member import Member, Wire
 from linkwright.system.numbers import starts
 from linkwright.system.ordering import Segment, segments
 from linkwright.system.phases import Event, Phases, Signal, Tick, phase_program
@@ -98,7 +99,9 @@ def flatten(system: System, record: Sequence[str] | None = None) -> Phases:
     clock = system.clock()
     for name in clock.schedules:
         system.members[name].set_period(clock.period(name))
-    view = loaded(system.mechanism, *_loads(system))
+    forces, moments = _loads(system)
+    _wire_branches(system, [*forces, *moments])
+    view = loaded(system.mechanism, forces, moments)
     equations = equations_of(view, system.formulation)
     flat = _Flat(system, clock, equations, Definitions(), starts=starts(system))
     _define(flat)
@@ -144,6 +147,17 @@ def _loads(system: System) -> tuple[list[Force], list[Moment]]:
                 turned = replace(couple, name=name, magnitude=member.of([couple.magnitude])[0])
                 moments.append(turned)
     return forces, moments
+
+
+def _wire_branches(system: System, loads: Sequence[Force | Moment]) -> None:
+    """Drive the ports that take the loads of all elements on a branch of the mechanism."""
+    for member in system.members.values():
+        beyond = member.block.beyond if isinstance(member.block, Element) else {}
+        for body, port in beyond.items():
+            found = [w for load in loads if (w := load_on_branch(load, body)) is not None]
+            rows = [(*force, *moment) for force, moment in found]
+            for k, x in enumerate(member.of(port)):
+                system.wires[x] = Wire(total(row[k] for row in rows))
 
 
 def _define(flat: _Flat) -> None:

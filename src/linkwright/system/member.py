@@ -7,6 +7,7 @@ member are these symbols, so that wiring is by expressions: `s.connect(2 * a.y -
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -22,6 +23,14 @@ from linkwright.blocks import (
     with_targets,
 )
 from linkwright.program import Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """What drives an input: an expression, and whether it closes a loop that is to be solved."""
+
+    value: Expr
+    solved: bool = False
 
 
 class Member:

@@ -38,7 +38,7 @@ from linkwright.blocks import (
 from linkwright.errors import UnitError
 from linkwright.mechanism import Mechanism
 from linkwright.system.clock import Clock, make_clock
-from linkwright.system.member import Member
+from linkwright.system.member import Member, Wire
 from linkwright.system.numbers import numbered
 from linkwright.system.phases import Phases
 
@@ -47,14 +47,6 @@ Source = Any
 
 NEWTON_STEPS = 8
 """Steps of Newton's method in an algebraic loop that is not linear."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wire:
-    """What drives an input: an expression, and whether it closes a loop that is to be solved."""
-
-    value: Expr
-    solved: bool = False
 
 
 class System:
@@ -182,8 +174,11 @@ class System:
                     raise BlockError(f"{x} is driven already, so {member.name!r} cannot drive it")
                 self.wires[x] = Wire(member.of([value])[0])
         for port, symbols in member.inputs():
+            told = (
+                isinstance(member.block, Element) and port.symbols in member.block.beyond.values()
+            )
             for x, value in zip(symbols, member.of(port.values), strict=True):
-                if value.op != "num":
+                if told or value.op != "num":
                     self.wires[x] = Wire(value)
             if isinstance(member.block, Foreign):
                 whole = self._whole(port.name)
