@@ -1,0 +1,178 @@
+"""Charts as SVG text: phase plots on the page, and the scope saved as a picture.
+
+The colours of axes and text follow the page (`currentColor`), so that one text serves on light and
+on dark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.studio.scope import Curve, thinned
+
+Array: TypeAlias = NDArray[np.float64]
+_FONT = "font-family='system-ui, sans-serif'"
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """A straight scale from values to places of the picture."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, x: Array) -> Array:
+        share = (x - self.low) / (self.high - self.low)
+        return np.asarray(self.start + share * (self.end - self.start))
+
+    def ticks(self, wanted: int) -> list[float]:
+        """Return round values."""
+        return nice_ticks(self.low, self.high, wanted)
+
+
+def nice_ticks(low: float, high: float, wanted: int = 5) -> list[float]:
+    """Return round values between two ends.
+
+    Args:
+        low: one end.
+        high: the other.
+        wanted: about how many.
+
+    >>> nice_ticks(0.0, 1.0, 5)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    """
+    rough = (high - low) / max(wanted, 1)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * k for k in (1, 2, 5, 10) if power * k >= rough * 0.999)
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
+    return [round(k * step, 12) + 0.0 for k in range(first, last + 1)]
+
+
+def _spread(values: Array) -> tuple[float, float]:
+    """Return ends a little beyond the values."""
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return 0.0, 1.0
+    low, high = float(finite.min()), float(finite.max())
+    reach = high - low
+    if reach <= 1e-12 * max(abs(low), abs(high), 1e-300):
+        reach = max(abs(high), 1.0) * 0.1
+        return low - reach, high + reach
+    return low - 0.05 * reach, high + 0.05 * reach
+
+
+def phase_plot(across: Curve, up: Curve, *, width: int = 360, height: int = 300) -> str:
+    """Return one channel over another as SVG text, a dot where it stands now.
+
+    Args:
+        across: along the horizontal.
+        up: along the vertical.
+        width: in pixels.
+        height: in pixels.
+    """
+    n = min(len(across.times), len(up.times))
+    x, y = across.values[-n:][-4000:], up.values[-n:][-4000:]
+    box = (56.0, 10.0, width - 12.0, height - 40.0)
+    h = _Axis(*_spread(x), box[0], box[2])
+    v = _Axis(*_spread(y), box[3], box[1])
+    parts = [_frame(box), *_grid(h, v, box), _line(h(x), v(y), up.colour)]
+    if n:
+        parts.append(
+            f"<circle cx='{float(h(x)[-1]):.1f}' cy='{float(v(y)[-1]):.1f}' r='4' "
+            f"fill='{up.colour}'/>"
+        )
+    parts += [
+        _text((box[0] + box[2]) / 2, height - 6, across.label, "middle"),
+        _text(14, (box[1] + box[3]) / 2, up.label, "middle", turned=True),
+    ]
+    return _svg(width, height, parts)
+
+
+def stacked_plot(
+    made: Sequence[Curve], *, title: str = "", width: int = 900, each: int = 180
+) -> str:
+    """Return curves stacked over the same time as SVG text, for a file.
+
+    Args:
+        made: from the top.
+        title: over them.
+        width: in pixels.
+        each: height of a graph, in pixels.
+    """
+    top = 34.0 if title else 12.0
+    height = int(top + each * max(len(made), 1) + 34)
+    ends = [t for c in made for t in (c.times[:1], c.times[-1:])]
+    span = _spread(np.concatenate(ends)) if ends else (0.0, 1.0)
+    parts = [f"<rect width='{width}' height='{height}' fill='white'/>"]
+    if title:
+        parts.append(_text(width / 2, 22, title, "middle", size=15))
+    for k, curve in enumerate(made):
+        box = (70.0, top + k * each, width - 16.0, top + (k + 1) * each - 22)
+        thin = thinned(curve, 2 * width)
+        h, v = _Axis(*span, box[0], box[2]), _Axis(*_spread(thin.values), box[3], box[1])
+        parts += [_frame(box), *_grid(h, v, box), _line(h(thin.times), v(thin.values), thin.colour)]
+        parts.append(_text(box[0] + 8, box[1] + 15, curve.label, "start"))
+    parts.append(_text(width / 2, height - 8, "time [s]", "middle"))
+    return _svg(width, height, parts, style="color:#222")
+
+
+def _frame(box: tuple[float, float, float, float]) -> str:
+    x, y, right, low = box
+    return (
+        f"<rect x='{x}' y='{y}' width='{right - x}' height='{low - y}' fill='none' "
+        "stroke='currentColor' stroke-opacity='0.35'/>"
+    )
+
+
+def _grid(h: _Axis, v: _Axis, box: tuple[float, float, float, float]) -> list[str]:
+    made = []
+    for x in h.ticks(max(2, int((box[2] - box[0]) / 80))):
+        at = float(h(np.array(x)))
+        made.append(_rule(at, box[1], at, box[3]))
+        made.append(_text(at, box[3] + 14, f"{x:g}", "middle", size=11))
+    for y in v.ticks(max(2, int((box[3] - box[1]) / 45))):
+        at = float(v(np.array(y)))
+        made.append(_rule(box[0], at, box[2], at))
+        made.append(_text(box[0] - 5, at + 4, f"{y:g}", "end", size=11))
+    return made
+
+
+def _rule(x1: float, y1: float, x2: float, y2: float) -> str:
+    return (
+        f"<line x1='{x1:.1f}' y1='{y1:.1f}' x2='{x2:.1f}' y2='{y2:.1f}' "
+        "stroke='currentColor' stroke-opacity='0.12'/>"
+    )
+
+
+def _line(x: Array, y: Array, colour: str) -> str:
+    good = np.isfinite(x) & np.isfinite(y)
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x[good], y[good], strict=True))
+    return f"<polyline points='{points}' fill='none' stroke='{colour}' stroke-width='1.5'/>"
+
+
+def _text(
+    x: float, y: float, words: str, anchor: str, *, size: int = 12, turned: bool = False
+) -> str:
+    turn = f" transform='rotate(-90 {x:.1f} {y:.1f})'" if turned else ""
+    return (
+        f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' {_FONT} fill='currentColor' "
+        f"text-anchor='{anchor}'{turn}>{escape(words)}</text>"
+    )
+
+
+def _svg(width: int, height: int, parts: Sequence[str], style: str = "") -> str:
+    look = f" style='{style}'" if style else ""
+    return (
+        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' "
+        f"width='{width}' height='{height}'{look}>{''.join(parts)}</svg>"
+    )
