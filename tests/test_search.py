@@ -16,6 +16,7 @@ import pytest
 
 from bench.bench_counts import BARS
 from linkwright.algebra import Expr, cos, sin, sqrt, symbol, symbols
+from linkwright.algebra.assumptions import is_nonzero
 from linkwright.algebra.expr import constant
 from linkwright.cli import main
 from linkwright.equations import FORMULATIONS, derive
@@ -373,6 +374,37 @@ def test_shipped_programs_are_right_and_as_small_as_they_say(shipped: Shipped) -
     _hold_to_bar(shipped.path.stem, count(found), count(fast))
     verify(source, fast, states=1_000)
     assert optimise(source).fingerprint() == fast.fingerprint()
+
+
+@pytest.mark.parametrize("shipped", SHIPPED, ids=lambda s: s.path.stem)
+def test_shipped_programs_stand_any_parameter_at_zero(shipped: Shipped) -> None:
+    """Where the derived equations have a value with a parameter at zero, so has the program.
+
+    Only parameters that the model declares to be other than zero may have become divisors.
+    """
+    source = shipped.source()
+    found = shipped_program(shipped.model, shipped.kernel, source)
+    assert found is not None
+    draw = np.random.default_rng(1)
+    inputs = [draw.uniform(0.5, 1.5, port.shape) for port in source.inputs]
+    (at,) = (k for k, port in enumerate(source.inputs) if port.name == "p")
+    before, after = lower(source), lower(found)
+    free = [k for k, p in enumerate(source.inputs[at].entries) if not is_nonzero(p)]
+    told = 0
+    for k in free:
+        given = [x.copy() for x in inputs]
+        given[at][k] = 0.0
+        with np.errstate(all="ignore"):
+            expected, values = (
+                np.concatenate([np.ravel(y) for y in interpret(code, given)])
+                for code in (before, after)
+            )
+        if not np.isfinite(expected).all():
+            continue  # a divisor of the model's own
+        told += 1
+        scale = max(1.0, float(np.abs(expected).max()))
+        np.testing.assert_allclose(values, expected, rtol=0, atol=1e-8 * scale)
+    assert told >= len(free) // 2 > 0
 
 
 def _hold_to_bar(name: str, smallest: Counts, fast: Counts) -> None:
