@@ -15,6 +15,7 @@ ours with stiffer springs, both engines are compared in the height at which the 
 
 from __future__ import annotations
 
+import itertools
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -37,7 +38,7 @@ from linkwright.system import System
 from linkwright.system.phases import Phases
 
 Array: TypeAlias = NDArray[np.float64]
-ROBOT = next(e for e in EXAMPLES if e.name == "Go2")
+ROBOT, HUMANOID = (next(e for e in EXAMPLES if e.name == name) for name in ("Go2", "G1"))
 LEGS = ("FL", "FR", "RL", "RR")
 STANCE = {
     f"{leg}_{joint}_joint": angle
@@ -87,6 +88,23 @@ def system(robot: Robot, base: float = 1000.0, *, contact: bool = True) -> Syste
 def loaded() -> Robot:
     """Return the robot with a free base."""
     return lw.load(path_of(ROBOT), base="free", friction=False)
+
+
+def humanoid() -> System:
+    """Return a larger System: the humanoid G1 with servos, and four points under each foot."""
+    robot = lw.load(path_of(HUMANOID), base="free", friction=False)
+    m = robot.mechanism
+    made = System(robot, name="humanoid", base=1000)
+    made.add(PD(m, kp=KP, kd=KD, joints=robot.coordinates[7:], target=0.0))
+    points = []
+    for side in ("left", "right"):
+        body, place = robot.assembled.places[f"{side}_ankle_roll_link"]
+        turn, origin = np.array(place.rotation), np.array(place.position)
+        for k, corner in enumerate(itertools.product((-0.05, 0.12), (-0.025, 0.025), (-0.03,))):
+            at = origin + turn @ np.array(corner)
+            points.append(m.point(f"{side}_sole{k}", body, tuple(at.tolist())))
+    made.add(Contact(m, points, Plane(), stiffness=1e5, damping=100, static=FRICTION))
+    return made
 
 
 @lru_cache(maxsize=1)
