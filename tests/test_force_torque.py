@@ -71,6 +71,26 @@ def test_it_feels_what_other_members_press_on_the_tool() -> None:
     assert sensor.rate == lw.sampled(1000)
 
 
+def test_a_base_body_feels_the_ground_through_both_joint_and_contact() -> None:
+    """On a body whose parent is the ground a contact is a load, and a motor in its joint is not."""
+    m = lw.Mechanism("crane")
+    b = m.body("b", rotate="y", mass=2, com=(0.5, 0, 0), inertia=0)
+    m.gravity(along="-z")
+    tip = m.point("tip", b, (1.0, 0, 0))
+    s = lw.System(m)
+    s.add(Contact(m, [tip], Plane(), stiffness=1e4, damping=300.0, viscous=1.0))
+    s.add(JointSpring(m, "b", 0.0, damping=1.0), name="motor")
+    press = lw.Element("press", m)
+    press.effort("tau", "b", 3.0)
+    s.add(press)
+    s.add(ForceTorque(m, b))
+    run = lw.simulate(s, until=4.0)
+    normal = run["contact.normal1"][-1]
+    assert normal == pytest.approx(G + 3.0, rel=1e-4)  # about the joint: 3 + m g / 2 = N
+    assert wrench(run)[:3] == pytest.approx([0, 0, 2 * G - normal], abs=2e-2)
+    assert wrench(run)[3:] == pytest.approx([0, 3.0, 0], abs=1e-3)
+
+
 def test_loads_that_act_on_both_sides_count_on_the_outer_one() -> None:
     """Against the reactions of the same mechanism with the same spring as its own force."""
     m, upper, fore = arm()

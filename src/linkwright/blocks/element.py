@@ -54,6 +54,7 @@ class Element(Block):
         self.mechanism = mechanism_of(mechanism)
         self.forces: list[Force] = []
         self.moments: list[Moment] = []
+        self.in_joints: dict[str, Body] = {}
         self.drives: dict[Expr, Expr] = {}
         self.beyond: dict[Body, tuple[Expr, ...]] = {}
         self.places = Places(self.let)
@@ -196,6 +197,7 @@ class Element(Block):
         """
         joint = joint_of(self.mechanism, coordinate)
         body, parent = joint.body, joint.body.parent
+        self.in_joints[name] = body
         if joint.turns:
             return self.moment(name, value, on=body, about=joint.axis, reaction=parent, doc=doc)
         return self.force(name, value, at=body, along=joint.axis, reaction=parent, doc=doc)
@@ -241,8 +243,8 @@ class Element(Block):
         """Return what all elements of the System together put on a body and those that it carries.
 
         It comes in by the port `loads`, which the System drives: three components of force, N, and
-        three of moment about the body's origin, N*m, along the body's axes. A load between the body
-        and its parent is none of them: it goes through the joint.
+        three of moment about the body's origin, N*m, along the body's axes. An effort in the joint
+        of the body is none of them: it acts through the joint.
 
         Args:
             body: the first of the branch.

@@ -108,8 +108,9 @@ def reactions(mechanism: Mechanism, values: Mapping[str, float] | None = None) -
 def carried_by_joint(mechanism: Mechanism, body: Body) -> Wrench:
     """Return the force, and the moment about its origin, by which a body's parent carries it.
 
-    The bodies beyond it come with it. A load that acts between the body and its parent goes through
-    the joint; the others are taken off. Closed loops may lie on either side, but not across.
+    The bodies beyond it come with it. A motor in its joint (a couple, or a force along a sliding
+    axis, whose reaction is on the parent) acts through the joint; other loads are taken off. Closed
+    loops may lie on either side, but not across.
 
     Args:
         mechanism: that it belongs to.
@@ -131,8 +132,8 @@ def carried_by_joint(mechanism: Mechanism, body: Body) -> Wrench:
             )
     terms = body_terms(kinematics)
     outside = copy.copy(mechanism)
-    outside.forces = [x for x in mechanism.forces if not through_joint(x.point.body, x, body)]
-    outside.moments = [x for x in mechanism.moments if not through_joint(x.body, x, body)]
+    outside.forces = [x for x in mechanism.forces if not _in_joint(x, body)]
+    outside.moments = [x for x in mechanism.moments if not _in_joint(x, body)]
     return _balance(mechanism, terms, _loads(outside, terms))[body]
 
 
@@ -146,9 +147,14 @@ def _tied(kinematics: Kinematics, constraint: Constraint) -> list[Body]:
     ]
 
 
-def through_joint(on: Body, load: Force | Moment, body: Body) -> bool:
-    """Return whether a load is what a body and its parent put on each other."""
-    return on is body and load.reaction is body.parent
+def _in_joint(load: Force | Moment, body: Body) -> bool:
+    """Return whether a load is a motor in a body's joint: along its axis, against the parent."""
+    if load.reaction is not body.parent:
+        return False
+    if isinstance(load, Moment):
+        return load.body is body and bool(body.rotations)
+    along = any(load.direction is axis for _, axis in body.translations)
+    return load.point is body.origin and along
 
 
 def load_on_branch(load: Force | Moment, body: Body) -> Wrench | None:
@@ -166,7 +172,7 @@ def load_on_branch(load: Force | Moment, body: Body) -> Wrench | None:
     """
     on = load.point.body if isinstance(load, Force) else load.body
     sign = (body in on.ancestors()) - (body in load.reaction.ancestors())
-    if not sign or through_joint(on, load, body):
+    if not sign:
         return None
     x, y, z = (load.direction * (load.magnitude * sign)).components(body.frame)
     if isinstance(load, Moment):

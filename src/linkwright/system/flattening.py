@@ -151,12 +151,14 @@ def _loads(system: System) -> tuple[list[Force], list[Moment]]:
 
 def _wire_branches(system: System, loads: Sequence[Force | Moment]) -> None:
     """Drive the ports that take the loads of all elements on a branch of the mechanism."""
-    for member in system.members.values():
-        beyond = member.block.beyond if isinstance(member.block, Element) else {}
-        for body, port in beyond.items():
-            found = [w for load in loads if (w := load_on_branch(load, body)) is not None]
+    elements = {n: m.block for n, m in system.members.items() if isinstance(m.block, Element)}
+    motors = {f"{n}.{load}": b for n, e in elements.items() for load, b in e.in_joints.items()}
+    for name, element in elements.items():
+        for body, port in element.beyond.items():
+            outside = [load for load in loads if motors.get(load.name) is not body]
+            found = [w for load in outside if (w := load_on_branch(load, body)) is not None]
             rows = [(*force, *moment) for force, moment in found]
-            for k, x in enumerate(member.of(port)):
+            for k, x in enumerate(system.members[name].of(port)):
                 system.wires[x] = Wire(total(row[k] for row in rows))
 
 
