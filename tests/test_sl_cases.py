@@ -305,6 +305,26 @@ def point_mass() -> tuple[Mechanism, Body]:
     return m, b
 
 
+@pytest.mark.parametrize("speed", [0.1, 0.5, 2.0])
+def test_a_damper_that_grows_with_depth_returns_what_hunt_and_crossley_say(speed: float) -> None:
+    """Speeds before and after have the same v/a - log(1 + a v)/a^2, the work of the spring."""
+    a = 0.6
+    m = lw.Mechanism("ball")
+    b = m.body("b", translate="z", mass=2.0, inertia=0)
+    s = System(m, base=10_000)
+    s.add(Contact(m, [b], Plane(), stiffness=2e4, dissipation=a))
+    done = go(s, 0.05, {"b": 1e-4, "b_dot": -speed}, step=1e-5)
+
+    def work(v: float) -> float:
+        return v / a - math.log1p(a * v) / a**2
+
+    back = float(brentq(lambda v: work(-v) - work(speed), 1e-6, min(speed, 0.999 / a)))
+    assert done.samples["b_dot"][-1] == pytest.approx(back, rel=1e-4)
+    assert done.samples["contact.normal1"].min() == 0
+    jump = np.diff(done.samples["contact.normal1"]).max()
+    assert jump < 0.2 * done.samples["contact.normal1"].max()
+
+
 @pytest.mark.parametrize("kind", ["cube", "ball"])
 def test_depths_in_turned_and_scaled_objects(kind: str) -> None:
     """Distances to the nearest face, in the object's own axes (52)."""

@@ -1,7 +1,9 @@
 """Contact of points with surfaces, by stiff springs (SL's technical report, section 5.8).
 
 A point that is inside a surface is pushed out along the normal by a spring and a damper, which
-never pull. Along the surface there are two models:
+never pull. Either the damper is the same at all depths, as in SL, so that the force begins with a
+jump where a point strikes; or it grows with the depth (Hunt and Crossley 1975), so that it does
+not. Along the surface there are two models:
 
 - `viscous`: a damper.
 - `friction`: a spring from the place where the point first touched, critically damped for a unit
@@ -39,6 +41,8 @@ class Contact(Element):
         surface: what they touch.
         stiffness: k_n of the normal spring, N/m.
         damping: b_n of the normal damper, N*s/m.
+        dissipation: a of a damper k_n * depth * a, besides that, s/m; a point that strikes at a low
+            speed v comes back with about (1 - 2/3 a v) v.
         viscous: b_v of the damper along the surface, N*s/m; for the first model.
         static: c_s, friction that holds in relation to the normal force; for the second model.
         dynamic: c_d, friction that slips in relation to the normal force; c_s by default.
@@ -63,6 +67,7 @@ class Contact(Element):
         *,
         stiffness: float,
         damping: float = 0.0,
+        dissipation: float = 0.0,
         viscous: float = 0.0,
         static: float | None = None,
         dynamic: float | None = None,
@@ -77,6 +82,7 @@ class Contact(Element):
         self.surface = surface
         self._k = self.parameter("stiffness", stiffness, unit="N/m")
         self._b = self.parameter("damping", damping, unit="N*s/m")
+        self._a = self.parameter("dissipation", dissipation, unit="s/m") if dissipation else None
         self._sticks = static is not None
         if static is None:
             self._viscous = self.parameter("viscous", viscous, unit="N*s/m")
@@ -103,7 +109,8 @@ class Contact(Element):
         normal = self._held(normal)
         outward = self.let(_dot(speed, normal))
         touching = depth > 0
-        push = maximum(self._k * depth - self._b * outward, 0.0)
+        damper = self._b if self._a is None else self._b + self._k * self._a * depth
+        push = maximum(self._k * depth - damper * outward, 0.0)
         press = self.output(f"normal{k}", select(touching, push, 0.0), unit="N")
         self.output(f"depth{k}", depth, unit="m")
         self.event(f"touch{k}", depth)
