@@ -178,3 +178,23 @@ def test_check_tells_and_repairs(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["check", str(bad), "--repair", str(good)]) == 0
     assert "wrote" in capsys.readouterr().out
     assert main(["check", str(good)]) == 0
+
+
+def test_check_takes_the_names_of_shipped_models(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The PUMA's links are found by its name, repaired on the way to a file, and sound there."""
+    assert main(["check", "puma560"]) == 0
+    told = capsys.readouterr()
+    assert "warning: link1: it has moments of inertia but no mass (repair: " in told.err
+    assert "warning: link3: its largest moment of inertia" in told.err
+    assert told.out.endswith("puma560: with 2 warning(s)\n")
+    sound = tmp_path / "puma.urdf"
+    assert main(["check", "puma560", "--repair", str(sound)]) == 0
+    capsys.readouterr()
+    assert main(["check", str(sound)]) == 0
+    assert capsys.readouterr().out.endswith("puma.urdf: sound\n")
+    assert main(["info", "puma560"]) == 0
+    assert "6: 6 revolute" in capsys.readouterr().out
+    assert main(["check", "puma561"]) == 2
+    assert "did you mean 'puma560'?" in capsys.readouterr().err

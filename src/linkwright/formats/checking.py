@@ -16,7 +16,8 @@ from linkwright.algebra.units import Unit, check_units, parse_unit
 from linkwright.errors import Error
 from linkwright.formats.document import Document
 from linkwright.mechanism import Mechanism
-from linkwright.mechanism.plausibility import implausible
+from linkwright.mechanism.plausibility import mechanism_findings
+from linkwright.mechanism.rigidity import Finding
 
 if TYPE_CHECKING:
     from linkwright.equations import Equations
@@ -29,10 +30,12 @@ class Report:
     Args:
         facts: label and value of each line.
         warnings: what should be looked at.
+        findings: masses and inertias that no real body has.
     """
 
     facts: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
 
 
 def check(document: Document, **more: Any) -> Report:
@@ -47,10 +50,23 @@ def check(document: Document, **more: Any) -> Report:
     >>> check(parse_model(text)).facts[1]
     ('coordinates', 'b')
     """
+    return check_mechanism(document.build(**more))
+
+
+def check_mechanism(m: Mechanism) -> Report:
+    """Derive a mechanism, and return what it is; what makes it useless is raised.
+
+    Args:
+        m: the mechanism.
+
+    >>> m = Mechanism("m")
+    >>> odd = m.body("odd", rotate="z", mass=1, inertia=(0.1, 0.1, 0.3))
+    >>> [(found.part, found.name) for found in check_mechanism(m).findings]
+    [('odd', 'triangle inequality')]
+    """
     from linkwright.equations import derive
 
-    m = document.build(**more)
-    warnings = [*unit_warnings(m), *_unused(m), *_without_value(m), *implausible(m)]
+    warnings = [*unit_warnings(m), *_unused(m), *_without_value(m)]
     equations = derive(m, "kane")
     facts = [
         ("bodies", ", ".join(m.bodies) or "none"),
@@ -62,7 +78,7 @@ def check(document: Document, **more: Any) -> Report:
     facts += [("constraint", line) for line in _eliminations(equations)]
     facts += [("assembly", line) for line in _assembly(m)]
     facts += [("note", line) for line in m.reports]
-    return Report(tuple(facts), tuple(warnings))
+    return Report(tuple(facts), tuple(warnings), tuple(mechanism_findings(m)))
 
 
 def _eliminations(equations: Equations) -> Iterator[str]:

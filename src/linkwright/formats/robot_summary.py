@@ -6,18 +6,17 @@ from collections import Counter
 
 from linkwright.formats.description import JOINT_KINDS, Description
 from linkwright.formats.places import joined_masses
-from linkwright.formats.robot_files import FORMATS
 
 
-def summary(description: Description, key: str) -> list[tuple[str, str]]:
+def summary(description: Description, form: str) -> list[tuple[str, str]]:
     """Return label and value of each line.
 
     Args:
         description: of a robot.
-        key: of the format that it was read from.
+        form: the name of the format that it was read from.
 
     >>> from linkwright.formats.description import Link
-    >>> dict(summary(Description("r", (Link("a"),), ()), "urdf"))["links"]
+    >>> dict(summary(Description("r", (Link("a"),), ()), "URDF"))["links"]
     '1, root a'
     """
     joints = description.joints
@@ -29,10 +28,10 @@ def summary(description: Description, key: str) -> list[tuple[str, str]]:
     whole = joined_masses(masses)
     shapes = Counter(shape.kind for link in description.links for shape in link.shapes)
     facts = [
-        ("robot", f"{description.name} ({FORMATS[key].name})"),
+        ("robot", f"{description.name} ({form})"),
         ("links", f"{len(description.links)}, root {description.root}"),
         ("joints", f"{len(joints)}: {kinds}" if joints else "none"),
-        ("freedom", f"{freedom}" + (f", {following} joints follow others" if following else "")),
+        ("freedom", f"{freedom}" + (f"; {following} joint(s) follow others" if following else "")),
         ("mass", f"{whole.mass:g} kg in {len(masses)} links" if whole is not None else "none"),
     ]
     if description.frames:

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linkwright.cli.robots import ROBOT, is_shipped, open_robot
+
 if TYPE_CHECKING:
+    from linkwright.formats.checking import Report
     from linkwright.mechanism.rigidity import Finding
 
 BAD = 1
 
 
 def command(
-    file: Annotated[
-        Path, typer.Argument(help="A text model or Denavit-Hartenberg table (.toml), .urdf, ...")
-    ],
+    file: Annotated[str, typer.Argument(metavar="ROBOT", help=ROBOT)],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
     option: Annotated[
         list[str] | None,
@@ -39,56 +40,71 @@ def command(
         bool, typer.Option("--force", help="Replace the file OUT if it is there already.")
     ] = False,
 ) -> None:
-    """Validate a text model or a robot file: can it be read and derived, can it be real."""
+    """Validate a model or a robot file: can it be read and derived, can it be real."""
     from linkwright.formats.robot_files import robot_format
 
-    key = robot_format(file) if file.is_file() else None
+    key = robot_format(file) if Path(file).is_file() else None
     if key in (None, "text") and repair is None:
         _check_model(file, as_json, option or [], trust)
     else:
         _check_robot(file, as_json, root or [], repair, force)
 
 
-def _check_model(file: Path, as_json: bool, option: list[str], trust: bool) -> None:
-    from linkwright.formats.checking import check
+def _check_model(file: str, as_json: bool, option: list[str], trust: bool) -> None:
+    report = _model_report(file, option, trust)
+    if as_json:
+        told = {
+            "facts": [{"what": label, "is": text} for label, text in report.facts],
+            "warnings": report.warnings,
+            "findings": [asdict(found) for found in report.findings],
+        }
+        typer.echo(json.dumps(told, indent=2))
+        return
+    for label, text in report.facts:
+        typer.echo(f"{label:<12} {text}")
+    for warning in report.warnings:
+        typer.echo(f"warning: {warning}", err=True)
+    for found in report.findings:
+        typer.echo(_line(found), err=True)
+    count = len(report.warnings) + sum(f.severity != "note" for f in report.findings)
+    typer.echo(f"{file}: " + (f"with {count} warning(s)" if count else "sound"))
+
+
+def _model_report(file: str, option: list[str], trust: bool) -> Report:
+    from linkwright.formats.checking import check, check_mechanism
     from linkwright.formats.document import ModelError
     from linkwright.formats.text import open_model
 
+    if is_shipped(file):
+        from linkwright.models import load_model
+
+        return check_mechanism(
+            load_model(":".join([file, *([",".join(option)] if option else [])]))
+        )
     try:
         document = open_model(file)
     except ModelError as error:
         for fault in error.faults[1:]:
             typer.echo(f"also: {fault}", err=True)
         raise
-    report = check(document, options=_options(option), trust=trust)
-    if as_json:
-        facts = [{"what": label, "is": text} for label, text in report.facts]
-        typer.echo(json.dumps({"facts": facts, "warnings": report.warnings}, indent=2))
-        return
-    for label, text in report.facts:
-        typer.echo(f"{label:<12} {text}")
-    for warning in report.warnings:
-        typer.echo(f"warning: {warning}", err=True)
-    count = len(report.warnings)
-    typer.echo(f"{file}: sound" + (f", with {count} warning(s)" if count else ""))
+    return check(document, options=_options(option), trust=trust)
 
 
 def _check_robot(
-    file: Path, as_json: bool, roots: list[Path], repair: Path | None, force: bool
+    file: str, as_json: bool, roots: list[Path], repair: Path | None, force: bool
 ) -> None:
     from linkwright.formats.converting import write_description
     from linkwright.formats.examining import description_findings, repaired
-    from linkwright.formats.robot_files import read_description, robot_format
     from linkwright.formats.robot_summary import summary
 
-    robot = read_description(file, roots=roots)
+    robot, form = open_robot(file, roots)
     findings = description_findings(robot)
     left = findings
     files: list[str] = []
     if repair is not None:
         better, left = repaired(robot)
         files = [str(path) for path in write_description(better, repair, replace=force).files]
-    facts = summary(robot, robot_format(file) or "")
+    facts = summary(robot, form)
     if as_json:
         report = {
             "facts": [{"what": label, "is": text} for label, text in facts],
@@ -118,7 +134,7 @@ def _line(found: Finding) -> str:
 
 
 def _verdict(
-    file: Path, findings: tuple[Finding, ...], left: tuple[Finding, ...], files: list[str]
+    file: str, findings: tuple[Finding, ...], left: tuple[Finding, ...], files: list[str]
 ) -> str:
     counts = {s: sum(f.severity == s for f in findings) for s in ("error", "warning")}
     words = ", ".join(f"{count} {severity}(s)" for severity, count in counts.items() if count)

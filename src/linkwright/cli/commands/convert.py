@@ -8,9 +8,11 @@ from typing import Annotated
 
 import typer
 
+from linkwright.cli.robots import ROBOT, is_shipped, open_robot
+
 
 def command(
-    source: Annotated[Path, typer.Argument(help="The robot file to read.")],
+    source: Annotated[str, typer.Argument(metavar="ROBOT", help=ROBOT)],
     target: Annotated[
         Path, typer.Argument(help="The file to write: .urdf, .xml, .dh.toml, .toml or .dyn.")
     ],
@@ -29,9 +31,12 @@ def command(
     """Convert a robot between URDF, MJCF, Denavit-Hartenberg tables, SL and text models."""
     from dataclasses import asdict
 
-    from linkwright.formats.converting import convert
+    from linkwright.formats.converting import convert, write_description
 
-    done = convert(source, target, roots=root or (), to=to, replace=force)
+    if is_shipped(source):
+        done = write_description(open_robot(source)[0], target, to=to, replace=force)
+    else:
+        done = convert(source, target, roots=root or (), to=to, replace=force)
     if as_json:
         report = {
             "format": done.format,

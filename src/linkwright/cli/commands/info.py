@@ -1,4 +1,4 @@
-"""``linkwright info``: what a report should say about the machine, or what a robot file holds."""
+"""``linkwright info``: what a report should say about the machine, or what a robot is."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from typing import Annotated
 
 import typer
 
+from linkwright.cli.robots import ROBOT, open_robot
+
 
 def command(
-    file: Annotated[
-        Path | None, typer.Argument(help="A robot file to describe instead of the machine.")
+    file: Annotated[str | None, typer.Argument(metavar="[ROBOT]", help=ROBOT)] = None,
+    root: Annotated[
+        list[Path] | None,
+        typer.Option("--root", metavar="DIR", help="A folder in which meshes may lie."),
     ] = None,
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
 ) -> None:
-    """Show the versions and the processor that results here come from, or what a robot file is."""
+    """Show the versions and the processor that results here come from, or what a robot is."""
     if file is not None:
-        _robot(file, as_json)
+        _robot(file, root or [], as_json)
         return
     from linkwright.cli.machine import describe
 
@@ -30,17 +34,16 @@ def command(
         typer.echo(f"{label:<10} {value}")
 
 
-def _robot(file: Path, as_json: bool) -> None:
-    """Print what a robot file holds: a summary, its links and its joints."""
+def _robot(file: str, roots: list[Path], as_json: bool) -> None:
+    """Print what a robot file holds: a summary, its joints, and what of it was not read."""
     from linkwright.cli.tables import print_table
-    from linkwright.formats.robot_files import read_description, robot_format
     from linkwright.formats.robot_summary import summary
 
-    robot = read_description(file)
+    robot, form = open_robot(file, roots)
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(robot), indent=2))
         return
-    for label, value in summary(robot, robot_format(file) or ""):
+    for label, value in summary(robot, form):
         typer.echo(f"{label:<10} {value}")
     typer.echo()
     rows = []
@@ -51,6 +54,10 @@ def _robot(file: Path, as_json: bool) -> None:
         rows.append((joint.name, joint.kind, joint.parent, joint.child, axis, *ends))
     columns = ("joint", "kind", "parent", "child", "axis", "lower", "upper", "speed", "effort")
     print_table(columns, rows, title="joints", numbers=columns[5:])
+    for entry in robot.ignored:
+        typer.echo(f"not read: {entry.words}", err=True)
+    for note in robot.notes:
+        typer.echo(f"note: {note}", err=True)
 
 
 def _shown(value: float | None) -> str:
