@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ import linkwright as lw
 from linkwright.algebra import Expr, evaluate
 from linkwright.blocks import Delay, Element, WhiteNoise
 from linkwright.control import PD, ComputedTorque, JointPID
-from linkwright.simulation.systems import RunStopped
+from linkwright.simulation.systems import RunInterrupted, RunStopped
 from linkwright.system import System
 from tests.phase_runner import PlainRun
 
@@ -135,3 +137,31 @@ def test_a_run_that_cannot_go_on_keeps_what_it_recorded() -> None:
     run = caught.value.run
     assert len(run.recording) > 10
     assert np.isfinite(run["b"]).all()
+
+
+def test_an_interrupted_run_tells_what_it_has_and_goes_on_with_the_same_bits() -> None:
+    """Ctrl-C in a foreign function; what follows is as if nothing had happened."""
+    m = lw.Mechanism("pendulum")
+    m.body("rod", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
+    m.gravity(along="-y")
+    stops = {0.5}
+
+    def task(t: float) -> float:
+        if t in stops:
+            stops.clear()
+            raise KeyboardInterrupt
+        return math.sin(t)
+
+    s = lw.System(m)
+    added = s.add(task, rate=20, outputs="y")
+    pull = lw.Element("pull", m)
+    pull.effort("tau", "rod", pull.input("u"))
+    s.connect(added.y, s.add(pull).u)
+    with pytest.raises(KeyboardInterrupt, match=r"interrupted at t = 0\.5 s") as caught:
+        lw.simulate(s, until=2.0)
+    error = caught.value
+    assert isinstance(error, RunInterrupted)
+    assert 0.45 <= error.run.times[-1] <= 0.5
+    whole, plain = error.resume(), lw.simulate(s, until=2.0)
+    assert np.array_equal(whole.times, plain.times)
+    assert np.array_equal(whole.recording.data, plain.recording.data)

@@ -1,7 +1,7 @@
 """Running a System: its phases compiled, driven natively, and recorded.
 
 Python comes in for foreign blocks at their instants, and now and then for progress; a run that is
-interrupted or that fails keeps what it had recorded.
+interrupted or that fails keeps what it had recorded, and one that was interrupted can go on.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from linkwright.errors import DomainError
 from linkwright.recording import Recording
 from linkwright.simulation.described import phase_channels, phase_numbers, spacing
-from linkwright.simulation.native.session import Happened, Outcome, Session, Stop
+from linkwright.simulation.native.session import Happened, Outcome, Progress, Session, Stop
 from linkwright.system import Phases, System
 
 
@@ -92,6 +93,22 @@ class RunStopped(DomainError):
         self.run = run
 
 
+class RunInterrupted(KeyboardInterrupt):
+    """A run that was interrupted from the keyboard.
+
+    Args:
+        run: what it had recorded.
+        time: where it stands, s.
+        resume: goes on from there, and returns the whole run.
+    """
+
+    def __init__(self, run: SystemRun, time: float, resume: Callable[[], SystemRun]) -> None:
+        super().__init__(f"the run of {run.system.name!r} was interrupted at t = {time:.6g} s")
+        self.run = run
+        self.time = time
+        self.resume = resume
+
+
 def simulate_system(
     system: System,
     until: float,
@@ -105,7 +122,7 @@ def simulate_system(
     every: int | None = None,
     seed: int = 0,
     tolerance: float = 1e-8,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress | None = None,
 ) -> SystemRun:
     """Return a run of a System from time zero.
 
@@ -131,18 +148,31 @@ def simulate_system(
     session = Session(
         phases, until, method=method, step=step, every=spaced, seed=seed, tolerance=tolerance
     )
-    begun = time.perf_counter()
-    outcome = session.run(progress)
-    seconds = time.perf_counter() - begun
     settings = {"method": method, "step": step, "until": until, "seed": seed}
     if session.machine.settings.method.adaptive:
         settings["tolerance"] = tolerance
-    run = _run(own, phases, outcome, settings, seconds)
+    return _driven(own, session, settings, progress)
+
+
+def _driven(
+    system: System, session: Session, settings: Mapping[str, Any], progress: Progress | None
+) -> SystemRun:
+    """Go on to the end, and return the run; or raise what stopped it, with the run so far."""
+    begun = time.perf_counter()
+    try:
+        outcome = session.run(progress)
+    except KeyboardInterrupt as error:
+        seconds = time.perf_counter() - begun
+        so_far = _run(system, session.phases, session.standing(), settings, seconds)
+        again = partial(_driven, system, session, settings, progress)
+        raise RunInterrupted(so_far, session.time, again) from error
+    run = _run(system, session.phases, outcome, settings, time.perf_counter() - begun)
     if outcome.stop is not None and outcome.stop.failed:
+        remedy = "look for a singularity or an unstable loop there"
+        if not session.machine.settings.method.adaptive:
+            remedy = f"take smaller steps, or {remedy}"
         raise RunStopped(
-            f"the run of {system.name!r} stopped: {outcome.stop.reason}",
-            run,
-            remedy="take smaller steps, or look for a singularity there",
+            f"the run of {system.name!r} stopped: {outcome.stop.reason}", run, remedy=remedy
         )
     return run
 

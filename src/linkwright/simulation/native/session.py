@@ -26,6 +26,9 @@ from linkwright.system.phases import Phases, Signal
 _CALL = 50_000
 _ROWS = 4096
 _WHOLE_TICKS = 1e-9
+_CRAWL = 500_000
+_TOO_MANY = 1e10
+"""A run crawls where so many steps in a row go at a pace that takes this many to the end."""
 Progress = Callable[[float], None]
 
 
@@ -147,6 +150,7 @@ class Session:
         self.stop: Stop | None = None
         self.done = False
         self._sampled = 0
+        self._pace = (0, 0.0)
         self._kept: list[Samples] = []
 
     @property
@@ -183,6 +187,7 @@ class Session:
             if status == tables.LOGGED:
                 continue
             if status in (tables.ROWS, tables.MORE):
+                self._watch_pace()
                 break
             self.done = True
             if status != tables.DONE:
@@ -201,6 +206,12 @@ class Session:
             self._kept.append(self.advance())
             if progress is not None:
                 progress(self.time)
+        return self.outcome(self.collected())
+
+    def standing(self) -> Outcome:
+        """Return where a run stands that was interrupted, with all that it has recorded."""
+        self._drain()
+        self._kept.append(self._take())
         return self.outcome(self.collected())
 
     def collected(self) -> Samples:
@@ -245,6 +256,7 @@ class Session:
         pairs = zip(saved["event_index"].tolist(), saved["event_time"].tolist(), strict=True)
         self.events = [Happened(names[int(i)], float(t)) for i, t in pairs]
         self.done, self.stop = False, None
+        self._pace = (self.steps, self.time)
 
     # -- pieces ------------------------------------------------------------------------------------
     def _take(self) -> Samples:
@@ -268,6 +280,30 @@ class Session:
             self.events.append(Happened(self.phases.event_list[int(row[LOG["event"]])].name, t))
         machine.field("logged")[0] = 0
 
+    def _watch_pace(self) -> None:
+        """End a run whose steps have become so short that it would never come to its end."""
+        steps, t = self.steps, self.time
+        done = steps - self._pace[0]
+        if done < _CRAWL or not self.machine.settings.method.adaptive:
+            return
+        left = self.machine.settings.until * self.phases.tick_seconds - t
+        mean = (t - self._pace[1]) / done
+        self._pace = (steps, t)
+        if mean * _TOO_MANY < left:
+            reason = f"steps of {mean:.2g} s from t = {t:.6g} s on would never come to an end"
+            names = self._largest()
+            self.done = True
+            self.stop = Stop(t, reason + self._told(names), names, failed=True)
+
+    def _largest(self) -> tuple[str, ...]:
+        """Return the name of the state whose absolute value is largest."""
+        x = self.machine.rows_of("x")[0]
+        return (self.phases.x[int(np.abs(x).argmax())].name,) if len(x) else ()
+
+    def _told(self, names: Sequence[str]) -> str:
+        x = dict(zip(names_of(self.phases.x), self.machine.rows_of("x")[0], strict=True))
+        return "".join(f"; {name} is {x[name]:.6g}" for name in names)
+
     def _stopped(self, status: int) -> Stop:
         machine, t = self.machine, self.time
         if status in (tables.TERMINAL, tables.GUARDED):
@@ -278,8 +314,9 @@ class Session:
         if names:
             listed = ", ".join(names)
             return Stop(t, f"no finite value of {listed} after t = {t:.6g} s", names, failed=True)
+        names = self._largest()
         reason = f"no step from t = {t:.6g} s keeps the error below the tolerance"
-        return Stop(t, reason, (), failed=True)
+        return Stop(t, reason + self._told(names), names, failed=True)
 
 
 def make_settings(
