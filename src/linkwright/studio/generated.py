@@ -165,7 +165,10 @@ def _turning(
         solids.append(disc((0, 0, 0), axis, 1.45 * radius, 3.2 * radius, JOINT))
     elif len(body.rotations) > 1:
         solids.append(Solid("sphere", (1.5 * radius,), Place(), JOINT))
-    return solids + [rod((0, 0, 0), p, radius, tint) for p in ends]
+    solids += [rod((0, 0, 0), p, 1.2 * radius, tint) for p in ends]
+    if not arms and level > 2:
+        solids += [Solid("sphere", (1.35 * radius,), Place(tuple3(p)), ACCENT) for p in ends]
+    return solids
 
 
 def _tip(
@@ -232,7 +235,8 @@ def _anchors(g: Geometry, size: float) -> list[Solid]:
             continue
         at, axis = g.vector(body.offset, m.ground.frame), g.axis(body)
         if axis is None or abs(float(axis @ g.up)) > 0.7:
-            solids.extend(_pedestal(at, g.up, radius))
+            rises = max([float(p @ g.up) for p in g.arms[body]], default=0.0) > 0.2 * size
+            solids.extend(_pedestal(at, g.up, radius, 2.0 * radius if rises else 0.3 * size))
             continue
         turn = np.array(axes_along(_fixed_axis(g, body)))
         foot = at - 3.0 * radius * g.up
@@ -247,11 +251,17 @@ def _fixed_axis(g: Geometry, body: Body) -> Array:
     return g.vector(body.frame.spins[0][1], g.mechanism.ground.frame)
 
 
-def _pedestal(at: Array, up: Array, radius: float) -> list[Solid]:
+def _pedestal(at: Array, up: Array, radius: float, height: float) -> list[Solid]:
     return [
-        disc(at - 1.0 * radius * up, up, 2.2 * radius, 2.0 * radius, FIXED),
-        disc(at - 2.2 * radius * up, up, 3.2 * radius, 0.8 * radius, FIXED),
+        disc(at - 0.5 * height * up, up, 2.1 * radius, height, FIXED),
+        disc(at - (height + 0.4 * radius) * up, up, 3.6 * radius, 0.8 * radius, FIXED),
     ]
+
+
+def tuple3(p: Array) -> tuple[float, float, float]:
+    """Return three components as plain numbers."""
+    x, y, z = map(float, p)
+    return x, y, z
 
 
 def strut(span: Span, length: float, size: float) -> tuple[list[Solid], list[Solid]]:

@@ -6,7 +6,9 @@ line in `LOOKS`. Sizes come from the parameters of the model, proportions are ou
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from linkwright.formats.description import Place
 from linkwright.studio.generated import wheel
@@ -26,6 +28,7 @@ from linkwright.studio.solids import (
     disc,
     rod,
 )
+from linkwright.studio.triangles import Colour
 
 Look = Callable[[Geometry], dict[str, list[Solid]]]
 GLASS = colour("#27323f")
@@ -59,34 +62,78 @@ def car(g: Geometry) -> dict[str, list[Solid]]:
                     )
                 )
         wheels.append(rod((x, -half, -r), (x, half, -r), 0.012 * base, JOINT))
-    # The body in profile, from the tail round to the nose, heights above the roll axis.
-    lower = 0.5 * 2 * half + 0.35 * wide
-    sill, belt, roof = -(0.55 * r - high), -(2.55 * r - high), -(4.1 * r - high)
-    tail, nose = -0.27 * base, base + 0.25 * base
-    hull = []
-    for y in (-lower, lower):
-        hull += [
-            (tail, y, belt + 0.2 * r),
-            (tail, y, sill),
-            (nose, y, sill),
-            (nose, y, -(1.5 * r - high)),
-        ]
-        hull += [(tail + 0.05 * base, 0.97 * y, belt), (0.80 * base, 0.97 * y, belt)]
-        hull += [(nose - 0.04 * base, 0.9 * y, -(1.9 * r - high))]
-    top = []
-    for y in (-0.86 * lower, 0.86 * lower):
-        top += [(-0.10 * base, y, belt), (0.86 * base, y, belt)]
-        top += [(0.10 * base, 0.82 * y, roof), (0.55 * base, 0.82 * y, roof)]
-    body = Solid("hull", tuple(v for point in hull for v in point), Place(), ACCENT)
-    cabin = Solid("hull", tuple(v for point in top for v in point), Place(), GLASS)
-    lid = Solid(
-        "box", (0.42 * base, 1.36 * lower, 0.1 * r), _at(0.325 * base, 0, roof - 0.02 * r), ACCENT
+    # The body in profile, from tail to nose, in axes that do not lean with the roll axis.
+    c, d = math.cos(p["THETAR"]), math.sin(p["THETAR"])
+    level = Place((0.0, 0.0, 0.0), ((c, 0.0, d), (0.0, 1.0, 0.0), (-d, 0.0, c)))
+    tail, nose = -0.26 * base, 1.24 * base
+    inner, outer = half - 0.5 * wide, half + 0.42 * wide
+
+    def hull(points: list[tuple[float, float, float]], tint: Colour) -> Solid:
+        both = [(x, side * y, high - z) for x, y, z in points for side in (-1, 1)]
+        return Solid("hull", tuple(v for point in both for v in point), level, tint)
+
+    floor = hull(
+        [
+            (tail + 0.03 * base, inner, 0.6 * r),
+            (nose - 0.03 * base, inner, 0.6 * r),
+            (tail + 0.03 * base, inner, 1.8 * r),
+            (nose - 0.03 * base, inner, 1.8 * r),
+        ],
+        JOINT,
+    )
+    lower = hull(
+        [
+            (tail, 0.93 * outer, 1.35 * r),
+            (nose, 0.86 * outer, 1.30 * r),
+            (tail, 0.96 * outer, 2.2 * r),
+            (0.06 * base, outer, 1.45 * r),
+            (0.94 * base, outer, 1.45 * r),
+            (tail + 0.02 * base, 0.9 * outer, 2.75 * r),
+            (0.84 * base, 0.92 * outer, 2.68 * r),
+            (nose - 0.015 * base, 0.84 * outer, 2.05 * r),
+        ],
+        ACCENT,
+    )
+    cabin = hull(
+        [
+            (-0.14 * base, 0.84 * outer, 2.6 * r),
+            (0.80 * base, 0.84 * outer, 2.6 * r),
+            (0.08 * base, 0.70 * outer, 4.0 * r),
+            (0.52 * base, 0.70 * outer, 4.0 * r),
+        ],
+        GLASS,
+    )
+    roof = hull(
+        [
+            (0.05 * base, 0.71 * outer, 3.9 * r),
+            (0.54 * base, 0.71 * outer, 3.9 * r),
+            (0.12 * base, 0.62 * outer, 4.2 * r),
+            (0.48 * base, 0.62 * outer, 4.2 * r),
+        ],
+        ACCENT,
     )
     lamps = [
-        Solid("sphere", (0.3 * r,), _at(nose - 0.03 * base, y, -(1.45 * r - high)), PALE)
-        for y in (-0.72 * lower, 0.72 * lower)
+        hull(
+            [
+                (x + 0.012 * base, 0.45 * outer, 1.62 * r),
+                (x + 0.012 * base, 0.80 * outer, 1.62 * r),
+                (x - 0.03 * base, 0.45 * outer, 2.0 * r),
+                (x - 0.03 * base, 0.80 * outer, 2.0 * r),
+            ],
+            tint,
+        )
+        for x, tint in ((nose - 0.012 * base, PALE), (tail + 0.02 * base, colour("#7d1f14")))
     ]
-    return {"nrb": wheels, "rb": [body, cabin, lid, *lamps]}
+    lamps = [_halved(lamp, side) for lamp in lamps for side in (-1, 1)]
+    return {"nrb": wheels, "rb": [floor, lower, cabin, roof, *lamps]}
+
+
+def _halved(solid: Solid, side: int) -> Solid:
+    """Return the part of a hull on one side of the middle."""
+    triples = [solid.size[k : k + 3] for k in range(0, len(solid.size), 3)]
+    kept = [t for t in triples if t[1] * side > 0]
+    deep = [(x - 0.5 * abs(y) * 0.05, y, z) for x, y, z in kept]
+    return replace(solid, size=tuple(v for t in (*kept, *deep) for v in t))
 
 
 def cart(g: Geometry) -> dict[str, list[Solid]]:
@@ -174,8 +221,9 @@ def whipple(g: Geometry) -> dict[str, list[Solid]]:
         turn = axes_along(g.axis(m.bodies[name]))  # type: ignore[arg-type]
         at = Place((0.0, 0.0, 0.0), turn)
         made[name] = [
-            Solid("tyre", (radius, 0.05), at, RUBBER),
-            Solid("spokes", (0.72 * radius, 24, 0.006), at, METAL),
+            Solid("tyre", (radius, 0.045, 0.84), at, RUBBER),
+            Solid("tyre", (0.85 * radius, 0.03, 0.93), at, METAL),
+            Solid("spokes", (0.82 * radius, 24, 0.005), at, METAL),
         ]
     made["fork"] = _fork(g, base)
     return made

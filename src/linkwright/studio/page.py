@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from linkwright.errors import InputError
 from linkwright.files import write_text
+from linkwright.formats.description import Description
 from linkwright.studio.scene import Scene
 from linkwright.studio.takes import Take
 from linkwright.studio.triangles import Surface
@@ -273,6 +274,19 @@ def _scene(block: _Block, scene: Scene, takes: Sequence[Take], most: int) -> dic
     }
 
 
+def ground_and_view(take: Take, scene: Scene) -> tuple[float | None, dict[str, Any]]:
+    """Return the height of the ground (None for none) and where to look from.
+
+    Args:
+        take: the motion that must fit.
+        scene: what moves.
+    """
+    q = take.q if take.q is not None and len(take.q) else scene.poses.start[None]
+    poses = upright(scene, scene.poses(q[:: max(1, len(q) // 200)]).poses)
+    corners = _corners(scene.surfaces, poses)
+    return _floor(scene, corners), _view(scene, corners)
+
+
 def _part(block: _Block, surface: Surface) -> dict[str, Any]:
     low, high = surface.points.min(axis=0), surface.points.max(axis=0)
     step = np.where(high > low, (high - low) / _TOP, 1.0)
@@ -293,14 +307,14 @@ def _part(block: _Block, surface: Surface) -> dict[str, Any]:
 
 
 def _corners(surfaces: Sequence[Sequence[Surface]], poses: Array) -> Array:
-    """Return the corners of each node's box over time: times x nodes x 8 x 3, nan where empty."""
-    signs = np.array(list(np.ndindex(2, 2, 2)), float)
-    boxes = np.full((len(surfaces), 8, 3), np.nan)
+    """Return the outermost points of nodes over time: times x nodes x 26 x 3, nan where empty."""
+    ways = np.array([w for w in np.ndindex(3, 3, 3) if w != (1, 1, 1)], float) - 1
+    ways /= np.linalg.norm(ways, axis=1, keepdims=True)
+    boxes = np.full((len(surfaces), len(ways), 3), np.nan)
     for k, parts in enumerate(surfaces):
         if parts:
             points = np.concatenate([s.points for s in parts])
-            low, high = points.min(axis=0), points.max(axis=0)
-            boxes[k] = low + signs * (high - low)
+            boxes[k] = points[(points @ ways.T).argmax(axis=0)]
     w, x, y, z = np.moveaxis(poses[..., 3:], -1, 0)
     turn = np.array(
         [
@@ -323,6 +337,8 @@ def _floor(scene: Scene, corners: Array) -> float | None:
     if not np.isfinite(lowest).any():
         return 0.0
     low, high = float(np.nanmin(lowest)), float(np.nanmax(lowest))
+    if isinstance(scene.robot.source, Description) and low > -0.02 * (high - low):
+        return 0.0  # a robot that stands on the ground
     return low - 0.02 * (high - low)
 
 

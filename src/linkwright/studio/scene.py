@@ -279,7 +279,7 @@ def _from_description(robot: Robot, description: Description, roots: Sequence[st
         poses,
         (x, y, z),
         True,
-        0.0,
+        None,
         frames,
         missing,
     )

@@ -23,6 +23,7 @@ from linkwright.models import load_model
 from linkwright.models.library import MODELS
 from linkwright.recording import Channel, Recording, read_recording
 from linkwright.recording.files import FORMATS
+from linkwright.recording.generic import generic_name
 from linkwright.recording.sl import NAME
 from linkwright.robots import load
 from linkwright.studio.scene import Scene, scene_of
@@ -30,6 +31,9 @@ from linkwright.studio.scene import Scene, scene_of
 Array = NDArray[np.float64]
 LONGEST = 60.0  # s of a motion that is made for a model which does not say how long it runs
 _SAMPLES = 1200
+
+LIVELY: dict[str, dict[str, float]] = {"whipple": {"phi_dot": 0.6}}
+"""Where shipped models start, in place of their own start, so that there is something to see."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,7 +216,17 @@ def simulated(mechanism: Mechanism, until: float | None = None) -> Recording:
 
     own = mechanism.timing
     end = until or (own.until if own is not None else 10.0)
-    return simulate(mechanism, end, step=end / _SAMPLES, method="dop853", tolerance=1e-8).recording
+    step = min(own.step / 2 if own is not None else 1e-3, end / _SAMPLES)
+    count = max(1, round(end / step))
+    every = max(1, count // _SAMPLES)
+    return simulate(
+        mechanism,
+        end,
+        step=end / (every * max(1, round(count / every))),
+        method="rk4",  # fixed steps come to an end even where friction chatters
+        record_every=every,
+        initial=LIVELY.get(mechanism.name),
+    ).recording
 
 
 def swing(scene: Scene, seconds: float = 20.0) -> Recording:
@@ -243,7 +257,7 @@ def swing(scene: Scene, seconds: float = 20.0) -> Recording:
         down = min(rest[k] - low, 0.9)
         q[:, k] += np.where(wave > 0, 0.85 * up * wave, 0.85 * down * wave)
     units = robot.mechanism.units
-    channels = [Channel(n, units.get(n, "?"), generic="") for n in names]
+    channels = [Channel(n, u, generic=generic_name(u)) for n in names for u in [units.get(n, "?")]]
     return Recording(times, channels, q, {"model": scene.name, "motion": "joints swing in turn"})
 
 

@@ -169,15 +169,16 @@ def cylinder(radius: float, length: float, segments: int = SEGMENTS) -> Surface:
     )
 
 
-def tyre(radius: float, width: float, segments: int = 48) -> Surface:
+def tyre(radius: float, width: float, inside: float = 0.68, segments: int = 48) -> Surface:
     """Return a ring with a round tread about the axis z, hollow where the rim sits.
 
     Args:
         radius: outer, m.
         width: m.
+        inside: radius of the hole, of the outer one.
         segments: of a turn.
     """
-    half, inner = width / 2, 0.68 * radius
+    half, inner = width / 2, inside * radius
     steps = np.linspace(-math.pi / 2, math.pi / 2, 9)
     shoulder = min(0.5 * width, radius - inner)
     tread = [

@@ -26,6 +26,8 @@ COMMANDS: dict[str, str] = {
     "replay": "linkwright.cli.commands.replay",
     "sweep": "linkwright.cli.commands.sweep",
     "plot": "linkwright.cli.commands.plot",
+    "page": "linkwright.cli.commands.page",
+    "studio": "linkwright.cli.commands.studio",
     "recover": "linkwright.cli.commands.recover",
     "info": "linkwright.cli.commands.info",
 }

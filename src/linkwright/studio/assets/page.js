@@ -61,7 +61,7 @@ function advance(s, by) {
 function play(s, on) {
   if (on && s.time >= s.to) goTo(s, s.from);
   s.playing = on && s.to > s.from;
-  $("play").textContent = s.playing ? "❚❚" : "▶"; $("play").setAttribute("aria-label", s.playing ? "pause" : "play");
+  $("sign").setAttribute("d", s.playing ? "M3 2h4v12H3zM9 2h4v12H9z" : "M4 2v12l10-6z"); $("play").setAttribute("aria-label", s.playing ? "pause" : "play");
 }
 function step(s, frames) { play(s, false); goTo(s, s.from + (Math.round((s.time - s.from) * s.rate) + frames) / s.rate); }
 function setTransport(s) {

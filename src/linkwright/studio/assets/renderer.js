@@ -22,7 +22,7 @@ void main(){
   light += vec3(.5,.6,.75)*.22*max(dot(n,normalize(vec3(-toSun.x,-toSun.y,.35))),0.);
   vec3 h = normalize(v+toSun); float shine = pow(max(dot(n,h),0.),48.)*.28*s;
   float rim = pow(1.-max(dot(n,v),0.),4.)*mix(.10,.22,night);
-  vec3 c = base*light + shine + rim*sky; c = mix(c, vec3(1.,.45,.25), glow*.35);
+  vec3 c = base*light + shine + rim*sky; c = c*(1.+.05*c)/(1.+.55*c)*1.2; c = mix(c, vec3(1.,.45,.25), glow*.35);
   colour = vec4(pow(c,vec3(1./2.2))*tint.a, tint.a); }`;
 const GROUND_VERTEX = `#version 300 es
 layout(location=0) in vec3 place; uniform mat4 camera, sun; uniform vec3 middle; uniform float reach; out vec3 at; out vec4 lit;

@@ -1,0 +1,49 @@
+"""``linkwright page``: one HTML file that plays a motion offline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+_WHAT = typer.Argument(
+    ...,
+    metavar="REC|MODEL ...",
+    help="Recordings (the first in full, others as ghosts), or a model or robot file to be moved.",
+)
+_OUT = typer.Option(
+    None, "-o", "--out", metavar="FILE", help="Page; by default beside the input, or here."
+)
+_ROOT = typer.Option([], "--root", metavar="FOLDER", help="Where meshes lie; may be repeated.")
+
+
+def command(
+    what: list[str] = _WHAT,
+    out: Path | None = _OUT,
+    model: str = typer.Option(
+        "", "--model", metavar="MODEL", help="What moves, where a recording does not say itself."
+    ),
+    root: list[Path] = _ROOT,
+    title: str = typer.Option("", "--title", help="Stands over the page."),
+    most: float = typer.Option(2.9, "--most", metavar="MB", help="Largest size of the page."),
+) -> None:
+    """Write a page that plays a recording in any browser, without network or server.
+
+    \\b
+    linkwright page run.parquet -o run.html
+    linkwright page before.parquet after.parquet -o both.html
+    linkwright page car
+    linkwright page robot.urdf --root meshes
+    """
+    from linkwright.studio.page import write_page
+    from linkwright.studio.takes import is_recording, open_take
+
+    takes = [open_take(name, model=model, roots=root) for name in what]
+    first = what[0]
+    stem = Path(first).name.partition(":")[0]
+    beside = Path(first).parent if is_recording(first) else Path()
+    target = beside / f"{Path(stem).stem or stem}.html" if out is None else out
+    size = write_page(target, takes, title=title, most=int(most * 1e6))
+    for note in dict.fromkeys(n for take in takes for n in take.notes):
+        typer.echo(f"note: {note}", err=True)
+    typer.echo(f"{target}: {size / 1e6:.2f} MB; open it in a browser")

@@ -1,0 +1,42 @@
+"""``linkwright studio``: look at models, robots and recordings in the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+_WHAT = typer.Argument(
+    ...,
+    metavar="MODEL|REC|URDF ...",
+    help="A model, a robot file, or recordings; the first in full, others as ghosts.",
+)
+_ROOT = typer.Option([], "--root", metavar="FOLDER", help="Where meshes lie; may be repeated.")
+
+
+def command(
+    what: list[str] = _WHAT,
+    browser: bool = typer.Option(True, "--browser/--no-browser", help="Open the browser."),
+    port: int = typer.Option(0, "--port", help="Port to serve at; 0 takes a free one."),
+    host: str = typer.Option("127.0.0.1", "--host", help="Address to serve at."),
+    model: str = typer.Option(
+        "", "--model", metavar="MODEL", help="What moves, where a recording does not say itself."
+    ),
+    root: list[Path] = _ROOT,
+) -> None:
+    """Open a page with the scene, its playback and its joints; Ctrl-C ends it.
+
+    \\b
+    linkwright studio stanford-arm-controlled
+    linkwright studio run.parquet
+    linkwright studio robot.urdf --root meshes --no-browser
+    """
+    from linkwright.studio.server import open_studio
+
+    studio = open_studio(what, model=model, roots=root, host=host, port=port)
+    typer.echo(f"studio: {studio.address} (Ctrl-C ends it)")
+    if browser:
+        import webbrowser
+
+        webbrowser.open(studio.address)
+    studio.wait()

@@ -1,0 +1,113 @@
+"""The tab Play: play, pause, speed, scrub, step, loop, and how several recordings stand."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkwright.studio.playback import SPEEDS
+
+if TYPE_CHECKING:
+    from linkwright.studio.server import Studio
+
+_EVERY = 0.1  # s between updates of the slider while playing
+
+
+def add(studio: Studio, tabs: Any, name: str) -> None:
+    """Add the tab.
+
+    Args:
+        studio: what it controls.
+        tabs: where it goes.
+        name: of the tab.
+    """
+    player, gui = studio.player, studio.server.gui
+    with tabs.add_tab(name):
+        first = studio.takes[0]
+        words = [f"**{_escaped(first.scene.name if first.scene is not None else first.name)}**"]
+        if first.scene is not None and first.scene.doc:
+            words.append(_escaped(first.scene.doc))
+        gui.add_markdown("  \n".join(words))
+        for note in dict.fromkeys(n for take in studio.takes for n in take.notes):
+            gui.add_markdown(f"⚠ {_escaped(note)}")
+        if not player.end > player.start:
+            gui.add_markdown("Nothing moves here: the recording holds less than two samples.")
+            return
+        play = gui.add_button("Play", hint="Play or pause")
+        span = player.end - player.start
+        scrub = gui.add_slider(
+            "Time, s",
+            min=player.start,
+            max=player.end,
+            step=max(span / 2000, 1e-9),
+            initial_value=player.start,
+        )
+        steps = gui.add_button_group("Step", ("Start", "−10", "−1", "+1", "+10"))
+        speeds = [f"{k:g}×" for k in SPEEDS]
+        speed = gui.add_dropdown("Speed", speeds, initial_value=f"{player.speed:g}×")
+        loop = gui.add_checkbox("Loop", player.loop)
+        if len(studio.stages) > 1:
+            _arrangement(studio)
+
+    def press(_: Any = None) -> None:
+        if not player.playing and player.time >= player.end:
+            player.go_to(player.start)
+        player.playing = not player.playing
+        play.label = "Pause" if player.playing else "Play"
+
+    play.on_click(press)
+    studio.server.gui.add_command("Play or pause", hotkey="space").on_trigger(press)
+
+    @scrub.on_update  # type: ignore[untyped-decorator]
+    def _(event: Any) -> None:
+        if event.client is not None:  # what we set ourselves is no wish of a user's
+            player.go_to(float(scrub.value))
+
+    @steps.on_click  # type: ignore[untyped-decorator]
+    def _(_: Any) -> None:
+        if steps.value == "Start":
+            player.go_to(player.start)
+        else:
+            player.step(int(str(steps.value).replace("−", "-")))
+        play.label = "Play"
+
+    @speed.on_update  # type: ignore[untyped-decorator]
+    def _(_: Any) -> None:
+        player.speed = float(str(speed.value).rstrip("×"))
+
+    @loop.on_update  # type: ignore[untyped-decorator]
+    def _(_: Any) -> None:
+        player.loop = bool(loop.value)
+
+    shown = {"at": -1.0}
+
+    def follow(t: float) -> None:
+        now = time.monotonic()
+        if player.playing and now - shown["at"] < _EVERY:
+            return
+        shown["at"] = now
+        scrub.value = float(t)
+        if not player.playing and play.label != "Play":
+            play.label = "Play"
+
+    player.listeners.append(follow)
+
+
+def _arrangement(studio: Studio) -> None:
+    """Let several recordings stand over each other, side by side, or alone."""
+    choice = studio.server.gui.add_dropdown(
+        "Recordings", ("Overlaid as ghosts", "Side by side", "Only the first")
+    )
+
+    @choice.on_update  # type: ignore[untyped-decorator]
+    def _(_: Any) -> None:
+        for k, stage in enumerate(studio.stages):
+            beside = choice.value == "Side by side"
+            stage.place(np.array([0.0, k * 1.6 * studio.size if beside else 0.0, 0.0]))
+            stage.top.visible = k == 0 or choice.value != "Only the first"
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|" else c for c in text)

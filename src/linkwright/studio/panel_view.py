@@ -1,0 +1,148 @@
+"""The tab View: frames, mass centre, traces, a camera that follows, saved views, light and dark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from linkwright.studio.server import Studio
+
+_ANGLES = {"Corner": (-55, 20), "Front": (-90, 4), "Side": (0, 4), "Top": (-90, 89)}
+_NOTHING = "nothing"
+
+
+def add(studio: Studio, tabs: Any, name: str) -> None:
+    """Add the tab.
+
+    Args:
+        studio: what it controls.
+        tabs: where it goes.
+        name: of the tab.
+    """
+    gui = studio.server.gui
+    with tabs.add_tab(name):
+        dark = gui.add_checkbox("Dark", studio.dark)
+        if studio.stage is not None:
+            _looks(studio)
+            _follow(studio)
+            _views(studio)
+
+    @dark.on_update  # type: ignore[untyped-decorator]
+    def _(_: Any) -> None:
+        studio.set_theme(dark=bool(dark.value))
+
+
+def _looks(studio: Studio) -> None:
+    gui = studio.server.gui
+    frames = gui.add_checkbox("Frames of the bodies", False)
+    centre = gui.add_checkbox("Mass centre", False)
+    ground = gui.add_checkbox("Ground", bool(studio.grid.visible))
+    names = _moving(studio)
+    trace = gui.add_dropdown("Trace of", (_NOTHING, *names))
+    drawn: list[Any] = []
+
+    @frames.on_update  # type: ignore[untyped-decorator]
+    def _(_: Any) -> None:
+        for stage in studio.stages:
+            stage.set_frames(bool(frames.value))
+
+    @centre.on_update  # type: ignore[untyped-decorator]
+    def _(_: Any) -> None:
+        for stage in studio.stages:
+            stage.centre.visible = bool(centre.value)
+        studio.player.go_to(studio.player.time)
+
+    @ground.on_update  # type: ignore[untyped-decorator]
+    def _(_: Any) -> None:
+        studio.grid.visible = bool(ground.value)
+
+    @trace.on_update  # type: ignore[untyped-decorator]
+    def _(_: Any) -> None:
+        while drawn:
+            drawn.pop().remove()
+        for k, (stage, track) in enumerate(zip(studio.stages, studio.tracks, strict=True)):
+            if track is None or trace.value == _NOTHING:
+                continue
+            path = track.poses[
+                :: max(1, len(track.poses) // 1000), stage.scene.index(trace.value), :3
+            ]
+            if len(path) > 1:
+                drawn.append(
+                    studio.server.scene.add_line_segments(
+                        f"{stage.root}/trace",
+                        np.stack([path[:-1], path[1:]], axis=1),
+                        colors=(200, 85, 61) if k == 0 else (107, 130, 153),
+                        line_width=2.5,
+                    )
+                )
+
+
+def _moving(studio: Studio) -> list[str]:
+    assert studio.stage is not None
+    return [n.name for n in studio.stage.scene.nodes if n.moves]
+
+
+def _follow(studio: Studio) -> None:
+    stage = studio.stage
+    assert stage is not None
+    follow = studio.server.gui.add_dropdown("Follow", (_NOTHING, *_moving(studio)))
+    last: dict[str, Any] = {"at": None}
+
+    @follow.on_update  # type: ignore[untyped-decorator]
+    def _(_: Any) -> None:
+        chosen = follow.value
+        last["at"] = None if chosen == _NOTHING else stage.position(stage.scene.index(chosen))
+
+    def move(_: float) -> None:
+        if last["at"] is None:
+            return
+        now = stage.position(stage.scene.index(follow.value))
+        by = now - last["at"]
+        if np.abs(by).max() < 1e-4 * stage.size:
+            return
+        last["at"] = now
+        for client in studio.server.get_clients().values():
+            with client.atomic():
+                client.camera.position = np.asarray(client.camera.position) + by
+                client.camera.look_at = np.asarray(client.camera.look_at) + by
+
+    studio.player.listeners.append(move)
+
+
+def _views(studio: Studio) -> None:
+    gui, centre, size = studio.server.gui, studio.centre, studio.size
+    usual = gui.add_button_group("Look from", tuple(_ANGLES))
+    keep = gui.add_button("Save this view")
+    kept: list[tuple[Any, Any]] = []
+    saved = gui.add_dropdown("Saved views", (_NOTHING,), visible=False)
+
+    @usual.on_click  # type: ignore[untyped-decorator]
+    def _(event: Any) -> None:
+        azimuth, height = np.radians(_ANGLES[usual.value])
+        away = np.array(
+            [np.cos(azimuth) * np.cos(height), np.sin(azimuth) * np.cos(height), np.sin(height)]
+        )
+        _look(event.client, centre + 2.9 * size * away, centre)
+
+    @keep.on_click  # type: ignore[untyped-decorator]
+    def _(event: Any) -> None:
+        if event.client is None:
+            return
+        camera = event.client.camera
+        kept.append((np.array(camera.position), np.array(camera.look_at)))
+        saved.options = (_NOTHING, *(f"View {k + 1}" for k in range(len(kept))))
+        saved.visible = True
+
+    @saved.on_update  # type: ignore[untyped-decorator]
+    def _(event: Any) -> None:
+        if saved.value != _NOTHING:
+            _look(event.client, *kept[int(str(saved.value).split()[-1]) - 1])
+
+
+def _look(client: Any, position: Any, at: Any) -> None:
+    if client is not None:
+        with client.atomic():
+            client.camera.position = position
+            client.camera.look_at = at

@@ -1,0 +1,227 @@
+"""The studio: a page on this machine, served by Viser, put together from panels.
+
+A panel is a function of the `Studio` that adds its own tab, and one line in `PANELS`. All that is
+shared stands in the `Studio`: the server, the takes, their stages, the player, the theme.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linkwright.errors import Error, InputError
+from linkwright.studio.playback import Player, Track, player_for
+from linkwright.studio.stage import Stage
+from linkwright.studio.takes import Take, is_recording, open_scene, open_take, resting
+
+PANELS: dict[str, str] = {
+    "Play": "linkwright.studio.panel_play:add",
+    "Joints": "linkwright.studio.panel_joints:add",
+    "View": "linkwright.studio.panel_view:add",
+}
+"""The tabs, in order: name, and the function of a `Studio` that fills it, or leaves it out."""
+
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(eq=False)
+class Studio:
+    """What is open in a browser.
+
+    Args:
+        takes: what is shown, the first in full and the others as ghosts.
+        host: address that the page is served at.
+        port: 0 for any that is free.
+    """
+
+    takes: list[Take]
+    host: str = LOOPBACK
+    port: int = 0
+    server: Any = None
+    stages: list[Stage] = field(default_factory=list)
+    tracks: list[Track | None] = field(default_factory=list)
+    player: Player = field(init=False)
+    dark: bool = False
+    closers: list[Callable[[], None]] = field(default_factory=list)
+    grid: Any = None
+    size: float = 1.0
+    centre: Any = None
+    _over: threading.Event = field(default_factory=threading.Event, repr=False)
+
+    def __post_init__(self) -> None:
+        viser = _viser()
+        port = self.port or free_port(self.host)
+        self.server = viser.ViserServer(host=self.host, port=port, verbose=False)
+        self.port = int(self.server.get_port())
+        self.player = player_for(self.takes)
+        self.set_theme(dark=False)
+        self._build()
+        self.player.run()
+
+    @property
+    def address(self) -> str:
+        """Where the page is."""
+        return f"http://{self.host}:{self.port}"
+
+    @property
+    def stage(self) -> Stage | None:
+        """The first scene, or None where there is none."""
+        return self.stages[0] if self.stages else None
+
+    def _build(self) -> None:
+        api = self.server.scene
+        api.set_up_direction("+z")
+        for k, take in enumerate(self.takes):
+            if take.scene is None:
+                continue
+            ghost = bool(self.stages)
+            stage = Stage(self.server, take.scene, f"/take {k + 1}", ghost)
+            self.stages.append(stage)
+            moves = take.q is not None and len(take.q) > 0
+            self.tracks.append(Track(take) if moves else None)
+            start = resting(take.scene)
+            stage.show(take.scene.poses(start))
+        self._ground()
+        self.player.listeners.append(self._show)
+        tabs = self.server.gui.add_tab_group()
+        for name, home in PANELS.items():
+            module, _, function = home.partition(":")
+            getattr(import_module(module), function)(self, tabs, name)
+        self.player.go_to(self.player.start)
+
+    def _show(self, t: float) -> None:
+        for stage, track in zip(self.stages, self.tracks, strict=True):
+            if track is not None:
+                stage.show_upright(*track.at(t))
+
+    def _ground(self) -> None:
+        from linkwright.studio.page import ground_and_view
+
+        if not self.stages:
+            return
+        stage = self.stages[0]
+        floor, view = ground_and_view(self.takes[0], stage.scene)
+        self.size = size = float(view["radius"])
+        self.centre = np.array(view["centre"])
+        self.grid = self.server.scene.add_grid(
+            "/ground",
+            infinite_grid=True,
+            cell_size=_nice(size / 3),
+            section_size=5 * _nice(size / 3),
+            cell_color=(205, 211, 218),
+            section_color=(170, 180, 190),
+            fade_distance=9 * size,
+            shadow_opacity=0.35,
+            position=(0.0, 0.0, floor if floor is not None else 0.0),
+            visible=floor is not None,
+        )
+        a, h = np.radians(view["azimuth"]), np.radians(view["height"])
+        away = np.array([np.cos(a) * np.cos(h), np.sin(a) * np.cos(h), np.sin(h)])
+        camera = self.server.initial_camera
+        camera.position = self.centre + 2.9 * size * away
+        camera.look_at = self.centre
+        camera.fov = 0.66
+        camera.near, camera.far = 0.01 * size, 200 * size
+
+    def set_theme(self, *, dark: bool) -> None:
+        """Make the page light or dark.
+
+        Args:
+            dark: which.
+        """
+        self.dark = dark
+        self.server.gui.configure_theme(
+            dark_mode=dark,
+            control_layout="collapsible",
+            control_width="medium",
+            show_logo=False,
+            show_share_button=False,
+            brand_color=(47, 102, 144),
+        )
+        top, bottom = ((17, 22, 27), (30, 38, 46)) if dark else ((238, 241, 244), (251, 249, 245))
+        rows = np.linspace(top, bottom, 64).round().astype(np.uint8)
+        self.server.scene.set_background_image(np.repeat(rows[:, None, :], 8, axis=1))
+
+    def wait(self) -> None:
+        """Serve until `close` is called or the program is interrupted."""
+        try:
+            while not self._over.wait(0.5):
+                pass
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """End all threads and the server."""
+        self._over.set()
+        for closer in self.closers:
+            closer()
+        self.player.close()
+        self.server.stop()
+
+
+def open_studio(
+    names: Sequence[str],
+    *,
+    model: str = "",
+    roots: Sequence[str | Path] = (),
+    host: str = LOOPBACK,
+    port: int = 0,
+) -> Studio:
+    """Return the studio of recordings, models and robot files, already serving.
+
+    Args:
+        names: of files or shipped models.
+        model: of recordings that do not say themselves.
+        roots: folders in which meshes may lie.
+        host: address to serve at; the loopback by default, which no other machine reaches.
+        port: 0 for any that is free.
+    """
+    if not names:
+        raise InputError("the studio needs something to show", remedy="name a recording or a model")
+    return Studio([_opened(name, model, roots) for name in names], host, port)
+
+
+def _opened(name: str, model: str, roots: Sequence[str | Path]) -> Take:
+    if is_recording(name):
+        return open_take(name, model=model, roots=roots)
+    from linkwright.studio.takes import model_take
+
+    return model_take(open_scene(name, roots=roots))
+
+
+def free_port(host: str) -> int:
+    """Return a port at which nobody serves now.
+
+    Args:
+        host: address.
+    """
+    try:
+        with socket.create_server((host, 0)) as made:
+            return int(made.getsockname()[1])
+    except OSError as error:
+        raise InputError(f"nothing can be served at {host!r}: {error}") from None
+
+
+def _nice(raw: float) -> float:
+    power = 10.0 ** np.floor(np.log10(raw))
+    return float(next(k * power for k in (1, 2, 5, 10) if k * power >= raw * 0.999))
+
+
+def _viser() -> Any:
+    try:
+        import viser
+    except ImportError:
+        raise Error(
+            "the studio needs Viser, which is not installed",
+            remedy="install linkwright[studio], or write a page with `linkwright page`",
+        ) from None
+    return viser
