@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -229,7 +230,7 @@ def test_a_system_is_swept_over_gains_and_noise() -> None:
     np.testing.assert_array_equal(again["b.final"], found["b.final"])
 
 
-def test_a_model_beside_the_study_is_found(here: Path) -> None:
+def test_a_model_beside_the_study_is_found(here: Path, begin: Begin) -> None:
     folder = here / "inner"
     folder.mkdir()
     text = Path(lw.__file__).parent / "models" / "text" / "pendulum.toml"
@@ -241,10 +242,24 @@ def test_a_model_beside_the_study_is_found(here: Path) -> None:
 
 
 # -- faults ----------------------------------------------------------------------------------------
-def begin(*words: str) -> subprocess.Popen[str]:
-    """Start the command in a process of its own."""
-    command = [sys.executable, "-m", "linkwright", *words]
-    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+Begin = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def begin() -> Iterator[Begin]:
+    """Give what starts the command in a process of its own, which does not outlive the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*words: str, **options: Any) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "linkwright", *words]
+        pipe = subprocess.PIPE
+        started.append(subprocess.Popen(command, text=True, stdout=pipe, stderr=pipe, **options))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
 def wait_for_parts(folder: Path, count: int, child: subprocess.Popen[str]) -> None:
@@ -258,7 +273,7 @@ def wait_for_parts(folder: Path, count: int, child: subprocess.Popen[str]) -> No
 
 
 def test_a_killed_sweep_goes_on_where_it_was(
-    here: Path, capsys: pytest.CaptureFixture[str]
+    here: Path, begin: Begin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     study = write(here, SLOW)
     folder = here / "study.sweep"
@@ -278,6 +293,35 @@ def test_a_killed_sweep_goes_on_where_it_was(
     study.write_text(SLOW.replace("2.0]", "2.5]"), encoding="utf-8")
     assert main(["sweep", "study.toml", "--resume"]) == 2
     assert "another plan" in capsys.readouterr().err
+
+
+def test_a_full_disk_leaves_whole_parts_alone(here: Path, begin: Begin) -> None:
+    write(here, SLOW)
+    run_sweep(read_plan(write(here, SLOW.replace("10.0", "0.1"))))  # the cache needs no room then
+    write(here, SLOW.replace("[channels]", "[channels]\ny = ['max', 'min', 'mean', 'rms']"))
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000))
+
+    child = begin("sweep", "study.toml", preexec_fn=limited)
+    _, complaint = child.communicate()
+    assert child.returncode == 2
+    assert "cannot be written" in complaint.splitlines()[-1]
+    assert [p.name for p in (here / "study.sweep").iterdir()] == ["_plan.json"]
+
+
+def test_runs_that_fail_say_when(here: Path) -> None:
+    text = Path(lw.__file__).parent / "models" / "text" / "pendulum.toml"
+    moment = 'name = "fading"\nmagnitude = "sqrt(T - t)"\non = "rod"\nabout = "[n3]"'
+    model = text.read_text(encoding="utf-8")
+    model = model.replace("[[output]]", f"[[moment]]\n{moment}\n\n[[output]]", 1)
+    model = model.replace("[gravity]", 'T = { value = 1, unit = "s" }\n\n[gravity]', 1)
+    (here / "fading.toml").write_text(model, encoding="utf-8")
+    found = lw.sweep(
+        "fading.toml", 2.0, step=0.01, method="rk4", T=[0.5, 3.0, 1.2], channels={"phi": "final"}
+    )
+    np.testing.assert_allclose(found["stopped"], [0.5, np.nan, 1.2], atol=0.011)
+    assert np.isfinite(found["phi.final"]).all()
 
 
 @contextmanager
@@ -308,7 +352,7 @@ def cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.P
             process.wait()
 
 
-def test_a_worker_that_dies_loses_nothing(here: Path) -> None:
+def test_a_worker_that_dies_loses_nothing(here: Path, begin: Begin) -> None:
     text = Path(lw.__file__).parent / "models" / "text" / "pendulum.toml"
     (here / "swing.toml").write_text(text.read_text(encoding="utf-8"), encoding="utf-8")
     study = write(here, SLOW.replace('"pendulum"', '"swing.toml"'))

@@ -106,6 +106,7 @@ def run_model(
     out: Path | None = None,
     *,
     replace_file: bool = False,
+    replace_journal: bool = False,
     progress: Progress | None = None,
 ) -> Finished:
     """Run a model and write its recording.
@@ -114,6 +115,7 @@ def run_model(
         request: what to run.
         out: where the recording goes; its ending says the format. None for nowhere.
         replace_file: whether a file that is there may be replaced.
+        replace_journal: whether the journal of a run that died may be replaced.
         progress: called now and then with the time that was reached and the end time, s.
 
     >>> found = run_model(Request("pendulum", until=1.0, step=0.01))
@@ -122,7 +124,7 @@ def run_model(
     """
     source = source_of(request.model)
     if out is not None:
-        _check_target(out, replace_file)
+        _check_target(out, replace_file, replace_journal)
     method = method_named(request.method)
     known = remembered(source)
     if known is not None:
@@ -162,16 +164,16 @@ def _assembled(mechanism: Mechanism, made: Prepared, request: Request) -> Phases
     )
 
 
-def _check_target(out: Path, replace_file: bool) -> None:
+def _check_target(out: Path, replace_file: bool, replace_journal: bool) -> None:
     chosen = file_format(out)
     if chosen.write is None:
         raise InputError(f"a {chosen.words} is only read", file=out)
     if out.exists() and not replace_file:
         raise InputError("the file exists already", file=out, remedy="use --force to replace it")
     journal = journal_of(out)
-    if journal.exists() and not replace_file:
+    if journal.exists() and not replace_journal:
         raise InputError(
-            "an earlier run has left its journal",
+            "an earlier run has left its journal, or is still going on",
             file=journal,
             remedy=f"linkwright recover {journal}, or use --force to begin anew",
         )

@@ -98,7 +98,13 @@ def command(
     ending = ".parquet" if find_spec("pyarrow") else ".npz"
     target = Path(source_of(model).stem + ending) if out is None else out
     with run_bar(f"simulating {model}", quiet=quiet or as_json) as show:
-        found = run_model(request, target, replace_file=force or out is None, progress=show)
+        found = run_model(
+            request,
+            target,
+            replace_file=force or out is None,
+            replace_journal=force,
+            progress=show,
+        )
     picture = _draw(found, target) if plot and len(found.recording) > 1 else None
     if as_json:
         typer.echo(json.dumps(_told(found, picture), indent=2))
