@@ -5,7 +5,7 @@ program that ships, of fast mode and of the equations as they are derived. Count
 there are two times beside them, of one state in a batch of 4,096 on one core, and of a single call
 from Python, which adds about 0.1 µs to each; both with the parameter stage computed beforehand and
 shared by all states. The bar of each is the time of fast mode. ``python -m bench.bench_counts``
-prints the table of `docs/smallest-programs.md`.
+prints the tables of `docs/smallest-programs.md`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ import numpy.typing as npt
 
 from bench.measure import Row, interleaved
 from linkwright.backends import kernel as kernels
+from linkwright.equations import derive
+from linkwright.equations.comparison import compared
+from linkwright.equations.kernels import kernel_program
+from linkwright.models import load_model
 from linkwright.models.smallest import SHIPPED, Shipped, shipped_program
 from linkwright.program import Program, Rate, count, optimise, split
 
@@ -27,6 +31,14 @@ TITLE = "operations of the shipped models, and time of an evaluation"
 
 STATES = 4_096
 CALLS = 2_000
+STEPS = (
+    ("puma560:drives=off", "forward"),
+    ("puma560:drives=off", "inverse"),
+    ("spacecraft-1", "forward"),
+    ("spacecraft-2", "forward"),
+    ("stanford-arm", "forward"),
+    ("whipple", "forward"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,19 +146,48 @@ def _alone(kernel: kernels.Kernel, constants: Array) -> tuple[Callable[[], objec
 
 
 def markdown() -> str:
-    """Return the table of published counts, fast mode and the smallest programs."""
-    lines = ["| model | published | fast | thorough |", "|---|---|---|---|"]
+    """Return the table of published counts, the formulation taken, fast mode and the search."""
+    lines = [
+        "| model | published | how | derived | fast | thorough |",
+        "|---|---|---|---|---|---|",
+    ]
     for shipped in sorted(SHIPPED, key=lambda s: s.path.stem):
-        source = shipped.source()
+        equations = derive(load_model(shipped.model))
+        source = kernel_program(equations, shipped.kernel)
         found = shipped_program(shipped.model, shipped.kernel, source)
-        cells = [_counts(p).replace("/", " / ") for p in (optimise(source), found) if p is not None]
+        programs = (source, optimise(source), found)
+        cells = [_counts(p).replace("/", " / ") for p in programs if p is not None]
         name = f"{shipped.model} --kernel {shipped.kernel}"
         name = name.removesuffix(" --kernel forward")
-        lines.append(f"| `{name}` | {BARS[shipped.path.stem].published} | {' | '.join(cells)} |")
+        how = equations.formulation if shipped.kernel == "forward" else "recursive"
+        published = BARS[shipped.path.stem].published
+        lines.append(f"| `{name}` | {published} | {how} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-__all__ = ["BARS", "TITLE", "markdown", "run"]
+def steps_markdown() -> str:
+    """Return the table of what each step leaves of some models: adds and multiplies together."""
+    lines = [
+        "| model | as usual | regrouped | chosen | fast | thorough |",
+        "|---|---|---|---|---|---|",
+    ]
+    for model, kernel in STEPS:
+        method = "composite" if kernel == "forward" else "recursive"
+        rows = compared(load_model(model), kernel)
+        totals = {(r.formulation, r.after): r.counts.total for r in rows if r.counts is not None}
+        written = [totals[f"{method}{end}", "written"] for end in ("-plain", "-usual", "")]
+        source = kernel_program(derive(load_model(model)), kernel)
+        found = shipped_program(model, kernel, source)
+        smallest = "" if found is None else count(found).total
+        name = f"{model} --kernel {kernel}".removesuffix(" --kernel forward")
+        cells = [*written, totals[method, "all, fast"], smallest]
+        lines.append(f"| `{name}` | {' | '.join(str(n) for n in cells)} |")
+    return "\n".join(lines)
+
+
+__all__ = ["BARS", "TITLE", "markdown", "run", "steps_markdown"]
 
 if __name__ == "__main__":
     print(markdown())
+    print()
+    print(steps_markdown())
