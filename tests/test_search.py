@@ -422,7 +422,7 @@ def test_the_page_tells_the_counts_of_the_shipped_programs() -> None:
     for shipped in SHIPPED:
         told = json.loads(shipped.path.read_text(encoding="utf-8"))["counts"]
         name = f"{shipped.model} --kernel {shipped.kernel}".removesuffix(" --kernel forward")
-        (line,) = (row for row in page.splitlines() if row.startswith(f"| `{name}` |"))
+        line = next(row for row in page.splitlines() if row.startswith(f"| `{name}` |"))
         assert line.endswith(f"| {told['add']} / {told['mul']} / {told['call']} |")
 
 
