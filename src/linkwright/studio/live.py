@@ -311,6 +311,23 @@ class Live:
         damping = np.sqrt(stiff * mass)
         return np.asarray(stiff * (pull.target - place) - damping * speed)
 
+    def centre(self, body: str) -> Array:
+        """Return the mass centre of a body now, in the world's axes, m.
+
+        Args:
+            body: its name.
+        """
+        if body not in self._bodies:
+            raise Error(f"{body!r} has no mass to pull at")
+        row, centre, _ = self._bodies[body]
+        pose = self.poses(self.coordinates(self.latest)).poses[row]
+        return np.asarray(pose[:3] + _turned(pose[3:], centre))
+
+    @property
+    def pulling(self) -> bool:
+        """Whether a spring acts."""
+        return self._pull is not None
+
     def _refresh_poses(self) -> None:
         own = {n: v for n, v in self.values.items() if n in self.scene.robot.mechanism.parameters}
         self.poses = self.scene.poses.with_values(own) if own else self.scene.poses
@@ -335,6 +352,11 @@ class Live:
             t = self._times[: self._count]
             first = 0 if last is None or not len(t) else int(np.searchsorted(t, t[-1] - last))
             return t[first:].copy(), self._rows[first : self._count].copy()
+
+    def recent(self) -> Recording:
+        """Return what was recorded of late, without where it comes from."""
+        t, rows = self.samples()
+        return Recording(t, self.channels, rows)
 
     def recording(self) -> Recording:
         """Return what was recorded of late, with the values of now."""

@@ -101,12 +101,17 @@ class Plant:
         return self.system.phases(self.record)
 
 
-def plant_of(source: Robot | Mechanism | System, start: Mapping[str, float] | None = None) -> Plant:
+def plant_of(
+    source: Robot | Mechanism | System,
+    start: Mapping[str, float] | None = None,
+    values: Mapping[str, float] | None = None,
+) -> Plant:
     """Return a plant that can be run live.
 
     Args:
         source: what is run; a System stays as it is, and a copy of it gets the hand.
         start: of a robot, where its joints begin and are held, by name, rad or m.
+        values: of parameters, over the source's own.
     """
     if isinstance(source, System):
         system, robot = source.copy(), None
@@ -115,6 +120,8 @@ def plant_of(source: Robot | Mechanism | System, start: Mapping[str, float] | No
         robot = source if isinstance(source, Robot) else Robot(source)
         system = System(robot.mechanism, base=RATE)
         system.start(LIVELY.get(robot.mechanism.name, {}))
+    known = {n: v for n, v in (values or {}).items() if n in system.mechanism.parameters}
+    system.set(known)
     system.base = _base(system)
     taken = _add_hand(system)
     servos: tuple[str, ...] = ()

@@ -23,7 +23,11 @@ from linkwright.studio.takes import Take, is_recording, open_scene, open_take, r
 
 PANELS: dict[str, str] = {
     "Play": "linkwright.studio.panel_play:add",
-    "Joints": "linkwright.studio.panel_joints:add",
+    "Live": "linkwright.studio.panel_live:add",
+    "Values": "linkwright.studio.panel_values:add",
+    "Joints": "linkwright.studio.panel_pose:add",
+    "Scope": "linkwright.studio.panel_scope:add",
+    "Inspect": "linkwright.studio.panel_inspect:add",
     "View": "linkwright.studio.panel_view:add",
 }
 """The tabs, in order: name, and the function of a `Studio` that fills it, or leaves it out."""
@@ -50,6 +54,7 @@ class Studio:
     player: Player = field(init=False)
     dark: bool = False
     closers: list[Callable[[], None]] = field(default_factory=list)
+    shared: dict[str, Any] = field(default_factory=dict)
     grid: Any = None
     size: float = 1.0
     centre: Any = None

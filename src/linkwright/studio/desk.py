@@ -1,0 +1,266 @@
+"""The desk: what the panels of a studio share.
+
+One of several things moves the scene at a time: a recording that is played, a live run, or a user
+who sets joints. Whoever takes the scene names itself; the others stand back. The desk's thread goes
+round at most sixty times a second, shows the newest state and lets each panel refresh itself; the
+live run never waits for it, and it never waits for a browser, whose messages are queued.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.recording import Recording
+from linkwright.studio.live import Live
+from linkwright.studio.plant import plant_of
+from linkwright.studio.scene import Scene
+from linkwright.studio.takes import Take, resting
+
+if TYPE_CHECKING:
+    from linkwright.studio.server import Studio
+
+Array: TypeAlias = NDArray[np.float64]
+PLAYED, RUN, POSED = "played", "live", "posed"
+FASTEST = 60
+"""Rounds in a second."""
+
+
+@dataclass(eq=False)
+class Desk:
+    """What panels share.
+
+    Args:
+        studio: with the server, the takes, the stage and the player.
+    """
+
+    studio: Studio = field(repr=False)
+
+    def __post_init__(self) -> None:
+        studio = self.studio
+        self.server = studio.server
+        self.takes: list[Take] = studio.takes
+        stage = studio.stage
+        self.scene: Scene | None = None if stage is None else stage.scene
+        self.name = self.takes[0].name if self.scene is None else self.scene.name
+        self.trouble: list[str] = []
+        self.cannot = ""
+        self.live: Live | None = None
+        self.mode = PLAYED
+        self.q = resting(self.scene) if self.scene is not None else np.zeros(0)
+        self.refreshers: list[tuple[float, Callable[[], None], list[float]]] = []
+        self.selected: list[Callable[[str], None]] = []
+        self.time = 0.0
+        self._quit = threading.Event()
+        self._seen: tuple[int, int] | None = None
+        self._thread: threading.Thread | None = None
+        studio.player.listeners.append(self._played)
+
+    @property
+    def runs(self) -> bool:
+        """Whether there is something that could run live."""
+        return self.scene is not None and bool(self.scene.poses.coordinates)
+
+    def make_live(self) -> None:
+        """Derive, compile and start the live run; it stands still until someone runs it."""
+        scene = self.scene
+        assert scene is not None
+        try:
+            begin = dict(zip(scene.poses.coordinates, map(float, resting(scene)), strict=True))
+            plant = plant_of(scene.robot, begin, scene.poses.values)
+            made = Live(plant, scene)
+        except Exception as error:
+            self.cannot = f"It cannot run live: {error}"
+            return
+        made.start()
+        self.live = made
+
+    def show(self, q: Array) -> None:
+        """Draw the scene at some coordinates.
+
+        Args:
+            q: its coordinates.
+        """
+        stage, scene = self.studio.stage, self.scene
+        if stage is not None and scene is not None:
+            poses = self.live.poses if self.live is not None and self.mode == RUN else scene.poses
+            stage.show(poses(q))
+
+    def _played(self, t: float) -> None:
+        """Take notice that the player shows a time."""
+        if self.mode == RUN and self.live is not None:
+            self.live.pause()
+        self.mode, self.time = PLAYED, t
+        track = self.takes[0]
+        if track.q is not None and len(track.q):
+            k = int(np.clip(np.searchsorted(track.recording.times, t), 0, len(track.q) - 1))
+            self.q = np.asarray(track.q[k], float)
+
+    def to_picture(self, point: Array) -> Array:
+        """Return a point of the world in the axes of the picture.
+
+        Args:
+            point: m.
+        """
+        return np.asarray(point if self.scene is None else self.scene.upright @ point)
+
+    def to_world(self, point: Array) -> Array:
+        """Return a point of the picture in the axes of the world.
+
+        Args:
+            point: m.
+        """
+        return np.asarray(point if self.scene is None else self.scene.upright.T @ point)
+
+    def every(self, seconds: float, refresh: Callable[[], None]) -> None:
+        """Call a function again and again.
+
+        Args:
+            seconds: between two calls.
+            refresh: what to call.
+        """
+        self.refreshers.append((seconds, refresh, [0.0]))
+
+    def take_over(self, mode: str) -> None:
+        """Let one source move the scene.
+
+        Args:
+            mode: which.
+        """
+        if self.mode == RUN and mode != RUN and self.live is not None:
+            self.live.pause()
+        self.studio.player.playing = False
+        self.mode = mode
+        self._seen = None
+
+    def pose(self, q: Array) -> None:
+        """Show coordinates that a user has set.
+
+        Args:
+            q: of the scene.
+        """
+        self.take_over(POSED)
+        self.q = np.asarray(q, float)
+        self.show(self.q)
+
+    def select(self, body: str) -> None:
+        """Tell the panels that a user has clicked on a body.
+
+        Args:
+            body: its name.
+        """
+        for told in self.selected:
+            told(body)
+
+    def recording(self) -> Recording:
+        """Return the channels to plot: of the live run when it moves the scene, else of a take."""
+        if self.live is not None and self.mode == RUN:
+            return self.live.recent()
+        return self.takes[0].recording
+
+    # -- going round -------------------------------------------------------------------------------
+    def start(self) -> None:
+        """Start the thread that shows the newest state."""
+        self._thread = threading.Thread(target=self._loop, name="linkwright desk", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the threads."""
+        self._quit.set()
+        if self._thread is not None:
+            self._thread.join(timeout=5)
+        if self.live is not None:
+            self.live.close()
+
+    def _loop(self) -> None:
+        while not self._quit.wait(1 / FASTEST):
+            self.go_round(time.monotonic())
+
+    def go_round(self, now: float) -> None:
+        """Show the newest state of the live run, and refresh panels whose time has come.
+
+        Args:
+            now: s on the wall.
+        """
+        self.show_live()
+        for period, refresh, last in self.refreshers:
+            if now - last[0] >= period:
+                last[0] = now
+                try:
+                    refresh()
+                except Exception as error:  # a panel's trouble must not stop the others
+                    self.report(f"{type(error).__name__}: {error}")
+
+    def show_live(self) -> None:
+        """Draw where the live run stands, if that is new."""
+        live = self.live
+        if live is None or self.mode != RUN:
+            return
+        reached = live.latest
+        if (reached.tick, reached.epoch) == self._seen:
+            return
+        self._seen = (reached.tick, reached.epoch)
+        self.time = reached.time
+        self.q = live.coordinates(reached)
+        self.show(self.q)
+
+    def report(self, words: str) -> None:
+        """Tell the user of trouble, once.
+
+        Args:
+            words: what happened.
+        """
+        if words in self.trouble:
+            return
+        self.trouble.append(words)
+        for client in self.server.get_clients().values():
+            client.add_notification("Something went wrong", words, color="red")
+
+
+def desk_of(studio: Studio) -> Desk:
+    """Return the desk of a studio, made and started when it is first asked for.
+
+    Args:
+        studio: whose panels share it.
+    """
+    found = studio.shared.get("desk")
+    if not isinstance(found, Desk):
+        found = studio.shared["desk"] = Desk(studio)
+        studio.closers.append(found.close)
+        found.start()
+    return found
+
+
+def extent(desk: Desk) -> float:
+    """Return the size of the scene as it stands now, m.
+
+    Args:
+        desk: with the scene.
+    """
+    if desk.scene is None:
+        return 1.0
+    nodes = desk.scene.poses(desk.q).poses[:, :3]
+    return max(float(np.linalg.norm(np.ptp(nodes, axis=0))), 0.2)
+
+
+def guarded(desk: Desk, act: Callable[..., Any]) -> Callable[[Any], None]:
+    """Return a callback whose errors are shown to the user.
+
+    Args:
+        desk: where they are told.
+        act: what the callback does; it is called without arguments.
+    """
+
+    def call(_event: Any) -> None:
+        try:
+            act()
+        except Exception as error:
+            desk.report(str(error))
+
+    return call

@@ -1,0 +1,242 @@
+"""Live: run, pause, step, reset, speed; pull at a body, and push it."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkwright.studio.desk import RUN, Desk, desk_of, extent, guarded
+from linkwright.studio.live import Live
+
+if TYPE_CHECKING:
+    from linkwright.studio.server import Studio
+
+_AXES = {"+x": (0, 1), "−x": (0, -1), "+y": (1, 1), "−y": (1, -1), "+z": (2, 1), "−z": (2, -1)}
+
+
+def add(studio: Studio, tabs: Any, name: str) -> None:
+    """Add the tab, where it applies.
+
+    Args:
+        studio: what it shows.
+        tabs: where it goes.
+        name: of the tab.
+    """
+    desk = desk_of(studio)
+    if desk.runs:
+        with tabs.add_tab(name):
+            fill(desk)
+
+
+def fill(desk: Desk) -> None:
+    """Fill the tab; the run itself is made in the background."""
+    gui = desk.server.gui
+    status = gui.add_markdown("*Deriving and compiling the equations of motion …*")
+    run = gui.add_button("Run", icon="player-play", color="green", disabled=True)
+    row = gui.add_button_group("Run by hand", ("Step", "Reset"), disabled=True)
+    speed = gui.add_slider(
+        "Speed [×]", 0.05, 4.0, 0.05, 1.0, hint="Seconds of the run in a second on the wall"
+    )
+    ready = _Ready(desk, status, run, row)
+    run.on_click(guarded(desk, ready.toggle))
+
+    def by_hand(event: Any) -> None:
+        guarded(desk, ready.step if row.value == "Step" else ready.reset)(event)
+
+    row.on_click(by_hand)
+
+    def pace(event: Any) -> None:
+        if desk.live is not None:
+            desk.live.set_speed(float(speed.value))
+
+    speed.on_update(pace)
+
+    gui.add_command(
+        "Run or pause",
+        description="The live run",
+        hotkey="L",
+        icon="player-play",
+    ).on_trigger(guarded(desk, ready.toggle))
+    gui.add_command("Step the run", hotkey="N", icon="player-skip-forward").on_trigger(
+        guarded(desk, ready.step)
+    )
+    gui.add_command("Reset the run", hotkey="R", icon="refresh").on_trigger(
+        guarded(desk, ready.reset)
+    )
+    with gui.add_folder("Pull and push"):
+        _hand(desk)
+    desk.every(0.2, ready.refresh)
+    threading.Thread(target=desk.make_live, name="linkwright build", daemon=True).start()
+
+
+class _Ready:
+    """The buttons of the run."""
+
+    def __init__(self, desk: Desk, status: Any, run: Any, row: Any) -> None:
+        self.desk, self.status, self.run, self.row = desk, status, run, row
+        self._text = ""
+
+    def toggle(self) -> None:
+        """Run or pause."""
+        live = self.desk.live
+        if live is None:
+            return
+        if live.latest.running:
+            live.pause()
+        else:
+            self.desk.take_over(RUN)
+            live.play()
+        self.refresh()
+
+    def step(self) -> None:
+        """Go on by one sample."""
+        if self.desk.live is not None:
+            self.desk.take_over(RUN)
+            self.desk.live.step()
+
+    def reset(self) -> None:
+        """Start over."""
+        if self.desk.live is not None:
+            self.desk.take_over(RUN)
+            self.desk.live.reset()
+
+    def refresh(self) -> None:
+        """Show where the run stands."""
+        text = self._words(self.desk.live)
+        if text != self._text:
+            self._text = text
+            self.status.content = text
+        live = self.desk.live
+        if live is None:
+            return
+        if self.run.disabled:
+            self.run.disabled = self.row.disabled = False
+        label = "Pause" if live.latest.running else "Run"
+        if self.run.label != label:
+            self.run.label = label
+            self.run.icon = "player-pause" if live.latest.running else "player-play"
+
+    def _words(self, live: Live | None) -> str:
+        if live is None:
+            return self.desk.cannot or "*Deriving and compiling the equations of motion …*"
+        now = live.latest
+        if now.stopped:
+            return f"**Stopped**: {now.stopped}. Reset to start over."
+        state = "running" if now.running else "paused"
+        words = f"**t = {now.time:.1f} s**, {state}"
+        if now.running and now.pace:
+            words += f", {now.pace:.2f} × real time"
+            if now.pace < 0.9 * live.speed:
+                words += " (cannot keep up)"
+        return words
+
+
+def _hand(desk: Desk) -> None:
+    gui, scene = desk.server.gui, desk.scene
+    assert scene is not None
+    m = scene.robot.mechanism
+    bodies = [b.name for b in m.depth_first()]
+    body = gui.add_dropdown("Body", bodies, initial_value=bodies[-1], hint="Or click on it")
+    hold = gui.add_checkbox("Hold it by a handle", False, hint="Drag the handle: a spring pulls")
+    stiff = gui.add_slider(
+        "Stiffness [Hz]", 0.2, 4.0, 0.1, 1.2, hint="Frequency of the spring with the whole mass"
+    )
+    impulse = gui.add_slider("Push [N·s]", 0.1, 50.0, 0.1, 5.0)
+    along = gui.add_button_group("Push along", tuple(_AXES))
+    handle = _Handle(desk)
+
+    def choose(event: Any) -> None:
+        if hold.value:
+            handle.hold(body.value)
+
+    body.on_update(choose)
+
+    def grasp(event: Any) -> None:
+        guarded(desk, (lambda: handle.hold(body.value)) if hold.value else handle.drop)(event)
+
+    hold.on_update(grasp)
+
+    def stiffen(event: Any) -> None:
+        if desk.live is not None:
+            desk.live.pull_hertz = float(stiff.value)
+
+    stiff.on_update(stiffen)
+
+    def shove(event: Any) -> None:
+        axis, sign = _AXES[along.value]
+        vector = np.zeros(3)
+        vector[axis] = sign * float(impulse.value)
+
+        def push() -> None:
+            if desk.live is not None:
+                desk.live.push(body.value, desk.to_world(vector))
+
+        guarded(desk, push)(event)
+
+    along.on_click(shove)
+
+    def chosen(name: str) -> None:
+        if name in bodies:
+            body.value = name
+
+    desk.selected.append(chosen)
+    desk.every(0.05, handle.refresh)
+
+
+class _Handle:
+    """A handle in the scene by which a body is pulled."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.control: Any = None
+        self.line: Any = None
+        self.body = ""
+
+    def hold(self, body: str) -> None:
+        """Show the handle at a body, and pull when it is moved."""
+        self.drop()
+        live = self.desk.live
+        if live is None:
+            return
+        at = self.desk.to_picture(live.centre(body))
+        self.body = body
+        scene = self.desk.server.scene
+        size = 0.18 * extent(self.desk)
+        self.control = scene.add_transform_controls(
+            "/handle", scale=size, disable_rotations=True, depth_test=False, position=tuple(at)
+        )
+        self.line = scene.add_line_segments(
+            "/pull",
+            np.array([[at, at]], np.float32),
+            (232, 113, 10),
+            thickness=2.5,
+            thickness_units="screen",
+        )
+
+        def pulled(event: Any) -> None:
+            if self.control is not None:
+                live.pull(body, self.desk.to_world(np.array(self.control.position)))
+
+        self.control.on_update(pulled)
+
+    def drop(self) -> None:
+        """Let go."""
+        for part in (self.control, self.line):
+            if part is not None:
+                part.remove()
+        self.control = self.line = None
+        if self.desk.live is not None:
+            self.desk.live.release()
+
+    def refresh(self) -> None:
+        """Draw the spring, and keep a handle that pulls nothing at its body."""
+        live = self.desk.live
+        if live is None or self.control is None or self.line is None:
+            return
+        at = self.desk.to_picture(live.centre(self.body))
+        if not live.pulling:
+            self.control.position = tuple(at)
+        ends = np.array([[at, np.array(self.control.position)]], np.float32)
+        self.line.points = ends

@@ -1,0 +1,199 @@
+"""Joints: a slider for each coordinate within its limits, and the tool dragged to a place."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkwright.studio.desk import POSED, RUN, Desk, desk_of, extent, guarded
+from linkwright.studio.plant import SERVO
+from linkwright.studio.posing import Posed, Poser, dragged, pose_of, tools, within
+from linkwright.studio.takes import limits_of
+
+if TYPE_CHECKING:
+    from linkwright.studio.server import Studio
+
+_MANY = 60
+
+
+def add(studio: Studio, tabs: Any, name: str) -> None:
+    """Add the tab, where it applies.
+
+    Args:
+        studio: what it shows.
+        tabs: where it goes.
+        name: of the tab.
+    """
+    desk = desk_of(studio)
+    if desk.scene is not None and desk.scene.poses.coordinates:
+        with tabs.add_tab(name):
+            fill(desk)
+
+
+def fill(desk: Desk) -> None:
+    """Fill the tab."""
+    gui, scene = desk.server.gui, desk.scene
+    assert scene is not None
+    words = gui.add_markdown("Move a slider to set a joint.")
+    joints = _Joints(desk, words)
+    frames = tools(scene)
+    if frames:
+        _tool(desk, joints, frames)
+    gui.add_button("Back to the start", icon="home").on_click(guarded(desk, joints.home))
+    with gui.add_folder("Coordinates"):
+        joints.add_sliders()
+    desk.every(0.2, joints.follow)
+
+
+class _Joints:
+    """The sliders of the coordinates."""
+
+    def __init__(self, desk: Desk, words: Any) -> None:
+        assert desk.scene is not None
+        self.desk, self.words, self.scene = desk, words, desk.scene
+        self.poser = Poser(desk.scene)
+        self.start = desk.q.copy()
+        self.sliders: dict[str, Any] = {}
+        self.silent = False
+
+    def add_sliders(self) -> None:
+        """Add a slider for each coordinate."""
+        m, limits = self.scene.robot.mechanism, limits_of(self.scene)
+        names = self.scene.poses.coordinates
+        for k, name in enumerate(names[:_MANY]):
+            unit = m.units.get(name, "?")
+            low, high = ends(self.start[k], unit, *map(float, limits[k]))
+            bounded = bool(np.isfinite(limits[k]).all())
+            slider = self.desk.server.gui.add_slider(
+                f"{name} [{unit}]",
+                low,
+                high,
+                (high - low) / 400,
+                float(np.clip(self.start[k], low, high)),
+                marks=((low, f"{low:.3g}"), (high, f"{high:.3g}")) if bounded else None,
+                hint=("limits" if bounded else "no limits, shown:")
+                + f" {low:.4g} to {high:.4g} {unit}",
+            )
+            slider.on_update(guarded(self.desk, lambda n=name, s=slider: self.slide(n, s.value)))
+            self.sliders[name] = slider
+
+    def slide(self, name: str, value: float) -> None:
+        """Take a slider's value: as the servo's target in a run, else as the coordinate itself."""
+        if self.silent:
+            return
+        live = self.desk.live
+        target = f"{SERVO}.target_{''.join(c if c.isalnum() else '_' for c in name)}"
+        if self.desk.mode == RUN and live is not None:
+            if target in live.values:
+                live.set_value(target, value)
+                self.words.content = f"target of **{name}**: {value:.4g}"
+                return
+            live.pause()
+        self.take(self.poser.slid(self.desk.q, name, float(value)))
+
+    def take(self, posed: Posed) -> None:
+        """Show coordinates that were found, and say what there is to say."""
+        self.desk.pose(posed.q)
+        mark = "✅" if posed.fine else "⛔"
+        self.words.content = f"{mark} {posed.words}" if posed.words else "&nbsp;"
+        self.follow()
+
+    def home(self) -> None:
+        """Stand as at the start."""
+        self.take(Posed(self.start.copy(), *within(self.scene, self.start)))
+
+    def follow(self) -> None:
+        """Let the sliders show where the scene stands, while it is set by hand."""
+        if self.desk.mode != POSED:
+            return
+        self.silent = True
+        try:
+            for name, value in zip(self.scene.poses.coordinates, self.desk.q, strict=True):
+                slider = self.sliders.get(name)
+                if slider is not None:
+                    at = min(max(float(value), slider.min), slider.max)
+                    if abs(at - slider.value) > slider.step:
+                        slider.value = at
+        finally:
+            self.silent = False
+
+
+def ends(value: float, unit: str, low: float, high: float) -> tuple[float, float]:
+    """Return the ends of a slider: the limits, or a fair reach about a value.
+
+    Args:
+        value: where the coordinate stands.
+        unit: its unit.
+        low: limit, infinite where there is none.
+        high: limit, infinite where there is none.
+
+    >>> ends(0.0, "m", -math.inf, 0.5)
+    (-1.0, 0.5)
+    """
+    reach = math.pi if unit == "rad" else max(1.0, 2 * abs(value))
+    first = low if math.isfinite(low) else min(value, high if math.isfinite(high) else value)
+    first = low if math.isfinite(low) else min(first, value) - reach
+    last = high if math.isfinite(high) else value + reach
+    return (first, last) if last > first else (first - reach, first + reach)
+
+
+def _tool(desk: Desk, joints: _Joints, frames: list[str]) -> None:
+    gui = desk.server.gui
+    with gui.add_folder("Drag the tool"):
+        frame = gui.add_dropdown("Tool frame", frames, initial_value=frames[0])
+        show = gui.add_checkbox("Show the handle", False, hint="Drag it: the joints follow")
+        turn = gui.add_checkbox("Keep the orientation too", True)
+    handle = _Tool(desk, joints)
+
+    def change() -> None:
+        handle.remove()
+        if show.value:
+            handle.add(frame.value, lambda: bool(turn.value))
+
+    frame.on_update(guarded(desk, change))
+    show.on_update(guarded(desk, change))
+
+
+class _Tool:
+    """The handle of the tool."""
+
+    def __init__(self, desk: Desk, joints: _Joints) -> None:
+        self.desk, self.joints = desk, joints
+        self.control: Any = None
+
+    def add(self, frame: str, turns: Any) -> None:
+        """Show it at a frame."""
+        from linkwright.formats.places import quaternion_rotation, rotation_quaternion
+
+        scene = self.joints.scene
+        turned = np.eye(4)
+        turned[:3, :3] = scene.upright
+        pose = turned @ pose_of(scene, self.desk.q, frame)
+        rows = [tuple(map(float, row)) for row in pose[:3, :3]]
+        wxyz = rotation_quaternion((rows[0], rows[1], rows[2]))  # type: ignore[arg-type]
+        self.control = self.desk.server.scene.add_transform_controls(
+            "/tool",
+            scale=0.2 * extent(self.desk),
+            depth_test=False,
+            position=tuple(pose[:3, 3]),
+            wxyz=wxyz,
+        )
+
+        def moved() -> None:
+            if self.control is None:
+                return
+            goal = np.eye(4)
+            goal[:3, 3] = self.control.position
+            goal[:3, :3] = quaternion_rotation([float(v) for v in self.control.wxyz])
+            goal = turned.T @ goal
+            self.joints.take(dragged(scene, self.desk.q, frame, goal, turn=turns()))
+
+        self.control.on_update(guarded(self.desk, moved))
+
+    def remove(self) -> None:
+        """Take it away."""
+        if self.control is not None:
+            self.control.remove()
+        self.control = None

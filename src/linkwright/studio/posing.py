@@ -1,0 +1,195 @@
+"""Setting joints by hand: sliders within limits, loops kept closed, the tool dragged to a place.
+
+In a mechanism with loops the others follow the moved coordinate, by Newton's steps from where they
+are; a tree simply takes it. The tool is brought to a pose by inverse kinematics from where the
+robot stands, so that it stays on the branch that the user sees, and what is out of reach is told
+with how far it is missed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.equations.closure import Relations
+from linkwright.equations.evaluation import all_values
+from linkwright.formats.description import Description
+from linkwright.formats.places import quaternion_rotation
+from linkwright.studio.scene import Scene
+from linkwright.studio.takes import limits_of
+
+Array: TypeAlias = NDArray[np.float64]
+_NEAR = 1e-3
+_WIDE = 1e3
+_CONTINUED, _STEPS = 4, 40
+_CLOSED, _LONGEST = 1e-9, 0.5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posed:
+    """Coordinates that were found, and what is to be said of them.
+
+    Args:
+        q: of the scene.
+        fine: whether what was asked for was reached.
+        words: for the user.
+    """
+
+    q: Array
+    fine: bool
+    words: str
+
+
+@dataclass(eq=False)
+class Poser:
+    """Sets coordinates of a scene, one at a time.
+
+    Args:
+        scene: of a robot or mechanism.
+
+    >>> from linkwright.models import load_model
+    >>> from linkwright.studio.scene import scene_of
+    >>> poser = Poser(scene_of(load_model("pendulum")))
+    >>> poser.slid(np.array([0.0]), "phi", 1.0).q
+    array([1.])
+    """
+
+    scene: Scene
+
+    @cached_property
+    def relations(self) -> Relations | None:
+        """The relations of places that close loops, or None where there are none."""
+        m = self.scene.robot.mechanism
+        if not any(c.position is not None for c in m.constraints):
+            return None
+        values = all_values(m, dict(self.scene.poses.values) or None)
+        held = {n: values[n] for n in m.inputs}
+        return Relations(m, values, signals=(lambda t: held) if held else None)
+
+    def slid(self, q: Array, name: str, value: float) -> Posed:
+        """Return the coordinates with one of them moved, loops closed on the same branch.
+
+        Args:
+            q: where the scene stands.
+            name: of the coordinate.
+            value: rad or m.
+        """
+        names = self.scene.poses.coordinates
+        k = names.index(name)
+        if self.relations is None:
+            moved = np.array(q, float)
+            moved[k] = value
+            return Posed(moved, *within(self.scene, moved))
+        now = np.array(q, float)
+        for share in np.linspace(0, 1, _CONTINUED + 1)[1:]:
+            tried = now.copy()
+            tried[k] = q[k] + share * (value - q[k])
+            found = self._closed(tried, k)
+            if found is None:
+                return Posed(now, False, f"the loops do not close beyond {name} = {now[k]:.4g}")
+            now = found
+        return Posed(now, True, "loops closed")
+
+    def _closed(self, q: Array, held: int) -> Array | None:
+        """Return the nearest coordinates with closed loops, one of them held, by Newton's steps."""
+        relations = self.relations
+        assert relations is not None
+        names = list(self.scene.poses.coordinates)
+        rows = [names.index(x.name) for x in relations.coordinates]
+        extra = len(relations.mechanism.states)
+        free = [i for i, row in enumerate(rows) if row != held]
+        now = q.copy()
+        for _ in range(_STEPS):
+            given = np.concatenate([now[rows], np.zeros(extra)])
+            g, jacobian = relations.position(given, 0.0)
+            if not len(g) or float(np.abs(g).max()) < _CLOSED:
+                return now
+            step = np.linalg.lstsq(jacobian[:, free], -g, rcond=1e-8)[0]
+            longest = float(np.abs(step).max())
+            now[[rows[i] for i in free]] += step * min(1.0, _LONGEST / max(longest, 1e-300))
+        return None
+
+
+def within(scene: Scene, q: Array) -> tuple[bool, str]:
+    """Return whether coordinates lie within the limits of the joints, and which do not.
+
+    Args:
+        scene: of a robot or mechanism.
+        q: its coordinates.
+    """
+    limits = limits_of(scene)
+    reach = np.where(np.isfinite(limits).all(axis=1), np.ptp(limits, axis=1), 1.0)
+    beyond = (q < limits[:, 0] - 1e-9) | (q > limits[:, 1] + 1e-9)
+    close = (q <= limits[:, 0] + _NEAR * reach) | (q >= limits[:, 1] - _NEAR * reach)
+    names = np.array(scene.poses.coordinates)
+    if beyond.any():
+        return False, f"beyond its limit: {', '.join(names[beyond])}"
+    if close.any():
+        return True, f"at its limit: {', '.join(names[close])}"
+    return True, "all joints within their limits" if np.isfinite(limits).any() else ""
+
+
+def tools(scene: Scene) -> list[str]:
+    """Return the frames that can be dragged, the outermost first.
+
+    Args:
+        scene: of a robot file whose joints all have one coordinate; others have none.
+    """
+    robot = scene.robot
+    single = all(len(j.coordinates) <= 1 for j in robot.assembled.joints)
+    loops = any(c.position is not None for c in robot.mechanism.constraints)
+    if not isinstance(robot.source, Description) or not single or loops or not robot.coordinates:
+        return []
+    depth = {node.name: k for k, node in enumerate(scene.nodes)}
+    found = [f for f in robot.frames if f in depth or f in robot.links]
+    return sorted(found, key=lambda f: -list(robot.frames).index(f))
+
+
+def dragged(scene: Scene, q: Array, frame: str, target: Array, *, turn: bool = True) -> Posed:
+    """Return coordinates that bring a frame to a pose, from where the robot stands.
+
+    Args:
+        scene: of a robot.
+        q: where it stands.
+        frame: the tool.
+        target: its pose, 4 x 4.
+        turn: whether its orientation counts too.
+    """
+    robot = scene.robot
+    names = scene.poses.coordinates
+    order = [names.index(n) for n in robot.coordinates]
+    start = np.clip(np.asarray(q)[order], *np.clip(robot.limits, -_WIDE, _WIDE).T)
+    weights = (1.0, 1.0, 1.0, *(3 * (1.0 if turn else 0.0,)))
+    found = robot.inverse_kinematics(
+        target, frame, start, tolerance=1e-5, weights=weights, attempts=2
+    )
+    moved = np.array(q, float)
+    moved[order] = np.asarray(found.q, float)
+    if bool(found.reached):
+        _, near = within(scene, moved)
+        return Posed(moved, True, f"reached; {near}" if near else "reached")
+    far = f"{1000 * float(found.error):.0f} mm"
+    if turn:
+        far += f" and {np.degrees(float(found.turn)):.1f}°"
+    return Posed(moved, False, f"out of reach: {far} short")
+
+
+def pose_of(scene: Scene, q: Array, frame: str) -> Array:
+    """Return the pose of a frame, 4 x 4.
+
+    Args:
+        scene: of a robot.
+        q: its coordinates.
+        frame: by name.
+    """
+    marked = next(f for f in scene.frames if f.name == frame)
+    row = scene.poses(q).poses[marked.node]
+    base = np.eye(4)
+    base[:3, :3], base[:3, 3] = np.array(quaternion_rotation(row[3:].tolist())), row[:3]
+    local = np.eye(4)
+    local[:3, :3], local[:3, 3] = np.array(marked.place.rotation), marked.place.position
+    return np.asarray(base @ local)
