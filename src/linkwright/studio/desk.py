@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -25,6 +26,7 @@ from linkwright.studio.takes import Take, resting
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
+    from linkwright.studio.stage import Stage
 
 Array: TypeAlias = NDArray[np.float64]
 PLAYED, RUN, POSED = "played", "live", "posed"
@@ -61,11 +63,20 @@ class Desk:
         self._seen: tuple[int, int] | None = None
         self._thread: threading.Thread | None = None
         studio.player.listeners.append(self._played)
+        if stage is not None:
+            self._listen(stage)
 
     @property
     def runs(self) -> bool:
         """Whether there is something that could run live."""
         return self.scene is not None and bool(self.scene.poses.coordinates)
+
+    def _listen(self, stage: Stage) -> None:
+        """Take notice of clicks on bodies."""
+        bodies = ["", *(b.name for b in stage.scene.robot.mechanism.depth_first())]
+        for k, mesh in stage.meshes:
+            if 0 < k < len(bodies):
+                mesh.on_click(guarded(self, partial(self.select, bodies[k])))
 
     def make_live(self) -> None:
         """Derive, compile and start the live run; it stands still until someone runs it."""

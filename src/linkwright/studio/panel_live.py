@@ -13,7 +13,10 @@ from linkwright.studio.live import Live
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
-_AXES = {"+x": (0, 1), "−x": (0, -1), "+y": (1, 1), "−y": (1, -1), "+z": (2, 1), "−z": (2, -1)}
+_PUSHES = {
+    "along": {"+x": (0, 1), "+y": (1, 1), "+z": (2, 1)},
+    "against": {"−x": (0, -1), "−y": (1, -1), "−z": (2, -1)},
+}
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
@@ -35,11 +38,11 @@ def fill(desk: Desk) -> None:
     gui = desk.server.gui
     status = gui.add_markdown("*Deriving and compiling the equations of motion …*")
     run = gui.add_button("Run", icon="player-play", color="green", disabled=True)
-    row = gui.add_button_group("Run by hand", ("Step", "Reset"), disabled=True)
+    row = gui.add_button_group("Run by hand", ("Step", "Reset"))
     speed = gui.add_slider(
         "Speed [×]", 0.05, 4.0, 0.05, 1.0, hint="Seconds of the run in a second on the wall"
     )
-    ready = _Ready(desk, status, run, row)
+    ready = _Ready(desk, status, run)
     run.on_click(guarded(desk, ready.toggle))
 
     def by_hand(event: Any) -> None:
@@ -74,8 +77,8 @@ def fill(desk: Desk) -> None:
 class _Ready:
     """The buttons of the run."""
 
-    def __init__(self, desk: Desk, status: Any, run: Any, row: Any) -> None:
-        self.desk, self.status, self.run, self.row = desk, status, run, row
+    def __init__(self, desk: Desk, status: Any, run: Any) -> None:
+        self.desk, self.status, self.run = desk, status, run
         self._text = ""
 
     def toggle(self) -> None:
@@ -112,7 +115,7 @@ class _Ready:
         if live is None:
             return
         if self.run.disabled:
-            self.run.disabled = self.row.disabled = False
+            self.run.disabled = False
         label = "Pause" if live.latest.running else "Run"
         if self.run.label != label:
             self.run.label = label
@@ -144,7 +147,7 @@ def _hand(desk: Desk) -> None:
         "Stiffness [Hz]", 0.2, 4.0, 0.1, 1.2, hint="Frequency of the spring with the whole mass"
     )
     impulse = gui.add_slider("Push [N·s]", 0.1, 50.0, 0.1, 5.0)
-    along = gui.add_button_group("Push along", tuple(_AXES))
+    groups = [gui.add_button_group(f"Push {w}", tuple(a)) for w, a in _PUSHES.items()]
     handle = _Handle(desk)
 
     def choose(event: Any) -> None:
@@ -164,18 +167,14 @@ def _hand(desk: Desk) -> None:
 
     stiff.on_update(stiffen)
 
-    def shove(event: Any) -> None:
-        axis, sign = _AXES[along.value]
+    def shove(axis: int, sign: int) -> None:
         vector = np.zeros(3)
         vector[axis] = sign * float(impulse.value)
+        if desk.live is not None:
+            desk.live.push(body.value, desk.to_world(vector))
 
-        def push() -> None:
-            if desk.live is not None:
-                desk.live.push(body.value, desk.to_world(vector))
-
-        guarded(desk, push)(event)
-
-    along.on_click(shove)
+    for group, axes in zip(groups, _PUSHES.values(), strict=True):
+        group.on_click(guarded(desk, lambda g=group, a=axes: shove(*a[g.value])))
 
     def chosen(name: str) -> None:
         if name in bodies:

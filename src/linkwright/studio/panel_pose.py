@@ -136,7 +136,8 @@ def ends(value: float, unit: str, low: float, high: float) -> tuple[float, float
     first = low if math.isfinite(low) else min(value, high if math.isfinite(high) else value)
     first = low if math.isfinite(low) else min(first, value) - reach
     last = high if math.isfinite(high) else value + reach
-    return (first, last) if last > first else (first - reach, first + reach)
+    first, last = (first, last) if last > first else (first - reach, first + reach)
+    return round(first, 4), round(last, 4)
 
 
 def _tool(desk: Desk, joints: _Joints, frames: list[str]) -> None:

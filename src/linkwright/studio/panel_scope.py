@@ -52,6 +52,7 @@ class _Scope:
         self.desk, gui = desk, desk.server.gui
         self.names = list(first_channels(recording))
         self.plots: list[Any] = []
+        self.span = -1.0
         self.stale = True
         self._drawn: tuple[Any, ...] = ()
         listed = list(recording.names)
@@ -144,7 +145,13 @@ class _Scope:
 
     def _draw(self, made: list[Curve]) -> None:
         shown = [thinned(c) for c in made]
-        if len(shown) != len(self.plots):
+        rolls = self.desk.mode == RUN
+        if rolls:  # like an oscilloscope: seconds before now, so that a zoom stays where it is
+            now = self.desk.time
+            shown = [Curve(c.label, c.times - now, c.values, c.colour) for c in shown]
+        span = self.view.last if rolls else -1.0
+        if len(shown) != len(self.plots) or span != self.span:
+            self.span = span
             for plot in self.plots:
                 plot.remove()
             with self.place:
@@ -158,19 +165,20 @@ class _Scope:
     def _plot(self, curve: Curve) -> Any:
         from viser import uplot
 
-        grey = "rgba(128,128,128,0.9)"
-        axis = uplot.Axis(
-            stroke=grey, size=26, grid=uplot.Axis_Grid(stroke="rgba(128,128,128,0.18)")
-        )
-        side = uplot.Axis(
-            stroke=grey, size=54, grid=uplot.Axis_Grid(stroke="rgba(128,128,128,0.18)")
-        )
+        grey, pale = "rgba(128,128,128,0.95)", "rgba(128,128,128,0.18)"
+        grid, ticks = uplot.Axis_Grid(stroke=pale), uplot.Axis_Ticks(stroke=pale, size=4)
+        axis = uplot.Axis(stroke=grey, size=26, grid=grid, ticks=ticks)
+        side = uplot.Axis(stroke=grey, size=50, grid=grid, ticks=ticks)
+        time = uplot.Scale(time=False, auto=True)
+        if self.span > 0:
+            time = uplot.Scale(time=False, range=(-self.span, 0.0))
         return self.desk.server.gui.add_uplot(
             _data(curve),
             _series(curve),
-            scales={"x": uplot.Scale(time=False, auto=True)},
+            scales={"x": time},
             axes=(axis, side),
-            height=130,
+            height=150,
+            padding=(12, 14, 0, 0),
             legend=uplot.Legend(show=True),
             cursor=uplot.Cursor(
                 sync=uplot.Cursor_Sync(key="scope"),

@@ -67,6 +67,7 @@ class Studio:
         self.port = int(self.server.get_port())
         self.player = player_for(self.takes)
         self.set_theme(dark=False)
+        self.server.gui.main_panel.dock_right()
         self._build()
         self.player.run()
 
@@ -144,8 +145,7 @@ class Studio:
         self.dark = dark
         self.server.gui.configure_theme(
             dark_mode=dark,
-            control_layout="collapsible",
-            control_width="medium",
+            control_width="large",
             show_logo=False,
             show_share_button=False,
             brand_color=(47, 102, 144),

@@ -40,6 +40,7 @@ class Stage:
     root: str = "/scene"
     ghost: bool = False
     handles: list[Any] = field(default_factory=list)
+    meshes: list[tuple[int, Any]] = field(default_factory=list)
     shift: Array = field(default_factory=lambda: np.zeros(3))
     _shown: Array | None = None
     _now: Array | None = None
@@ -65,7 +66,7 @@ class Stage:
             for j, s in enumerate(parts):
                 r, g, b, opacity = _GHOST if self.ghost else (s.colour or (0.8, 0.8, 0.8, 1.0))
                 opacity = 0.35 if self.ghost else opacity
-                api.add_mesh_simple(
+                mesh = api.add_mesh_simple(
                     f"{name}/{j}",
                     s.points.astype(np.float32),
                     s.faces.astype(np.uint32),
@@ -74,6 +75,7 @@ class Stage:
                     side="double" if opacity < 0.99 else "front",
                     cast_shadow=not self.ghost,
                 )
+                self.meshes.append((k, mesh))
         self.centre = api.add_icosphere(
             f"{self.root}/mass centre",
             radius=0.022 * self.size,
