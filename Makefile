@@ -9,11 +9,12 @@ PINS := pyproject.toml constraints.txt src/linkwright/version.py
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation \
 	--constraint constraints.txt
 
-.PHONY: help test demo bench conformance lint regenerate clean
+.PHONY: help test demo pictures bench conformance lint regenerate clean
 .NOTPARALLEL: # all targets install into the same .venv
 
 help:
 	@echo "make demo    simulate the Stanford arm, and draw it"
+	@echo "make pictures  draw the pictures of the README (needs Chromium)"
 	@echo "make test    lint, types, layering, tests and doctests"
 	@echo "make bench   measure, and print ratio tables"
 	@echo "make conformance  compare robots with Pinocchio and MuJoCo (minutes)"
@@ -23,6 +24,7 @@ help:
 
 test: $(VENV)/.test
 	@sh scripts/need_compiler.sh
+	@sh scripts/need_chromium.sh
 	@$(MAKE) --no-print-directory lint
 	$(BIN)/pytest
 
@@ -33,6 +35,10 @@ lint: $(VENV)/.test
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
+
+pictures: $(VENV)/.test
+	@sh scripts/need_chromium.sh
+	$(BIN)/python examples/pictures.py
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m bench.run

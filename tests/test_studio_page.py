@@ -1,0 +1,177 @@
+"""Pages: how large they are, what they hold, and that they play in a browser without network."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwright as lw
+from linkwright.cli import main
+from linkwright.mechanism import Mechanism
+from linkwright.studio.page import page_text, write_page
+from linkwright.studio.scene import scene_of
+from linkwright.studio.takes import open_take, recorded_take, scene_take
+from tests.chromium import opened
+
+ROBOTS = Path(__file__).parent / "robots"
+
+
+def _parts(text: str) -> tuple[dict[str, Any], bytes]:
+    data = re.search(r'id="data">(.*?)</script>', text, re.S)
+    block = re.search(r'id="block">(.*?)</script>', text, re.S)
+    assert data is not None
+    assert block is not None
+    return json.loads(data[1]), zlib.decompress(base64.b64decode(block[1]))
+
+
+def _column(block: bytes, told: dict[str, Any], which: int) -> np.ndarray[Any, Any]:
+    """Read a column back, written apart from the page's own way."""
+    start, rows, count = told["at"]
+    size = rows * count
+    low = np.frombuffer(block, np.uint8, size, start).astype(int)
+    high = np.frombuffer(block, np.uint8, size, start + size).astype(int)
+    steps = (low + 256 * high).reshape(count, rows)[which]
+    return told["low"][which] + told["step"][which] * (np.cumsum(steps) % 65536)
+
+
+def test_channels_and_poses_come_back_from_the_page() -> None:
+    run = lw.simulate(lw.load_model("pendulum"), 2.0, step=0.01)
+    take = recorded_take("run", run.recording)
+    data, block = _parts(page_text([take]))
+    told = data["takes"][0]
+    labels = [label[0] for label in told["channels"]["labels"]]
+    phi = _column(block, told["channels"]["values"], labels.index("phi"))
+    np.testing.assert_allclose(phi, run["phi"], atol=2 * np.ptp(run["phi"]) / 65534)
+    centre = _column(block, told["centre"], 2)  # y of the model is up
+    np.testing.assert_allclose(centre, -np.cos(run["phi"]), atol=1e-4)
+    rod = [n["name"] for n in data["scene"]["nodes"]].index("rod")
+    w = _column(block, told["poses"], 7 * rod + 3)
+    assert np.abs(w).max() <= 1.0001
+
+
+def _humanoid() -> Mechanism:
+    """A tree of thirty bodies with a free base."""
+    m = Mechanism("walker")
+    root = m.body("pelvis", joint=lw.Free(quaternion=True), mass=10, inertia=(0.2, 0.2, 0.2))
+    for limb in range(4):
+        above = root
+        for k in range(7):
+            above = m.body(
+                f"l{limb}{k}",
+                parent=above,
+                at=(0.05 * (limb - 1.5), 0, -0.15),
+                rotate="xyzxyzx"[k],
+                mass=1,
+                com=(0, 0, -0.07),
+                inertia=(0.01, 0.01, 0.001),
+            )
+    m.gravity(along="-z")
+    return m
+
+
+def test_a_minute_of_a_humanoid_takes_less_than_3_mb() -> None:
+    scene = scene_of(_humanoid())
+    names = scene.poses.coordinates
+    times = np.linspace(0, 60, 3601)
+    rng = np.random.default_rng(4)
+    rates = rng.uniform(0.3, 3, (3, len(names)))
+    q = sum(np.sin(2 * np.pi * times[:, None] * r + rng.normal(size=len(names))) for r in rates) / 2
+    q[:, names.index("pelvis.x")] += times
+    recording = lw.Recording(times, [lw.Channel(n, "rad") for n in names], q)
+    text = page_text([scene_take("walk", recording, scene)])
+    assert len(text) < 3_000_000
+    data, _ = _parts(text)
+    assert data["takes"][0]["poses"]["at"][1] >= 0.49 * 3601  # at least 29 frames a second are left
+
+
+def test_a_page_needs_nothing_from_elsewhere() -> None:
+    text = page_text([open_take("pendulum")])
+    code = re.sub(r'id="block">.*?</script>', "", text, flags=re.S)
+    assert not re.search(r"(src|href)=[\"']?(https?:)?//", code)
+    assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|importScripts)\s*\(", code)
+
+
+def test_names_in_a_page_cannot_become_markup() -> None:
+    bad = "</script><img src=x onerror=alert(1)>"
+    recording = lw.Recording([0, 1], [lw.Channel(bad, "m", bad)], [[0], [1]], {"model": bad})
+    text = page_text([recorded_take(bad, recording)], title=bad)
+    assert bad not in text
+    assert json.loads(_parts_text(text))["title"] == bad
+
+
+def _parts_text(text: str) -> str:
+    found = re.search(r'id="data">(.*?)</script>', text, re.S)
+    assert found is not None
+    return found[1]
+
+
+def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = lw.simulate(lw.load_model("four-bar"), 0.5, step=0.01)
+    run.save(tmp_path / "run.npz")
+    out = tmp_path / "page.html"
+    assert main(["page", str(tmp_path / "run.npz"), "-o", str(out)]) == 0
+    assert "open it in a browser" in capsys.readouterr().out
+    data, _ = _parts(out.read_text())
+    assert data["title"] == "four-bar"
+    assert main(["page", str(tmp_path / "none.npz")]) == 2
+
+
+# -- in a browser ----------------------------------------------------------------------------------
+def test_a_page_plays_offline(tmp_path: Path) -> None:
+    run = lw.simulate(lw.load_model("double-pendulum"), 10.0, step=0.02)
+    file = tmp_path / "page.html"
+    write_page(file, [recorded_take("run", run.recording)])
+    with opened(file, offline=True) as (page, wrong):
+        page.wait_for_selector("html[data-ready=yes]")
+        assert page.inner_text("#time") == "0.000 s"
+        page.click("#play")
+        page.wait_for_function("studio.time > 0.2 && studio.frames > 3")
+        page.keyboard.press("Space")
+        assert not page.evaluate("studio.playing")
+        page.fill("#scrub", "0.25")
+        assert page.inner_text("#time") == "2.500 s"
+        shown = float(page.inner_text('[data-channel="phi1"] b'))
+        assert shown == pytest.approx(float(run["phi1"][125]), abs=2e-3)
+        page.keyboard.press("ArrowRight")
+        assert page.inner_text("#time") == "2.520 s"
+        _the_scene_is_drawn(page)
+        for key in "atcdgl1234r?":
+            page.keyboard.press(key)
+        assert page.evaluate("document.getElementById('keys').open")
+        page.wait_for_timeout(100)
+        assert wrong == []
+
+
+def _the_scene_is_drawn(page: Any) -> None:
+    """Hold the picture of the scene against an empty one: some pixels are the mass's colour."""
+    red = page.evaluate(
+        """() => {
+        const c = document.getElementById('view'), g = c.getContext('webgl2');
+        const p = new Uint8Array(4 * c.width * c.height);
+        g.readPixels(0, 0, c.width, c.height, g.RGBA, g.UNSIGNED_BYTE, p);
+        let n = 0;
+        for (let k = 0; k < p.length; k += 4)
+          if (p[k] > 120 && p[k] > 1.5 * p[k + 1] && p[k] > 1.5 * p[k + 2]) n++;
+        return n; }"""
+    )
+    assert red > 50
+
+
+def test_a_page_of_an_unknown_model_shows_plots_and_says_so(tmp_path: Path) -> None:
+    times = np.linspace(0, 1, 101)
+    recording = lw.Recording(times, [lw.Channel("x", "m")], times[:, None] ** 2, {"model": "thing"})
+    file = tmp_path / "page.html"
+    write_page(file, [recorded_take("run", recording)])
+    with opened(file, offline=True) as (page, wrong):
+        page.wait_for_selector("html[data-ready=yes]")
+        page.fill("#scrub", "0.5")
+        assert page.inner_text('[data-channel="x"] b') == "0.2500"
+        assert "no shipped model" in page.text_content("#notes")
+        assert wrong == []

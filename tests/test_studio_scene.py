@@ -1,0 +1,235 @@
+"""Scenes and poses: against the poses of robots, closed forms, and what the models are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import linkwright as lw
+from linkwright.formats.places import quaternion_rotation
+from linkwright.models.library import MODELS
+from linkwright.studio.collada import read_collada
+from linkwright.studio.geometry import Geometry
+from linkwright.studio.page import upright
+from linkwright.studio.playback import Player, Track
+from linkwright.studio.scene import Scene, scene_of
+from linkwright.studio.solids import KINDS, Solid, surfaces_of, within_budget
+from linkwright.studio.takes import limits_of, open_take, recorded_take, swing
+from linkwright.studio.triangles import creased, sphere, thinned, volume
+
+ROBOTS = Path(__file__).parent / "robots"
+
+
+@pytest.mark.parametrize("file", ["quadruped.urdf", "gripper.urdf", "oblique_arm.urdf"])
+def test_poses_of_links_are_those_of_the_robot(file: str) -> None:
+    robot = lw.load(ROBOTS / file)
+    scene = scene_of(robot)
+    q = robot.random(5, seed=3)
+    assert scene.poses.coordinates == robot.coordinates
+    where = scene.poses(q)
+    for marked in scene.frames:
+        for k in range(len(q)):
+            row = where.poses[k, marked.node]
+            turn = np.array(quaternion_rotation([float(x) for x in row[3:]]))
+            place = row[:3] + turn @ np.array(marked.place.position)
+            expected = robot.pose(q[k], marked.name)
+            np.testing.assert_allclose(place, expected[:3, 3], atol=1e-9)
+            full = turn @ np.array(marked.place.rotation)
+            np.testing.assert_allclose(full, expected[:3, :3], atol=1e-9)
+
+
+def test_mass_centre_of_a_robot() -> None:
+    robot = lw.load(ROBOTS / "quadruped.urdf")
+    q = robot.random(4, seed=5)
+    centre = np.array([robot.centre_of_mass(x) for x in q])
+    np.testing.assert_allclose(scene_of(robot).poses(q).centre, centre, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_every_shipped_model_has_a_scene_with_solids_that_move(name: str) -> None:
+    scene = scene_of(lw.load_model(name))
+    assert any(node.moves and node.solids for node in scene.nodes)
+    sizes = [len(s.faces) for parts in scene.surfaces for s in parts]
+    assert sum(sizes) < 60_000
+    for parts in scene.surfaces:
+        for s in parts:
+            assert np.isfinite(s.points).all()
+
+
+def test_ends_of_a_strut_point_at_each_other() -> None:
+    m = lw.load_model("four-bar")
+    scene = scene_of(m)
+    first, second = scene.index("strut"), scene.index("strut end")
+    q = np.random.default_rng(1).normal(size=(20, 3))
+    poses = scene.poses(q).poses
+    for row in poses:
+        for a, b in ((first, second), (second, first)):
+            z = np.array(quaternion_rotation([float(x) for x in row[a, 3:]]))[:, 2]
+            span = row[b, :3] - row[a, :3]
+            np.testing.assert_allclose(z, span / np.linalg.norm(span), atol=1e-9)
+
+
+def test_wheels_have_the_radius_that_they_roll_with() -> None:
+    cart = Geometry(lw.load_model("cart"))
+    assert {b.name: round(r, 9) for b, r in cart.wheels.items()} == dict.fromkeys(
+        ("lrw", "rrw", "lfw", "rfw"), 0.2
+    )
+    bicycle = Geometry(lw.load_model("whipple"))
+    assert {b.name: round(r, 9) for b, r in bicycle.wheels.items()} == {"rear": 0.3, "front": 0.35}
+
+
+def test_values_of_parameters_move_what_hangs_on_them() -> None:
+    scene = scene_of(lw.load_model("double-pendulum"))
+    lower = scene.index("lower")
+    longer = scene.poses.with_values({"L1": 2.0})
+    np.testing.assert_allclose(scene.poses([0.0, 0.0]).poses[lower, :3], [0, -1, 0], atol=1e-12)
+    np.testing.assert_allclose(longer([0.0, 0.0]).poses[lower, :3], [0, -2, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["pendulum", "whipple", "spacecraft-2"])
+def test_upright_poses_turn_gravity_down_and_keep_their_sign(name: str) -> None:
+    scene = scene_of(lw.load_model(name))
+    np.testing.assert_allclose(scene.upright @ np.array(scene.up), [0, 0, 1], atol=1e-12)
+    q = np.cumsum(np.random.default_rng(2).normal(size=(50, len(scene.poses.start))), axis=0) * 0.2
+    plain = scene.poses(q).poses
+    turned = upright(scene, plain)
+    for k in (0, 7, 49):
+        for a, b in zip(plain[k], turned[k], strict=True):
+            expected = scene.upright @ np.array(quaternion_rotation([float(x) for x in a[3:]]))
+            found = np.array(quaternion_rotation([float(x) for x in b[3:]]))
+            np.testing.assert_allclose(found, expected, atol=1e-9)
+    steps = np.einsum("tnk,tnk->tn", turned[1:, :, 3:], turned[:-1, :, 3:])
+    assert (steps >= 0).all()
+
+
+# -- solids ----------------------------------------------------------------------------------------
+SIZES: dict[str, tuple[tuple[float, ...], float | None]] = {
+    "box": ((1.0, 2.0, 3.0), 6.0),
+    "sphere": ((0.5,), 4 / 3 * np.pi * 0.125),
+    "cylinder": ((0.5, 2.0), 0.5 * np.pi),
+    "capsule": ((0.5, 2.0), 0.5 * np.pi + 4 / 3 * np.pi * 0.125),
+    "ellipsoid": ((1.0, 0.5, 0.25), 4 / 3 * np.pi * 0.125),
+    "cone": ((1.0, 0.5, 3.0), np.pi * (1 + 0.5 + 0.25)),
+    "plane": ((1.0, 1.0), None),
+    "tyre": ((0.3, 0.1), None),
+    "rim": ((0.3, 0.1), None),
+    "spokes": ((0.3, 12.0, 0.005), None),
+    "bars": ((0.1, 0.05, 0.0, 0.0, 1.0, 0.0), 0.05 * (0.2 + np.pi * 0.01)),
+    "beam": ((0.2, 0.3, 4.0), None),
+    "hull": ((0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1), 1 / 6),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_solids_are_closed_and_as_large_as_they_say(kind: str) -> None:
+    size, expected = SIZES[kind]
+    surface = surfaces_of([Solid(kind, size)])[0]
+    assert volume(surface) > 0
+    if expected is not None:
+        assert volume(surface) == pytest.approx(expected, rel=0.05)
+    a, b, c = (surface.points[surface.faces[:, k]] for k in range(3))
+    leak = np.cross(b - a, c - a).sum(axis=0)  # vanishes for a closed surface
+    assert np.abs(leak).max() < 1e-9
+
+
+def test_creases_split_vertices_and_smooth_edges_share_them() -> None:
+    cube = surfaces_of([Solid("hull", tuple(float(x) for p in np.ndindex(2, 2, 2) for x in p))])[0]
+    assert len(cube.points) == 24
+    ball = sphere(1.0, 24)
+    fine = creased(ball.points, ball.faces)
+    assert len(fine.points) == 24 * 11 + 2
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.integers(200, 4000))
+def test_thinned_surfaces_keep_to_their_budget_and_outline(most: int) -> None:
+    whole = sphere(1.0, 64)
+    thin = thinned(whole, most)
+    assert len(thin.faces) <= most
+    assert np.abs(thin.points).max() > 0.8
+    shared = within_budget([[whole], [sphere(0.1, 8)]], most + 200)
+    assert sum(len(s.faces) for parts in shared for s in parts) <= most + 200
+
+
+def test_collada_places_scales_and_colours(tmp_path: Path) -> None:
+    file = tmp_path / "part.dae"
+    file.write_text(
+        """<COLLADA><asset><unit meter="0.01"/><up_axis>Y_UP</up_axis></asset>
+        <library_effects><effect id="e"><profile_COMMON><technique><lambert><diffuse>
+        <color>1 0.5 0 1</color></diffuse></lambert></technique></profile_COMMON></effect>
+        </library_effects><library_materials><material id="m"><instance_effect url="#e"/>
+        </material></library_materials><library_geometries><geometry id="g"><mesh>
+        <source id="p"><float_array>0 0 0 1 0 0 0 1 0 0 0 1</float_array>
+        </source><vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+        <polylist material="s" count="1"><input semantic="VERTEX" source="#v" offset="0"/>
+        <vcount>4</vcount><p>0 1 2 3</p></polylist></mesh></geometry></library_geometries>
+        <library_visual_scenes><visual_scene><node><translate>10 0 0</translate>
+        <instance_geometry url="#g"><bind_material><technique_common><instance_material symbol="s"
+        target="#m"/></technique_common></bind_material></instance_geometry></node></visual_scene>
+        </library_visual_scenes></COLLADA>"""
+    )
+    (surface,) = read_collada(file)
+    assert surface.colour == (1.0, 0.5, 0.0, 1.0)
+    assert len(surface.faces) == 2
+    np.testing.assert_allclose(surface.points[0], [0.1, 0, 0])
+    np.testing.assert_allclose(surface.points[2], [0.1, 0, 0.01], atol=1e-12)  # y up becomes z
+
+
+# -- takes and playback ----------------------------------------------------------------------------
+def test_a_recording_of_a_known_model_moves_it_as_it_was_recorded() -> None:
+    run = lw.simulate(lw.load_model("pendulum"), 1.0, step=0.05)
+    take = recorded_take("run", run.recording)
+    assert take.scene is not None
+    assert take.q is not None
+    track = Track(take)
+    poses, centre = track.at(0.5)
+    phi = float(run["phi"][10])
+    expected = [np.sin(phi), 0.0, -np.cos(phi)]  # display axes: y is up in the model, z here
+    np.testing.assert_allclose(centre, expected, atol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(poses[:, 3:], axis=1), 1, atol=1e-12)
+
+
+def test_a_recording_of_an_unknown_model_says_so_and_keeps_its_plots() -> None:
+    recording = lw.Recording([0, 1], [lw.Channel("x", "m")], [[0], [1]], {"model": "thing"})
+    take = recorded_take("run", recording)
+    assert take.scene is None
+    assert "'thing' is no shipped model" in take.notes[0]
+
+
+def test_missing_coordinates_are_told() -> None:
+    recording = lw.Recording([0, 1], [lw.Channel("phi1", "rad")], [[0], [1]])
+    take = recorded_take("run", recording, "double-pendulum")
+    assert take.q is not None
+    assert "phi2" in take.notes[0]
+
+
+def test_a_swing_keeps_within_the_limits() -> None:
+    scene: Scene = scene_of(lw.load(ROBOTS / "oblique_arm.urdf"))
+    made = swing(scene)
+    low, high = limits_of(scene).T
+    assert (made.data >= low - 1e-9).all()
+    assert (made.data <= high + 1e-9).all()
+    assert np.ptp(made.data, axis=0).max() > 0.1
+
+
+def test_player_loops_or_stops_at_the_end() -> None:
+    seen: list[float] = []
+    player = Player(1.0, 3.0, rate=10)
+    player.listeners.append(seen.append)
+    player.playing = True
+    player.advance(2.5)
+    assert seen[-1] == pytest.approx(1.5)
+    player.loop = False
+    player.advance(9.0)
+    assert (player.time, player.playing) == (3.0, False)
+    player.step(-2)
+    assert player.time == pytest.approx(2.8)
+
+
+def test_a_robot_file_opens_as_a_swinging_robot() -> None:
+    take = open_take(str(ROBOTS / "quadruped.urdf"))
+    assert take.q is not None
+    assert len(take.recording) > 100
