@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import linkwright as lw
-from linkwright.errors import InputError
+from linkwright.errors import InputError, ShapeError
 from linkwright.formats.description import Description, JointLimits, Link, LinkJoint, Mass, Place
 from linkwright.motion.blends import turned
 from linkwright.robots.ik import (
@@ -209,6 +209,14 @@ def test_refusals(seven: lw.Robot) -> None:
         solve(seven, np.eye(4), "l7", pull=2.0)
     with pytest.raises(InputError, match="finite"):
         solve(seven, np.full((4, 4), np.nan), "l7")
+    with pytest.raises(InputError, match="no rotation"):
+        solve(seven, np.diag([1.0, 1.0, -1.0, 1.0]), "l7")
+    with pytest.raises(ShapeError, match=r"start has the shape \(2,\); give 7 numbers"):
+        solve(seven, np.eye(4), "l7", [0.0, 0.0])
+    with pytest.raises(InputError, match="at least one attempt"):
+        solve(seven, np.eye(4), "l7", attempts=0)
+    with pytest.raises(ShapeError, match="six numbers"):
+        joint_rates(seven, np.zeros(7), "l7", [1.0, 0.0, 0.0])
 
 
 # -- rates -----------------------------------------------------------------------------------------

@@ -6,15 +6,12 @@ parameters; they are found by least squares in which each joint counts by the no
 
 Base parameters alone do not make a robot: masses may come out negative. So beside them, all
 parameters are found that explain the data best among those that a distribution of positive mass can
-have: the pseudo-inertia matrix of each link is positive definite. It is written through its
-log-Cholesky factor (Rucker and Wensing, IEEE Robotics and Automation Letters 7, 2022), in which
-every vector is such a link, so that no constraint is left; a weak pull, in that vector, to what was
-known before settles what the data leave open and keeps links from becoming points.
+have (`linkwright.robots.identification.physical`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.errors import InputError, ShapeError
-from linkwright.robots.identification.cholesky import (
-    from_parameters,
-    nearest_physical,
-    parameters_and_slopes,
-)
+from linkwright.formats.description import Description, Mass
 from linkwright.robots.identification.exciting import scaled_condition
+from linkwright.robots.identification.physical import best_physical
 from linkwright.robots.regressor import base_of
 
 if TYPE_CHECKING:
@@ -37,10 +31,7 @@ Array = NDArray[np.float64]
 _ROUNDS = 5
 _PULL = 1e-6
 _LITTLE = 1e-2  # of friction and rotor inertia to begin with
-_FAR = 30.0  # logarithms of these stay within
-_MOST_STEPS = 500
 _EXACT = 1e-6  # of the forces: noise that is taken for no less
-_LONGEST = 1.0  # change of a logarithm in a step
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +121,9 @@ def estimate(
     covariance = np.linalg.inv(triangle)
     deviations = np.linalg.norm(covariance, axis=1)
     known = robot.inertial_parameters if prior is None else np.asarray(prior, dtype=float)
-    whole = _physical(y / scales[:, None], forces / scales, known, len(names), pull)
+    rows = (y / scales[:, None]).reshape(-1, len(names))
+    small = np.full(len(names) - len(known), _LITTLE)
+    whole = best_physical(rows, (forces / scales).ravel(), known, small, pull * len(rows))
     physical_left = forces - y @ whole
     return Estimate(
         tuple(
@@ -140,7 +133,7 @@ def estimate(
         dict(zip(names, map(float, whole), strict=True)),
         np.std(forces - y[:, :, columns] @ base, axis=0),
         np.std(physical_left, axis=0),
-        scaled_condition(weighted),
+        scaled_condition(triangle),
         count,
     )
 
@@ -166,75 +159,16 @@ def _data(
     return y, forces
 
 
-def _physical(y: Array, forces: Array, known: Array, total: int, pull: float) -> Array:
-    """Return the best parameters among those that links of positive mass can have."""
-    rows = y.reshape(-1, total)
-    q, r = np.linalg.qr(rows)
-    goal = q.T @ forces.ravel()
-    links, joints = len(known) // 10, total - len(known)
-    starts = np.array([nearest_physical(p) for p in known.reshape(links, 10)])
-    strength = np.sqrt(pull * len(rows))
-    cut = 10 * links
-    inner = [from_parameters(p) for p in starts]
-    first = np.concatenate([*inner, np.full(joints, np.log(_LITTLE))])
-
-    def values_of(x: Array) -> tuple[Array, Array]:
-        """Return the parameters, positive where they belong to joints, and their slopes."""
-        ten, slopes = parameters_and_slopes(x[:cut].reshape(links, 10))
-        rest = np.exp(np.clip(x[cut:], -_FAR, _FAR))
-        whole = np.zeros((total, total))
-        for k in range(links):
-            part = slice(10 * k, 10 * k + 10)
-            whole[part, part] = slopes[k]
-        whole[cut:, cut:] = np.diag(rest)
-        return np.concatenate([ten.ravel(), rest]), whole
-
-    def errors_of(x: Array) -> tuple[Array, Array]:
-        values, slopes = values_of(x)
-        left = np.concatenate([r @ values - goal, strength * (x - first)])
-        return left, np.vstack([r @ slopes, strength * np.eye(total)])
-
-    return values_of(_least(errors_of, first))[0]
-
-
-def _least(errors_of: Callable[[Array], tuple[Array, Array]], first: Array) -> Array:
-    """Return where the sum of squares is least, by the method of Levenberg and Marquardt."""
-    x, damping = first, 1e-3
-    errors, slopes = errors_of(x)
-    cost = float(errors @ errors)
-    for _ in range(_MOST_STEPS):
-        normal = slopes.T @ slopes
-        scale = np.diag(normal) + 1e-12 * float(np.trace(normal)) / len(x)
-        step = np.linalg.solve(normal + np.diag(damping * scale), -slopes.T @ errors)
-        step *= min(1.0, _LONGEST / max(float(np.abs(step).max()), 1e-300))
-        with np.errstate(over="ignore", invalid="ignore"):
-            trial, trial_slopes = errors_of(x + step)
-            trial_cost = float(trial @ trial)
-        if trial_cost < cost:
-            done = cost - trial_cost <= 1e-9 * cost and damping < 1.0
-            x, errors, slopes, cost = x + step, trial, trial_slopes, trial_cost
-            damping = max(damping / 5, 1e-12)
-            if done:
-                break
-        elif damping > 1e8:
-            break
-        else:
-            damping *= 4
-    return x
-
-
-def with_estimate(description: Any, robot: Robot, found: Estimate) -> Any:
-    """Return a description with the parameters that were found written back.
+def with_estimate(robot: Robot, found: Estimate) -> Description:
+    """Return the description of a robot with the parameters that were found written back.
 
     Links that are fixed to another count with it, and have no mass of their own afterwards.
 
     Args:
-        description: that the robot was made from.
-        robot: made from it.
+        robot: from a file, or from a mechanism that is a tree.
         found: its parameters.
     """
-    from linkwright.formats.description import Mass
-
+    description = _described(robot)
     carrier = _carriers(description, robot.links)
     links = []
     for link in description.links:
@@ -245,21 +179,33 @@ def with_estimate(description: Any, robot: Robot, found: Estimate) -> Any:
             links.append(replace(link, mass=None))
         else:
             links.append(link)
+    coordinates = {j.name: j.coordinates[0].name for j in robot.assembled.joints}
     joints = []
     for joint in description.joints:
-        changes = {
-            field: found.parameters[f"{joint.name}.{key}"]
-            for field, key in (("armature", "rotor"), ("damping", "viscous"), ("friction", "dry"))
-            if f"{joint.name}.{key}" in found.parameters
-        }
-        joints.append(replace(joint, **changes))
+        name, known = coordinates.get(joint.name, joint.name), found.parameters
+        joints.append(
+            replace(
+                joint,
+                armature=known.get(f"{name}.rotor", joint.armature),
+                damping=known.get(f"{name}.viscous", joint.damping),
+                friction=known.get(f"{name}.dry", joint.friction),
+            )
+        )
     return replace(description, links=tuple(links), joints=tuple(joints))
+
+
+def _described(robot: Robot) -> Description:
+    if isinstance(robot.source, Description):
+        return robot.source
+    from linkwright.formats.surveying import description_of
+
+    return description_of(robot.source)
 
 
 _KEYS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 
 
-def _carriers(description: Any, moved: Sequence[str]) -> dict[str, str | None]:
+def _carriers(description: Description, moved: Sequence[str]) -> dict[str, str | None]:
     """Return for each link the moved link that it is fixed to; None on the ground."""
     above = {j.child: j.parent for j in description.joints}
     found: dict[str, str | None] = {}

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.errors import Error, ShapeError
 from linkwright.motion.blends import turned as rotation
+from linkwright.robots.ik.targets import poses
 
 if TYPE_CHECKING:
     from linkwright.robots.robot import Robot
@@ -103,7 +104,7 @@ def branches(arm: SphericalArm, target: ArrayLike) -> Array:
         arm: its screws.
         target: the pose of the tool, 4 x 4.
     """
-    goal = np.asarray(target, dtype=float)
+    goal = poses(target)
     if goal.shape != (4, 4):
         raise ShapeError("a pose is a 4 x 4 matrix")
     moved = goal @ _inverse(arm.zero)

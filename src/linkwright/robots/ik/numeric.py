@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.errors import InputError, ShapeError
+from linkwright.robots.ik.targets import poses
 
 if TYPE_CHECKING:
     from linkwright.robots.quantity import Quantity
@@ -84,18 +85,18 @@ def solve(
         damping: added to the damping by the error.
         seed: of the random starts.
     """
-    goals = np.asarray(target, dtype=float)
+    goals = poses(target)
     alone = goals.ndim == 2
     goals = goals[None] if alone else goals
-    if goals.ndim != 3 or goals.shape[1:] not in ((4, 4), (3, 4)):
+    if goals.ndim != 3:
         raise ShapeError("a pose is a 4 x 4 matrix, and several are one after the other")
-    if not np.all(np.isfinite(goals)):
-        raise InputError("a pose holds numbers that are not finite")
+    if attempts < 1 or steps < 1:
+        raise InputError("there must be at least one attempt with one step")
     n = len(robot.coordinates)
     lower, upper = np.ascontiguousarray(np.clip(robot.limits, -_WIDE, _WIDE).T)
-    first = np.clip(_middle(robot), lower, upper) if start is None else np.asarray(start, float)
-    first = np.broadcast_to(first, (len(goals), n))
-    posture = first if rest is None else np.broadcast_to(np.asarray(rest, float), first.shape)
+    first = np.clip(_middle(robot), lower, upper) if start is None else start
+    first = _rows("start", first, len(goals), n)
+    posture = first if rest is None else _rows("rest", rest, len(goals), n)
     strength = np.array(np.broadcast_to(np.asarray(pull, dtype=float), (n,)))
     if np.any(strength < 0) or np.any(strength > 1):
         raise InputError("the pull toward the rest posture lies between 0 and 1")
@@ -132,6 +133,18 @@ def step_of(robot: Robot, frame: str) -> Quantity:
         )
     found: Quantity = kept[frame]
     return found
+
+
+def _rows(name: str, given: ArrayLike, count: int, n: int) -> Array:
+    """Return coordinates for each goal."""
+    found = np.asarray(given, dtype=float)
+    if found.shape not in ((n,), (1, n), (count, n)):
+        raise ShapeError(
+            f"{name} has the shape {found.shape}", remedy=f"give {n} numbers, or {count} x {n}"
+        )
+    if not np.all(np.isfinite(found)):
+        raise InputError(f"{name} holds numbers that are not finite")
+    return np.broadcast_to(found, (count, n))
 
 
 def _middle(robot: Robot) -> Array:

@@ -102,6 +102,8 @@ def joint_rates(
     """
     jacobian = robot.jacobian(np.asarray(q, dtype=float), frame)
     wanted = np.asarray(rate, dtype=float)
+    if wanted.shape != (6,):
+        raise ShapeError("the rate of a frame is six numbers: velocity and angular velocity")
     found = pseudo_inverse(jacobian, threshold=threshold)
     rates = found.matrix @ wanted
     return JointRates(rates, found.rank, wanted - jacobian @ rates)

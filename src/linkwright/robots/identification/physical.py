@@ -1,0 +1,176 @@
+"""The parameters that fit the data best among those that real links and joints can have.
+
+A link can be real just when its pseudo-inertia P, which is linear in its ten parameters, is
+positive definite (Wensing, Kim, Slotine, IEEE Robotics and Automation Letters 3, 2018); rotor
+inertia and friction are positive numbers. The sum of squares is minimised together with a weight w
+times the divergence of each from what was known before,
+
+    -log det P + tr(P0^-1 P)    and    -log x + x / x0,
+
+which is convex, keeps inside, and leaves what the data do not tell where it was (Lee, Wensing,
+Park, IEEE Trans. Robotics 36, 2020). Newton's steps are least-squares problems in the metric of the
+divergence; w falls from a value at which what was known rules to the one that is asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_EDGE = 1e-9  # eigenvalues below this share of the largest are no real link's
+_ROUND = 1e-2  # share to which they are raised
+_FALL = 0.1  # of the weight from stage to stage
+_STEPS = 30  # of Newton in a stage
+_NEAR = 0.3  # decrement at which the next stage begins
+_SHORTEST = 1e-10  # share of a step
+_DONE = 1e-6  # decrement at which the last one ends
+
+
+def pseudo_inertia(p: NDArray[Any]) -> Array:
+    """Return the 4 x 4 pseudo-inertia of ten parameters (m, mx, my, mz, Ixx, Ixy, Iyy, ...).
+
+    With second moments S = tr(I)/2 1 - I and first moments h it is [[S, h], [h^T, m]].
+
+    Args:
+        p: the parameters, about the origin.
+
+    >>> ball = np.array([1, 0, 0, 0, 0.2, 0, 0.2, 0, 0, 0.2])
+    >>> np.diag(pseudo_inertia(ball)).round(3).tolist()
+    [0.1, 0.1, 0.1, 1.0]
+    """
+    m, mx, my, mz, xx, xy, yy, xz, yz, zz = p
+    half = (xx + yy + zz) / 2
+    return np.array(
+        [
+            [half - xx, -xy, -xz, mx],
+            [-xy, half - yy, -yz, my],
+            [-xz, -yz, half - zz, mz],
+            [mx, my, mz, m],
+        ],
+        dtype=float,
+    )
+
+
+_BASIS: Array = np.array([pseudo_inertia(row) for row in np.eye(10)])
+
+
+def best_physical(rows: Array, goal: Array, known: Array, small: Array, weight: float) -> Array:
+    """Return parameters of links, then of joints, that can be real.
+
+    Args:
+        rows: matrix that takes parameters to data, both divided by their deviations.
+        goal: the data.
+        known: ten parameters for each link as known before, perhaps of no real link.
+        small: positive numbers for the parameters of joints.
+        weight: of the divergence from these, beside the sum of squares.
+
+    >>> best = best_physical(np.eye(10), np.eye(10)[0], np.zeros(10), np.zeros(0), 1e-6)
+    >>> bool(np.linalg.eigvalsh(pseudo_inertia(best)).min() > 0)
+    True
+    """
+    q, r = np.linalg.qr(rows)
+    target = q.T @ goal
+    inner = _Inside.around(known.reshape(-1, 10), small)
+    x = inner.middle
+    w = max(weight, float(np.sum((r @ x - target) ** 2)) / len(x))
+    while True:
+        last = w <= weight
+        x = _centred(inner, r, target, x, w, _DONE if last else _NEAR)
+        if last:
+            return x
+        w = max(weight, _FALL * w)
+
+
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """The divergence from what was known.
+
+    Args:
+        middle: parameters as known, made real.
+        pulls: gradients of the traces.
+        links: how many there are.
+    """
+
+    middle: Array
+    pulls: Array
+    links: int
+
+    @classmethod
+    def around(cls, known: Array, small: Array) -> _Inside:
+        matrices = np.array([pseudo_inertia(p) for p in known]).reshape(-1, 4, 4)
+        values, vectors = np.linalg.eigh(matrices)
+        most = values.max(axis=1, initial=0.0)
+        most = np.maximum(most, 1e-3 * float(most.mean()) if most.any() else 1e-3)[:, None]
+        raised = np.where(
+            (values < _EDGE * most).any(axis=1)[:, None], np.maximum(values, _ROUND * most), values
+        )
+        inverses = (vectors / raised[:, None]) @ np.swapaxes(vectors, 1, 2)
+        made = (vectors * raised[:, None]) @ np.swapaxes(vectors, 1, 2)
+        middle = np.concatenate([_parameters(made).ravel(), small])
+        pulls = np.concatenate([np.einsum("kij,lij->kl", inverses, _BASIS).ravel(), 1 / small])
+        return cls(middle, pulls, len(known))
+
+    def value(self, x: Array) -> float:
+        """Return the divergence but for a constant, infinite outside."""
+        cut = 10 * self.links
+        if np.any(x[cut:] <= 0):
+            return np.inf
+        signs, logs = np.linalg.slogdet(self._matrices(x))
+        if np.any(signs <= 0) or np.any(np.linalg.eigvalsh(self._matrices(x)) <= 0):
+            return np.inf
+        return float(self.pulls @ x - logs.sum() - np.log(x[cut:]).sum())
+
+    def slopes(self, x: Array) -> tuple[Array, Array]:
+        """Return the gradient, and a factor C of the Hessian C C^T."""
+        cut = 10 * self.links
+        inverses = np.linalg.inv(self._matrices(x))
+        moved = np.einsum("kij,ljm->klim", inverses, _BASIS)
+        gradient = self.pulls.copy()
+        gradient[:cut] -= np.einsum("klii->kl", moved).ravel()
+        gradient[cut:] -= 1 / x[cut:]
+        curved = np.einsum("klim,knmi->kln", moved, moved)
+        factor = np.diag(np.concatenate([np.zeros(cut), 1 / x[cut:]]))
+        for k in range(self.links):
+            part = slice(10 * k, 10 * k + 10)
+            factor[part, part] = np.linalg.cholesky(curved[k])
+        return gradient, factor
+
+    def _matrices(self, x: Array) -> Array:
+        found = np.einsum("kl,lij->kij", x[: 10 * self.links].reshape(-1, 10), _BASIS)
+        return np.asarray(found)
+
+
+def _parameters(matrices: Array) -> Array:
+    """Return the ten parameters of pseudo-inertias."""
+    flat = _BASIS.reshape(10, 16).T
+    return np.asarray(np.linalg.lstsq(flat, matrices.reshape(-1, 16).T, rcond=None)[0].T)
+
+
+def _centred(inner: _Inside, r: Array, goal: Array, x: Array, w: float, near: float) -> Array:
+    """Return the minimum for one weight, by Newton's method from a point inside."""
+    n = len(x)
+    here = float(np.sum((r @ x - goal) ** 2)) / 2 + w * inner.value(x)
+    for _ in range(_STEPS):
+        gradient, factor = inner.slopes(x)
+        back = np.linalg.inv(factor)  # triangular: y = factor^T step measures the step
+        matrix = np.vstack([r @ back.T, np.sqrt(w) * np.eye(n)])
+        right = np.concatenate([goal - r @ x, -np.sqrt(w) * (back @ gradient)])
+        y = np.linalg.lstsq(matrix, right, rcond=None)[0]
+        step = back.T @ y
+        decrement = float(np.sum((matrix @ y) ** 2)) / w
+        if decrement < near**2:
+            break
+        size, there, value = 1.0, x, np.inf
+        while value > here - 1e-4 * size * w * decrement and size > _SHORTEST:
+            there = x + size * step
+            value = float(np.sum((r @ there - goal) ** 2)) / 2 + w * inner.value(there)
+            size /= 2
+        if value >= here:
+            break
+        x, here = there, value
+    return x
