@@ -1,19 +1,16 @@
-"""Programs: staged assignments that passes make small and backends make fast."""
+"""Programs: staged assignments that passes make small and backends make fast.
+
+What differentiates, optimises, searches and reports is imported when it is first used: a kernel
+that comes from the cache needs none of it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from linkwright.program.code import Code, Instruction, LoopCode
-from linkwright.program.counts import Counts, count, counts_as_dict, stage_counts
-from linkwright.program.derivatives import (
-    Sparsity,
-    derivative,
-    hessian_vector,
-    jacobian_vector,
-    sparsity,
-    vector_jacobian,
-)
 from linkwright.program.interpret import interpret, interpret_with_bound
-from linkwright.program.linear import LinearError, elimination_order, ldlt, lu
-from linkwright.program.lowering import lower
-from linkwright.program.passes import PASSES, optimise, schedule_code, split
 from linkwright.program.program import (
     Assign,
     Call,
@@ -32,8 +29,22 @@ from linkwright.program.program import (
     walk,
 )
 from linkwright.program.rates import STAGES, Rate, symbol_rate
-from linkwright.program.report import as_text, ops_as_dict, ops_table, passes_table
-from linkwright.program.search import thorough
+
+if TYPE_CHECKING:
+    from linkwright.program.counts import Counts, count, counts_as_dict, stage_counts
+    from linkwright.program.derivatives import (
+        Sparsity,
+        derivative,
+        hessian_vector,
+        jacobian_vector,
+        sparsity,
+        vector_jacobian,
+    )
+    from linkwright.program.linear import LinearError, elimination_order, ldlt, lu
+    from linkwright.program.lowering import lower
+    from linkwright.program.passes import PASSES, optimise, schedule_code, split
+    from linkwright.program.report import as_text, ops_as_dict, ops_table, passes_table
+    from linkwright.program.search import thorough
 
 __all__ = [
     "PASSES",
@@ -84,3 +95,31 @@ __all__ = [
     "vector_jacobian",
     "walk",
 ]
+
+_HOMES = {
+    "counts": ("Counts", "count", "counts_as_dict", "stage_counts"),
+    "derivatives": (
+        "Sparsity",
+        "derivative",
+        "hessian_vector",
+        "jacobian_vector",
+        "sparsity",
+        "vector_jacobian",
+    ),
+    "linear": ("LinearError", "elimination_order", "ldlt", "lu"),
+    "lowering": ("lower",),
+    "passes": ("PASSES", "optimise", "schedule_code", "split"),
+    "report": ("as_text", "ops_as_dict", "ops_table", "passes_table"),
+    "search": ("thorough",),
+}
+
+if not TYPE_CHECKING:  # hidden from type checkers, so that they report an unknown name
+
+    def __getattr__(name: str) -> object:
+        """Import a name from its home and remember it."""
+        for home, names in _HOMES.items():
+            if name in names:
+                found = getattr(import_module(f"{__name__}.{home}"), name)
+                globals()[name] = found
+                return found
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

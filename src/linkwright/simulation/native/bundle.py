@@ -19,7 +19,7 @@ from linkwright.backends.llvm.backend import generator
 from linkwright.backends.llvm.compile import NativeCode, cached_native
 from linkwright.backends.llvm.externals import bindings
 from linkwright.backends.llvm.target import host
-from linkwright.program import Program, passes
+from linkwright.program import Program
 from linkwright.simulation.native.methods import Method
 from linkwright.simulation.native.tables import PREPARE, RUN, Variant
 from linkwright.system.phases import Phases
@@ -134,7 +134,7 @@ def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lane
 def own_digest() -> str:
     """Return a digest of the code that writes steps and drivers, and of the passes it uses."""
     sink = hashlib.blake2b(generator().encode(), digest_size=8)
-    for folder in (Path(__file__).parent, Path(passes.__file__).parent.parent):
+    for folder in (Path(__file__).parent, Path(__file__).parents[2] / "program"):
         for source in sorted(folder.rglob("*.py")):
             sink.update(source.read_bytes())
     return sink.hexdigest()
