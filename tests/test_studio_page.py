@@ -38,7 +38,8 @@ def _column(block: bytes, told: dict[str, Any], which: int) -> np.ndarray[Any, A
     low = np.frombuffer(block, np.uint8, size, start).astype(int)
     high = np.frombuffer(block, np.uint8, size, start + size).astype(int)
     steps = (low + 256 * high).reshape(count, rows)[which]
-    return told["low"][which] + told["step"][which] * (np.cumsum(steps) % 65536)
+    levels = np.cumsum(steps) % 65536
+    return np.asarray(told["low"][which] + told["step"][which] * levels)
 
 
 def test_channels_and_poses_come_back_from_the_page() -> None:
