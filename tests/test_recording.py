@@ -242,6 +242,37 @@ def test_a_figure_groups_by_unit_and_labels_axes() -> None:
     assert np.array_equal(over.axes[0].lines[0].get_xdata(), a_recording()["rod"])
 
 
+def test_many_channels_of_a_unit_are_drawn_with_a_colour_for_each() -> None:
+    """Sixty long names: no graph has a colour twice, and legends leave room for the curves."""
+    long = "a.very.long.name.that.all.of.the.channels.begin.with"
+    labels = [Channel(f"{long}.{k}", "rad", f"the angle of {long} number {k}") for k in range(60)]
+    t = np.linspace(0, 1, 11)
+    drawing = figure([Recording(t, labels, np.outer(t, np.arange(60.0)))])
+    drawing.canvas.draw()
+    shown: list[str] = []
+    for ax in drawing.axes:
+        colours = [line.get_color() for line in ax.get_lines()]
+        assert len(set(colours)) == len(colours)
+        legend = ax.get_legend()
+        assert legend is not None
+        shown += [text.get_text() for text in legend.get_texts()]
+        assert ax.get_position().width > 0.5
+    assert len(shown) == 60
+    assert len(set(shown)) == 60
+    assert max(map(len, shown)) <= 34
+
+
+@pytest.mark.parametrize(("fft", "rate"), [(False, False), (True, False), (False, True)])
+def test_values_that_are_not_finite_are_left_out_without_warnings(fft: bool, rate: bool) -> None:
+    t = np.linspace(0, 1, 101)
+    columns = [np.sin(t), np.where(t > 0.5, np.nan, t), np.full_like(t, np.nan), np.full_like(t, 7)]
+    labels = [Channel("a", "m"), Channel("b", "m"), Channel("c", "N"), Channel("d", "V")]
+    drawing = figure([Recording(t, labels, np.array(columns).T)], fft=fft, rate=rate)
+    drawing.canvas.draw()
+    words = [[text.get_text() for text in ax.texts] for ax in drawing.axes]
+    assert words == [[], ["no finite value"], []]
+
+
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_pictures_are_the_same_bytes_every_time(tmp_path: Path, ending: str) -> None:
     for name in ("a", "b"):

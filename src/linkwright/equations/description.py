@@ -210,6 +210,28 @@ def _coordinate_words(body: Body, k: int) -> str:
     return f"rotation of {body.name} about {axis}"
 
 
+def meanings(m: Mechanism) -> dict[str, str]:
+    """Return what each coordinate and each speed is, in words, by name.
+
+    Args:
+        m: whose they are; what it says of them itself comes first.
+
+    >>> m = Mechanism("m")
+    >>> b = m.body("b", rotate="z", mass=1, inertia=1)
+    >>> meanings(m)
+    {'b': 'rotation of b about n.z', 'b_dot': 'rate of rotation of b about n.z'}
+    """
+    words = {
+        q.name: _coordinate_words(body, k)
+        for body in m.bodies.values()
+        for k, q in enumerate(body.coordinates)
+    }
+    for speed in m.kinematics().speeds:
+        simple = speed.doc.startswith(("rotation of", "translation of"))
+        words[speed.symbol.name] = f"rate of {speed.doc}" if simple else speed.doc
+    return {name: m.docs.get(name) or text for name, text in words.items()}
+
+
 def _start(m: Mechanism, x: Expr) -> str:
     return f"{m.initial.get(x.name, 0.0):g}"
 

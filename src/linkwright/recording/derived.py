@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from typing import Literal
 
 import numpy as np
 
@@ -61,10 +62,9 @@ def rate_of_change(recording: Recording, name: str, cutoff: float = 0) -> tuple[
         raise RecordingError(f"a rate of {name!r} takes two samples, and there are {len(values)}")
     unit = {"?": "?", "1": "1/s", "s": "1"}.get(old.unit, _per_second(old.unit))
     long = f"rate of {old.long}" if old.long else ""
-    if len(values) > 2:
-        rate: Array = np.gradient(values, recording.times, edge_order=2)
-    else:
-        rate = np.gradient(values, recording.times)
+    with np.errstate(invalid="ignore"):  # where a value is not finite, nor is the rate beside it
+        order: Literal[1, 2] = 2 if len(values) > 2 else 1
+        rate: Array = np.gradient(values, recording.times, edge_order=order)
     return Channel(f"d/dt {name}", unit, long, "", old.body), rate
 
 
@@ -106,7 +106,8 @@ def filtered(recording: Recording, name: str, cutoff: float) -> Array:
 def spectrum(recording: Recording, name: str) -> tuple[Array, Array]:
     """Return frequencies in Hz and amplitudes of a channel, its mean taken away.
 
-    A sine of amplitude 1 shows a peak of 1 (Hann window).
+    A sine of amplitude 1 shows a peak of 1 (Hann window). A channel with a value that is not finite
+    has no finite amplitude.
 
     Args:
         recording: with evenly spaced samples.
@@ -126,7 +127,8 @@ def spectrum(recording: Recording, name: str) -> tuple[Array, Array]:
         raise RecordingError(f"{len(values)} samples are too few for a spectrum")
     window = np.hanning(len(values) + 1)[:-1]
     count = 4 * len(values)  # padded, so that a peak between two frequencies is not missed
-    waves = np.fft.rfft((values - values.mean()) * window, count)
+    with np.errstate(invalid="ignore"):
+        waves = np.fft.rfft((values - values.mean()) * window, count)
     amplitudes: Array = np.asarray(2 * np.abs(waves) / window.sum(), dtype=np.float64)
     frequencies: Array = np.arange(len(amplitudes), dtype=np.float64) * np.float64(rate / count)
     return frequencies, amplitudes

@@ -6,6 +6,7 @@ with names and units, so that a plot needs no options. Needs Matplotlib (the ext
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -51,7 +52,10 @@ _STYLE = {
     "xtick.color": "#4b5563",
     "ytick.color": "#4b5563",
 }
-_MOST_IN_LEGEND = 16
+_LONGEST = 34
+"""Letters of a name in a legend."""
+_ENTRY = 0.165
+"""Height of an entry of a legend, inches."""
 ENDINGS = (".png", ".svg", ".pdf")
 
 
@@ -95,16 +99,19 @@ def figure(
     if not names:
         raise RecordingError("there is no channel to draw")
     made = [_drawn(r, names, vs, fft, rate, cutoff) for r in recordings]
-    groups = _by_unit([c for c, _, _ in made[0]])
+    groups = _graphs([c for c, _, _ in made[0]])
     with matplotlib.rc_context(_STYLE):
-        width, height = 9.0, min(1.4 + 2.1 * len(groups), 16.0)
+        width = 9.0
+        height = max(min(1.4 + 2.1 * len(groups), 16.0), 0.8 + 1.4 * len(groups))
         if vs and len(groups) == 1:
             width, height = 7.0, 6.0
         drawing: Figure = plt_figure.Figure(figsize=(width, height), layout="constrained")
         axes = drawing.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
-        for ax, columns in zip(axes, groups.values(), strict=True):
-            _draw(ax, made, columns, labels)
+        for ax, columns in zip(axes, groups, strict=True):
+            _draw(ax, made, columns, labels, int(height / len(groups) / _ENTRY))
         axes[-1].set_xlabel(_x_label(recordings[0], vs, fft))
+        if fft:
+            axes[-1].set_xlim(0, max(_bandwidth(x, y) for lines in made for _, x, y in lines))
         words = title or str(recordings[0].about.get("model", ""))
         if words:
             axes[0].set_title(words, loc="left")
@@ -176,14 +183,45 @@ def _by_unit(channels: Sequence[Channel]) -> dict[str, list[int]]:
     return groups
 
 
+def _graphs(channels: Sequence[Channel]) -> list[list[int]]:
+    """Return which channels are drawn together: those of a unit, as many as there are colours."""
+    found: list[list[int]] = []
+    for columns in _by_unit(channels).values():
+        parts = -(-len(columns) // len(COLOURS))
+        found += [[int(k) for k in part] for part in np.array_split(columns, parts)]
+    return found
+
+
+def _names(channels: Sequence[Channel]) -> list[str]:
+    """Return names for a legend: the long ones where there is room for all, or else the others."""
+    found = [c.long or c.name for c in channels]
+    if max(map(len, found)) > _LONGEST:
+        found = [c.name for c in channels]
+    if max(map(len, found)) > _LONGEST and len(found) > 1:
+        columns = zip(*found, strict=False)  # letters in which all agree, from the left
+        same = len(list(itertools.takewhile(lambda letters: len(set(letters)) == 1, columns)))
+        while same and found[0][same - 1].isalnum():
+            same -= 1  # to where a word begins
+        found = [f"…{name[same:]}" if same > 1 else name for name in found]
+    return [name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…" for name in found]
+
+
 def _draw(
-    ax: Axes, made: Sequence[Sequence[_Line]], columns: Sequence[int], labels: Sequence[str]
+    ax: Axes,
+    made: Sequence[Sequence[_Line]],
+    columns: Sequence[int],
+    labels: Sequence[str],
+    rows: int,
 ) -> None:
     several = len(made) > 1
+    first = [made[0][k][0] for k in columns]
+    names = _names(first)
+    drawn = False
     for number, lines in enumerate(made):
         for place, k in enumerate(columns):
-            channel, x, y = lines[k]
-            words = channel.long or channel.name
+            _, x, y = lines[k]
+            words = names[place]
+            drawn = drawn or bool(np.isfinite(y).any())
             if several:
                 label = labels[number] if number < len(labels) else f"{number + 1}"
                 words = f"{words} · {label}"
@@ -195,16 +233,16 @@ def _draw(
                 label=words,
                 marker="o" if len(x) == 1 else None,
             )
-    first = [made[0][k][0] for k in columns]
     ax.set_ylabel(_y_label(first))
     ax.margins(x=0.01)
     count = len(columns) * len(made)
-    if count > 1 or (first[0].long or first[0].name) not in ax.get_ylabel():
-        ax.legend(
-            loc="upper left",
-            bbox_to_anchor=(1.005, 1.02),
-            ncols=1 if count <= _MOST_IN_LEGEND else 1 + (count - 1) // _MOST_IN_LEGEND,
-        )
+    if count > 1 or names[0] not in ax.get_ylabel():
+        ncols = -(-count // max(rows, 1))
+        ax.legend(loc="upper left", bbox_to_anchor=(1.005, 1.02), ncols=ncols)
+    if not drawn:
+        words, at = "no finite value", ax.transAxes
+        ax.text(0.5, 0.5, words, transform=at, ha="center", va="center", color="#6b7280")
+        ax.set_yticks([])
 
 
 def _y_label(channels: Sequence[Channel]) -> str:
@@ -216,6 +254,14 @@ def _y_label(channels: Sequence[Channel]) -> str:
     else:
         name = next(iter(generic)) if len(generic) == 1 else ""
     return f"{name} ({shown})" if name and shown else name or shown
+
+
+def _bandwidth(frequencies: Array, amplitudes: Array) -> float:
+    """Return the frequency up to which a spectrum is worth showing, in Hz."""
+    finite = np.where(np.isfinite(amplitudes), amplitudes, 0.0)
+    seen = np.flatnonzero(finite > 0.01 * finite.max(initial=0.0))
+    last = 0 if not len(seen) else int(1.25 * seen[-1])
+    return float(frequencies[min(max(last, 40), len(frequencies) - 1)])
 
 
 def _x_label(recording: Recording, vs: str | None, fft: bool) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwright.equations.description import meanings
 from linkwright.equations.energy import energy
 from linkwright.equations.evaluation import Array, Evaluator, quantities
 from linkwright.errors import Error
@@ -207,10 +208,9 @@ def run_channels(mechanism: Mechanism, states: Mapping[str, object]) -> Iterator
     [('b', 'm', 'length', 'b'), ('b_dot', 'm/s', 'speed', 'b')]
     """
     homes = {q.name: b.name for b in mechanism.bodies.values() for q in b.coordinates}
-    docs = dict(mechanism.docs)
+    docs = {**mechanism.docs, **meanings(mechanism)}
     for speed in mechanism.kinematics().speeds:
         homes[speed.symbol.name] = speed.body.name
-        docs.setdefault(speed.symbol.name, speed.doc)
     seen: set[str] = set()
     for name in states:
         unit = mechanism.units.get(name, "?")

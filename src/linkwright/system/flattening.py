@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from linkwright.algebra import Expr, substitute_all, symbol, total
 from linkwright.blocks import BlockError, Element, Foreign, with_targets
 from linkwright.equations import Equations
+from linkwright.equations.description import meanings
 from linkwright.equations.reactions import load_on_branch
 from linkwright.mechanism import Force, Moment
 from linkwright.program import Program, Statement, optimise
@@ -228,7 +229,7 @@ def _signal(x: Expr, unit: str, kind: str, doc: str, home: str = "") -> Signal:
 
 def _mechanism_states(flat: _Flat, equations: Equations) -> None:
     m = flat.system.mechanism
-    docs = {s.symbol: s.doc for s in equations.kinematics.speeds}
+    docs = {**m.docs, **meanings(m)}
     homes = {q: b.name for b in m.bodies.values() for q in b.coordinates}
     homes |= {s.symbol: s.body.name for s in equations.kinematics.speeds}
     groups = (
@@ -238,8 +239,8 @@ def _mechanism_states(flat: _Flat, equations: Equations) -> None:
     )
     for kind, symbols, rates in groups:
         for x, rate in zip(symbols, rates, strict=True):
-            doc = docs.get(x, "") or m.docs.get(x.name, "")
-            flat.x.append(_signal(x, m.units.get(x.name, "?"), kind, doc, homes.get(x, "")))
+            unit, doc = m.units.get(x.name, "?"), docs.get(x.name, "")
+            flat.x.append(_signal(x, unit, kind, doc, homes.get(x, "")))
             flat.rates.append(rate)
 
 
@@ -276,9 +277,10 @@ def _channels(flat: _Flat, record: Sequence[str] | None) -> list[tuple[Signal, E
         assert signal.symbol is not None
         found.append((replace(signal, symbol=None), signal.symbol))
     if flat.equations is not None:
+        homes = {s.symbol: s.body.name for s in flat.equations.kinematics.speeds}
         for u in flat.equations.reduction.dependent:
-            unit = m.units.get(u.name, "?")
-            found.append((Signal(u.name, None, 0.0, unit, "speed"), u))
+            unit, doc = m.units.get(u.name, "?"), meanings(m).get(u.name, "")
+            found.append((Signal(u.name, None, 0.0, unit, "speed", doc, homes[u]), u))
         for o, value in zip(m.outputs, flat.equations.outputs, strict=True):
             found.append((Signal(o.name, None, 0.0, o.unit, "output", o.doc, o.body), value))
     for member in flat.members:
