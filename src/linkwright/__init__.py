@@ -75,7 +75,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.models": ("load_model",),
     "linkwright.program.passes": ("optimise",),
     "linkwright.recording": ("Channel", "Recording", "read_erd", "read_recording"),
-    "linkwright.robots": ("Robot", "load"),
+    "linkwright.robots": ("Robot", "identification", "load"),
     "linkwright.simulation": ("Batch", "Run", "simulate", "simulate_batch"),
     "linkwright.studies.sweeping": ("Sweep", "sweep"),
     "linkwright.system": ("System",),
@@ -170,7 +170,11 @@ if TYPE_CHECKING:
         read_erd as read_erd,
         read_recording as read_recording,
     )
-    from linkwright.robots import Robot as Robot, load as load
+    from linkwright.robots import (
+        Robot as Robot,
+        identification as identification,
+        load as load,
+    )
     from linkwright.simulation import (
         Batch as Batch,
         Run as Run,

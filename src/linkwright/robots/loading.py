@@ -22,7 +22,7 @@ def load(
     """Return the robot of a file: URDF, MJCF, a Denavit-Hartenberg table, SL, or a text model.
 
     Args:
-        path: of the file.
+        path: of the file, or the name of a shipped model, as "puma560".
         base: "file" for a root link that stands on the ground and joints as they are, "free" for a
             root link that moves freely, "fixed" to hold a root that is free in the file.
         roots: folders in which meshes may lie.
@@ -32,8 +32,12 @@ def load(
         locked: coordinates at which joints are held, by name, rad or m.
         symbolic: keep masses, mass centres and inertias as inputs, for identification and sweeps.
 
-    >>> robot = load("tests/robots/arm.urdf")  # doctest: +SKIP
-    >>> robot.inverse_dynamics(q, u, a)  # doctest: +SKIP
+    >>> puma = load("puma560")
+    >>> puma
+    Robot('puma560': 6 coordinates, 6 speeds, 8 frames)
+    >>> q, u, a = [0, 0.8, 3.1, 0, 0.8, 0], [0] * 6, [1] * 6
+    >>> puma.inverse_dynamics(q, u, a).round(2)
+    array([ 3.3 , 35.38,  7.24,  0.19,  0.2 ,  0.19])
     """
     from linkwright.formats.robot_files import read_description, robot_format
 

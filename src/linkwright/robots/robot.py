@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
     from linkwright.program import Program
     from linkwright.robots import conventions, coriolis, derivatives, dynamics, ik, states
-    from linkwright.robots.ik import Solution
+    from linkwright.robots.ik import JointRates, Solution
     from linkwright.robots.tree import Spot, Tree
 else:
     conventions = Later("linkwright.robots.conventions")
@@ -429,6 +429,18 @@ class Robot(Quantities):
             attempts=attempts,
             seed=seed,
         )
+
+    def joint_rates(self, q: Any, rate: Any, frame: str, *, threshold: float = 1e-6) -> JointRates:
+        """Return the least rates of joints that give a frame a velocity, as far as they can.
+
+        Args:
+            q: coordinates.
+            rate: velocity and angular velocity of the frame, in the world's axes.
+            frame: the name of the frame.
+            threshold: pivots of the Jacobian below this, in relation to its largest entry, count
+                as zero.
+        """
+        return ik.joint_rates(self, q, frame, rate, threshold=threshold)
 
     def inverse_kinematics_branches(self, target: Any, frame: str) -> Array:
         """Return all solutions of an arm with a spherical wrist, 8 x 6, nan where there is none.

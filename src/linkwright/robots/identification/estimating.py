@@ -117,7 +117,7 @@ def estimate(
         freedom = max(count - len(columns) / n, 1.0)
         scales = np.maximum(np.sqrt((left**2).sum(axis=0) / freedom), least)
     weighted = (y[:, :, columns] / scales[:, None]).reshape(-1, len(columns))
-    triangle = np.linalg.qr(weighted, mode="r")
+    triangle = np.asarray(np.linalg.qr(weighted, mode="r"))
     covariance = np.linalg.inv(triangle)
     deviations = np.linalg.norm(covariance, axis=1)
     known = robot.inertial_parameters if prior is None else np.asarray(prior, dtype=float)
