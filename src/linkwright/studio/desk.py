@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = NDArray[np.float64]
 PLAYED, RUN, POSED = "played", "live", "posed"
+QUICK_SPEEDS = 16
+"""Of a mechanism whose run is made as soon as someone looks."""
+
 FASTEST = 60
 """Rounds in a second."""
 
@@ -53,6 +56,8 @@ class Desk:
         self.name = self.takes[0].name if self.scene is None else self.scene.name
         self.trouble: list[str] = []
         self.cannot = ""
+        self.preparing = False
+        self._turn = threading.Lock()
         self.live: Live | None = None
         self.mode = PLAYED
         self.q = resting(self.scene) if self.scene is not None else np.zeros(0)
@@ -77,6 +82,31 @@ class Desk:
         for k, mesh in stage.meshes:
             if 0 < k < len(bodies):
                 mesh.on_click(guarded(self, partial(self.select, bodies[k])))
+
+    @property
+    def quick(self) -> bool:
+        """Whether the live run is made so soon that nobody needs to ask for it."""
+        if self.scene is None:
+            return False
+        return len(self.scene.robot.mechanism.kinematics().speeds) <= QUICK_SPEEDS
+
+    def prepare(self, then: Callable[[], None] | None = None) -> None:
+        """Make the live run in a thread of its own, once.
+
+        Args:
+            then: called when it is there.
+        """
+        with self._turn:
+            if self.preparing or self.live is not None:
+                return
+            self.preparing = True
+
+        def make() -> None:
+            self.make_live()
+            if self.live is not None and then is not None:
+                then()
+
+        threading.Thread(target=make, name="linkwright build", daemon=True).start()
 
     def make_live(self) -> None:
         """Derive, compile and start the live run; it stands still until someone runs it."""

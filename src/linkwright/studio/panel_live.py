@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,8 @@ from linkwright.studio.live import Live
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
+_WAITING = "**Run** derives and compiles the equations of motion, and starts."
+_DERIVING = "*Deriving and compiling the equations of motion …*"
 _PUSHES = {
     "along": {"+x": (0, 1), "+y": (1, 1), "+z": (2, 1)},
     "against": {"−x": (0, -1), "−y": (1, -1), "−z": (2, -1)},
@@ -36,8 +37,8 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
 def fill(desk: Desk) -> None:
     """Fill the tab; the run itself is made in the background."""
     gui = desk.server.gui
-    status = gui.add_markdown("*Deriving and compiling the equations of motion …*")
-    run = gui.add_button("Run", icon="player-play", color="green", disabled=True)
+    status = gui.add_markdown(_WAITING)
+    run = gui.add_button("Run", icon="player-play", color="green")
     row = gui.add_button_group("Run by hand", ("Step", "Reset"))
     speed = gui.add_slider(
         "Speed [×]", 0.05, 4.0, 0.05, 1.0, hint="Seconds of the run in a second on the wall"
@@ -71,7 +72,8 @@ def fill(desk: Desk) -> None:
     with gui.add_folder("Pull and push"):
         _hand(desk)
     desk.every(0.2, ready.refresh)
-    threading.Thread(target=desk.make_live, name="linkwright build", daemon=True).start()
+    if desk.quick:
+        desk.server.on_client_connect(lambda _: desk.prepare())
 
 
 class _Ready:
@@ -85,6 +87,7 @@ class _Ready:
         """Run or pause."""
         live = self.desk.live
         if live is None:
+            self.desk.prepare(self.toggle)
             return
         if live.latest.running:
             live.pause()
@@ -114,8 +117,6 @@ class _Ready:
         live = self.desk.live
         if live is None:
             return
-        if self.run.disabled:
-            self.run.disabled = False
         label = "Pause" if live.latest.running else "Run"
         if self.run.label != label:
             self.run.label = label
@@ -123,7 +124,7 @@ class _Ready:
 
     def _words(self, live: Live | None) -> str:
         if live is None:
-            return self.desk.cannot or "*Deriving and compiling the equations of motion …*"
+            return self.desk.cannot or (_DERIVING if self.desk.preparing else _WAITING)
         now = live.latest
         if now.stopped:
             return f"**Stopped**: {now.stopped}. Reset to start over."

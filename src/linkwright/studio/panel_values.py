@@ -31,7 +31,9 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
 def fill(desk: Desk) -> None:
     """Fill the tab as soon as the run is made."""
     gui = desk.server.gui
-    words = gui.add_markdown("*The values appear when the run is ready.*")
+    words = gui.add_markdown(
+        "*The values appear when the live run is ready: press **Run** in the tab Live.*"
+    )
     place = gui.add_folder(None)
     made: list[bool] = []
 

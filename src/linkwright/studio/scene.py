@@ -9,6 +9,7 @@ shapes of a robot file are taken as they are; links without any, and mechanisms,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -162,7 +163,9 @@ def _from_mechanism(robot: Robot, values: dict[str, float], at: dict[str, float]
     solids = generated(geometry, size)
     look = look_of(m.name)
     if look is not None:
-        solids.update({m.bodies[n]: s for n, s in look(geometry).items() if n in m.bodies})
+        # A mechanism that only bears the name of a shipped one keeps its generated shapes.
+        with suppress(KeyError):
+            solids.update({m.bodies[n]: s for n, s in look(geometry).items() if n in m.bodies})
     nodes = [_node(geometry, body, solids.get(body, [])) for body in bodies]
     for k, span in enumerate(geometry.spans):
         row = len(bodies) + 2 * k

@@ -29,6 +29,7 @@ PANELS: dict[str, str] = {
     "Scope": "linkwright.studio.panel_scope:add",
     "Inspect": "linkwright.studio.panel_inspect:add",
     "View": "linkwright.studio.panel_view:add",
+    "Help": "linkwright.studio.panel_help:add",
 }
 """The tabs, in order: name, and the function of a `Studio` that fills it, or leaves it out."""
 

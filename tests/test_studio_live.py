@@ -1,0 +1,355 @@
+"""Live runs of the studio: pace, parameters, pulls and pushes, poses, scope and inspection."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwright as lw
+from linkwright.blocks import Block
+from linkwright.errors import Error
+from linkwright.recording import Channel, Recording
+from linkwright.robots import Robot, load
+from linkwright.studio.charts import nice_ticks, phase_plot, stacked_plot
+from linkwright.studio.inspecting import WHOLE, Inspection
+from linkwright.studio.live import Live
+from linkwright.studio.plant import Plant, plant_of
+from linkwright.studio.posing import Poser, dragged, pose_of, tools
+from linkwright.studio.scene import Scene, scene_of
+from linkwright.studio.scope import Curve, View, curves, derived, thinned
+from linkwright.studio.takes import resting
+
+ARM = "tests/robots/oblique_arm.urdf"
+
+
+class Clock:
+    """A clock on the wall that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def live_of(name: str, **options: Any) -> Live:
+    model = lw.load_model(name)
+    return Live(plant_of(model), scene_of(model), **options)
+
+
+def slide() -> tuple[Plant, Scene]:
+    """A mass of 2 kg that slides freely along x."""
+    m = lw.Mechanism("slide")
+    m.body("block", translate="x", mass=2)
+    return plant_of(m), scene_of(m)
+
+
+@pytest.fixture(scope="module")
+def arm() -> tuple[Robot, Scene]:
+    robot = load(ARM)
+    return robot, scene_of(robot)
+
+
+def test_live_run_is_the_run_of_simulate() -> None:
+    live = live_of("double-pendulum")
+    live.advance(480)
+    run = lw.simulate(lw.load_model("double-pendulum"), 2.0, method="dop853", tolerance=1e-10)
+    t, rows = live.samples()
+    assert t[-1] == 2.0
+    names = [c.name for c in live.channels]
+    for q in ("phi1", "phi2"):
+        assert rows[-1, names.index(q)] == pytest.approx(run.final[q], abs=1e-4)
+
+
+def test_slices_of_any_length_give_the_same_samples() -> None:
+    whole, parts = live_of("pendulum"), live_of("pendulum")
+    whole.advance(240)
+    for n in (1, 7, 32, 100, 100):
+        parts.advance(n)
+    assert np.array_equal(whole.samples()[0], parts.samples()[0])
+    assert np.allclose(whole.samples()[1], parts.samples()[1], atol=1e-6)
+
+
+def test_ticks_that_are_due_follow_the_clock_and_the_speed() -> None:
+    clock = Clock()
+    live = live_of("pendulum", clock=clock)
+    assert live.due(clock.now) == 0
+    clock.now += 0.125
+    assert live.due(clock.now) == 30
+    live.advance(30)
+    assert live.due(clock.now) == 0
+    live.set_speed(2.0)
+    live.due(clock.now)
+    clock.now += 0.125
+    assert live.due(clock.now) == 60
+
+
+def test_a_run_that_is_far_behind_does_not_try_to_catch_up() -> None:
+    clock = Clock()
+    live = live_of("pendulum", clock=clock)
+    live.due(clock.now)
+    clock.now += 100.0
+    assert live.due(clock.now) == live.every
+    assert live.due(clock.now) == 0
+
+
+def test_gravity_changed_while_it_runs_changes_the_acceleration() -> None:
+    live = live_of("pendulum")  # released horizontal: the acceleration there is g / L
+    live.set_value("g", 20.0)
+    live.advance(4)
+    names = [c.name for c in live.channels]
+    speed = live.samples()[1][-1, names.index("phi_dot")]
+    assert abs(speed) == pytest.approx(20.0 * 4 / 240, rel=1e-3)
+
+
+def test_length_changed_while_it_runs_moves_the_picture() -> None:
+    live = live_of("double-pendulum")
+    node = live.scene.index("lower")
+    before = live.poses(live.coordinates()).poses[node, :3]
+    live.set_value("L1", 2.0)
+    after = live.poses(live.coordinates()).poses[node, :3]
+    assert np.linalg.norm(before) == pytest.approx(1.0)
+    assert np.linalg.norm(after) == pytest.approx(2.0)
+
+
+def test_unknown_values_and_speeds_are_refused() -> None:
+    live = live_of("pendulum")
+    with pytest.raises(Error, match="cannot be changed"):
+        live.set_value("gee", 1.0)
+    with pytest.raises(Error, match="above zero"):
+        live.set_speed(0.0)
+    with pytest.raises(Error, match="no mass"):
+        live.pull("nobody", np.zeros(3))
+
+
+def test_a_push_changes_the_momentum_by_the_impulse() -> None:
+    live = Live(*slide())
+    live.push("block", np.array([3.0, 0.0, 0.0]))
+    live.advance(240)
+    state = dict(zip([s.name for s in live.phases.x], live.latest.x, strict=True))
+    assert state["block_dot"] == pytest.approx(3.0 / 2)
+
+
+def test_a_pull_brings_a_body_to_the_handle_and_a_release_lets_it_go() -> None:
+    live = Live(*slide())
+    live.pull("block", np.array([0.7, 5.0, 0.0]))  # across the rail nothing can move
+    live.advance(240 * 6)
+    assert live.centre("block")[0] == pytest.approx(0.7, abs=1e-3)
+    live.release()
+    before = live.latest.x.copy()
+    live.advance(240)
+    assert not live.pulling
+    assert live.latest.x == pytest.approx(before, abs=0.01)
+
+
+def test_the_stiffest_pull_stays_stable_on_the_lightest_body() -> None:
+    m = lw.Mechanism("two")
+    heavy = m.body("heavy", translate="x", mass=100)
+    m.body("light", parent=heavy, translate="y", mass=0.01)
+    live = Live(plant_of(m), scene_of(m))
+    live.pull_hertz = 4.0
+    live.pull("light", np.array([0.0, 1.0, 0.0]))
+    live.advance(240 * 5)
+    assert live.centre("light")[1] == pytest.approx(1.0, abs=0.02)
+
+
+def test_reset_takes_up_the_values_of_now() -> None:
+    live = live_of("slider-crank")
+    live.advance(100)
+    name = live.plant.adjustables[0].name
+    live.set_value(name, 1.2 * live.values[name])
+    live.reset()
+    assert (live.latest.tick, live.latest.epoch) == (0, 1)
+    assert len(live.samples()[0]) == 0
+    assert {s.name: s.value for s in live.phases.p}[name] == pytest.approx(live.values[name])
+
+
+def test_dry_friction_that_jumps_is_run_with_fixed_steps() -> None:
+    live = live_of("puma560")
+    live.advance(240)
+    assert live.latest.time == 1.0
+    assert np.isfinite(live.latest.x).all()
+
+
+def test_servos_hold_a_robot_at_its_targets(arm: tuple[Robot, Scene]) -> None:
+    robot, scene = arm
+    begin = dict(zip(scene.poses.coordinates, map(float, resting(scene)), strict=True))
+    live = Live(plant_of(robot, begin), scene)
+    live.set_value("servo.frequency", 36.0)
+    live.set_value("servo.target_waist", 0.6)
+    live.advance(240 * 3)
+    q = dict(zip(scene.poses.coordinates, live.coordinates(), strict=True))
+    assert q["waist"] == pytest.approx(0.6, abs=0.02)
+    assert q["lift"] == pytest.approx(begin["lift"], abs=0.05)
+
+
+def test_a_system_keeps_its_members_and_its_clock() -> None:
+    m = lw.Mechanism("cart")
+    m.body("cart", translate="x", mass=1)
+    m.force("drive", m.input("F", unit="N"), at=m.bodies["cart"], along="x")
+    s = lw.System(m)
+    b = Block("pd")
+    k = b.parameter("k", 4.0)
+    u = b.input("u")
+    b.output("y", -k * u)
+    member = s.add(b, rate=500)
+    s.connect("cart", member.u)
+    s.connect(member.y, "F")
+    s.start({"cart": 1.0})
+    live = Live(plant_of(s), scene_of(m))
+    assert live.phases.tick_seconds == pytest.approx(1 / 500)
+    live.advance(500)
+    t, rows = live.samples()
+    names = [c.name for c in live.channels]
+    assert rows[-1, names.index("cart")] == pytest.approx(np.cos(2 * t[-1]), abs=0.02)
+    assert "pd.y" in names
+    assert "pd.k" in live.values
+    assert "hand" not in s.members
+
+
+def test_the_thread_runs_while_nobody_looks_and_ends_when_told() -> None:
+    live = live_of("pendulum")
+    live.start()
+    live.play()
+    end = time.monotonic() + 10
+    while live.latest.time < 0.2 and time.monotonic() < end:
+        time.sleep(0.01)
+    assert live.latest.time >= 0.2
+    live.pause()
+    live.close()
+    assert not any(t.name == "linkwright live" for t in threading.enumerate())
+
+
+def test_a_recording_of_a_live_run_can_be_played_again(tmp_path: Any) -> None:
+    from linkwright.studio.takes import open_take
+
+    live = live_of("double-pendulum")
+    live.advance(240)
+    path = tmp_path / "live.csv"
+    live.recording().save(path)
+    take = open_take(str(path))
+    assert take.scene is not None
+    assert take.q is not None
+    assert np.allclose(take.q[-1], live.coordinates(), atol=1e-6)
+
+
+# -- poses -----------------------------------------------------------------------------------------
+def test_a_slider_of_a_loop_moves_the_other_coordinates() -> None:
+    from linkwright.equations.closure import Relations
+    from linkwright.equations.evaluation import all_values
+
+    m = lw.load_model("slider-crank")
+    scene = scene_of(m)
+    poser = Poser(scene)
+    start = np.array([lw.assemble(m).coordinates[n] for n in scene.poses.coordinates])
+    name = scene.poses.coordinates[0]
+    found = poser.slid(start, name, float(start[0]) + 0.4)
+    assert found.fine
+    assert found.q[0] == pytest.approx(start[0] + 0.4)
+    relations = Relations(m, all_values(m, None))
+    order = [scene.poses.coordinates.index(x.name) for x in relations.coordinates]
+    assert np.abs(relations.position(found.q[order], 0.0)[0]).max() < 1e-8
+
+
+def test_a_slider_beyond_a_limit_says_so(arm: tuple[Robot, Scene]) -> None:
+    _, scene = arm
+    found = Poser(scene).slid(resting(scene), "waist", 2.6)
+    assert not found.fine
+    assert "waist" in found.words
+    assert "at its limit" in Poser(scene).slid(resting(scene), "waist", 2.5).words
+
+
+def test_a_tool_that_is_dragged_arrives_or_says_how_far_it_is_short(
+    arm: tuple[Robot, Scene],
+) -> None:
+    robot, scene = arm
+    assert tools(scene)[0] == "tool"
+    q = resting(scene)
+    moved = q + 0.1
+    goal = pose_of(scene, moved, "tool")
+    order = [scene.poses.coordinates.index(n) for n in robot.coordinates]
+    assert np.allclose(robot.pose(moved[order], "tool")[:3], goal[:3], atol=1e-9)
+    found = dragged(scene, q, "tool", goal, turn=True)
+    assert found.fine
+    assert np.allclose(pose_of(scene, found.q, "tool"), goal, atol=1e-4)
+    far = goal.copy()
+    far[:3, 3] += 10.0
+    missed = dragged(scene, q, "tool", far, turn=False)
+    assert not missed.fine
+    assert "out of reach" in missed.words
+
+
+# -- the scope -------------------------------------------------------------------------------------
+def waves() -> Recording:
+    t = np.arange(2000) / 100
+    data = np.stack([np.sin(t), np.cos(t), np.sin(60 * t)], axis=1)
+    return Recording(t, [Channel("s", "m"), Channel("c", "m"), Channel("fast", "m")], data)
+
+
+def test_rates_and_sums_of_channels_are_those_of_calculus() -> None:
+    r = waves()
+    (rate,) = curves(r, View(("s",), rate=True))
+    assert rate.label == "d/dt s [m/s]"
+    assert np.allclose(rate.values, np.cos(r.times), atol=1e-3)
+    (both,) = curves(r, View(("s", "c"), combine="+"))
+    assert np.allclose(both.values, np.sin(r.times) + np.cos(r.times))
+
+
+def test_the_filter_takes_the_fast_wave_away() -> None:
+    (slow,) = curves(waves(), View(("fast",), cutoff=2.0))
+    assert np.abs(slow.values[200:-200]).max() < 0.05
+
+
+def test_the_window_shows_the_last_seconds_only() -> None:
+    (shown,) = curves(waves(), View(("s",), last=5.0))
+    assert shown.times[0] == pytest.approx(14.99)
+
+
+def test_saved_channels_hold_what_was_derived() -> None:
+    saved = derived(waves(), [View(("s",), rate=True), View(("s", "c"), combine="-")])
+    assert saved.names == ("s", "c", "fast", "d/dt s", "s [m] − c [m]")
+    assert np.allclose(saved["s [m] − c [m]"], saved["s"] - saved["c"])
+
+
+def test_thinned_curves_keep_extremes() -> None:
+    r = waves()
+    whole = Curve("fast", r.times, r["fast"])
+    thin = thinned(whole, 200)
+    assert len(thin.times) <= 200
+    assert (thin.values.max(), thin.values.min()) == (whole.values.max(), whole.values.min())
+
+
+def test_charts_escape_names_and_label_axes() -> None:
+    r = waves()
+    text = stacked_plot([Curve("<b>", r.times, r["s"])], title="a & b")
+    assert "&lt;b&gt;" in text
+    assert "a &amp; b" in text
+    assert "time [s]" in text
+    phase = phase_plot(Curve("x [m]", r.times, r["s"]), Curve("v", r.times, r["c"]))
+    assert "x [m]" in phase
+    assert phase.count("<circle") == 1
+    assert nice_ticks(-0.31, 0.29, 4) == [-0.2, 0.0, 0.2]
+
+
+# -- inspection ------------------------------------------------------------------------------------
+def test_inspection_tells_masses_equations_and_code() -> None:
+    seen = Inspection(Robot(lw.load_model("double-pendulum")))
+    assert "**lower** · 1 kg" in seen.tree()
+    assert "mass centre" in seen.body("lower")
+    counted = lw.count(seen.program)
+    assert str(counted.mul) in seen.operations(WHOLE)
+    upper, whole = seen.equations_of("upper"), seen.equations_of(WHOLE)
+    assert "phi1_dot' =" in upper
+    assert "phi2_dot' =" not in upper
+    assert "phi2_dot' =" in whole
+    assert seen.c_code().startswith("```c\n")
+
+
+def test_inspection_warns_of_implausible_bodies() -> None:
+    m = lw.Mechanism("odd")
+    m.body("odd", rotate="z", mass=1, inertia=(0.1, 0.1, 0.3))
+    assert any("largest moment" in w for w in Inspection(Robot(m)).warnings())
