@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+import linkwright as lw
 from linkwright.algebra import evaluate_all
 from linkwright.cli import main
 from linkwright.errors import InputError
@@ -168,3 +169,20 @@ def test_a_robot_file_is_a_model_by_its_name() -> None:
     assert set(m.coordinates) == {"waist", "lift", "elbow", "reach", "wrist"}
     with pytest.raises(InputError, match="no options"):
         read_mechanism(ROBOTS / "oblique_arm.urdf", options={"n": 3})
+
+
+def test_operations_are_those_of_the_robots_quantities(capsys: pytest.CaptureFixture[str]) -> None:
+    """What the command counts is what a call computes; other words are refused."""
+    file = str(ROBOTS / "gripper.urdf")
+    robot = lw.load(file)
+    for kernel, quantity in (
+        ("inverse", robot.inverse_dynamics),
+        ("gravity", robot.gravity),
+        ("pose:left_tip", robot.pose["left_tip"]),
+    ):
+        assert main(["ops", file, "--kernel", kernel, "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)["derivative"]
+        assert (told["add"], told["mul"]) == (quantity.counts.add, quantity.counts.mul)
+    for kernel, words in (("pose", "ask for pose:FRAME"), ("limits", "no quantity of a robot")):
+        assert main(["ops", file, "--kernel", kernel]) == 2
+        assert words in capsys.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -13,6 +14,7 @@ from linkwright.cli.tables import print_table
 
 if TYPE_CHECKING:
     from linkwright.program import Program
+    from linkwright.robots import Quantity
 
 _NUMBERS = ("add", "mul", "call", "select", "parameter", "total")
 
@@ -28,7 +30,8 @@ def command(
         "forward",
         "--kernel",
         metavar="NAME",
-        help="What to count: forward (accelerations), inverse (forces) or mass (the matrix).",
+        help="What to count: forward (accelerations), inverse (forces) or mass (the matrix); of a "
+        "robot file also any quantity, as gravity, or pose:FRAME.",
     ),
     thorough: bool = typer.Option(
         False, "--thorough", help="Use the smallest program that ships, or search for it."
@@ -52,11 +55,14 @@ def command(
     from linkwright.equations.kernels import kernel_program
     from linkwright.program import Rate, counts_as_dict, stage_counts
     from linkwright.program.passes import PASSES, optimise
-    from linkwright.program.report import ops_as_dict, ops_table, passes_table
+    from linkwright.program.report import ops_as_dict, ops_table
 
     if compare:
         searching = moves if thorough or moves else None
         _compare(model, kernel, settings, searching, seed, as_json)
+        return
+    if formulation == "auto" and not settings and _is_robot(model):
+        _of_robot(model, kernel, moves if thorough or moves else None, seed, as_json, passes)
         return
     equations = derive(open_model(model, settings), formulation)
     written = kernel_program(equations, kernel)
@@ -79,10 +85,67 @@ def command(
     title = f"{model}: {len(equations.parameters())} parameters, {equations.formulation}"
     print_table(columns, rows, title=title, numbers=_NUMBERS)
     if passes:
-        typer.echo()
-        columns, *rows = passes_table(written)
-        print_table(columns, rows, title="after each pass", numbers=_NUMBERS)
-        typer.echo("\none after the other; above is the best of several orders")
+        _print_passes(written)
+
+
+def _print_passes(written: Program) -> None:
+    from linkwright.program.report import passes_table
+
+    typer.echo()
+    columns, *rows = passes_table(written)
+    print_table(columns, rows, title="after each pass", numbers=_NUMBERS)
+    typer.echo("\none after the other; above is the best of several orders")
+
+
+def _is_robot(model: str) -> bool:
+    """Whether a model is a robot file, which is counted as `linkwright.load` computes it."""
+    from linkwright.formats.robot_files import robot_format
+
+    return Path(model).is_file() and robot_format(model) not in (None, "text")
+
+
+def _of_robot(
+    model: str, kernel: str, moves: int | None, seed: int, as_json: bool, passes: bool
+) -> None:
+    """Count a quantity of a robot."""
+    from linkwright.program import counts_as_dict
+    from linkwright.program.passes import PASSES
+    from linkwright.program.report import ops_as_dict, ops_table
+    from linkwright.program.search import MOVES
+
+    quantity = _quantity(model, kernel)
+    program = quantity.program
+    if moves is not None:
+        program = _searched(quantity.derived(), moves or MOVES, seed)
+    if as_json:
+        told = counts_as_dict(program)
+        if passes:
+            told["passes"] = ops_as_dict(quantity.derived(), tuple(PASSES))["passes"]
+        typer.echo(json.dumps(told, indent=2))
+        return
+    columns, *rows = ops_table(program)
+    print_table(columns, rows, title=f"{model}: {quantity.name}", numbers=_NUMBERS)
+    if passes:
+        _print_passes(quantity.derived())
+
+
+def _quantity(model: str, kernel: str) -> Quantity:
+    """Return a quantity of a robot by its name, that of a frame as NAME:FRAME."""
+    from linkwright.errors import InputError
+    from linkwright.robots import FrameQuantity, Quantity, Robot, load
+
+    short = {"forward": "forward_dynamics", "inverse": "inverse_dynamics", "mass": "mass_matrix"}
+    name, colon, frame = short.get(kernel, kernel).partition(":")
+    if name.startswith("_") or not hasattr(Robot, name):
+        raise InputError(f"a robot has no quantity {name!r}", remedy="docs/robots.md lists them")
+    found = getattr(load(model), name)
+    if isinstance(found, FrameQuantity) and colon:
+        return found[frame]
+    if isinstance(found, Quantity) and not colon:
+        return found
+    if isinstance(found, FrameQuantity):
+        raise InputError(f"{name} is that of a frame", remedy=f"ask for {name}:FRAME")
+    raise InputError(f"{kernel!r} is no quantity of a robot", remedy="docs/robots.md lists them")
 
 
 def _smallest(model: str, kernel: str, written: Program, moves: int, seed: int) -> Program:
