@@ -1,14 +1,21 @@
-"""Draw the picture of the README: a motion of the Stanford arm, and its operations beside others'.
+"""Draw the pictures of the README: a motion of the Stanford arm with its operations beside others',
+and five models as the pages that `linkwright page` writes show them.
 
-Needs the extra `plot`: ``python examples/pictures.py`` writes ``docs/pictures/stanford-arm.png``.
+``make pictures`` runs it. It needs the extra `plot`, Playwright and a Chromium on the machine, and
+writes into ``docs/pictures``.
 """
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import linkwright as lw
+from linkwright.studio.page import write_page
+from linkwright.studio.takes import open_take
 
 PUBLISHED = {  # adds and multiplies, uncontrolled arm: Sayers 1990, table 9.6.1
     "numerical Newton–Euler": 1255 + 1627,
@@ -18,11 +25,57 @@ PUBLISHED = {  # adds and multiplies, uncontrolled arm: Sayers 1990, table 9.6.1
     "SYMBA": 268 + 384,
     "AUTOSIM": 240 + 353,
 }
+FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--ignore-gpu-blocklist",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A page to be photographed.
+
+    Args:
+        model: what is shown.
+        at: when, of the whole time.
+        closer: distance of the camera, of the usual one.
+        azimuth: where it stands, degrees; None for the usual place.
+        dark: the dark looks.
+        press: keys to press before.
+    """
+
+    model: str
+    at: float
+    closer: float = 1.0
+    azimuth: float | None = None
+    dark: bool = False
+    press: str = ""
+
+
+SHOTS = (
+    Shot("stanford-arm-controlled", 0.25, 0.72, press="t"),
+    Shot("car", 0.75, 0.9, -50),
+    Shot("whipple", 0.12, 1.0, -72),
+    Shot("spacecraft-1", 0.4, 0.86, dark=True),
+    Shot("four-bar", 0.06, 0.92),
+)
 INK, SOFT, ACCENT = "#1f2933", "#c3ccd6", "#c8553d"
 
 
 def main() -> None:
-    """Write the picture."""
+    """Write all pictures."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    _chart()
+    _pages()
+
+
+def _chart() -> None:
+    """Draw the motion of the arm beside the counts."""
     import matplotlib as mpl
 
     mpl.use("agg")
@@ -33,9 +86,37 @@ def main() -> None:
     _motion(left)
     _counts(right)
     figure.tight_layout(w_pad=2.5)
-    target = Path(__file__).parent.parent / "docs" / "pictures" / "stanford-arm.png"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(target, dpi=110)
+    figure.savefig(FOLDER / "stanford-arm.png", dpi=110)
+
+
+def _pages() -> None:
+    """Write the page of each shot, open it in Chromium, and keep what it shows."""
+    from playwright.sync_api import sync_playwright
+
+    browser = next((found for found in map(shutil.which, BROWSERS) if found), None)
+    if browser is None:
+        raise SystemExit("pictures need Chromium; sh scripts/need_chromium.sh says how to get it")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
+        running = play.chromium.launch(executable_path=browser, args=list(FLAGS))
+        for shot in SHOTS:
+            page = running.new_page(viewport={"width": 1280, "height": 800})
+            file = Path(folder) / f"{shot.model}.html"
+            write_page(file, [open_take(shot.model)])
+            page.goto(file.as_uri() + ("#dark" if shot.dark else "#light"))
+            page.wait_for_selector("html[data-ready=yes]")
+            page.evaluate(
+                """({at, closer, azimuth}) => {
+                studio.view.distance *= closer;
+                if (azimuth !== null) studio.view.azimuth = azimuth;
+                goTo(studio, studio.from + (studio.to - studio.from) * at); }""",
+                {"at": shot.at, "closer": shot.closer, "azimuth": shot.azimuth},
+            )
+            for key in shot.press:
+                page.keyboard.press(key)
+            page.wait_for_timeout(800)
+            page.screenshot(path=FOLDER / f"studio-{shot.model}.png")
+            page.close()
+        running.close()
 
 
 def _motion(axes: Any) -> None:

@@ -29,7 +29,7 @@ from linkwright.studio.solids import (
 )
 from linkwright.studio.triangles import Colour
 
-_THICK = 0.024  # radius of a link at the root, of the whole's size
+_THICK = 0.026  # radius of a link at the root, of the whole's size
 _TAPER = 0.9
 
 
@@ -124,7 +124,7 @@ def _sliding(
         x, y, z = map(float, centre)
         a, b, c = (float(np.clip(e, 1.3 * radius, None)) for e in edges)
         long = int(np.argmax(edges))
-        slim = [min(v, 2.2 * radius) if k != long else v for k, v in enumerate((a, b, c))]
+        slim = [min(v, 2.6 * radius) if k != long else v for k, v in enumerate((a, b, c))]
         return [
             Solid("box", (slim[0], slim[1], slim[2]), Place((x, y, z)), tint),
             *_rods(arms, 0.7 * radius, tint),
@@ -162,12 +162,12 @@ def _turning(
     if axis is not None and ends and all(abs(axis @ p) < 0.02 * np.linalg.norm(p) for p in ends):
         return solids + _bar(axis, ends, radius, tint, level)
     if axis is not None:
-        solids.append(disc((0, 0, 0), axis, 1.45 * radius, 3.2 * radius, JOINT))
+        solids.append(disc((0, 0, 0), axis, 1.75 * radius, 3.9 * radius, JOINT))
     elif len(body.rotations) > 1:
         solids.append(Solid("sphere", (1.5 * radius,), Place(), JOINT))
-    solids += [rod((0, 0, 0), p, 1.2 * radius, tint) for p in ends]
+    solids += [rod((0, 0, 0), p, 1.35 * radius, tint) for p in ends]
     if not arms and level > 2:
-        solids += [Solid("sphere", (1.35 * radius,), Place(tuple3(p)), ACCENT) for p in ends]
+        solids += [Solid("sphere", (1.6 * radius,), Place(tuple3(p)), ACCENT) for p in ends]
     return solids
 
 
@@ -253,8 +253,8 @@ def _fixed_axis(g: Geometry, body: Body) -> Array:
 
 def _pedestal(at: Array, up: Array, radius: float, height: float) -> list[Solid]:
     return [
-        disc(at - 0.5 * height * up, up, 2.1 * radius, height, FIXED),
-        disc(at - (height + 0.4 * radius) * up, up, 3.6 * radius, 0.8 * radius, FIXED),
+        disc(at - 0.5 * height * up, up, 2.5 * radius, height, FIXED),
+        disc(at - (height + 0.4 * radius) * up, up, 4.4 * radius, 0.8 * radius, FIXED),
     ]
 
 

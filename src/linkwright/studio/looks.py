@@ -105,8 +105,8 @@ def car(g: Geometry) -> dict[str, list[Solid]]:
     )
     roof = hull(
         [
-            (0.05 * base, 0.71 * outer, 3.9 * r),
-            (0.54 * base, 0.71 * outer, 3.9 * r),
+            (0.03 * base, 0.74 * outer, 3.87 * r),
+            (0.57 * base, 0.74 * outer, 3.87 * r),
             (0.12 * base, 0.62 * outer, 4.2 * r),
             (0.48 * base, 0.62 * outer, 4.2 * r),
         ],

@@ -352,14 +352,15 @@ def _view(scene: Scene, corners: Array) -> dict[str, Any]:
     size = float(np.linalg.norm(high - low))
     all_low, all_high = points.min(axis=0), points.max(axis=0)
     if np.linalg.norm(all_high - all_low) < 4 * size:
-        low, high = all_low, all_high
+        low, high, first = all_low, all_high, points
     extent = high - low
+    reach = float(np.linalg.norm(first - (low + high) / 2, axis=1).max())
     flat = extent[1] < 0.25 * max(extent[0], extent[2])
     lying = extent[2] < 0.2 * max(extent[0], extent[1])
     azimuth, height = (-72.0, 12.0) if flat else (-55.0, 55.0 if lying else 20.0)
     return {
         "centre": [round(float(v), 6) for v in (low + high) / 2],
-        "radius": round(max(float(np.linalg.norm(extent)) / 2, 1e-6), 6),
+        "radius": round(max(reach, 1e-6), 6),
         "azimuth": azimuth,
         "height": height,
     }
