@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 import linkwright as lw
-from linkwright.algebra import symbol
+from linkwright.algebra import symbol, symbols
 from linkwright.backends.c import compile_c, writer
 from linkwright.backends.c.compiler import find_compiler, load_library
 from linkwright.program import (
@@ -106,6 +106,14 @@ def test_arrays_that_nothing_reads_or_writes_are_no_warning(
     accept(lw.c_source(made, stages=True))
     monkeypatch.setattr(writer, "_WHOLE", 0)
     accept(lw.c_source(made))
+
+
+def test_an_input_that_a_loop_takes_in_vain_is_no_warning() -> None:
+    """The loop scans it, and its body does not read what was scanned."""
+    x, y = symbols("x y", "coordinate")
+    c, s, final = symbols("c s final", "local")
+    loop = Loop(1, (Carried(c, x, c + 1, final),), (Scanned(s, (y,)),), (), ())
+    accept(lw.c_source(program("vain", {"x": x, "y": y}, {"f": final}, statements=[loop])))
 
 
 def test_a_loop_is_a_loop() -> None:

@@ -417,8 +417,8 @@ class _CWriter(Writer):
         for k, (inner, name) in enumerate(zip(data.carried, carried, strict=True)):
             if inner not in read and (i.id, k) not in self.results_used:
                 self.line(f"(void){name};")
-        for inner, array, scan in zip(data.scanned, arrays, scans, strict=True):
-            if inner not in read and not isinstance(array, InputArray):
+        for inner, scan in zip(data.scanned, scans, strict=True):
+            if inner not in read:
                 self.line(f"(void){scan.partition('[')[0]};")
         self.results[i.id] = [Term(ATOM, name) for name in carried]
         for s, stack in enumerate(stacks):
