@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
 
 import linkwright as lw
-from linkwright.algebra import Expr
+from linkwright.algebra import Expr, sin, symbol
 from linkwright.equations import Equations, derive
 from linkwright.equations.articulated import articulated
 from linkwright.equations.choices import Choices
@@ -20,9 +21,10 @@ from linkwright.equations.runs import Run, plan
 from linkwright.equations.templates import Shapes, template
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Mechanism, Revolute
-from linkwright.program import Loop, Program, count, lower
+from linkwright.program import Call, Loop, Program, Statement, count, lower, program
 from linkwright.program.interpret import interpret
 from linkwright.program.passes import optimise
+from linkwright.program.program import Scanned, Stacked
 
 Array = NDArray[np.float64]
 AXES = {"x": np.eye(3)[0], "y": np.eye(3)[1], "z": np.eye(3)[2]}
@@ -230,3 +232,62 @@ def test_auto_takes_loops_for_long_chains_of_like_bodies_only() -> None:
     for k, letter in enumerate("xxyxzzyxyyzzxyzxxzyxyzzyxxyzyxzyyxzxzyxzyyxzx"):
         last = mixed.body(f"b{k}", parent=last, at=(1, 0, 0), rotate=letter, mass=1, inertia=1)
     assert derive(mixed).formulation == "articulated"
+
+
+# -- motion ----------------------------------------------------------------------------------------
+def _pulled(p: Program) -> Program:
+    """Return x - f(f(x) + x), where f is a Program of three entries that is called twice."""
+    x = list(p.inputs[0].entries)
+    first, moved, last = ([symbol(f"{s}{k}", "local") for k in range(3)] for s in "ymz")
+    a, b = symbol("a", "local"), symbol("b", "local")
+    loop = Loop(
+        3,
+        (),
+        (Scanned(a, tuple(first)), Scanned(b, tuple(x))),
+        (Stacked(a + b, tuple(moved)),),
+        (),
+    )
+    statements: list[Statement] = [
+        Call(p, tuple(x), tuple(first)),
+        loop,
+        Call(p, tuple(moved), tuple(last)),
+    ]
+    values = [u - v for u, v in zip(x, last, strict=True)]
+    return program("pulled", {"x": x}, {"d": values, "m": moved}, statements=statements)
+
+
+def test_arrays_go_from_calls_to_loops_to_calls_where_they_lie() -> None:
+    """One row alone and rows in lanes give what the interpreter gives."""
+    p = program(
+        "f", {"x": ["x0", "x1", "x2"]}, {"y": lambda *x: [x[1] * x[2], sin(x[0]), x[0] + 1]}
+    )
+    made = _pulled(p)
+    kernel = lw.compile(made, backend="llvm")
+    rows = np.random.default_rng(3).uniform(-1, 1, (37, 3))
+    wanted = [np.asarray(x) for x in interpret(lower(made), [rows])]
+    for found, expected in zip(kernel.batch(rows), wanted, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
+    for found, expected in zip(kernel(rows[0]), wanted, strict=True):
+        np.testing.assert_allclose(found, expected[0], rtol=1e-14)
+
+
+@pytest.mark.parametrize("method", ["dop853", "dopri5"])
+def test_a_chain_moves_as_scipy_has_it(method: str) -> None:
+    """With so many states a step is loops over them; alone and in lanes it follows SciPy."""
+    m = chain("planar", 60)
+    equations = derive(m)
+    kernel = lw.compile(equations.program(outputs=False))
+    names = [x.name for x in (*equations.coordinates, *equations.speeds)]
+    rest = [np.zeros(port.shape) for port in kernel.program.inputs[2:]]
+
+    def rates(_: float, y: Array) -> Array:
+        return np.concatenate([np.ravel(x) for x in kernel(y[:60], y[60:], *rest)])
+
+    start = np.concatenate([np.linspace(0.0, 0.1, 60), np.zeros(60)])
+    given = dict(zip(names, map(float, start), strict=True))
+    wanted = solve_ivp(rates, (0, 0.1), start, method="DOP853", rtol=1e-11, atol=1e-12).y[:, -1]
+    final = lw.simulate(m, 0.1, method=method, initial=given, tolerance=1e-11).final
+    np.testing.assert_allclose([final[n] for n in names], wanted, rtol=0, atol=1e-8)
+    batch = lw.simulate_batch(m, 0.1, runs=3, method=method, initial=given, tolerance=1e-11)
+    found = batch.x[:, [batch.states.index(n) for n in names]]
+    np.testing.assert_allclose(found, np.tile(wanted, (3, 1)), rtol=0, atol=1e-8)

@@ -2,7 +2,8 @@
 
 In primitive code a scanned array is a list of values. Mostly these are the entries of an input in
 even steps, the results of one earlier loop in its order or backwards, or numbers; a loop can read
-those in place. Everything else is copied to an array before the loop.
+those in place. Everything else is copied to an array before the loop. Where results of calls lie in
+arrays too, loops read them in place, and calls take whole arrays as they are.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class InputArray:
 
 @dataclass(frozen=True, slots=True)
 class StackArray:
-    """Entries `first`, `first + step`, ... of an array that a loop has written."""
+    """Entries `first`, `first + step`, ... of an array that a loop or a call has written."""
 
     loop: int
     stack: int
@@ -49,6 +50,7 @@ class Arrays:
 
     Args:
         code: a lowered Program.
+        calls: whether results of calls lie in arrays, one for each output.
 
     >>> from linkwright.algebra import symbols, symbol
     >>> from linkwright.program import Loop, lower, program
@@ -64,11 +66,15 @@ class Arrays:
     2
     """
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: Code, *, calls: bool = False) -> None:
         self._by_id = {i.id: i for i in code.instructions}
         self._sources: dict[int, list[Source | None]] = {}
+        self._calls = calls
         read = set(code.output_ids())
         for i in code.walk():
+            if i.op == "call" and calls:
+                read.update(self._call(i))
+                continue
             if i.op != "loop":
                 if i.op != "result":
                     read.update(i.args)
@@ -89,9 +95,26 @@ class Arrays:
         }
         """Inputs, constants and results that only loops read, in place."""
 
-    def sources(self, loop: Instruction) -> list[Source | None]:
-        """Return where each scanned array of a loop lies; None where it has to be copied."""
-        return self._sources[loop.id]
+    def sources(self, of: Instruction) -> list[Source | None]:
+        """Return where each array lies that a loop scans, or a call takes whole; None: copy it."""
+        return self._sources[of.id]
+
+    def _call(self, i: Instruction) -> list[int]:
+        """Look at the arguments of a call; return those that have to be copied."""
+        found = self._sources[i.id] = []
+        copied: list[int] = []
+        at = 0
+        for port in i.data.inputs:
+            ids = i.args[at : at + port.size]
+            at += port.size
+            source = self._source(ids) if ids else None
+            whole = isinstance(source, InputArray | StackArray) and (
+                (source.first, source.step) == (0, 1)
+            )
+            found.append(source if whole else None)
+            if not whole:
+                copied.extend(ids)
+        return copied
 
     def _source(self, ids: Sequence[int]) -> Source | None:
         made = [self._by_id.get(i) for i in ids]
@@ -110,10 +133,16 @@ class Arrays:
         if first.op != "result" or any(m.args != first.args for m in every):
             return None
         source = self._by_id[first.args[0]]
-        if source.op != "loop":
+        if source.op == "call" and self._calls:
+            ports = [
+                (k, j) for k, (port, _) in enumerate(source.data.outputs) for j in range(port.size)
+            ]
+            places = [ports[m.data] for m in every]
+        elif source.op == "loop":
+            data: LoopCode = source.data
+            places = [divmod(m.data - len(data.carried), data.count) for m in every]
+        else:
             return None
-        data: LoopCode = source.data
-        places = [divmod(m.data - len(data.carried), data.count) for m in every]
         stack, start = places[0]
         if stack < 0 or any(s != stack for s, _ in places):
             return None

@@ -82,7 +82,7 @@ def write_function(
     """
     arrays = [f"%a{k}" for k in range(len(code.inputs) + len(code.outputs))]
     plan, checks = _split_trigonometry(code.instructions)
-    found = Arrays(code)
+    found = Arrays(code, calls=True)
     short = [i for i in plan if i.id not in found.unread]
     parameters = ", ".join(f"ptr noalias nocapture {a}" for a in arrays)
     linkage = "internal " if internal else ""
@@ -581,23 +581,33 @@ class _Body:
             self.module.called[key] = name
             write_function(self.module, code, name, self.width, internal=True)
         pointers = []
+        outputs = [self.reserve(max(port.size, 1)) for port, _ in code.outputs]
         first = 0
-        for port in code.inputs:
+        sources: Sequence[Source | None] = [None] * len(code.inputs)
+        if self.in_place is not None:
+            sources = self.in_place.sources(i)
+        for port, source in zip(code.inputs, sources, strict=True):
             given = i.args[first : first + port.size]
             first += port.size
-            array = self.passed_on(given)
+            array = self.passed_on(given) if source is None else self.whole(source)
             if array is None:
                 array = self.reserve(max(port.size, 1))
                 for j, a in enumerate(given):
                     self.store(self.ref(a), self.slot(array, str(j)))
             pointers.append(array)
         places: list[tuple[str, int]] = []
-        for port, _ in code.outputs:
-            array = self.reserve(max(port.size, 1))
+        for array, (port, _) in zip(outputs, code.outputs, strict=True):
             pointers.append(array)
             places.extend((array, j) for j in range(port.size))
         self.lines.append(f"  call void @{name}({', '.join(f'ptr {p}' for p in pointers)})")
         self.results[i.id] = places
+        self.stacks[i.id] = outputs
+
+    def whole(self, source: Source) -> str | None:
+        """Return the address of an array that is passed on as it is."""
+        if isinstance(source, InputArray):
+            return f"%a{source.port}"
+        return self.stacks[source.loop][source.stack] if isinstance(source, StackArray) else None
 
     def passed_on(self, arguments: Sequence[int]) -> str | None:
         """Return the array whose first entries these are, if they are those of an input."""

@@ -10,11 +10,13 @@ next step may be longer, the factor for another try) and r, what the interpolant
 
 The factors are those of a proportional-integral controller (Hairer, Nørsett and Wanner 1993,
 section II.4).
+
+What is done to every state alike is written out for a few states, and is a loop for many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from linkwright.algebra import (
@@ -32,7 +34,8 @@ from linkwright.algebra import (
     symbol,
     total,
 )
-from linkwright.program import Call, Namer, Port, Program, Statement, program
+from linkwright.program import Assign, Call, Loop, Namer, Port, Program, Statement, program
+from linkwright.program.program import Carried, Scanned, Stacked
 from linkwright.simulation.native.tableaux import Tableau
 from linkwright.system.phases import ARRAYS
 
@@ -40,6 +43,9 @@ _BETA = 0.04
 _SAFETY = 0.9
 _LONGEST, _SHORTEST = 10.0, 0.2
 _LEAST = 1e-10
+_MANY = 100  # states from which on they share loops
+
+Each = Callable[..., Expr]
 
 
 class Stages:
@@ -66,19 +72,67 @@ class Stages:
         self.statements.append(Call(called, tuple(arguments), tuple(targets)))
         return targets
 
+    def each(self, write: Each, *arrays: Sequence[Expr]) -> list[Expr]:
+        """Return a function of the entries of arrays, entry by entry."""
+        made, statements = each(self.namer, write, arrays)
+        self.statements.extend(statements)
+        return made
+
+    def sum_of(self, write: Each, *arrays: Sequence[Expr]) -> Expr:
+        """Return the sum of a function of the entries of arrays."""
+        if len(arrays[0]) < _MANY:
+            return total([write(*row) for row in zip(*arrays, strict=True)])
+        inside, so_far, final = [self.namer() for _ in arrays], self.namer(), self.namer()
+        carried = Carried(so_far, as_expr(0), so_far + write(*inside), final)
+        self.statements.append(Loop(len(arrays[0]), (carried,), _scanned(inside, arrays), (), ()))
+        return final
+
     def moved(self, rates: Sequence[Sequence[Expr]], weights: Iterable[object]) -> list[Expr]:
         """Return x moved by h times a weighted sum of rates."""
-        return [a + b for a, b in zip(self.x, self.change(rates, weights), strict=True)]
+        factors, used = self._weighted(rates, weights)
+        return self.each(lambda a, *k: a + _weighted_sum(factors, k), self.x, *used)
 
     def change(self, rates: Sequence[Sequence[Expr]], weights: Iterable[object]) -> list[Expr]:
         """Return h times a weighted sum of rates."""
+        factors, used = self._weighted(rates, weights)
+        return self.each(lambda *k: _weighted_sum(factors, k), *used)
+
+    def _weighted(
+        self, rates: Sequence[Sequence[Expr]], weights: Iterable[object]
+    ) -> tuple[list[Expr], list[Sequence[Expr]]]:
         parts = [(self.h * number(b), k) for b, k in zip(weights, rates, strict=False) if b]
-        return [total([b * k[i] for b, k in parts]) for i in range(len(self.x))]
+        return [b for b, _ in parts], [k for _, k in parts]
 
     def finished(self, more: Mapping[str, object], outputs: Mapping[str, object]) -> Program:
         """Return the Program of the step."""
         inputs: dict[str, object] = {**self.arrays, "h": [self.h], **more}
         return program(f"{self.derivative.name}_step", inputs, outputs, statements=self.statements)
+
+
+def each(
+    namer: Namer, write: Each, arrays: Sequence[Sequence[Expr]]
+) -> tuple[list[Expr], list[Statement]]:
+    """Return a function of the entries of arrays, entry by entry, and the loop that it takes.
+
+    Args:
+        namer: gives new names.
+        write: the function.
+        arrays: all of the same length.
+    """
+    if len(arrays[0]) < _MANY:
+        return [write(*row) for row in zip(*arrays, strict=True)], []
+    inside = [namer() for _ in arrays]
+    targets = [namer() for _ in arrays[0]]
+    stacked = Stacked(write(*inside), tuple(targets))
+    return targets, [Loop(len(targets), (), _scanned(inside, arrays), (stacked,), ())]
+
+
+def _scanned(inside: Sequence[Expr], arrays: Sequence[Sequence[Expr]]) -> tuple[Scanned, ...]:
+    return tuple(Scanned(s, tuple(a)) for s, a in zip(inside, arrays, strict=True))
+
+
+def _weighted_sum(factors: Sequence[Expr], values: Sequence[Expr]) -> Expr:
+    return total([b * k for b, k in zip(factors, values, strict=True)])
 
 
 def number(value: object) -> Expr:
@@ -144,8 +198,8 @@ def adaptive_step(derivative: Program, tableau: Tableau) -> Program:
 
 def held(stages: Stages, values: Sequence[Expr]) -> list[Expr]:
     """Return names for values that are used more than once."""
-    from linkwright.program import Assign
-
+    if all(v.op == "sym" for v in values):
+        return list(values)
     names = [stages.namer() for _ in values]
     stages.statements.extend(Assign(n, v) for n, v in zip(names, values, strict=True))
     return names
@@ -155,11 +209,13 @@ def scaled_norm(
     stages: Stages, change: Sequence[Expr], new: Sequence[Expr], relative: Expr, least: Expr
 ) -> Expr:
     """Return the root mean square of a change in units of the tolerance."""
-    parts = [
-        (e / (least + relative * maximum(absolute(a), absolute(b)))) ** 2
-        for e, a, b in zip(change, stages.x, new, strict=True)
-    ]
-    return sqrt(total(parts) * (1.0 / max(len(parts), 1)))
+    whole = stages.sum_of(
+        lambda e, a, b: (e / (least + relative * maximum(absolute(a), absolute(b)))) ** 2,
+        change,
+        stages.x,
+        new,
+    )
+    return sqrt(whole * (1.0 / max(len(stages.x), 1)))
 
 
 def control(stages: Stages, error: Expr, before: Expr, order: int) -> list[Expr]:
@@ -187,9 +243,9 @@ def first_size(derivative: Program, order: int) -> Program:
     (trial,) = held(
         stages, [select(minimum(size, pace) > 1e-5, 0.01 * size / maximum(pace, 1e-300), 1e-6)]
     )
-    ahead = [x + trial * r for x, r in zip(stages.x, rates, strict=True)]
+    ahead = stages.each(lambda x, r: x + trial * r, stages.x, rates)
     later = stages.rates(ahead, stages.t + trial)
-    turn = [b - a for a, b in zip(rates, later, strict=True)]
+    turn = stages.each(lambda a, b: b - a, rates, later)
     bend = scaled_norm(stages, turn, stages.x, relative, least) / trial
     most = maximum(pace, bend)
     slow = maximum(1e-6, 1e-3 * trial)
@@ -215,15 +271,16 @@ def interpolant(states: int) -> Program:
         for name in ("x", "y", "f", "g", "r")
     }
     h, theta = symbol("h", "local"), symbol("theta", "local")
-    inside = []
-    for x, y, f, g, r in zip(*arrays.values(), strict=True):
+
+    def write(x: Expr, y: Expr, f: Expr, g: Expr, r: Expr) -> Expr:
         change = y - x
         bend = h * f - change
         rest = change - h * g - bend
-        inside.append(
-            x + theta * (change + (1 - theta) * (bend + theta * (rest + (1 - theta) * r)))
-        )
-    return program("inside", {**arrays, "h": [h], "theta": [theta]}, {"z": inside})
+        return x + theta * (change + (1 - theta) * (bend + theta * (rest + (1 - theta) * r)))
+
+    inside, statements = each(Namer(None, "inside_"), write, list(arrays.values()))
+    inputs: dict[str, object] = {**arrays, "h": [h], "theta": [theta]}
+    return program("inside", inputs, {"z": inside}, statements=statements)
 
 
 def semi_implicit_step(
