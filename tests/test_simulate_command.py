@@ -156,8 +156,24 @@ def test_loops_run_with_their_energy_kept(here: Path) -> None:
     found = run_model(Request("four-bar", until=0.5))
     energies = balance(found.recording)
     assert energies is not None
+    assert energies.drift is not None
     assert abs(energies.drift) < 1e-5 * energies.scale
     assert found.steps > 10
+
+
+def test_samples_come_once_where_the_form_of_equations_changes(here: Path) -> None:
+    found = run_model(Request("n-four-bar:n=2", until=3.0)).recording
+    np.testing.assert_allclose(np.diff(found.times), 0.003, rtol=1e-9)
+    energies = balance(found)
+    assert energies is not None
+    assert energies.drift is not None
+    assert abs(energies.drift) < 1e-6 * energies.scale
+
+
+def test_a_constraint_that_drives_leaves_energy_open(here: Path) -> None:
+    energies = balance(run_model(Request("car", until=1.0)).recording)
+    assert energies is not None
+    assert energies.drift is None
 
 
 def test_fixed_steps_converge_to_the_adaptive_run(here: Path) -> None:

@@ -328,7 +328,8 @@ class _Simulation:
                     if count % every:
                         self._record(records, t, x)
                     continue
-                k, started = gone.tick, False
+                # a step may have gone over several ticks, whose samples it has left
+                k, started = max(gone.tick, int(gone.t / step * (1 + 1e-12))), False
             if not started:
                 integrator.restart(self.form.derivative, t, x)
                 started = True

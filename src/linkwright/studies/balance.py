@@ -2,7 +2,8 @@
 
 Without friction or drives the sum of kinetic energy and energy in the field of gravity stays what
 it was; otherwise it changes by the work of loads, the integral of their power, which Simpson's rule
-gives. What is left is the error of the integration (and the work of constraints that move).
+gives. What is left is the error of the integration. Constraints that move do work that is not
+known here.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Balance:
         potential: energy in the field of gravity.
         gain: of both together since the start.
         work: of loads since the start.
-        drift: what the gain is more than the work.
+        drift: what the gain is more than the work; None where constraints that move work too.
         scale: the largest of the energies on the way, less the smallest.
         unit: of all of them.
     """
@@ -33,11 +34,11 @@ class Balance:
     potential: float
     gain: float
     work: float
-    drift: float
+    drift: float | None
     scale: float
     unit: str
 
-    def as_dict(self) -> dict[str, float | str]:
+    def as_dict(self) -> dict[str, float | str | None]:
         """Return it as plain data."""
         return asdict(self)
 
@@ -61,7 +62,8 @@ def balance(recording: Recording) -> Balance | None:
     work = integral(recording.times, power) if np.any(power) else 0.0
     scale = max(float(np.ptp(part)) for part in (kinetic, potential, total))
     unit = recording.channel(ENERGIES[0]).unit
-    return Balance(float(kinetic[-1]), float(potential[-1]), gain, work, gain - work, scale, unit)
+    drift = None if recording.about.get("driven") else gain - work
+    return Balance(float(kinetic[-1]), float(potential[-1]), gain, work, drift, scale, unit)
 
 
 def integral(times: Array, values: Array) -> float:

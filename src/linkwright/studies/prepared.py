@@ -115,6 +115,8 @@ def prepare(source: Source, mechanism: Mechanism) -> Prepared | None:
         return None
     phases = System(with_energies(mechanism), base=1000).phases()
     phases = _with_smallest(source, mechanism, phases)
+    if is_driven(mechanism):
+        phases = replace(phases, meta={**(phases.meta or {}), "driven": True})
     timing = mechanism.timing
     moving = not mechanism.constraints and not phases.quaternions
     known = {*mechanism.parameters, *mechanism.inputs}
@@ -138,6 +140,23 @@ def _is_regular(mechanism: Mechanism) -> bool:
         if constraint.position is not None or not set(free_symbols(*found.values())) <= fixed:
             return False
     return True
+
+
+def is_driven(mechanism: Mechanism) -> bool:
+    """Whether a constraint moves by itself, and so does work.
+
+    Args:
+        mechanism: with its constraints.
+
+    >>> from linkwright.models import load_model
+    >>> is_driven(load_model("car")), is_driven(load_model("four-bar"))
+    (True, False)
+    """
+    from linkwright.algebra import ZERO, linear_coefficients
+
+    speeds = [s.symbol for s in mechanism.kinematics().speeds]
+    rests = (linear_coefficients(c.speed, speeds)[1] for c in mechanism.constraints)
+    return any(rest is not ZERO for rest in rests)
 
 
 def with_energies(mechanism: Mechanism) -> Mechanism:

@@ -319,6 +319,8 @@ def _native(
     about = _about(prepared.source, request, ticks, method)
     about |= phase_numbers(phases)
     about["parameters"] = {**prepared.values, **request.values}
+    if (phases.meta or {}).get("driven"):
+        about["driven"] = True
     writer = _Writer(phase_channels(phases), about, out)
     begun = time.perf_counter()
     interrupted = False
@@ -382,7 +384,7 @@ def _switching(
     from linkwright.equations.closure import assemble
     from linkwright.simulation.mechanisms import simulate
     from linkwright.simulation.run import run_channels
-    from linkwright.studies.prepared import with_energies
+    from linkwright.studies.prepared import is_driven, with_energies
 
     timing = mechanism.timing
     ticks = _ticks(
@@ -395,6 +397,8 @@ def _switching(
     about = _about(source, request, ticks, method)
     about["parameters"] = dict(mechanism.values)
     about["initial"] = {n: float(v) for n, v in states.items()}
+    if is_driven(mechanism):
+        about["driven"] = True
     writer = _Writer(list(run_channels(view, states)), about, out)
     buffer = _Buffer(writer, ticks.until, progress)
     begun = time.perf_counter()

@@ -189,10 +189,11 @@ def _say(model: str, found: Finished, picture: Path | None) -> None:
     energies = balance(found.recording)
     if energies is not None and energies.scale > 0:
         worked = f", work of loads {energies.work:.6g} {energies.unit}" if energies.work else ""
+        left = "" if energies.drift is None else f"; {abs(energies.drift):.2g} {energies.unit}"
         typer.echo(
             f"energy: {energies.kinetic:.6g} {energies.unit} kinetic, "
             f"{energies.potential:.6g} {energies.unit} potential; gain {energies.gain:.6g} "
-            f"{energies.unit}{worked}; {abs(energies.drift):.2g} {energies.unit} unaccounted for"
+            f"{energies.unit}{worked}{left and left + ' unaccounted for'}"
         )
     typer.echo(
         f"recording: {found.path} ({len(found.recording)} samples of "
