@@ -107,8 +107,8 @@ def car(g: Geometry) -> dict[str, list[Solid]]:
         [
             (0.03 * base, 0.74 * outer, 3.87 * r),
             (0.57 * base, 0.74 * outer, 3.87 * r),
-            (0.12 * base, 0.62 * outer, 4.2 * r),
-            (0.48 * base, 0.62 * outer, 4.2 * r),
+            (0.08 * base, 0.68 * outer, 4.18 * r),
+            (0.52 * base, 0.68 * outer, 4.18 * r),
         ],
         ACCENT,
     )
