@@ -22,6 +22,7 @@ from linkwright.mechanism.plausibility import implausible
 from linkwright.program import Program, count, optimise
 from linkwright.program.report import ops_table
 from linkwright.robots import Robot
+from linkwright.studio.colouring import coloured
 from linkwright.studio.geometry import Geometry
 
 WHOLE = "the whole model"
@@ -192,12 +193,12 @@ class Inspection:
 
     # -- code --------------------------------------------------------------------------------------
     def c_code(self) -> str:
-        """Return the generated C, with syntax colours, its first few hundred lines."""
+        """Return the first few hundred lines of the generated C, as HTML with syntax colours."""
         lines = c_source(self.program).splitlines()
         cut = lines[:_LINES]
         if len(lines) > _LINES:
             cut.append(f"/* ... and {len(lines) - _LINES} more lines: linkwright write */")
-        return code("\n".join(cut), "c")
+        return coloured("\n".join(cut))
 
 
 def _concerning(

@@ -41,9 +41,11 @@ def fill(desk: Desk) -> None:
     body = gui.add_dropdown("Show", seen.names, initial_value=WHOLE, hint="Or click on a body")
     view = gui.add_button_group("View", _VIEWS)
     text = gui.add_markdown(seen.body(WHOLE))
+    source = gui.add_html("", visible=False)
     now = {"view": "Body"}
 
     def show() -> None:
+        source.visible = now["view"] == "C code"
         if now["view"] == "Body":
             text.content = seen.body(body.value)
             return
@@ -51,7 +53,8 @@ def fill(desk: Desk) -> None:
         if now["view"] == "Equations":
             text.content = "\n\n".join((seen.operations(body.value), seen.equations_of(body.value)))
         else:
-            text.content = seen.c_code()
+            source.content = seen.c_code()
+            text.content = "The program of all rates, as `linkwright write` would write it:"
 
     def look(event: Any) -> None:
         now["view"] = view.value

@@ -1,0 +1,180 @@
+"""The studio in a headless Chromium: each kind of input, used as a person would use it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwright as lw
+from linkwright.studio.desk import Desk
+from linkwright.studio.server import Studio, open_studio
+from tests.chromium import opened
+
+ARM = "tests/robots/oblique_arm.urdf"
+PATIENCE = 30.0  # s, for a machine that is busy
+GRAPHS = """() => Object.values(window.__viserTestpoints?.uplots ?? {}).map(u => ({
+    label: u.chart.series[1].label,
+    x: Array.from(u.chart.data[0]),
+    y: Array.from(u.chart.data[1]),
+}))"""
+
+
+@contextmanager
+def studio_page(*names: str) -> Iterator[tuple[Studio, Any, list[str]]]:
+    """Yield a studio, its page, and what went wrong on it."""
+    studio = open_studio(names)
+    try:
+        with opened(studio.address, width=960, height=600) as (page, wrong):
+            page.get_by_role("tab", name="Play").wait_for(timeout=1000 * PATIENCE)
+            yield studio, page, wrong
+    finally:
+        studio.close()
+
+
+def soon(holds: Callable[[], Any]) -> Any:
+    """Wait until something holds, and return it; what never holds fails the test."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        found = holds()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError("it never came to hold")
+
+
+def tab(page: Any, name: str) -> None:
+    """Open a tab."""
+    page.get_by_role("tab", name=name).click()
+
+
+def field(page: Any, label: str) -> Any:
+    """Return the number beside a slider."""
+    row = page.locator(f"xpath=//label[contains(., '{label}')]/ancestor::*[.//input][1]")
+    return row.locator("input:visible").last
+
+
+def desk_of(studio: Studio) -> Desk:
+    found = studio.shared["desk"]
+    assert isinstance(found, Desk)
+    return found
+
+
+def is_drawn(page: Any, tmp_path: Path, name: str) -> bool:
+    """Return whether a picture of the page shows something, in many colours."""
+    from matplotlib.image import imread
+
+    path = tmp_path / f"{name}.png"
+    page.screenshot(path=str(path))
+    pixels = np.asarray(imread(path))[60:, :520, :3]
+    return len(np.unique((255 * pixels[::2, ::2]).astype(int).reshape(-1, 3), axis=0)) > 200
+
+
+def test_a_model_is_played_scrubbed_posed_run_and_changed(tmp_path: Path) -> None:
+    with studio_page("double-pendulum") as (studio, page, wrong):
+        desk = desk_of(studio)
+        soon(lambda: is_drawn(page, tmp_path, "first"))
+        # play, then scrub
+        page.get_by_role("button", name="Play", exact=True).click()
+        soon(lambda: studio.player.time > 0.2)
+        page.get_by_role("button", name="Pause", exact=True).click()
+        soon(lambda: not studio.player.playing)
+        scrub = field(page, "Time")
+        scrub.fill("4")
+        scrub.press("Enter")
+        soon(lambda: abs(studio.player.time - 4.0) < 0.02)
+        # the scope shows the value that the recording has then
+        tab(page, "Scope")
+        graphs = soon(lambda: page.evaluate(GRAPHS))
+        recording = studio.takes[0].recording
+        assert graphs[0]["label"].startswith("phi1")
+        k = int(np.abs(np.array(graphs[0]["x"]) - 4.0).argmin())
+        wanted = np.interp(graphs[0]["x"][k], recording.times, recording["phi1"])
+        assert graphs[0]["y"][k] == pytest.approx(wanted, abs=1e-9)
+        shown = np.interp(studio.player.time, recording.times, recording["phi1"])
+        page.get_by_text(f"{shown:.5g}", exact=True).wait_for()
+        # a slider poses the model
+        tab(page, "Joints")
+        angle = field(page, "phi1")
+        angle.fill("1.25")
+        angle.press("Enter")
+        soon(lambda: desk.mode == "posed" and abs(desk.q[0] - 1.25) < 0.02)
+        # the live run, with a parameter changed while it runs
+        tab(page, "Live")
+        soon(lambda: desk.live is not None)
+        page.get_by_role("button", name="Run", exact=True).click()
+        live = desk.live
+        assert live is not None
+        soon(lambda: live.latest.time > 0.3)
+        tab(page, "Values")
+        gravity = field(page, "g [m/s^2]")
+        gravity.fill("3")
+        gravity.press("Enter")
+        soon(lambda: abs(live.values["g"] - 3.0) < 0.1)
+        assert live.latest.running
+        # its channels roll over the scope
+        tab(page, "Scope")
+        soon(
+            lambda: any(
+                g["x"] and g["x"][0] < 0 and g["x"][-1] <= 0.1 for g in page.evaluate(GRAPHS)
+            )
+        )
+        live.pause()
+        # equations and code
+        tab(page, "Inspect")
+        page.get_by_role("button", name="C code").click()
+        page.locator("pre.linkwright-code").wait_for(timeout=1000 * PATIENCE)
+        page.get_by_role("button", name="Help").click()
+        page.get_by_text("play or pause the recording").wait_for()
+        assert is_drawn(page, tmp_path, "last")
+        assert desk.trouble == []
+        assert wrong == []
+
+
+def test_a_recording_without_a_model_shows_its_channels(tmp_path: Path) -> None:
+    t = np.linspace(0, 2, 101)
+    path = tmp_path / "unknown.csv"
+    lw.Recording(t, [lw.Channel("height", "m")], np.sin(t)[:, None]).save(path)
+    with studio_page(str(path)) as (studio, page, wrong):
+        page.get_by_text("only plots are shown").first.wait_for()
+        assert page.get_by_role("tab", name="Live").count() == 0
+        tab(page, "Scope")
+        graphs = soon(lambda: page.evaluate(GRAPHS))
+        assert np.allclose(graphs[0]["y"], np.sin(graphs[0]["x"]), atol=1e-9)
+        page.get_by_text("Rates, filter, sums").click()
+        page.get_by_label("Rate of change (d/dt)").click()
+        (rate,) = soon(
+            lambda: [g for g in page.evaluate(GRAPHS) if g["label"].startswith("d/dt height")]
+        )
+        assert np.allclose(rate["y"], np.cos(rate["x"]), atol=1e-3)
+        assert desk_of(studio).trouble == []
+        assert wrong == []
+
+
+def test_a_robot_file_is_moved_by_its_joints_and_held_by_its_servos(tmp_path: Path) -> None:
+    with studio_page(ARM) as (studio, page, wrong):
+        desk = desk_of(studio)
+        soon(lambda: is_drawn(page, tmp_path, "arm"))
+        tab(page, "Joints")
+        waist = field(page, "waist")
+        waist.fill("2.5")
+        waist.press("Enter")
+        page.get_by_text("at its limit: waist").wait_for()
+        tab(page, "Live")
+        soon(lambda: desk.live is not None)
+        page.keyboard.press("l")
+        live = desk.live
+        assert live is not None
+        soon(lambda: live.latest.running)
+        tab(page, "Joints")
+        waist.fill("1")
+        waist.press("Enter")
+        soon(lambda: abs(desk.q[0] - 1.0) < 0.1)  # the servo has brought it there
+        assert desk.mode == "live"
+        assert desk.trouble == []
+        assert wrong == []
