@@ -74,7 +74,7 @@ class Plots {
     const x = ((t - start) / (end - start)) * (n - 1), k = Math.floor(x);
     if (x < -1e-9 || x > n - 1 + 1e-9) return NaN;
     if (k >= n - 1) return data[n - 1];
-    return k < 0 ? data[0] : data[k] + (x - k) * (data[k + 1] - data[k]);
+    return k < 0 ? data[0] : x === k ? data[k] : data[k] + (x - k) * (data[k + 1] - data[k]);
   }
   draw() {
     const style = getComputedStyle(document.documentElement), ink = (n) => style.getPropertyValue(n).trim();
