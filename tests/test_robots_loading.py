@@ -16,6 +16,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.errors import InputError, ShapeError
+from linkwright.formats.description import NamedFrame, Place
 from linkwright.robots import Robot
 from linkwright.robots.storing import known_ports, remember_ports
 from tests.random_robots import random_robot
@@ -29,9 +30,13 @@ import linkwright as lw
 robot = lw.load(sys.argv[1])
 tau = robot.inverse_dynamics(np.full(3, 0.3), np.full(3, 0.2), np.full(3, 0.1))
 batch = robot.inverse_dynamics(np.full((5, 3), 0.3), np.full(3, 0.2), np.full(3, 0.1))
+pose = robot.pose(robot.random(seed=2), "left_tip")
+slope = robot.jacobian.derivative("q")(robot.neutral, "left_tip", reference="local")
+facts = [robot.coordinates, robot.speeds, robot.frames, robot.links, robot.limits.tolist()]
 heavy = [m for m in ("linkwright.equations", "linkwright.program", "linkwright.mechanism",
                      "pydantic", "scipy") if m in sys.modules]
-print(json.dumps({"tau": tau.tolist(), "same": bool((batch == batch[0]).all()), "heavy": heavy,
+numbers = [tau.tolist(), pose.tolist(), slope.tolist(), facts]
+print(json.dumps({"numbers": numbers, "same": bool((batch == batch[0]).all()), "heavy": heavy,
                   "steps": list(robot.timings)}))
 """
 
@@ -53,7 +58,7 @@ def test_a_second_process_needs_nothing_that_derives_programs(tmp_path: Path) ->
     """From the cache the numbers are the same, and no Program is derived or even imported."""
     cold = first_result(tmp_path / "cache")
     warm = first_result(tmp_path / "cache")
-    assert warm["tau"] == cold["tau"]
+    assert warm["numbers"] == cold["numbers"]
     assert cold["same"]
     assert warm["same"]
     assert "inverse_dynamics: optimise" in cold["steps"]
@@ -66,7 +71,7 @@ def test_a_damaged_entry_is_made_again(tmp_path: Path) -> None:
     cold = first_result(tmp_path / "cache")
     for entry in (tmp_path / "cache" / "native").iterdir():
         entry.write_bytes(entry.read_bytes()[:-3])
-    assert first_result(tmp_path / "cache")["tau"] == cold["tau"]
+    assert first_result(tmp_path / "cache")["numbers"] == cold["numbers"]
 
 
 def test_ports_are_remembered_by_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,6 +81,23 @@ def test_ports_are_remembered_by_key(tmp_path: Path, monkeypatch: pytest.MonkeyP
     remember_ports("key", inputs, outputs)
     assert known_ports("key") == (inputs, outputs)
     assert known_ports("other") is None
+
+
+def test_frames_with_odd_names_are_told_apart() -> None:
+    """A frame called "tip local" is not the frame "tip" seen locally."""
+    description = random_robot(6, ["revolute"])
+    link = description.links[-1].name
+    frames = tuple(
+        NamedFrame(name, link, Place((x, 0.0, 0.0)))
+        for name, x in (("tip", 0.5), ("tip local", 2.0))
+    )
+    robot = Robot(replace(description, frames=frames))
+    q = np.array([0.4])
+    own, other = robot.jacobian(q, "tip", reference="local"), robot.jacobian(q, "tip local")
+    fresh = Robot(replace(description, frames=frames))
+    np.testing.assert_array_equal(fresh.jacobian(q, "tip local"), other)
+    np.testing.assert_array_equal(fresh.jacobian(q, "tip", reference="local"), own)
+    assert not np.allclose(own, other)
 
 
 def test_only_what_is_called_is_built() -> None:

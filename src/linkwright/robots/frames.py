@@ -19,10 +19,10 @@ from linkwright.program.passes.liveness import liveness
 from linkwright.program.program import check
 from linkwright.robots import kinematics
 from linkwright.robots.derivatives import named
-from linkwright.robots.quantity import FrameQuantity, Quantity
+from linkwright.robots.quantity import USUAL_REFERENCE, FrameQuantity, Quantity, frame_label
 from linkwright.robots.tree import Results, Spot, Tree
 
-WORLD_ALIGNED = "local-world-aligned"
+WORLD_ALIGNED = USUAL_REFERENCE
 
 
 class Source(Protocol):
@@ -60,7 +60,7 @@ def _of_frames(
         chosen = _chosen(name, defaults, options)
         write, spot = ask(**chosen), robot.spot(frame)
         return robot.quantity(
-            " ".join([name, "of", frame, *(v for k, v in chosen.items() if v != defaults[k])]),
+            frame_label(name, frame, (v for k, v in chosen.items() if v != defaults[k])),
             lambda tree: tree.program(name, takes, lambda w: write(w, tree, spot)),
         )
 
@@ -180,7 +180,8 @@ def jacobian_rate(robot: Source) -> FrameQuantity:
             )
             return rate_program(tree, plain, "jacobian_rate", "J_dot")
 
-        return robot.quantity(f"jacobian_rate of {frame} {reference}", derive)
+        other = [reference] if reference != WORLD_ALIGNED else []
+        return robot.quantity(frame_label("jacobian_rate", frame, other), derive)
 
     return FrameQuantity("jacobian_rate", of_frame)
 
@@ -278,7 +279,7 @@ def _of_points(
 
             return tree.program(name, takes, written, {"point": (x, y, z)})
 
-        return robot.quantity(f"{name} of {frame}", derive)
+        return robot.quantity(frame_label(name, frame), derive)
 
     return FrameQuantity(name, of_frame)
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from linkwright.robots.later import Later
-from linkwright.robots.quantity import FrameQuantity, Quantity
+from linkwright.robots.quantity import USUAL_REFERENCE, FrameQuantity, Quantity, frame_label
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,83 +55,103 @@ class Quantities(ABC):
     def links(self) -> tuple[str, ...]:
         """The links that joints move, in the order of the tree."""
 
+    @property
+    @abstractmethod
+    def frames(self) -> tuple[str, ...]:
+        """The names of links and other frames."""
+
     # -- frames ------------------------------------------------------------------------------------
+    def _of_frames(self, name: str) -> FrameQuantity:
+        """Return a quantity of frames; what derives it is imported where it must be derived."""
+
+        def of_frame(frame: str, **options: str) -> Quantity:
+            def derived(tree: Tree) -> Program:
+                found: FrameQuantity = getattr(frames, name)(self)
+                return found.of(frame, **options).derived()
+
+            if frame not in self.frames:
+                self.spot(frame)  # which says what is wrong
+            chosen = (v for v in options.values() if v != USUAL_REFERENCE)
+            return self.quantity(frame_label(name, frame, chosen), derived)
+
+        return FrameQuantity(name, of_frame)
+
     @cached_property
     def pose(self) -> FrameQuantity:
         """The matrix from a frame to the world, 4 x 4 and homogeneous: `pose(q, frame)`."""
-        return frames.pose(self)
+        return self._of_frames("pose")
 
     @cached_property
     def position(self) -> FrameQuantity:
         """The origin of a frame in the world, m: `position(q, frame)`."""
-        return frames.position(self)
+        return self._of_frames("position")
 
     @cached_property
     def orientation(self) -> FrameQuantity:
         """The unit quaternion (w, x, y, z), w not negative: `orientation(q, frame)`."""
-        return frames.orientation(self)
+        return self._of_frames("orientation")
 
     @cached_property
     def rpy(self) -> FrameQuantity:
         """Roll, pitch and yaw, R = Rz(yaw) Ry(pitch) Rx(roll), rad: `rpy(q, frame)`."""
-        return frames.rpy(self)
+        return self._of_frames("rpy")
 
     @cached_property
     def jacobian(self) -> FrameQuantity:
         """Velocity and angular velocity of a frame for unit speeds, 6 x n:
         `jacobian(q, frame, reference="local-world-aligned")`."""
-        return frames.jacobian(self)
+        return self._of_frames("jacobian")
 
     @cached_property
     def pose_and_jacobian(self) -> FrameQuantity:
         """Both from one kernel: `pose_and_jacobian(q, frame, reference=...)`."""
-        return frames.pose_and_jacobian(self)
+        return self._of_frames("pose_and_jacobian")
 
     @cached_property
     def analytic_jacobian(self) -> FrameQuantity:
         """The rates of position and of the numbers of the orientation for unit speeds:
         `analytic_jacobian(q, frame, orientation="rpy")`, or "zyx" or "quaternion"."""
-        return frames.analytic_jacobian(self)
+        return self._of_frames("analytic_jacobian")
 
     @cached_property
     def jacobian_rate(self) -> FrameQuantity:
         """The time derivative of the Jacobian: `jacobian_rate(q, u, frame, reference=...)`."""
-        return frames.jacobian_rate(self)
+        return self._of_frames("jacobian_rate")
 
     @cached_property
     def velocity(self) -> FrameQuantity:
         """Velocity and angular velocity of a frame: `velocity(q, u, frame, reference=...)`."""
-        return frames.velocity(self)
+        return self._of_frames("velocity")
 
     @cached_property
     def acceleration(self) -> FrameQuantity:
         """The rate of `velocity`, J a + J' u: `acceleration(q, u, a, frame, reference=...)`."""
-        return frames.acceleration(self)
+        return self._of_frames("acceleration")
 
     @cached_property
     def drift(self) -> FrameQuantity:
         """The acceleration that speeds make, J' u: `drift(q, u, frame, reference=...)`."""
-        return frames.drift(self)
+        return self._of_frames("drift")
 
     @cached_property
     def point_position(self) -> FrameQuantity:
         """Where a point, given in a frame, is, m: `point_position(q, point, frame)`."""
-        return frames.point_position(self)
+        return self._of_frames("point_position")
 
     @cached_property
     def point_velocity(self) -> FrameQuantity:
         """The velocity of a point of a frame, m/s: `point_velocity(q, u, point, frame)`."""
-        return frames.point_velocity(self)
+        return self._of_frames("point_velocity")
 
     @cached_property
     def point_jacobian(self) -> FrameQuantity:
         """The velocity of a point for unit speeds, 3 x n: `point_jacobian(q, point, frame)`."""
-        return frames.point_jacobian(self)
+        return self._of_frames("point_jacobian")
 
     @cached_property
     def point_drift(self) -> FrameQuantity:
         """The acceleration of a point that speeds make: `point_drift(q, u, point, frame)`."""
-        return frames.point_drift(self)
+        return self._of_frames("point_drift")
 
     # -- masses ------------------------------------------------------------------------------------
     @cached_property

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = NDArray[np.float64]
 Recipe = Callable[[], "Program"]
+USUAL_REFERENCE = "local-world-aligned"  # the view of motion where none is asked for
 Slope = Callable[[Sequence[str]], "Quantity"]
 
 
@@ -299,6 +300,20 @@ def _ports(ports: Sequence[Any]) -> Ports:
 
 def _several(out: Any) -> tuple[Any, ...]:
     return tuple(out) if isinstance(out, tuple | list) else (out,)
+
+
+def frame_label(name: str, frame: str, options: Iterable[str] = ()) -> str:
+    """Return the name of a quantity of one frame.
+
+    Args:
+        name: of the quantity.
+        frame: name of the frame, which may be anything.
+        options: values that are not the usual ones.
+
+    >>> frame_label("jacobian", "left hand", ["local"])
+    "jacobian of 'left hand' local"
+    """
+    return " ".join([f"{name} of {frame!r}", *options])
 
 
 class FrameQuantity:

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from linkwright.formats.assembling import Assembled
     from linkwright.mechanism import Mechanism
     from linkwright.program import Program
-    from linkwright.robots import conventions, coriolis, derivatives, dynamics, ik, states
+    from linkwright.robots import conventions, coriolis, derivatives, dynamics, ik
     from linkwright.robots.ik import JointRates, Solution
+    from linkwright.robots.states import Facts
     from linkwright.robots.tree import Spot, Tree
 else:
     conventions = Later("linkwright.robots.conventions")
-    states = Later("linkwright.robots.states")
     coriolis = Later("linkwright.robots.coriolis")
     derivatives = Later("linkwright.robots.derivatives")
     dynamics = Later("linkwright.robots.dynamics")
@@ -165,45 +165,58 @@ class Robot(Quantities):
         }
 
     @cached_property
+    def _facts(self) -> Facts:
+        """What the robot says of itself, from the disk cache where that has it."""
+        from linkwright.robots.states import facts_of
+        from linkwright.robots.storing import known_facts, remember_facts
+
+        found = known_facts(self._digest) if self._digest else None
+        if found is None:
+            found = facts_of(self.assembled, self.tree)
+            if self._digest:
+                remember_facts(self._digest, found)
+        return found
+
+    @property
     def coordinates(self) -> tuple[str, ...]:
         """The names of the coordinates q."""
-        return tuple(q.name for q in self.tree.coordinates)
+        return self._facts.coordinates
 
-    @cached_property
+    @property
     def speeds(self) -> tuple[str, ...]:
         """The names of the speeds u."""
-        return tuple(u.name for u in self.tree.speeds)
+        return self._facts.speeds
 
-    @cached_property
+    @property
     def frames(self) -> tuple[str, ...]:
         """The names of links and other frames."""
-        return tuple(self.assembled.places)
+        return self._facts.frames
 
-    @cached_property
+    @property
     def links(self) -> tuple[str, ...]:
         """The links that joints move, in the order of the tree."""
-        return tuple(joint.child for joint in self.assembled.joints)
+        return self._facts.links
 
     # -- configurations ----------------------------------------------------------------------------
     @cached_property
     def limits(self) -> Array:
         """The lowest and highest value of each coordinate, n x 2, infinite where there is none."""
-        return states.coordinate_limits(self.assembled, self.tree)
+        return np.array([self._facts.lower, self._facts.upper]).T.reshape(-1, 2)
 
     @cached_property
     def speed_limits(self) -> Array:
         """The highest magnitude of each speed."""
-        return states.speed_limits(self.assembled, self.tree)
+        return np.array(self._facts.fastest)
 
     @cached_property
     def effort_limits(self) -> Array:
         """The highest magnitude of each force in a joint, N*m or N."""
-        return states.effort_limits(self.assembled, self.tree)
+        return np.array(self._facts.strongest)
 
     @cached_property
     def neutral(self) -> Array:
         """The configuration with coordinates zero and quaternions that do not turn."""
-        return states.neutral(self.assembled, self.tree)
+        return self._facts.neutral()
 
     def random(self, count: int | None = None, *, seed: int = 0) -> Array:
         """Return a random configuration within the limits, or several as rows.
@@ -215,9 +228,7 @@ class Robot(Quantities):
         rows = 1 if count is None else count
         if rows < 0:
             raise InputError(f"{rows} random configurations were asked for")
-        made = states.random_configurations(
-            self.assembled, self.tree, rows, np.random.default_rng(seed)
-        )
+        made = self._facts.random(rows, np.random.default_rng(seed))
         return made if count is not None else np.asarray(made[0])
 
     def to_pinocchio(

@@ -1,28 +1,112 @@
-"""Limits of a robot's coordinates, speeds and forces, and configurations within them."""
+"""What a robot says of itself: names, limits, and configurations within them.
+
+It is plain data, which the disk cache keeps, so that asking for it derives nothing.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.formats.assembling import Assembled
-from linkwright.robots.tree import Tree
+if TYPE_CHECKING:
+    from linkwright.formats.assembling import Assembled
+    from linkwright.robots.tree import Tree
 
 Array: TypeAlias = NDArray[np.float64]
+Numbers: TypeAlias = tuple[float, ...]
 
 _TURNS = ("revolute", "screw", "universal")
 
 
-def coordinate_limits(assembled: Assembled, tree: Tree) -> Array:
-    """Return the lowest and highest value of each coordinate, infinite where there is none.
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a robot says of itself.
 
     Args:
-        assembled: the robot's joints.
-        tree: its coordinates.
+        coordinates: their names.
+        speeds: their names.
+        frames: names of links and other frames.
+        links: names of the links that joints move, in the order of the tree.
+        lower: least values of coordinates.
+        upper: greatest values of coordinates.
+        fastest: greatest magnitudes of speeds.
+        strongest: greatest magnitudes of forces in joints.
+        reaches: magnitudes of random coordinates without limits.
+        quaternions: where among the coordinates they begin.
     """
+
+    coordinates: tuple[str, ...]
+    speeds: tuple[str, ...]
+    frames: tuple[str, ...]
+    links: tuple[str, ...]
+    lower: Numbers
+    upper: Numbers
+    fastest: Numbers
+    strongest: Numbers
+    reaches: Numbers
+    quaternions: tuple[int, ...]
+
+    def neutral(self) -> Array:
+        """Return the configuration with coordinates zero and quaternions that do not turn."""
+        found = np.zeros(len(self.coordinates))
+        found[list(self.quaternions)] = 1.0
+        return found
+
+    def random(self, count: int, generator: np.random.Generator) -> Array:
+        """Return configurations within the limits, orientations as likely as each other.
+
+        Args:
+            count: how many.
+            generator: of random numbers.
+        """
+        reach = np.array(self.reaches)
+        lower = np.where(np.isinf(self.lower), -reach, self.lower)
+        upper = np.where(np.isinf(self.upper), reach, self.upper)
+        found = generator.uniform(lower, np.maximum(lower, upper), (count, len(lower)))
+        for start in self.quaternions:
+            e = generator.normal(size=(count, 4))
+            found[:, start : start + 4] = e / np.linalg.norm(e, axis=1, keepdims=True)
+        return found
+
+
+def facts_of(assembled: Assembled, tree: Tree) -> Facts:
+    """Return what a robot says of itself.
+
+    Args:
+        assembled: its joints and frames.
+        tree: its coordinates and speeds.
+    """
+    turning = {x for joint in assembled.joints if joint.kind in _TURNS for x in joint.coordinates}
+    limits = _coordinate_limits(assembled, tree)
+    return Facts(
+        tuple(q.name for q in tree.coordinates),
+        tuple(u.name for u in tree.speeds),
+        tuple(assembled.places),
+        tuple(joint.child for joint in assembled.joints),
+        tuple(map(float, limits[:, 0])),
+        tuple(map(float, limits[:, 1])),
+        _by_speed(assembled, tree, "speed"),
+        _by_speed(assembled, tree, "effort"),
+        tuple(math.pi if q in turning else 1.0 for q in tree.coordinates),
+        tuple(_quaternions(assembled, tree)),
+    )
+
+
+def facts_from(stored: dict[str, Any]) -> Facts:
+    """Return what was stored; a `TypeError` says that it is something else.
+
+    Args:
+        stored: the fields by name, lists in place of tuples.
+    """
+    return Facts(**{name: tuple(value) for name, value in stored.items()})
+
+
+def _coordinate_limits(assembled: Assembled, tree: Tree) -> Array:
+    """Return the lowest and highest value of each coordinate, infinite where there is none."""
     place = {q: k for k, q in enumerate(tree.coordinates)}
     found = np.full((len(place), 2), (-math.inf, math.inf))
     for joint in assembled.joints:
@@ -39,27 +123,7 @@ def coordinate_limits(assembled: Assembled, tree: Tree) -> Array:
     return found
 
 
-def speed_limits(assembled: Assembled, tree: Tree) -> Array:
-    """Return the highest magnitude of each speed, infinite where there is none.
-
-    Args:
-        assembled: the robot's joints.
-        tree: its speeds.
-    """
-    return _by_speed(assembled, tree, "speed")
-
-
-def effort_limits(assembled: Assembled, tree: Tree) -> Array:
-    """Return the highest magnitude of each force in a joint, infinite where there is none.
-
-    Args:
-        assembled: the robot's joints.
-        tree: its speeds.
-    """
-    return _by_speed(assembled, tree, "effort")
-
-
-def _by_speed(assembled: Assembled, tree: Tree, key: str) -> Array:
+def _by_speed(assembled: Assembled, tree: Tree, key: str) -> Numbers:
     place = {u: k for k, u in enumerate(tree.speeds)}
     found = np.full(len(place), math.inf)
     for joint in assembled.joints:
@@ -68,43 +132,7 @@ def _by_speed(assembled: Assembled, tree: Tree, key: str) -> Array:
         for speed in speeds:
             if limit is not None and speed.symbol in place:
                 found[place[speed.symbol]] = limit
-    return found
-
-
-def neutral(assembled: Assembled, tree: Tree) -> Array:
-    """Return the configuration with all coordinates zero and quaternions that do not turn.
-
-    Args:
-        assembled: the robot's joints.
-        tree: its coordinates.
-    """
-    found = np.zeros(len(tree.coordinates))
-    for start in _quaternions(assembled, tree):
-        found[start] = 1.0
-    return found
-
-
-def random_configurations(
-    assembled: Assembled, tree: Tree, count: int, generator: np.random.Generator
-) -> Array:
-    """Return configurations within the limits, orientations as likely as each other.
-
-    Args:
-        assembled: the robot's joints.
-        tree: its coordinates.
-        count: how many.
-        generator: of random numbers.
-    """
-    limits = coordinate_limits(assembled, tree)
-    turning = {x for joint in assembled.joints if joint.kind in _TURNS for x in joint.coordinates}
-    reach = [math.pi if q in turning else 1.0 for q in tree.coordinates]
-    lower = [-r if low == -math.inf else low for r, low in zip(reach, limits[:, 0], strict=True)]
-    upper = [r if high == math.inf else high for r, high in zip(reach, limits[:, 1], strict=True)]
-    found = generator.uniform(lower, np.maximum(lower, upper), (count, len(lower)))
-    for start in _quaternions(assembled, tree):
-        e = generator.normal(size=(count, 4))
-        found[:, start : start + 4] = e / np.linalg.norm(e, axis=1, keepdims=True)
-    return found
+    return tuple(map(float, found))
 
 
 def _quaternions(assembled: Assembled, tree: Tree) -> list[int]:

@@ -1,4 +1,4 @@
-"""What the disk cache knows of a robot's quantities: the ports of each, by a digest of the robot.
+"""What the disk cache knows of a robot, by a digest of it: its names, and its quantities' ports.
 
 The object code lies beside it (`linkwright.backends.llvm.stored`). An entry is JSON in the same
 private, capped folder as object code; one that is damaged or does not fit is made again.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from linkwright.backends.llvm.cache import entry_key, open_cache
 from linkwright.backends.llvm.stored import Ports, sources
+from linkwright.robots.states import Facts, facts_from
 
 if TYPE_CHECKING:
     from linkwright.formats.description import Description
@@ -70,6 +72,34 @@ def remember_ports(key: str, inputs: Ports, outputs: Ports) -> None:
     if store is not None:
         entry = json.dumps({"inputs": inputs, "outputs": outputs})
         store.put(entry_key(key.encode(), "ports"), entry.encode())
+
+
+def known_facts(digest: str) -> Facts | None:
+    """Return what a robot that was loaded before says of itself, or None.
+
+    Args:
+        digest: of the robot.
+    """
+    store = open_cache()
+    entry = None if store is None else store.fetch(entry_key(digest.encode(), "facts"))
+    if entry is None:
+        return None
+    try:
+        return facts_from(json.loads(entry))
+    except (ValueError, TypeError, AttributeError):
+        return None
+
+
+def remember_facts(digest: str, facts: Facts) -> None:
+    """Store what a robot says of itself.
+
+    Args:
+        digest: of the robot.
+        facts: about it.
+    """
+    store = open_cache()
+    if store is not None:
+        store.put(entry_key(digest.encode(), "facts"), json.dumps(asdict(facts)).encode())
 
 
 def _ports(found: Any) -> Ports:

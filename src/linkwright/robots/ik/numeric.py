@@ -129,7 +129,7 @@ def step_of(robot: Robot, frame: str) -> Quantity:
     if frame not in kept:
         spot = robot.spot(frame)
         kept[frame] = robot.quantity(
-            f"step of inverse kinematics of {frame}", lambda tree: step_program(tree, spot)
+            f"step of inverse kinematics of {frame!r}", lambda tree: step_program(tree, spot)
         )
     found: Quantity = kept[frame]
     return found
