@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 _HOMES: dict[str, tuple[str, ...]] = {
-    "linkwright": ("control",),  # packages that are used by their name: lw.control.PD
+    "linkwright": ("control", "elements", "motion"),  # used by their names: lw.control.PD
     "linkwright.algebra": (
         "PI",
         "Table1",
@@ -84,7 +84,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
 }
 
 if TYPE_CHECKING:
-    from linkwright import control as control
+    from linkwright import control as control, elements as elements, motion as motion
     from linkwright.algebra import (
         PI as PI,
         Table1 as Table1,

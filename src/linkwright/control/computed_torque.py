@@ -9,9 +9,9 @@ them along the wanted motion instead, and leaves the rest to a servo.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
-from linkwright.algebra import Expr, partial
+from linkwright.algebra import Expr, Scalar, partial
 from linkwright.blocks import BlockError, Element
 from linkwright.control.joints import JointController, PerJoint, driven_joints, gains
 from linkwright.control.models import inverse_dynamics
@@ -71,18 +71,32 @@ class ComputedTorque(JointController):
         self.efforts("tau", self.joints, chosen)
 
 
+class Motion(Protocol):
+    """Values over time with their derivatives, as the trajectories of `linkwright.motion` are."""
+
+    @property
+    def size(self) -> int:
+        """How many values it has."""
+        ...
+
+    def expressions(self, t: Scalar, order: int = 0) -> tuple[Expr, ...]:
+        """Return the values, speeds (1) or accelerations (2) as expressions of a time."""
+        ...
+
+
 class Feedforward(Element):
     """Torques of a wanted motion by inverse dynamics, to be added to those of a servo.
 
     Args:
         mechanism: what is driven.
-        motion: for coordinates by name their motion, expressions of `t`; without it, the motion
-            comes in at the ports `target`, `target_rate` and `target_acceleration`.
+        motion: for coordinates by name their motion, expressions of `t`; or a trajectory of
+            `linkwright.motion`, its values in the order of the joints; without it, the motion comes
+            in at the ports `target`, `target_rate` and `target_acceleration`.
         joints: names of the coordinates; those of the motion, or all that can be driven.
         values: numbers of the mechanism's parameters as the controller believes them to be.
         name: of the element.
 
-    With a motion that is given as expressions, the outputs `target` and `target_rate` are what a
+    With a motion that is given, the outputs `target` and `target_rate` are what a
     servo is to follow.
 
     >>> from linkwright.mechanism import Mechanism
@@ -95,14 +109,14 @@ class Feedforward(Element):
     def __init__(
         self,
         mechanism: Any,
-        motion: Mapping[str, Any] | None = None,
+        motion: Mapping[str, Any] | Motion | None = None,
         *,
         joints: Iterable[str] | None = None,
         values: Mapping[str, float] | None = None,
         name: str = "feedforward",
     ) -> None:
         super().__init__(name, mechanism)
-        wanted = list(motion) if motion is not None and joints is None else joints
+        wanted = list(motion) if isinstance(motion, Mapping) and joints is None else joints
         chosen = [q for q, _ in driven_joints(self.mechanism, wanted)]
         if motion is None:
             n = len(chosen)
@@ -120,9 +134,12 @@ class Feedforward(Element):
             self.output_vector("target", parts[0], doc="wanted coordinates")
             self.output_vector("target_rate", parts[1], doc="wanted speeds")
 
-    def _motion(self, motion: Mapping[str, Any], count: int) -> list[list[Expr]]:
-        if len(motion) != count:
-            raise BlockError(f"{self.name!r} has {len(motion)} motions for {count} joints")
+    def _motion(self, motion: Mapping[str, Any] | Motion, count: int) -> list[list[Expr]]:
+        size = len(motion) if isinstance(motion, Mapping) else motion.size
+        if size != count:
+            raise BlockError(f"{self.name!r} has {size} motions for {count} joints")
+        if not isinstance(motion, Mapping):
+            return [list(motion.expressions(self.time, order)) for order in range(3)]
         place = [self.expr(value) for value in motion.values()]
         rate = [self._rate(x) for x in place]
         return [place, rate, [self._rate(x) for x in rate]]

@@ -39,7 +39,8 @@ def blended(
     """Return a motion along straight legs from rest to rest, with turns near the inner points.
 
     Inner points are passed close by, not through; at each the motion is as far along as if it had
-    turned there at its time.
+    turned there at its time. The motion begins `blend` before the first time and ends as long after
+    the last.
 
     Args:
         points: the values at the corners.
@@ -197,7 +198,8 @@ def cartesian(
     Args:
         poses: 4 by 4 matrices.
         times: s, at which they are reached, or would be where turns cut corners.
-        blend: half the time of each turn, s; by default the motion stops at every pose.
+        blend: half the time of each turn, s, by which the motion also begins early and ends late;
+            by default it stops at every pose.
         law: how each leg is covered where the motion stops, as in `point_to_point`.
 
     >>> up = np.eye(4)

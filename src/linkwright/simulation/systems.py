@@ -168,11 +168,13 @@ def _driven(
         raise RunInterrupted(so_far, session.time, again) from error
     run = _run(system, session.phases, outcome, settings, time.perf_counter() - begun)
     if outcome.stop is not None and outcome.stop.failed:
-        remedy = "look for a singularity or an unstable loop there"
-        if not session.machine.settings.method.adaptive:
-            remedy = f"take smaller steps, or {remedy}"
+        remedy = "look there for a singularity, a force that jumps or an unstable loop"
+        adaptive = session.machine.settings.method.adaptive
+        other = "rk4 goes over jumps" if adaptive else "smaller steps may help"
         raise RunStopped(
-            f"the run of {system.name!r} stopped: {outcome.stop.reason}", run, remedy=remedy
+            f"the run of {system.name!r} stopped: {outcome.stop.reason}",
+            run,
+            remedy=f"{remedy}; {other}",
         )
     return run
 

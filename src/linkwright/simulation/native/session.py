@@ -291,18 +291,20 @@ class Session:
         self._pace = (steps, t)
         if mean * _TOO_MANY < left:
             reason = f"steps of {mean:.2g} s from t = {t:.6g} s on would never come to an end"
-            names = self._largest()
+            names = self._fastest()
             self.done = True
             self.stop = Stop(t, reason + self._told(names), names, failed=True)
 
-    def _largest(self) -> tuple[str, ...]:
-        """Return the name of the state whose absolute value is largest."""
-        x = self.machine.rows_of("x")[0]
-        return (self.phases.x[int(np.abs(x).argmax())].name,) if len(x) else ()
+    def _fastest(self) -> tuple[str, ...]:
+        """Return the name of the state that changes fastest."""
+        rates = np.nan_to_num(np.abs(self.machine.rows_of("f")[0]), nan=np.inf)
+        if not rates.any():  # not every method keeps them
+            return ()
+        return (self.phases.x[int(rates.argmax())].name,)
 
     def _told(self, names: Sequence[str]) -> str:
         x = dict(zip(names_of(self.phases.x), self.machine.rows_of("x")[0], strict=True))
-        return "".join(f"; {name} is {x[name]:.6g}" for name in names)
+        return "".join(f"; {name}, {x[name]:.6g}, changes fastest" for name in names)
 
     def _stopped(self, status: int) -> Stop:
         machine, t = self.machine, self.time
@@ -314,7 +316,7 @@ class Session:
         if names:
             listed = ", ".join(names)
             return Stop(t, f"no finite value of {listed} after t = {t:.6g} s", names, failed=True)
-        names = self._largest()
+        names = self._fastest()
         reason = f"no step from t = {t:.6g} s keeps the error below the tolerance"
         return Stop(t, reason + self._told(names), names, failed=True)
 
