@@ -5,7 +5,8 @@ here the frame of link i sits at its joint, z along the joint's axis, and the ma
 accordingly. Zero entries of the tables are left out. Gravity is along -z of the base.
 
 A drive adds its rotor's inertia G^2 Jm to the joint, and viscous and Coulomb friction of the motor,
-G^2 B and |G| Tc, the latter by the sign of the joint's speed.
+G^2 B and |G| Tc, the latter by the sign of the joint's speed. Below the small speed `creep` it grows
+with the speed, so that a joint comes to rest; a jump there would hold up any adaptive integration.
 """
 
 from __future__ import annotations
@@ -76,6 +77,8 @@ def build(drives: bool = True) -> Mechanism:
     for i, link in enumerate(_LINKS, 1):
         bodies.append(_body(m, i, link, bodies[-1] if bodies else m.ground))
     m.gravity(along="-z", g="g")
+    if drives:
+        m.parameter("creep", 1e-3, unit="rad/s", doc="speed up to which dry friction grows")
     for i, (body, drive) in enumerate(zip(bodies, _DRIVES, strict=True), 1):
         torque = m.input(f"tau{i}", unit="N*m", doc=f"torque of drive {i} at the joint")
         parent = body.parent
@@ -167,7 +170,7 @@ def _drive(m: Mechanism, i: int, drive: _Drive, body: Body) -> None:
     m.moment(
         f"friction {i}",
         f"-G{i}**2*B{i}*{speed}"
-        f" - abs(G{i})*select({speed} > 0, Tcp{i}, select({speed} < 0, Tcm{i}, 0))",
+        f" - abs(G{i})*select({speed} > 0, Tcp{i}, -Tcm{i})*max(-1, min(1, {speed}/creep))",
         on=body,
         about=body.z,
         reaction=body.parent,
