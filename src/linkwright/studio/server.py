@@ -9,8 +9,10 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +66,8 @@ class Studio:
     def __post_init__(self) -> None:
         viser = _viser()
         port = self.port or free_port(self.host)
-        self.server = viser.ViserServer(host=self.host, port=port, verbose=False)
+        with redirect_stdout(StringIO()):  # the command tells the address itself
+            self.server = viser.ViserServer(host=self.host, port=port, verbose=False)
         self.port = int(self.server.get_port())
         self.player = player_for(self.takes)
         self.set_theme(dark=False)
@@ -171,7 +174,8 @@ class Studio:
         for closer in self.closers:
             closer()
         self.player.close()
-        self.server.stop()
+        with redirect_stdout(StringIO()):
+            self.server.stop()
 
 
 def open_studio(
