@@ -54,7 +54,7 @@ SHIPPED: tuple[Shipped, ...] = (
     Shipped("spacecraft-2"),
     Shipped("spacecraft-1-small"),
     Shipped("stanford-arm-controlled"),
-    Shipped("stanford-arm"),
+    Shipped("stanford-arm", moves=100_000),
     Shipped("puma560:drives=off", "inverse"),
     Shipped("car"),
     Shipped("four-bar"),
