@@ -117,6 +117,31 @@ def test_mcap_has_a_topic_for_each_body_that_others_read(tmp_path: Path) -> None
     assert last.log_time == 1_000_000_000
 
 
+def test_keys_of_mcap_are_paths_without_dots_and_hold_every_channel(tmp_path: Path) -> None:
+    labels = [Channel("arm.q", "rad", body="arm"), Channel("q", "rad", body="arm")]
+    labels += [Channel("arm.tip.x", "m", body="arm"), Channel("arm.v", "m/s", body="other")]
+    made = Recording([0, 1], labels, np.array([[1, 2, 3, math.nan], [5, 6, 7, 8]]))
+    made.save(tmp_path / "run.mcap")
+    reader = pytest.importorskip("mcap.reader")
+    seen: dict[str, list[float | None]] = {}
+    with (tmp_path / "run.mcap").open("rb") as file:
+        for schema, channel, message in reader.make_reader(file).iter_messages():
+            known = json.loads(schema.data)["properties"]
+            for key, value in json.loads(message.data).items():
+                assert "null" in known[key]["type"]
+                assert "." not in key
+                seen.setdefault(f"{channel.topic}.{key}", []).append(value)
+    assert seen == {
+        "/arm.arm_q": [1, 5],
+        "/arm.q": [2, 6],
+        "/arm.tip_x": [3, 7],
+        "/other.arm_v": [None, 8],
+    }
+    again = read_recording(tmp_path / "run.mcap")
+    assert again.channels == made.channels
+    assert np.array_equal(again.data, made.data, equal_nan=True)
+
+
 def test_any_table_with_names_is_read(tmp_path: Path) -> None:
     path = tmp_path / "other.csv"
     path.write_text("time,speed [m/s],force\n0,1,2\n0.5,3,4\n")

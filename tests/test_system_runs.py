@@ -165,3 +165,21 @@ def test_an_interrupted_run_tells_what_it_has_and_goes_on_with_the_same_bits() -
     whole, plain = error.resume(), lw.simulate(s, until=2.0)
     assert np.array_equal(whole.times, plain.times)
     assert np.array_equal(whole.recording.data, plain.recording.data)
+
+
+def test_every_channel_of_elements_and_controllers_has_unit_words_and_home() -> None:
+    m = lw.Mechanism("arm")
+    link = m.body("link", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
+    s = lw.System(m)
+    s.add(PD(m, kp=10, kd=1), rate=100)
+    s.add(lw.elements.Encoder(m, "link", resolution=1e-3), rate=100)
+    s.add(lw.elements.Imu(m, link))
+    s.add(lw.elements.ForceTorque(m, link))
+    s.add(lw.elements.LuGre(m, "link", stiffness=1e4, damping=10, coulomb=0.1, static=0.2))
+    s.add(lw.elements.Stop(m, "link", -1, 1))
+    recording = lw.simulate(s, until=0.1).recording
+    assert len(recording.channels) > 20
+    for channel in recording.channels:
+        assert channel.unit != "?", channel
+        assert channel.long, channel
+        assert channel.body, channel

@@ -198,6 +198,7 @@ class Element(Block):
         joint = joint_of(self.mechanism, coordinate)
         body, parent = joint.body, joint.body.parent
         self.in_joints[name] = body
+        doc = doc or f"{'torque' if joint.turns else 'force'} on {joint.coordinate.name}"
         if joint.turns:
             return self.moment(name, value, on=body, about=joint.axis, reaction=parent, doc=doc)
         return self.force(name, value, at=body, along=joint.axis, reaction=parent, doc=doc)

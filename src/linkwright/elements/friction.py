@@ -6,7 +6,7 @@ from typing import Any
 
 from linkwright.algebra import Expr, absolute, exp, sqrt
 from linkwright.blocks import Element
-from linkwright.elements.springs import motion_of
+from linkwright.elements.springs import motion_of, units_of
 
 
 class Friction(Element):
@@ -46,14 +46,15 @@ class Friction(Element):
         name: str = "friction",
     ) -> None:
         super().__init__(name, mechanism, doc="dry and viscous friction of a joint")
-        dry = self.parameter("coulomb", coulomb)
-        b = self.parameter("viscous", viscous)
-        e = self.parameter("smoothing", smoothing, sign="positive")
+        unit, load = units_of(self, coordinate)
+        dry = self.parameter("coulomb", coulomb, unit=load)
+        b = self.parameter("viscous", viscous, unit=f"{load}*s/{unit}")
+        e = self.parameter("smoothing", smoothing, unit=f"{unit}/s", sign="positive")
         q, u = motion_of(self, coordinate)
         level: Expr = dry
         if static is not None:
-            breakaway = self.parameter("static", static)
-            us = self.parameter("stribeck", stribeck, sign="positive")
+            breakaway = self.parameter("static", static, unit=load)
+            us = self.parameter("stribeck", stribeck, unit=f"{unit}/s", sign="positive")
             level = dry + (breakaway - dry) * exp(-((u / us) ** 2))
         self.effort("effort", q, -level * u / sqrt(u**2 + e**2) - b * u)
 
@@ -96,16 +97,17 @@ class LuGre(Element):
         name: str = "lugre",
     ) -> None:
         super().__init__(name, mechanism, doc="friction by bristles in a joint")
-        s0 = self.parameter("stiffness", stiffness, sign="positive")
-        s1 = self.parameter("damping", damping)
-        s2 = self.parameter("viscous", viscous)
-        dry = self.parameter("coulomb", coulomb, sign="positive")
-        breakaway = self.parameter("static", static, sign="positive")
-        us = self.parameter("stribeck", stribeck, sign="positive")
+        unit, load = units_of(self, coordinate)
+        s0 = self.parameter("stiffness", stiffness, unit=f"{load}/{unit}", sign="positive")
+        s1 = self.parameter("damping", damping, unit=f"{load}*s/{unit}")
+        s2 = self.parameter("viscous", viscous, unit=f"{load}*s/{unit}")
+        dry = self.parameter("coulomb", coulomb, unit=load, sign="positive")
+        breakaway = self.parameter("static", static, unit=load, sign="positive")
+        us = self.parameter("stribeck", stribeck, unit=f"{unit}/s", sign="positive")
         q, u = motion_of(self, coordinate)
-        z = self.state("z", doc="bend of the bristles")
+        z = self.state("z", unit=unit, doc="bend of the bristles")
         level = dry + (breakaway - dry) * exp(-((u / us) ** 2))
         rate = self.let(u - s0 * absolute(u) * z / level)
         self.derivative(z, rate)
-        self.output("bend", z)
+        self.output("bend", z, unit=unit, doc="bend of the bristles")
         self.effort("effort", q, -(s0 * z + s1 * rate + s2 * u))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwright.algebra import Expr, Vector, floor
-from linkwright.blocks import Element
+from linkwright.blocks import Element, joint_of
 from linkwright.elements.springs import motion_of
 from linkwright.equations.reactions import carried_by_joint
 from linkwright.mechanism import Body, Point
@@ -49,9 +49,11 @@ class Encoder(Element):
         angle = self.let(count * step + zero)
         before = self.memory("before", angle)
         started = self.memory("started", 1.0)
-        self.output("count", count, unit="1")
-        self.output("angle", angle)
-        self.output("speed", started * (angle - before) / self.period)
+        unit = "rad" if joint_of(self.mechanism, coordinate).turns else "m"
+        self.output("count", count, unit="1", doc=f"{q.name} in steps")
+        self.output("angle", angle, unit=unit, doc=f"{q.name} in whole steps")
+        speed = started * (angle - before) / self.period
+        self.output("speed", speed, unit=f"{unit}/s", doc=f"rate of {q.name} by differences")
 
 
 class Imu(Element):
@@ -92,8 +94,10 @@ class Imu(Element):
         frame = point.body.frame
         felt = acceleration_of(self, point) - self.mechanism.gravity_vector
         turn = point.body.omega
-        show(self, "force", felt.components(frame), "m/s^2", force_noise, force_bias)
-        show(self, "rate", turn.components(frame), "rad/s", rate_noise, rate_bias)
+        on = point.body.name
+        felt_in, turn_in = felt.components(frame), turn.components(frame)
+        show(self, "force", felt_in, "m/s^2", force_noise, force_bias, f"specific force of {on}")
+        show(self, "rate", turn_in, "rad/s", rate_noise, rate_bias, f"angular velocity of {on}")
 
 
 class ForceTorque(Element):
@@ -146,11 +150,17 @@ class ForceTorque(Element):
         )
         for kind, own, loads, unit, noise, bias in rows:
             parts = [x - y for x, y in zip(own, loads, strict=True)]
-            show(self, kind, parts, unit, noise, bias)
+            show(self, kind, parts, unit, noise, bias, f"{kind} on {body.name}")
 
 
 def show(
-    element: Element, kind: str, parts: Sequence[Expr], unit: str, noise: float, bias: float
+    element: Element,
+    kind: str,
+    parts: Sequence[Expr],
+    unit: str,
+    noise: float,
+    bias: float,
+    words: str,
 ) -> None:
     """Add the outputs of a sensor with three axes, with bias and, where there is any, noise.
 
@@ -161,6 +171,7 @@ def show(
         unit: of them all.
         noise: standard deviation.
         bias: added to each.
+        words: what they are.
     """
     off = element.parameter(f"{kind}_bias", bias, unit=unit)
     sigma = element.parameter(f"{kind}_noise", noise, unit=unit) if noise else None
@@ -168,7 +179,7 @@ def show(
         value = part + off
         if sigma is not None:
             value = value + sigma * element.noise(f"{kind}_{axis}_noise")
-        element.output(f"{kind}_{axis}", value, unit=unit)
+        element.output(f"{kind}_{axis}", value, unit=unit, doc=f"{words} along {axis}")
 
 
 def acceleration_of(element: Element, point: Point) -> Vector:

@@ -92,9 +92,10 @@ class JointSpring(Element):
         name: str = "joint_spring",
     ) -> None:
         super().__init__(name, mechanism, doc="spring and damper in a joint")
-        k = self.parameter("stiffness", stiffness)
-        c = self.parameter("damping", damping)
-        free = self.parameter("rest", rest)
+        unit, load = units_of(self, coordinate)
+        k = self.parameter("stiffness", stiffness, unit=f"{load}/{unit}")
+        c = self.parameter("damping", damping, unit=f"{load}*s/{unit}")
+        free = self.parameter("rest", rest, unit=unit)
         q, u = motion_of(self, coordinate)
         self.effort("effort", q, -k * (q - free) - c * u)
 
@@ -130,16 +131,17 @@ class Stop(Element):
         name: str = "stop",
     ) -> None:
         super().__init__(name, mechanism, doc="end stops of a joint")
-        k = self.parameter("stiffness", stiffness)
-        c = self.parameter("damping", damping)
+        unit, load = units_of(self, coordinate)
+        k = self.parameter("stiffness", stiffness, unit=f"{load}/{unit}")
+        c = self.parameter("damping", damping, unit=f"{load}*s/{unit}")
         q, u = motion_of(self, coordinate)
         push: Expr | float = 0.0
         if lower is not None:
-            depth = self.parameter("lower", lower) - q
+            depth = self.parameter("lower", lower, unit=unit) - q
             push = push + select(depth > 0, maximum(k * depth - c * u, 0.0), 0.0)
             self.event("lower", depth)
         if upper is not None:
-            depth = q - self.parameter("upper", upper)
+            depth = q - self.parameter("upper", upper, unit=unit)
             push = push - select(depth > 0, maximum(k * depth + c * u, 0.0), 0.0)
             self.event("upper", depth)
         self.effort("effort", q, push)
@@ -154,3 +156,13 @@ def motion_of(element: Element, coordinate: Expr | str) -> tuple[Expr, Expr]:
     """
     q = joint_of(element.mechanism, coordinate).coordinate
     return q, element.mechanism.kinematics().rates[q]
+
+
+def units_of(element: Element, coordinate: Expr | str) -> tuple[str, str]:
+    """Return the units of a joint's coordinate and of what acts on it.
+
+    Args:
+        element: on whose mechanism it is.
+        coordinate: of the joint: its symbol or its name.
+    """
+    return ("rad", "N*m") if joint_of(element.mechanism, coordinate).turns else ("m", "N")

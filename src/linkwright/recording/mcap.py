@@ -1,9 +1,10 @@
 """Recordings as MCAP files, which Foxglove and PlotJuggler open.
 
 Needs the package mcap (the extra `recording`). Each body has a topic of its own, and one message
-of JSON for each sample; channels without a body stand under `/channels`. Numbers that JSON cannot
-hold (nan, infinities) are null there; the exact values stand in an attachment in our own form, so
-that nothing is lost on the way back.
+of JSON for each sample; channels without a body stand under `/channels`. The keys are names without
+their body, and dots are underscores, so that `/arm.speed` is a path that both understand. Numbers
+that JSON cannot hold (nan, infinities) are null there; the exact values stand in an attachment in
+our own form, so that nothing is lost on the way back.
 """
 
 from __future__ import annotations
@@ -47,10 +48,14 @@ def write_mcap(path: Path, recording: Recording, replace: bool = True) -> None:
         }
         stamps = np.round(recording.times * 1e9).astype(np.int64).tolist()
         rows = recording.data.tolist()
-        names = recording.names
+        keys = {
+            k: key
+            for columns in topics.values()
+            for k, key in zip(columns, _keys([recording.channels[k] for k in columns]), strict=True)
+        }
         for number, (stamp, row) in enumerate(zip(stamps, rows, strict=True)):
             for topic, columns in topics.items():
-                message = {names[k]: row[k] if math.isfinite(row[k]) else None for k in columns}
+                message = {keys[k]: row[k] if math.isfinite(row[k]) else None for k in columns}
                 writer.add_message(ids[topic], stamp, json.dumps(message).encode(), stamp, number)
         archive = io.BytesIO()
         about = np.array(to_json(recording.about, recording.channels))
@@ -61,16 +66,26 @@ def write_mcap(path: Path, recording: Recording, replace: bool = True) -> None:
     write_with(path, fill, replace=replace)
 
 
+def _keys(channels: list[Channel]) -> list[str]:
+    """Return a key for each channel of a topic, different from one another."""
+    plain = [c.name.removeprefix(f"{c.body}.").replace(".", "_") for c in channels]
+    return [
+        key if plain.count(key) == 1 else c.name.replace(".", "_")
+        for key, c in zip(plain, channels, strict=True)
+    ]
+
+
 def _register(writer: Any, topic: str, channels: list[Channel]) -> int:
     schema = {
         "type": "object",
         "title": topic.lstrip("/"),
         "properties": {
-            c.name: {"type": "number", "title": c.label, "description": c.unit} for c in channels
+            key: {"type": ["number", "null"], "title": c.label, "description": c.unit}
+            for key, c in zip(_keys(channels), channels, strict=True)
         },
     }
     number = writer.register_schema(topic.lstrip("/"), "jsonschema", json.dumps(schema).encode())
-    units = {c.name: c.unit for c in channels}
+    units = {key: c.unit for key, c in zip(_keys(channels), channels, strict=True)}
     return int(writer.register_channel(topic, "json", number, {"units": json.dumps(units)}))
 
 
