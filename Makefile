@@ -13,7 +13,7 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-bui
 .NOTPARALLEL: # all targets install into the same .venv
 
 help:
-	@echo "make demo    simulate the Stanford arm, and draw it"
+	@echo "make demo    simulate the Stanford arm, draw it, and serve a page where it moves"
 	@echo "make pictures  draw the pictures of the README (needs Chromium)"
 	@echo "make test    lint, types, layering, tests and doctests"
 	@echo "make bench   measure, and print ratio tables"
@@ -68,7 +68,7 @@ $(VENV)/.core: $(VENV)/.build $(PINS)
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.build $(PINS)
-	@$(INSTALL) --editable '.[plot,recording]'
+	@$(INSTALL) --editable '.[plot,recording,studio]'
 	@touch $@ $(VENV)/.core
 
 $(VENV)/.test: $(VENV)/.build $(PINS)

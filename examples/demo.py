@@ -1,13 +1,15 @@
 """What ``make demo`` runs: the Stanford arm of Sayers' thesis, from description to motion.
 
 Derives its equations, counts them beside AUTOSIM's, compiles them to native code, measures one
-evaluation, simulates ten seconds under control, draws them in the terminal and as a picture, and
-closes with the eigenvalues of the Whipple bicycle.
+evaluation, simulates ten seconds under control, draws them in the terminal and as a picture, gives
+the eigenvalues of the Whipple bicycle, and closes with a page that plays the motion: served while a
+terminal is attached, else only written.
 """
 
 from __future__ import annotations
 
 import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -19,6 +21,8 @@ from linkwright.cli.tables import print_table
 from linkwright.recording.plots import save_figure
 from linkwright.recording.terminal import text_plot
 from linkwright.studies.running import Request, run_model
+from linkwright.studio.page import write_page
+from linkwright.studio.takes import open_take
 
 AUTOSIM = {"add": 268, "mul": 378, "call": 8}  # the thesis, section 9.6, with control
 TIMES = (0.0, 1.0, 2.0, 5.0, 10.0)
@@ -43,8 +47,9 @@ def main() -> None:
         numbers=("adds", "multiplies", "calls"),
     )
     _speed(arm, program)
-    _motion(arm)
+    path = _motion(arm)
     _bicycle()
+    _page(path)
 
 
 def _speed(arm: lw.Mechanism, program: lw.Program) -> None:
@@ -77,7 +82,7 @@ def _value(arm: lw.Mechanism, name: str) -> float:
     return arm.values.get(name, float(arm.initial.get(name, 0.0)))
 
 
-def _motion(arm: lw.Mechanism) -> None:
+def _motion(arm: lw.Mechanism) -> Path:
     """Simulate ten seconds and show the joints on their way to their targets."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / "stanford-arm-controlled.parquet"
@@ -97,6 +102,7 @@ def _motion(arm: lw.Mechanism) -> None:
         numbers=("t s", *names),
     )
     _pictures(recording, names, path)
+    return path
 
 
 def _pictures(recording: lw.Recording, names: list[str], path: Path) -> None:
@@ -129,6 +135,20 @@ def _bicycle() -> None:
     print(f"\nWhipple bicycle at 5 m/s, eigenvalues in 1/s: {shown}")
     print("\nnext: linkwright models, linkwright show cart, linkwright ops cart --passes,")
     print("      linkwright simulate pendulum --plot")
+
+
+def _page(path: Path) -> None:
+    """Write the page that plays a recording; where someone is looking, serve the studio too."""
+    page = path.with_suffix(".html")
+    size = write_page(page, [open_take(str(path))], title="Stanford arm under control")
+    print(f"\npage       {page} ({size / 1e6:.1f} MB; it plays in any browser, without network)")
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return
+    from linkwright.studio.server import open_studio
+
+    studio = open_studio([str(path)])
+    print(f"studio     {studio.address} (Ctrl-C ends it)", flush=True)
+    studio.wait()
 
 
 if __name__ == "__main__":

@@ -145,7 +145,9 @@ def _tool(desk: Desk, joints: _Joints, frames: list[str]) -> None:
     with gui.add_folder("Drag the tool"):
         frame = gui.add_dropdown("Tool frame", frames, initial_value=frames[0])
         show = gui.add_checkbox("Show the handle", False, hint="Drag it: the joints follow")
-        turn = gui.add_checkbox("Keep the orientation too", True)
+        turn = gui.add_checkbox(
+            "Keep the orientation too", len(joints.scene.robot.coordinates) >= 6
+        )
     handle = _Tool(desk, joints)
 
     def change() -> None:
