@@ -107,23 +107,30 @@ def estimate(
     count, n = forces.shape
     chosen = base_of(y.reshape(count, n, -1), names)
     columns = list(chosen.columns)
+    rows, goals = _packed(y, forces)
     scales: Array = np.ones(n)
     least = _EXACT * max(float(np.sqrt(np.mean(forces**2))), 1e-300)
     base: Array = np.zeros(len(columns))
     for _ in range(_ROUNDS):
-        weighted = (y[:, :, columns] / scales[:, None]).reshape(-1, len(columns))
-        base = np.asarray(np.linalg.lstsq(weighted, (forces / scales).ravel(), rcond=None)[0])
-        left = forces - y[:, :, columns] @ base
+        weighted = (rows[:, :, columns] / scales[:, None, None]).reshape(-1, len(columns))
+        goal = (goals / scales[:, None]).ravel()
+        base = np.asarray(np.linalg.lstsq(weighted, goal, rcond=None)[0])
+        left = goals - rows[:, :, columns] @ base
         freedom = max(count - len(columns) / n, 1.0)
-        scales = np.maximum(np.sqrt((left**2).sum(axis=0) / freedom), least)
-    weighted = (y[:, :, columns] / scales[:, None]).reshape(-1, len(columns))
+        scales = np.maximum(np.sqrt((left**2).sum(axis=1) / freedom), least)
+    weighted = (rows[:, :, columns] / scales[:, None, None]).reshape(-1, len(columns))
     triangle = np.asarray(np.linalg.qr(weighted, mode="r"))
     covariance = np.linalg.inv(triangle)
     deviations = np.linalg.norm(covariance, axis=1)
     known = robot.inertial_parameters if prior is None else np.asarray(prior, dtype=float)
-    rows = (y / scales[:, None]).reshape(-1, len(names))
     small = np.full(len(names) - len(known), _LITTLE)
-    whole = best_physical(rows, (forces / scales).ravel(), known, small, pull * len(rows))
+    whole = best_physical(
+        (rows / scales[:, None, None]).reshape(-1, len(names)),
+        (goals / scales[:, None]).ravel(),
+        known,
+        small,
+        pull * forces.size,
+    )
     physical_left = forces - y @ whole
     return Estimate(
         tuple(
@@ -136,6 +143,13 @@ def estimate(
         scaled_condition(triangle),
         count,
     )
+
+
+def _packed(y: Array, forces: Array) -> tuple[Array, Array]:
+    """Return for each joint a triangle and right sides that have the squares of all its samples."""
+    both = np.concatenate([y, forces[:, :, None]], axis=2).transpose(1, 0, 2)
+    packed = np.asarray(np.linalg.qr(both, mode="r"))
+    return packed[..., :-1], packed[..., -1]
 
 
 def _data(
