@@ -355,3 +355,56 @@ def test_inspection_warns_of_implausible_bodies() -> None:
     m = lw.Mechanism("odd")
     m.body("odd", rotate="z", mass=1, inertia=(0.1, 0.1, 0.3))
     assert any("largest moment" in w for w in Inspection(Robot(m)).warnings())
+
+
+# -- the studio around a run -----------------------------------------------------------------------
+def test_a_browser_that_reads_nothing_does_not_hold_a_live_run_up() -> None:
+    import viser
+    from websockets.sync.client import connect
+
+    from linkwright.studio.desk import RUN, Desk
+    from linkwright.studio.server import open_studio
+
+    studio = open_studio(["double-pendulum"])
+    try:
+        desk = studio.shared["desk"]
+        assert isinstance(desk, Desk)
+        desk.make_live()
+        live = desk.live
+        assert live is not None
+        protocol: Any = f"viser-v{viser.__version__}"
+        address = studio.address.replace("http", "ws")
+        with connect(address, subprotocols=[protocol], max_size=None):  # and never reads
+            desk.take_over(RUN)
+            for k in range(900):
+                live.advance(live.every)
+                desk.go_round(k / 60)
+            assert live.latest.tick == 900 * live.every
+            assert desk.time == pytest.approx(15.0)
+        desk.go_round(1000.0)  # the browser has vanished
+        assert desk.trouble == []
+    finally:
+        studio.close()
+
+
+def test_the_command_serves_until_it_is_interrupted() -> None:
+    import signal
+    import subprocess
+    import sys
+    from urllib.request import urlopen
+
+    command = [sys.executable, "-m", "linkwright", "studio", "pendulum", "--no-browser"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        line = process.stdout.readline()
+        address = line.split()[1]
+        assert address.startswith("http://127.0.0.1:")
+        with urlopen(address, timeout=30) as answer:
+            assert b"<html" in answer.read().lower()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+    finally:
+        process.kill()
+        process.stdout.close()
+        process.wait()
