@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -604,3 +605,20 @@ def test_the_same_system_gives_the_same_programs_under_any_hash_seed() -> None:
         )
         found.add(done.stdout)
     assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments", "message"),
+    [
+        (sampled, (0,), "nothing can run at 0 Hz"),
+        (sampled, (-2.5,), "nothing can run at -2.5 Hz"),
+        (sampled, ("500",), "'500' is no time and no rate"),
+        (Block("b", rate=10).delayed, (1.0, 1.5), "cannot delay by 1.5 instants"),
+        (Block("b", rate=10).delayed, (1.0, 0), "cannot delay by 0 instants"),
+    ],
+)
+def test_rates_and_delays_that_cannot_be_are_refused(
+    call: Callable[..., object], arguments: tuple[object, ...], message: str
+) -> None:
+    with pytest.raises(lw.Error, match=re.escape(message)):
+        call(*arguments)

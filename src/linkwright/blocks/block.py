@@ -228,11 +228,14 @@ class Block(BlockWorkspace):
         >>> b.delayed(u, 2)
         late1[0]
         """
-        if ticks < 1:
-            raise BlockError(f"block {self.name!r} cannot delay by {ticks} instants, but by 1")
+        if not float(ticks).is_integer() or ticks < 1:
+            raise BlockError(
+                f"block {self.name!r} cannot delay by {ticks} instants",
+                remedy="delay by a whole number of them, 1 or more",
+            )
         stem = name or f"late{1 + sum(m.name.endswith('[0]') for m in self.memories)}"
         coming = self.expr(value)
-        for i in reversed(range(ticks)):
+        for i in reversed(range(int(ticks))):
             coming = self.memory(f"{stem}[{i}]", coming, initial)
         return coming
 

@@ -82,8 +82,9 @@ def exact(value: float | Fraction) -> Fraction:
     """
     if isinstance(value, Fraction):
         return value
-    if not math.isfinite(value):
-        raise BlockError(f"{value} is no time and no rate")
+    given: object = value
+    if isinstance(given, str) or not math.isfinite(value):
+        raise BlockError(f"{value!r} is no time and no rate", remedy="give a finite number")
     whole = Fraction(value)
     simple = whole.limit_denominator(_DENOMINATOR)
     return simple if float(simple) == float(value) else whole
@@ -112,7 +113,8 @@ def sampled(
     given = exact(hertz if hertz is not None else period or 0)
     start = exact(offset)
     if given <= 0 or start < 0:
-        raise BlockError(f"nothing can run at {hertz or period} from {offset} s on")
+        when = f"every {period} s" if hertz is None else f"at {hertz} Hz"
+        raise BlockError(f"nothing can run {when} from {offset} s on")
     return Sampled(given if hertz is None else 1 / given, start)
 
 

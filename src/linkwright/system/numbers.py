@@ -120,5 +120,6 @@ def _refuse_unknown(
     for name in given:
         if name not in there:
             near = difflib.get_close_matches(name, there, 1)
-            remedy = f"did you mean {near[0]!r}?" if near else None
+            some = ", ".join(there[:8]) + (", ..." if len(there) > 8 else "")
+            remedy = f"did you mean {near[0]!r}?" if near else f"it has {some or 'none'}"
             raise BlockError(f"{system.name!r} has no {what} {name!r}", remedy=remedy)

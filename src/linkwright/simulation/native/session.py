@@ -347,11 +347,13 @@ def make_settings(
         raise Error(f"every {every} ticks cannot be recorded; it is 0 or more")
     if every and phases.output is None:
         every = 0
+    if not isinstance(seed, int | np.integer):
+        raise Error(f"the seed {seed!r} is no whole number")
     if not 0 < tolerance < 1:
         raise Error(f"the tolerance {tolerance} is not between 0 and 1")
     least = 1e-2 * tolerance if absolute is None else absolute
     size = phases.tick_seconds if step is None else step
-    return Settings(chosen, ticks, size, every, tolerance, least, seed=seed)
+    return Settings(chosen, ticks, size, every, tolerance, least, seed=int(seed))
 
 
 def put_named(
