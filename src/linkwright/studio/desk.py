@@ -57,6 +57,8 @@ class Desk:
         self.trouble: list[str] = []
         self.cannot = ""
         self.preparing = False
+        self.follows = self._travels()
+        self._followed: Array | None = None
         self._turn = threading.Lock()
         self.live: Live | None = None
         self.mode = PLAYED
@@ -107,6 +109,13 @@ class Desk:
                 then()
 
         threading.Thread(target=make, name="linkwright build", daemon=True).start()
+
+    def _travels(self) -> bool:
+        """Return whether the mechanism can leave the place where it stands."""
+        if self.scene is None:
+            return False
+        m = self.scene.robot.mechanism
+        return any(len(b.translations) >= 2 and b.parent is m.ground for b in m.bodies.values())
 
     def make_live(self) -> None:
         """Derive, compile and start the live run; it stands still until someone runs it."""
@@ -178,7 +187,7 @@ class Desk:
             self.live.pause()
         self.studio.player.playing = False
         self.mode = mode
-        self._seen = None
+        self._seen = self._followed = None
 
     def pose(self, q: Array) -> None:
         """Show coordinates that a user has set.
@@ -250,6 +259,28 @@ class Desk:
         self.time = reached.time
         self.q = live.coordinates(reached)
         self.show(self.q)
+        follow = self.studio.shared.get("follow")
+        if follow is not None:
+            follow(reached.time)
+        if self.follows:
+            self._follow(live)
+
+    def _follow(self, live: Live) -> None:
+        """Move the cameras along with the mass centre of a live run."""
+        stage = self.studio.stage
+        assert stage is not None
+        now = self.to_picture(live.poses(self.q).centre)
+        first, self._followed = self._followed is None, now
+        for client in self.server.get_clients().values():
+            camera = client.camera
+            if camera.update_timestamp == 0.0:  # it has not told where it is
+                continue
+            away = np.asarray(camera.position) - np.asarray(camera.look_at)
+            if first:
+                away *= 3.2 * stage.size / max(float(np.linalg.norm(away)), 1e-9)
+            with client.atomic():
+                camera.position = now + away
+                camera.look_at = now
 
     def report(self, words: str) -> None:
         """Tell the user of trouble, once.

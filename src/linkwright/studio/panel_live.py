@@ -43,6 +43,7 @@ def fill(desk: Desk) -> None:
     speed = gui.add_slider(
         "Speed [×]", 0.05, 4.0, 0.05, 1.0, hint="Seconds of the run in a second on the wall"
     )
+    follow = gui.add_checkbox("Camera goes along", desk.follows)
     ready = _Ready(desk, status, run)
     run.on_click(guarded(desk, ready.toggle))
 
@@ -56,6 +57,11 @@ def fill(desk: Desk) -> None:
             desk.live.set_speed(float(speed.value))
 
     speed.on_update(pace)
+
+    def go_along() -> None:
+        desk.follows = bool(follow.value)
+
+    follow.on_update(guarded(desk, go_along))
 
     gui.add_command(
         "Run or pause",

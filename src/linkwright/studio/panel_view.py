@@ -104,11 +104,10 @@ def _follow(studio: Studio) -> None:
             return
         last["at"] = now
         for client in studio.server.get_clients().values():
-            with client.atomic():
-                client.camera.position = np.asarray(client.camera.position) + by
-                client.camera.look_at = np.asarray(client.camera.look_at) + by
+            client.camera.position = np.asarray(client.camera.position) + by  # and what it sees
 
     studio.player.listeners.append(move)
+    studio.shared["follow"] = move
 
 
 def _views(studio: Studio) -> None:

@@ -152,11 +152,17 @@ class Studio:
             control_width="large",
             show_logo=False,
             show_share_button=False,
-            brand_color=(47, 102, 144),
+            brand_color=(104, 164, 212) if dark else (47, 102, 144),
         )
+        self._tint_ground()
         top, bottom = ((17, 22, 27), (30, 38, 46)) if dark else ((238, 241, 244), (251, 249, 245))
         rows = np.linspace(top, bottom, 64).round().astype(np.uint8)
         self.server.scene.set_background_image(np.repeat(rows[:, None, :], 8, axis=1))
+
+    def _tint_ground(self) -> None:
+        if self.grid is not None:
+            self.grid.cell_color = (64, 76, 88) if self.dark else (205, 211, 218)
+            self.grid.section_color = (96, 112, 128) if self.dark else (170, 180, 190)
 
     def wait(self) -> None:
         """Serve until `close` is called or the program is interrupted."""
