@@ -41,8 +41,11 @@ def find_mesh(name: str, source: str | Path, roots: Sequence[str | Path] = ()) -
             remedy="declare its folder (roots=, --root)",
         )
     for path in candidates:
-        if path.is_file():
-            return path
+        try:
+            if path.is_file():
+                return path
+        except OSError:  # a name that no file of this system can have
+            continue
     raise InputError(f"the mesh {_shortened(name)} is missing", file=source)
 
 

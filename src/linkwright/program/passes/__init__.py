@@ -10,7 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from linkwright.program.counts import Counts, stage_counts
-from linkwright.program.passes.auxiliary import with_auxiliary, without_auxiliary
+from linkwright.program.passes.auxiliary import (
+    beside_auxiliary,
+    with_auxiliary,
+    without_auxiliary,
+)
 from linkwright.program.passes.choosing import cheapest, cost
 from linkwright.program.passes.common_subexpressions import common_subexpressions
 from linkwright.program.passes.factor import factor
@@ -21,7 +25,7 @@ from linkwright.program.passes.merge_constants import merge_constants
 from linkwright.program.passes.schedule import pressure, schedule, schedule_code
 from linkwright.program.passes.split import split
 from linkwright.program.passes.value_numbering import value_numbering
-from linkwright.program.program import Program, ProgramError
+from linkwright.program.program import Assign, Program, ProgramError
 from linkwright.program.rates import Rate
 
 Pass: TypeAlias = Callable[[Program], Program]
@@ -111,13 +115,24 @@ def _has_both(program: Program) -> bool:
 
 
 def _fast(program: Program, rounds: int) -> Program:
-    if _has_both(program):
-        main = _fast_rounds(without_auxiliary(program), rounds, whole=True)
+    if not _has_both(program):
+        found = _fast_rounds(program, rounds)
+        return _swept(found) if cost(found)[0] <= _TINY else found
+    alone = without_auxiliary(program)
+    plain = all(isinstance(s, Assign) for s in program.statements)
+    if plain:
+        main = _fast(alone, rounds)
+    else:
+        main = _fast_rounds(alone, rounds, whole=True)
         if cost(main)[0] <= _TINY:
             main = _swept(main, DEFAULT[1:])
-        program = cheapest(program, [with_auxiliary(program, main)])
-    found = _fast_rounds(program, rounds)
-    return _swept(found) if cost(found)[0] <= _TINY else found
+    kept = [with_auxiliary(program, main)]
+    if plain:
+        kept.append(beside_auxiliary(program, main))
+    found = _fast_rounds(cheapest(program, kept[:1]), rounds)
+    if cost(found)[0] <= _TINY:
+        found = _swept(found)
+    return cheapest(found, kept)
 
 
 def _fast_rounds(program: Program, rounds: int, *, whole: bool = False) -> Program:

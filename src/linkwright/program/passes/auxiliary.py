@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from linkwright.algebra.expr import Expr
 from linkwright.program.passes.blocks import through_networks
+from linkwright.program.passes.liveness import liveness
 from linkwright.program.passes.network import Network
 from linkwright.program.passes.replacing import replaced, with_reads
 from linkwright.program.program import Assign, Namer, Program, Statement
@@ -38,13 +39,34 @@ def with_auxiliary(program: Program, optimised: Program) -> Program:
         optimised: what passes made of it `without_auxiliary`; statements other than assignments
             are all there and have their targets.
     """
+    return through_networks(_both(program, optimised), _as_it_is)
+
+
+def beside_auxiliary(program: Program, optimised: Program) -> Program:
+    """Return the optimised Program as it is, with the auxiliary outputs computed on their own.
+
+    Args:
+        program: of assignments alone, with auxiliary outputs.
+        optimised: what passes made of it `without_auxiliary`.
+
+    >>> from linkwright.algebra import symbol
+    >>> from linkwright.program import program
+    >>> q = symbol("q", "coordinate")
+    >>> p = program("f", {"q": q}, {"a": 2 * q, "extra": 3 * q}, auxiliary=["extra"])
+    >>> [port.name for port in beside_auxiliary(p, without_auxiliary(p)).outputs]
+    ['a', 'extra']
+    """
+    return liveness(_both(program, optimised))
+
+
+def _both(program: Program, optimised: Program) -> Program:
     ports = {p.name: p for p in optimised.outputs}
     statements, changed = _under_other_names(program, optimised)
     outputs = (
         ports.get(p.name) or replace(p, entries=tuple(replaced(p.entries, changed)))
         for p in program.outputs
     )
-    both = Program(
+    return Program(
         program.name,
         program.inputs,
         tuple(outputs),
@@ -52,7 +74,6 @@ def with_auxiliary(program: Program, optimised: Program) -> Program:
         program.slow,
         program.auxiliary,
     )
-    return through_networks(both, _as_it_is)
 
 
 def _under_other_names(
