@@ -42,7 +42,7 @@ def fill(desk: Desk) -> None:
     gui = desk.server.gui
     gui.add_markdown("Drag over a graph to zoom, double-click for all of it.")
     scope = _Scope(desk, desk.recording())
-    desk.every(0.15, scope.refresh)
+    desk.every(0.2, scope.refresh)
 
 
 class _Scope:
@@ -53,6 +53,8 @@ class _Scope:
         self.names = list(first_channels(recording))
         self.plots: list[Any] = []
         self.span = -1.0
+        self.shown: list[Curve] = []
+        self._cursor = -1.0
         self.stale = True
         self._drawn: tuple[Any, ...] = ()
         listed = list(recording.names)
@@ -127,7 +129,15 @@ class _Scope:
             self.made = curves(recording, self.view)
             self._draw(self.made)
             self._draw_phase(recording)
+        elif self.desk.time != self._cursor:
+            self._mark_now()
+        self._cursor = self.desk.time
         self._tell(self.made)
+
+    def _mark_now(self) -> None:
+        """Move the dot on each graph to the time that the scene shows."""
+        for plot, curve in zip(self.plots, self.shown, strict=True):
+            plot.data = _data(curve, self.desk.time)
 
     def _tell(self, made: list[Curve]) -> None:
         """Show the values at the time that the scene shows."""
@@ -149,6 +159,7 @@ class _Scope:
         if rolls:  # like an oscilloscope: seconds before now, so that a zoom stays where it is
             now = self.desk.time
             shown = [Curve(c.label, c.times - now, c.values, c.colour) for c in shown]
+        self.shown = shown
         span = self.view.last if rolls else -1.0
         if len(shown) != len(self.plots) or span != self.span:
             self.span = span
@@ -158,7 +169,7 @@ class _Scope:
                 self.plots = [self._plot(c) for c in shown]
             return
         for plot, curve in zip(self.plots, shown, strict=True):
-            plot.data = _data(curve)
+            plot.data = _data(curve, 0.0 if rolls else self.desk.time)
             if plot.series[1].get("label") != curve.label:
                 plot.series = _series(curve)
 
@@ -173,7 +184,7 @@ class _Scope:
         if self.span > 0:
             time = uplot.Scale(time=False, range=(-self.span, 0.0))
         return self.desk.server.gui.add_uplot(
-            _data(curve),
+            _data(curve, self.desk.time),
             _series(curve),
             scales={"x": time},
             axes=(axis, side),
@@ -233,8 +244,13 @@ def first_channels(recording: Recording) -> tuple[str, ...]:
     return tuple((moving or list(recording.names))[:2])
 
 
-def _data(curve: Curve) -> tuple[Any, ...]:
-    return (np.asarray(curve.times), np.asarray(curve.values))
+def _data(curve: Curve, now: float) -> tuple[Any, ...]:
+    """Return times, values, and the value now alone, for a dot."""
+    dot = np.full(len(curve.times), np.nan)
+    if len(dot):
+        k = int(np.abs(curve.times - now).argmin())
+        dot[k] = curve.values[k]
+    return (np.asarray(curve.times), np.asarray(curve.values), dot)
 
 
 def _series(curve: Curve) -> tuple[Any, ...]:
@@ -247,5 +263,12 @@ def _series(curve: Curve) -> tuple[Any, ...]:
             stroke=curve.colour,
             width=1.6,
             points=uplot.Series_Points(show=False),
+        ),
+        uplot.Series(
+            label="now",
+            auto=False,
+            stroke=curve.colour,
+            width=0,
+            points=uplot.Series_Points(show=True, size=9, fill=curve.colour),
         ),
     )

@@ -21,7 +21,7 @@ from linkwright.recording import Channel, Recording
 from linkwright.recording.derived import filtered, rate_of_change
 
 Array: TypeAlias = NDArray[np.float64]
-MOST_POINTS = 600
+MOST_POINTS = 400
 """Of a curve on the screen."""
 
 COLOURS = ("#e8710a", "#1f77b4", "#2ca02c", "#9467bd", "#c2185b", "#00838f")
