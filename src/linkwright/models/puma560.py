@@ -5,8 +5,8 @@ here the frame of link i sits at its joint, z along the joint's axis, and the ma
 accordingly. Zero entries of the tables are left out. Gravity is along -z of the base.
 
 A drive adds its rotor's inertia G^2 Jm to the joint, and viscous and Coulomb friction of the motor,
-G^2 B and |G| Tc, the latter by the sign of the joint's speed. Below the small speed `creep` it grows
-with the speed, so that a joint comes to rest; a jump there would hold up any adaptive integration.
+G^2 B and |G| Tc, the latter by the sign of the joint's speed. Below the small speed `creep` it
+grows with the speed, so that a joint comes to rest; a jump would hold up any adaptive integration.
 """
 
 from __future__ import annotations
