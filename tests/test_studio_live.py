@@ -126,6 +126,17 @@ def test_unknown_values_and_speeds_are_refused() -> None:
         live.pull("nobody", np.zeros(3))
 
 
+def test_what_moves_in_hundredths_of_a_second_is_run_slower_with_finer_ticks() -> None:
+    live = live_of("andrews")  # its motion lasts 0.03 s
+    assert live.speed == 0.01
+    assert live.phases.tick_seconds == pytest.approx(1 / 24_000)
+    live.advance(240)
+    final = lw.simulate(lw.load_model("andrews"), 0.01, step=0.001, method="dop853").final
+    names = [c.name for c in live.channels]
+    found = live.samples()[1][-1, names.index("beta")]
+    assert found == pytest.approx(final["beta"], abs=1e-4)
+
+
 def test_a_push_changes_the_momentum_by_the_impulse() -> None:
     live = Live(*slide())
     live.push("block", np.array([3.0, 0.0, 0.0]))

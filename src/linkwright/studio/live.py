@@ -35,6 +35,7 @@ FRAMES = 60
 _FOREVER = 1e6  # s
 _KEPT = 20_000  # samples
 _SLICE_STEPS = 4000  # of the integration, between two looks at what the user wants
+_SLICES = 50
 _LATE = 0.25  # s, after which a run that is behind gives up to catch up
 _PUSH = 0.05  # s
 _STIFFEST = 60.0  # rad/s
@@ -100,7 +101,7 @@ class Live:
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
         self._quit = False
-        self.running, self.speed = False, 1.0
+        self.running, self.speed = False, plant.speed
         self.values = {a.name: a.value for a in plant.adjustables}
         self.pull_hertz = 1.2
         self._pull: Pull | None = None
@@ -115,7 +116,7 @@ class Live:
         self.plant.system.set(self.values)
         phases = self.plant.phases()
         self.phases = phases
-        self.every = max(1, round(1 / (FRAMES * phases.tick_seconds)))
+        self.every = max(1, round(self.plant.speed / (FRAMES * phases.tick_seconds)))
         self._session = _session(phases, self.every)
         self._tick = 0
         names = [s.name for s in phases.x]
@@ -229,7 +230,7 @@ class Live:
         if body not in self.plant.hands:
             raise Error(f"{body!r} has no mass to push")
         with self._lock:
-            ticks = max(1, round(_PUSH / self.phases.tick_seconds))
+            ticks = max(1, round(_PUSH * self.plant.speed / self.phases.tick_seconds))
             force = np.asarray(impulse, float) / (ticks * self.phases.tick_seconds)
             self._pushes.append((body, force, self._tick + ticks))
 
@@ -241,14 +242,15 @@ class Live:
             ticks: how many.
         """
         with self._lock:
-            end = self._tick + ticks
+            end, slices = self._tick + ticks, 0
             while self._tick < end and not self.stopped:
                 acts = self._pull is not None or self._pushes
                 if acts:
                     self._put_forces()
                 before = self._tick
                 self._go_to(min(end, self._tick + 1) if acts else end)
-                if self._tick == before:  # many small steps; look at the user's wishes again
+                slices = slices + 1 if self._tick == before else 0
+                if slices > _SLICES:  # many small steps; look at the user's wishes again
                     break
             self._publish()
 
@@ -306,8 +308,9 @@ class Live:
         if before is not None and self._tick > before[3]:
             speed = (place - before[:3]) / ((self._tick - before[3]) * dt)
         whole = sum(m for _, _, m in self._bodies.values())
-        stiffest = min(_STIFFEST, 0.25 / dt) ** 2 * mass
-        stiff = min((2 * np.pi * self.pull_hertz) ** 2 * whole, stiffest)
+        stiffest = min(_STIFFEST / self.plant.speed, 0.25 / dt) ** 2 * mass
+        hertz = self.pull_hertz / self.plant.speed
+        stiff = min((2 * np.pi * hertz) ** 2 * whole, stiffest)
         damping = np.sqrt(stiff * mass)
         return np.asarray(stiff * (pull.target - place) - damping * speed)
 
@@ -396,7 +399,7 @@ class Live:
             self._anchor = (now, self._tick)
         began, tick = self._anchor
         due = tick + int((now - began) * self.speed / self.phases.tick_seconds) - self._tick
-        if due * self.phases.tick_seconds > _LATE * max(self.speed, 1.0):
+        if due * self.phases.tick_seconds > _LATE * max(self.speed, self.plant.speed):
             self._anchor = (now, self._tick)  # it cannot keep up
             return self.every
         return max(due, 0)
@@ -409,15 +412,16 @@ class Live:
                 self._wake.clear()
                 mark, ticks = self._clock(), self._tick
                 continue
+            most = self.every * max(1, round(self.speed / self.plant.speed))
             with self._lock:
                 n = self.due(self._clock())
                 if n:
-                    self.advance(min(n, self.every * max(1, round(self.speed))))
+                    self.advance(min(n, most))
             now = self._clock()
             if now - mark > 0.5:
                 self._pace = max(0, self._tick - ticks) * self.phases.tick_seconds / (now - mark)
                 mark, ticks = now, self._tick
-            if n <= self.every * max(1, round(self.speed)):
+            if n <= most:
                 time.sleep(1 / 240)
 
 

@@ -41,7 +41,7 @@ def fill(desk: Desk) -> None:
     run = gui.add_button("Run", icon="player-play", color="green")
     row = gui.add_button_group("Run by hand", ("Step", "Reset"))
     speed = gui.add_slider(
-        "Speed [×]", 0.05, 4.0, 0.05, 1.0, hint="Seconds of the run in a second on the wall"
+        "Speed [×]", 0.05, 4.0, 0.05, 1.0, hint="Times the usual; the status tells the true pace"
     )
     follow = gui.add_checkbox("Camera goes along", desk.follows)
     ready = _Ready(desk, status, run)
@@ -54,7 +54,7 @@ def fill(desk: Desk) -> None:
 
     def pace(event: Any) -> None:
         if desk.live is not None:
-            desk.live.set_speed(float(speed.value))
+            desk.live.set_speed(float(speed.value) * desk.live.plant.speed)
 
     speed.on_update(pace)
 
@@ -135,9 +135,9 @@ class _Ready:
         if now.stopped:
             return f"**Stopped**: {now.stopped}. Reset to start over."
         state = "running" if now.running else "paused"
-        words = f"**t = {now.time:.1f} s**, {state}"
+        words = f"**t = {now.time:.{1 if live.plant.speed == 1 else 4}f} s**, {state}"
         if now.running and now.pace:
-            words += f", {now.pace:.2f} × real time"
+            words += f", {now.pace:.3g} × real time"
             if now.pace < 0.9 * live.speed:
                 words += " (cannot keep up)"
         return words

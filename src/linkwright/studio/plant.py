@@ -27,6 +27,7 @@ from linkwright.errors import Error
 from linkwright.formats.description import Description
 from linkwright.mechanism import Mechanism
 from linkwright.robots import Robot
+from linkwright.studio.playback import usual_speed
 from linkwright.studio.takes import LIVELY
 from linkwright.system import System
 from linkwright.system.phases import Phases, Signal
@@ -83,6 +84,7 @@ class Plant:
         hands: by the name of a body, where its force stands in the inputs w.
         servos: coordinates that have servos.
         adjustables: what can be changed.
+        speed: at which it is best looked at, seconds in a second on the wall.
 
     >>> from linkwright.models import load_model
     >>> plant = plant_of(load_model("pendulum"))
@@ -95,6 +97,7 @@ class Plant:
     hands: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     servos: tuple[str, ...] = ()
     adjustables: tuple[Adjustable, ...] = ()
+    speed: float = 1.0
 
     def phases(self) -> Phases:
         """Return the System flattened, with the numbers that it has now."""
@@ -118,11 +121,13 @@ def plant_of(
         system._flat = {}
     else:
         robot = source if isinstance(source, Robot) else Robot(source)
-        system = System(robot.mechanism, base=RATE)
+        system = System(robot.mechanism)
         system.start(LIVELY.get(robot.mechanism.name, {}))
     known = {n: v for n, v in (values or {}).items() if n in system.mechanism.parameters}
     system.set(known)
-    system.base = _base(system)
+    timing = system.mechanism.timing
+    speed = usual_speed(timing.until) if timing is not None and timing.until < 3 else 1.0
+    system.base = _base(system, round(RATE / speed))
     taken = _add_hand(system)
     servos: tuple[str, ...] = ()
     if robot is not None and isinstance(robot.source, Description):
@@ -137,7 +142,7 @@ def plant_of(
         for body, word in taken.items()
         if f"{HAND}.{word}_x" in place
     }
-    return Plant(system, record, hands, servos, _adjustables(system, phases, robot))
+    return Plant(system, record, hands, servos, _adjustables(system, phases, robot), speed)
 
 
 def _recorded(system: System) -> tuple[str, ...]:
@@ -151,10 +156,10 @@ def _recorded(system: System) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _base(system: System) -> Fraction | None:
-    """Return the base tick: 1/240 s where all rates allow it, else the System's own."""
+def _base(system: System, rate: int) -> Fraction | None:
+    """Return the base tick: that of a rate (Hz) where all others allow it, else the own one."""
     own = system.base
-    system.base = System(name="base", base=RATE).base
+    system.base = System(name="base", base=rate).base
     try:
         system.clock()
     except Error:
