@@ -439,12 +439,13 @@ def test_other_interpreters_take_the_ctypes_route(monkeypatch: pytest.MonkeyPatc
 def test_a_wrapper_that_fails_its_trial_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """A wrapper that does not look at flags would write into read-only arrays."""
     assert layout.find_layout() is not None  # Found before the change, and remembered.
+    expected = shared()(*arrays())
     monkeypatch.setattr(layout, "WRITEABLE", 0)
     monkeypatch.setattr(fastcall, "VERSION", "without flags")
     code = native(axpy_scalar(3), ["axpy"])
     call = make_scalar_call(code.address("axpy"), INPUTS, OUTPUTS, keep=code)
     assert type(call) is not type(len)
-    assert np.array_equal(call(*arrays()), shared()(*arrays()))
+    assert np.array_equal(call(*arrays()), expected)
 
 
 def test_the_trial_does_not_leave_its_recorder_behind() -> None:

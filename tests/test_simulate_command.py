@@ -358,7 +358,8 @@ def test_a_full_disk_leaves_the_samples_before_it(here: Path, begin: Begin) -> N
     assert "cannot be written" in complaint
     assert complaint.count("\n") == 1
     left = recovered("run.csv.journal")
-    assert len(left) > 100
+    assert len(left) > 1  # how many depends on what was flushed at once
+    assert left.times[0] == 0
     assert not (here / "run.csv").exists()
 
 
