@@ -13,6 +13,7 @@ from scipy.integrate import solve_ivp
 
 from linkwright.algebra import cos, sin, symbols
 from linkwright.errors import Error, ShapeError
+from linkwright.simulation.native import batch
 from linkwright.simulation.native.batch import run_batch
 from linkwright.simulation.native.methods import METHODS, method_named
 from linkwright.simulation.native.noise import philox, uniform
@@ -376,16 +377,26 @@ def test_a_state_that_leaves_the_numbers_stops_the_run(name: str) -> None:
     assert np.isfinite(list(run.x.values())).all()
 
 
-def test_a_run_that_crawls_is_stopped_with_its_fastest_state() -> None:
-    """An oscillator of a gigahertz over a hundred seconds would take more than 1e10 steps."""
+def crawling() -> Phases:
+    """An oscillator of a gigahertz: a hundred seconds of it would take more than 1e10 steps."""
     s = Parts({"x": 1.0, "v": 0.0})
-    phases = s.phases([s["v"], -1e18 * s["x"]], 0.01)
-    run = Session(phases, 100.0, method="dopri5", tolerance=1e-6).run()
+    return s.phases([s["v"], -1e18 * s["x"]], 0.01)
+
+
+def test_a_run_that_crawls_is_stopped_with_its_fastest_state() -> None:
+    run = Session(crawling(), 100.0, method="dopri5", tolerance=1e-6).run()
     assert run.stop is not None
     assert run.stop.failed
     assert run.stop.names == ("v",)
     assert "would never come to an end; v, " in run.stop.reason
     assert run.steps < 2_000_000
+
+
+def test_a_batch_does_not_wait_for_a_run_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "_MOST_STEPS", 1000)
+    monkeypatch.setattr(batch, "_CALL", 2000)
+    with pytest.raises(Error, match="one of the runs 0 to 1 has taken"):
+        run_batch(crawling(), 10.0, method="dopri5", runs=2, threads=1)
 
 
 def test_a_lane_that_stops_leaves_the_others_alone() -> None:

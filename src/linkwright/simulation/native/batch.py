@@ -29,6 +29,7 @@ from linkwright.system.phases import Phases, Signal
 from linkwright.version import __version__
 
 _CALL = 200_000  # steps of a group between two visits of Python
+_MOST_STEPS = 50_000_000  # of a block with a method that adapts its steps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,7 +215,7 @@ def drive(
         try:
             for first, count in parts():
                 while not (halted.is_set() or finish(machine, first, count)):
-                    pass
+                    _refuse_crawling(machine, first, count)
                 with lock:
                     done[0] += count
                 if progress is not None and threading.current_thread() is threading.main_thread():
@@ -243,6 +244,22 @@ def finish(machine: Machine, first: int, count: int) -> bool:
         machine.field("logged")[first : first + count] = 0
     open_ = (tables.MORE, tables.FOREIGN, tables.LOGGED)
     return not np.isin(status, open_).any()
+
+
+def _refuse_crawling(machine: Machine, first: int, count: int) -> None:
+    """End a batch in which steps have become so short that a run would never come to its end."""
+    if not machine.settings.method.adaptive:
+        return
+    steps = machine.field("steps")[first : first + count]
+    if steps.max() < _MOST_STEPS:
+        return
+    run = (first + int(steps.argmax())) * machine.width
+    last = min(run + machine.width, machine.count) - 1
+    raise Error(
+        f"one of the runs {run} to {last} has taken {int(steps.max()):,} steps and is not at its "
+        "end",
+        remedy="simulate it alone to see why, or use a method with fixed steps",
+    )
 
 
 def _lanes(width: int | None) -> int:
