@@ -382,6 +382,8 @@ def test_a_recording_that_finds_no_room_stays_a_journal(
         (["pendulum", "--set", "LL=1"], "LL"),
         (["pendulum", "--set", "L"], "not NAME=VALUE"),
         (["pendulum", "--set", "L=one"], "not a number"),
+        (["pendulum", "--set", "L=nan"], "not finite"),
+        (["pendulum", "--initial", "phi=inf"], "not finite"),
         (["pendulum", "--initial", "fi=1"], "fi"),
         (["pendulum", "--method", "euler"], "no method 'euler'"),
         (["pendulum", "--until", "0"], "not after the start"),

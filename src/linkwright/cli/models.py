@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,8 @@ def read_settings(texts: Sequence[str], option: str = "--set") -> dict[str, floa
             result[name] = float(value)
         except ValueError:
             raise InputError(f"{option} {name}: {value!r} is not a number") from None
+        if not math.isfinite(result[name]):
+            raise InputError(f"{option} {name}: {value!r} is not finite", remedy="give a number")
     return result
 
 
