@@ -469,8 +469,11 @@ def _value_of(writer: Writer, u: Expr) -> Expr | None:
     return None
 
 
-def in_order(statements: Sequence[Statement], steady: Mapping[Expr, Expr]) -> list[Statement]:
+def in_order(
+    statements: Sequence[Statement], steady: Mapping[Expr, Expr] | None = None
+) -> list[Statement]:
     """Return the statements with constant speeds put in, each after those it reads."""
+    steady = steady or {}
     values: list[Statement] = []
     for s in statements:
         if isinstance(s, Assign) and s.target in steady:

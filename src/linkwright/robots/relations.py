@@ -7,12 +7,12 @@ inputs, which must satisfy it; its dependent speeds follow from the independent 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from linkwright.algebra import Expr
 from linkwright.equations.closure import closed_samples, make_rates_exact
 from linkwright.equations.constraints import choose, reduce
-from linkwright.equations.equations import reads_of
+from linkwright.equations.equations import in_order
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Mechanism
 from linkwright.program import Assign, Namer
@@ -44,25 +44,5 @@ def tree_of(mechanism: Mechanism, known: Mapping[Expr, Expr | float] | None = No
     reduction = reduce(
         kinematics, eliminations, rates, writer, Namer(None, "r"), mechanism.values, samples
     )
-    statements = _in_order(writer.statements)
+    statements = [s for s in in_order(writer.statements) if isinstance(s, Assign)]
     return Tree(kinematics, reduction, tuple(statements), put_in or None)
-
-
-def _in_order(statements: Sequence[Assign]) -> list[Assign]:
-    """Return the statements, each after those that it reads."""
-    makers = {x: s for s in statements for x in s.targets}
-    order: list[Assign] = []
-    done: set[Expr] = set()
-    for root in statements:
-        stack = [(root, False)]
-        while stack:
-            s, ready = stack.pop()
-            if s.targets[0] in done:
-                continue
-            if ready:
-                done.update(s.targets)
-                order.append(s)
-                continue
-            stack.append((s, True))
-            stack.extend((makers[x], False) for x in reads_of(s) if x in makers)
-    return order
