@@ -144,7 +144,7 @@ def _objective(x: Array, rows: Array, goal: Array, known: Array, small: Array, w
     return np.inf if x[-1] <= 0 else total + w * float(x[-1] / small[0] - np.log(x[-1]))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20, deadline=None, derandomize=True)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1e-6, 1e-2, 1.0]))
 def test_no_other_real_parameters_are_better(seed: int, weight: float) -> None:
     """Near what was found, and toward the best without constraints, the sum only grows."""
