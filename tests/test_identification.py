@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from numpy.typing import NDArray
 
 import linkwright as lw
@@ -144,8 +144,9 @@ def _objective(x: Array, rows: Array, goal: Array, known: Array, small: Array, w
     return np.inf if x[-1] <= 0 else total + w * float(x[-1] / small[0] - np.log(x[-1]))
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([1e-6, 1e-2, 1.0]))
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1e-9, 1e-6, 1e-2, 1.0]))
+@example(1538221, 1e-6)
 def test_no_other_real_parameters_are_better(seed: int, weight: float) -> None:
     """Near what was found, and toward the best without constraints, the sum only grows."""
     rng = np.random.default_rng(seed)

@@ -92,13 +92,13 @@ class _Inside:
 
     Args:
         middle: parameters as known, made real.
-        pulls: gradients of the traces.
-        links: how many there are.
+        inverses: of the pseudo-inertias of links as known, P0^-1.
+        small: parameters of joints as known, x0.
     """
 
     middle: Array
-    pulls: Array
-    links: int
+    inverses: Array
+    small: Array
 
     @classmethod
     def around(cls, known: Array, small: Array) -> _Inside:
@@ -112,37 +112,54 @@ class _Inside:
         inverses = (vectors / raised[:, None]) @ np.swapaxes(vectors, 1, 2)
         made = (vectors * raised[:, None]) @ np.swapaxes(vectors, 1, 2)
         middle = np.concatenate([_parameters(made).ravel(), small])
-        pulls = np.concatenate([np.einsum("kij,lij->kl", inverses, _BASIS).ravel(), 1 / small])
-        return cls(middle, pulls, len(known))
+        return cls(middle, inverses, small)
 
-    def value(self, x: Array) -> float:
+    def factors(self, x: Array) -> Array | None:
+        """Return the triangular factors L of the pseudo-inertias L L^T, or None outside."""
+        cut = 10 * len(self.inverses)
+        if not np.all(np.isfinite(x)) or np.any(x[cut:] <= 0):
+            return None
+        matrices = np.einsum("kl,lij->kij", x[:cut].reshape(-1, 10), _BASIS)
+        try:
+            return np.asarray(np.linalg.cholesky(matrices))
+        except np.linalg.LinAlgError:
+            return None
+
+    def value(self, x: Array, factors: Array | None) -> float:
         """Return the divergence but for a constant, infinite outside."""
-        cut = 10 * self.links
-        if np.any(x[cut:] <= 0):
+        if factors is None:
             return np.inf
-        signs, logs = np.linalg.slogdet(self._matrices(x))
-        if np.any(signs <= 0) or np.any(np.linalg.eigvalsh(self._matrices(x)) <= 0):
-            return np.inf
-        return float(self.pulls @ x - logs.sum() - np.log(x[cut:]).sum())
+        joints = x[10 * len(self.inverses) :]
+        traces = np.einsum("kji,kjl,kli->", factors, self.inverses, factors)
+        logs = 2 * np.log(np.einsum("kii->ki", factors)).sum() + np.log(joints).sum()
+        return float(traces + np.sum(joints / self.small) - logs)
 
-    def slopes(self, x: Array) -> tuple[Array, Array]:
-        """Return the gradient, and a factor C of the Hessian C C^T."""
-        cut = 10 * self.links
-        inverses = np.linalg.inv(self._matrices(x))
-        moved = np.einsum("kij,ljm->klim", inverses, _BASIS)
-        gradient = self.pulls.copy()
-        gradient[:cut] -= np.einsum("klii->kl", moved).ravel()
-        gradient[cut:] -= 1 / x[cut:]
-        curved = np.einsum("klim,knmi->kln", moved, moved)
-        factor = np.diag(np.concatenate([np.zeros(cut), 1 / x[cut:]]))
-        for k in range(self.links):
-            part = slice(10 * k, 10 * k + 10)
-            factor[part, part] = np.linalg.cholesky(curved[k])
-        return gradient, factor
+    def metric(self, x: Array, factors: Array) -> tuple[Array, Array]:
+        """Return the gradient C^-1 g and the matrix C^-T, where C C^T is the Hessian.
 
-    def _matrices(self, x: Array) -> Array:
-        found = np.einsum("kl,lij->kij", x[: 10 * self.links].reshape(-1, 10), _BASIS)
-        return np.asarray(found)
+        A change L Y L^T of P = L L^T costs |Y|^2 / 2 to second order and tr(L^T P0^-1 L Y) - tr(Y)
+        to first, so that C^-T takes the entries of Y to parameters. Nothing is inverted, and near
+        the edge nothing is lost.
+        """
+        cut = 10 * len(self.inverses)
+        moves = np.einsum("kia,nab,kjb->knij", factors, _EVEN, factors)
+        back = np.diag(np.concatenate([np.zeros(cut), x[cut:]]))
+        for k, columns in enumerate(_parameters(moves.reshape(-1, 4, 4)).reshape(-1, 10, 10)):
+            back[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] = columns.T
+        pulls = np.einsum("kji,kjl,klm->kim", factors, self.inverses, factors) - np.eye(4)
+        slopes = np.einsum("kij,nij->kn", pulls, _EVEN).ravel()
+        return np.concatenate([slopes, x[cut:] / self.small - 1]), back
+
+
+def _even() -> Array:
+    """Return an orthonormal basis of the symmetric 4 x 4 matrices."""
+    found = np.zeros((10, 4, 4))
+    for n, (i, j) in enumerate(zip(*np.tril_indices(4), strict=True)):
+        found[n, i, j] = found[n, j, i] = 1.0 if i == j else np.sqrt(0.5)
+    return found
+
+
+_EVEN: Array = _even()
 
 
 def _parameters(matrices: Array) -> Array:
@@ -154,21 +171,24 @@ def _parameters(matrices: Array) -> Array:
 def _centred(inner: _Inside, r: Array, goal: Array, x: Array, w: float, near: float) -> Array:
     """Return the minimum for one weight, by Newton's method from a point inside."""
     n = len(x)
-    here = float(np.sum((r @ x - goal) ** 2)) / 2 + w * inner.value(x)
+    factors: Array | None = inner.factors(x)
+    here = float(np.sum((r @ x - goal) ** 2)) / 2 + w * inner.value(x, factors)
     for _ in range(_STEPS):
-        gradient, factor = inner.slopes(x)
-        back = np.linalg.inv(factor)  # triangular: y = factor^T step measures the step
-        matrix = np.vstack([r @ back.T, np.sqrt(w) * np.eye(n)])
-        right = np.concatenate([goal - r @ x, -np.sqrt(w) * (back @ gradient)])
+        if factors is None:
+            break
+        slopes, back = inner.metric(x, factors)
+        matrix = np.vstack([r @ back, np.sqrt(w) * np.eye(n)])
+        right = np.concatenate([goal - r @ x, -np.sqrt(w) * slopes])
         y = np.linalg.lstsq(matrix, right, rcond=None)[0]
-        step = back.T @ y
+        step = back @ y
         decrement = float(np.sum((matrix @ y) ** 2)) / w
         if decrement < near**2:
             break
         size, there, value = 1.0, x, np.inf
         while value > here - 1e-4 * size * w * decrement and size > _SHORTEST:
             there = x + size * step
-            value = float(np.sum((r @ there - goal) ** 2)) / 2 + w * inner.value(there)
+            factors = inner.factors(there)
+            value = float(np.sum((r @ there - goal) ** 2)) / 2 + w * inner.value(there, factors)
             size /= 2
         if value >= here:
             break
