@@ -25,6 +25,25 @@ from linkwright.blocks.workspace import Value
 from linkwright.mechanism import Body, Force, Mechanism, Moment, Point
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrow:
+    """A force that pictures show as an arrow.
+
+    Args:
+        name: of the force.
+        point: where it acts.
+        outputs: its components in the ground's axes, or its magnitude alone, N.
+        along: the direction of a force that is given by its magnitude.
+        touch: the output that is positive while the point touches; empty for other forces.
+    """
+
+    name: str
+    point: Point
+    outputs: tuple[str, ...]
+    along: Vector | None = None
+    touch: str = ""
+
+
 class Element(Block):
     """A block that acts on a mechanism.
 
@@ -57,6 +76,7 @@ class Element(Block):
         self.in_joints: dict[str, Body] = {}
         self.drives: dict[Expr, Expr] = {}
         self.beyond: dict[Body, tuple[Expr, ...]] = {}
+        self.arrows: dict[str, Arrow] = {}
         self.places = Places(self.let)
 
     def force(
@@ -68,6 +88,7 @@ class Element(Block):
         along: Any,
         reaction: Body | None = None,
         doc: str = "",
+        shown: bool = True,
     ) -> Expr:
         """Put a force on the mechanism; its magnitude becomes an output of the element.
 
@@ -78,13 +99,26 @@ class Element(Block):
             along: its direction: a vector, an axis name, or components in the ground's frame.
             reaction: the body that feels the opposite; the ground by default.
             doc: what it is.
+            shown: whether pictures show it as an arrow.
         """
-        made = self.output(name, magnitude, unit="N", doc=doc)
-        m = self.mechanism
         point = at.origin if isinstance(at, Body) else at
         self._refuse_others(point.body, name)
-        direction = direction_of(m.vector(along))
-        other = m.ground if reaction is None else reaction
+        direction = direction_of(self.mechanism.vector(along))
+        if shown:
+            self.arrows[name] = Arrow(name, point, (name,), direction)
+        return self._load(name, magnitude, point, direction, reaction, doc)
+
+    def _load(
+        self,
+        name: str,
+        magnitude: Value,
+        point: Point,
+        direction: Vector,
+        reaction: Body | None = None,
+        doc: str = "",
+    ) -> Expr:
+        made = self.output(name, magnitude, unit="N", doc=doc)
+        other = self.mechanism.ground if reaction is None else reaction
         self.forces.append(Force(name, made, direction, point, other, doc))
         return made
 
@@ -113,19 +147,34 @@ class Element(Block):
         """
         point = at.origin if isinstance(at, Body) else at
         body = point.body
+        self._refuse_others(body, name)
         ground = self.mechanism.ground.frame
         given = force.components(ground) if isinstance(force, Vector) else force
         parts = [self.let(x) for x in given]
         loads = [self.let(x) for x in self.places.inward(body, parts)]
         for k, (axis, load) in enumerate(zip(body.frame.axes, loads, strict=True), 1):
-            self.force(f"{name}_{k}", load, at=point, along=axis, doc=doc)
+            self._load(f"{name}_{k}", load, point, axis, doc=doc)
         if arm is not None:
             lever = self.places.inward(body, [self.let(x) for x in arm])
             couple = cross([self.let(x) for x in lever], loads)
             for k, (axis, load) in enumerate(zip(body.frame.axes, couple, strict=True), 4):
                 self.moment(f"{name}_{k}", load, on=body, about=axis, doc=doc)
+        else:
+            self.show_force(name, at=point)
         rows = zip("xyz", parts, strict=True)
         return tuple(self.output(f"{name}_{c}", x, unit="N", doc=doc) for c, x in rows)
+
+    def show_force(self, name: str, *, at: Point | Body, touch: str = "") -> None:
+        """Let pictures show a force as an arrow; `push` and `force` do so themselves.
+
+        Args:
+            name: of the force: its components in the ground's axes are the outputs `name_x`,
+                `name_y`, `name_z` (N).
+            at: where it acts; of a body, its origin.
+            touch: the output that is positive while this is a point that touches something.
+        """
+        point = at.origin if isinstance(at, Body) else at
+        self.arrows[name] = Arrow(name, point, tuple(f"{name}_{c}" for c in "xyz"), None, touch)
 
     def position(self, point: Point) -> tuple[Expr, Expr, Expr]:
         """Return the position of a point in the ground's axes, as named partial results.
@@ -201,7 +250,7 @@ class Element(Block):
         doc = doc or f"{'torque' if joint.turns else 'force'} on {joint.coordinate.name}"
         if joint.turns:
             return self.moment(name, value, on=body, about=joint.axis, reaction=parent, doc=doc)
-        return self.force(name, value, at=body, along=joint.axis, reaction=parent, doc=doc)
+        return self._load(name, value, body.origin, joint.axis, parent, doc)
 
     def efforts(
         self, name: str, coordinates: Iterable[Expr | str], values: Sequence[Value]

@@ -122,6 +122,7 @@ class Contact(Element):
             along = (x, y, z)
         force = self._outward([press * n + f for n, f in zip(normal, along, strict=True)])
         parts = self.push(f"force{k}", force, at=point)
+        self.show_force(f"force{k}", at=point, touch=f"depth{k}")
         if self._carrier.parent is not None:
             arm = minus(self.position(point), self.position(self._carrier.origin))
             back = [-x for x in parts]

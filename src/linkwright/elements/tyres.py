@@ -142,7 +142,8 @@ def _odd(table: Table1 | Table2, slip: Expr, load: Expr) -> Expr:
 class Tyre(Element):
     """The tyre of a wheel on a flat road.
 
-    Inputs: `load` (N). Outputs: `slip_angle` (rad), `slip_ratio`, `side` and `along` (N).
+    Inputs: `load` (N). Outputs: `slip_angle` (rad), `slip_ratio`, `side` and `along` (N), and
+    both together in the ground's axes, `force_x`, `force_y`, `force_z` (N).
 
     Args:
         mechanism: that it belongs to.
@@ -191,6 +192,13 @@ class Tyre(Element):
             ratio = self.let((tread * self.expr(spin) - ahead) / roll)
         self.output("slip_angle", angle, unit="rad")
         self.output("slip_ratio", ratio, unit="1")
-        self.force("side", law.side(angle, weight), at=point, along=leftward)
+        whole = leftward * self.force(
+            "side", law.side(angle, weight), at=point, along=leftward, shown=False
+        )
         if spin is not None:
-            self.force("along", law.along(ratio, weight), at=point, along=forward)
+            whole = whole + forward * self.force(
+                "along", law.along(ratio, weight), at=point, along=forward, shown=False
+            )
+        for c, part in zip("xyz", whole.components(self.mechanism.ground.frame), strict=True):
+            self.output(f"force_{c}", part, unit="N")
+        self.show_force("force", at=point)

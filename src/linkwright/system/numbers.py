@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from linkwright.algebra import Expr, evaluate, free_symbols
 from linkwright.blocks import BlockError
 from linkwright.equations.closure import assemble
+from linkwright.system.arrows import told_forces
 from linkwright.system.member import Member
 from linkwright.system.phases import Phases, Signal
 
@@ -58,8 +59,10 @@ def numbered(system: System, phases: Phases) -> Phases:
     initialise = phases.initialise
     if initialise is not None and any(x.name in system.initial for x in starts(system)):
         initialise = None  # the values say it all
+    forces = told_forces(system, values, [s.name for s in phases.outputs])
     return replace(
         phases,
+        meta={**(phases.meta or {}), "forces": forces} if forces else phases.meta,
         x=_with(phases.x, at),
         d=_with(phases.d, at),
         p=_with(phases.p, values),
