@@ -185,7 +185,7 @@ def test_a_recording_of_a_known_model_moves_it_as_it_was_recorded() -> None:
     assert take.scene is not None
     assert take.q is not None
     track = Track(take)
-    poses, centre = track.at(0.5)
+    poses, centre, _ = track.at(0.5)
     phi = float(run["phi"][10])
     expected = [np.sin(phi), 0.0, -np.cos(phi)]  # display axes: y is up in the model, z here
     np.testing.assert_allclose(centre, expected, atol=1e-9)

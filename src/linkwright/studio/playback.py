@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.studio.hanging import against, carriers
 from linkwright.studio.page import upright
 from linkwright.studio.takes import Take
 
@@ -32,6 +33,7 @@ class Track:
     take: Take
     times: Array = field(init=False)
     poses: NDArray[np.float32] = field(init=False)
+    hung: NDArray[np.float32] = field(init=False)
     centres: Array = field(init=False)
 
     def __post_init__(self) -> None:
@@ -42,11 +44,15 @@ class Track:
         keep = slice(None, None, max(1, -(-len(times) // MOST_FRAMES)))
         where = scene.poses(q[keep])
         self.times = times[keep]
-        self.poses = upright(scene, where.poses).astype(np.float32)
+        poses = upright(scene, where.poses)
+        self.poses = poses.astype(np.float32)
+        self.hung = against(poses, carriers(scene)).astype(np.float32)
         self.centres = where.centre @ scene.upright.T
 
-    def at(self, t: float) -> tuple[Array, Array]:
-        """Return poses (nodes x 7) and the mass centre at a time, between samples by lines.
+    def at(self, t: float) -> tuple[Array, Array, Array]:
+        """Return poses (nodes x 7), the mass centre, and poses against what carries each node.
+
+        Between samples all go along lines.
 
         Args:
             t: s; before the start and after the end, those count.
@@ -56,9 +62,14 @@ class Track:
         j = min(k + 1, last)
         gap = float(self.times[j] - self.times[k])
         f = min(max((t - float(self.times[k])) / gap, 0.0), 1.0) if gap > 0 else 0.0
-        poses = (1 - f) * self.poses[k].astype(float) + f * self.poses[j].astype(float)
-        poses[:, 3:] /= np.linalg.norm(poses[:, 3:], axis=1, keepdims=True)
-        return poses, (1 - f) * self.centres[k] + f * self.centres[j]
+        centre = (1 - f) * self.centres[k] + f * self.centres[j]
+        return _between(self.poses, k, j, f), centre, _between(self.hung, k, j, f)
+
+
+def _between(rows: NDArray[np.float32], k: int, j: int, f: float) -> Array:
+    made: Array = (1 - f) * rows[k].astype(float) + f * rows[j].astype(float)
+    made[:, 3:] /= np.linalg.norm(made[:, 3:], axis=1, keepdims=True)
+    return made
 
 
 @dataclass(eq=False)

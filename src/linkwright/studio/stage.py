@@ -1,18 +1,21 @@
 """A scene on a Viser server: its nodes, and what is laid over them.
 
-Each node is a frame of Viser's with its triangles below it. A new moment moves the frames in one
-atomic group; what has not moved is not sent. Viser keeps only the latest pose of each frame for a
-client that is slow, so nothing here ever waits for a browser.
+Each node is a frame of Viser's with its triangles below it, and hangs on the frame of the node that
+carries it: a joint that turns sends how it is turned, and nothing else. A new moment moves the
+frames in one atomic group; what has not moved against its carrier is not sent. Viser keeps only the
+latest pose of each frame for a client that is slow, so nothing here ever waits for a browser.
 """
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.studio.hanging import against, carriers
 from linkwright.studio.page import upright
 from linkwright.studio.poses import Where
 from linkwright.studio.scene import Scene
@@ -20,7 +23,7 @@ from linkwright.studio.solids import colour
 
 Array = NDArray[np.float64]
 _TRIANGLES = 120_000
-_STILL = 1e-6  # of the scene's size: less is no movement
+_STILL = 1e-5  # of the scene's size, and of a quaternion: less is no movement
 _GHOST = colour("#6b8299")
 
 
@@ -42,8 +45,9 @@ class Stage:
     handles: list[Any] = field(default_factory=list)
     meshes: list[tuple[int, Any]] = field(default_factory=list)
     shift: Array = field(default_factory=lambda: np.zeros(3))
-    _shown: Array | None = None
+    _sent: Array | None = None
     _now: Array | None = None
+    _turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
         api = self.server.scene
@@ -51,8 +55,10 @@ class Stage:
         self.size = extent(self.scene)
         most = _TRIANGLES // 4 if self.ghost else _TRIANGLES
         surfaces = self.scene.surfaces_within(most)
+        self.carrier = carriers(self.scene)
+        names = _names(self.root, self.carrier.tolist())
         for k, (node, parts) in enumerate(zip(self.scene.nodes, surfaces, strict=True)):
-            name = f"{self.root}/{k} {_plain(node.name)}"
+            name = names[k]
             self.handles.append(
                 api.add_frame(
                     name,
@@ -67,7 +73,7 @@ class Stage:
                 r, g, b, opacity = _GHOST if self.ghost else (s.colour or (0.8, 0.8, 0.8, 1.0))
                 opacity = 0.35 if self.ghost else opacity
                 mesh = api.add_mesh_simple(
-                    f"{name}/{j}",
+                    f"{name}/shape {j}",
                     s.points.astype(np.float32),
                     s.faces.astype(np.uint32),
                     color=(round(255 * r), round(255 * g), round(255 * b)),
@@ -93,24 +99,38 @@ class Stage:
             upright(self.scene, where.poses[None])[0], where.centre @ self.scene.upright.T
         )
 
-    def show_upright(self, poses: Array, centre: Array) -> None:
+    def show_upright(self, poses: Array, centre: Array, hung: Array | None = None) -> None:
         """Move the nodes to poses in the picture's axes.
 
         Args:
             poses: nodes x 7.
             centre: mass centre.
+            hung: the same against the nodes that carry them, where that is known already.
         """
-        now = np.asarray(poses, float)
-        before, self._now = self._shown, now
+        with self._turn:
+            self._now = np.asarray(poses, float)
+            self._send(against(poses, self.carrier) if hung is None else hung, centre)
+
+    def _send(self, now: Array, centre: Array) -> None:
+        """Move the frames that have moved since they were moved last."""
+        sent, first = self._sent, self._sent is None
+        if sent is None:
+            sent = self._sent = np.full_like(now, np.inf)
+        else:
+            sign = np.where((now[:, 3:] * sent[:, 3:]).sum(axis=1) < 0, -1.0, 1.0)
+            now = np.concatenate([now[:, :3], now[:, 3:] * sign[:, None]], axis=1)
+        gone = np.abs(now - sent)
+        moved = np.flatnonzero(first | (gone[:, :3].max(axis=1) > _STILL * self.size))
+        swung = np.flatnonzero(first | (gone[:, 3:].max(axis=1) > _STILL))
         with self.server.atomic():
-            for k, handle in enumerate(self.handles):
-                if before is None or np.abs(now[k, :3] - before[k, :3]).max() > _STILL * self.size:
-                    handle.position = now[k, :3]
-                if before is None or np.abs(now[k, 3:] - before[k, 3:]).max() > _STILL:
-                    handle.wxyz = now[k, 3:]
+            for k in moved.tolist():
+                self.handles[k].position = now[k, :3]
+            for k in swung.tolist():
+                self.handles[k].wxyz = now[k, 3:]
             if self.centre.visible:
                 self.centre.position = centre
-        self._shown = now
+        sent[moved, :3] = now[moved, :3]
+        sent[swung, 3:] = now[swung, 3:]
 
     def place(self, shift: Array) -> None:
         """Put the whole scene elsewhere.
@@ -137,8 +157,20 @@ class Stage:
         self.top.remove()
 
 
-def _plain(name: str) -> str:
-    return name.replace("/", " ")
+def _names(root: str, carrier: list[int]) -> list[str]:
+    """Return the names of nodes on the server: paths along the nodes that carry them, kept short.
+
+    >>> _names("/take 1", [-1, 0, 1])
+    ['/take 1/0', '/take 1/0/1', '/take 1/0/1/2']
+    """
+    names: dict[int, str] = {-1: root}
+    for k in range(len(carrier)):
+        above = [k]
+        while carrier[above[-1]] not in names:
+            above.append(carrier[above[-1]])
+        for j in reversed(above):
+            names[j] = f"{names[carrier[j]]}/{j}"
+    return [names[k] for k in range(len(carrier))]
 
 
 def extent(scene: Scene) -> float:
