@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwright.studio.desk import desk_of
+
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
@@ -26,6 +28,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         dark = gui.add_checkbox("Dark", studio.dark)
         if studio.stage is not None:
             _looks(studio)
+            _forces(studio)
             _follow(studio)
             _views(studio)
 
@@ -77,6 +80,36 @@ def _looks(studio: Studio) -> None:
                         line_width=2.5,
                     )
                 )
+
+
+def _forces(studio: Studio) -> None:
+    gui, marks = studio.server.gui, studio.marks
+    assert marks is not None
+    contacts = gui.add_checkbox("Contact points", marks.contacts, hint="Bright where they touch")
+    forces = gui.add_checkbox("Forces", marks.forces, hint="As arrows, from where they act")
+    longer = gui.add_slider("Arrows [×]", 0.1, 10.0, 0.1, 1.0, hint="Longer or shorter")
+    legend = gui.add_markdown("", visible=False)
+
+    def wanted(_: Any) -> None:
+        marks.contacts, marks.forces = bool(contacts.value), bool(forces.value)
+        marks.factor = float(longer.value)
+        marks.again()
+        tell()
+
+    def tell() -> None:
+        if legend.content != marks.legend:
+            legend.content = marks.legend
+            legend.visible = bool(marks.legend)
+
+    def toggle(_: Any) -> None:
+        forces.value = contacts.value = not (forces.value or contacts.value)
+
+    for handle in (contacts, forces, longer):
+        handle.on_update(wanted)
+    gui.add_command("Forces and contact points", hotkey="K", icon="arrow-up-right").on_trigger(
+        toggle
+    )
+    desk_of(studio).every(0.5, tell)
 
 
 def _moving(studio: Studio) -> list[str]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.studio.forces import ForceTrack, Shown, force_track
 from linkwright.studio.hanging import against, carriers
 from linkwright.studio.page import upright
 from linkwright.studio.takes import Take
@@ -35,6 +36,7 @@ class Track:
     poses: NDArray[np.float32] = field(init=False)
     hung: NDArray[np.float32] = field(init=False)
     centres: Array = field(init=False)
+    forces: ForceTrack | None = field(init=False)
 
     def __post_init__(self) -> None:
         scene, q = self.take.scene, self.take.q
@@ -48,6 +50,7 @@ class Track:
         self.poses = poses.astype(np.float32)
         self.hung = against(poses, carriers(scene)).astype(np.float32)
         self.centres = where.centre @ scene.upright.T
+        self.forces = force_track(scene, self.take.recording, keep, poses)
 
     def at(self, t: float) -> tuple[Array, Array, Array]:
         """Return poses (nodes x 7), the mass centre, and poses against what carries each node.
@@ -57,13 +60,26 @@ class Track:
         Args:
             t: s; before the start and after the end, those count.
         """
+        k, j, f = self._near(t)
+        centre = (1 - f) * self.centres[k] + f * self.centres[j]
+        return _between(self.poses, k, j, f), centre, _between(self.hung, k, j, f)
+
+    def forces_at(self, t: float, poses: Array) -> Shown | None:
+        """Return the forces at a time, or None where the recording has none.
+
+        Args:
+            t: s.
+            poses: of the nodes then.
+        """
+        return None if self.forces is None else self.forces.between(*self._near(t), poses)
+
+    def _near(self, t: float) -> tuple[int, int, float]:
+        """Return the samples before and after a time, and how far it is between them."""
         last = len(self.times) - 1
         k = int(np.clip(np.searchsorted(self.times, t, "right") - 1, 0, max(last - 1, 0)))
         j = min(k + 1, last)
         gap = float(self.times[j] - self.times[k])
-        f = min(max((t - float(self.times[k])) / gap, 0.0), 1.0) if gap > 0 else 0.0
-        centre = (1 - f) * self.centres[k] + f * self.centres[j]
-        return _between(self.poses, k, j, f), centre, _between(self.hung, k, j, f)
+        return k, j, min(max((t - float(self.times[k])) / gap, 0.0), 1.0) if gap > 0 else 0.0
 
 
 def _between(rows: NDArray[np.float32], k: int, j: int, f: float) -> Array:

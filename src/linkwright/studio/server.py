@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from linkwright.errors import Error, InputError
+from linkwright.studio.marks import Marks
 from linkwright.studio.playback import Player, Track, player_for
 from linkwright.studio.stage import Stage
 from linkwright.studio.takes import Take, is_recording, open_scene, open_take, resting
@@ -64,6 +65,7 @@ class Studio:
     _over: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def __post_init__(self) -> None:
+    marks: Marks | None = None
         viser = _viser()
         port = self.port or free_port(self.host)
         with redirect_stdout(StringIO()):  # the command tells the address itself
@@ -109,7 +111,19 @@ class Studio:
     def _show(self, t: float) -> None:
         for stage, track in zip(self.stages, self.tracks, strict=True):
             if track is not None:
-                stage.show_upright(*track.at(t))
+                now = track.at(t)
+                stage.show_upright(*now)
+                if stage is self.stages[0]:
+                    self._show_forces(track, t, now[0])
+
+    def _show_forces(self, track: Track, t: float, poses: Any) -> None:
+        shown = track.forces_at(t, poses)
+        if self.marks is None:
+            return
+        if shown is None or track.forces is None:
+            self.marks.clear()
+        else:
+            self.marks.show(track.forces.arrows, shown, track.forces.reference)
 
     def _ground(self) -> None:
         from linkwright.studio.page import ground_and_view
@@ -123,6 +137,7 @@ class Studio:
         self.grid = self.server.scene.add_grid(
             "/ground",
             infinite_grid=True,
+        self.marks = Marks(self.server, stage.root, size)
             cell_size=_nice(size / 3),
             section_size=5 * _nice(size / 3),
             cell_color=(205, 211, 218),

@@ -1,0 +1,150 @@
+"""Arrows of forces and points of contact on a Viser server.
+
+All arrows are one thing on the server, and so are all points: a frame costs at most three messages,
+whatever their number, and none where nothing has changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.studio.forces import Arrows, Scale, Shown, scale_of
+
+Array: TypeAlias = NDArray[np.float64]
+FORCE, TOUCHING, APART = (214, 82, 45), (255, 176, 32), (150, 162, 174)
+"""Colours: of arrows, and of points that touch and that do not."""
+
+_STILL = 1e-4  # of the scene's radius: less is no change
+
+
+@dataclass(eq=False)
+class Marks:
+    """Arrows and points over a scene.
+
+    Args:
+        server: a `viser.ViserServer`.
+        root: name of the scene on the server.
+        radius: of the scene, m.
+        forces: whether arrows are shown.
+        contacts: whether points are shown.
+        factor: makes arrows longer.
+    """
+
+    server: Any
+    root: str
+    radius: float
+    forces: bool = True
+    contacts: bool = True
+    factor: float = 1.0
+    reference: float = 0.0
+    count: int = 0
+    _arrows: Any = None
+    _points: Any = None
+    _drawn: Array = field(default_factory=lambda: np.zeros((0, 2, 3)), repr=False)
+    _dots: Array = field(default_factory=lambda: np.zeros((0, 3)), repr=False)
+    _bright: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool), repr=False)
+    _last: tuple[Arrows, Shown] | None = field(default=None, repr=False)
+
+    @property
+    def scale(self) -> Scale:
+        """How forces become lengths now."""
+        return scale_of(self.reference or 1.0, self.radius, self.factor)
+
+    @property
+    def legend(self) -> str:
+        """How long an arrow is, in words; empty where none is shown."""
+        return self.scale.legend(self.radius) if self.reference and self.forces else ""
+
+    def show(self, arrows: Arrows, shown: Shown, reference: float | None = None) -> None:
+        """Draw the forces of one time.
+
+        Args:
+            arrows: what they are.
+            shown: where and how large.
+            reference: the force whose arrow has the usual length, N; the weight by default.
+        """
+        self._last = (arrows, shown)
+        self.reference = arrows.weight if reference is None else reference
+        with self.server.atomic():
+            self._show_arrows(shown)
+            self._show_points(arrows, shown)
+
+    def again(self) -> None:
+        """Draw the same forces, as a user wants them now."""
+        if self._last is not None:
+            arrows, shown = self._last
+            self.show(arrows, shown, self.reference)
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self._last = None
+        self.count = 0
+        for handle in (self._arrows, self._points):
+            if handle is not None and handle.visible:
+                handle.visible = False
+
+    def _show_arrows(self, shown: Shown) -> None:
+        ways = self.scale.lengths(shown.forces)
+        some = np.linalg.norm(ways, axis=1) > 0
+        self.count = int(some.sum())
+        if not self.forces or not some.any():
+            if self._arrows is not None and self._arrows.visible:
+                self._arrows.visible = False
+            return
+        points = shown.points[some]
+        drawn = np.stack([points, points + ways[some]], axis=1)
+        if self._arrows is None:
+            size = self.radius
+            self._arrows = self.server.scene.add_arrows(
+                f"{self.root}/forces",
+                drawn.astype(np.float32),
+                FORCE,
+                shaft_radius=0.009 * size,
+                head_radius=0.024 * size,
+                head_length=0.06 * size,
+            )
+        elif _changed(drawn, self._drawn, _STILL * self.radius):
+            self._arrows.points = drawn.astype(np.float32)
+        else:
+            drawn = self._drawn
+        self._drawn = drawn
+        if not self._arrows.visible:
+            self._arrows.visible = True
+
+    def _show_points(self, arrows: Arrows, shown: Shown) -> None:
+        if not self.contacts or not arrows.contact.any():
+            if self._points is not None and self._points.visible:
+                self._points.visible = False
+            return
+        dots, bright = shown.points[arrows.contact], shown.touching[arrows.contact]
+        if self._points is None or len(dots) != len(self._dots):
+            self._points = self.server.scene.add_point_cloud(
+                f"{self.root}/contacts",
+                dots.astype(np.float32),
+                _tints(bright),
+                point_size=0.022 * self.radius,
+                point_shape="circle",
+                precision="float32",
+            )
+        else:
+            if _changed(dots, self._dots, _STILL * self.radius):
+                self._points.points = dots.astype(np.float32)
+            else:
+                dots = self._dots
+            if (bright != self._bright).any():
+                self._points.colors = _tints(bright)
+        self._dots, self._bright = dots, bright
+        if not self._points.visible:
+            self._points.visible = True
+
+
+def _tints(bright: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    return np.where(bright[:, None], np.array(TOUCHING), np.array(APART)).astype(np.uint8)
+
+
+def _changed(now: Array, before: Array, least: float) -> bool:
+    return now.shape != before.shape or bool(np.abs(now - before).max() > least)
