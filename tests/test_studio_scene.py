@@ -118,14 +118,19 @@ SIZES: dict[str, tuple[tuple[float, ...], float | None]] = {
     "rim": ((0.3, 0.1), None),
     "spokes": ((0.3, 12.0, 0.005), None),
     "bars": ((0.1, 0.05, 0.0, 0.0, 1.0, 0.0), 0.05 * (0.2 + np.pi * 0.01)),
-    "beam": ((0.2, 0.3, 4.0), None),
+    "x-cylinder": ((1.0, 2.0, 64), 0.5 * np.pi),
+    "x-cone": ((2.0, 1.0, 3.0, 64), np.pi * (1 + 0.5 + 0.25)),
+    "x-box": ((2.0, 0.5, 0.25), 1.0),
+    "trapezoid": ((2.0, 0.5, 0.5, 0.25), 1.5),
+    "half-trapezoid": ((2.0, 0.5, 0.5, 0.25), 0.75),
+    "truss": ((0.2, 0.3, 4.0), None),
     "hull": ((0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1), 1 / 6),
 }
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_solids_are_closed_and_as_large_as_they_say(kind: str) -> None:
-    size, expected = SIZES[kind]
+    size, expected = SIZES[kind] if kind in SIZES else (SIZES[kind.removesuffix(" wire")][0], None)
     surface = surfaces_of([Solid(kind, size)])[0]
     assert volume(surface) > 0
     if expected is not None:

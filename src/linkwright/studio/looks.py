@@ -281,9 +281,9 @@ def spacecraft_1(g: Geometry) -> dict[str, list[Solid]]:
         disc((0.0, p["L5"] + 0.52, p["L6"]), (0, 1, 0), 0.115, 0.02, LINKS[1]),
     ]
     truss = Solid(
-        "beam",
+        "truss",
         (0.16, 0.3, round(2 * boom / 0.3)),
-        Place((0.0, 0.0, 0.0), axes_along((0, -1, 0))),
+        Place((0.0, 0.0, 0.0), ((0.0, 1.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 0.0, 1.0))),
         METAL,
     )
     sensor = Solid(

@@ -34,6 +34,7 @@ MOST_BYTES = 2_900_000
 MOST_FRAMES = 3600
 _TRIANGLES = 60_000
 _SAMPLES = 400_000  # of all channels together
+_NEAR = 1.5  # of a model's size: what stands farther from its middle need not be in view
 _TOP = 65534  # the highest level; 65535 stands for what is no number
 
 
@@ -252,7 +253,8 @@ def _scene(block: _Block, scene: Scene, takes: Sequence[Take], most: int) -> dic
         takes[0].q if takes[0].q is not None and len(takes[0].q) else scene.poses.start
     )
     poses = upright(scene, np.atleast_3d(first.poses).reshape(-1, len(scene.nodes), 7))
-    corners = _corners(surfaces, poses[:: max(1, len(poses) // 200)])
+    few = poses[:: max(1, len(poses) // 200)]
+    corners, around = _corners(_own(scene, surfaces), few), _around(scene, few)
     nodes = [
         {
             "name": node.name,
@@ -268,8 +270,9 @@ def _scene(block: _Block, scene: Scene, takes: Sequence[Take], most: int) -> dic
     return {
         "nodes": nodes,
         "pose": [[round(float(v), 6) for v in row] for row in still],
-        "floor": _floor(scene, corners),
-        "view": _view(scene, corners),
+        "floor": _floor(scene, corners, around),
+        "ground": None if scene.ground is None else [round(v, 4) for v in scene.ground[:3]],
+        "view": _view(scene, corners, around),
         "travels": _travels(poses, corners),
     }
 
@@ -283,8 +286,23 @@ def ground_and_view(take: Take, scene: Scene) -> tuple[float | None, dict[str, A
     """
     q = take.q if take.q is not None and len(take.q) else scene.poses.start[None]
     poses = upright(scene, scene.poses(q[:: max(1, len(q) // 200)]).poses)
-    corners = _corners(scene.surfaces, poses)
-    return _floor(scene, corners), _view(scene, corners)
+    corners = _corners(_own(scene, scene.surfaces), poses)
+    around = _around(scene, poses)
+    return _floor(scene, corners, around), _view(scene, corners, around)
+
+
+def _own(scene: Scene, surfaces: Sequence[Sequence[Surface]]) -> list[Sequence[Surface]]:
+    """Return the surfaces of the model itself, without those of what stands around it."""
+    return [() if node.environment else s for node, s in zip(scene.nodes, surfaces, strict=True)]
+
+
+def _around(scene: Scene, poses: Array) -> Array:
+    """Return the outermost points of what stands around a model, at the first time."""
+    parts = [
+        s if node.environment else () for node, s in zip(scene.nodes, scene.surfaces, strict=True)
+    ]
+    corners = _corners(parts, poses[:1])
+    return corners[np.isfinite(corners).all(axis=-1)]
 
 
 def _part(block: _Block, surface: Surface) -> dict[str, Any]:
@@ -327,7 +345,9 @@ def _corners(surfaces: Sequence[Sequence[Surface]], poses: Array) -> Array:
     return moved
 
 
-def _floor(scene: Scene, corners: Array) -> float | None:
+def _floor(scene: Scene, corners: Array, around: Array) -> float | None:
+    if not scene.grounded:
+        return None
     if scene.floor is not None:
         return scene.floor
     floats = any(len(b.translations) == 3 for b in scene.robot.mechanism.bodies.values())
@@ -337,13 +357,18 @@ def _floor(scene: Scene, corners: Array) -> float | None:
     if not np.isfinite(lowest).any():
         return 0.0
     low, high = float(np.nanmin(lowest)), float(np.nanmax(lowest))
+    if len(around) and float(around[:, 2].min()) < low:
+        return float(around[:, 2].min())
     if isinstance(scene.robot.source, Description) and low > -0.02 * (high - low):
         return 0.0  # a robot that stands on the ground
     return low - 0.02 * (high - low)
 
 
-def _view(scene: Scene, corners: Array) -> dict[str, Any]:
-    """Return where to look from: flat mechanisms from the front, others from a corner."""
+def _view(scene: Scene, corners: Array, around: Array) -> dict[str, Any]:
+    """Return where to look from: flat mechanisms from the front, others from a corner.
+
+    What stands around the model is in view too, as far as it is near.
+    """
     points = corners[np.isfinite(corners).all(axis=-1)]
     first = corners[0][np.isfinite(corners[0]).all(axis=-1)]
     if not len(points):
@@ -353,9 +378,15 @@ def _view(scene: Scene, corners: Array) -> dict[str, Any]:
     all_low, all_high = points.min(axis=0), points.max(axis=0)
     if np.linalg.norm(all_high - all_low) < 4 * size:
         low, high, first = all_low, all_high, points
+    flat = (high - low)[1] < 0.25 * max((high - low)[0], (high - low)[2])
+    near = around[
+        (np.abs(around - (low + high) / 2) < _NEAR * np.ptp(first, axis=0).max()).all(axis=1)
+    ]
+    if len(near):
+        first = np.concatenate([first, near])
+        low, high, flat = first.min(axis=0), first.max(axis=0), False
     extent = high - low
     reach = float(np.linalg.norm(first - (low + high) / 2, axis=1).max())
-    flat = extent[1] < 0.25 * max(extent[0], extent[2])
     lying = extent[2] < 0.2 * max(extent[0], extent[1])
     azimuth, height = (-72.0, 12.0) if flat else (-55.0, 55.0 if lying else 20.0)
     return {

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,10 @@ from linkwright.studio.generated import generated, strut
 from linkwright.studio.geometry import Geometry
 from linkwright.studio.poses import Hanging, Poses
 from linkwright.studio.solids import Solid, axes_along, surfaces_of, within_budget
-from linkwright.studio.triangles import Surface
+from linkwright.studio.triangles import Colour, Surface
+
+if TYPE_CHECKING:
+    from linkwright.studio.dress import DressLike
 
 Array = NDArray[np.float64]
 GROUND = "ground"
@@ -44,6 +48,7 @@ class Node:
         doc: what it is, in words.
         mass: kg.
         moves: whether it can move.
+        environment: whether it is something around the model, not a part of it.
     """
 
     name: str
@@ -52,6 +57,7 @@ class Node:
     doc: str = ""
     mass: float = 0.0
     moves: bool = True
+    environment: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,9 @@ class Scene:
         floor: height of the ground along `up`, m; None where it follows from the motion.
         frames: named frames in nodes.
         notes: what a user should know, such as meshes that were not found.
+        labels: points whose names are shown.
+        grounded: whether the ground is drawn.
+        ground: its colour, or None for the usual one.
 
     >>> from linkwright.models import load_model
     >>> scene = scene_of(load_model("pendulum"))
@@ -95,6 +104,26 @@ class Scene:
     floor: float | None = None
     frames: tuple[Marked, ...] = ()
     notes: tuple[str, ...] = ()
+    labels: tuple[Marked, ...] = ()
+    grounded: bool = True
+    ground: Colour | None = None
+
+    def dressed(self, dress: DressLike, *, roots: Sequence[str | Path] = ()) -> Scene:
+        """Return the scene in a dress.
+
+        Args:
+            dress: what was read, or the name of a file or of a shipped dress.
+            roots: folders in which its meshes may lie; without any, the folder of the file.
+
+        >>> from linkwright.models import load_model
+        >>> scene = scene_of(load_model("stanford-arm")).dressed("work-cell")
+        >>> "table" in [node.name for node in scene.nodes if node.environment]
+        True
+        """
+        from linkwright.studio.dress import as_dress
+        from linkwright.studio.dressing import dressed
+
+        return dressed(self, as_dress(dress, roots))
 
     @cached_property
     def surfaces(self) -> list[list[Surface]]:
@@ -125,6 +154,7 @@ def scene_of(
     roots: Sequence[str | Path] = (),
     values: Mapping[str, float] | None = None,
     at: Mapping[str, float] | None = None,
+    dress: DressLike | None = None,
 ) -> Scene:
     """Return the scene of a robot, a description or a mechanism.
 
@@ -133,14 +163,17 @@ def scene_of(
         roots: folders in which meshes may lie.
         values: of parameters, over the mechanism's own.
         at: coordinates for which generated shapes are sized; the start by default.
+        dress: shapes in place of its own, and what stands around it.
     """
     robot = source if isinstance(source, Robot) else Robot(source)
     description = robot.source
     if isinstance(description, Description) and any(
         shape.seen for link in description.links for shape in link.shapes
     ):
-        return _from_description(robot, description, roots)
-    return _from_mechanism(robot, dict(values or {}), dict(at or {}))
+        scene = _from_description(robot, description, roots)
+    else:
+        scene = _from_mechanism(robot, dict(values or {}), dict(at or {}))
+    return scene if dress is None else scene.dressed(dress, roots=roots)
 
 
 # -- mechanisms ------------------------------------------------------------------------------------
@@ -254,7 +287,8 @@ def _from_description(robot: Robot, description: Description, roots: Sequence[st
             made = _solid(link, shape, place, description, roots, notes) if shape.seen else None
             if made is not None:
                 solids[row[body]].append(made)
-    if notes:  # links whose meshes are missing are drawn by rods
+    told = {body for body, _ in places.values()}
+    if notes or not told.issuperset(bodies):  # without meshes, or added since: drawn by rods
         geometry = Geometry(m)
         plain = generated(geometry, _extent(robot, bodies))
         for k, body in enumerate(bodies):
@@ -304,7 +338,7 @@ def _solid(
 ) -> Solid | None:
     at = composed(place, shape.place)
     if shape.kind != "mesh":
-        return Solid(shape.kind, shape.size, at, shape.colour)
+        return Solid(shape.kind, shape.size, at, shape.colour, link=link.name)
     from linkwright.formats.meshes import find_mesh
     from linkwright.studio.solids import read_surfaces
 
@@ -317,7 +351,7 @@ def _solid(
     except Error as error:
         notes.append(str(error))
         return None
-    return Solid("mesh", (), at, shape.colour, path, shape.scale)
+    return Solid("mesh", (), at, shape.colour, path, shape.scale, link.name)
 
 
 def _summary(notes: Sequence[str]) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Solids of a scene: kinds, sizes, places, colours; and the triangles that they are drawn with.
 
 To add a kind, write a function from its numbers to a `Surface` and one line in `KINDS`. ROBSIM's
-shapes are among them: cylinder, truncated cone, box, trapezoid and triangular beam (its sections
-2.1.2 and 3.9); there the axis of a cylinder is x from 0 to its length, here z about the middle.
+shapes (`linkwright.studio.outlines`) are among them: they lie along x from 0 to their length, while
+cylinder, capsule and cone lie along z about the middle, as in robot files.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from linkwright.errors import InputError
 from linkwright.formats.description import Place, Triple
+from linkwright.studio.outlines import OUTLINES
 from linkwright.studio.triangles import (
     Colour,
     Surface,
@@ -58,6 +60,25 @@ METAL = colour("#b9c0c8")
 GOLD = colour("#d9a441")
 PANEL = colour("#23406b")
 
+PALETTE: dict[str, Colour] = {
+    "blue": LINKS[0],
+    "sky": LINKS[1],
+    "azure": LINKS[2],
+    "ice": LINKS[3],
+    "graphite": JOINT,
+    "clay": ACCENT,
+    "paper": PALE,
+    "grey": FIXED,
+    "rubber": RUBBER,
+    "steel": METAL,
+    "gold": GOLD,
+    "navy": PANEL,
+    "sand": colour("#cdbb9c"),
+    "sage": colour("#7f9c86"),
+    "wood": colour("#a97c50"),
+    "glass": colour("#9fc3d9", 0.28),
+}
+"""Colours by names that dress files may use."""
 
 AT_HOME = Place()
 
@@ -73,6 +94,7 @@ class Solid:
         colour: red, green, blue and opacity, 0 to 1; None for that of the mesh, or the usual one.
         file: of a mesh.
         scale: of a mesh, along its axes.
+        link: of a robot file that it belongs to, where a node holds several.
     """
 
     kind: str
@@ -81,6 +103,7 @@ class Solid:
     colour: Colour | None = None
     file: Path | None = None
     scale: Triple = (1.0, 1.0, 1.0)
+    link: str = ""
 
 
 def _cone(bottom: float, top: float, length: float) -> Surface:
@@ -88,25 +111,32 @@ def _cone(bottom: float, top: float, length: float) -> Surface:
     return lathe([(0, -half), (bottom, -half), (top, half), (0, half)])
 
 
-def _beam(side: float, bay: float, bays: float) -> Surface:
-    """A truss of triangular section along z, with a triangle at every bay (ROBSIM's TRISTR)."""
-    corners = [(-side / 2, 0.0), (side / 2, 0.0), (0.0, side * math.sqrt(0.75))]
-    thick = 0.06 * side
-    count = max(1, round(bays))
-    parts = []
-    for k in range(3):
-        (x, y), (v, w) = corners[k], corners[(k + 1) % 3]
-        parts.append(_strut((x, y, 0), (x, y, count * bay), thick))
-        for j in range(count + 1):
-            parts.append(_strut((x, y, j * bay), (v, w, j * bay), 0.7 * thick))
-        for j in range(count):
-            parts.append(_strut((x, y, j * bay), (v, w, (j + 1) * bay), 0.5 * thick))
-    return joined(parts)[0]
+def _outlined(kind: str, *numbers: float) -> Surface:
+    """One of ROBSIM's shapes; a truss has bars along its lines, and across its bays."""
+    outline = OUTLINES[kind](*numbers)
+    if kind != "truss":
+        return hull_surface(outline.vertices)
+    thick = 0.055 * numbers[0]
+    bars = [_strut(a, b, thick) for a, b in outline.sides]
+    bars += [_strut(a, b, 0.7 * thick) for a, b in outline.edges[: -len(outline.sides)]]
+    for near, far in pairwise(outline.rings):
+        across = zip(near, np.roll(far, -1, axis=0), strict=True)
+        bars += [_strut(a, b, 0.5 * thick) for a, b in across]
+    return joined(bars)[0]
 
 
-def _strut(start: ArrayLike, end: ArrayLike, radius: float) -> Surface:
+def _wire(kind: str, *numbers: float) -> Surface:
+    """Thin bars along the lines of one of ROBSIM's shapes: its wire frame."""
+    outline = OUTLINES[kind](*numbers)
+    thin = 0.004 * float(np.linalg.norm(np.ptp(outline.vertices, axis=0)))
+    return joined([_strut(a, b, thin, 5) for a, b in outline.edges if (a != b).any()])[0]
+
+
+def _strut(start: ArrayLike, end: ArrayLike, radius: float, sides: int = 8) -> Surface:
     place, length = place_between(start, end)
-    return cylinder(radius, length, 8).moved(place.rotation, place.position)
+    half = length / 2
+    made = lathe([(0, -half), (radius, -half), (radius, half), (0, half)], sides)
+    return made.moved(place.rotation, place.position)
 
 
 def _bars(*numbers: float) -> Surface:
@@ -186,8 +216,9 @@ KINDS: dict[str, Callable[..., Surface]] = {
     "rim": _rim,
     "spokes": _spokes,
     "bars": _bars,
-    "beam": _beam,
     "hull": _hull,
+    **{kind: partial(_outlined, kind) for kind in OUTLINES},
+    **{f"{kind} wire": partial(_wire, kind) for kind in OUTLINES},
 }
 """Kinds of solids, with the functions from their numbers to triangles."""
 

@@ -174,15 +174,15 @@ def _names(root: str, carrier: list[int]) -> list[str]:
 
 
 def extent(scene: Scene) -> float:
-    """Return the size of a scene at its start, m.
+    """Return the size of what moves in a scene, without what stands around it, m.
 
     Args:
         scene: any.
     """
     where = scene.poses(scene.poses.start).poses
     points = []
-    for pose, parts in zip(where, scene.surfaces, strict=True):
-        for s in parts:
+    for node, pose, parts in zip(scene.nodes, where, scene.surfaces, strict=True):
+        for s in () if node.environment else parts:
             reach = np.abs(s.points).max()
             points += [pose[:3] - reach, pose[:3] + reach]
     if not points:

@@ -1,0 +1,204 @@
+"""Putting a dress on a scene: shapes of sections, objects around them, tool, points and ground."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from linkwright.errors import InputError
+from linkwright.formats.description import Place
+from linkwright.formats.places import composed, product, rotate, transposed, turned
+from linkwright.formats.positions import Path as KeyPath
+from linkwright.robots.tree import Spot, spot_in
+from linkwright.studio.dress import AXES, Dress, ObjectTable
+from linkwright.studio.poses import Hanging, Poses
+from linkwright.studio.scene import GROUND, Marked, Node
+from linkwright.studio.solids import Solid, colour
+
+if TYPE_CHECKING:
+    from linkwright.studio.scene import Scene
+
+_GLYPH = {"x": colour("#d0453a"), "y": colour("#3f9950"), "z": colour("#3a6fc9")}
+_ROUND = {"cylinder": 1.0, "capsule": 1.0, "cone": 1.0, "x-cylinder": 0.5, "x-cone": 0.5}
+_QUARTER = 1.5707963267948966
+_TO_AXIS = {"x": turned(AXES["y"], _QUARTER), "y": turned(AXES["x"], -_QUARTER)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Home:
+    """Where a name of a dress leads: a node, and a place in it.
+
+    Args:
+        name: as it stands in the dress.
+        node: the node's number.
+        place: in the node's frame.
+        whole: whether the name is that of the node itself.
+    """
+
+    name: str
+    node: int
+    place: Place
+    whole: bool
+
+
+def dressed(scene: Scene, dress: Dress) -> Scene:
+    """Return a scene in a dress.
+
+    Args:
+        scene: of any model.
+        dress: what it wears.
+    """
+    table = dress.table
+    nodes: list[Node] = list(scene.nodes)
+    hanging: list[Hanging] = list(scene.poses.hanging)
+    frames, labels = list(scene.frames), list(scene.labels)
+    _sections(scene, dress, nodes)
+    if table.tool is not None:
+        home = _home(scene, dress, ("tool", "body"), table.tool.body)
+        at = composed(home.place, dress.place(table.tool.at, table.tool.turn))
+        given = table.tool.length
+        long = dress.unit * given if given is not None else _reach(nodes[home.node], dress)
+        shapes = (*nodes[home.node].solids, *glyph(at, long))
+        nodes[home.node] = replace(nodes[home.node], solids=shapes)
+        frames.append(Marked(_free("tool", [f.name for f in frames]), home.node, at))
+    for k, thing in enumerate(table.environment):
+        node, spot = _thing(scene, dress, nodes, ("environment", k), thing)
+        nodes.append(node)
+        hanging.append(spot)
+    for k, point in enumerate(table.point):
+        home = _home(scene, dress, ("point", k, "within"), point.within)
+        at = composed(home.place, dress.place(point.at, ()))
+        labels.append(Marked(point.name, home.node, at))
+    poses = scene.poses
+    if table.environment:
+        poses = Poses(scene.robot, hanging, scene.poses.values)
+    made = replace(
+        scene, nodes=tuple(nodes), poses=poses, frames=tuple(frames), labels=tuple(labels)
+    )
+    ground = table.ground
+    if ground is None:
+        return made
+    floor = scene.floor if ground.height is None else dress.unit * ground.height
+    return replace(made, floor=floor, grounded=ground.shown, ground=ground.colour)
+
+
+def _sections(scene: Scene, dress: Dress, nodes: list[Node]) -> None:
+    seen: set[str] = set()
+    for k, section in enumerate(dress.table.section):
+        home = _home(scene, dress, ("section", k, "body"), section.body)
+        if home.name in seen:
+            raise dress.source.error(
+                ("section", k, "body"),
+                f"{home.name!r} has a section already",
+                "put all its shapes into one",
+            )
+        seen.add(home.name)
+        old = nodes[home.node].solids
+        kept = old if section.keep else tuple(s for s in old if not _replaced(s, home))
+        made = [
+            replace(s, place=composed(home.place, s.place), link=home.name)
+            for s in dress.solids(("section", k), section.shape)
+        ]
+        nodes[home.node] = replace(nodes[home.node], solids=(*kept, *made))
+
+
+def _replaced(solid: Solid, home: _Home) -> bool:
+    if home.whole and (home.name == GROUND or not solid.link):
+        return True
+    return solid.link == home.name
+
+
+def _thing(
+    scene: Scene, dress: Dress, nodes: list[Node], path: KeyPath, thing: ObjectTable
+) -> tuple[Node, Spot]:
+    home = _home(scene, dress, (*path, "within"), thing.within)
+    if any(node.name == thing.name for node in nodes):
+        raise dress.source.error(
+            (*path, "name"), f"{thing.name!r} is there already", "give it another name"
+        )
+    hangs = scene.poses.hanging[home.node]
+    if not isinstance(hangs, Spot):
+        raise dress.source.error(
+            (*path, "within"), f"{thing.within!r} is a strut, and nothing can stand in it"
+        )
+    own = dress.place(thing.at, thing.turn)
+    # Copies are shifted along the axes of what the object stands in, as its own place is.
+    back = transposed(own.rotation)
+    solids = [
+        replace(s, place=composed(Place(rotate(back, copy.position)), s.place))
+        for copy in dress.copies(thing.repeat)
+        for s in dress.solids(path, thing.shape)
+    ]
+    node = Node(
+        thing.name,
+        tuple(solids),
+        scene.nodes[home.node].name,
+        "environment",
+        moves=scene.nodes[home.node].moves,
+        environment=True,
+    )
+    return node, spot_in(hangs.body, composed(home.place, own))
+
+
+def _home(scene: Scene, dress: Dress, path: KeyPath, name: str) -> _Home:
+    for k, node in enumerate(scene.nodes):
+        if node.name == name and not node.environment:
+            return _Home(name, k, Place(), True)
+    for marked in scene.frames:
+        if marked.name == name:
+            return _Home(name, marked.node, marked.place, False)
+    known = list(dict.fromkeys([*(n.name for n in scene.nodes), *(f.name for f in scene.frames)]))
+    near = get_close_matches(name, known, 1)
+    shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
+    raise dress.source.error(
+        path,
+        f"{scene.name!r} has no body or frame {name!r}",
+        f"did you mean {near[0]!r}?" if near else f"it has {shown}",
+    )
+
+
+def _free(name: str, taken: Iterable[str]) -> str:
+    known = set(taken)
+    tried, k = name, 1
+    while tried in known:
+        k += 1
+        tried = f"{name} {k}"
+    return tried
+
+
+def _reach(node: Node, dress: Dress) -> float:
+    """Return twice the radius of the last round shape of a node (ROBSIM's 2.1.1.5)."""
+    for solid in reversed(node.solids):
+        kind = solid.kind.removesuffix(" wire")
+        if kind in _ROUND:
+            return 2 * _ROUND[kind] * solid.size[0]
+    raise dress.source.error(
+        ("tool",), f"{node.name!r} has no round shape to size the axes by", "add length = ..."
+    )
+
+
+def glyph(place: Place, length: float) -> list[Solid]:
+    """Return three arrows along the axes of a frame: x red, y green, z blue.
+
+    Args:
+        place: of the frame in a node.
+        length: from the origin to each tip, m.
+
+    >>> len(glyph(Place(), 0.1))
+    7
+    """
+    if not length > 0:
+        raise InputError("the axes of a tool have no length")
+    shaft, head = 0.74 * length, 0.26 * length
+    made = [Solid("sphere", (0.055 * length,), place, colour("#e6e1d8"))]
+    for axis, tint in _GLYPH.items():
+        turn = _TO_AXIS.get(axis)
+        along = place if turn is None else Place(place.position, product(place.rotation, turn))
+        for kind, size, middle in (
+            ("cylinder", (0.03 * length, shaft), shaft / 2),
+            ("cone", (0.075 * length, 0.0, head), shaft + head / 2),
+        ):
+            made.append(Solid(kind, size, composed(along, Place((0.0, 0.0, middle))), tint))
+    return made
