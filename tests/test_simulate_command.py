@@ -18,8 +18,10 @@ import pytest
 
 import linkwright as lw
 from linkwright.cli import main
+from linkwright.equations.equations import Equations, derive
 from linkwright.errors import InputError
 from linkwright.recording import Recording, read_recording, recovered
+from linkwright.simulation import mechanisms, switching
 from linkwright.simulation.native.stored import Forgotten, from_data, to_data
 from linkwright.studies import prepared, running
 from linkwright.studies.balance import balance, integral
@@ -210,6 +212,44 @@ def test_words_tell_what_happened(here: Path, capsys: pytest.CaptureFixture[str]
     assert Path("swing.csv.png").read_bytes().startswith(b"\x89PNG")
     assert main(["simulate", "pendulum", "--until", "2", "--quiet"]) == 0
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(("model", "changes"), [("four-bar", 0), ("n-four-bar:n=2", 1)])
+def test_deriving_does_not_count_as_simulating(
+    here: Path, monkeypatch: pytest.MonkeyPatch, model: str, changes: int
+) -> None:
+    """By a clock that moves only while equations are derived, at first and where they change."""
+    clock, derived = [0.0], []
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
+
+    def slowly(*arguments: Any, **options: Any) -> Equations:
+        clock[0] += 100.0
+        derived.append(clock[0])
+        return derive(*arguments, **options)
+
+    monkeypatch.setattr(mechanisms, "derive", slowly)
+    monkeypatch.setattr(switching, "derive", slowly)
+    found = run_model(Request(model, until=3.0))
+    assert len(derived) > changes
+    assert found.seconds == 0
+    assert found.preparing == 100.0 * len(derived)
+
+
+@pytest.mark.parametrize(
+    ("method", "fit", "unfit"),
+    [
+        ("rk4", "take smaller steps", "tolerance"),
+        ("dopri5", "tolerance or method", "smaller steps"),
+    ],
+)
+def test_the_remedy_fits_the_method(
+    here: Path, capsys: pytest.CaptureFixture[str], method: str, fit: str, unfit: str
+) -> None:
+    words = ["simulate", fall(here, "sqrt(1 - t)"), "--until", "2", "--method", method]
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert fit in said
+    assert unfit not in said.replace("below the tolerance", "")
 
 
 # -- the same again --------------------------------------------------------------------------------

@@ -35,10 +35,14 @@ def run_bar(words: str, *, quiet: bool = False) -> Iterator[Show | None]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(words, total=None, pace="", completed=0)
-        begun = time.perf_counter()
+        first: list[tuple[float, float]] = []  # preparing does not count
 
         def show(t: float, until: float) -> None:
-            pace = f"{t:.4g} of {until:g} s, {real_time(t, time.perf_counter() - begun)}"
+            pace, now = f"{t:.4g} of {until:g} s", time.perf_counter()
+            if first:
+                pace += f", {real_time(t - first[0][0], now - first[0][1])}"
+            else:
+                first.append((t, now))
             bar.update(task, completed=t, total=until, pace=pace)
 
         yield show

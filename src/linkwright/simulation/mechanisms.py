@@ -31,6 +31,7 @@ from linkwright.simulation.integrators import METHODS as STEPPED, Integrator
 from linkwright.simulation.native.machine import Settings
 from linkwright.simulation.native.methods import Method, method_named
 from linkwright.simulation.run import Run
+from linkwright.simulation.stopwatch import Stopwatch
 from linkwright.simulation.stretch import Gone, Stretch, is_native, stretch_settings
 from linkwright.simulation.switching import FORMS, MANY, FormChoice
 from linkwright.simulation.systems import SystemRun, simulate_system
@@ -154,6 +155,43 @@ def simulate(
         )
     if record is not None or seed or progress is not None:
         raise Error("record, seed and progress are for Systems", remedy="simulate(System(m), ...)")
+    return begin(
+        mechanism,
+        until,
+        step=step,
+        method=method,
+        initial=initial,
+        values=values,
+        inputs=inputs,
+        sampled=sampled,
+        record_every=record_every,
+        tolerance=tolerance,
+        form=form,
+        sink=sink,
+    ).run()
+
+
+def begin(
+    mechanism: Mechanism | Equations,
+    until: float,
+    *,
+    step: float | None = None,
+    method: str = "dop853",
+    initial: Mapping[str, float] | None = None,
+    values: Mapping[str, float] | None = None,
+    inputs: Mapping[str, Input] | None = None,
+    sampled: Sampled | None = None,
+    record_every: int | None = None,
+    tolerance: float = 1e-10,
+    form: str = "auto",
+    sink: Sink | None = None,
+    preparing: Stopwatch | None = None,
+) -> Simulation:
+    """Return a run of a mechanism that is ready to go: derived, compiled and put together.
+
+    The arguments are those of `simulate`, and what deriving and compiling is timed by, be it now or
+    where the form changes on the way.
+    """
     record_every = 1 if record_every is None else record_every
     if form not in FORMS:
         raise Error(f"there is no form {form!r}", remedy=f"choose one of {', '.join(FORMS)}")
@@ -174,12 +212,10 @@ def simulate(
         )
     equations = mechanism if isinstance(mechanism, Equations) else None
     plain = mechanism.mechanism if isinstance(mechanism, Equations) else mechanism
-    simulation = _Simulation(plain, equations, values, inputs or {}, sampled, form, initial)
-    simulation.sink = sink
     settings = stretch_settings(chosen, count, step, record_every, tolerance)
     about: dict[str, Any] = {
         "version": __version__,
-        "hash": simulation.fingerprint(),
+        "hash": "",
         "until": until,
         "step": step,
         "method": chosen.name,
@@ -188,7 +224,14 @@ def simulate(
     }
     if chosen.adaptive:
         about["tolerance"] = tolerance
-    return simulation.run(settings, tolerance, about)
+    watch = preparing or Stopwatch()
+    simulation = Simulation(
+        plain, equations, values, inputs or {}, sampled, form, initial, settings, watch
+    )
+    simulation.sink, simulation.tolerance = sink, tolerance
+    simulation.about = {**about, "hash": simulation.fingerprint()}
+    simulation.compile()
+    return simulation
 
 
 class _Held:
@@ -241,8 +284,11 @@ class _Records:
             self.sink(t, row, inputs)
 
 
-class _Simulation:
-    """One run: its inputs, its form, and its records."""
+class Simulation:
+    """One run of a mechanism: its inputs, its form, and its records.
+
+    `run` carries it out; `preparing` times what is derived and compiled on the way.
+    """
 
     def __init__(
         self,
@@ -253,8 +299,14 @@ class _Simulation:
         sampled: Sampled | None,
         form: str,
         initial: Mapping[str, float] | None,
+        settings: Settings,
+        preparing: Stopwatch,
     ) -> None:
         self.mechanism = mechanism
+        self.settings = settings
+        self.preparing = preparing
+        self.tolerance = settings.relative
+        self.about: Mapping[str, Any] = {}
         self.sampled = sampled
         self.values = all_values(mechanism, values)
         self.held = _Held(mechanism, self.values, inputs)
@@ -270,7 +322,7 @@ class _Simulation:
         self.speeds = [*start.speeds]
         self.q = np.array(list(start.coordinates.values()))
         self.u = np.array(list(start.speeds.values()))
-        self.choice = FormChoice(mechanism, self.relations, self.values, signals, form)
+        self.choice = FormChoice(mechanism, self.relations, self.values, signals, form, preparing)
         self.stretches: dict[tuple[Independent, float | None], Stretch] = {}
         self.steps = self.evaluations = 0
         self.sink: Sink | None = None
@@ -307,16 +359,21 @@ class _Simulation:
 
         return hand
 
-    def run(self, settings: Settings, tolerance: float, about: Mapping[str, Any]) -> Run:
+    def compile(self) -> None:
+        """Compile what the run starts with."""
+        self._stretch(0.0, 0)
+
+    def run(self) -> Run:
         """Integrate, and return the records."""
         records = _Records(sink=self._handed())
+        settings = self.settings
         step, count, every = settings.step, settings.until, settings.every
-        integrator = stepped(settings.method)(step, tolerance)
+        integrator = stepped(settings.method)(step, self.tolerance)
         t, k, started = 0.0, 0, False
         x = self.form.pack(self.q, self.u)
         self._record(records, t, x)
         while k < count:
-            stretch = self._stretch(settings, t, k)
+            stretch = self._stretch(t, k)
             if stretch is not None:
                 jacobian = self.relations.speed(self.q, t)[0]
                 taken = partial(self._taken, records, step)
@@ -337,22 +394,25 @@ class _Simulation:
             k += 1
             if k % every == 0 or k == count:
                 self._record(records, t, x)
-        return self._finished(records, about)
+        return self._finished(records)
 
-    def _stretch(self, settings: Settings, t: float, k: int) -> Stretch | None:
+    def _stretch(self, t: float, k: int) -> Stretch | None:
         """Return the native code to go on with from a whole step, where there is one."""
-        form = self.form
+        form, settings = self.form, self.settings
         if self.sampled is not None or self.held.functions or t != k * settings.step:
             return None
         if not isinstance(form, Independent) or not is_native(form):
             return None
         limit = self.choice.limit(form)
         if (form, limit) not in self.stretches:
-            self.stretches[form, limit] = Stretch(form, self.values, limit, settings, settings.step)
+            with self.preparing:
+                made = Stretch(form, self.values, limit, settings, settings.step)
+                self.stretches[form, limit] = made
         found = self.stretches[form, limit]
         if limit is not None and not found.trusts(self.relations.speed(self.q, t)[0]):
             return None
-        return found
+        with self.preparing:
+            return found.compiled()
 
     def _taken(self, records: _Records, seconds: float, ticks: list[int], rows: Array) -> None:
         """Take over what a native stretch records."""
@@ -403,7 +463,7 @@ class _Simulation:
             raise DomainError(
                 f"the motion of {self.mechanism.name!r} has no finite values after t = {t:.6g} s"
                 + (f" ({', '.join(names)})" if len(x) == len(states) and names else ""),
-                remedy="take smaller steps, or look for a singularity there",
+                remedy=f"look for a singularity there, or {self.settings.method.remedy}",
             )
 
     def _record(self, records: _Records, t: float, x: Array) -> None:
@@ -418,7 +478,7 @@ class _Simulation:
             size = float(np.abs(jacobian).max()) or 1.0
             records.residual = max(records.residual, float(np.abs(g).max()) / size)
 
-    def _finished(self, records: _Records, about: Mapping[str, Any]) -> Run:
+    def _finished(self, records: _Records) -> Run:
         m = self.mechanism
         q, u, a, y = (np.array(column) for column in zip(*records.rows, strict=True))
         states = {n: q[:, i] for i, n in enumerate(self.names)}
@@ -436,7 +496,7 @@ class _Simulation:
             self.evaluations + self.choice.evaluations(),
             records.residual,
             (*self.report, *self.choice.report),
-            about,
+            self.about,
         )
 
 

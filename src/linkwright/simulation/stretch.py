@@ -95,6 +95,11 @@ class Stretch:
         self.phases = stretch_phases(form, values, tick, limit)
         self._machine: Machine | None = None
 
+    def compiled(self) -> Stretch:
+        """Return this with its machine made."""
+        self._machine = self._machine or Machine(self.phases, self.settings, rows=_ROWS)
+        return self
+
     def _inner(self, jacobian: Array) -> Array:
         part: Array = jacobian[np.ix_(self.form.active, self.form.dependent)]
         return part
@@ -175,7 +180,7 @@ class Stretch:
             raise DomainError(
                 f"the motion of {name!r} has no finite values after t = {t:.6g} s"
                 + (f" ({', '.join(names)})" if names else ""),
-                remedy="take smaller steps, or look for a singularity there",
+                remedy=f"look for a singularity there, or {self.settings.method.remedy}",
             )
         raise DomainError(
             f"no step from t = {t:.6g} s keeps the error below the tolerance",

@@ -23,6 +23,7 @@ from linkwright.equations.formulations import QUICK
 from linkwright.equations.redundant import RedundantDynamics
 from linkwright.mechanism import Mechanism
 from linkwright.simulation.forms import Form, Independent, Redundant
+from linkwright.simulation.stopwatch import Stopwatch
 from linkwright.simulation.watch import Watch
 
 FORMS = ("auto", "independent", "redundant")
@@ -40,6 +41,7 @@ class FormChoice:
         values: numbers of its parameters.
         signals: values of its inputs at a time.
         wanted: one of `FORMS`.
+        preparing: what deriving and compiling is timed by.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class FormChoice:
         values: Mapping[str, float],
         signals: Signals | None,
         wanted: str,
+        preparing: Stopwatch,
     ) -> None:
         self.mechanism = mechanism
         self.relations = relations
@@ -57,6 +60,7 @@ class FormChoice:
         self.watches = bool(mechanism.constraints)
         self._auto = wanted == "auto" and self.watches
         self._wanted = wanted
+        self._preparing = preparing
         self._watch = Watch(relations)
         self._forms: dict[frozenset[int], Independent] = {}
         self._redundant: Redundant | None = None
@@ -169,9 +173,10 @@ class FormChoice:
             return known
         here = dict(zip(self.relations.coordinates, map(float, q), strict=False))
         speeds = [self.relations.speeds[i] for i in dependent]
-        return self._from(
-            derive(self.mechanism, QUICK, closed_at=here, dependent=speeds, values=self.values)
-        )
+        with self._preparing:
+            return self._from(
+                derive(self.mechanism, QUICK, closed_at=here, dependent=speeds, values=self.values)
+            )
 
     def _from(self, equations: Equations) -> Independent:
         made = Independent(equations, self.relations, self.values, self.signals)
@@ -180,8 +185,9 @@ class FormChoice:
 
     def _all_speeds(self) -> Redundant:
         if self._redundant is None:
-            dynamics = RedundantDynamics(self.mechanism, self.values, self.signals)
-            self._redundant = Redundant(dynamics, self.relations, self._watch.rank or None)
+            with self._preparing:
+                dynamics = RedundantDynamics(self.mechanism, self.values, self.signals)
+                self._redundant = Redundant(dynamics, self.relations, self._watch.rank or None)
         self._redundant.usual = max(self._redundant.usual, self._watch.usual)
         return self._redundant
 

@@ -169,12 +169,10 @@ def _driven(
     run = _run(system, session.phases, outcome, settings, time.perf_counter() - begun)
     if outcome.stop is not None and outcome.stop.failed:
         remedy = "look there for a singularity, a force that jumps or an unstable loop"
-        adaptive = session.machine.settings.method.adaptive
-        other = "rk4 goes over jumps" if adaptive else "smaller steps may help"
         raise RunStopped(
             f"the run of {system.name!r} stopped: {outcome.stop.reason}",
             run,
-            remedy=f"{remedy}; {other}",
+            remedy=f"{remedy}, or {session.machine.settings.method.remedy}",
         )
     return run
 

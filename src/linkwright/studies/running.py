@@ -23,6 +23,7 @@ from linkwright.simulation.described import SAMPLES, phase_channels, phase_numbe
 from linkwright.simulation.native.methods import Method, method_named
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.native.stored import Forgotten
+from linkwright.simulation.stopwatch import Stopwatch
 from linkwright.studies.prepared import Prepared, numbered, prepare, remember, remembered
 from linkwright.studies.sources import Source, source_of
 from linkwright.system.phases import Phases
@@ -79,9 +80,11 @@ class Finished:
         time: when it ended, s.
         steps: accepted steps.
         seconds: what the run itself took, s.
+        preparing: what came before it, s: deriving and compiling, or finding what is stored.
         stop: why it could not go on, in words; empty where it could.
         names: the states concerned.
         failed: whether it ended because of a failure.
+        remedy: what to try then.
         interrupted: whether it was interrupted.
         events: what happened when: names and times in s.
         report: what else there is to say, in sentences.
@@ -93,9 +96,11 @@ class Finished:
     time: float
     steps: int
     seconds: float
+    preparing: float
     stop: str = ""
     names: tuple[str, ...] = ()
     failed: bool = False
+    remedy: str = ""
     interrupted: bool = False
     events: tuple[tuple[str, float], ...] = ()
     report: tuple[str, ...] = ()
@@ -122,6 +127,7 @@ def run_model(
     >>> found.time, len(found.recording)
     (1.0, 101)
     """
+    asked = time.perf_counter()
     source = source_of(request.model)
     if out is not None:
         _check_target(out, replace_file, replace_journal)
@@ -131,7 +137,7 @@ def run_model(
         phases = numbered(known, request.values, request.initial)
         if phases is not None:
             try:
-                return _native(known, phases, request, method, out, progress)
+                return _native(known, phases, request, method, out, progress, asked)
             except Forgotten:
                 pass
     from linkwright.models import load_model
@@ -139,12 +145,12 @@ def run_model(
     mechanism = load_model(request.model)
     made = prepare(source, mechanism)
     if made is None:
-        return _switching(source, mechanism, request, method, out, progress)
+        return _switching(source, mechanism, request, method, out, progress, asked)
     remember(made)
     phases = numbered(made, request.values, request.initial)
     if phases is None:
         phases = _assembled(mechanism, made, request)
-    return _native(made, phases, request, method, out, progress)
+    return _native(made, phases, request, method, out, progress, asked)
 
 
 def _assembled(mechanism: Mechanism, made: Prepared, request: Request) -> Phases:
@@ -305,6 +311,7 @@ def _native(
     method: Method,
     out: Path | None,
     progress: Progress | None,
+    asked: float,
 ) -> Finished:
     ticks = _ticks(request, method, prepared.timing)
     phases = replace(phases, tick_seconds=ticks.tick)
@@ -344,9 +351,11 @@ def _native(
         session.time,
         session.steps,
         seconds,
+        begun - asked,
         "" if stop is None else stop.reason,
         () if stop is None else stop.names,
         stop is not None and stop.failed,
+        f"look for a singularity there, or {method.remedy}",
         interrupted,
         tuple((e.name, e.time) for e in session.events),
     )
@@ -380,9 +389,10 @@ def _switching(
     method: Method,
     out: Path | None,
     progress: Progress | None,
+    asked: float,
 ) -> Finished:
     from linkwright.equations.closure import assemble
-    from linkwright.simulation.mechanisms import simulate
+    from linkwright.simulation.mechanisms import begin
     from linkwright.simulation.run import run_channels
     from linkwright.studies.prepared import is_driven, with_energies
 
@@ -401,20 +411,23 @@ def _switching(
         about["driven"] = True
     writer = _Writer(list(run_channels(view, states)), about, out)
     buffer = _Buffer(writer, ticks.until, progress)
-    begun = time.perf_counter()
-    steps, stop, interrupted = 0, "", False
+    steps, stop, remedy, interrupted = 0, "", "", False
     told: tuple[str, ...] = ()
+    begun, watch = time.perf_counter(), Stopwatch()
     try:
-        run = simulate(
-            view,
-            ticks.until,
-            step=ticks.tick,
-            method=request.method,
-            initial=request.initial,
-            record_every=ticks.every,
-            tolerance=request.tolerance,
-            sink=buffer.add,
-        )
+        with watch:
+            simulation = begin(
+                view,
+                ticks.until,
+                step=ticks.tick,
+                method=request.method,
+                initial=request.initial,
+                record_every=ticks.every,
+                tolerance=request.tolerance,
+                sink=buffer.add,
+                preparing=watch,
+            )
+        run = simulation.run()
         steps, told = run.steps, run.report
     except KeyboardInterrupt:
         interrupted = True
@@ -422,11 +435,11 @@ def _switching(
         if not buffer.count:
             writer.leave()
             raise
-        stop = error.what
+        stop, remedy = error.what, error.remedy or ""
     except BaseException:
         writer.leave()
         raise
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - begun - watch.seconds
     buffer.flush()
     more: dict[str, Any] = {}
     if stop:
@@ -440,8 +453,10 @@ def _switching(
         buffer.time,
         steps,
         seconds,
+        begun - asked + watch.seconds,
         stop,
         failed=bool(stop),
+        remedy=remedy,
         interrupted=interrupted,
         report=tuple(told),
     )

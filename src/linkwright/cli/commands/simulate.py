@@ -123,7 +123,7 @@ def _fail(found: Finished) -> None:
     kept = f"{len(found.recording)} samples up to t = {found.recording.times[-1]:.6g} s are in"
     raise DomainError(
         f"the run stopped: {found.stop}; {kept} {found.path}",
-        remedy="take smaller steps, or look for a singularity there",
+        remedy=found.remedy,
     )
 
 
@@ -148,6 +148,7 @@ def _told(found: Finished, picture: Path | None) -> dict[str, Any]:
         "energy": None if energies is None else energies.as_dict(),
         "steps": found.steps,
         "seconds": found.seconds,
+        "preparing": found.preparing,
         "samples": len(found.recording),
         "events": [{"name": name, "time": t} for name, t in found.events],
         "recording": str(found.path),
@@ -173,7 +174,8 @@ def _say(model: str, found: Finished, picture: Path | None) -> None:
     about = found.recording.about
     typer.echo(
         f"{model}: {found.time:g} s simulated in {brief_seconds(found.seconds)} ({pace}), "
-        f"{found.steps:,} steps of {about['method']}"
+        f"{found.steps:,} steps of {about['method']}, "
+        f"after {brief_seconds(found.preparing)} of preparing"
     )
     if found.interrupted:
         typer.echo(f"interrupted at t = {found.time:.6g} s; what was recorded is kept")

@@ -41,6 +41,19 @@ class Method:
     implicit: bool = False
     interpolates: bool = False
 
+    @property
+    def remedy(self) -> str:
+        """What to try where a run could not go on.
+
+        Example:
+            >>> METHODS["rk4"].remedy
+            'take smaller steps'
+        """
+        if not self.adaptive:
+            return "take smaller steps"
+        other = "dopri5 or dop853" if self.implicit else "rodas4 where it is stiff"
+        return f"take another tolerance or method: {other}, rk4 over jumps"
+
 
 METHODS: dict[str, Method] = {
     m.name: m
