@@ -270,11 +270,13 @@ def scale_of(reference: float, radius: float, factor: float = 1.0) -> Scale:
 def reference_of(arrows: Arrows, forces: Array | None = None) -> float:
     """Return the force whose arrow has the usual length: the weight, unless forces are far off.
 
+    Where several points share the weight, it is half of it.
+
     Args:
         arrows: with the scene.
         forces: those of a recording, ... x 3, N.
     """
-    weight = arrows.weight
+    weight = arrows.weight / (2 if np.count_nonzero(arrows.contact) > 2 else 1)
     if forces is None or not forces.size:
         return weight
     sizes = np.linalg.norm(forces, axis=-1)

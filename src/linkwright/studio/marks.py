@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.studio.forces import Arrows, Scale, Shown, scale_of
+from linkwright.studio.forces import Arrows, Scale, Shown, reference_of, scale_of
 
 Array: TypeAlias = NDArray[np.float64]
 FORCE, TOUCHING, APART = (214, 82, 45), (255, 176, 32), (150, 162, 174)
@@ -65,10 +65,10 @@ class Marks:
         Args:
             arrows: what they are.
             shown: where and how large.
-            reference: the force whose arrow has the usual length, N; the weight by default.
+            reference: the force whose arrow has the usual length, N.
         """
         self._last = (arrows, shown)
-        self.reference = arrows.weight if reference is None else reference
+        self.reference = reference_of(arrows) if reference is None else reference
         with self.server.atomic():
             self._show_arrows(shown)
             self._show_points(arrows, shown)

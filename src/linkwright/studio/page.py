@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from linkwright.errors import InputError
 from linkwright.files import write_text
 from linkwright.formats.description import Description
+from linkwright.studio.forces import LEAST, LONGEST, USUAL, recorded_arrows, reference_of
 from linkwright.studio.scene import Scene
 from linkwright.studio.takes import Take
 from linkwright.studio.triangles import Surface
@@ -162,14 +163,42 @@ def _take(block: _Block, take: Take, scene: Scene | None, frames: int) -> dict[s
         return told
     if [n.name for n in take.scene.nodes] != [n.name for n in scene.nodes]:
         return told
-    poses, centre = _sampled(take, take.scene, frames)
+    even, poses, centre = _sampled(take, take.scene, frames)
     told["poses"] = _levels(block, poses.reshape(len(poses), -1), poses=True)
     told["centre"] = _levels(block, centre)
+    told["arrows"] = _arrows(block, take, even, poses)
     return told
 
 
-def _sampled(take: Take, scene: Scene, frames: int) -> tuple[Array, Array]:
-    """Return poses in the picture's axes and mass centres, at evenly spaced times."""
+def _arrows(block: _Block, take: Take, even: Array, poses: Array) -> dict[str, Any] | None:
+    """Store the forces of a take, which points touch, and how long arrows are."""
+    assert take.scene is not None
+    arrows = recorded_arrows(take.scene, take.recording)
+    if not arrows.each:
+        return None
+    times = take.recording.times
+    shown = arrows.at(poses, lambda name: np.interp(even, times, take.recording[name]))
+    each = [
+        {
+            "name": a.name,
+            "node": a.node,
+            "at": [float(f"{v:.6g}") for v in a.at],
+            "down": a.down,
+            "contact": bool(a.touch),
+        }
+        for a in arrows.each
+    ]
+    return {
+        "each": each,
+        "forces": _levels(block, shown.forces.reshape(len(even), -1)),
+        "touching": _levels(block, shown.touching.astype(float)),
+        "reference": float(f"{reference_of(arrows, shown.forces):.6g}"),
+        "share": [USUAL, LONGEST, LEAST],
+    }
+
+
+def _sampled(take: Take, scene: Scene, frames: int) -> tuple[Array, Array, Array]:
+    """Return evenly spaced times, poses in the picture's axes and mass centres."""
     assert take.q is not None
     times = take.recording.times
     span = float(times[-1] - times[0])
@@ -177,7 +206,7 @@ def _sampled(take: Take, scene: Scene, frames: int) -> tuple[Array, Array]:
     even = np.linspace(times[0], times[-1], count)
     q = np.column_stack([np.interp(even, times, column) for column in take.q.T])
     where = scene.poses(q.reshape(count, -1))
-    return upright(scene, where.poses), where.centre @ scene.upright.T
+    return even, upright(scene, where.poses), where.centre @ scene.upright.T
 
 
 def upright(scene: Scene, poses: Array) -> Array:

@@ -2,6 +2,7 @@
 const $ = (id) => document.getElementById(id);
 const KEYS = [["space", "play, pause"], ["← →", "one frame"], ["Shift ← →", "ten frames"], ["Home End", "start, end"],
   ["[ ]", "slower, faster"], ["L", "loop"], ["F", "follow the next body"], ["T", "trace"], ["A", "frames"], ["C", "mass centre"],
+  ["K", "forces and contact points"], ["− +", "shorter, longer arrows"],
   ["O", "other recordings"], ["G", "ground"], ["P", "plots"], ["D", "light, dark"], ["1 – 4", "views"], ["S", "keep a view"],
   ["R", "view from the start"], ["?", "this sheet"]];
 const NICE = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
@@ -9,10 +10,11 @@ const NICE = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10,
 async function start() {
   const data = JSON.parse($("data").textContent), block = await inflate($("block").textContent.trim());
   const s = window.studio = { data, time: 0, playing: false, loop: true, speed: 1, follow: -1, selected: -1, axes: false, centre: false,
-    trace: false, ground: true, ghosts: "overlay", night: 0, dirty: true, frames: 0 };
+    trace: false, forces: true, longer: 1, arrows: 0, ground: true, ghosts: "overlay", night: 0, dirty: true, frames: 0 };
   $("title").textContent = data.title;
   $("doc").textContent = data.doc && data.doc !== data.title ? data.doc : "";
   s.takes = data.takes.map((t) => ({ ...t, poses: t.poses && columns(block, t.poses), centre: t.centre && columns(block, t.centre),
+    arrows: t.arrows && { ...t.arrows, forces: columns(block, t.arrows.forces), touching: columns(block, t.arrows.touching) },
     labels: t.channels.labels, values: t.channels.values ? columns(block, t.channels.values) : [] }));
   s.from = Math.min(...s.takes.map((t) => t.start)); s.to = Math.max(...s.takes.map((t) => t.end));
   s.time = s.from;
@@ -78,10 +80,11 @@ function setTransport(s) {
 }
 function setKeys(s) {
   const press = (id) => () => $(id).click();
+  const arrows = (by) => () => { s.longer = Math.min(100, Math.max(0.01, s.longer * by)); legend(s); s.dirty = true; };
   const speed = (by) => () => { const o = $("speed"); o.selectedIndex = Math.min(o.length - 1, Math.max(0, o.selectedIndex + by)); s.speed = +o.value; };
   const keys = { " ": press("play"), ArrowLeft: (e) => step(s, e.shiftKey ? -10 : -1), ArrowRight: (e) => step(s, e.shiftKey ? 10 : 1),
     Home: () => goTo(s, s.from), End: () => goTo(s, s.to), "[": speed(-1), "]": speed(1), l: press("loop"), t: press("trace"), a: press("axes"),
-    c: press("centre"), o: press("ghosts"), p: press("panel"), d: press("theme"), s: press("save"), "?": press("help"),
+    c: press("centre"), o: press("ghosts"), k: press("forces"), "-": arrows(0.8), "+": arrows(1.25), "=": arrows(1.25), p: press("panel"), d: press("theme"), s: press("save"), "?": press("help"),
     g: () => { s.ground = !s.ground; s.dirty = true; }, r: () => { if (s.renderer) { s.view = { ...s.first }; s.dirty = true; } },
     f: () => { const o = $("follow"); if (o.length) { o.selectedIndex = (o.selectedIndex + 1) % o.length; o.onchange(); } } };
   ["corner", "front", "side", "top"].forEach((name, k) => { keys[k + 1] = () => document.querySelector(`[data-view=${name}]`).click(); });
@@ -94,6 +97,7 @@ function setKeys(s) {
   $("panel").onclick = () => { const off = document.body.classList.toggle("nopanel"); $("panel").setAttribute("aria-pressed", !off); s.dirty = true; };
   $("theme").onclick = () => theme(s, s.night ? "light" : "dark");
   $("help").onclick = () => $("keys").showModal();
+  $("forces").onclick = () => { s.forces = !s.forces; $("forces").setAttribute("aria-pressed", s.forces); legend(s); s.dirty = true; };
   for (const id of ["axes", "centre", "trace"]) $(id).onclick = () => { s[id] = !s[id]; $(id).setAttribute("aria-pressed", s[id]); s.dirty = true; };
 }
 
@@ -136,7 +140,8 @@ function setScene(s, block) {
   if (scene.travels !== null) { const k = scene.travels; s.home = poseOf(s, s.moving[0], k).slice(0, 3); follow(s, s.nodes[k].parts.length ? k : s.nodes.findIndex((n) => n.moves && n.parts.length)); }
   if (s.moving.length > 1) $("ghosts").hidden = false;
   $("ghosts").onclick = () => { s.ghosts = { overlay: "beside", beside: "hidden", hidden: "overlay" }[s.ghosts]; $("ghosts").textContent = { overlay: "Overlay", beside: "Side by side", hidden: "Only the first" }[s.ghosts]; s.dirty = true; };
-  setPointer(s); setViews(s);
+  $("forces").hidden = !s.moving.some((t) => t.arrows);
+  setPointer(s); setViews(s); legend(s);
 }
 function follow(s, k) {
   s.follow = k; $("follow").value = k;
@@ -210,13 +215,50 @@ function overlays(s, made) {
   }
   return new Float32Array(lines);
 }
+// Forces as arrows from where they act, contact points as balls, bright where they touch.
+function scaleOf(s, a) { const [usual, longest, least] = a.share; return { metres: (s.longer * usual * s.size) / a.reference, longest: longest * s.size, least: least * a.reference }; }
+function legend(s) {
+  const a = s.moving?.find((t) => t.arrows)?.arrows;
+  $("legend").hidden = !a || !s.forces;
+  if (!a) return;
+  const long = a.share[0] * s.size, power = 10 ** Math.floor(Math.log10(long)), length = [1, 2, 5, 10].find((k) => k * power >= 0.999 * long) * power;
+  $("legend").lastElementChild.textContent = `arrow of ${+length.toPrecision(2)} m: ${+(length / scaleOf(s, a).metres).toPrecision(3)} N`;
+}
+function forces(s, made) {
+  s.arrows = 0;
+  if (!s.forces) return;
+  s.moving.forEach((take, order) => {
+    const a = take.arrows, beside = s.ghosts === "beside" ? order * 1.5 * s.size : 0;
+    if (!a || (order && !beside)) return;
+    const scale = scaleOf(s, a), n = a.forces[0].length, x = Math.min(n - 1, Math.max(0, ((s.time - take.start) / (take.end - take.start || 1)) * (n - 1)));
+    const k = Math.floor(x), j = Math.min(n - 1, k + 1), f = x - k, value = (c) => c[k] + f * (c[j] - c[k]), poses = new Map();
+    a.each.forEach((each, i) => {
+      if (!poses.has(each.node)) poses.set(each.node, posed(poseOf(s, take, each.node)));
+      const m = poses.get(each.node), [u, v, w] = each.at;
+      const at = [0, 1, 2].map((r) => m[r] * u + m[4 + r] * v + m[8 + r] * w + m[12 + r]);
+      at[1] += beside; at[2] -= each.down;
+      const force = [0, 1, 2].map((r) => value(a.forces[3 * i + r])), size = Math.hypot(...force), long = Math.min(scale.longest, size * scale.metres);
+      if (each.contact) {
+        const touches = a.touching[i][f < 0.5 ? k : j] > 0.5, r = (touches ? 0.02 : 0.014) * s.size;
+        made.push({ mesh: s.renderer.ball, model: new Float32Array([r, 0, 0, 0, 0, r, 0, 0, 0, 0, r, 0, ...at, 1]), tint: touches ? [1, 0.69, 0.13, 1] : [0.6, 0.65, 0.7, 1], mark: true, over: touches });
+      }
+      if (size < scale.least || !(long > 0)) return;
+      s.arrows++;
+      const z = unit(force), y = unit(cross(z, Math.abs(z[0]) < 0.7 ? [1, 0, 0] : [0, 1, 0])), head = Math.min(0.07 * s.size, 0.5 * long), wide = Math.min(1, long / (0.1 * s.size));
+      for (const [mesh, r, from, l] of [[s.renderer.rod, 0.011 * wide * s.size, 0, long - head], [s.renderer.cone, 0.03 * wide * s.size, long - head, head]]) {
+        const p = plus(at, z, from), x = cross(y, z);
+        made.push({ mesh, model: new Float32Array([r * x[0], r * x[1], r * x[2], 0, r * y[0], r * y[1], r * y[2], 0, l * z[0], l * z[1], l * z[2], 0, ...p, 1]), tint: [0.86, 0.22, 0.12, 1], mark: true, over: true });
+      }
+    });
+  });
+}
 function lastMoving(s) { for (let k = s.nodes.length - 1; k > 0; k--) if (s.nodes[k].moves && s.nodes[k].parts.length) return k; return 0; }
 function render(s) {
   if (!s.renderer) return;
   const canvas = s.renderer.canvas, density = Math.min(2, window.devicePixelRatio || 1), w = Math.round(canvas.clientWidth * density), h = Math.round(canvas.clientHeight * density);
   if (!w || !h) return;
   if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }
-  const view = camera(s), made = draws(s), lines = overlays(s, made), raw = s.size / 3, power = 10 ** Math.floor(Math.log10(raw));
+  const view = camera(s), made = draws(s), lines = (forces(s, made), overlays(s, made)), raw = s.size / 3, power = 10 ** Math.floor(Math.log10(raw));
   const cell = [1, 2, 5, 10].find((k) => k * power >= raw) * power;
   s.renderer.frame(view, made, lines, { night: s.night, floor: s.ground ? s.data.scene.floor : null, reach: Math.max(7 * s.size, 2.2 * s.view.distance), cell, density });
 }

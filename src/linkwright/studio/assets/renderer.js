@@ -112,6 +112,7 @@ class Renderer {
     this.plane = this.upload({ points: new Float32Array([-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0]),
       normals: new Float32Array([0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1]), faces: new Uint32Array([0, 1, 2, 0, 2, 3]) });
     this.ball = this.upload(ballMesh());
+    this.rod = this.upload(roundMesh(1)); this.cone = this.upload(roundMesh(0));
     this.strips = gl.createVertexArray();
     gl.bindVertexArray(this.strips);
     const corners = gl.createBuffer();
@@ -162,7 +163,7 @@ class Renderer {
     gl.clear(gl.DEPTH_BUFFER_BIT);
     gl.useProgram(this.depth.made);
     gl.uniformMatrix4fv(this.depth.at.camera, false, sun);
-    for (const d of draws) if (d.tint[3] > 0.6) this.draw(this.depth, d);
+    for (const d of draws) if (d.tint[3] > 0.6 && !d.mark) this.draw(this.depth, d);
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
     gl.viewport(0, 0, width, height);
     gl.clearColor(0, 0, 0, 0);
@@ -200,6 +201,8 @@ class Renderer {
     }
     const clear = draws.filter((d) => d.tint[3] < 0.99);
     if (clear.length) { gl.enable(gl.CULL_FACE); solids(clear); gl.disable(gl.CULL_FACE); }
+    const over = draws.filter((d) => d.over); // seen faintly through what hides it
+    if (over.length) { gl.disable(gl.DEPTH_TEST); solids(over.map((d) => ({ ...d, tint: [...d.tint.slice(0, 3), 0.3] }))); gl.enable(gl.DEPTH_TEST); }
     gl.disable(gl.BLEND);
   }
   draw(program, d) {
@@ -217,6 +220,16 @@ class Renderer {
     gl.readPixels(x, this.canvas.height - y, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, found);
     return found[0] + 256 * found[1] - 1;
   }
+}
+// Along z from 0 to 1, of radius 1 at the foot: a cylinder where the top is 1, a cone where it is 0.
+function roundMesh(top) {
+  const points = [], normals = [], faces = [], n = 16, slope = 1 - top;
+  for (let j = 0; j <= n; j++) {
+    const a = (2 * Math.PI * j) / n, c = Math.cos(a), s = Math.sin(a);
+    points.push(c, s, 0, top * c, top * s, 1, c, s, 0); normals.push(c, s, slope, c, s, slope, 0, 0, -1);
+    if (j < n) { const k = 3 * j; faces.push(k, k + 3, k + 1, k + 1, k + 3, k + 4); if (j > 0) faces.push(2, k + 5, k + 2); }
+  }
+  return { points: new Float32Array(points), normals: new Float32Array(normals), faces: new Uint32Array(faces) };
 }
 function ballMesh() {
   const points = [], faces = [], n = 20, m = 10;
