@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +29,32 @@ def chromium() -> str:
     raise RuntimeError("there is no Chromium on this machine; run sh scripts/need_chromium.sh")
 
 
+@cache
+def _browser() -> Any:
+    """Return the browser of this process, which all tests share; it ends with the process."""
+    from playwright.sync_api import sync_playwright
+
+    play = sync_playwright().start()
+    made = play.chromium.launch(executable_path=chromium(), args=list(FLAGS))
+
+    def end() -> None:
+        made.close()
+        play.stop()
+
+    atexit.register(end)
+    return made
+
+
 @contextmanager
 def opened(
-    address: str | Path, *, offline: bool = False, width: int = 1280, height: int = 800
+    address: str | Path,
+    *,
+    offline: bool = False,
+    width: int = 1280,
+    height: int = 800,
+    touch: bool = False,
+    dark: bool = False,
+    script: str = "",
 ) -> Iterator[tuple[Any, list[str]]]:
     """Yield a page of Playwright's, and the list of what went wrong on it so far.
 
@@ -38,26 +63,33 @@ def opened(
         offline: cut the network, and count any request but for the file itself as wrong.
         width: of the window, pixels.
         height: of the window, pixels.
+        touch: a tablet's screen, with fingers and no mouse that hovers.
+        dark: whether the user prefers dark pages.
+        script: run before those of the page.
     """
-    from playwright.sync_api import sync_playwright
-
     wrong: list[str] = []
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium(), args=list(FLAGS))
-        context = browser.new_context(viewport={"width": width, "height": height}, offline=offline)
-        page = context.new_page()
-        page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        target = address if isinstance(address, str) else address.resolve().as_uri()
-        if offline:
-            page.on(
-                "request",
-                lambda r: (
-                    None if r.url.startswith(("file:", "data:", "blob:")) else wrong.append(r.url)
-                ),
-            )
+    context = _browser().new_context(
+        viewport={"width": width, "height": height},
+        offline=offline,
+        has_touch=touch,
+        is_mobile=touch,
+        color_scheme="dark" if dark else "light",
+    )
+    page = context.new_page()
+    page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    target = address if isinstance(address, str) else address.resolve().as_uri()
+    if offline:
+        page.on(
+            "request",
+            lambda r: (
+                None if r.url.startswith(("file:", "data:", "blob:")) else wrong.append(r.url)
+            ),
+        )
+    if script:
+        page.add_init_script(script)
+    try:
         page.goto(target)
-        try:
-            yield page, wrong
-        finally:
-            browser.close()
+        yield page, wrong
+    finally:
+        context.close()
