@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.recording import Recording
-from linkwright.studio.live import Live
+from linkwright.studio.live import Live, Reached
 from linkwright.studio.plant import plant_of
 from linkwright.studio.scene import Scene
 from linkwright.studio.takes import Take, resting
@@ -186,6 +186,8 @@ class Desk:
         if self.mode == RUN and mode != RUN and self.live is not None:
             self.live.pause()
         self.studio.player.playing = False
+        if mode != self.mode and self.studio.marks is not None:
+            self.studio.marks.clear()
         self.mode = mode
         self._seen = self._followed = None
 
@@ -259,11 +261,23 @@ class Desk:
         self.time = reached.time
         self.q = live.coordinates(reached)
         self.show(self.q)
+        self._show_forces(live, reached)
         follow = self.studio.shared.get("follow")
         if follow is not None:
             follow(reached.time)
         if self.follows:
             self._follow(live)
+
+    def _show_forces(self, live: Live, reached: Reached) -> None:
+        """Draw the forces of the state that is shown."""
+        stage, marks = self.studio.stage, self.studio.marks
+        if stage is None or marks is None or stage.poses is None:
+            return
+        found = live.forces(reached, stage.poses)
+        if found is None:
+            marks.clear()
+        else:
+            marks.show(*found)
 
     def _follow(self, live: Live) -> None:
         """Move the cameras along with the mass centre of a live run."""

@@ -21,7 +21,7 @@ from linkwright.studio.scene import Scene
 
 Array: TypeAlias = NDArray[np.float64]
 Flags: TypeAlias = NDArray[np.bool_]
-Column: TypeAlias = Callable[[str], Array]
+Column: TypeAlias = Callable[[str], Array | float]
 
 USUAL = 0.4
 """Length of the arrow of the weight of all, as a share of the scene's radius."""
@@ -144,17 +144,18 @@ class Arrows:
         forces = np.zeros((*lead, len(self.each), 3))
         touching = np.zeros((*lead, len(self.each)), bool)
         upright = self.scene.upright
+        plain = [k for k, a in enumerate(self.each) if a.along is None]
+        if plain:
+            parts = [[column(name) for name in self.each[k].force] for k in plain]
+            rows = np.array(parts, float).reshape(len(plain), 3, *lead)
+            forces[..., plain, :] = np.moveaxis(rows, (0, 1), (-2, -1)) @ upright.T
         for k, a in enumerate(self.each):
-            parts = np.stack([np.broadcast_to(column(name), lead) for name in a.force], axis=-1)
-            if a.along is None:
-                forces[..., k, :] = parts @ upright.T
-            elif a.turns:
+            if a.along is not None:
                 way = np.broadcast_to(np.array(a.along), (*lead, 3))
-                forces[..., k, :] = parts * turned(poses[..., a.node, 3:], way)
-            else:
-                forces[..., k, :] = parts * (upright @ np.array(a.along))
+                turn = turned(poses[..., a.node, 3:], way) if a.turns else way @ upright.T
+                forces[..., k, :] = np.asarray(column(a.force[0]))[..., None] * turn
             if a.touch:
-                touching[..., k] = column(a.touch) > 0
+                touching[..., k] = np.asarray(column(a.touch)) > 0
         return Shown(self.points(poses), np.nan_to_num(forces), touching)
 
 

@@ -13,17 +13,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error
+from linkwright.program import Port, optimise
 from linkwright.recording import Recording
 from linkwright.simulation.described import phase_channels, phase_numbers
 from linkwright.simulation.native.session import Session
+from linkwright.studio.forces import Arrow, Arrows, Shown, arrows_of
 from linkwright.studio.plant import Plant
 from linkwright.studio.scene import Scene
 from linkwright.system.phases import Phases
@@ -49,6 +51,8 @@ class Reached:
         tick: base ticks since the start.
         time: s.
         x: the continuous states.
+        d: discrete states and held outputs.
+        w: inputs, the hand's forces among them.
         running: whether it goes on.
         pace: seconds of the run in a second on the wall, of late.
         stopped: why it cannot go on, or empty.
@@ -58,6 +62,8 @@ class Reached:
     tick: int
     time: float
     x: Array
+    d: Array
+    w: Array
     running: bool
     pace: float = 0.0
     stopped: str = ""
@@ -128,11 +134,26 @@ class Live:
         self._held = np.array([s.value for s in phases.w])
         self._where: dict[str, Array] = {}
         self._bodies = _centres(self.scene, self.plant)
+        if self._epoch == 0:
+            self._find_forces()
         self._anchor: tuple[float, int] | None = None
         self._pace = 0.0
         self.stopped = ""
         self._refresh_poses()
         self._publish()
+
+    def _find_forces(self) -> None:
+        """Compile what computes the forces of a state."""
+        told = arrows_of(self.scene, (self.phases.meta or {}).get("forces"))
+        names = [n for a in told.each for n in (*a.force, *([a.touch] if a.touch else []))]
+        self._felt_names = list(dict.fromkeys(names))
+        self._felt = channels_kernel(self.phases, self._felt_names) if names else None
+        pulls = []
+        for body, (row, centre, _) in self._bodies.items():
+            x, y, z = (self.phases.w[k].name for k in self.plant.hands[body])
+            at = (float(centre[0]), float(centre[1]), float(centre[2]))
+            pulls.append(Arrow(f"pull at {body}", row, at, (x, y, z)))
+        self._arrows = Arrows(self.scene, (*told.each, *pulls))
 
     def reset(self) -> None:
         """Stand at the start again, with the values of now."""
@@ -278,10 +299,10 @@ class Live:
         self._count += n
 
     def _publish(self) -> None:
-        x = self._session.machine.rows_of("x")[0]
+        x, d, w = (self._session.machine.rows_of(array)[0] for array in "xdw")
         seconds = self._tick * self.phases.tick_seconds
         self.latest = Reached(
-            self._tick, seconds, x, self.running, self._pace, self.stopped, self._epoch
+            self._tick, seconds, x, d, w, self.running, self._pace, self.stopped, self._epoch
         )
 
     # -- forces ------------------------------------------------------------------------------------
@@ -325,6 +346,24 @@ class Live:
         row, centre, _ = self._bodies[body]
         pose = self.poses(self.coordinates(self.latest)).poses[row]
         return np.asarray(pose[:3] + _turned(pose[3:], centre))
+
+    def forces(self, reached: Reached, poses: Array) -> tuple[Arrows, Shown] | None:
+        """Return the forces where the run stood, or None where it has none.
+
+        They are computed here, from the state; the run itself takes no notice.
+
+        Args:
+            reached: where it stood.
+            poses: of the nodes then, in the picture's axes.
+        """
+        if not self._arrows.each:
+            return None
+        values = dict(zip((s.name for s in self.phases.w), reached.w.tolist(), strict=True))
+        if self._felt is not None:
+            p = np.array([self.values.get(s.name, s.value) for s in self.phases.p])
+            found = self._felt(reached.x, reached.d, p, reached.w, np.array([reached.time]))
+            values |= dict(zip(self._felt_names, np.asarray(found).tolist(), strict=True))
+        return self._arrows, self._arrows.at(poses, values.__getitem__)
 
     @property
     def pulling(self) -> bool:
@@ -440,6 +479,24 @@ def _session(phases: Phases, every: int) -> Session:
         return made
     step = phases.tick_seconds / max(1, round(phases.tick_seconds * 2000))
     return Session(phases, until, method="rk4", step=step, every=every)
+
+
+def channels_kernel(phases: Phases, names: Sequence[str]) -> Callable[..., Array]:
+    """Return a kernel from x, d, p, w and t to some of the channels that phases record.
+
+    Args:
+        phases: the flattened System.
+        names: of the channels.
+    """
+    from linkwright.backends.kernel import compile as compiled
+
+    whole = phases.output
+    assert whole is not None
+    place = {s.name: k for k, s in enumerate(phases.outputs)}
+    entries = tuple(whole.outputs[0].entries[place[name]] for name in names)
+    few = Port(whole.outputs[0].name, (len(entries),), entries)
+    made: Callable[..., Array] = compiled(optimise(replace(whole, outputs=(few,))))
+    return made
 
 
 def _centres(scene: Scene, plant: Plant) -> dict[str, tuple[int, Array, float]]:

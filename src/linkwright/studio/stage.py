@@ -141,6 +141,11 @@ class Stage:
         self.shift = np.asarray(shift, float)
         self.top.position = self.shift
 
+    @property
+    def poses(self) -> Array | None:
+        """Where the nodes are now, in the picture's axes; None before they were shown."""
+        return self._now
+
     def position(self, node: int) -> Array:
         """Return where a node is now, on the server."""
         if self._now is None:
