@@ -1,7 +1,8 @@
-"""Writing a file so that it is either all there or not there at all."""
+"""Files: writing one so that it is either all there or not there at all, and a digest of one."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Callable
@@ -96,3 +97,15 @@ def _refused(target: Path, error: OSError) -> InputError:
 
 
 _ADVICE = "see that the folder is there, may be written, and has room"
+
+
+def digest_of(content: bytes) -> str:
+    """Return a digest that stands for what a file holds.
+
+    Args:
+        content: of the file.
+
+    >>> digest_of(b"format = 1")[:8]
+    '5c098799'
+    """
+    return hashlib.blake2b(content, digest_size=16).hexdigest()

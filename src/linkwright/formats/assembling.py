@@ -57,6 +57,7 @@ from linkwright.formats.places import (
     unit,
 )
 from linkwright.mechanism import Ball, Body, Free, Joint, Mechanism, Prismatic, Weld
+from linkwright.mechanism.provenance import from_file
 
 BASES = ("file", "fixed", "free")
 FALL: Triple = (0.0, 0.0, -9.81)
@@ -149,6 +150,7 @@ def assembled(
     """
     if base not in BASES:
         raise InputError(f"a base is {' or '.join(map(repr, BASES))}, not {base!r}")
+    given = description
     if not mimic:
         description = without_mimics(description)
     held = held_joints(description, dict(locked or {}))
@@ -164,7 +166,16 @@ def assembled(
     for closure in description.closures:
         made.close(closure)
     notes = [f"{changed} entries of rotations made exact"] if changed else []
-    return Assembled(made.mechanism, tuple(made.joints), made.places, (*description.notes, *notes))
+    whole = Assembled(made.mechanism, tuple(made.joints), made.places, (*description.notes, *notes))
+    options = {
+        "base": base,
+        "friction": friction,
+        "mimic": mimic,
+        "locked": dict(locked or {}),
+        "symbolic": symbolic,
+    }
+    from_file(made.mechanism, given.source, options, (given, whole))
+    return whole
 
 
 def as_assembled(mechanism: Mechanism, *, symbolic: bool = False) -> Assembled:

@@ -16,6 +16,7 @@ from linkwright.formats.document import Document, Limits, parse_model
 from linkwright.formats.schema import Model
 from linkwright.formats.writer import model_text
 from linkwright.mechanism import Mechanism
+from linkwright.mechanism.provenance import from_file
 
 __all__ = [
     "Document",
@@ -63,7 +64,9 @@ def read_model(
     ['rod']
     """
     document = open_model(source, limits=limits)
-    return document.build(functions=functions, options=options, trust=trust)
+    made = document.build(functions=functions, options=options, trust=trust)
+    from_file(made, "" if _is_text(source) else os.fspath(source), options)
+    return made
 
 
 def write_model(mechanism: Mechanism) -> str:
@@ -92,9 +95,13 @@ def open_model(source: str | os.PathLike[str], *, limits: Limits | None = None) 
     >>> open_model('format = 1\\nname = "m"\\n').model.name
     'm'
     """
-    if isinstance(source, str) and "\n" in source:
-        return parse_model(source, limits=limits)
+    if _is_text(source):
+        return parse_model(os.fspath(source), limits=limits)
     return parse_model(_contents(Path(source), limits or Limits()), file=source, limits=limits)
+
+
+def _is_text(source: str | os.PathLike[str]) -> bool:
+    return isinstance(source, str) and "\n" in source
 
 
 def _contents(path: Path, limits: Limits) -> str:

@@ -34,6 +34,7 @@ from linkwright.mechanism.parts import (
     State,
     Timing,
 )
+from linkwright.mechanism.provenance import Provenance
 from linkwright.mechanism.scope import MechanismScope
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class Workspace:
         self.docs: dict[str, str] = {}
         self.reports: list[str] = []
         self.timing: Timing | None = None
+        self.provenance: Provenance | None = None
         self._orders: dict[str, int] = {}
         self._signs: dict[str, str] = {}
         self.declared_only = False

@@ -13,6 +13,7 @@ from pathlib import Path
 from linkwright.errors import InputError
 from linkwright.formats.robot_files import FORMATS
 from linkwright.mechanism import Mechanism
+from linkwright.mechanism.provenance import from_model
 
 Builder = Callable[..., Mechanism]
 
@@ -106,6 +107,7 @@ def load_model(name: str) -> Mechanism:
     build = model.builder()
     mechanism = build(**_read_options(stem, options, build))
     mechanism.doc = mechanism.doc or model.doc
+    from_model(mechanism, name)
     return mechanism
 
 

@@ -14,6 +14,7 @@ from linkwright.errors import InputError
 from linkwright.recording.erd import ErdChannel, ErdFile, read_erd, write_erd
 from linkwright.recording.journal import MAGIC, recovered
 from linkwright.recording.mcap import read_mcap, write_mcap
+from linkwright.recording.origins import as_read, to_be_written
 from linkwright.recording.parquet import read_parquet, write_parquet
 from linkwright.recording.recording import Channel, Recording, RecordingError
 from linkwright.recording.sl import NAME, read_sl, sl_bytes
@@ -113,9 +114,8 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
     try:
         with path.open("rb") as file:
             journal = file.read(len(MAGIC)) == MAGIC
-        if journal:
-            return recovered(path)
-        return file_format(path).read(path)
+        made = recovered(path) if journal else file_format(path).read(path)
+        return as_read(made, path.parent)
     except RecordingError as error:
         raise InputError(error.what, file=path, remedy=error.remedy) from None
     except OSError as error:
@@ -136,7 +136,7 @@ def write_recording(
     chosen = file_format(path)
     if chosen.write is None:
         raise InputError(f"a {chosen.words} is only read", file=path)
-    chosen.write(path, recording, replace)
+    chosen.write(path, to_be_written(recording, path.parent), replace)
 
 
 def _unique(names: list[str]) -> list[str]:

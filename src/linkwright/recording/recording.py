@@ -69,6 +69,8 @@ class Recording:
         channels: what the columns are.
         data: one row for each time, one column for each channel.
         about: where it comes from, as plain data.
+        of: the mechanism or System that moved, while it is at hand; files hold what
+            `linkwright.formats.origins` tells of it.
 
     >>> r = Recording([0, 0.5, 1], (Channel("x", "m"),), [[0], [1], [4]], {"model": "slide"})
     >>> r["x"], r.final, len(r)
@@ -79,6 +81,7 @@ class Recording:
     channels: tuple[Channel, ...]
     data: Array = field(repr=False)
     about: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    of: Any = field(default=None, repr=False)
 
     def __init__(
         self,
@@ -86,6 +89,7 @@ class Recording:
         channels: Iterable[Channel],
         data: ArrayLike,
         about: Mapping[str, Any] | None = None,
+        of: Any = None,
     ) -> None:
         t = np.ascontiguousarray(times, dtype=float)
         labels = tuple(channels)
@@ -100,6 +104,7 @@ class Recording:
         object.__setattr__(self, "channels", labels)
         object.__setattr__(self, "data", rows)
         object.__setattr__(self, "about", plain(about or {}))
+        object.__setattr__(self, "of", of)
 
     def __len__(self) -> int:
         return len(self.times)
@@ -161,7 +166,7 @@ class Recording:
         """
         columns = [self.index(n) for n in names]
         chosen = tuple(self.channels[k] for k in columns)
-        return Recording(self.times, chosen, self.data[:, columns], self.about)
+        return Recording(self.times, chosen, self.data[:, columns], self.about, self.of)
 
     def with_channel(self, channel: Channel, values: ArrayLike) -> Recording:
         """Return the recording with one more channel.
@@ -175,7 +180,7 @@ class Recording:
         """
         column = np.asarray(values, dtype=float).reshape(len(self), 1)
         data = np.concatenate([self.data, column], axis=1)
-        return Recording(self.times, (*self.channels, channel), data, self.about)
+        return Recording(self.times, (*self.channels, channel), data, self.about, self.of)
 
     def renamed(self, names: Mapping[str, str]) -> Recording:
         """Return the recording with other names for some channels.
@@ -187,7 +192,18 @@ class Recording:
         ('b',)
         """
         channels = [replace(c, name=names.get(c.name, c.name)) for c in self.channels]
-        return Recording(self.times, channels, self.data, self.about)
+        return Recording(self.times, channels, self.data, self.about, self.of)
+
+    def told(self, about: Mapping[str, Any]) -> Recording:
+        """Return the recording with something else known about it.
+
+        Args:
+            about: in place of what is known now.
+
+        >>> Recording([0], [Channel("a")], [[1]]).told({"model": "slide"}).about
+        {'model': 'slide'}
+        """
+        return Recording(self.times, self.channels, self.data, about, self.of)
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
         """Write the recording; the ending of the name says the format.

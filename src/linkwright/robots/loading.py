@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from linkwright.robots.robot import Robot
+
+if TYPE_CHECKING:
+    from linkwright.mechanism import Mechanism
 
 
 def load(
@@ -60,4 +65,29 @@ def load(
         description, base=base, friction=keeps, mimic=mimic, locked=locked, symbolic=symbolic
     )
     made.timings["read"] = time.perf_counter() - started
+    return made
+
+
+def robot_of(source: Robot | Mechanism) -> Robot:
+    """Return the robot that a mechanism is: of the description it was assembled from, if of any.
+
+    Args:
+        source: a mechanism, or a robot, which is returned as it is.
+
+    >>> puma = load("puma560")
+    >>> robot_of(puma) is puma, robot_of(puma.mechanism).coordinates == puma.coordinates
+    (True, True)
+    """
+    from linkwright.mechanism.provenance import extent
+
+    if isinstance(source, Robot):
+        return source
+    known = source.provenance
+    if known is None or known.robot is None:
+        return Robot(source)
+    description, assembled = known.robot
+    made = Robot(description, **known.options)
+    made.__dict__["assembled"] = replace(assembled, mechanism=source)
+    if known.size != extent(source):  # parts were added, and the disk cache knows it without them
+        made.__dict__["_digest"] = ""
     return made

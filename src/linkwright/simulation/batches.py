@@ -8,6 +8,7 @@ constraints, each run's start is put together by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -84,7 +85,7 @@ def simulate_batch(
     phases = _typical(system, initial or {}, given).phases(record if every else ())
     own = _starts(system, phases, initial or {}, given, count)
     parameters, sources = {s.name for s in phases.p}, {s.name for s in phases.w}
-    return run_batch(
+    found = run_batch(
         phases,
         until,
         runs=count,
@@ -100,6 +101,7 @@ def simulate_batch(
         threads=threads,
         progress=progress,
     )
+    return replace(found, of=system, given=given)
 
 
 def _alone(mechanism: Mechanism, until: float, step: float | None) -> System:

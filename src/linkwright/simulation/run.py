@@ -14,6 +14,7 @@ from linkwright.equations.energy import energy
 from linkwright.equations.evaluation import Array, Evaluator, quantities
 from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
+from linkwright.mechanism.provenance import named
 from linkwright.recording.generic import generic_name
 from linkwright.recording.recording import Channel, Recording
 
@@ -128,12 +129,12 @@ class Run:
         labels = list(run_channels(self.mechanism, self.states))
         data = np.array([columns[c.name] for c in labels]).T
         about = {
-            "model": self.mechanism.name,
+            "model": named(self.mechanism),
             "parameters": dict(self.values),
             "initial": {n: float(v[0]) for n, v in self.states.items()},
             **self.about,
         }
-        return Recording(self.times, labels, data, about)
+        return Recording(self.times, labels, data, about, self.mechanism)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the recording to a file; its ending says the format.

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from linkwright.errors import DomainError
+from linkwright.mechanism.provenance import named
 from linkwright.recording import Recording
 from linkwright.simulation.described import phase_channels, phase_numbers, spacing
 from linkwright.simulation.native.session import Happened, Outcome, Progress, Session, Stop
@@ -177,12 +178,22 @@ def _driven(
     return run
 
 
+def _all_values(system: System) -> dict[str, float]:
+    """Return the parameters of a System's mechanism, those included that no equation needs."""
+    own = system.mechanism.parameters
+    values = {**system.mechanism.values, **system.values}
+    return {name: float(v) for name, v in values.items() if name in own}
+
+
 def _run(
     system: System, phases: Phases, outcome: Outcome, settings: Mapping[str, Any], seconds: float
 ) -> SystemRun:
     channels = phase_channels(phases)
     about = {**(phases.meta or {}), **settings, **phase_numbers(phases)}
-    recording = Recording(outcome.samples.times, channels, outcome.samples.values, about)
+    if system.mechanism.bodies:
+        about["model"] = named(system.mechanism)
+        about["parameters"] = {**_all_values(system), **about["parameters"]}
+    recording = Recording(outcome.samples.times, channels, outcome.samples.values, about, system)
     return SystemRun(
         system,
         recording,

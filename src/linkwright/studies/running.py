@@ -18,6 +18,7 @@ import numpy as np
 from linkwright.errors import DomainError, Error, InputError
 from linkwright.recording.files import file_format
 from linkwright.recording.journal import Journal
+from linkwright.recording.origins import KEY as ORIGIN, with_relative_paths
 from linkwright.recording.recording import Array, Channel, Recording
 from linkwright.simulation.described import SAMPLES, phase_channels, phase_numbers, spacing
 from linkwright.simulation.native.methods import Method, method_named
@@ -143,6 +144,10 @@ def run_model(
     from linkwright.models import load_model
 
     mechanism = load_model(request.model)
+    if not source.known:
+        from linkwright.formats.origins import origin_of
+
+        source = replace(source, origin=origin_of(mechanism))
     made = prepare(source, mechanism)
     if made is None:
         return _switching(source, mechanism, request, method, out, progress, asked)
@@ -228,6 +233,10 @@ def _ticks(request: Request, method: Method, timing: tuple[float, float, int] | 
     return _Ticks(until, step, request.every or spacing(count))
 
 
+def _journal(out: Path, channels: list[Channel], about: Mapping[str, Any]) -> Journal:
+    return Journal(journal_of(out), channels, with_relative_paths(about, out.parent))
+
+
 class _Writer:
     """Samples on their way: kept, and written to the journal now and then.
 
@@ -243,7 +252,7 @@ class _Writer:
         self.out = out
         self.times: list[Array] = []
         self.rows: list[Array] = []
-        self.journal = None if out is None else Journal(journal_of(out), channels, about)
+        self.journal = None if out is None else _journal(out, channels, self.about)
 
     def put(self, times: Array, rows: Array) -> None:
         """Take samples; they are in the journal when this returns."""
@@ -300,6 +309,7 @@ def _about(source: Source, request: Request, ticks: _Ticks, method: Method) -> d
         told["model_text"] = source.text
     if source.file:
         told["model_file"] = source.file
+    told[ORIGIN] = dict(source.origin)
     return told
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from linkwright.errors import InputError
+from linkwright.files import digest_of
 
 _ENDINGS = (".toml", ".urdf", ".mjcf", ".xml", ".dyn")
 _ALONE = (".toml", ".urdf")  # files that do not refer to others that matter here
@@ -26,12 +29,14 @@ class Source:
         digest: of its text, or of its name where it ships.
         file: the name of its file; empty where it ships.
         text: of its file, where that file says everything; otherwise empty.
+        origin: what recordings tell of it; see `linkwright.formats.origins`.
     """
 
     model: str
     digest: str
     file: str = ""
     text: str = ""
+    origin: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def known(self) -> bool:
@@ -58,7 +63,7 @@ def source_of(model: str) -> Source:
         name, found, options = model.partition(ending)
         if found and (not options or options.startswith(":")):
             return _of_file(model, Path(name + ending), options)
-    return Source(model, _digest(model.encode()))
+    return Source(model, digest_of(model.encode()), origin={"model": model})
 
 
 def _of_file(model: str, path: Path, options: str) -> Source:
@@ -72,11 +77,18 @@ def _of_file(model: str, path: Path, options: str) -> Source:
             text = content.decode()
         except UnicodeDecodeError:
             raise InputError("the file is not text in UTF-8", file=path) from None
-    return Source(model, _digest(content + options.encode()), path.name, text)
+    origin = {
+        "file": str(path.resolve()),
+        "digest": digest_of(content),
+        "options": _whole_numbers(options[1:]),
+    }
+    return Source(model, digest_of(content + options.encode()), path.name, text, origin)
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
+def _whole_numbers(options: str) -> dict[str, int]:
+    """Return the options of a text model; what is no number is told by whoever builds it."""
+    pairs = (item.partition("=") for item in options.split(",") if item)
+    return {k.strip(): int(v) for k, _, v in pairs if v.strip().isdecimal()}
 
 
 @lru_cache(maxsize=1)

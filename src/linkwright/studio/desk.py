@@ -123,7 +123,7 @@ class Desk:
         assert scene is not None
         try:
             begin = dict(zip(scene.poses.coordinates, map(float, resting(scene)), strict=True))
-            plant = plant_of(scene.robot, begin, scene.poses.values)
+            plant = plant_of(self.takes[0].system or scene.robot, begin, scene.poses.values)
             made = Live(plant, scene)
         except Exception as error:
             self.cannot = f"It cannot run live: {error}"

@@ -23,6 +23,7 @@ from linkwright.formats.description import Description, Link, Place, Shape
 from linkwright.formats.places import composed
 from linkwright.mechanism import Body, Mechanism
 from linkwright.robots import Robot
+from linkwright.robots.loading import robot_of
 from linkwright.robots.tree import spot_in
 from linkwright.studio.generated import generated, strut
 from linkwright.studio.geometry import Geometry
@@ -165,7 +166,7 @@ def scene_of(
         at: coordinates for which generated shapes are sized; the start by default.
         dress: shapes in place of its own, and what stands around it.
     """
-    robot = source if isinstance(source, Robot) else Robot(source)
+    robot = Robot(source) if isinstance(source, Description) else robot_of(source)
     description = robot.source
     if isinstance(description, Description) and any(
         shape.seen for link in description.links for shape in link.shapes

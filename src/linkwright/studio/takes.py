@@ -1,8 +1,8 @@
 """Takes: motions of a scene, from recordings or made for a model to be looked at.
 
-A recording names its model (`about["model"]`, or `about["file"]` for a robot file); where that is
-not known, there are only plots. A model without a recording is simulated as it says itself, and a
-robot file, which says nothing of how it moves, lets its joints swing one after another.
+A recording says what it is of (`linkwright.studio.origins`); where that is not known, there are
+only plots. A model without a recording is simulated as it says itself, and a robot file, which says
+nothing of how it moves, lets its joints swing one after another.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,17 @@ from linkwright.errors import Error, InputError
 from linkwright.formats.description import Description
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
-from linkwright.models.library import MODELS
 from linkwright.recording import Channel, Recording, read_recording
 from linkwright.recording.files import FORMATS
 from linkwright.recording.generic import generic_name
 from linkwright.recording.sl import NAME
-from linkwright.robots import load
+from linkwright.robots import Robot, load
+from linkwright.studio.origins import Moved, what_moved
 from linkwright.studio.scene import Scene, scene_of
+from linkwright.system import System
+
+if TYPE_CHECKING:
+    from linkwright.studio.dress import DressLike
 
 Array = NDArray[np.float64]
 LONGEST = 60.0  # s of a motion that is made for a model which does not say how long it runs
@@ -46,6 +50,7 @@ class Take:
         scene: what moves, or None where the model is not known.
         q: coordinates of the scene at the recording's times, or None.
         notes: what a user should know.
+        system: what runs live, where that is more than what is drawn.
     """
 
     name: str
@@ -53,6 +58,7 @@ class Take:
     scene: Scene | None = None
     q: Array | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
+    system: System | None = field(default=None, repr=False)
 
 
 def is_recording(name: str) -> bool:
@@ -65,22 +71,33 @@ def is_recording(name: str) -> bool:
     return path.suffix.lower() in FORMATS or NAME.fullmatch(path.name) is not None
 
 
-def open_take(name: str, *, model: str = "", roots: Sequence[str | Path] = ()) -> Take:
+def open_take(
+    name: str,
+    *,
+    model: str = "",
+    roots: Sequence[str | Path] = (),
+    dress: DressLike | None = None,
+) -> Take:
     """Return what a recording, a model or a robot file shows.
 
     Args:
         name: of a file, or of a shipped model with its options.
         model: of a recording, where it does not say itself.
         roots: folders in which meshes may lie.
+        dress: shapes in place of its own, and what stands around it.
     """
     if is_recording(name):
-        return recorded_take(Path(name).name, read_recording(name), model, Path(name).parent, roots)
-    scene = open_scene(name, roots=roots)
-    return model_take(scene)
+        folder = Path(name).parent
+        return recorded_take(Path(name).name, read_recording(name), model, folder, roots, dress)
+    return model_take(open_scene(name, roots=roots, dress=dress))
 
 
 def open_scene(
-    name: str, *, roots: Sequence[str | Path] = (), values: Mapping[str, float] | None = None
+    name: str,
+    *,
+    roots: Sequence[str | Path] = (),
+    values: Mapping[str, float] | None = None,
+    dress: DressLike | None = None,
 ) -> Scene:
     """Return the scene of a model or a robot file.
 
@@ -88,13 +105,24 @@ def open_scene(
         name: of a shipped model with its options, or of a file.
         roots: folders in which meshes may lie.
         values: of parameters, over the model's own.
+        dress: shapes in place of its own, and what stands around it.
+    """
+    return scene_of(opened(name, roots), roots=roots, values=values, dress=dress)
+
+
+def opened(name: str, roots: Sequence[str | Path] = ()) -> Robot | Mechanism:
+    """Return a model, or the robot of a file.
+
+    Args:
+        name: of a shipped model with its options, or of a file.
+        roots: folders in which meshes may lie.
     """
     from linkwright.formats.robot_files import robot_format
 
     path = Path(name)
     if path.is_file() and robot_format(path) not in (None, "text"):
-        return scene_of(load(path, roots=roots), roots=roots)
-    return scene_of(load_model(name), values=values)
+        return load(path, roots=roots)
+    return load_model(name)
 
 
 def recorded_take(
@@ -103,6 +131,7 @@ def recorded_take(
     model: str = "",
     folder: Path | None = None,
     roots: Sequence[str | Path] = (),
+    dress: DressLike | None = None,
 ) -> Take:
     """Return the motion of a recording.
 
@@ -112,22 +141,30 @@ def recorded_take(
         model: that it is of; by default the one that it names.
         folder: from which the name of a robot file in it is taken.
         roots: folders in which meshes may lie.
+        dress: shapes in place of the model's own, and what stands around it.
     """
-    asked = model or _named(recording.about, folder)
-    if not asked:
-        word = recording.about.get("model") or recording.about.get("system")
-        what = f"{word!r} is no shipped model" if word else "the recording names no model"
-        return Take(
-            name, recording, notes=(f"{what}: only plots are shown; name one with --model",)
-        )
-    numbers = recording.about.get("parameters")
     try:
-        scene = open_scene(asked, roots=roots, values=_known_values(asked, numbers))
+        moved = Moved(opened(model, roots), roots=tuple(map(Path, roots))) if model else None
+        moved = moved or what_moved(recording, folder, roots)
+        if moved.thing is None:
+            return Take(name, recording, notes=(_unknown(recording, moved.notes),))
+        values = _known_values(moved.thing, recording.about.get("parameters"))
+        scene = scene_of(moved.thing, roots=moved.roots, values=values)
     except Error as error:
         if model:
             raise
         return Take(name, recording, notes=(f"{error}: only plots are shown",))
-    return Take(name, recording, scene, *_coordinates(scene, recording))
+    if dress is not None:
+        scene = scene.dressed(dress, roots=roots)
+    q, notes = _coordinates(scene, recording)
+    more = (moved.without_meshes,) if scene.notes and moved.without_meshes else ()
+    return Take(name, recording, scene, q, (*moved.notes, *notes, *more), moved.system)
+
+
+def _unknown(recording: Recording, notes: Sequence[str]) -> str:
+    word = recording.about.get("model") or recording.about.get("system")
+    what = f"{word!r} is no shipped model" if word else "the recording names no model"
+    return f"{'; '.join(notes) or what}: only plots are shown; name one with --model"
 
 
 def scene_take(name: str, recording: Recording, scene: Scene) -> Take:
@@ -141,26 +178,12 @@ def scene_take(name: str, recording: Recording, scene: Scene) -> Take:
     return Take(name, recording, scene, *_coordinates(scene, recording))
 
 
-def _named(about: Mapping[str, Any], folder: Path | None) -> str:
-    """Return the model that a recording names and that can be had, or nothing."""
-    file = about.get("file")
-    if isinstance(file, str) and file:
-        for path in (Path(file), *([folder / file] if folder else [])):
-            if path.is_file():
-                return str(path)
-    for key in ("model", "system"):
-        word = about.get(key)
-        if isinstance(word, str) and word.partition(":")[0] in MODELS:
-            return word
-    return ""
-
-
-def _known_values(model: str, numbers: object) -> dict[str, float] | None:
+def _known_values(thing: Robot | Mechanism, numbers: object) -> dict[str, float] | None:
     """Return those values of a recording that are the model's own parameters."""
-    if not isinstance(numbers, Mapping) or model.partition(":")[0] not in MODELS:
+    if not isinstance(numbers, Mapping):
         return None
-    own = load_model(model).parameters
-    return {k: float(v) for k, v in numbers.items() if k in own}
+    own = (thing if isinstance(thing, Mechanism) else thing.mechanism).parameters
+    return {k: float(v) for k, v in numbers.items() if k in own and isinstance(v, int | float)}
 
 
 def _coordinates(scene: Scene, recording: Recording) -> tuple[Array | None, tuple[str, ...]]:

@@ -24,8 +24,9 @@ def command(
     """Make a recording of what a killed or failed run has left."""
     from linkwright.errors import InputError
     from linkwright.recording import recovered
+    from linkwright.recording.origins import as_read
 
-    found = recovered(journal)
+    found = as_read(recovered(journal), journal.parent)
     if not len(found):
         raise InputError("the journal holds no sample", file=journal)
     target = journal.with_suffix("") if out is None else out

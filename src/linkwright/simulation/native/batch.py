@@ -51,6 +51,8 @@ class Batch:
         steps: of all runs together.
         signals: what the recorded channels are.
         about: how the runs were carried out, for recordings.
+        of: what ran, while it is at hand.
+        given: parameters and inputs of the runs, each one number or one for each run.
 
     Example:
         >>> from linkwright.mechanism import Mechanism
@@ -78,6 +80,8 @@ class Batch:
     steps: int
     signals: tuple[Signal, ...] = ()
     about: Mapping[str, Any] = field(default_factory=dict)
+    of: Any = field(default=None, repr=False)
+    given: Mapping[str, ArrayLike] = field(default_factory=dict, repr=False)
 
     def recording(self, run: int) -> Recording:
         """Return the channels of one run over time, up to where it ended.
@@ -93,8 +97,9 @@ class Batch:
         channels = [
             Channel(s.name, s.unit, s.long_name, generic_name(s.unit), s.body) for s in self.signals
         ]
-        about = {**self.about, "run": run}
-        return Recording(self.times[good], channels, self.samples[run][good], about)
+        values = {n: float(np.ravel(v)[run % np.size(v)]) for n, v in self.given.items()}
+        about = {**self.about, "run": run, "parameters": values}
+        return Recording(self.times[good], channels, self.samples[run][good], about, self.of)
 
     def __getitem__(self, name: str) -> Array:
         """Return a channel over time for each run, or a final state of each run."""

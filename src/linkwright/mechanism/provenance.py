@@ -1,0 +1,129 @@
+"""Where a mechanism comes from, so that recordings of it can name that.
+
+Whoever makes a mechanism from a name or a file leaves a note in it. The note holds for the
+mechanism as it was then: one to which parts were added since is no longer what the name says, and
+recordings of it hold its text instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linkwright.files import digest_of
+
+if TYPE_CHECKING:
+    from linkwright.mechanism.workspace import Workspace
+
+LONGEST = 1 << 20
+"""Bytes of a file whose text is kept."""
+
+_WHOLE = (".urdf", ".toml")  # these never take in other files
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Provenance:
+    """What a mechanism was made from.
+
+    Args:
+        model: of a shipped model, its name with options as `load_model` takes it.
+        file: of a file, its whole path.
+        digest: of what the file held.
+        text: what the file held, where that is everything; otherwise empty.
+        options: with which it was read or assembled.
+        robot: the description of a robot and how it was assembled, while they are at hand.
+        size: how many parts the mechanism had.
+
+    >>> Provenance(model="n-four-bar:n=40").model
+    'n-four-bar:n=40'
+    """
+
+    model: str = ""
+    file: str = ""
+    digest: str = ""
+    text: str = field(default="", repr=False)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    robot: Any = field(default=None, repr=False)
+    size: tuple[int, ...] = ()
+
+
+def extent(mechanism: Workspace) -> tuple[int, ...]:
+    """Return how many parts of each kind a mechanism has; the first two say how it can move.
+
+    Args:
+        mechanism: any.
+    """
+    m = mechanism
+    kinds = (m.bodies, m.constraints, m.forces, m.moments, m.states)
+    return tuple(len(kind) for kind in kinds)
+
+
+def from_model(mechanism: Workspace, name: str) -> None:
+    """Note that a mechanism is a shipped model.
+
+    Args:
+        mechanism: just made.
+        name: of the model, with options.
+    """
+    mechanism.provenance = Provenance(model=name, size=extent(mechanism))
+
+
+def from_file(
+    mechanism: Workspace, file: str, options: Mapping[str, Any] | None = None, robot: Any = None
+) -> None:
+    """Note that a mechanism comes from a file, with a digest of what that holds now.
+
+    Args:
+        mechanism: just made.
+        file: its path; nothing where there is none.
+        options: with which it was read or assembled.
+        robot: the description and how it was assembled.
+    """
+    path, digest, text = "", "", ""
+    if file:
+        try:
+            found = Path(file).resolve()
+            content = found.read_bytes()
+        except (OSError, RuntimeError, ValueError):
+            pass
+        else:
+            path, digest, text = str(found), digest_of(content), whole_text(found, content)
+    mechanism.provenance = Provenance(
+        "", path, digest, text, dict(options or {}), robot, extent(mechanism)
+    )
+
+
+def whole_text(path: Path, content: bytes) -> str:
+    """Return the text of a file that says everything by itself, meshes apart; otherwise nothing.
+
+    Args:
+        path: whose ending tells the format.
+        content: what the file holds.
+
+    >>> (
+    ...     whole_text(Path("a.xml"), b"<mujoco/>"),
+    ...     whole_text(Path("a.xml"), b"<include file='b'/>"),
+    ... )
+    ('<mujoco/>', '')
+    """
+    ending = path.suffix.lower()
+    alone = ending in _WHOLE or (ending in (".xml", ".mjcf") and b"<include" not in content)
+    if not alone or len(content) > LONGEST:
+        return ""
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return ""
+
+
+def named(mechanism: Workspace) -> str:
+    """Return the full spelling of a shipped model that is as it was made, otherwise the name.
+
+    Args:
+        mechanism: any.
+    """
+    known = mechanism.provenance
+    same = known is not None and known.model and known.size == extent(mechanism)
+    return known.model if known is not None and same else mechanism.name

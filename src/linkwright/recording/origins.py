@@ -1,0 +1,84 @@
+"""The table `origin` of a recording: what moved, told so that it can be drawn later.
+
+In memory a recording keeps the thing itself (`Recording.of`) and whole paths. In a file there is
+plain data (`linkwright.formats.origins`), and the path of a robot file is relative to the folder of
+the recording, so that the two can be moved together and nothing of the machine is told.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from linkwright.recording.recording import Recording
+
+KEY = "origin"
+FOLDER = "folder"
+"""In the table, in memory alone: the folder of the file that the recording was read from."""
+
+_TELLER = ("linkwright.formats.origins", "origin_of")  # of a higher layer, which knows the formats
+
+
+def to_be_written(recording: Recording, folder: Path) -> Recording:
+    """Return a recording as a file in a folder holds it: with an origin, its paths relative.
+
+    Args:
+        recording: in memory.
+        folder: where the file goes.
+    """
+    about = dict(recording.about)
+    if KEY not in about and recording.of is not None:
+        module, name = _TELLER
+        told = getattr(import_module(module), name)(recording.of)
+        if told:
+            about[KEY] = told
+    return recording.told(with_relative_paths(about, folder))
+
+
+def with_relative_paths(about: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Return what is known of a recording with the path of a robot file relative to a folder.
+
+    Args:
+        about: with whole paths.
+        folder: where the recording lies.
+
+    >>> told = with_relative_paths(
+    ...     {"origin": {"file": "/robots/arm.urdf"}}, Path("/robots/runs")
+    ... )
+    >>> told["origin"]["file"]
+    '../arm.urdf'
+    """
+    origin = about.get(KEY)
+    if not isinstance(origin, Mapping):
+        return dict(about)
+    kept = {k: v for k, v in origin.items() if k != FOLDER}
+    file = kept.get("file")
+    if not isinstance(file, str) or not file:
+        return {**about, KEY: kept}
+    try:
+        path = Path(os.path.relpath(file, folder.resolve())).as_posix()
+    except (OSError, ValueError):  # on another drive
+        path = Path(file).name
+    return {**about, KEY: {**kept, "file": path}}
+
+
+def as_read(recording: Recording, folder: Path) -> Recording:
+    """Return a recording from a file, with the path of a robot file made whole, and its folder.
+
+    Nothing is opened here: whoever does has to see that the path may be read.
+
+    Args:
+        recording: as the file has it.
+        folder: of that file.
+    """
+    origin = recording.about.get(KEY)
+    file = origin.get("file") if isinstance(origin, Mapping) else None
+    if not isinstance(origin, Mapping):
+        return recording
+    told = {**origin, FOLDER: str(folder.absolute())}
+    if isinstance(file, str) and "\0" not in file:
+        told["file"] = os.path.normpath(folder.absolute() / file)
+    return recording.told({**recording.about, KEY: told})

@@ -1,0 +1,206 @@
+"""A recording knows what it is of: it is drawn later, elsewhere, and without the program."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linkwright.blocks import Element
+from linkwright.mechanism import Mechanism, Revolute
+from linkwright.models import load_model
+from linkwright.recording import Channel, Recording, read_recording
+from linkwright.robots import load
+from linkwright.simulation import simulate, simulate_batch
+from linkwright.studies.replaying import replay
+from linkwright.studies.running import Request, run_model
+from linkwright.studio.origins import is_shipped, what_moved
+from linkwright.studio.scene import scene_of
+from linkwright.studio.takes import Take, open_take
+from linkwright.system import System
+
+FORMATS = ("parquet", "csv", "npz", "mcap")
+
+ARM = """<robot name="arm">
+<link name="base"><visual><geometry><box size="0.3 0.3 0.1"/></geometry></visual></link>
+<link name="upper"><inertial><origin xyz="0 0 0.5"/><mass value="2"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+<visual><geometry>SHAPE</geometry></visual></link>
+<joint name="hinge" type="revolute"><parent link="base"/><child link="upper"/>
+<axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="9" velocity="9"/></joint>
+</robot>
+"""
+SPHERE = ARM.replace("SHAPE", '<sphere radius="0.25"/>')
+MESH = ARM.replace("SHAPE", '<mesh filename="meshes/part.stl"/>')
+STL = "solid s\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n"
+STL += "endloop\nendfacet\nendsolid s\n"
+
+
+def kinds(take: Take) -> list[str]:
+    """Return the kinds of solids that the last body of a take has."""
+    assert take.scene is not None
+    return [solid.kind for solid in take.scene.nodes[-1].solids]
+
+
+def robot_file(folder: Path, text: str = SPHERE) -> Path:
+    """Write a robot file, and the mesh that one of them names."""
+    (folder / "meshes").mkdir(parents=True, exist_ok=True)
+    (folder / "meshes" / "part.stl").write_text(STL)
+    path = folder / "arm.urdf"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_a_simulated_robot_file_is_drawn_wherever_it_is_moved(tmp_path: Path, ending: str) -> None:
+    path = robot_file(tmp_path / "a", MESH)
+    out = tmp_path / "a" / f"x.{ending}"
+    run_model(Request(str(path), until=0.5, initial={"hinge": 1.0}), out)
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    shutil.rmtree(tmp_path / "a")
+    take = open_take(str(tmp_path / "b" / out.name))
+    assert kinds(take) == ["mesh"]
+    assert take.notes == ()
+    assert take.q is not None
+    assert np.ptp(take.q) > 0
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_a_system_with_a_robot_from_a_file_is_drawn_from_its_recording(
+    tmp_path: Path, ending: str
+) -> None:
+    """Loads were added to the robot, which the file knows nothing of; it looks the same."""
+    robot = load(robot_file(tmp_path))
+    system = System(robot)
+    motor = Element("motor", robot.mechanism)
+    motor.effort("tau", "hinge", -20 * robot.mechanism.coordinates["hinge"])
+    system.add(motor)
+    run = simulate(system, 0.25, initial={"hinge": 1.0})
+    run.save(tmp_path / f"run.{ending}")
+    take = open_take(str(tmp_path / f"run.{ending}"))
+    assert kinds(take) == ["sphere"]
+    assert take.q is not None
+    assert np.array_equal(take.q[:, 0], run["hinge"])
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_options_of_shipped_models_are_kept(tmp_path: Path, ending: str) -> None:
+    run = simulate(load_model("n-four-bar:n=2"), 0.1, step=0.01, method="rk4")
+    run.save(tmp_path / f"run.{ending}")
+    assert read_recording(tmp_path / f"run.{ending}").about["model"] == "n-four-bar:n=2"
+    take = open_take(str(tmp_path / f"run.{ending}"))
+    assert take.scene is not None
+    assert len(take.scene.nodes) == 1 + 5
+
+
+def built() -> Mechanism:
+    """Return a mechanism that no file and no library knows."""
+    m = Mechanism("crane")
+    mast = m.body("mast", rotate="z", mass=5, inertia=(1, 1, 2))
+    jib = m.body(
+        "jib", parent=mast, joint=Revolute("y"), at=(0, 0, "H"), mass=1, com=("L", 0, 0), inertia=0
+    )
+    m.force("wind", "F", at=jib.com, along="y")
+    m.gravity(along="-z")
+    m.defaults(H=2.0, L=1.5, F=0.3)
+    return m
+
+
+@pytest.mark.parametrize("as_system", [False, True])
+@pytest.mark.parametrize("ending", FORMATS)
+def test_a_mechanism_of_python_is_drawn_from_its_text(
+    tmp_path: Path, ending: str, as_system: bool
+) -> None:
+    """The poses are those of the mechanism itself, with the parameters of the run."""
+    m = built()
+    run = simulate(System(m) if as_system else m, 0.2, values={"H": 3.0}, initial={"jib": 0.3})
+    run.save(tmp_path / f"run.{ending}")
+    take = open_take(str(tmp_path / f"run.{ending}"))
+    assert take.scene is not None
+    assert take.notes == ()
+    q = [0.4, -0.2]
+    own = scene_of(m, values={"H": 3.0})
+    assert [n.name for n in take.scene.nodes] == [n.name for n in own.nodes]
+    assert np.allclose(take.scene.poses(q).poses, own.poses(q).poses, atol=1e-12)
+    assert np.isclose(take.scene.poses(q).poses[2, 2], 3.0)
+
+
+def test_a_shipped_model_that_was_changed_is_no_longer_that(tmp_path: Path) -> None:
+    m = load_model("pendulum")
+    m.force("wind", 1, at=m.bodies["rod"].com, along="x")
+    simulate(m, 0.1).save(tmp_path / "run.npz")
+    take = open_take(str(tmp_path / "run.npz"))
+    assert take.scene is not None
+    assert [f.name for f in take.scene.robot.mechanism.forces] == ["wind"]
+
+
+def test_a_robot_file_that_has_changed_is_told_and_drawn_as_it_was(tmp_path: Path) -> None:
+    path = robot_file(tmp_path)
+    run_model(Request(str(path), until=0.1), tmp_path / "x.npz")
+    path.write_text(ARM.replace("SHAPE", '<box size="1 1 1"/>'))
+    take = open_take(str(tmp_path / "x.npz"))
+    assert kinds(take) == ["sphere"]
+    assert take.notes == ("arm.urdf has changed since this was recorded; it is drawn as it was",)
+
+
+def test_files_outside_the_folder_of_a_recording_are_read_only_when_declared(
+    tmp_path: Path,
+) -> None:
+    path = robot_file(tmp_path / "robots", MESH)
+    (tmp_path / "runs").mkdir()
+    out = tmp_path / "runs" / "x.npz"
+    run_model(Request(str(path), until=0.1), out)
+    told = read_recording(out).about["origin"]
+    with np.load(out) as archive:
+        assert '"file": "../robots/arm.urdf"' in str(archive["about"])
+    assert told["file"] == str(path)
+    take = open_take(str(out))
+    assert "mesh" not in kinds(take)
+    assert any("--root" in note and "--model" in note for note in take.notes)
+    assert kinds(open_take(str(out), roots=[tmp_path / "robots"])) == ["mesh"]
+    assert kinds(open_take(str(out), model=str(path))) == ["mesh"]
+
+
+def test_no_path_in_a_recording_leads_outside(tmp_path: Path) -> None:
+    """Neither by dots, nor whole, nor by a link, nor under the name of a model."""
+    path = robot_file(tmp_path / "secret")
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "link.urdf").symlink_to(path)
+    for file in ("../secret/arm.urdf", str(path), "link.urdf", "../secret", "\0", ".."):
+        for about in (
+            {"origin": {"file": file}},
+            {"file": file},
+            {"origin": {"file": file, "folder": "/"}},
+        ):
+            made = Recording([0, 1], [Channel("hinge", "rad")], [[0], [1]], about)
+            made.save(tmp_path / "runs" / "x.npz")
+            take = open_take(str(tmp_path / "runs" / "x.npz"))
+            assert take.scene is None, (file, about)
+            assert "--model" in take.notes[0]
+    for word in ("car:/../secret/arm.urdf", f"car:{path}", str(path)):
+        assert not is_shipped(word)
+
+
+def test_the_thing_at_hand_is_used_while_there_is_one() -> None:
+    system = System(built())
+    run = simulate(system, 0.1)
+    found = what_moved(run.recording.select(["mast", "jib"]))
+    assert found.thing is system.mechanism
+    assert found.system is run.system
+
+
+def test_a_run_of_a_batch_is_drawn(tmp_path: Path) -> None:
+    found = simulate_batch(built(), 0.1, values={"H": [2.0, 3.0]}, every=10)
+    found.recording(1).save(tmp_path / "x.npz")
+    take = open_take(str(tmp_path / "x.npz"))
+    assert take.scene is not None
+    assert np.isclose(take.scene.poses([0.0, 0.0]).poses[2, 2], 3.0)
+
+
+def test_recordings_can_still_be_run_again(tmp_path: Path) -> None:
+    """What is told of the origin is no part of what is compared, nor in its way."""
+    path = robot_file(tmp_path)
+    run_model(Request(str(path), until=0.2), tmp_path / "x.npz")
+    assert replay(read_recording(tmp_path / "x.npz")).difference is None
