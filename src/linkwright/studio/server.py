@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,10 @@ from linkwright.errors import Error, InputError
 from linkwright.studio.marks import Marks
 from linkwright.studio.playback import Player, Track, player_for
 from linkwright.studio.stage import Stage
-from linkwright.studio.takes import Take, is_recording, open_scene, open_take, resting
+from linkwright.studio.takes import Take, is_recording, open_take, resting
+
+if TYPE_CHECKING:
+    from linkwright.studio.dress import DressLike
 
 PANELS: dict[str, str] = {
     "Play": "linkwright.studio.panel_play:add",
@@ -62,10 +65,10 @@ class Studio:
     grid: Any = None
     size: float = 1.0
     centre: Any = None
+    marks: Marks | None = None
     _over: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def __post_init__(self) -> None:
-    marks: Marks | None = None
         viser = _viser()
         port = self.port or free_port(self.host)
         with redirect_stdout(StringIO()):  # the command tells the address itself
@@ -134,10 +137,10 @@ class Studio:
         floor, view = ground_and_view(self.takes[0], stage.scene)
         self.size = size = float(view["radius"])
         self.centre = np.array(view["centre"])
+        self.marks = Marks(self.server, stage.root, size)
         self.grid = self.server.scene.add_grid(
             "/ground",
             infinite_grid=True,
-        self.marks = Marks(self.server, stage.root, size)
             cell_size=_nice(size / 3),
             section_size=5 * _nice(size / 3),
             cell_color=(205, 211, 218),
@@ -204,6 +207,7 @@ def open_studio(
     *,
     model: str = "",
     roots: Sequence[str | Path] = (),
+    dress: DressLike | None = None,
     host: str = LOOPBACK,
     port: int = 0,
 ) -> Studio:
@@ -213,20 +217,17 @@ def open_studio(
         names: of files or shipped models.
         model: of recordings that do not say themselves.
         roots: folders in which meshes may lie.
+        dress: shapes in place of the model's own, and what stands around it.
         host: address to serve at; the loopback by default, which no other machine reaches.
         port: 0 for any that is free.
     """
     if not names:
         raise InputError("the studio needs something to show", remedy="name a recording or a model")
-    return Studio([_opened(name, model, roots) for name in names], host, port)
-
-
-def _opened(name: str, model: str, roots: Sequence[str | Path]) -> Take:
-    if is_recording(name):
-        return open_take(name, model=model, roots=roots)
-    from linkwright.studio.takes import model_take
-
-    return model_take(open_scene(name, roots=roots))
+    takes = [open_take(n, model=model, roots=roots, dress=dress) for n in names]
+    made = Studio(takes, host, port)
+    if is_recording(names[0]):
+        made.shared["folder"] = Path(names[0]).resolve().parent
+    return made
 
 
 def free_port(host: str) -> int:

@@ -15,6 +15,12 @@ _OUT = typer.Option(
     None, "-o", "--out", metavar="FILE", help="Page; by default beside the input, or here."
 )
 _ROOT = typer.Option([], "--root", metavar="FOLDER", help="Where meshes lie; may be repeated.")
+_DRESS = typer.Option(
+    "",
+    "--dress",
+    metavar="FILE",
+    help="Shapes for the bodies, and what stands around them; also one of the shipped: work-cell.",
+)
 
 
 def command(
@@ -24,6 +30,7 @@ def command(
         "", "--model", metavar="MODEL", help="What moves, where a recording does not say itself."
     ),
     root: list[Path] = _ROOT,
+    dress: str = _DRESS,
     title: str = typer.Option("", "--title", help="Stands over the page."),
     most: float = typer.Option(2.9, "--most", metavar="MB", help="Largest size of the page."),
 ) -> None:
@@ -34,11 +41,12 @@ def command(
     linkwright page before.parquet after.parquet -o both.html
     linkwright page car
     linkwright page robot.urdf --root meshes
+    linkwright page angles.csv --model robot.urdf --dress cell.toml
     """
     from linkwright.studio.page import write_page
     from linkwright.studio.takes import is_recording, open_take
 
-    takes = [open_take(name, model=model, roots=root) for name in what]
+    takes = [open_take(name, model=model, roots=root, dress=dress or None) for name in what]
     first = what[0]
     stem = Path(first).name.partition(":")[0]
     beside = Path(first).parent if is_recording(first) else Path()

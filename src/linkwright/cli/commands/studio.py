@@ -12,6 +12,12 @@ _WHAT = typer.Argument(
     help="A model, a robot file, or recordings; the first in full, others as ghosts.",
 )
 _ROOT = typer.Option([], "--root", metavar="FOLDER", help="Where meshes lie; may be repeated.")
+_DRESS = typer.Option(
+    "",
+    "--dress",
+    metavar="FILE",
+    help="Shapes for the bodies, and what stands around them; also one of the shipped: work-cell.",
+)
 
 
 def command(
@@ -23,6 +29,7 @@ def command(
         "", "--model", metavar="MODEL", help="What moves, where a recording does not say itself."
     ),
     root: list[Path] = _ROOT,
+    dress: str = _DRESS,
 ) -> None:
     """Open a page with the scene, its playback and its joints; Ctrl-C ends it.
 
@@ -30,10 +37,12 @@ def command(
     linkwright studio stanford-arm-controlled
     linkwright studio run.parquet
     linkwright studio robot.urdf --root meshes --no-browser
+    linkwright studio stanford-arm --dress work-cell
+    linkwright studio angles.csv --model robot.urdf --dress cell.toml
     """
     from linkwright.studio.server import open_studio
 
-    studio = open_studio(what, model=model, roots=root, host=host, port=port)
+    studio = open_studio(what, model=model, roots=root, dress=dress or None, host=host, port=port)
     typer.echo(f"studio: {studio.address} (Ctrl-C ends it)")
     if browser:
         import webbrowser

@@ -1,0 +1,336 @@
+"""Dress files: ROBSIM's vertices, places of shapes, what is replaced, and what errors say.
+
+The vertices are held against the formulas of ROBSIM's digest, section 3.9, written out here; the
+places against SciPy's rotations.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import product as every
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+import linkwright as lw
+from linkwright.cli import main
+from linkwright.errors import InputError
+from linkwright.formats.description import Description, Link, LinkJoint, Place, Shape
+from linkwright.formats.places import turned
+from linkwright.studio.dress import SHAPES, parse_dress
+from linkwright.studio.outlines import OUTLINES, Outline
+from linkwright.studio.page import ground_and_view
+from linkwright.studio.scene import Scene, scene_of
+from linkwright.studio.solids import AT_HOME, Solid, surfaces_of
+from linkwright.studio.takes import model_take
+
+Array = NDArray[np.float64]
+ROBOTS = Path(__file__).parent / "robots"
+STL = """solid s
+facet normal 0 0 1
+outer loop
+vertex 0 0 0
+vertex 1 0 0
+vertex 0 1 0
+endloop
+endfacet
+endsolid s
+"""
+
+
+# -- vertices --------------------------------------------------------------------------------------
+def circle(x: float, radius: float, count: int = 8) -> list[tuple[float, float, float]]:
+    """Return a ring by the digest's formula for OBJECT and CYL."""
+    turns = [2 * math.pi * k / count for k in range(count)]
+    return [(x, radius * math.cos(a), radius * math.sin(a)) for a in turns]
+
+
+def rect(x0: float, y0: float, near: tuple[float, float], far: tuple[float, float]) -> set:  # type: ignore[type-arg]
+    """Return the corners by the digest's formula for RECT."""
+    ends = every((0.0,), (-y0, y0), near), every((x0,), (-y0, y0), far)
+    return {corner for end in ends for corner in end}
+
+
+def corners(outline: Outline) -> set[tuple[float, ...]]:
+    """Return the vertices as a set."""
+    return {tuple(map(float, v)) for v in outline.vertices}
+
+
+def test_vertices_of_cylinder_and_cone() -> None:
+    found = OUTLINES["x-cylinder"](0.6, 2.0)
+    np.testing.assert_allclose(found.vertices, circle(0, 0.3) + circle(2.0, 0.3), atol=1e-15)
+    cone = OUTLINES["x-cone"](0.6, 0.2, 2.0)
+    np.testing.assert_allclose(cone.vertices, circle(0, 0.3) + circle(2.0, 0.1), atol=1e-15)
+    assert found.counts == cone.counts == (18, 16)
+
+
+def test_vertices_of_box_and_trapezoids() -> None:
+    box = OUTLINES["x-box"](2.0, 0.5, 0.3)
+    assert corners(box) == rect(2.0, 0.5, (-0.3, 0.3), (-0.3, 0.3))
+    even = OUTLINES["trapezoid"](2.0, 0.5, 0.3, 0.1)
+    assert corners(even) == rect(2.0, 0.5, (-0.3, 0.3), (-0.1, 0.1))
+    uneven = OUTLINES["half-trapezoid"](2.0, 0.5, 0.3, 0.1)
+    assert corners(uneven) == rect(2.0, 0.5, (0.0, -0.3), (0.0, -0.1))
+    assert box.counts == even.counts == uneven.counts == (10, 8)
+
+
+def test_vertices_and_lines_of_the_truss() -> None:
+    t, bay, bays = 0.4, 0.5, 3
+    found = OUTLINES["truss"](t, bay, bays)
+    triangle = [(-t / 2, 0.0), (t / 2, 0.0), (0.0, -t)]
+    expected = [(j * bay, y, z) for j in range(bays + 1) for y, z in triangle]
+    np.testing.assert_allclose(found.vertices, expected, atol=1e-15)
+    assert found.counts == (4 * (bays + 1), 6)
+    long = [[(0.0, y, z), (bays * bay, y, z)] for y, z in triangle]
+    np.testing.assert_allclose(found.sides, long, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", ["x-box", "trapezoid", "half-trapezoid"])
+def test_edges_of_a_box_are_its_twelve(kind: str) -> None:
+    numbers = (2.0, 0.5, 0.3, 0.1)[: 3 if kind == "x-box" else 4]
+    edges = {frozenset(map(tuple, edge.tolist())) for edge in OUTLINES[kind](*numbers).edges}
+    assert len(edges) == 12
+    for a, b in map(tuple, edges):  # neighbours differ in x, in y, or in the sign of z
+        assert (a[0] != b[0]) + (a[1] != b[1]) + (a[0] == b[0] and a[2] != b[2]) == 1
+
+
+@pytest.mark.parametrize("kind", sorted(set(OUTLINES) - {"truss"}))
+def test_solids_have_exactly_these_vertices(kind: str) -> None:
+    numbers = {"x-cylinder": (0.6, 2.0), "x-cone": (0.6, 0.2, 2.0), "x-box": (2.0, 0.5, 0.3)}
+    size = numbers.get(kind, (2.0, 0.5, 0.3, 0.1))
+    (surface,) = surfaces_of([Solid(kind, size)])
+    found = np.unique(surface.points.round(12), axis=0)
+    np.testing.assert_allclose(
+        found, np.unique(OUTLINES[kind](*size).vertices.round(12), axis=0), atol=1e-12
+    )
+
+
+# -- places ----------------------------------------------------------------------------------------
+def dressed(text: str, model: str = "double-pendulum") -> Scene:
+    """Return the scene of a model in a dress."""
+    return scene_of(lw.load_model(model)).dressed(parse_dress(text, file="cell.toml"))
+
+
+ANGLES = st.floats(-720, 720)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("xyz"), ANGLES), max_size=5), st.integers(0, 2**32 - 1))
+def test_orient_turns_first_and_moves_then(turns: list[tuple[str, float]], seed: int) -> None:
+    t = np.random.default_rng(seed).normal(size=3)
+    listed = [[axis, degrees] for axis, degrees in turns]
+    text = f"""format = 1
+[[section]]
+body = "upper"
+[[section.shape]]
+kind = "trapezoid"
+length = 2.0
+half_width = 0.5
+half_height = 0.3
+end_half_height = 0.1
+at = {t.tolist()}
+turn = {listed}
+"""
+    scene = dressed(text.replace("'", '"'))
+    (solid,) = scene.nodes[1].solids
+    whole = Rotation.identity()
+    for axis, degrees in turns:  # about moving axes: each one multiplied on the right
+        whole = whole * Rotation.from_euler(axis, degrees, degrees=True)
+    plain = OUTLINES["trapezoid"](2.0, 0.5, 0.3, 0.1).vertices
+    (surface,) = surfaces_of([solid])
+    expected = whole.apply(plain) + t
+    for vertex in expected:
+        assert np.linalg.norm(surface.points - vertex, axis=1).min() < 1e-9
+
+
+def test_start_and_end_lay_a_shape_between_points() -> None:
+    text = """format = 1
+unit = "mm"
+[[section]]
+body = "upper"
+shape = [
+  { kind = "x-cylinder", diameter = 100, start = [100, 200, 300], end = [100, -400, 300] },
+  { kind = "cylinder", radius = 50, start = [100, 200, 300], end = [100, -400, 300] },
+]
+"""
+    for solid in dressed(text).nodes[1].solids:
+        (surface,) = surfaces_of([solid])
+        assert surface.points[:, 1].max() == pytest.approx(0.2)
+        assert surface.points[:, 1].min() == pytest.approx(-0.4)
+        middle = (surface.points.max(axis=0) + surface.points.min(axis=0)) / 2
+        np.testing.assert_allclose(middle, [0.1, -0.1, 0.3], atol=1e-9)
+
+
+def test_a_section_replaces_what_is_drawn_and_others_stay() -> None:
+    before = scene_of(lw.load_model("double-pendulum"))
+    text = """format = 1
+[[section]]
+body = "upper"
+shape = [{ kind = "sphere", radius = 0.1, repeat = { count = 3, by = [0, -0.25, 0] } }]
+"""
+    after = dressed(text)
+    assert [s.place.position[1] for s in after.nodes[1].solids] == [0.0, -0.25, -0.5]
+    assert after.nodes[2].solids == before.nodes[2].solids
+    assert before.nodes[1].solids[0].kind != "sphere"
+    kept = dressed(text.replace("shape =", "keep = true\nshape ="))
+    assert len(kept.nodes[1].solids) == len(before.nodes[1].solids) + 3
+
+
+def arm(base: Place = AT_HOME) -> Description:
+    """Return a robot whose base is fixed to the ground, with a hand fixed to its only link."""
+    box = Shape("box", (0.1, 0.1, 0.1))
+    shapes = {"world": (), "base": (box,), "arm": (box, box), "hand": (box,)}
+    links = tuple(Link(name, None, each) for name, each in shapes.items())
+    joints = (
+        LinkJoint("mount", "fixed", "world", "base", base),
+        LinkJoint("q", "revolute", "base", "arm", Place((0.0, 0.0, 1.0))),
+        LinkJoint("wrist", "fixed", "arm", "hand", Place((0.5, 0.0, 0.0))),
+    )
+    return Description("arm", links, joints)
+
+
+def test_a_link_that_is_fixed_to_another_is_dressed_alone() -> None:
+    text = """format = 1
+[[section]]
+body = "hand"
+shape = [{ kind = "sphere", radius = 0.1, at = [0.1, 0, 0] }]
+"""
+    scene = scene_of(arm(), dress=parse_dress(text))
+    node = scene.nodes[scene.index("arm")]
+    assert [s.kind for s in node.solids] == ["box", "box", "sphere"]
+    assert node.solids[-1].place.position == pytest.approx((0.6, 0.0, 0.0))
+
+
+def test_environment_moves_with_the_base() -> None:
+    text = """format = 1
+[[environment]]
+name = "table"
+within = "base"
+at = [1, 0, 0]
+shape = [{ kind = "box", size = [1, 1, 0.1] }]
+[[environment]]
+name = "wall"
+at = [0, 2, 0]
+shape = [{ kind = "x-box", length = 1, half_width = 0.1, half_height = 1 }]
+"""
+    there = Place((3.0, 4.0, 0.0), turned((0, 0, 1), math.pi / 2))
+    for base, table in ((Place(), (1.0, 0.0, 0.0)), (there, (3.0, 5.0, 0.0))):
+        scene = scene_of(arm(base), dress=parse_dress(text))
+        where = scene.poses([0.7]).poses
+        np.testing.assert_allclose(where[scene.index("table"), :3], table, atol=1e-12)
+        np.testing.assert_allclose(where[scene.index("wall"), :3], (0, 2, 0), atol=1e-12)
+        assert [n.name for n in scene.nodes if n.environment] == ["table", "wall"]
+        np.testing.assert_allclose(scene.poses([0.0]).poses[-2:], where[-2:], atol=1e-12)
+
+
+def test_tool_axes_are_twice_the_radius_of_the_last_link() -> None:
+    text = """format = 1
+[tool]
+body = "lower"
+at = [0, -1, 0]
+[[section]]
+body = "lower"
+shape = [{ kind = "x-cylinder", diameter = 0.08, length = 1, turn = [["z", -90]] }]
+"""
+    scene = dressed(text)
+    axes = scene.nodes[2].solids[1:]
+    points = np.concatenate([s.points for s in surfaces_of(axes)]) - [0, -1, 0]
+    np.testing.assert_allclose(points.max(axis=0), [0.08, 0.08, 0.08], atol=1e-12)
+
+
+def test_what_stands_around_is_in_view_where_it_is_near_and_carries_the_ground() -> None:
+    text = """format = 1
+[[environment]]
+name = "NAME"
+at = [0, -3, 0]
+shape = [{ kind = "box", size = [1, 1, 1] }, { kind = "box", size = [1, 1, 1], at = [200, 0, 0] }]
+"""
+    bare = scene_of(lw.load_model("double-pendulum"))
+    take = model_take(bare)
+    plain_floor, plain = ground_and_view(take, bare)
+    scene = dressed(text)
+    floor, view = ground_and_view(model_take(scene), scene)
+    assert plain_floor is not None
+    assert floor == pytest.approx(-3.5)
+    assert plain_floor > -3.5
+    assert view["radius"] < 2 * plain["radius"]
+
+
+# -- errors ----------------------------------------------------------------------------------------
+WRONG = {
+    '[[section]]\nbody = "uper"\n': (
+        "cell.toml:3:8: section[0].body: 'double-pendulum' has no body or frame 'uper'; "
+        "did you mean 'upper'?"
+    ),
+    '[[section]]\nbody = "upper"\nshape = [{ kind = "sphere" }]\n': (
+        "cell.toml:4:10: section[0].shape[0]: a sphere needs 'radius'; add radius = ..."
+    ),
+    '[[section]]\nbody = "upper"\nshape = [{ kind = "sphere", radius = 1, length = 2 }]\n': (
+        "cell.toml:4:41: section[0].shape[0].length: a sphere has no 'length'; it has radius"
+    ),
+    '[[section]]\nbody = "upper"\nshape = [{ kind = "sphere", radius = -1 }]\n': (
+        "cell.toml:4:38: section[0].shape[0].radius: a number above 0 is needed here"
+    ),
+    '[[section]]\nbody = "upper"\nshape = [{ kind = "sphere", turn = [["w", 90]] }]\n': (
+        "cell.toml:4:36: section[0].shape[0].turn: turns are needed here, such as "
+        '[["x", 90], ["z", 30]], in degrees'
+    ),
+    '[[section]]\nbody = "upper"\n[[section]]\nbody = "upper"\n': (
+        "cell.toml:5:8: section[1].body: 'upper' has a section already; put all its shapes into one"
+    ),
+    '[[environment]]\nname = "upper"\nshape = [{ kind = "sphere", radius = 1 }]\n': (
+        "cell.toml:3:8: environment[0].name: 'upper' is there already; give it another name"
+    ),
+    '[[environment]]\nname = "x"\nshape = [{ kind = "box", size = [1, 1, 1], wire = true }]\n': (
+        "cell.toml:4:51: environment[0].shape[0].wire: a box has no wire frame; use one of "
+        + ", ".join(OUTLINES)
+    ),
+    '[[environment]]\nname = "x"\nshape = [{ kind = "sphere", radius = 1, colour = "mauve" }]\n': (
+        "cell.toml:4:50: environment[0].shape[0].colour: a colour is needed here"
+    ),
+    '[[environment]]\nname = "x"\nshape = [{ kind = "mesh", file = "../../etc/passwd" }]\n': (
+        "cell.toml:4:34: environment[0].shape[0].file: the mesh '../../etc/passwd' lies outside"
+    ),
+    '[[environment]]\nname = "x"\nshape = []\n': "cell.toml:4:9: environment[0].shape: ",
+    '[tool]\nbody = "lower"\n[[section]]\nbody = "lower"\n': (
+        "cell.toml:2:1: tool: 'lower' has no round shape to size the axes by; add length = ..."
+    ),
+}
+
+
+@pytest.mark.parametrize("text", list(WRONG))
+def test_errors_name_file_place_and_remedy(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        dressed("format = 1\n" + text)
+    assert str(caught.value).startswith(WRONG[text])
+
+
+def test_every_kind_of_shape_can_be_drawn(tmp_path: Path) -> None:
+    (tmp_path / "part.stl").write_text(STL)
+    numbers = {
+        "size": [1, 1, 1],
+        "radii": [1, 2, 3],
+        "points": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        "bays": 3,
+    }
+    for name, kind in SHAPES.items():
+        keys = "\n".join(f"{key} = {numbers.get(key, 0.5)}" for key in kind.needs if key != "file")
+        keys += '\nfile = "part.stl"' if name == "mesh" else ""
+        file = tmp_path / "cell.toml"
+        file.write_text(
+            f'format = 1\n[[section]]\nbody = "rod"\n[[section.shape]]\nkind = "{name}"\n{keys}'
+        )
+        scene = scene_of(lw.load_model("pendulum"), dress=file)
+        assert scene.surfaces[1][0].points.size > 0
+
+
+def test_the_command_dresses_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "page.html"
+    assert main(["page", "stanford-arm", "--dress", "work-cell", "-o", str(out)]) == 0
+    assert '"name":"table"' in out.read_text()
+    assert main(["page", "stanford-arm", "--dress", "no-such-cell", "-o", str(out)]) == 2
+    assert "name a file, or one of" in capsys.readouterr().err
