@@ -1,4 +1,4 @@
-"""Live runs of the studio: pace, parameters, pulls and pushes, poses, scope and inspection."""
+"""Live runs of the studio: pace, parameters, pulls and pushes, poses and inspection."""
 
 from __future__ import annotations
 
@@ -12,15 +12,12 @@ import pytest
 import linkwright as lw
 from linkwright.blocks import Block
 from linkwright.errors import Error
-from linkwright.recording import Channel, Recording
 from linkwright.robots import Robot, load
-from linkwright.studio.charts import nice_ticks, phase_plot, stacked_plot
 from linkwright.studio.inspecting import WHOLE, Inspection
 from linkwright.studio.live import Live
 from linkwright.studio.plant import Plant, plant_of
 from linkwright.studio.posing import Poser, dragged, pose_of, tools
 from linkwright.studio.scene import Scene, scene_of
-from linkwright.studio.scope import Curve, View, curves, derived, thinned
 from linkwright.studio.takes import resting
 
 ARM = "tests/robots/oblique_arm.urdf"
@@ -292,58 +289,6 @@ def test_a_tool_that_is_dragged_arrives_or_says_how_far_it_is_short(
     missed = dragged(scene, q, "tool", far, turn=False)
     assert not missed.fine
     assert "out of reach" in missed.words
-
-
-# -- the scope -------------------------------------------------------------------------------------
-def waves() -> Recording:
-    t = np.arange(2000) / 100
-    data = np.stack([np.sin(t), np.cos(t), np.sin(60 * t)], axis=1)
-    return Recording(t, [Channel("s", "m"), Channel("c", "m"), Channel("fast", "m")], data)
-
-
-def test_rates_and_sums_of_channels_are_those_of_calculus() -> None:
-    r = waves()
-    (rate,) = curves(r, View(("s",), rate=True))
-    assert rate.label == "d/dt s [m/s]"
-    assert np.allclose(rate.values, np.cos(r.times), atol=1e-3)
-    (both,) = curves(r, View(("s", "c"), combine="+"))
-    assert np.allclose(both.values, np.sin(r.times) + np.cos(r.times))
-
-
-def test_the_filter_takes_the_fast_wave_away() -> None:
-    (slow,) = curves(waves(), View(("fast",), cutoff=2.0))
-    assert np.abs(slow.values[200:-200]).max() < 0.05
-
-
-def test_the_window_shows_the_last_seconds_only() -> None:
-    (shown,) = curves(waves(), View(("s",), last=5.0))
-    assert shown.times[0] == pytest.approx(14.99)
-
-
-def test_saved_channels_hold_what_was_derived() -> None:
-    saved = derived(waves(), [View(("s",), rate=True), View(("s", "c"), combine="-")])
-    assert saved.names == ("s", "c", "fast", "d/dt s", "s [m] − c [m]")
-    assert np.allclose(saved["s [m] − c [m]"], saved["s"] - saved["c"])
-
-
-def test_thinned_curves_keep_extremes() -> None:
-    r = waves()
-    whole = Curve("fast", r.times, r["fast"])
-    thin = thinned(whole, 200)
-    assert len(thin.times) <= 200
-    assert (thin.values.max(), thin.values.min()) == (whole.values.max(), whole.values.min())
-
-
-def test_charts_escape_names_and_label_axes() -> None:
-    r = waves()
-    text = stacked_plot([Curve("<b>", r.times, r["s"])], title="a & b")
-    assert "&lt;b&gt;" in text
-    assert "a &amp; b" in text
-    assert "time [s]" in text
-    phase = phase_plot(Curve("x [m]", r.times, r["s"]), Curve("v", r.times, r["c"]))
-    assert "x [m]" in phase
-    assert phase.count("<circle") == 1
-    assert nice_ticks(-0.31, 0.29, 4) == [-0.2, 0.0, 0.2]
 
 
 # -- inspection ------------------------------------------------------------------------------------

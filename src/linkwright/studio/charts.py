@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.studio.scope import Curve, thinned
+from linkwright.studio.scope import Columns, Curve, Layout, curves_of, thinned
 
 Array: TypeAlias = NDArray[np.float64]
 _FONT = "font-family='system-ui, sans-serif'"
@@ -81,7 +81,9 @@ def phase_plot(across: Curve, up: Curve, *, width: int = 360, height: int = 300)
         height: in pixels.
     """
     n = min(len(across.times), len(up.times))
-    x, y = across.values[-n:][-4000:], up.values[-n:][-4000:]
+    x, y = across.values[-n:], up.values[-n:]
+    thin = np.unique(np.append(np.arange(0, n, max(1, n // 4000)), max(n - 1, 0)))[:n]
+    x, y = x[thin], y[thin]
     box = (56.0, 10.0, width - 12.0, height - 40.0)
     h = _Axis(*_spread(x), box[0], box[2])
     v = _Axis(*_spread(y), box[3], box[1])
@@ -99,31 +101,84 @@ def phase_plot(across: Curve, up: Curve, *, width: int = 360, height: int = 300)
 
 
 def stacked_plot(
-    made: Sequence[Curve], *, title: str = "", width: int = 900, each: int = 180
+    graphs: Sequence[Sequence[Curve]],
+    *,
+    title: str = "",
+    width: int = 900,
+    each: int = 180,
+    window: tuple[float, float] | None = None,
 ) -> str:
-    """Return curves stacked over the same time as SVG text, for a file.
+    """Return graphs stacked over the same time as SVG text, for a file.
 
     Args:
-        made: from the top.
+        graphs: from the top, each with the curves that are laid over each other in it.
         title: over them.
         width: in pixels.
         each: height of a graph, in pixels.
+        window: the stretch of time, s; all by default.
     """
     top = 34.0 if title else 12.0
-    height = int(top + each * max(len(made), 1) + 34)
-    ends = [t for c in made for t in (c.times[:1], c.times[-1:])]
-    span = _spread(np.concatenate(ends)) if ends else (0.0, 1.0)
+    height = int(top + each * max(len(graphs), 1) + 34)
+    ends = [t for made in graphs for c in made for t in (c.times[:1], c.times[-1:])]
+    span = window or (_spread(np.concatenate(ends)) if ends else (0.0, 1.0))
     parts = [f"<rect width='{width}' height='{height}' fill='white'/>"]
     if title:
         parts.append(_text(width / 2, 22, title, "middle", size=15))
-    for k, curve in enumerate(made):
+    for k, made in enumerate(graphs):
         box = (70.0, top + k * each, width - 16.0, top + (k + 1) * each - 22)
-        thin = thinned(curve, 2 * width)
-        h, v = _Axis(*span, box[0], box[2]), _Axis(*_spread(thin.values), box[3], box[1])
-        parts += [_frame(box), *_grid(h, v, box), _line(h(thin.times), v(thin.values), thin.colour)]
-        parts.append(_text(box[0] + 8, box[1] + 15, curve.label, "start"))
+        parts += _stack(k, [thinned(c, 2 * width) for c in made], box, span)
     parts.append(_text(width / 2, height - 8, "time [s]", "middle"))
     return _svg(width, height, parts, style="color:#222")
+
+
+def _stack(
+    k: int,
+    made: Sequence[Curve],
+    box: tuple[float, float, float, float],
+    span: tuple[float, float],
+) -> list[str]:
+    """Return one graph of a stack: frame, scales, curves, and their names in their colours."""
+    everything = np.concatenate([c.values for c in made]) if made else np.zeros(0)
+    h, v = _Axis(*span, box[0], box[2]), _Axis(*_spread(everything), box[3], box[1])
+    clip = (
+        f"<clipPath id='g{k}'><rect x='{box[0]}' y='{box[1]}' width='{box[2] - box[0]}' "
+        f"height='{box[3] - box[1]}'/></clipPath>"
+    )
+    lines = "".join(_line(h(c.times), v(c.values), c.colour) for c in made)
+    parts = [clip, _frame(box), *_grid(h, v, box), f"<g clip-path='url(#g{k})'>{lines}</g>"]
+    at = box[0] + 8
+    for c in made:
+        words = c.label if len(c.label) <= 60 else c.label[:57] + "..."
+        parts.append(_text(at, box[1] + 15, words, "start", colour=c.colour))
+        at += 7.2 * len(words) + 16
+    return parts
+
+
+def layout_picture(
+    columns: Columns, layout: Layout, window: tuple[float, float], title: str = ""
+) -> str:
+    """Return all graphs of a scope as one SVG text, phase plots below the others.
+
+    Args:
+        columns: with the channels.
+        layout: of the scope.
+        window: the stretch of time, s.
+        title: over them.
+    """
+    over_time = [curves_of(columns, g, window) for g in layout.graphs if not g.across]
+    pictures = [stacked_plot(over_time, title=title, window=window)] if over_time else []
+    for graph in layout.graphs:
+        for up in curves_of(columns, graph, window) if graph.across else []:
+            across = curves_of(columns, type(graph)((graph.across,)), window)
+            if across:
+                pictures.append(phase_plot(across[0], up, width=900, height=500))
+    if len(pictures) == 1:
+        return pictures[0]
+    sizes = [int(p.split(" height='", 1)[1].split("'", 1)[0]) for p in pictures]
+    at = [sum(sizes[:k]) for k in range(len(sizes))]
+    placed = [p.replace("<svg ", f"<svg y='{y}' ", 1) for p, y in zip(pictures, at, strict=True)]
+    back = f"<rect width='900' height='{max(sum(sizes), 40)}' fill='white'/>"
+    return _svg(900, max(sum(sizes), 40), [back, *placed], style="color:#222")
 
 
 def _frame(box: tuple[float, float, float, float]) -> str:
@@ -156,16 +211,34 @@ def _rule(x1: float, y1: float, x2: float, y2: float) -> str:
 
 def _line(x: Array, y: Array, colour: str) -> str:
     good = np.isfinite(x) & np.isfinite(y)
-    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x[good], y[good], strict=True))
-    return f"<polyline points='{points}' fill='none' stroke='{colour}' stroke-width='1.5'/>"
+    edges = np.diff(np.concatenate([[0], good.astype(int), [0]]))
+    starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
+    made = []
+    for a, b in zip(starts, ends, strict=True):  # a gap where there is no number
+        if a == b:
+            made.append(f"<circle cx='{x[a]:.1f}' cy='{y[a]:.1f}' r='2' fill='{colour}'/>")
+            continue
+        places = zip(x[a : b + 1], y[a : b + 1], strict=True)
+        points = " ".join(f"{p:.1f},{q:.1f}" for p, q in places)
+        made.append(
+            f"<polyline points='{points}' fill='none' stroke='{colour}' stroke-width='1.5'/>"
+        )
+    return "".join(made)
 
 
 def _text(
-    x: float, y: float, words: str, anchor: str, *, size: int = 12, turned: bool = False
+    x: float,
+    y: float,
+    words: str,
+    anchor: str,
+    *,
+    size: int = 12,
+    turned: bool = False,
+    colour: str = "currentColor",
 ) -> str:
     turn = f" transform='rotate(-90 {x:.1f} {y:.1f})'" if turned else ""
     return (
-        f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' {_FONT} fill='currentColor' "
+        f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' {_FONT} fill='{colour}' "
         f"text-anchor='{anchor}'{turn}>{escape(words)}</text>"
     )
 

@@ -26,6 +26,7 @@ from linkwright.files import write_text
 from linkwright.formats.description import Description
 from linkwright.studio.forces import LEAST, LONGEST, USUAL, recorded_arrows, reference_of
 from linkwright.studio.scene import Scene
+from linkwright.studio.scope import first_layout
 from linkwright.studio.takes import Take
 from linkwright.studio.triangles import Surface
 from linkwright.version import __version__
@@ -36,6 +37,7 @@ MOST_FRAMES = 3600
 _TRIANGLES = 60_000
 _SAMPLES = 400_000  # of all channels together
 _NEAR = 1.5  # of a model's size: what stands farther from its middle need not be in view
+_SCRIPTS = ("unpack.js", "renderer.js", "signals.js", "plots.js", "scope.js", "page.js")
 _TOP = 65534  # the highest level; 65535 stands for what is no number
 
 
@@ -129,6 +131,7 @@ def _written(takes: Sequence[Take], title: str, frames: int, triangles: int) -> 
         "version": __version__,
         "notes": list(dict.fromkeys(n for take in takes for n in take.notes)),
         "takes": [_take(block, take, scene, frames) for take in takes],
+        "layout": first_layout(takes[0].recording).plain(),
         "scene": None if scene is None else _scene(block, scene, takes, triangles),
     }
     assets = files(__package__).joinpath("assets")
@@ -138,10 +141,10 @@ def _written(takes: Sequence[Take], title: str, frames: int, triangles: int) -> 
 
     parts = {
         "TITLE": _escaped(data["title"]),
-        "STYLE": asset("page.css"),
+        "STYLE": asset("page.css") + asset("plots.css"),
         "DATA": json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         "BLOCK": block.text(),
-        "SCRIPT": "\n".join(asset(n) for n in ("unpack.js", "renderer.js", "plots.js", "page.js")),
+        "SCRIPT": "\n".join(map(asset, _SCRIPTS)),
     }
     pieces = asset("page.html").split("%%")
     return "".join(parts[p] if k % 2 else p for k, p in enumerate(pieces))

@@ -94,6 +94,11 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
 
     player.listeners.append(follow)
 
+    def refit(start: float, end: float) -> None:
+        scrub.min, scrub.max, scrub.step = start, end, max((end - start) / 2000, 1e-9)
+
+    studio.shared.setdefault("spans", []).append(refit)
+
 
 def _arrangement(studio: Studio) -> None:
     """Let several recordings stand over each other, side by side, or alone."""

@@ -1,36 +1,309 @@
-"""What the scope shows: curves of channels, made from a recording as SL's plotter did.
+"""What the scope shows: graphs of channels over time, and what is derived from them, as plain data.
 
-Each chosen channel is a graph of its own, stacked over the same time. A curve may be filtered (a
-Butterworth low-pass, percent of half the sampling rate), differentiated, and two channels may be
-added or subtracted; one over another is a phase plot. Curves are thinned to the points that a
-screen can show, keeping the lowest and the highest value of each stretch.
+The functions are those of SL's plotter: stacked graphs with several traces in each, sums and
+differences of two channels, rates of change, a Butterworth low-pass (percent of half the sampling
+rate), and phase plots of one channel over another. A `Layout` says what is asked for; it comes from
+a page as JSON and holds names only, so that it can be laid over any recording. Curves are thinned
+to the points that a screen can show, keeping the lowest and the highest value of each stretch, and
+gaps where values are no numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error
+from linkwright.errors import Error, InputError
 from linkwright.recording import Channel, Recording
 from linkwright.recording.derived import filtered, rate_of_change
 
 Array: TypeAlias = NDArray[np.float64]
-MOST_POINTS = 400
+MOST_POINTS = 800
 """Of a curve on the screen."""
 
-COLOURS = ("#e8710a", "#1f77b4", "#2ca02c", "#9467bd", "#c2185b", "#00838f")
-"""Of curves, readable on light and dark."""
+KINDS = ("rate", "filter", "add", "sub")
+"""Of channels made from channels."""
+
+_MOST_GRAPHS = 40
+_MOST_TRACES = 40
+_MOST_DERIVED = 200
+_SHORTEST = 1e-12  # s, of a window
+
+COLOURS = ("#2f6690", "#c8553d", "#3f8f6b", "#b07d12", "#7a5ea8", "#4a5560", "#12a0b0", "#a13d63")
+"""Of the traces of a graph in pictures, as on the page."""
+
+
+# -- what is asked for -----------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A channel made from channels.
+
+    Args:
+        name: its own.
+        kind: one of `KINDS`.
+        a: the channel it is made from.
+        b: the second one, of a sum or a difference.
+        cutoff: of the low-pass, percent of half the sampling rate; 0 or 100 for none.
+    """
+
+    name: str
+    kind: str
+    a: str
+    b: str = ""
+    cutoff: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """One graph of the stack.
+
+    Args:
+        traces: names of channels.
+        across: for a phase plot, the channel along the horizontal; else empty.
+    """
+
+    traces: tuple[str, ...] = ()
+    across: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What is asked of the scope.
+
+    Args:
+        graphs: from the top.
+        derived: channels made from channels, each from those before it.
+        window: the stretch of time that is shown, s; None for all.
+        mark: time of the second cursor, s; None for none.
+        last: seconds of a live run that are shown while it runs.
+    """
+
+    graphs: tuple[Graph, ...] = ()
+    derived: tuple[Derived, ...] = ()
+    window: tuple[float, float] | None = None
+    mark: float | None = None
+    last: float = 20.0
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain data.
+
+        >>> Layout((Graph(("x",)),)).plain()["graphs"]
+        [{'traces': ['x'], 'across': ''}]
+        """
+        return {
+            "graphs": [{"traces": list(g.traces), "across": g.across} for g in self.graphs],
+            "derived": [
+                {"name": d.name, "kind": d.kind, "a": d.a, "b": d.b, "cutoff": d.cutoff}
+                for d in self.derived
+            ],
+            "window": None if self.window is None else list(self.window),
+            "mark": self.mark,
+            "last": self.last,
+        }
+
+
+def layout_from(told: object) -> Layout:
+    """Return a layout from plain data; what is no layout is an error that says where.
+
+    Args:
+        told: as `Layout.plain` gives it.
+
+    >>> layout_from({"graphs": [{"traces": ["x"]}]}).graphs
+    (Graph(traces=('x',), across=''),)
+    """
+    whole = _mapping(told, "a layout")
+    graphs = [_mapping(g, "a graph") for g in _list(whole.get("graphs", []), "graphs")]
+    made = [_mapping(d, "a derived channel") for d in _list(whole.get("derived", []), "derived")]
+    if len(graphs) > _MOST_GRAPHS or len(made) > _MOST_DERIVED:
+        raise InputError(f"more than {_MOST_GRAPHS} graphs or {_MOST_DERIVED} derived channels")
+    window = whole.get("window")
+    ends = None if window is None else tuple(_number(t, "window") for t in _list(window, "window"))
+    if ends is not None and (len(ends) != 2 or not ends[1] - ends[0] > _SHORTEST):
+        raise InputError("a window is two times, the second after the first")
+    mark = whole.get("mark")
+    return Layout(
+        tuple(
+            Graph(
+                tuple(_text(n, "a trace") for n in _list(g.get("traces", []), "traces"))[
+                    :_MOST_TRACES
+                ],
+                _text(g.get("across", ""), "across"),
+            )
+            for g in graphs
+        ),
+        tuple(_derived(d) for d in made),
+        None if ends is None else (ends[0], ends[1]),
+        None if mark is None else _number(mark, "mark"),
+        max(0.0, _number(whole.get("last", 20.0), "last")),
+    )
+
+
+def _derived(told: Mapping[str, Any]) -> Derived:
+    made = Derived(
+        _text(told.get("name", ""), "name"),
+        _text(told.get("kind", ""), "kind"),
+        _text(told.get("a", ""), "a"),
+        _text(told.get("b", ""), "b"),
+        _number(told.get("cutoff", 0.0), "cutoff"),
+    )
+    if not made.name or made.kind not in KINDS:
+        raise InputError(
+            f"a derived channel needs a name and a kind, not {made.name!r} and {made.kind!r}",
+            remedy=f"kinds are {', '.join(KINDS)}",
+        )
+    return made
+
+
+def _mapping(told: object, what: str) -> Mapping[str, Any]:
+    if not isinstance(told, Mapping):
+        raise InputError(f"{what} is a table of names and values, not {type(told).__name__}")
+    return told
+
+
+def _list(told: object, what: str) -> list[Any]:
+    if not isinstance(told, list):
+        raise InputError(f"{what} is a list, not {type(told).__name__}")
+    return told
+
+
+def _text(told: object, what: str) -> str:
+    if not isinstance(told, str):
+        raise InputError(f"{what} is a text, not {type(told).__name__}")
+    return told
+
+
+def _number(told: object, what: str) -> float:
+    if isinstance(told, bool) or not isinstance(told, int | float) or not np.isfinite(told):
+        raise InputError(f"{what} is a finite number, not {told!r}")
+    return float(told)
+
+
+def first_layout(recording: Recording) -> Layout:
+    """Return what is shown before anyone has chosen: channels of a unit together, those that move.
+
+    Args:
+        recording: any.
+
+    >>> r = Recording(
+    ...     [0, 1],
+    ...     [Channel("x", "m"), Channel("y", "m"), Channel("a", "rad")],
+    ...     [[0, 0, 1], [1, 2, 2]],
+    ... )
+    >>> [g.traces for g in first_layout(r).graphs]
+    [('x', 'y'), ('a',)]
+    """
+    if not recording.channels:
+        return Layout()
+    rows = recording.data[:: max(1, len(recording) // 2000)]
+    moves = np.zeros(len(recording.channels), bool)
+    if len(rows):
+        moves = (rows != rows[:1]).any(axis=0) & np.isfinite(rows).any(axis=0)
+    groups: dict[str, list[str]] = {}
+    for channel, moving in zip(recording.channels, moves, strict=True):
+        if moving or not moves.any():
+            groups.setdefault(channel.unit, []).append(channel.name)
+    return Layout(tuple(Graph(tuple(names[:3])) for names in list(groups.values())[:3]))
+
+
+# -- what is computed ------------------------------------------------------------------------------
+@dataclass(eq=False)
+class Columns:
+    """The channels of a recording, and those that a layout derives from them.
+
+    Args:
+        recording: any.
+        derived: made from its channels, or from those before.
+
+    >>> r = Recording([0, 1, 2], [Channel("x", "m")], [[0], [1], [4]])
+    >>> made = Columns(r, (Derived("v", "rate", "x"), Derived("sum", "add", "v", "v")))
+    >>> made.channel("v").unit, made.values("sum")
+    ('m/s', array([0., 4., 8.]))
+    """
+
+    recording: Recording = field(repr=False)
+    derived: tuple[Derived, ...] = ()
+    _found: dict[str, tuple[Channel, Array]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self._places = {c.name: k for k, c in enumerate(self.recording.channels)}
+        self._made: dict[str, tuple[int, Derived]] = {}
+        for k, d in enumerate(self.derived):
+            if d.name not in self._places:
+                self._made.setdefault(d.name, (k, d))
+
+    @property
+    def times(self) -> Array:
+        """Of the samples, s."""
+        return self.recording.times
+
+    def channel(self, name: str) -> Channel:
+        """Return what is known of a channel; one that cannot be had is an error."""
+        place = self._places.get(name)
+        return self.recording.channels[place] if place is not None else self._of(name)[0]
+
+    def values(self, name: str) -> Array:
+        """Return a channel over time; one that cannot be had is an error that says why."""
+        place = self._places.get(name)
+        return self.recording.data[:, place] if place is not None else self._of(name)[1]
+
+    def _of(self, name: str) -> tuple[Channel, Array]:
+        if name not in self._found:
+            if name not in self._made:
+                self.recording.index(name)  # tells the nearest spelling
+            order, d = self._made[name]
+            for used in (d.a, d.b) if d.kind in ("add", "sub") else (d.a,):
+                if used in self._made and self._made[used][0] >= order:
+                    raise Error(f"{name!r} is made from {used!r}, which comes after it")
+            self._found[name] = self._make(d)
+        return self._found[name]
+
+    def _make(self, d: Derived) -> tuple[Channel, Array]:
+        first = self.channel(d.a)
+        if d.kind in ("add", "sub"):
+            second = self.channel(d.b)
+            a, b = self.values(d.a), self.values(d.b)
+            unit = first.unit if first.unit == second.unit else "?"
+            words = f"{d.a} {'plus' if d.kind == 'add' else 'minus'} {d.b}"
+            return Channel(d.name, unit, words), a + b if d.kind == "add" else a - b
+        values = self.values(d.a)
+        if d.cutoff not in (0, 100) and not np.isfinite(values).all():
+            count = int((~np.isfinite(values)).sum())
+            raise Error(f"{d.a!r} cannot be filtered: {count} of its values are no finite numbers")
+        alone = Recording(self.times, [first], values[:, None])
+        if d.kind == "filter":
+            words = f"{d.a} through a low-pass of {d.cutoff:g} %"
+            return Channel(d.name, first.unit, words, first.generic, first.body), np.asarray(
+                filtered(alone, first.name, d.cutoff)
+            )
+        rate, slope = rate_of_change(alone, first.name, d.cutoff)
+        return Channel(d.name, rate.unit, rate.long, rate.generic, rate.body), slope
+
+    def whole(self) -> Recording:
+        """Return the recording with all derived channels that can be made.
+
+        >>> r = Recording([0, 1, 2], [Channel("x", "m")], [[0], [1], [4]])
+        >>> Columns(r, (Derived("d/dt x", "rate", "x"),)).whole().names
+        ('x', 'd/dt x')
+        """
+        channels, columns = list(self.recording.channels), [self.recording.data]
+        for name in self._made:
+            try:
+                channel, values = self._of(name)
+            except Error:
+                continue
+            channels.append(channel)
+            columns.append(values[:, None])
+        return Recording(self.times, channels, np.hstack(columns), self.recording.about)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """One curve of the scope.
+    """One curve of a picture.
 
     Args:
         label: name and unit.
@@ -45,74 +318,52 @@ class Curve:
     colour: str = COLOURS[0]
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """What is asked of the scope.
+def curve_of(columns: Columns, name: str, window: tuple[float, float] | None = None) -> Curve:
+    """Return a channel over a stretch of time, with a sample before and after it.
 
     Args:
-        names: of the channels, each a graph.
-        rate: whether rates of change are shown in place of the values.
-        cutoff: of the filter, percent of half the sampling rate; 0 for none.
-        combine: "", "+" or "-": the first two channels in one curve.
-        last: only so many seconds; 0 for all.
+        columns: with the channel.
+        name: of it.
+        window: from and to, s; all by default.
     """
-
-    names: tuple[str, ...]
-    rate: bool = False
-    cutoff: float = 0.0
-    combine: str = ""
-    last: float = 0.0
+    part = within(columns.times, window)
+    label = labelled(columns.channel(name))
+    return Curve(label, columns.times[part], columns.values(name)[part])
 
 
-def curves(recording: Recording, view: View) -> list[Curve]:
-    """Return the curves of a view, one for each graph from the top.
+def curves_of(columns: Columns, graph: Graph, window: tuple[float, float] | None) -> list[Curve]:
+    """Return the curves of a graph, those that can be had, with their colours.
 
     Args:
-        recording: the samples so far.
-        view: what is asked for.
-
-    >>> r = Recording(
-    ...     [0, 1, 2], [Channel("x", "m"), Channel("y", "m")], [[0, 1], [1, 1], [4, 1]]
-    ... )
-    >>> [c.label for c in curves(r, View(("x", "y"), rate=True))]
-    ['d/dt x [m/s]', 'd/dt y [m/s]']
-    >>> curves(r, View(("x", "y"), combine="-"))[0].values
-    array([-1.,  0.,  3.])
+        columns: with the channels.
+        graph: that names them.
+        window: from and to, s.
     """
-    shown = latest(recording, view.last)
-    made = [_curve(shown, name, view) for name in view.names if name in shown]
-    if view.combine and len(made) >= 2:
-        made = [_combined(made[0], made[1], view.combine), *made[2:]]
-    return [
-        Curve(c.label, c.times, c.values, COLOURS[k % len(COLOURS)]) for k, c in enumerate(made)
-    ]
+    made = []
+    for k, name in enumerate(graph.traces):
+        try:
+            c = curve_of(columns, name, window)
+        except Error:
+            continue
+        made.append(Curve(c.label, c.times, c.values, COLOURS[k % len(COLOURS)]))
+    return made
 
 
-def latest(recording: Recording, last: float) -> Recording:
-    """Return the last seconds of a recording; all of it for zero.
+def within(times: Array, window: tuple[float, float] | None) -> slice:
+    """Return the samples of a stretch of time, and one beyond each end.
 
     Args:
-        recording: any.
-        last: s.
+        times: not decreasing, s.
+        window: from and to, s; None for all.
+
+    >>> within(np.arange(10.0), (2.5, 4.5))
+    slice(2, 6, None)
     """
-    if not last or not len(recording):
-        return recording
-    first = int(np.searchsorted(recording.times, recording.times[-1] - last))
-    return Recording(
-        recording.times[first:], recording.channels, recording.data[first:], recording.about
-    )
-
-
-def _curve(recording: Recording, name: str, view: View) -> Curve:
-    channel = recording.channel(name)
-    try:
-        if view.rate:
-            channel, values = rate_of_change(recording, name, view.cutoff)
-        else:
-            values = filtered(recording, name, view.cutoff)
-    except Error:  # too few samples yet
-        values = np.full(len(recording), np.nan)
-    return Curve(labelled(channel), recording.times, np.asarray(values, float))
+    if window is None:
+        return slice(0, len(times))
+    first = int(np.searchsorted(times, window[0], "left"))
+    last = int(np.searchsorted(times, window[1], "right"))
+    return slice(max(0, first - 1), min(len(times), last + 1))
 
 
 def labelled(channel: Channel) -> str:
@@ -124,10 +375,32 @@ def labelled(channel: Channel) -> str:
     return channel.name if channel.unit in ("?", "1", "") else f"{channel.name} [{channel.unit}]"
 
 
-def _combined(first: Curve, second: Curve, sign: str) -> Curve:
-    values = first.values + second.values if sign == "+" else first.values - second.values
-    mark = "+" if sign == "+" else "−"
-    return Curve(f"{first.label} {mark} {second.label}", first.times, values)
+def kept(values: Array, most: int = MOST_POINTS) -> NDArray[np.intp]:
+    """Return which samples of a curve are shown: the extremes of each stretch, and its gaps.
+
+    Args:
+        values: of the curve.
+        most: samples.
+
+    >>> spike = np.where(np.arange(10_000) == 5003, 9.0, 0.0)
+    >>> chosen = kept(spike, 100)
+    >>> len(chosen) <= 100, 5003 in chosen, int(chosen[0]), int(chosen[-1])
+    (True, True, 0, 9999)
+    """
+    n = len(values)
+    if n <= most:
+        return np.arange(n)
+    edges = np.linspace(0, n, max(1, (most - 2) // 3) + 1).astype(int)
+    bad = ~np.isfinite(values)
+    low, high = np.where(bad, np.inf, values), np.where(bad, -np.inf, values)
+    found = {0, n - 1}
+    gaps = bool(bad.any())
+    for a, b in pairwise(edges.tolist()):
+        found.add(a + int(low[a:b].argmin()))
+        found.add(a + int(high[a:b].argmax()))
+        if gaps and bad[a:b].any():
+            found.add(a + int(bad[a:b].argmax()))
+    return np.array(sorted(found), dtype=np.intp)
 
 
 def thinned(curve: Curve, most: int = MOST_POINTS) -> Curve:
@@ -138,63 +411,45 @@ def thinned(curve: Curve, most: int = MOST_POINTS) -> Curve:
         most: points.
 
     >>> t = np.arange(10_000.0)
-    >>> spike = np.where(t == 5003, 9.0, 0.0)
-    >>> thin = thinned(Curve("x", t, spike), 100)
+    >>> thin = thinned(Curve("x", t, np.where(t == 5003, 9.0, 0.0)), 100)
     >>> len(thin.times) <= 100, float(thin.values.max())
     (True, 9.0)
     """
-    n = len(curve.times)
-    if n <= most:
-        return curve
-    edges = np.linspace(0, n, most // 2 + 1).astype(int)
-    safe = np.nan_to_num(curve.values)
-    kept: list[int] = []
-    for a, b in pairwise(edges.tolist()):
-        pair = {a + int(safe[a:b].argmin()), a + int(safe[a:b].argmax())}
-        kept += sorted(pair)
-    return Curve(curve.label, curve.times[kept], curve.values[kept], curve.colour)
+    which = kept(curve.values, most)
+    return Curve(curve.label, curve.times[which], curve.values[which], curve.colour)
 
 
-def value_at(curve: Curve, time: float) -> float:
-    """Return a curve's value at a time, between samples on a straight line.
+def value_at(times: Array, values: Array, time: float) -> float:
+    """Return a curve's value at a time, between samples on a straight line; nan beyond its ends.
 
     Args:
-        curve: any.
+        times: s.
+        values: at these.
         time: s.
 
-    >>> value_at(Curve("x", np.array([0.0, 1.0]), np.array([0.0, 4.0])), 0.25)
+    >>> value_at(np.array([0.0, 1.0]), np.array([0.0, 4.0]), 0.25)
     1.0
     """
-    if not len(curve.times):
+    if not len(times):
         return float("nan")
-    return float(np.interp(time, curve.times, curve.values))
+    near = 1e-9 * max(1.0, abs(float(times[0])), abs(float(times[-1])))
+    if not times[0] - near <= time <= times[-1] + near:
+        return float("nan")
+    k = int(np.clip(np.searchsorted(times, time, "right") - 1, 0, max(len(times) - 2, 0)))
+    part = slice(k, k + 2)
+    return float(np.interp(time, times[part], values[part]))
 
 
-def derived(recording: Recording, views: Sequence[View]) -> Recording:
-    """Return a recording with the curves of some views added to its channels.
+def lowest_and_highest(values: Array) -> tuple[float, float]:
+    """Return the ends of the values that are finite numbers; nan where there are none.
 
     Args:
-        recording: any.
-        views: what was looked at; plain values are there already.
+        values: any.
 
-    >>> r = Recording([0, 1, 2], [Channel("x", "m")], [[0], [1], [4]])
-    >>> derived(r, [View(("x",), rate=True)]).names
-    ('x', 'd/dt x')
+    >>> lowest_and_highest(np.array([1.0, np.nan, -2.0]))
+    (-2.0, 1.0)
     """
-    channels, columns = list(recording.channels), [recording.data]
-    names = set(recording.names)
-    for view in views:
-        for curve in curves(recording, view):
-            name, _, unit = curve.label.partition(" [")
-            plain = not view.rate and not view.cutoff and not view.combine
-            if plain or len(curve.times) != len(recording):
-                continue
-            label = name if not view.combine else curve.label
-            label = f"{label} filtered" if view.cutoff and not view.rate else label
-            if label in names:
-                continue
-            names.add(label)
-            unit = unit.split("]")[0] if not view.combine else "?"
-            channels.append(Channel(label, unit or "?"))
-            columns.append(curve.values[:, None])
-    return Recording(recording.times, channels, np.hstack(columns), recording.about)
+    good: Sequence[float] | Array = values[np.isfinite(values)]
+    if not len(good):
+        return float("nan"), float("nan")
+    return float(np.min(good)), float(np.max(good))

@@ -3,7 +3,7 @@ const $ = (id) => document.getElementById(id);
 const KEYS = [["space", "play, pause"], ["← →", "one frame"], ["Shift ← →", "ten frames"], ["Home End", "start, end"],
   ["[ ]", "slower, faster"], ["L", "loop"], ["F", "follow the next body"], ["T", "trace"], ["A", "frames"], ["C", "mass centre"],
   ["K", "forces and contact points"], ["− +", "shorter, longer arrows"],
-  ["O", "other recordings"], ["G", "ground"], ["P", "plots"], ["D", "light, dark"], ["1 – 4", "views"], ["S", "keep a view"],
+  ["O", "other recordings"], ["G", "ground"], ["P", "plots"], ["+ − 0", "zoom plots"], ["M", "mark in plots"], ["D", "light, dark"], ["1 – 4", "views"], ["S", "keep a view"],
   ["R", "view from the start"], ["?", "this sheet"]];
 const NICE = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
 
@@ -37,8 +37,7 @@ async function start() {
     requestAnimationFrame(tick);
   };
   requestAnimationFrame(tick);
-  new ResizeObserver(() => { s.dirty = true; s.plots.draw(); }).observe($("stage"));
-  new ResizeObserver(() => s.plots.draw()).observe($("plots"));
+  new ResizeObserver(() => { s.dirty = true; }).observe($("stage"));
   document.documentElement.dataset.ready = "yes";
 }
 function empty(title, words) { const b = document.createElement("b"); b.textContent = title; $("empty").hidden = false; $("empty").replaceChildren(b, words); }
@@ -92,7 +91,8 @@ function setKeys(s) {
     const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName) && e.target.type !== "range";
     if (typing || e.ctrlKey || e.metaKey || e.altKey || $("keys").open) return;
     const act = keys[e.key.length === 1 ? e.key.toLowerCase() : e.key];
-    if (act) { e.preventDefault(); act(e); }
+    if (act || s.plots.key(e)) e.preventDefault();
+    act?.(e);
   });
   $("panel").onclick = () => { const off = document.body.classList.toggle("nopanel"); $("panel").setAttribute("aria-pressed", !off); s.dirty = true; };
   $("theme").onclick = () => theme(s, s.night ? "light" : "dark");
@@ -103,27 +103,10 @@ function setKeys(s) {
 
 // -- plots -----------------------------------------------------------------------------------------
 function setPlots(s) {
-  s.plots = new Plots($("plots"), s.takes, [s.from, s.to], (t) => goTo(s, t));
-  const labels = new Map();
-  for (const take of s.takes) for (const l of take.labels) labels.set(l[0], l);
-  const groups = new Map();
-  for (const l of labels.values()) { const k = s.plots.key(l); groups.set(k, [...(groups.get(k) || []), l]); }
-  [...groups.values()].slice(0, 3).forEach((g) => g.slice(0, 4).forEach((l) => s.plots.shown.set(l[0], true)));
-  $("count").textContent = `(${labels.size})`;
-  const fill = () => {
-    const words = $("search").value.toLowerCase();
-    $("channels").replaceChildren(...[...labels.values()].filter((l) => l.join(" ").toLowerCase().includes(words)).map((l) => {
-      const row = document.createElement("label"), box = document.createElement("input"), name = document.createElement("span"), unit = document.createElement("small");
-      box.type = "checkbox"; box.checked = s.plots.shown.has(l[0]); box.onchange = () => s.plots.toggle(l[0], box.checked);
-      name.textContent = l[0]; name.title = l[2]; unit.textContent = l[1] === "?" ? "" : l[1];
-      row.append(box, name, unit);
-      return row;
-    }));
-    if (!$("channels").children.length) $("channels").textContent = labels.size ? "No channel has that in its name." : "There are none.";
-  };
-  $("search").oninput = fill; s.plots.onChange = fill;
-  fill(); s.plots.build();
-  if (!s.data.scene) $("list").open = true;
+  const source = new LocalSource(s.takes, [s.from, s.to], s.data.layout);
+  s.plots = new Scope($("plots"), source, { onTime: (t) => goTo(s, t), menus: { Save: [["Picture, .png", () => s.plots.savePicture(s.data.title)],
+    ["Table, .csv", () => download(new Blob([csvText(source)], { type: "text/csv" }), "scope.csv"), "All channels, with those that were derived"]] } });
+  if (!s.data.scene) s.plots.list.open = true;
 }
 
 // -- scene -----------------------------------------------------------------------------------------
