@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import re
 from fractions import Fraction
+from typing import cast
 
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from linkwright.algebra import (
     PI,
+    ZERO,
     Expr,
     Frame,
     Vector,
@@ -155,6 +157,8 @@ def test_operators_bind_and_chain_as_in_python(source: str) -> None:
         ("sine(a)", 1, "unknown function 'sine'; did you mean 'sin'?"),
         ("pos(a)", 1, "only in the text of a mechanism"),
         ("1e999", 1, "largest float"),
+        ("2 + 1e-999", 5, "smallest float"),
+        ("0.0001e-400", 1, "write 0"),
         ("9" * 5000, 1, "largest float"),
         ("9**999999999", 2, "largest float"),
         ("(2*a)**999999999", 6, "largest float"),
@@ -173,6 +177,17 @@ def test_an_error_says_where_and_what(source: str, column: int, words: str) -> N
         parse(source)
     assert caught.value.column == column
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["0e-999", "0.000", "0e5"])
+def test_zero_may_be_written_in_any_way(text: str) -> None:
+    assert parse(text) is ZERO
+
+
+@pytest.mark.parametrize("given", [5, 1.5, None, b"x", ["x"]])
+def test_what_is_no_text_is_refused_with_a_remedy(given: object) -> None:
+    with pytest.raises(InputError, match="an expression is a text"):
+        parse(cast(str, given))
 
 
 def test_an_error_shows_a_caret_below_the_place() -> None:

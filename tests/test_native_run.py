@@ -392,6 +392,19 @@ def test_a_run_that_crawls_is_stopped_with_its_fastest_state() -> None:
     assert run.steps < 2_000_000
 
 
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ({"threads": 2.5}, "threads=2.5 is no whole number"),
+        ({"threads": 0}, "threads=0 leaves nobody"),
+        ({"runs": 2.5}, "runs=2.5 is no whole number"),
+    ],
+)
+def test_numbers_of_runs_and_threads_are_whole(numbers: dict[str, Any], words: str) -> None:
+    with pytest.raises(Error, match=words):
+        run_batch(crawling(), 10.0, **numbers)
+
+
 def test_a_batch_does_not_wait_for_a_run_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "_MOST_STEPS", 1000)
     monkeypatch.setattr(batch, "_CALL", 2000)

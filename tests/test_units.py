@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
+import linkwright as lw
 from linkwright.algebra import (
     PI,
     Expr,
@@ -163,6 +165,26 @@ def test_a_bad_unit_says_where(text: str, column: int, words: str) -> None:
         parse_unit(text)
     assert caught.value.column == column
     assert words in str(caught.value)
+
+
+DECLARED: dict[str, Callable[[str], object]] = {
+    "parameter": lambda unit: lw.Mechanism("m").parameter("x", 1, unit=unit),
+    "input": lambda unit: lw.Mechanism("m").input("x", unit=unit),
+    "state": lambda unit: lw.Mechanism("m").state("x", 1, unit=unit),
+    "output": lambda unit: lw.Mechanism("m").output("x", 1, unit=unit),
+    "port": lambda unit: lw.Block("b").input("x", unit=unit),
+    "vector port": lambda unit: lw.Block("b").output_vector("x", [1, 2], unit=unit),
+    "parameter of a block": lambda unit: lw.Block("b").parameter("x", 1, unit=unit),
+    "memory of a block": lambda unit: lw.Block("b", rate=1).memory("x", 1, unit=unit),
+}
+
+
+@pytest.mark.parametrize("what", DECLARED)
+def test_nothing_is_declared_in_a_unit_that_is_none(what: str) -> None:
+    with pytest.raises(InputError, match=r"the unit of '(b\.)?x': unknown unit 'furlong'"):
+        DECLARED[what]("furlong/s")
+    DECLARED[what]("in/s")
+    DECLARED[what]("?")
 
 
 def read_or_refused(text: str) -> Unit | InputError:

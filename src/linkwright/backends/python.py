@@ -49,6 +49,7 @@ from linkwright.backends.source import (
     model_names,
     plain,
 )
+from linkwright.backends.threads import checked_threads
 from linkwright.errors import CompileError, ShapeError
 from linkwright.program import Port, Program, lower
 from linkwright.program.code import Code, Instruction, LoopCode
@@ -489,8 +490,7 @@ class CompiledPython:
         self, *inputs: Any, out: Any = None, size: int | None = None, threads: int = 1
     ) -> Any:
         """Evaluate for each row; `threads` is of no use to NumPy and only checked."""
-        if threads < 1:
-            raise ShapeError(f"threads={threads} leaves nobody to do the work", remedy="pass 1")
+        checked_threads(threads)
         results = self._run(inputs, single=False)
         ports = self.program.outputs
         leads = {x.shape[: x.ndim - len(p.shape)] for x, p in zip(results, ports, strict=True)}

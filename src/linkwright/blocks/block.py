@@ -19,6 +19,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from linkwright.algebra import PI, Expr, cos, free_symbols, log, sqrt, symbol
+from linkwright.algebra.units import checked_unit
 from linkwright.blocks.ports import Crossing, Noise, Parameter, Port, State
 from linkwright.blocks.rates import BlockError, Continuous, Rate
 from linkwright.blocks.workspace import BlockWorkspace, Value
@@ -109,6 +110,7 @@ class Block(BlockWorkspace):
         K
         """
         self._refuse_taken(name)
+        checked_unit(unit, f"{self.name}.{name}")
         made = symbol(name, "parameter", owner=self.owner, unit=unit, sign=sign)
         self.parameters[name] = Parameter(made, float(value), unit, doc)
         return made
@@ -250,6 +252,7 @@ class Block(BlockWorkspace):
         doc: str,
     ) -> Expr:
         self._refuse_taken(name)
+        checked_unit(unit, f"{self.name}.{name}")
         made = symbol(name, role, owner=self.owner, unit=unit)
         table[made] = State(made, None, self.expr(initial), unit, doc)
         if following is not None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from linkwright.algebra import Expr, Scalar, as_expr, substitute_all, symbol
 from linkwright.algebra.language import Scope, SymbolScope, parse
+from linkwright.algebra.units import checked_unit
 from linkwright.blocks.ports import Crossing, Noise, Parameter, Port, State
 from linkwright.blocks.rates import BlockError, Rate, as_rate
 from linkwright.program import Assign, Loop, Program, Statement
@@ -140,6 +141,7 @@ class BlockWorkspace:
         }
 
     def _symbols(self, name: str, shape: tuple[int, ...], role: str, unit: str) -> tuple[Expr, ...]:
+        checked_unit(unit, f"{self.name}.{name}")
         return tuple(
             symbol(name + index, role, owner=self.owner, unit=unit) for index in indices(shape)
         )

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from linkwright.algebra import Expr, symbol
+from linkwright.algebra.units import checked_unit
 from linkwright.mechanism import loops
 from linkwright.mechanism.describing import quantities_of
 from linkwright.mechanism.joints import Joint, MechanismError
@@ -257,7 +258,7 @@ class Mechanism(Loaded):
         self._refuse_taken(name)
         z = symbol(name, "coordinate", owner=self.name)
         self.coordinates[name] = z
-        self.units[name] = unit
+        self.units[name] = checked_unit(unit, name)
         self.states.append(State(z, self.expr(derivative), initial))
         return z
 
@@ -280,6 +281,7 @@ class Mechanism(Loaded):
         """
         if any(name == o.name for o in self.outputs):
             raise MechanismError(f"{self.name!r} has an output {name!r} already")
+        checked_unit(unit, name)
         made = Output(name, self.expr(value), unit, doc or name, "" if body is None else body.name)
         self.outputs.append(made)
         return made

@@ -21,6 +21,7 @@ from linkwright.algebra import (
     symbol,
 )
 from linkwright.algebra.language import parse, read, resolve
+from linkwright.algebra.units import checked_unit
 from linkwright.mechanism import kinematics as kinematics_of
 from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.parts import (
@@ -118,13 +119,14 @@ class Workspace:
         Args:
             name: its name.
             default: the value it has unless another is given.
-            unit: its unit.
+            unit: its unit; "?" where it is not known.
             sign: "positive" or "nonzero" where that is promised.
             doc: what it is.
 
         >>> Workspace("m").parameter("L1", 1.5, unit="m")
         L1
         """
+        checked_unit(unit, name)
         known = self.parameters.get(name)
         if known is None:
             self._refuse_taken(name)
@@ -161,6 +163,7 @@ class Workspace:
         >>> Workspace("m").input("tau", unit="N*m")
         tau
         """
+        checked_unit(unit, name)
         known = self.inputs.get(name)
         if known is None:
             self._refuse_taken(name)
@@ -276,6 +279,8 @@ class Workspace:
 
     def start(self, values: Mapping[str, Value] | None = None, **more: Value) -> None:
         """Set initial values of coordinates, speeds and extra states by name.
+
+        They may be declared later; a name that is none of them is an error where a run starts.
 
         Args:
             values: value of each name; an expression of parameters follows their values.

@@ -50,6 +50,7 @@ from linkwright.algebra.units.parse import parse_unit
 from linkwright.errors import Error
 
 _DERIVED = re.compile(r"(?P<name>[^'\[]+)(?P<primes>'*)(?P<index>(?:\[[0-9,]+\])?)")
+_NONZERO = re.compile(r"[0.]*[1-9]")
 _LONGEST_INTEGER = 400
 _FEW = 8
 _COMPARISONS: dict[str, tuple[str, bool]] = {
@@ -170,6 +171,12 @@ class _Resolver:
             value = float(node.text)
             if math.isinf(value):
                 self._fail("the number is larger than the largest float", node.position)
+            if not value and _NONZERO.match(node.text):
+                self._fail(
+                    "the number is smaller than the smallest float, but not 0",
+                    node.position,
+                    "write 0, or use other units",
+                )
         number = self._guarded(node.position, lambda: constant(value))
         assert isinstance(number, Expr)
         return number if node.unit is None else self._quantity(number, node)

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn, TypeAlias
 
 from linkwright.algebra.language.tokens import LanguageError, Token, tokens
+from linkwright.errors import InputError
 
 _COMPARE = 4
 _LEVEL = {
@@ -188,6 +189,11 @@ def read(source: str) -> Formula:
     >>> read("a + b*c").source
     'a + b*c'
     """
+    if not isinstance(source, str):
+        raise InputError(
+            f"an expression is a text, and {source!r} is a {type(source).__name__}",
+            remedy="write it in quotes, or use as_expr for a number",
+        )
     return Formula(source, _Reader(source).read())
 
 

@@ -2,7 +2,7 @@
 
 from linkwright.algebra.units.display import unit_text
 from linkwright.algebra.units.inference import check_units, deduce_units, unit_of
-from linkwright.algebra.units.parse import parse_unit
+from linkwright.algebra.units.parse import checked_unit, parse_unit
 from linkwright.algebra.units.systems import IN_LB, MKS, UnitSystem
 from linkwright.algebra.units.unit import DIMENSIONS, Unit
 
@@ -13,6 +13,7 @@ __all__ = [
     "Unit",
     "UnitSystem",
     "check_units",
+    "checked_unit",
     "deduce_units",
     "parse_unit",
     "unit_of",

@@ -55,6 +55,24 @@ def parse_unit(text: str) -> Unit:
     return _Reader(text).read()
 
 
+def checked_unit(text: str, owner: str) -> str:
+    """Return the text of a unit that can be read, or "?"; any other is an error.
+
+    Args:
+        text: the unit, "?" where it is not known.
+        owner: what has this unit.
+
+    >>> checked_unit("mm", "L1"), checked_unit("?", "L2")
+    ('mm', '?')
+    """
+    if text != "?":
+        try:
+            parse_unit(text)
+        except InputError as error:
+            raise InputError(f"the unit of {owner!r}: {error.what}", remedy=error.remedy) from None
+    return text
+
+
 class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text

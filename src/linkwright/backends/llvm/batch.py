@@ -63,6 +63,7 @@ from linkwright.backends.llvm.signature import (
     check_output,
 )
 from linkwright.backends.llvm.workers import share_blocks
+from linkwright.backends.threads import checked_threads
 from linkwright.errors import ShapeError
 
 _Entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
@@ -131,8 +132,7 @@ class BatchCall:
                 f"{self.name} takes {len(signature.inputs)} inputs ({wanted}), not {len(inputs)}",
                 remedy="pass outputs with out=",
             )
-        if threads < 1:
-            raise ShapeError(f"threads={threads} leaves nobody to do the work", remedy="pass 1")
+        threads = checked_threads(threads)
         values = [
             as_values(a.name, x, dtype) for a, x in zip(signature.inputs, inputs, strict=True)
         ]

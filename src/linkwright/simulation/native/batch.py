@@ -13,12 +13,14 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwright.backends.llvm.blocks import from_blocked
+from linkwright.backends.threads import checked_threads
 from linkwright.errors import Error
 from linkwright.recording.generic import generic_name
 from linkwright.recording.recording import Channel, Recording
@@ -202,7 +204,7 @@ def drive(
         threads: as many as there are processors by default.
         progress: called now and then with the part that is done.
     """
-    threads = threads or os.cpu_count() or 1
+    threads = (os.cpu_count() or 1) if threads is None else checked_threads(threads)
     size = max(1, min(64, machine.blocks // (8 * threads)))
     groups = iter(range(0, machine.blocks, size))
     lock, halted, done = threading.Lock(), threading.Event(), [0]
@@ -286,7 +288,9 @@ def run_count(runs: int | None, given: Sequence[ArrayLike]) -> int:
     """
     lengths = {len(a) for a in map(np.asarray, given) if a.ndim}
     if runs is not None:
-        lengths.add(runs)
+        if not isinstance(runs, Integral):
+            raise Error(f"runs={runs!r} is no whole number", remedy="pass 1 or more, such as 100")
+        lengths.add(int(runs))
     if len(lengths) > 1:
         raise Error(f"the arrays that are given have different lengths: {sorted(lengths)}")
     count = lengths.pop() if lengths else 1

@@ -1,0 +1,28 @@
+"""How many threads share some work."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import SupportsIndex
+
+from linkwright.errors import ShapeError
+
+
+def checked_threads(threads: SupportsIndex) -> int:
+    """Return a number of threads; what is none is an error.
+
+    Args:
+        threads: 1 or more.
+
+    >>> checked_threads(2)
+    2
+    """
+    try:
+        count = index(threads)
+    except TypeError:
+        raise ShapeError(
+            f"threads={threads!r} is no whole number", remedy="pass 1 or more, such as 2"
+        ) from None
+    if count < 1:
+        raise ShapeError(f"threads={threads} leaves nobody to do the work", remedy="pass 1")
+    return count
