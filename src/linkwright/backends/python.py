@@ -127,7 +127,7 @@ class Module:
     dtype: str
     names: Names = field(default_factory=lambda: Names(python_identifier, _BUILTINS))
     functions: list[str] = field(default_factory=list)
-    called: dict[int, str] = field(default_factory=dict)
+    called: dict[Code, str] = field(default_factory=dict)
     tables: dict[Any, tuple[str, list[str]]] = field(default_factory=dict)
     foreign: dict[str, tuple[str, Callable[..., Any]]] = field(default_factory=dict)
 
@@ -230,7 +230,7 @@ def python_functions(codes: Mapping[str, Code], about: Sequence[str]) -> tuple[s
     """
     module = Module("float64")
     for name, code in codes.items():
-        module.called[id(code)] = module.names(name)
+        module.called[code] = module.names(name)
         _write_called(module, code)
     return module.text(about), list(module.foreign)
 
@@ -262,8 +262,8 @@ def _write(program: Program, dtype: str) -> tuple[str, str, Module]:
 def _function(module: Module, code: Code, *, entry: bool) -> tuple[list[str], list[str], list[str]]:
     """Return the lines of a function, and the names of its inputs and its outputs."""
     for i in code.walk():  # functions get their names before any local does
-        if i.op == "call" and id(i.data) not in module.called:
-            module.called[id(i.data)] = module.names(i.data.name)
+        if i.op == "call" and i.data not in module.called:
+            module.called[i.data] = module.names(i.data.name)
             _write_called(module, i.data)
         elif i.op in ("table1", "table2"):
             module.table(i.data)
@@ -286,7 +286,7 @@ def _write_called(module: Module, code: Code) -> None:
     body, inputs, outputs = _function(module, code, entry=False)
     lines = [*body, f"return ({''.join(f'{x}, ' for x in outputs)})"]
     text = indent("\n".join(lines), "    ")
-    name = module.called[id(code)]
+    name = module.called[code]
     module.functions.append(f"def {name}({', '.join(inputs)}):\n{text}\n")
 
 
@@ -417,7 +417,7 @@ class _PythonWriter(Writer):
     def call(self, i: Instruction) -> None:
         """Write the call of another program's function, arguments and results in lists."""
         code: Code = i.data
-        name = self.module.called[id(code)]
+        name = self.module.called[code]
         rest = iter([self.array_value(self.ref(a)) for a in i.args])
         passed = [f"[{', '.join(next(rest) for _ in range(p.size))}]" for p in code.inputs]
         outs = [self.names.fresh("out") for _ in code.outputs]

@@ -154,12 +154,12 @@ def model_names(code: Code, identifier: Callable[[str], str]) -> frozenset[str]:
 
 def all_instructions(code: Code) -> Iterator[Instruction]:
     """Yield the instructions of some code, of its loops, and of all programs that it calls."""
-    pending, seen = [code], {id(code)}
+    pending, seen = [code], {code}
     while pending:
         for i in pending.pop().walk():
             yield i
-            if i.op == "call" and id(i.data) not in seen:
-                seen.add(id(i.data))
+            if i.op == "call" and i.data not in seen:
+                seen.add(i.data)
                 pending.append(i.data)
 
 

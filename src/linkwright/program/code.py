@@ -63,9 +63,13 @@ class LoopCode:
     names: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Code:
-    """Lowered Program: `outputs` holds, for each output port, the ids of its entries."""
+    """Lowered Program: `outputs` holds, for each output port, the ids of its entries.
+
+    Equal to itself alone, so that what is remembered of it by a writer can have it as its key; an
+    `id()` would be given to other code when this is gone.
+    """
 
     name: str
     inputs: tuple[Port, ...]

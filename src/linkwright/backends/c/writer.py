@@ -62,7 +62,7 @@ class File:
     names: Names = field(default_factory=lambda: Names(c_identifier, LIBRARY))
     helpers: dict[str, None] = field(default_factory=dict)
     functions: list[str] = field(default_factory=list)
-    called: dict[int, str] = field(default_factory=dict)
+    called: dict[Code, str] = field(default_factory=dict)
     externals: Externals = field(init=False)
 
     def __post_init__(self) -> None:
@@ -105,9 +105,9 @@ def write_function(file: File, code: Code, name: str, *, static: bool) -> str:
         static: whether only this file uses it.
     """
     for i in code.walk():  # functions get their names before any local does
-        if i.op == "call" and id(i.data) not in file.called:
-            file.called[id(i.data)] = file.names(i.data.name)
-            write_function(file, i.data, file.called[id(i.data)], static=True)
+        if i.op == "call" and i.data not in file.called:
+            file.called[i.data] = file.names(i.data.name)
+            write_function(file, i.data, file.called[i.data], static=True)
         elif i.op in ("table1", "table2"):
             file.externals.table(i.op, i.data)
     in_place = Arrays(code)
@@ -468,7 +468,7 @@ class _CWriter(Writer):
             passed.append(array)
             self.line(f"{self.file.kind} {array}[{max(port.size, 1)}];")
             results.extend(Term(ATOM, f"{array}[{k}]") for k in range(port.size))
-        self.line(f"{self.file.called[id(code)]}({', '.join(passed)});")
+        self.line(f"{self.file.called[code]}({', '.join(passed)});")
         self.results[i.id] = results
 
 

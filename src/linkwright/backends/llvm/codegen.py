@@ -47,7 +47,7 @@ class Module:
     packed_lanes: int = 1
     functions: list[str] = field(default_factory=list)
     declarations: dict[str, None] = field(default_factory=dict)
-    called: dict[int, str] = field(default_factory=dict)
+    called: dict[Code, str] = field(default_factory=dict)
     arrays: dict[str, str] = field(default_factory=dict)
     externals: Externals = field(default_factory=Externals)
 
@@ -574,11 +574,10 @@ class _Body:
     def call(self, i: Instruction) -> None:
         """Write a call of another Program's function, arguments and results on the stack."""
         code: Code = i.data
-        key = id(code)
-        name = self.module.called.get(key)
+        name = self.module.called.get(code)
         if name is None:
             name = f"called.{len(self.module.called)}.w{self.width}"
-            self.module.called[key] = name
+            self.module.called[code] = name
             write_function(self.module, code, name, self.width, internal=True)
         pointers = []
         outputs = [self.reserve(max(port.size, 1)) for port, _ in code.outputs]
