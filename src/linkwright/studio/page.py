@@ -141,7 +141,7 @@ def _written(takes: Sequence[Take], title: str, frames: int, triangles: int) -> 
 
     parts = {
         "TITLE": _escaped(data["title"]),
-        "STYLE": asset("page.css") + asset("plots.css"),
+        "STYLE": asset("page.css") + asset("plots.css") + asset("touch.css"),
         "DATA": json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         "BLOCK": block.text(),
         "SCRIPT": "\n".join(map(asset, _SCRIPTS)),

@@ -38,7 +38,7 @@ def scope_page() -> str:
         return assets.joinpath(name).read_text(encoding="utf-8")
 
     parts = {
-        "STYLE": asset("page.css") + asset("plots.css"),
+        "STYLE": asset("page.css") + asset("plots.css") + asset("touch.css"),
         "SCRIPT": "\n".join(map(asset, _SCRIPTS)),
     }
     pieces = asset("scope.html").split("%%")

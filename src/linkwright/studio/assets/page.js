@@ -147,10 +147,11 @@ function setViews(s) {
   const store = "linkwright views of " + s.data.title;
   let kept = [];
   try { kept = JSON.parse(localStorage.getItem(store)) || []; } catch { kept = []; }
-  const show = () => $("saved").replaceChildren(...kept.map((v, k) => { const b = document.createElement("button"); b.textContent = "View " + (k + 1); b.title = "Right click forgets it";
-    b.onclick = () => { s.view = { ...v, centre: [...v.centre] }; s.dirty = true; };
-    b.oncontextmenu = (e) => { e.preventDefault(); kept.splice(k, 1); keep(); }; return b; }));
-  const keep = () => { try { localStorage.setItem(store, JSON.stringify(kept)); } catch { /* kept for this visit only */ } show(); };
+  const show = () => $("saved").replaceChildren(...kept.map((v, k) => { const b = document.createElement("button"); b.textContent = "View " + (k + 1); 
+    b.onclick = () => { s.view = { ...v, centre: [...v.centre] }; s.dirty = true; }; return b; }));
+  const keep = () => { $("forget").hidden = !kept.length; try { localStorage.setItem(store, JSON.stringify(kept)); } catch { /* kept for this visit only */ } show(); };
+  $("forget").hidden = !kept.length;
+  $("forget").onclick = () => { kept.pop(); keep(); };
   $("save").onclick = () => { kept.push({ ...s.view, centre: [...s.view.centre] }); keep(); };
   show();
 }
@@ -266,7 +267,7 @@ function setPointer(s) {
     touches.set(e.pointerId, at(e)); moved += Math.abs(dx) + Math.abs(dy);
     if (touches.size === 2) {
       const [a, b] = [...touches.values()], now = Math.hypot(a[0] - b[0], a[1] - b[1]);
-      if (spread) s.view.distance *= spread / now;
+      if (spread && now) nearer(s, spread / now);
       spread = now; pan(s, dx / 2, dy / 2);
     } else if (e.buttons & 2 || e.buttons & 4 || e.shiftKey) pan(s, dx, dy);
     else { s.view.azimuth -= 0.35 * dx; s.view.height = Math.min(89.5, Math.max(-89.5, s.view.height + 0.35 * dy)); }
@@ -274,15 +275,16 @@ function setPointer(s) {
   };
   canvas.onpointerup = canvas.onpointercancel = (e) => {
     touches.delete(e.pointerId);
-    if (moved < 4 && e.button === 0 && e.type === "pointerup") {
+    if (moved < (e.pointerType === "touch" ? 12 : 4) && !touches.size && e.button === 0 && e.type === "pointerup") {
       const box = canvas.getBoundingClientRect(), k = canvas.width / box.width;
       select(s, s.renderer.pick(camera(s), draws(s), (e.clientX - box.left) * k, (e.clientY - box.top) * k));
     }
   };
   canvas.oncontextmenu = (e) => e.preventDefault();
-  canvas.addEventListener("wheel", (e) => { e.preventDefault(); s.view.distance = Math.min(200 * s.size, Math.max(0.05 * s.size, s.view.distance * Math.exp(0.0012 * e.deltaY))); s.dirty = true; }, { passive: false });
+  canvas.addEventListener("wheel", (e) => { e.preventDefault(); nearer(s, Math.exp(0.0012 * e.deltaY)); }, { passive: false });
   canvas.ondblclick = () => { if (s.selected >= 0) follow(s, s.selected === s.follow ? -1 : s.selected); };
 }
+function nearer(s, factor) { s.view.distance = Math.min(200 * s.size, Math.max(0.05 * s.size, s.view.distance * factor)); s.dirty = true; }
 function pan(s, dx, dy) {
   const c = camera(s), right = unit(cross(c.up, c.away)), up = cross(c.away, right), k = (2 * s.view.distance * Math.tan(c.angle / 2)) / $("view").clientHeight;
   s.view.centre = plus(plus(s.view.centre, right, -dx * k), up, dy * k);
