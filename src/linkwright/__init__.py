@@ -76,6 +76,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.program.passes": ("optimise",),
     "linkwright.recording": ("Channel", "Recording", "read_erd", "read_recording"),
     "linkwright.robots": ("Robot", "identification", "load"),
+    "linkwright.showing": ("page", "show"),
     "linkwright.simulation": ("Batch", "Run", "simulate", "simulate_batch"),
     "linkwright.studies.sweeping": ("Sweep", "sweep"),
     "linkwright.system": ("System",),
@@ -175,6 +176,7 @@ if TYPE_CHECKING:
         identification as identification,
         load as load,
     )
+    from linkwright.showing import page as page, show as show
     from linkwright.simulation import (
         Batch as Batch,
         Run as Run,

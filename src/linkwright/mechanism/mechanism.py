@@ -18,9 +18,10 @@ from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.loading import Loaded
 from linkwright.mechanism.parts import Body, Constraint, Output, Point, State, Timing, Work
 from linkwright.mechanism.workspace import Value
+from linkwright.showing import Shown
 
 
-class Mechanism(Loaded):
+class Mechanism(Loaded, Shown):
     """A mechanism of rigid bodies.
 
     Args:

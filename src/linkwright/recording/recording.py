@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.errors import Error
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from linkwright.recording.recorded import Recorded
 
 Array = NDArray[np.float64]
 
@@ -61,7 +58,7 @@ class Channel:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Recording:
+class Recording(Recorded):
     """Channels over time.
 
     Args:
@@ -105,6 +102,11 @@ class Recording:
         object.__setattr__(self, "data", rows)
         object.__setattr__(self, "about", plain(about or {}))
         object.__setattr__(self, "of", of)
+
+    @property
+    def recording(self) -> Recording:
+        """This, so that whatever can be done with a run can be done with a recording."""
+        return self
 
     def __len__(self) -> int:
         return len(self.times)
@@ -204,40 +206,6 @@ class Recording:
         {'model': 'slide'}
         """
         return Recording(self.times, self.channels, self.data, about, self.of)
-
-    def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
-        """Write the recording; the ending of the name says the format.
-
-        Args:
-            path: .parquet, .csv, .npz, .mcap, .erd, or dNNNNN for SL's.
-            replace: whether a file that is there already may be replaced.
-        """
-        from linkwright.recording.files import write_recording
-
-        write_recording(path, self, replace=replace)
-
-    def plot(
-        self,
-        *channels: str,
-        vs: str | None = None,
-        fft: bool = False,
-        rate: bool = False,
-        cutoff: float = 0,
-        title: str = "",
-    ) -> Figure:
-        """Return a figure of some channels, or of all; those of a unit share a graph.
-
-        Args:
-            channels: names, or patterns with * and ?; all by default.
-            vs: a channel to draw the others over, in place of time.
-            fft: draw amplitudes over frequency.
-            rate: draw rates of change.
-            cutoff: of a low-pass filter, percent of half the sampling rate; 0 for none.
-            title: over the figure; by default the name of the model.
-        """
-        from linkwright.recording.plots import figure
-
-        return figure([self], channels, vs=vs, fft=fft, rate=rate, cutoff=cutoff, title=title)
 
 
 def plain(value: Any) -> Any:

@@ -28,6 +28,7 @@ from linkwright.formats.description import Description, Ignored
 from linkwright.robots.later import Later
 from linkwright.robots.quantities import Quantities, Slopes
 from linkwright.robots.quantity import Quantity
+from linkwright.showing import Shown
 
 if TYPE_CHECKING:
     from linkwright.algebra import Expr
@@ -48,7 +49,7 @@ else:
 Array: TypeAlias = NDArray[np.float64]
 
 
-class Robot(Quantities):
+class Robot(Quantities, Shown):
     """A robot from a file's description or from a mechanism.
 
     Args:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +15,8 @@ from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import named
 from linkwright.recording.generic import generic_name
+from linkwright.recording.recorded import Recorded
 from linkwright.recording.recording import Channel, Recording
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +49,7 @@ class Energies:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class Run(Recorded):
     """A simulation that was carried out.
 
     Args:
@@ -135,35 +132,6 @@ class Run:
             **self.about,
         }
         return Recording(self.times, labels, data, about, self.mechanism)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the recording to a file; its ending says the format.
-
-        Args:
-            path: such as "run.parquet".
-        """
-        self.recording.save(path)
-
-    def plot(
-        self,
-        *channels: str,
-        vs: str | None = None,
-        fft: bool = False,
-        rate: bool = False,
-        cutoff: float = 0,
-        title: str = "",
-    ) -> Figure:
-        """Return a figure of some channels, or of all; see `Recording.plot`.
-
-        Args:
-            channels: names, or patterns with * and ?; all by default.
-            vs: a channel to draw the others over, in place of time.
-            fft: draw amplitudes over frequency.
-            rate: draw rates of change.
-            cutoff: of a low-pass filter, percent of half the sampling rate; 0 for none.
-            title: over the figure; by default the name of the model.
-        """
-        return self.recording.plot(*channels, vs=vs, fft=fft, rate=rate, cutoff=cutoff, title=title)
 
     def energies(self) -> Energies:
         """Return the energies at the recorded times, and how well they balance.

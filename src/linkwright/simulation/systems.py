@@ -15,13 +15,14 @@ from typing import Any
 from linkwright.errors import DomainError
 from linkwright.mechanism.provenance import named
 from linkwright.recording import Recording
+from linkwright.recording.recorded import Recorded
 from linkwright.simulation.described import phase_channels, phase_numbers, spacing
 from linkwright.simulation.native.session import Happened, Outcome, Progress, Session, Stop
 from linkwright.system import Phases, System
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SystemRun:
+class SystemRun(Recorded):
     """A run of a System.
 
     Args:
@@ -67,23 +68,6 @@ class SystemRun:
     def __getitem__(self, name: str) -> Any:
         """Return a channel over time."""
         return self.recording[name]
-
-    def save(self, path: Any) -> None:
-        """Write the recording to a file; its ending says the format.
-
-        Args:
-            path: such as "run.parquet".
-        """
-        self.recording.save(path)
-
-    def plot(self, *names: str, **options: Any) -> Any:
-        """Draw channels; see `Recording.plot`.
-
-        Args:
-            names: of the channels.
-            options: of `Recording.plot`.
-        """
-        return self.recording.plot(*names, **options)
 
 
 class RunStopped(DomainError):

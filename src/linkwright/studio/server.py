@@ -69,7 +69,7 @@ class Studio:
     _over: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def __post_init__(self) -> None:
-        viser = _viser()
+        viser = require_viser()
         port = self.port or free_port(self.host)
         with redirect_stdout(StringIO()):  # the command tells the address itself
             self.server = viser.ViserServer(host=self.host, port=port, verbose=False)
@@ -129,7 +129,7 @@ class Studio:
             self.marks.show(track.forces.arrows, shown, track.forces.reference)
 
     def _ground(self) -> None:
-        from linkwright.studio.page import ground_and_view
+        from linkwright.studio.viewing import ground_and_view
 
         if not self.stages:
             return
@@ -153,7 +153,7 @@ class Studio:
         a, h = np.radians(view["azimuth"]), np.radians(view["height"])
         away = np.array([np.cos(a) * np.cos(h), np.sin(a) * np.cos(h), np.sin(h)])
         camera = self.server.initial_camera
-        camera.position = self.centre + 2.9 * size * away
+        camera.position = self.centre + float(view["distance"]) * away
         camera.look_at = self.centre
         camera.fov = 0.66
         camera.near, camera.far = 0.01 * size, 200 * size
@@ -248,12 +248,14 @@ def _nice(raw: float) -> float:
     return float(next(k * power for k in (1, 2, 5, 10) if k * power >= raw * 0.999))
 
 
-def _viser() -> Any:
+def require_viser() -> Any:
+    """Return Viser; it is an error with what to do where it is not installed."""
     try:
         import viser
     except ImportError:
         raise Error(
             "the studio needs Viser, which is not installed",
-            remedy="install linkwright[studio], or write a page with `linkwright page`",
+            remedy="pip install 'linkwright[studio]', or write a page that plays in any browser: "
+            "`linkwright page`, or page() in Python",
         ) from None
     return viser

@@ -37,6 +37,7 @@ from linkwright.blocks import (
 )
 from linkwright.errors import UnitError
 from linkwright.mechanism import Mechanism
+from linkwright.showing import Shown
 from linkwright.system.clock import Clock, make_clock
 from linkwright.system.member import Member, Wire
 from linkwright.system.numbers import numbered
@@ -49,7 +50,7 @@ NEWTON_STEPS = 8
 """Steps of Newton's method in an algebraic loop that is not linear."""
 
 
-class System:
+class System(Shown):
     """A mechanism with everything that acts on it.
 
     Args:

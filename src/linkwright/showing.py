@@ -1,0 +1,133 @@
+"""Looking at things: `show` opens the studio, `page` writes one file that plays anywhere.
+
+What moves, and what has moved, stands in low layers; the studio stands on top of all of them. So
+these few lines know the studio by its name only, and import it when someone wants to look.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Protocol
+
+_STUDIO = "linkwright.studio.showing"
+
+
+class Open(Protocol):
+    """A studio that serves: what `show` returns where it does not wait."""
+
+    @property
+    def address(self) -> str:
+        """Where its page is."""
+
+    def wait(self) -> None:
+        """Serve until it is closed, or until Ctrl-C."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+class Shown:
+    """What can be looked at."""
+
+    __slots__ = ()
+
+    def show(
+        self,
+        *others: Any,
+        block: bool | None = None,
+        browser: bool = True,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        roots: Sequence[str | os.PathLike[str]] = (),
+    ) -> Open | None:
+        """Open it in the studio, in the browser; see `linkwright.show`.
+
+        Args:
+            others: shown with it, as ghosts.
+            block: whether to wait until Ctrl-C; by default so, but not in a notebook.
+            browser: whether to open the browser, where there is one.
+            host: address to serve at; no other machine reaches the one by default.
+            port: to serve at; 0 takes one that is free.
+            roots: folders in which meshes may lie.
+        """
+        return show(self, *others, block=block, browser=browser, host=host, port=port, roots=roots)
+
+    def page(
+        self,
+        path: str | os.PathLike[str],
+        *others: Any,
+        title: str = "",
+        roots: Sequence[str | os.PathLike[str]] = (),
+    ) -> int:
+        """Write one HTML file that plays the motion anywhere, and return its size in bytes.
+
+        Args:
+            path: of the file.
+            others: shown with it, as ghosts.
+            title: over the page; by default the name of what moves.
+            roots: folders in which meshes may lie.
+        """
+        return page(path, self, *others, title=title, roots=roots)
+
+
+def show(
+    *things: Any,
+    block: bool | None = None,
+    browser: bool = True,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    roots: Sequence[str | os.PathLike[str]] = (),
+) -> Open | None:
+    """Open the studio with runs, recordings, mechanisms, robots, a System, or files of them.
+
+    The first is drawn in full, others as ghosts. It serves at an address that is printed, and opens
+    the browser where there is one. In a notebook what has moved is shown below the cell, as the
+    page that `page` writes; a System is served, to be run live.
+
+    Args:
+        things: what to look at.
+        block: whether to wait until Ctrl-C; by default so, but not in a notebook. Otherwise the
+            studio is returned, which serves until `close()` is called.
+        browser: whether to open the browser, where there is one.
+        host: address to serve at; no other machine reaches the one by default.
+        port: to serve at; 0 takes one that is free.
+        roots: folders in which meshes may lie.
+
+    >>> import linkwright as lw
+    >>> studio = lw.show(
+    ...     lw.load_model("pendulum"), block=False, browser=False
+    ... )  # doctest: +ELLIPSIS
+    studio: http://127.0.0.1:... (close() ends it)
+    >>> studio.close()
+    """
+    found: Open | None = import_module(_STUDIO).show(
+        things, block=block, browser=browser, host=host, port=port, roots=roots
+    )
+    return found
+
+
+def page(
+    path: str | os.PathLike[str],
+    *things: Any,
+    title: str = "",
+    roots: Sequence[str | os.PathLike[str]] = (),
+) -> int:
+    """Write one HTML file that plays motions anywhere, and return its size in bytes.
+
+    Args:
+        path: of the file.
+        things: runs, recordings, mechanisms, robots, or files of them; the first in full, others
+            as ghosts.
+        title: over the page; by default the name of what moves.
+        roots: folders in which meshes may lie.
+
+    >>> import tempfile
+    >>> import linkwright as lw
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lw.page(f"{folder}/swing.html", lw.load_model("pendulum")) < 300_000
+    True
+    """
+    size: int = import_module(_STUDIO).page(path, things, title=title, roots=roots)
+    return size
