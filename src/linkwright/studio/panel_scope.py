@@ -11,6 +11,7 @@ from linkwright.studio.scope_server import ScopeServer
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
+_WIDE = 820  # pixels, where there is no scene
 _STYLE = (
     "width:100%;height:calc(100vh - 9.5em);min-height:420px;border:0;border-radius:4px;"
     "display:block;color-scheme:normal"
@@ -30,5 +31,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
     served = ScopeServer(scope, studio.host, studio.port + 1)
     studio.shared["scope"] = served
     studio.closers.append(served.close)
+    if studio.stage is None:  # there is nothing else to see
+        studio.server.gui.main_panel.set_width(_WIDE)
     with tabs.add_tab(name):
         studio.server.gui.add_html(served.frame(_STYLE))

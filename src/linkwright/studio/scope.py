@@ -218,6 +218,7 @@ class Columns:
     Args:
         recording: any.
         derived: made from its channels, or from those before.
+        computed: what is known of them already.
 
     >>> r = Recording([0, 1, 2], [Channel("x", "m")], [[0], [1], [4]])
     >>> made = Columns(r, (Derived("v", "rate", "x"), Derived("sum", "add", "v", "v")))
@@ -227,7 +228,7 @@ class Columns:
 
     recording: Recording = field(repr=False)
     derived: tuple[Derived, ...] = ()
-    _found: dict[str, tuple[Channel, Array]] = field(default_factory=dict, repr=False)
+    computed: dict[str, tuple[Channel, Array]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self._places = {c.name: k for k, c in enumerate(self.recording.channels)}
@@ -249,18 +250,23 @@ class Columns:
     def values(self, name: str) -> Array:
         """Return a channel over time; one that cannot be had is an error that says why."""
         place = self._places.get(name)
-        return self.recording.data[:, place] if place is not None else self._of(name)[1]
+        if place is None:
+            return self._of(name)[1]
+        if name not in self.computed:
+            column = np.ascontiguousarray(self.recording.data[:, place])
+            self.computed[name] = self.recording.channels[place], column
+        return self.computed[name][1]
 
     def _of(self, name: str) -> tuple[Channel, Array]:
-        if name not in self._found:
+        if name not in self.computed:
             if name not in self._made:
                 self.recording.index(name)  # tells the nearest spelling
             order, d = self._made[name]
             for used in (d.a, d.b) if d.kind in ("add", "sub") else (d.a,):
                 if used in self._made and self._made[used][0] >= order:
                     raise Error(f"{name!r} is made from {used!r}, which comes after it")
-            self._found[name] = self._make(d)
-        return self._found[name]
+            self.computed[name] = self._make(d)
+        return self.computed[name]
 
     def _make(self, d: Derived) -> tuple[Channel, Array]:
         first = self.channel(d.a)
@@ -392,9 +398,10 @@ def kept(values: Array, most: int = MOST_POINTS) -> NDArray[np.intp]:
         return np.arange(n)
     edges = np.linspace(0, n, max(1, (most - 2) // 3) + 1).astype(int)
     bad = ~np.isfinite(values)
-    low, high = np.where(bad, np.inf, values), np.where(bad, -np.inf, values)
-    found = {0, n - 1}
     gaps = bool(bad.any())
+    low = np.where(bad, np.inf, values) if gaps else values
+    high = np.where(bad, -np.inf, values) if gaps else values
+    found = {0, n - 1}
     for a, b in pairwise(edges.tolist()):
         found.add(a + int(low[a:b].argmin()))
         found.add(a + int(high[a:b].argmax()))

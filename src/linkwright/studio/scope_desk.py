@@ -74,11 +74,8 @@ class ScopeDesk:
         """Return the channels of what is shown, with those that the layout derives."""
         layout = self._layout()
         found = [r for _, r in self.recordings()]
-        if len(found) != len(self._columns) or any(
-            c.recording is not r or c.derived != layout.derived
-            for c, r in zip(self._columns, found, strict=False)
-        ):
-            self._columns = [Columns(r, layout.derived) for r in found]
+        old = self._columns if len(self._columns) == len(found) else [None] * len(found)
+        self._columns = [_renewed(c, r, layout) for c, r in zip(old, found, strict=True)]
         return self._columns
 
     def _layout(self) -> Layout:
@@ -287,6 +284,16 @@ class ScopeDesk:
         )
 
 
+def _renewed(old: Columns | None, recording: Recording, layout: Layout) -> Columns:
+    """Return columns for a layout, with what is computed already where more is derived."""
+    if old is None or old.recording is not recording:
+        return Columns(recording, layout.derived)
+    if old.derived == layout.derived:
+        return old
+    grown = layout.derived[: len(old.derived)] == old.derived
+    return Columns(recording, layout.derived, dict(old.computed) if grown else {})
+
+
 def show_instead(desk: Desk, name: str, recording: Recording) -> None:
     """Let a recording take the place of the first one, in the scene too where it has its motion.
 
@@ -330,7 +337,7 @@ def _stretch(times: Array, values: Array, window: Window, points: int) -> dict[s
     part = within(times, window)
     t, v = times[part], values[part]
     which = kept(v, points)
-    low, high = lowest_and_highest(v)
+    low, high = lowest_and_highest(v[which])  # which keeps them
     start = float(t[0]) if len(t) else 0.0
     return {
         "start": start,
