@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from linkwright.backends.llvm.codegen import Module, write_function
+from linkwright.backends.llvm.codegen import write_function
 from linkwright.backends.llvm.functions.emitter import value_type
+from linkwright.backends.llvm.lines import Module
 from linkwright.program.code import Code
 from linkwright.program.program import Port
 

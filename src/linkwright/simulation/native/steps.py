@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from linkwright.backends.llvm import codegen
 from linkwright.backends.llvm.backend import has_fma
+from linkwright.backends.llvm.lines import Module
 from linkwright.backends.llvm.target import host
 from linkwright.program import Port, Program, Rate, lower, split, symbol_rate
 from linkwright.simulation.native import explicit, implicit, tableaux
@@ -44,7 +45,7 @@ def bundle_ir(phases: Phases, method: Method, width: int) -> str:
         method: how it is integrated.
         width: lanes.
     """
-    module = codegen.Module("f64", min(4, host().lanes("f64")))
+    module = Module("f64", min(4, host().lanes("f64")))
     sizes: list[int] = []
     rest = 0
 
@@ -65,7 +66,7 @@ def bundle_ir(phases: Phases, method: Method, width: int) -> str:
 
 
 def write_step(
-    module: codegen.Module, phases: Phases, derivative: Program, method: Method, width: int
+    module: Module, phases: Phases, derivative: Program, method: Method, width: int
 ) -> int:
     """Write the step of a method and what goes with it; return the size of its array r."""
 
