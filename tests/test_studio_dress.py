@@ -23,10 +23,10 @@ from linkwright.formats.description import Description, Link, LinkJoint, Place, 
 from linkwright.formats.places import turned
 from linkwright.studio.dress import SHAPES, parse_dress
 from linkwright.studio.outlines import OUTLINES, Outline
-from linkwright.studio.page import ground_and_view
 from linkwright.studio.scene import Scene, scene_of
 from linkwright.studio.solids import AT_HOME, Solid, surfaces_of
 from linkwright.studio.takes import model_take
+from linkwright.studio.viewing import ground_and_view
 
 Array = NDArray[np.float64]
 ROBOTS = Path(__file__).parent / "robots"

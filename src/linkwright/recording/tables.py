@@ -2,8 +2,9 @@
 
 The text has a first line `# linkwright {...}` with all that is known of the channels, then the
 names with their units in brackets, then numbers in the shortest form that reads back exactly. Any
-other table of numbers with names in its first line is read too. The NumPy archive holds `times`,
-`data` and the same text as `about`; it is read without pickle.
+other table of numbers with names in its first line is read too: units in square or round brackets,
+columns parted by commas, semicolons or tabs, empty cells for what is not known. The NumPy archive
+holds `times`, `data` and the same text as `about`; it is read without pickle.
 """
 
 from __future__ import annotations
@@ -14,16 +15,20 @@ import re
 import zipfile
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwright.errors import InputError
 from linkwright.files import write_bytes, write_with
 from linkwright.recording.recording import Channel, Recording, from_json, to_json
 
 _MARK = "# linkwright "
-_NAME = re.compile(r"(.*?)\s*\[([^\]]*)\]\s*\Z", re.S)
+_NAME = re.compile(r"(.*?)\s*(?:\[([^\]]*)\]|\(([^()]*)\))\s*\Z", re.S)
 _TIMES = ("t", "time", "times")
+_SECONDS = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
+_SEPARATORS = (",", ";", "\t")
 
 
 def write_csv(path: Path, recording: Recording, replace: bool = True) -> None:
@@ -47,7 +52,7 @@ def read_csv(path: Path) -> Recording:
     """Return the recording in a table of comma-separated text.
 
     Args:
-        path: the file; its first column is time where it is named so, otherwise rows are counted.
+        path: the file; a column named time or t is the time, otherwise rows are counted.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -63,11 +68,20 @@ def read_csv(path: Path) -> Recording:
     numbered = [(k, line) for k, line in enumerate(text.splitlines(), 1) if line and line[0] != "#"]
     if not numbered:
         raise InputError("the table is empty", file=path)
-    labels = next(csv.reader([numbered[0][1]]))
+    between = max(_SEPARATORS, key=numbered[0][1].count)
+    labels = next(csv.reader([numbered[0][1]], delimiter=between, skipinitialspace=True))
+    if all(map(_is_number, labels)):
+        raise InputError(
+            "the first line holds numbers, not the names of the columns",
+            file=path,
+            line=numbered[0][0],
+            remedy="write a line of names above, such as: time [s], shoulder [deg]",
+        )
     rows = []
     for k, line in numbered[1:]:
+        cells = next(csv.reader([line], delimiter=between))
         try:
-            row = [float(x) for x in next(csv.reader([line]))]
+            row = [float(x) if x.strip() else float("nan") for x in cells]
         except ValueError as error:
             raise InputError(f"this is not a number: {error}", file=path, line=k) from None
         if len(row) != len(labels):
@@ -80,16 +94,52 @@ def read_csv(path: Path) -> Recording:
     table = np.array(rows, dtype=float).reshape(len(rows), len(labels))
     found = [_NAME.fullmatch(label) for label in labels]
     names = [m[1] if m else label.strip() for m, label in zip(found, labels, strict=True)]
-    units = [m[2] if m else "?" for m in found]
+    units = [(m[2] or m[3] or "?").strip() if m else "?" for m in found]
+    if known is not None:
+        return _known(path, known, names, table)
+    clock = next((k for k, name in enumerate(names) if name.lower() in _TIMES), None)
+    times = np.arange(len(table), dtype=float)
+    if clock is not None:
+        times = table[:, clock] * _seconds(path, numbered[0][0], units[clock])
+    rest = [k for k in range(len(names)) if k != clock]
+    channels = [Channel(names[k], units[k]) for k in rest]
+    return Recording(times, channels, table[:, rest], {"source": path.name})
+
+
+def _known(
+    path: Path,
+    known: tuple[dict[str, Any], tuple[Channel, ...]],
+    names: list[str],
+    table: NDArray[np.float64],
+) -> Recording:
+    """Return the recording of a table whose channels are told in a line of JSON."""
+    about, channels = known
     timed = names[0].lower() in _TIMES
-    times = table[:, 0] if timed else np.arange(len(table), dtype=float)
-    about, channels = known or (
-        {"source": path.name},
-        tuple(map(Channel, names[timed:], units[timed:])),
-    )
     if len(channels) != table.shape[1] - timed:
         raise InputError("the line of JSON does not match the columns", file=path, line=1)
+    times = table[:, 0] if timed else np.arange(len(table), dtype=float)
     return Recording(times, channels, table[:, int(timed) :], about)
+
+
+def _seconds(path: Path, line: int, unit: str) -> float:
+    if unit == "?":
+        return 1.0
+    if unit not in _SECONDS:
+        raise InputError(
+            f"{unit!r} is no unit of time",
+            file=path,
+            line=line,
+            remedy=f"use one of {', '.join(_SECONDS)}",
+        )
+    return _SECONDS[unit]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def write_numpy(path: Path, recording: Recording, replace: bool = True) -> None:

@@ -237,6 +237,13 @@ class GroundTable(Record):
     shown: Annotated[bool, Field(strict=True)] = True
 
 
+class ViewTable(Record):
+    """Where to look from at first: degrees about the upward direction, and above the ground."""
+
+    azimuth: Annotated[float, Field(ge=-360, le=360)] = -55.0
+    height: Annotated[float, Field(ge=-89, le=89)] = 20.0
+
+
 class DressTable(Record):
     """The whole file."""
 
@@ -245,6 +252,7 @@ class DressTable(Record):
     doc: Words = ""
     unit: Literal["m", "cm", "mm", "in", "ft"] = "m"
     ground: GroundTable | None = None
+    view: ViewTable | None = None
     tool: ToolTable | None = None
     section: list[SectionTable] = Field(default_factory=list, max_length=1000)
     environment: list[ObjectTable] = Field(default_factory=list, max_length=1000)

@@ -74,8 +74,14 @@ def dressed(scene: Scene, dress: Dress) -> Scene:
     poses = scene.poses
     if table.environment:
         poses = Poses(scene.robot, hanging, scene.poses.values)
+    look = table.view
     made = replace(
-        scene, nodes=tuple(nodes), poses=poses, frames=tuple(frames), labels=tuple(labels)
+        scene,
+        nodes=tuple(nodes),
+        poses=poses,
+        frames=tuple(frames),
+        labels=tuple(labels),
+        looked_from=scene.looked_from if look is None else (look.azimuth, look.height),
     )
     ground = table.ground
     if ground is None:

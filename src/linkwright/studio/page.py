@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 
 from linkwright.errors import InputError
 from linkwright.files import write_text
-from linkwright.formats.description import Description
 from linkwright.studio.forces import LEAST, LONGEST, USUAL, recorded_arrows, reference_of
 from linkwright.studio.scene import Scene
 from linkwright.studio.scope import first_layout
 from linkwright.studio.takes import Take
 from linkwright.studio.triangles import Surface
+from linkwright.studio.viewing import seen_of, upright
 from linkwright.version import __version__
 
 Array = NDArray[np.float64]
@@ -36,7 +36,6 @@ MOST_BYTES = 2_900_000
 MOST_FRAMES = 3600
 _TRIANGLES = 60_000
 _SAMPLES = 400_000  # of all channels together
-_NEAR = 1.5  # of a model's size: what stands farther from its middle need not be in view
 _SCRIPTS = ("unpack.js", "renderer.js", "signals.js", "plots.js", "scope.js", "page.js")
 _TOP = 65534  # the highest level; 65535 stands for what is no number
 
@@ -212,32 +211,6 @@ def _sampled(take: Take, scene: Scene, frames: int) -> tuple[Array, Array, Array
     return even, upright(scene, where.poses), where.centre @ scene.upright.T
 
 
-def upright(scene: Scene, poses: Array) -> Array:
-    """Return poses in the picture's axes, whose z is up; quaternions do not jump in sign.
-
-    Args:
-        scene: whose poses they are.
-        poses: times x nodes x 7.
-    """
-    from linkwright.formats.places import rotation_quaternion
-
-    rows = scene.upright.tolist()
-    a, b, c, d = rotation_quaternion(tuple(map(tuple, rows)))  # type: ignore[arg-type]
-    w, x, y, z = np.moveaxis(poses[..., 3:], -1, 0)
-    made = np.empty_like(poses)
-    made[..., :3] = poses[..., :3] @ scene.upright.T
-    made[..., 3] = a * w - b * x - c * y - d * z
-    made[..., 4] = a * x + b * w + c * z - d * y
-    made[..., 5] = a * y - b * z + c * w + d * x
-    made[..., 6] = a * z + b * y - c * x + d * w
-    if made.ndim == 3 and len(made) > 1:
-        turns = made[..., 3:]
-        flips = np.sign(np.einsum("tnk,tnk->tn", turns[1:], turns[:-1]))
-        flips[flips == 0] = 1
-        turns[1:] *= np.cumprod(flips, axis=0)[..., None]
-    return made
-
-
 def _levels(block: _Block, columns: Array, *, poses: bool = False) -> dict[str, Any]:
     """Store columns with 16 bits over their range; quaternions over -1 to 1."""
     low, high = _ranges(columns)
@@ -286,7 +259,7 @@ def _scene(block: _Block, scene: Scene, takes: Sequence[Take], most: int) -> dic
     )
     poses = upright(scene, np.atleast_3d(first.poses).reshape(-1, len(scene.nodes), 7))
     few = poses[:: max(1, len(poses) // 200)]
-    corners, around = _corners(_own(scene, surfaces), few), _around(scene, few)
+    seen = seen_of(scene, few)
     nodes = [
         {
             "name": node.name,
@@ -302,39 +275,11 @@ def _scene(block: _Block, scene: Scene, takes: Sequence[Take], most: int) -> dic
     return {
         "nodes": nodes,
         "pose": [[round(float(v), 6) for v in row] for row in still],
-        "floor": _floor(scene, corners, around),
+        "floor": seen.floor,
         "ground": None if scene.ground is None else [round(v, 4) for v in scene.ground[:3]],
-        "view": _view(scene, corners, around),
-        "travels": _travels(poses, corners),
+        "view": seen.view,
+        "travels": seen.travels,
     }
-
-
-def ground_and_view(take: Take, scene: Scene) -> tuple[float | None, dict[str, Any]]:
-    """Return the height of the ground (None for none) and where to look from.
-
-    Args:
-        take: the motion that must fit.
-        scene: what moves.
-    """
-    q = take.q if take.q is not None and len(take.q) else scene.poses.start[None]
-    poses = upright(scene, scene.poses(q[:: max(1, len(q) // 200)]).poses)
-    corners = _corners(_own(scene, scene.surfaces), poses)
-    around = _around(scene, poses)
-    return _floor(scene, corners, around), _view(scene, corners, around)
-
-
-def _own(scene: Scene, surfaces: Sequence[Sequence[Surface]]) -> list[Sequence[Surface]]:
-    """Return the surfaces of the model itself, without those of what stands around it."""
-    return [() if node.environment else s for node, s in zip(scene.nodes, surfaces, strict=True)]
-
-
-def _around(scene: Scene, poses: Array) -> Array:
-    """Return the outermost points of what stands around a model, at the first time."""
-    parts = [
-        s if node.environment else () for node, s in zip(scene.nodes, scene.surfaces, strict=True)
-    ]
-    corners = _corners(parts, poses[:1])
-    return corners[np.isfinite(corners).all(axis=-1)]
 
 
 def _part(block: _Block, surface: Surface) -> dict[str, Any]:
@@ -354,87 +299,3 @@ def _part(block: _Block, surface: Surface) -> dict[str, Any]:
     if high_part.any():
         told["more"] = block.add(high_part.reshape(-1, 1))
     return told
-
-
-def _corners(surfaces: Sequence[Sequence[Surface]], poses: Array) -> Array:
-    """Return the outermost points of nodes over time: times x nodes x 26 x 3, nan where empty."""
-    ways = np.array([w for w in np.ndindex(3, 3, 3) if w != (1, 1, 1)], float) - 1
-    ways /= np.linalg.norm(ways, axis=1, keepdims=True)
-    boxes = np.full((len(surfaces), len(ways), 3), np.nan)
-    for k, parts in enumerate(surfaces):
-        if parts:
-            points = np.concatenate([s.points for s in parts])
-            boxes[k] = points[(points @ ways.T).argmax(axis=0)]
-    w, x, y, z = np.moveaxis(poses[..., 3:], -1, 0)
-    turn = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-    moved: Array = np.einsum("ijtn,nkj->tnki", turn, boxes) + poses[:, :, None, :3]
-    return moved
-
-
-def _floor(scene: Scene, corners: Array, around: Array) -> float | None:
-    if not scene.grounded:
-        return None
-    if scene.floor is not None:
-        return scene.floor
-    floats = any(len(b.translations) == 3 for b in scene.robot.mechanism.bodies.values())
-    if not scene.falls and floats:
-        return None
-    lowest = corners[..., 2]
-    if not np.isfinite(lowest).any():
-        return 0.0
-    low, high = float(np.nanmin(lowest)), float(np.nanmax(lowest))
-    if len(around) and float(around[:, 2].min()) < low:
-        return float(around[:, 2].min())
-    if isinstance(scene.robot.source, Description) and low > -0.02 * (high - low):
-        return 0.0  # a robot that stands on the ground
-    return low - 0.02 * (high - low)
-
-
-def _view(scene: Scene, corners: Array, around: Array) -> dict[str, Any]:
-    """Return where to look from: flat mechanisms from the front, others from a corner.
-
-    What stands around the model is in view too, as far as it is near.
-    """
-    points = corners[np.isfinite(corners).all(axis=-1)]
-    first = corners[0][np.isfinite(corners[0]).all(axis=-1)]
-    if not len(points):
-        return {"centre": [0.0, 0.0, 0.0], "radius": 1.0, "azimuth": -55.0, "height": 22.0}
-    low, high = first.min(axis=0), first.max(axis=0)
-    size = float(np.linalg.norm(high - low))
-    all_low, all_high = points.min(axis=0), points.max(axis=0)
-    if np.linalg.norm(all_high - all_low) < 4 * size:
-        low, high, first = all_low, all_high, points
-    flat = (high - low)[1] < 0.25 * max((high - low)[0], (high - low)[2])
-    near = around[
-        (np.abs(around - (low + high) / 2) < _NEAR * np.ptp(first, axis=0).max()).all(axis=1)
-    ]
-    if len(near):
-        first = np.concatenate([first, near])
-        low, high, flat = first.min(axis=0), first.max(axis=0), False
-    extent = high - low
-    reach = float(np.linalg.norm(first - (low + high) / 2, axis=1).max())
-    lying = extent[2] < 0.2 * max(extent[0], extent[1])
-    azimuth, height = (-72.0, 12.0) if flat else (-55.0, 55.0 if lying else 20.0)
-    return {
-        "centre": [round(float(v), 6) for v in (low + high) / 2],
-        "radius": round(max(reach, 1e-6), 6),
-        "azimuth": azimuth,
-        "height": height,
-    }
-
-
-def _travels(poses: Array, corners: Array) -> int | None:
-    """Return the node to follow where the whole thing goes away from where it began."""
-    first = corners[0][np.isfinite(corners[0]).all(axis=-1)]
-    if not len(first) or len(poses) < 2:
-        return None
-    size = float(np.linalg.norm(np.ptp(first, axis=0)))
-    away = np.linalg.norm(np.ptp(poses[..., :3], axis=0), axis=-1)
-    moving = np.flatnonzero(away[1:] > 1.5 * size) + 1
-    return int(moving[0]) if len(moving) and len(moving) >= 0.5 * (len(away) - 1) else None

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from linkwright.studio.forces import ForceTrack, Shown, force_track
 from linkwright.studio.hanging import against, carriers
-from linkwright.studio.page import upright
 from linkwright.studio.takes import Take
+from linkwright.studio.viewing import upright
 
 Array = NDArray[np.float64]
 MOST_FRAMES = 20_000

@@ -88,6 +88,8 @@ class Scene:
         labels: points whose names are shown.
         grounded: whether the ground is drawn.
         ground: its colour, or None for the usual one.
+        roots: folders in which meshes may lie.
+        looked_from: azimuth and height at first, degrees; None where they follow from the motion.
 
     >>> from linkwright.models import load_model
     >>> scene = scene_of(load_model("pendulum"))
@@ -108,6 +110,8 @@ class Scene:
     labels: tuple[Marked, ...] = ()
     grounded: bool = True
     ground: Colour | None = None
+    roots: tuple[str | Path, ...] = ()
+    looked_from: tuple[float, float] | None = None
 
     def dressed(self, dress: DressLike, *, roots: Sequence[str | Path] = ()) -> Scene:
         """Return the scene in a dress.
@@ -285,7 +289,7 @@ def _from_description(robot: Robot, description: Description, roots: Sequence[st
     for link in description.links:
         body, place = places[link.name]
         for shape in link.shapes:
-            made = _solid(link, shape, place, description, roots, notes) if shape.seen else None
+            made = solid_of(link, shape, place, description, roots, notes) if shape.seen else None
             if made is not None:
                 solids[row[body]].append(made)
     told = {body for body, _ in places.values()}
@@ -320,6 +324,7 @@ def _from_description(robot: Robot, description: Description, roots: Sequence[st
         None,
         frames,
         missing,
+        roots=tuple(roots),
     )
 
 
@@ -329,7 +334,7 @@ def _extent(robot: Robot, bodies: Sequence[Body]) -> float:
     return float(np.linalg.norm(np.ptp(where, axis=0))) or 1.0
 
 
-def _solid(
+def solid_of(
     link: Link,
     shape: Shape,
     place: Place,
@@ -337,6 +342,16 @@ def _solid(
     roots: Sequence[str | Path],
     notes: list[str],
 ) -> Solid | None:
+    """Return the solid of a shape of a link, or None where its mesh cannot be had.
+
+    Args:
+        link: that has it.
+        shape: of the link.
+        place: of the link in its node.
+        description: that the link is part of.
+        roots: folders in which meshes may lie.
+        notes: where to say what is missing.
+    """
     at = composed(place, shape.place)
     if shape.kind != "mesh":
         return Solid(shape.kind, shape.size, at, shape.colour, link=link.name)

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.studio.hanging import against, carriers
-from linkwright.studio.page import upright
 from linkwright.studio.poses import Where
 from linkwright.studio.scene import Scene
 from linkwright.studio.solids import colour
+from linkwright.studio.viewing import upright
 
 Array = NDArray[np.float64]
 _TRIANGLES = 120_000

@@ -26,6 +26,7 @@ from linkwright.recording.generic import generic_name
 from linkwright.recording.sl import NAME
 from linkwright.robots import Robot, load
 from linkwright.studio.origins import Moved, what_moved
+from linkwright.studio.replaying import coordinates_in, nothing_matches
 from linkwright.studio.scene import Scene, scene_of
 from linkwright.system import System
 
@@ -156,7 +157,13 @@ def recorded_take(
         return Take(name, recording, notes=(f"{error}: only plots are shown",))
     if dress is not None:
         scene = scene.dressed(dress, roots=roots)
-    q, notes = _coordinates(scene, recording)
+    q, notes = coordinates_in(scene, recording)
+    if q is None and model:
+        raise InputError(
+            nothing_matches(scene, recording) if len(notes) == 1 else notes[0],
+            file=name,
+            remedy="name the columns after the coordinates, or name another model",
+        )
     more = (moved.without_meshes,) if scene.notes and moved.without_meshes else ()
     return Take(name, recording, scene, q, (*moved.notes, *notes, *more), moved.system)
 
@@ -175,7 +182,7 @@ def scene_take(name: str, recording: Recording, scene: Scene) -> Take:
         recording: whose channels hold the coordinates.
         scene: what moves.
     """
-    return Take(name, recording, scene, *_coordinates(scene, recording))
+    return Take(name, recording, scene, *coordinates_in(scene, recording))
 
 
 def _known_values(thing: Robot | Mechanism, numbers: object) -> dict[str, float] | None:
@@ -184,30 +191,6 @@ def _known_values(thing: Robot | Mechanism, numbers: object) -> dict[str, float]
         return None
     own = (thing if isinstance(thing, Mechanism) else thing.mechanism).parameters
     return {k: float(v) for k, v in numbers.items() if k in own and isinstance(v, int | float)}
-
-
-def _coordinates(scene: Scene, recording: Recording) -> tuple[Array | None, tuple[str, ...]]:
-    """Return the scene's coordinates over time from the channels, and what to say about them."""
-    names = scene.poses.coordinates
-    found = {n: k for n in names for k in (n, f"{n}_th", f"{n}.q") if k in recording}
-    missing = [n for n in names if n not in found]
-    if missing and not found:
-        return None, (f"no channel is a coordinate of {scene.name!r}: only plots are shown",)
-    q = np.tile(scene.poses.start, (len(recording), 1))
-    for k, name in enumerate(names):
-        if name in found:
-            q[:, k] = recording[found[name]]
-    finite = np.isfinite(q).all(axis=1)
-    notes = list(scene.notes)
-    if missing:
-        notes.append(f"not recorded, and held at the start: {', '.join(missing)}")
-    if not finite.all():
-        good = np.flatnonzero(finite)
-        if not len(good):
-            return None, ("the coordinates are not finite: only plots are shown",)
-        q = q[good[np.clip(np.searchsorted(good, np.arange(len(q)), "right") - 1, 0, None)]]
-        notes.append("some coordinates are not finite, and are held where they are not")
-    return q, tuple(notes)
 
 
 # -- motions for models ----------------------------------------------------------------------------

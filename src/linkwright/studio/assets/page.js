@@ -114,7 +114,7 @@ function setScene(s, block) {
   const scene = s.data.scene, r = s.renderer = new Renderer($("view"));
   s.nodes = scene.nodes.map((n) => ({ ...n, parts: n.parts.map((p) => ({ mesh: r.upload(mesh(block, p)), colour: p.colour })) }));
   s.size = scene.view.radius;
-  s.view = { azimuth: scene.view.azimuth, height: scene.view.height, distance: 2.75 * s.size, centre: [...scene.view.centre] };
+  s.view = { azimuth: scene.view.azimuth, height: scene.view.height, distance: scene.view.distance, centre: [...scene.view.centre] };
   s.first = { ...s.view, centre: [...s.view.centre] };
   s.moving = s.takes.filter((t) => t.poses);
   $("follow").append(new Option("nothing", -1));

@@ -1,0 +1,208 @@
+"""What of a scene is seen at first: where the ground is, where to look from, what to follow.
+
+Scenes are looked at with z up. A motion must fit into the picture as a whole; so must what stands
+around it, as far as it is near.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.formats.description import Description
+from linkwright.studio.scene import Scene
+from linkwright.studio.takes import Take
+from linkwright.studio.triangles import Surface
+
+Array = NDArray[np.float64]
+ANGLE = 0.66
+"""Of the picture, from its lower to its upper edge, rad."""
+
+_NEAR = 1.5  # of a model's size: what stands farther from its middle need not be in view
+_WIDE = 1.2  # of the height: the width that a picture has at least
+_FILLED = 0.92  # of the picture's height and width
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is seen at first.
+
+    Args:
+        floor: height of the ground, m; None for none.
+        view: centre, radius and distance (m), azimuth and height (degrees).
+        travels: the node to follow where the whole thing goes away from where it began.
+    """
+
+    floor: float | None
+    view: dict[str, Any]
+    travels: int | None
+
+
+def seen_of(scene: Scene, poses: Array) -> Seen:
+    """Return what is seen of a scene at first.
+
+    Args:
+        scene: what moves.
+        poses: times x nodes x 7, in the picture's axes.
+    """
+    corners, around = _corners(_own(scene, scene.surfaces), poses), _around(scene, poses)
+    return Seen(
+        _floor(scene, corners, around), _view(scene, corners, around), _travels(poses, corners)
+    )
+
+
+def ground_and_view(take: Take, scene: Scene) -> tuple[float | None, dict[str, Any]]:
+    """Return the height of the ground (None for none) and where to look from.
+
+    Args:
+        take: the motion that must fit.
+        scene: what moves.
+    """
+    q = take.q if take.q is not None and len(take.q) else scene.poses.start[None]
+    poses = upright(scene, scene.poses(q[:: max(1, len(q) // 200)]).poses)
+    seen = seen_of(scene, poses)
+    return seen.floor, seen.view
+
+
+def upright(scene: Scene, poses: Array) -> Array:
+    """Return poses in the picture's axes, whose z is up; quaternions do not jump in sign.
+
+    Args:
+        scene: whose poses they are.
+        poses: times x nodes x 7.
+    """
+    from linkwright.formats.places import rotation_quaternion
+
+    rows = scene.upright.tolist()
+    a, b, c, d = rotation_quaternion(tuple(map(tuple, rows)))  # type: ignore[arg-type]
+    w, x, y, z = np.moveaxis(poses[..., 3:], -1, 0)
+    made = np.empty_like(poses)
+    made[..., :3] = poses[..., :3] @ scene.upright.T
+    made[..., 3] = a * w - b * x - c * y - d * z
+    made[..., 4] = a * x + b * w + c * z - d * y
+    made[..., 5] = a * y - b * z + c * w + d * x
+    made[..., 6] = a * z + b * y - c * x + d * w
+    if made.ndim == 3 and len(made) > 1:
+        turns = made[..., 3:]
+        flips = np.sign(np.einsum("tnk,tnk->tn", turns[1:], turns[:-1]))
+        flips[flips == 0] = 1
+        turns[1:] *= np.cumprod(flips, axis=0)[..., None]
+    return made
+
+
+def _own(scene: Scene, surfaces: Sequence[Sequence[Surface]]) -> list[Sequence[Surface]]:
+    """Return the surfaces of the model itself, without those of what stands around it."""
+    return [() if node.environment else s for node, s in zip(scene.nodes, surfaces, strict=True)]
+
+
+def _around(scene: Scene, poses: Array) -> Array:
+    """Return the outermost points of what stands around a model, at the first time."""
+    parts = [
+        s if node.environment else () for node, s in zip(scene.nodes, scene.surfaces, strict=True)
+    ]
+    corners = _corners(parts, poses[:1])
+    return corners[np.isfinite(corners).all(axis=-1)]
+
+
+def _corners(surfaces: Sequence[Sequence[Surface]], poses: Array) -> Array:
+    """Return the outermost points of nodes over time: times x nodes x 26 x 3, nan where empty."""
+    ways = np.array([w for w in np.ndindex(3, 3, 3) if w != (1, 1, 1)], float) - 1
+    ways /= np.linalg.norm(ways, axis=1, keepdims=True)
+    boxes = np.full((len(surfaces), len(ways), 3), np.nan)
+    for k, parts in enumerate(surfaces):
+        if parts:
+            points = np.concatenate([s.points for s in parts])
+            boxes[k] = points[(points @ ways.T).argmax(axis=0)]
+    w, x, y, z = np.moveaxis(poses[..., 3:], -1, 0)
+    turn = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    moved: Array = np.einsum("ijtn,nkj->tnki", turn, boxes) + poses[:, :, None, :3]
+    return moved
+
+
+def _floor(scene: Scene, corners: Array, around: Array) -> float | None:
+    if not scene.grounded:
+        return None
+    if scene.floor is not None:
+        return scene.floor
+    floats = any(len(b.translations) == 3 for b in scene.robot.mechanism.bodies.values())
+    if not scene.falls and floats:
+        return None
+    lowest = corners[..., 2]
+    if not np.isfinite(lowest).any():
+        return 0.0
+    low, high = float(np.nanmin(lowest)), float(np.nanmax(lowest))
+    if len(around) and float(around[:, 2].min()) < low:
+        return float(around[:, 2].min())
+    if isinstance(scene.robot.source, Description) and low > -0.02 * (high - low):
+        return 0.0  # a robot that stands on the ground
+    return low - 0.02 * (high - low)
+
+
+def _view(scene: Scene, corners: Array, around: Array) -> dict[str, Any]:
+    """Return where to look from: flat mechanisms from the front, others from a corner."""
+    points = corners[np.isfinite(corners).all(axis=-1)]
+    first = corners[0][np.isfinite(corners[0]).all(axis=-1)]
+    if not len(points):
+        still = {"centre": [0.0, 0.0, 0.0], "radius": 1.0, "distance": 2.75}
+        return {**still, "azimuth": -55.0, "height": 22.0}
+    size = float(np.linalg.norm(np.ptp(first, axis=0)))
+    if np.linalg.norm(np.ptp(points, axis=0)) < 4 * size:
+        first = points
+    extent, middle = np.ptp(first, axis=0), (first.min(axis=0) + first.max(axis=0)) / 2
+    flat = extent[1] < 0.25 * max(extent[0], extent[2])
+    near = around[(np.abs(around - middle) < _NEAR * extent.max()).all(axis=1)]
+    if len(near):
+        first, flat = np.concatenate([first, near]), False
+        extent, middle = np.ptp(first, axis=0), (first.min(axis=0) + first.max(axis=0)) / 2
+    radius = max(float(np.linalg.norm(first - middle, axis=1).max()), 1e-6)
+    lying = extent[2] < 0.2 * max(extent[0], extent[1])
+    usual = (-72.0, 12.0) if flat else (-55.0, 55.0 if lying else 20.0)
+    azimuth, height = scene.looked_from or usual
+    centre, distance = _fitted(first, middle, math.radians(azimuth), math.radians(height))
+    return {
+        "centre": [round(float(v), 6) for v in centre],
+        "radius": round(radius, 6),
+        "distance": round(max(distance, 0.5 * radius), 6),
+        "azimuth": azimuth,
+        "height": height,
+    }
+
+
+def _fitted(points: Array, middle: Array, azimuth: float, height: float) -> tuple[Array, float]:
+    """Return what to look at, and from how far, for all points to be in the picture."""
+    flat = math.cos(height)
+    away = np.array([math.cos(azimuth) * flat, math.sin(azimuth) * flat, math.sin(height)])
+    right = np.array([-math.sin(azimuth), math.cos(azimuth), 0.0])
+    axes = np.stack([right, np.cross(away, right), away])
+    tall = _FILLED * math.tan(ANGLE / 2)
+    limits = np.array([_WIDE * tall, tall])
+    centre, distance = np.array(middle, float), 0.0
+    for _ in range(12):  # nearer points count for more, so that the middle moves with the distance
+        seen = (points - centre) @ axes.T
+        distance = float((seen[:, 2] + (np.abs(seen[:, :2]) / limits).max(axis=1)).max())
+        shown = seen[:, :2] / np.maximum(distance - seen[:, 2], 1e-9)[:, None]
+        off = (shown.min(axis=0) + shown.max(axis=0)) / 2
+        centre = centre + 0.7 * distance * (off @ axes[:2])
+    return centre, distance
+
+
+def _travels(poses: Array, corners: Array) -> int | None:
+    """Return the node to follow where the whole thing goes away from where it began."""
+    first = corners[0][np.isfinite(corners[0]).all(axis=-1)]
+    if not len(first) or len(poses) < 2:
+        return None
+    size = float(np.linalg.norm(np.ptp(first, axis=0)))
+    away = np.linalg.norm(np.ptp(poses[..., :3], axis=0), axis=-1)
+    moving = np.flatnonzero(away[1:] > 1.5 * size) + 1
+    return int(moving[0]) if len(moving) and len(moving) >= 0.5 * (len(away) - 1) else None
