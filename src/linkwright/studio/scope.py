@@ -32,6 +32,7 @@ KINDS = ("rate", "filter", "add", "sub")
 _MOST_GRAPHS = 40
 _MOST_TRACES = 40
 _MOST_DERIVED = 200
+_FEWEST = 9  # samples that cannot be filtered yet
 _SHORTEST = 1e-12  # s, of a window
 
 COLOURS = ("#2f6690", "#c8553d", "#3f8f6b", "#b07d12", "#7a5ea8", "#4a5560", "#12a0b0", "#a13d63")
@@ -277,6 +278,8 @@ class Columns:
             words = f"{d.a} {'plus' if d.kind == 'add' else 'minus'} {d.b}"
             return Channel(d.name, unit, words), a + b if d.kind == "add" else a - b
         values = self.values(d.a)
+        if d.cutoff not in (0, 100) and len(values) <= _FEWEST:
+            raise Error(f"{len(values)} samples are too few for a filter")
         if d.cutoff not in (0, 100) and not np.isfinite(values).all():
             count = int((~np.isfinite(values)).sum())
             raise Error(f"{d.a!r} cannot be filtered: {count} of its values are no finite numbers")

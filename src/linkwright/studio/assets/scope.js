@@ -196,13 +196,13 @@ class Scope {
     const made = { told, canvas, legend, words, box, rows: [], panes: [] };
     if (told.across) canvas.classList.add("phase");
     told.traces.forEach((name, ink) => this.source.names.forEach((take, j) => {
-      const [mark, value, then, gap] = ["i", "b", "u", "s"].map((t) => make(t));
+      const [mark, value, then, gap, ends] = ["i", "b", "u", "s", "small"].map((t) => make(t));
       const label = make("span", { textContent: this.source.names.length > 1 ? `${name} · ${take}` : name });
       const drop = make("button", { textContent: "✕", title: "Take this trace away", ariaLabel: "take this trace away", onclick: () => this.change((l) => { l.graphs[k].traces = l.graphs[k].traces.filter((n) => n !== name); }) });
-      const item = make("div", {}, mark, label, value, then, gap, drop);
+      const item = make("div", {}, mark, label, ends, value, then, gap, drop);
       item.dataset.channel = name; item.dataset.take = j;
       legend.append(item);
-      made.rows.push({ name, take: j, ink, item, mark, label, value, then, gap });
+      made.rows.push({ name, take: j, ink, item, mark, label, value, then, gap, ends });
     }));
     if (!told.traces.length) legend.append(make("p", { className: "said" }, "Empty: choose channels for it below."));
     this.listen(made);
@@ -248,7 +248,7 @@ class Scope {
         continue;
       }
       const close = this.lensWindow, middle = close ? Math.round(w * 0.58) : w;
-      graph.panes = [{ box: [LEFT, TOP, middle - RIGHT, h - BOTTOM], window: source.window }];
+      graph.panes = [{ box: [LEFT, TOP, middle - RIGHT, h - BOTTOM], window: widened(source.window) }];
       if (close) graph.panes.push({ box: [middle + LEFT - 6, TOP, w - RIGHT, h - BOTTOM], window: close });
       if (close) shade(g, graph.panes[0], close, TONES[theme].shade);
       graph.panes.forEach((p, k) => paintTime(g, p.box, theme, p.window, this.lines(told, k ? "lens" : null), cursors));
@@ -259,13 +259,15 @@ class Scope {
     const units = [...new Set(told.traces.map((n) => this.source.unit(n)).filter((u) => u !== "?"))], kinds = new Set(told.traces.map((n) => this.source.channels.find((c) => c[0] === n)?.[3] || ""));
     const kind = kinds.size === 1 ? [...kinds][0] : "", unit = units.length > 1 ? "several units" : units[0] === "1" ? "no unit" : units[0] || "";
     words.textContent = told.across ? `${told.traces.join(", ")} over ${told.across}` : [kind, unit].filter(Boolean).join(", ") || (told.traces.length ? "unit not known" : "empty graph");
-    const inks = INKS[this.theme], { mark } = this.layout, marked = mark !== null && mark !== undefined;
+    const inks = INKS[this.theme], { mark } = this.layout, marked = mark !== null && mark !== undefined, wide = this.home.clientWidth > 600;
     for (const r of rows) {
       const v = this.source.value(r.name, r.take, this.source.time), m = marked ? this.source.value(r.name, r.take, mark) : NaN, error = this.source.error(r.name), unit = this.source.unit(r.name);
       r.mark.style.background = inks[r.ink % 8];
       r.item.classList.toggle("dashed", r.take > 0);
       put(r.value, shownNumber(v)); put(r.then, marked ? shownNumber(m) : ""); put(r.gap, marked ? "Δ " + shownNumber(v - m) : "");
-      r.item.title = error || `${r.name}${unitText(unit)} ${shownNumber(v)} at the cursor${marked ? `, ${shownNumber(m)} at the mark` : ""}`;
+      const [low, high] = this.source.range(r.name, r.take), ends = low <= high ? `${shownNumber(low)} to ${shownNumber(high)}` : "";
+      put(r.ends, wide ? ends : "");
+      r.item.title = error || `${r.name}${unitText(unit)} ${shownNumber(v)} at the cursor${marked ? `, ${shownNumber(m)} at the mark` : ""}${ends ? `; ${ends} in what is shown` : ""}`;
       r.item.classList.toggle("wrong", Boolean(error));
       if (error && !r.told) { r.told = make("em", {}, error); r.item.after(r.told); } else if (!error && r.told) { r.told.remove(); r.told = null; }
     }
@@ -314,7 +316,7 @@ class Scope {
       let x = box[0];
       told.traces.forEach((name, ink) => { const words = (name.length > 60 ? name.slice(0, 57) + "…" : name) + unitText(this.source.unit(name)); g.fillStyle = INKS.light[ink % 8]; g.fillText(words, x, y + 12); x += g.measureText(words).width + 18; });
       if (told.across) paintPhase(g, box, "light", this.lines(told), `${told.across}${unitText(this.source.unit(told.across))} →`);
-      else paintTime(g, box, "light", this.source.window, this.lines(told), { time: this.source.time, mark: this.layout.mark });
+      else paintTime(g, box, "light", widened(this.source.window), this.lines(told), { time: this.source.time, mark: this.layout.mark });
       y += heights[n];
     });
     return canvas;
@@ -326,6 +328,7 @@ function shade(g, pane, [a, b], colour) {
   const left = Math.max(pane.box[0], X(a)), right = Math.min(pane.box[2], X(b));
   g.fillStyle = colour; g.fillRect(left, pane.box[1] - 4, Math.max(2, right - left), pane.box[3] - pane.box[1] + 4);
 }
+function widened([a, b]) { return b > a ? [a, b] : [a - 0.5, b + 0.5]; }
 function put(e, words) { if (e.textContent !== words) e.textContent = words; }
 function unitText(unit) { return unit && unit !== "?" && unit !== "1" ? ` [${unit}]` : ""; }
 function clock(t, span) { return `${t.toFixed(span < 0.01 ? 6 : span < 1 ? 4 : span < 100 ? 3 : 1)} s`; }

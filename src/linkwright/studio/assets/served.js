@@ -13,6 +13,7 @@ class ServedSource {
     const c = this.curves("", name)[take]; // until the server has told it, what is drawn
     return c?.t ? valueAt(c.t, c.v, at) : NaN;
   }
+  range(name, take) { const c = this.curves("", name)[take]; return [c?.low ?? NaN, c?.high ?? NaN]; }
   unit(name) { return this.values[name]?.unit || this.channels.find((c) => c[0] === name)?.[1] || "?"; }
   error(name) { return this.values[name]?.error || ""; }
   // Take over what the server tells; returns whether graphs must be built anew.

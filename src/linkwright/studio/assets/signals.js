@@ -57,7 +57,7 @@ class LocalSource {
     this.names = takes.map((t) => t.name);
   }
   get window() { return this.layout.window || this.span; }
-  setLayout(layout) { this.layout = layout; this.memo.clear(); }
+  setLayout(layout) { if (JSON.stringify(layout.derived) !== JSON.stringify(this.layout.derived)) { this.memo.clear(); this.ranges = null; } this.layout = layout; }
   times(k) {
     const take = this.takes[k], n = take.values[0]?.length || 0;
     take.t ??= Float64Array.from({ length: n }, (_, i) => take.start + ((take.end - take.start) * i) / Math.max(1, n - 1));
@@ -96,6 +96,19 @@ class LocalSource {
     });
   }
   value(name, k, at) { const c = this.column(k, name); return c.error ? NaN : valueAt(this.times(k), c.v, at); }
+  // The lowest and the highest value within the window.
+  range(name, k) {
+    const [a, b] = this.window, key = `${k} ${a} ${b} ${name}`;
+    if (this.ranges?.size > 500) this.ranges = null;
+    this.ranges ??= new Map();
+    if (!this.ranges.has(key)) {
+      const c = this.column(k, name), t = this.times(k), to = c.error ? 0 : after(t, b);
+      let low = Infinity, high = -Infinity;
+      for (let i = c.error ? 0 : Math.max(0, after(t, a) - 1); i < to; i++) { const x = c.v[i]; if (Number.isFinite(x)) { if (x < low) low = x; if (x > high) high = x; } }
+      this.ranges.set(key, [low, high]);
+    }
+    return this.ranges.get(key);
+  }
   unit(name) { for (let k = 0; k < this.takes.length; k++) { const c = this.column(k, name); if (!c.error) return c.unit; } return "?"; }
   error(name) { const all = this.takes.map((_, k) => this.column(k, name)); return all.every((c) => c.error) ? all[0]?.error || "" : ""; }
 }
