@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from functools import partial
+from types import FrameType
+from typing import Any
+
 import numpy as np
 import pytest
 
 import linkwright as lw
 from linkwright.algebra import Expr, evaluate, evaluate_all, substitute_all
-from linkwright.blocks import Block, BlockError, Element, Foreign, joint_of
+from linkwright.blocks import Block, BlockError, Delay, Element, Foreign, joint_of
 from linkwright.equations.choices import Choices
 from linkwright.equations.kernels import mass_matrix_program
 from linkwright.mechanism import Body, Joint
@@ -162,6 +168,45 @@ def test_an_embedded_program_is_what_it_computes() -> None:
         assert evaluate(second, at) == pytest.approx(wanted * 2 * value)
 
 
+def steps_of(work: Callable[[], object]) -> int:
+    """Return how many instructions of Python some work takes."""
+    count = 0
+
+    def step(frame: FrameType, event: str, _: object) -> Callable[..., Any]:
+        nonlocal count
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return step
+
+    before = sys.gettrace()
+    sys.settrace(step)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def test_a_delay_takes_time_in_proportion_to_its_length() -> None:
+    short, long = (steps_of(partial(Delay, n, rate=100)) for n in (100, 800))
+    assert long < 9 * short
+
+
+def test_a_default_does_not_refer_to_itself() -> None:
+    with pytest.raises(lw.InputError, match="unknown name 'x'"):
+        Block("b").input("x", "2*x")
+    with pytest.raises(lw.InputError, match="unknown name 'x'"):
+        Block("b").state("x", "-x", "2*x")
+    assert Block("b").state("x", "-x", "2*t").name == "x"
+
+
+def noisy() -> Block:
+    """Return a block that throws dice."""
+    block = Block("noisy", rate=10)
+    block.output("y", block.uniform("dice"))
+    return block
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -176,6 +221,7 @@ def test_an_embedded_program_is_what_it_computes() -> None:
         (lambda: Foreign(lambda *u: 0, name="f"), "no name that a port could have"),
         (lambda: Foreign(lambda u: 0, inputs={"v": 2}, name="f"), "no argument v"),
         (lambda: Element("e", 3), "no mechanism"),
+        (lambda: noisy().input("dice"), "'dice' is taken"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(make: object, message: str) -> None:

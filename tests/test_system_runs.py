@@ -125,6 +125,25 @@ def test_a_loop_under_control_stays_closed() -> None:
     assert np.ptp(run[joint]) > 1.0
 
 
+def test_channels_have_each_name_once() -> None:
+    """Outputs that are states are recorded once, in runs, in batches and where they are named."""
+    m = lw.load_model("double-pendulum")
+    m.output_all("coordinates", "speeds")
+    m.output_all("coordinates")
+    assert len({o.name for o in m.outputs}) == len(m.outputs)
+    m.output("twice", "2*phi1")
+    phases = System(m).phases()
+    names = [s.name for s in phases.outputs]
+    assert len(set(names)) == len(names)
+    assert {"phi1", "phi2", "phi1_dot", "phi2_dot", "twice"} <= set(names)
+    assert [s.name for s in System(m).phases(["twice", "phi1"]).outputs] == ["twice", "phi1"]
+    run = lw.simulate(System(m), 1.0)
+    np.testing.assert_array_equal(run["twice"], 2 * run["phi1"])
+    np.testing.assert_allclose(run["phi1"], lw.simulate(m, 1.0, step=0.001)["phi1"], atol=1e-7)
+    many = lw.simulate_batch(m, 1.0, runs=2, every=100)
+    assert list(many.channels) == names
+
+
 def test_a_run_that_cannot_go_on_keeps_what_it_recorded() -> None:
     m = lw.Mechanism("cart")
     m.body("b", translate="x", mass=1)

@@ -19,7 +19,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from linkwright.algebra import PI, Expr, cos, free_symbols, log, sqrt, symbol
-from linkwright.algebra.units import checked_unit
 from linkwright.blocks.ports import Crossing, Noise, Parameter, Port, State
 from linkwright.blocks.rates import BlockError, Continuous, Rate
 from linkwright.blocks.workspace import BlockWorkspace, Value
@@ -89,8 +88,8 @@ class Block(BlockWorkspace):
         self, name: str, shape: tuple[int, ...], values: Sequence[Value], unit: str, doc: str
     ) -> tuple[Expr, ...]:
         self._refuse_taken(name)
-        made = self._symbols(name, shape, "input", unit)
         defaults = tuple(self.expr(v) for v in values)
+        made = self._symbols(name, shape, "input", unit)
         self.inputs[name] = Port(name, unit, shape, made, defaults, doc=doc)
         return made
 
@@ -110,8 +109,7 @@ class Block(BlockWorkspace):
         K
         """
         self._refuse_taken(name)
-        checked_unit(unit, f"{self.name}.{name}")
-        made = symbol(name, "parameter", owner=self.owner, unit=unit, sign=sign)
+        made = self._symbol(name, "parameter", unit, sign)
         self.parameters[name] = Parameter(made, float(value), unit, doc)
         return made
 
@@ -146,6 +144,7 @@ class Block(BlockWorkspace):
         a, b = (symbol(f"{name}.{c}", "input", owner=self.owner, unit="1") for c in ("a", "b"))
         made = Noise(name, a, b)
         self.noises.append(made)
+        self._streams.add(name)
         return made
 
     # -- what it remembers -------------------------------------------------------------------------
@@ -252,11 +251,11 @@ class Block(BlockWorkspace):
         doc: str,
     ) -> Expr:
         self._refuse_taken(name)
-        checked_unit(unit, f"{self.name}.{name}")
-        made = symbol(name, role, owner=self.owner, unit=unit)
-        table[made] = State(made, None, self.expr(initial), unit, doc)
+        start = self.expr(initial)
+        made = self._symbol(name, role, unit)
+        table[made] = State(made, None, start, unit, doc)
         if following is not None:
-            table[made] = State(made, self.expr(following), self.expr(initial), unit, doc)
+            table[made] = State(made, self.expr(following), start, unit, doc)
         return made
 
     def _follow(self, table: dict[Expr, State], state: Expr, value: Value, what: str) -> None:

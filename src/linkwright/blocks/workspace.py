@@ -52,6 +52,8 @@ class BlockWorkspace:
         self.crossings: list[Crossing] = []
         self.statements: list[Statement] = []
         self._locals = 0
+        self._names: dict[str, object] = {"t": self.time, "period": self.period}
+        self._streams: set[str] = set()
         self.function: Callable[..., Any] | None = None
 
     # -- what it computes on the way ---------------------------------------------------------------
@@ -129,26 +131,23 @@ class BlockWorkspace:
         """Return what texts may refer to."""
         return SymbolScope(self.names())
 
-    def names(self) -> dict[str, object]:
+    def names(self) -> Mapping[str, object]:
         """Return the symbols of the block by name."""
-        ports = (*self.inputs.values(), *self.outputs.values())
-        return {
-            "t": self.time,
-            "period": self.period,
-            **{name: p.symbol for name, p in self.parameters.items()},
-            **{x.name: x for port in ports for x in port.symbols},
-            **{x.name: x for x in (*self.states, *self.memories)},
-        }
+        return self._names
+
+    def _symbol(self, name: str, role: str, unit: str, sign: str = "") -> Expr:
+        """Return a new symbol of the block, which texts may refer to."""
+        checked_unit(unit, f"{self.name}.{name}")
+        made = symbol(name, role, owner=self.owner, unit=unit, sign=sign)
+        self._names[name] = made
+        return made
 
     def _symbols(self, name: str, shape: tuple[int, ...], role: str, unit: str) -> tuple[Expr, ...]:
-        checked_unit(unit, f"{self.name}.{name}")
-        return tuple(
-            symbol(name + index, role, owner=self.owner, unit=unit) for index in indices(shape)
-        )
+        return tuple(self._symbol(name + index, role, unit) for index in indices(shape))
 
     def _refuse_taken(self, name: str) -> None:
-        streams = {n.name for n in self.noises}
-        if name in self.names() or name in self.inputs or name in self.outputs or name in streams:
+        taken = (self._names, self.inputs, self.outputs, self._streams)
+        if any(name in names for names in taken):
             raise BlockError(f"the name {name!r} is taken in the block {self.name!r}")
 
 

@@ -288,7 +288,7 @@ class Mechanism(Loaded, Shown):
         return made
 
     def output_all(self, *kinds: str) -> None:
-        """Add channels for all quantities of some kinds, under their own names.
+        """Add channels for all quantities of some kinds, under their own names, each once.
 
         Args:
             kinds: "coordinates", "speeds", "accelerations", "forces", "moments".
@@ -300,8 +300,10 @@ class Mechanism(Loaded, Shown):
         [('b', 'rad', 'Rot. of b rel. to n, axis z'), ('b_dot', 'rad/s', 'Rate of b')]
         """
         for kind in kinds:
-            found = quantities_of(self, kind)
-            self.outputs.extend(Output(q.name, q.value, q.unit, q.doc, q.body) for q in found)
+            known = {o.name for o in self.outputs}
+            for q in quantities_of(self, kind):
+                if q.name not in known:
+                    self.outputs.append(Output(q.name, q.value, q.unit, q.doc, q.body))
 
     def run_for(self, until: float, *, step: float, every: int = 1) -> None:
         """Say how long a run is, and in which steps, unless it is told otherwise.

@@ -270,7 +270,10 @@ def _parameters(flat: _Flat, roots: Sequence[Expr]) -> None:
 
 # -- channels --------------------------------------------------------------------------------------
 def _channels(flat: _Flat, record: Sequence[str] | None) -> list[tuple[Signal, Expr]]:
-    """Return the channels that are asked for, with what they are."""
+    """Return the channels that are asked for, each name once, with what they are.
+
+    A state comes before an output of its name, as in the recordings of mechanisms.
+    """
     m = flat.system.mechanism
     found: list[tuple[Signal, Expr]] = []
     for signal in flat.x:
@@ -289,9 +292,11 @@ def _channels(flat: _Flat, record: Sequence[str] | None) -> list[tuple[Signal, E
                 (Signal(x.name, None, 0.0, port.unit, "output", port.doc, member.name), x)
                 for x in symbols
             ]
+    by_name: dict[str, tuple[Signal, Expr]] = {}
+    for signal, value in found:
+        by_name.setdefault(signal.name, (signal, value))
     if record is None:
-        return found
-    by_name = {signal.name: (signal, value) for signal, value in found}
+        return list(by_name.values())
     for signal in (*flat.d, *flat.w):
         assert signal.symbol is not None
         by_name.setdefault(
