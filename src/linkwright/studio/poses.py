@@ -3,7 +3,9 @@
 A frame is seven numbers for each node: its origin in the world (x, y, z, m) and the unit quaternion
 (w, x, y, z) from its axes to the world's. A node hangs in a body at a constant place, or spans two
 points: then it sits at the first, its z axis towards the second. The kernel also gives the mass
-centre of all. It takes no notice of constraints: coordinates that violate them show gaps.
+centre of all. It takes no notice of constraints: coordinates that violate them show gaps. Where
+there are many bodies, the kernel says how each stands against its parent, and the rest is done by
+NumPy (`linkwright.studio.chaining`).
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from linkwright.robots import Robot
 from linkwright.robots.kinematics import ON_GROUND, Stance, placed, quaternion, stances
 from linkwright.robots.quantity import Quantity
 from linkwright.robots.tree import Spot, Tree
+from linkwright.studio.chaining import MANY, Fixed, chained, fixed_parts, joints_program
 
 Array: TypeAlias = NDArray[np.float64]
 Hanging: TypeAlias = "Spot | tuple[Point, Point]"
@@ -124,7 +127,7 @@ class Poses:
             values: by name.
         """
         made = Poses(self.robot, self.hanging, {**self.values, **values})
-        made.__dict__.update(tree=self.tree, _quantity=self._quantity)
+        made.__dict__.update(tree=self.tree, _quantity=self._quantity, _many=self._many)
         return made
 
     def __call__(self, q: ArrayLike) -> Where:
@@ -140,18 +143,39 @@ class Poses:
                 remedy=", ".join(self.coordinates),
             )
         given = (np.ascontiguousarray(rows), *self._parameters)
-        flat, centre = self._quantity(*given) if self.coordinates else self._still(rows)
-        return Where(np.asarray(flat).reshape(*rows.shape[:-1], len(self.hanging), 7), centre)
+        found = self._quantity(*given) if self.coordinates else self._still(rows)
+        if not self._many:
+            flat, centre = found
+            return Where(np.asarray(flat).reshape(*rows.shape[:-1], len(self.hanging), 7), centre)
+        lead = rows.shape[:-1]
+        turns, arms = (np.reshape(x, (-1, np.shape(x)[-1])) for x in found)
+        poses, centre = chained(self._fixed, turns, arms)
+        return Where(poses.reshape(*lead, -1, 7), centre.reshape(*lead, 3))
 
     def _still(self, rows: Array) -> tuple[Array, Array]:
         from linkwright.backends.kernel import compile as compiled
 
-        flat, centre = compiled(self._quantity.program)(*self._parameters)
+        first, second = compiled(self._quantity.program)(*self._parameters)
         lead = rows.shape[:-1]
-        return (np.broadcast_to(flat, (*lead, *flat.shape)), np.broadcast_to(centre, (*lead, 3)))
+        return (
+            np.broadcast_to(first, (*lead, *first.shape)),
+            np.broadcast_to(second, (*lead, *second.shape)),
+        )
+
+    @cached_property
+    def _many(self) -> bool:
+        """Whether there are so many bodies that NumPy puts their poses together."""
+        return len(self.robot.mechanism.bodies) > MANY
+
+    @cached_property
+    def _fixed(self) -> Fixed:
+        return fixed_parts(self.robot.mechanism, self.hanging, self._numbers)
 
     def _derived(self) -> Program:
         bodies = self.robot.mechanism.depth_first()
+        takes = ["q"] if self.coordinates else []
+        if self._many:
+            return joints_program(self.tree, bodies, takes)
 
         def write(writer: Writer) -> dict[str, list[Expr]]:
             found = stances(writer, bodies)
@@ -164,7 +188,7 @@ class Poses:
                     frames += _span(writer, found, *each)
             return {"poses": frames, "centre": _centre(writer, found)}
 
-        return self.tree.program("poses", ["q"] if self.coordinates else [], write)
+        return self.tree.program("poses", takes, write)
 
 
 def spot_of(body: Body) -> Spot:
