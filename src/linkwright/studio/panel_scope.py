@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from linkwright.errors import InputError
+from linkwright.studio.charts import layout_picture
 from linkwright.studio.desk import desk_of
 from linkwright.studio.scope_desk import ScopeDesk
-from linkwright.studio.scope_server import ScopeServer
+from linkwright.studio.side_pages import Asked, Reply, as_json, assembled, side_pages_of
+from linkwright.studio.takes import is_recording
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
+SAVED_AS = (".csv", ".npz", ".parquet", ".mcap", ".erd")
+"""Formats in which the scope saves."""
+
 _WIDE = 820  # pixels, where there is no scene
-_STYLE = (
-    "width:100%;height:calc(100vh - 9.5em);min-height:420px;border:0;border-radius:4px;"
-    "display:block;color-scheme:normal"
-)
+_SCRIPTS = ("signals.js", "plots.js", "scope.js", "served.js")
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
@@ -26,12 +31,45 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         tabs: where it goes.
         name: of the tab.
     """
-    desk = desk_of(studio)
-    scope = ScopeDesk(desk)
-    served = ScopeServer(scope, studio.host, studio.port + 1)
-    studio.shared["scope"] = served
-    studio.closers.append(served.close)
+    pages, scope = side_pages_of(studio), ScopeDesk(desk_of(studio))
+    studio.shared["scope"] = scope
+    pages.routes |= {
+        ("GET", "scope"): assembled("scope.html", _SCRIPTS),
+        ("POST", "scope/ask"): lambda asked: as_json(scope.answer(asked.table())),
+        ("POST", "scope/open"): lambda asked: _open(scope, asked),
+        ("POST", "scope/last"): lambda _: as_json({"name": scope.open_last()}),
+        ("GET", "scope/save"): lambda asked: _save(scope, asked.query.get("as", ".csv")),
+        ("GET", "scope/picture"): lambda _: _picture(scope),
+    }
     if studio.stage is None:  # there is nothing else to see
         studio.server.gui.main_panel.set_width(_WIDE)
     with tabs.add_tab(name):
-        studio.server.gui.add_html(served.frame(_STYLE))
+        studio.server.gui.add_html(pages.frame("scope", name))
+
+
+def _open(scope: ScopeDesk, asked: Asked) -> Reply:
+    name = Path(asked.query.get("name", "").replace("\\", "/")).name
+    if not is_recording(name):
+        raise InputError(
+            f"{name or 'a file without a name'} is no recording by its name",
+            remedy="open a file that linkwright has saved, or one of SL's (d00001)",
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(asked.body)
+        return as_json({"name": scope.open(path)})
+
+
+def _save(scope: ScopeDesk, suffix: str) -> Reply:
+    if suffix not in SAVED_AS:
+        raise InputError(f"no recording ends in {suffix!r}", remedy=", ".join(SAVED_AS))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"scope{suffix}"
+        scope.whole().save(path)
+        return Reply(path.read_bytes(), "application/octet-stream", path.name)
+
+
+def _picture(scope: ScopeDesk) -> Reply:
+    columns, layout, window = scope.shown()
+    text = layout_picture(columns, layout, window, scope.desk.name)
+    return Reply(text.encode(), "image/svg+xml", "scope.svg")

@@ -243,6 +243,12 @@ class ScopeDesk:
             player.go_to(player.start)
         player.playing = not player.playing
 
+    def shown(self) -> tuple[Columns, Layout, Window]:
+        """Return the channels of the first recording, the layout and the stretch of time."""
+        with self._turn:
+            columns = self.columns()
+            return columns[0], self._layout(), self._window(columns)[0]
+
     def whole(self) -> Recording:
         """Return the first recording with all derived channels, to be saved."""
         with self._turn:

@@ -43,22 +43,23 @@ async function serve() {
   const told = (words) => { const p = document.getElementById("told"); p.textContent = words; p.hidden = !words; };
   const post = async (path, body) => {
     const answer = await fetch(path, { method: "POST", body });
-    if (!answer.ok) throw new Error(await answer.text());
-    return answer.json();
+    const told = await answer.json();
+    if (told.error) throw new Error(told.error);
+    return told;
   };
   const opened = (act) => async () => { try { await act(); told(""); } catch (error) { told(error.message); } soon(); };
   const picker = make("input", { type: "file", hidden: true, id: "file" });
-  picker.onchange = opened(async () => { const f = picker.files[0]; if (f) await post("open?name=" + encodeURIComponent(f.name), f); picker.value = ""; });
+  picker.onchange = opened(async () => { const f = picker.files[0]; if (f) await post("scope/open?name=" + encodeURIComponent(f.name), f); picker.value = ""; });
   document.body.append(picker);
-  const save = (suffix) => ["Recording, " + suffix, () => { make("a", { href: "save?as=" + suffix, download: "scope" + suffix }).click(); }];
+  const save = (suffix) => ["Recording, " + suffix, () => { make("a", { href: "scope/save?as=" + suffix, download: "scope" + suffix }).click(); }];
   const scope = window.scope = new Scope(document.getElementById("scope"), source, {
     onTime: (t) => { wants.time = source.time = t; scope.draw(); soon(); },
     onLayout: (layout) => { wants.layout = layout; soon(); },
     onLens: soon,
     menus: {
-      Save: [["Picture, .png", () => scope.savePicture(source.title)], ["Picture, .svg", () => { make("a", { href: "picture", download: "scope.svg" }).click(); }],
+      Save: [["Picture, .png", () => scope.savePicture(source.title)], ["Picture, .svg", () => { make("a", { href: "scope/picture", download: "scope.svg" }).click(); }],
         ...[".csv", ".npz", ".parquet", ".mcap", ".erd"].map(save)],
-      Open: [["Recording …", () => picker.click(), "With the same graphs"], ["The last recording", opened(() => post("last", "")), "The newest of the folder, with the same graphs"],
+      Open: [["Recording …", () => picker.click(), "With the same graphs"], ["The last recording", opened(() => post("scope/last", "")), "The newest of the folder, with the same graphs"],
         ["Window of its own", () => { open(location.href, "_blank"); }, "This scope in a window of its own"]],
     },
   });
@@ -76,7 +77,7 @@ async function serve() {
     const sent = { ...wants, number: source.number, known: source.known, stamp: source.stamp, points: Math.round(2.5 * scope.home.clientWidth), lens: scope.lensWindow };
     Object.assign(wants, { layout: null, time: null, play: false });
     try {
-      asking = await post("ask", JSON.stringify(sent));
+      asking = await post("scope/ask", JSON.stringify(sent));
       if (wants.time === null) { source.time = source.valuesAt = asking.time; }
       const anew = source.take(asking, Boolean(sent.layout || wants.layout));
       document.documentElement.dataset.theme = asking.dark ? "dark" : "light";

@@ -1,0 +1,230 @@
+"""Pages of our own beside Viser's: a small server on this machine, one port further.
+
+Viser's plots tell nothing of where a user clicks, and its texts are no trees to choose from, so the
+scope and the inspection are pages of our own (`assets`), shown in frames of the studio or in
+windows of their own. Their address holds a random word, without which nothing is answered: other
+pages in the browser cannot guess it. Each request is answered in a thread of its own; a browser
+that stalls costs that thread only.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import parse_qs, quote, urlsplit
+
+from linkwright.errors import Error, InputError
+
+if TYPE_CHECKING:
+    from linkwright.studio.server import Studio
+
+FRAME = (
+    "width:100%;height:calc(100vh - 9.5em);min-height:420px;border:0;border-radius:4px;"
+    "display:block;color-scheme:normal"
+)
+"""The style of a frame that fills a tab."""
+
+_LARGEST = 1 << 30  # bytes that are sent along
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a page sends.
+
+    Args:
+        query: what stands behind the question mark.
+        body: what was sent along.
+    """
+
+    query: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+    def table(self) -> dict[str, Any]:
+        """Return what was sent along, a JSON table.
+
+        >>> Asked(body=b'{"a": 1}').table()
+        {'a': 1}
+        """
+        try:
+            told = json.loads(self.body or b"{}")
+        except ValueError:
+            raise InputError("what is asked is no JSON") from None
+        if not isinstance(told, dict):
+            raise InputError("what is asked is a table of names and values")
+        return told
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a page gets.
+
+    Args:
+        content: bytes.
+        kind: of content, as browsers name it.
+        name: of a file to be saved, or empty.
+    """
+
+    content: bytes
+    kind: str = "text/html; charset=utf-8"
+    name: str = ""
+
+
+Act: TypeAlias = Callable[[Asked], Reply]
+
+
+def as_json(told: object) -> Reply:
+    """Return plain data as a reply.
+
+    >>> as_json([1]).content
+    b'[1]'
+    """
+    return Reply(json.dumps(told, allow_nan=False).encode(), "application/json")
+
+
+def assembled(page: str, scripts: Sequence[str]) -> Act:
+    """Return what gives a page of the assets, with its scripts in it.
+
+    Args:
+        page: name of the asset with the page.
+        scripts: names of those that it runs, in order.
+    """
+    assets = files(__package__).joinpath("assets")
+
+    def asset(name: str) -> str:
+        return assets.joinpath(name).read_text(encoding="utf-8")
+
+    def give(_asked: Asked) -> Reply:
+        parts = {
+            "STYLE": asset("page.css") + asset("plots.css"),
+            "SCRIPT": "\n".join(map(asset, scripts)),
+        }
+        pieces = asset(page).split("%%")
+        return Reply("".join(parts[p] if k % 2 else p for k, p in enumerate(pieces)).encode())
+
+    return give
+
+
+class SidePages:
+    """The server of the pages beside Viser's.
+
+    Args:
+        host: address that they are served at.
+        port: tried first; any that is free otherwise.
+    """
+
+    def __init__(self, host: str, port: int = 0) -> None:
+        self.token = secrets.token_urlsafe(12)
+        self.routes: dict[tuple[str, str], Act] = {}
+        handler = type("Handler", (_Handler,), {"owner": self})
+        try:
+            self._server = ThreadingHTTPServer((host, port), handler)
+        except OSError:
+            self._server = ThreadingHTTPServer((host, 0), handler)
+        self._server.daemon_threads = True
+        self.host, self.port = host, int(self._server.server_address[1])
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, name="linkwright pages", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def address(self) -> str:
+        """Where the pages are."""
+        return f"http://{self.host}:{self.port}/{self.token}/"
+
+    def frame(self, place: str, title: str) -> str:
+        """Return a frame with a page, as HTML; it is looked for where the page around it is from.
+
+        Args:
+            place: of the page, behind the address.
+            title: for those who cannot see it.
+        """
+        go = (
+            "<script>location.replace(parent.location.protocol+'//'+parent.location.hostname+"
+            f"':{self.port}/{self.token}/{place}')</script>"
+        )
+        inner = go.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+        words = f'class="linkwright-{title.lower()}" title="{title}" srcdoc="{inner}"'
+        return f'<iframe {words} style="{FRAME}"></iframe>'
+
+    def close(self) -> None:
+        """End it."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(timeout=5)
+
+
+def side_pages_of(studio: Studio) -> SidePages:
+    """Return the pages beside those of a studio, served since they were first asked for.
+
+    Args:
+        studio: whose they are.
+    """
+    found = studio.shared.get("pages")
+    if not isinstance(found, SidePages):
+        found = studio.shared["pages"] = SidePages(studio.host, studio.port + 1)
+        studio.closers.append(found.close)
+    return found
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One request; see `SidePages`."""
+
+    owner: SidePages
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Give a page or a file."""
+        self._do("GET")
+
+    def do_POST(self) -> None:
+        """Answer what a page asks."""
+        self._do("POST")
+
+    def _do(self, method: str) -> None:
+        place = urlsplit(self.path)
+        _, token, *rest = place.path.split("/", 2)
+        act = self.owner.routes.get((method, rest[0] if rest else "-"))
+        known = secrets.compare_digest(token.encode(), self.owner.token.encode())
+        if not known or act is None:
+            self.close_connection = True  # what was sent along has not been read
+            self._send(404, Reply(b"there is nothing here", "text/plain"))
+            return
+        query = {k: v[0] for k, v in parse_qs(place.query).items()}
+        try:
+            self._send(200, act(Asked(query, self._body())))
+        except (ConnectionError, TimeoutError):
+            self.close_connection = True
+        except Exception as error:
+            words = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
+            if method == "POST":  # the page tells it
+                self._send(200, as_json({"error": words}))
+            else:
+                self._send(400, Reply(words.encode(), "text/plain; charset=utf-8"))
+
+    def _body(self) -> bytes:
+        size = int(self.headers.get("Content-Length") or 0)
+        if not 0 <= size <= _LARGEST:
+            self.close_connection = True
+            raise InputError(f"{size} bytes are more than can be sent here")
+        return self.rfile.read(size)
+
+    def _send(self, status: int, reply: Reply) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", reply.kind)
+        self.send_header("Content-Length", str(len(reply.content)))
+        self.send_header("Cache-Control", "no-store")
+        if reply.name:
+            saved = f"attachment; filename*=UTF-8''{quote(reply.name)}"
+            self.send_header("Content-Disposition", saved)
+        self.end_headers()
+        self.wfile.write(reply.content)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Say nothing: what is asked is no news."""
