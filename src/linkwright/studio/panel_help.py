@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from linkwright.studio.keys import add_key, sheet
+
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
 SHEET = """
-| key | does |
-|---|---|
-| Space | play or pause the recording |
-| L | run or pause the live run |
-| N | a single step of the live run |
-| R | reset the live run |
-| H | this sheet |
-| Ctrl K | all commands |
-
 | mouse | does |
 |---|---|
 | left drag | turn about the model |
@@ -41,11 +34,23 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         name: on the button.
     """
     gui = studio.server.gui
+    open_now: list[Any] = []
 
     def show(_event: Any) -> None:
-        with gui.add_modal("Mouse, keys and tabs") as sheet:
-            gui.add_markdown(SHEET)
-            gui.add_button("Close").on_click(lambda _: sheet.close())
+        while open_now:
+            open_now.pop().close()
+        with gui.add_modal("Mouse, keys and tabs") as made:
+            gui.add_markdown(f"{sheet(studio)}\n{SHEET}")
+            gui.add_button("Close").on_click(close)
+        open_now.append(made)
+
+    def close(_event: Any) -> None:
+        while open_now:
+            open_now.pop().close()
+
+    def turn(event: Any) -> None:
+        (close if open_now else show)(event)
 
     gui.add_button(name, icon="help", color="gray").on_click(show)
-    gui.add_command("Help", hotkey="H", icon="help").on_trigger(show)
+    add_key(studio, "H", "this sheet", turn, "help")
+    gui.add_command("Close the sheet", hotkey="escape").on_trigger(close)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkwright.studio.desk import RUN, Desk, desk_of, extent, guarded
+from linkwright.studio.keys import add_key
 from linkwright.studio.live import Live
 
 if TYPE_CHECKING:
@@ -44,6 +47,15 @@ def fill(desk: Desk) -> None:
         "Speed [×]", 0.05, 4.0, 0.05, 1.0, hint="Times the usual; the status tells the true pace"
     )
     follow = gui.add_checkbox("Camera goes along", desk.follows)
+    if desk.walks:
+        ground = gui.add_checkbox("Stands on the ground", True, hint="Without it, it falls")
+
+        def stand() -> None:
+            desk.grounded = bool(ground.value)
+            if desk.live is not None:
+                desk.live.set_ground(desk.grounded)
+
+        ground.on_update(guarded(desk, stand))
     ready = _Ready(desk, status, run)
     run.on_click(guarded(desk, ready.toggle))
 
@@ -63,23 +75,33 @@ def fill(desk: Desk) -> None:
 
     follow.on_update(guarded(desk, go_along))
 
-    gui.add_command(
-        "Run or pause",
-        description="The live run",
-        hotkey="L",
-        icon="player-play",
-    ).on_trigger(guarded(desk, ready.toggle))
-    gui.add_command("Step the run", hotkey="N", icon="player-skip-forward").on_trigger(
-        guarded(desk, ready.step)
-    )
-    gui.add_command("Reset the run", hotkey="R", icon="refresh").on_trigger(
-        guarded(desk, ready.reset)
-    )
+    _keys(desk, ready)
     with gui.add_folder("Pull and push"):
         _hand(desk)
     desk.every(0.2, ready.refresh)
     if desk.quick:
         desk.server.on_client_connect(lambda _: desk.prepare())
+
+
+def _keys(desk: Desk, ready: _Ready) -> None:
+    """Let keys run, step and reset; those that the recording has too act in a live run only."""
+    studio = desk.studio
+    add_key(studio, "L", "run or pause the live run", lambda _: ready.toggle(), "player-play")
+    for key, words, act in (("N", "a step", ready.step), ("R", "reset", ready.reset)):
+        if key not in studio.shared["keys"]:
+            add_key(studio, key, f"{words} of the live run", partial(_always, act))
+            continue
+        within = guarded(desk, partial(_running, desk, act))
+        desk.server.gui.add_command(f"{words} of the live run", hotkey=key).on_trigger(within)
+
+
+def _always(act: Callable[[], None], _event: Any) -> None:
+    act()
+
+
+def _running(desk: Desk, act: Callable[[], None]) -> None:
+    if desk.mode == RUN:
+        act()
 
 
 class _Ready:

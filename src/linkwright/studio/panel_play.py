@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwright.studio.desk import RUN, desk_of
+from linkwright.studio.keys import add_key
 from linkwright.studio.playback import SPEEDS
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
+_IN_A_RUN = "; in a live run"
 _EVERY = 0.1  # s between updates of the slider while playing
 
 
@@ -58,7 +61,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         play.label = "Pause" if player.playing else "Play"
 
     play.on_click(press)
-    studio.server.gui.add_command("Play or pause", hotkey="space").on_trigger(press)
+    _keys(studio, press, speed)
 
     @scrub.on_update  # type: ignore[untyped-decorator]
     def _(event: Any) -> None:
@@ -100,11 +103,45 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
     studio.shared.setdefault("spans", []).append(refit)
 
 
+def _keys(studio: Studio, press: Any, speed: Any) -> None:
+    """Let keys play, step and change the speed; in a live run, its own keys step and reset it."""
+    player, desk = studio.player, desk_of(studio)
+
+    def step(by: int) -> None:
+        if desk.mode != RUN:
+            player.step(by)
+
+    def begin() -> None:
+        if desk.mode != RUN:
+            player.go_to(player.start)
+
+    def paced(by: int) -> None:
+        at = list(speed.options).index(speed.value) + by
+        speed.value = speed.options[min(max(at, 0), len(speed.options) - 1)]
+
+    add_key(studio, "space", "play or pause the recording", press, "player-play")
+    add_key(studio, "P", "the same, also where a tab has the focus", press)
+    add_key(studio, "B", "one frame back", lambda _: step(-1), "player-track-prev")
+    add_key(studio, "N", f"one frame on{_IN_A_RUN}: a step", lambda _: step(1))
+    add_key(studio, "R", f"back to the start{_IN_A_RUN}: reset", lambda _: begin())
+    add_key(studio, "home", "start of the recording", lambda _: player.go_to(player.start))
+    add_key(studio, "end", "end of the recording", lambda _: player.go_to(player.end))
+    add_key(studio, "pagedown", "slower", lambda _: paced(-1))
+    add_key(studio, "pageup", "faster", lambda _: paced(1))
+
+
 def _arrangement(studio: Studio) -> None:
     """Let several recordings stand over each other, side by side, or alone."""
     choice = studio.server.gui.add_dropdown(
         "Recordings", ("Overlaid as ghosts", "Side by side", "Only the first")
     )
+
+    def turn(_: Any) -> None:
+        choice.value = choice.options[
+            (choice.options.index(choice.value) + 1) % len(choice.options)
+        ]
+
+    add_key(studio, "O", "other recordings: ghosts, side by side, hidden", turn)
 
     @choice.on_update  # type: ignore[untyped-decorator]
     def _(_: Any) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkwright.studio.desk import desk_of
+from linkwright.studio.keys import add_key
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
@@ -32,9 +34,30 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
             _follow(studio)
             _views(studio)
 
+    _turned(studio, "I", "light or dark", dark)
+
     @dark.on_update  # type: ignore[untyped-decorator]
     def _(_: Any) -> None:
         studio.set_theme(dark=bool(dark.value))
+
+
+def _turned(studio: Studio, key: str, words: str, box: Any) -> None:
+    """Let a key turn a box on and off."""
+
+    def turn(_: Any) -> None:
+        box.value = not box.value
+
+    add_key(studio, key, words, turn)
+
+
+def _next(studio: Studio, key: str, words: str, choice: Any) -> None:
+    """Let a key go through what can be chosen."""
+
+    def turn(_: Any) -> None:
+        options = list(choice.options)
+        choice.value = options[(options.index(choice.value) + 1) % len(options)]
+
+    add_key(studio, key, words, turn)
 
 
 def _looks(studio: Studio) -> None:
@@ -45,6 +68,10 @@ def _looks(studio: Studio) -> None:
     names = _moving(studio)
     trace = gui.add_dropdown("Trace of", (_NOTHING, *names))
     drawn: list[Any] = []
+    _turned(studio, "X", "frames of the bodies", frames)
+    _turned(studio, "C", "mass centre", centre)
+    _turned(studio, "G", "ground", ground)
+    _next(studio, "T", "trace of the next body", trace)
 
     @frames.on_update  # type: ignore[untyped-decorator]
     def _(_: Any) -> None:
@@ -77,7 +104,8 @@ def _looks(studio: Studio) -> None:
                         f"{stage.root}/trace",
                         np.stack([path[:-1], path[1:]], axis=1),
                         colors=(200, 85, 61) if k == 0 else (107, 130, 153),
-                        line_width=2.5,
+                        thickness=2.5,
+                        thickness_units="screen",
                     )
                 )
 
@@ -106,9 +134,7 @@ def _forces(studio: Studio) -> None:
 
     for handle in (contacts, forces, longer):
         handle.on_update(wanted)
-    gui.add_command("Forces and contact points", hotkey="K", icon="arrow-up-right").on_trigger(
-        toggle
-    )
+    add_key(studio, "K", "forces and contact points", toggle, "arrow-up-right")
     desk_of(studio).every(0.5, tell)
 
 
@@ -122,6 +148,7 @@ def _follow(studio: Studio) -> None:
     assert stage is not None
     follow = studio.server.gui.add_dropdown("Follow", (_NOTHING, *_moving(studio)))
     last: dict[str, Any] = {"at": None}
+    _next(studio, "F", "follow the next body", follow)
 
     @follow.on_update  # type: ignore[untyped-decorator]
     def _(_: Any) -> None:
@@ -144,22 +171,13 @@ def _follow(studio: Studio) -> None:
 
 
 def _views(studio: Studio) -> None:
-    gui, centre, size = studio.server.gui, studio.centre, studio.size
+    gui = studio.server.gui
     usual = gui.add_button_group("Look from", tuple(_ANGLES))
     keep = gui.add_button("Save this view")
     kept: list[tuple[Any, Any]] = []
     saved = gui.add_dropdown("Saved views", (_NOTHING,), visible=False)
 
-    @usual.on_click  # type: ignore[untyped-decorator]
-    def _(event: Any) -> None:
-        azimuth, height = np.radians(_ANGLES[usual.value])
-        away = np.array(
-            [np.cos(azimuth) * np.cos(height), np.sin(azimuth) * np.cos(height), np.sin(height)]
-        )
-        _look(event.client, centre + 2.9 * size * away, centre)
-
-    @keep.on_click  # type: ignore[untyped-decorator]
-    def _(event: Any) -> None:
+    def save(event: Any) -> None:
         if event.client is None:
             return
         camera = event.client.camera
@@ -167,10 +185,45 @@ def _views(studio: Studio) -> None:
         saved.options = (_NOTHING, *(f"View {k + 1}" for k in range(len(kept))))
         saved.visible = True
 
+    usual.on_click(lambda event: _look_from(studio, *_ANGLES[usual.value], event))
+    keep.on_click(save)
+    for k, (name, angles) in enumerate(_ANGLES.items()):
+        go = partial(_look_from, studio, *angles)
+        add_key(studio, str(k + 1), f"look from: {name.lower()}", go)
+    add_key(studio, "V", "save this view", save)
+    studio.server.on_client_connect(_step_back)
+
     @saved.on_update  # type: ignore[untyped-decorator]
     def _(event: Any) -> None:
         if saved.value != _NOTHING:
             _look(event.client, *kept[int(str(saved.value).split()[-1]) - 1])
+
+
+def _look_from(studio: Studio, azimuth: float, height: float, event: Any) -> None:
+    """Let a browser look at the whole scene from somewhere, degrees about and over the ground."""
+    if event.client is None:
+        return
+    a, h = np.radians(azimuth), np.radians(height)
+    away = np.array([np.cos(a) * np.cos(h), np.sin(a) * np.cos(h), np.sin(h)])
+    first = studio.server.initial_camera
+    usual = float(np.linalg.norm(np.subtract(first.position, first.look_at)))
+    far = usual * _narrow(event.client.camera)
+    _look(event.client, studio.centre + far * away, studio.centre)
+
+
+def _step_back(client: Any) -> None:
+    """Let a browser with a narrow window see all of the scene."""
+    camera = client.camera
+    far = _narrow(camera)
+    if far > 1:
+        at = np.array(camera.look_at)
+        _look(client, at + far * (np.array(camera.position) - at), at)
+
+
+def _narrow(camera: Any) -> float:
+    """Return how much farther away a camera must be because its window is higher than wide."""
+    known = camera.update_timestamp != 0.0
+    return max(1.0, 1.0 / max(camera.aspect, 0.1)) if known else 1.0
 
 
 def _look(client: Any, position: Any, at: Any) -> None:

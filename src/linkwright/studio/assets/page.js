@@ -2,7 +2,7 @@
 const $ = (id) => document.getElementById(id);
 const KEYS = [["space", "play, pause"], ["← →", "one frame"], ["Shift ← →", "ten frames"], ["Home End", "start, end"],
   ["[ ]", "slower, faster"], ["L", "loop"], ["F", "follow the next body"], ["T", "trace"], ["A", "frames"], ["C", "mass centre"],
-  ["K", "forces and contact points"], ["− +", "shorter, longer arrows"],
+  ["K", "forces and contact points"], [", .", "shorter, longer arrows"],
   ["O", "other recordings"], ["G", "ground"], ["P", "plots"], ["+ − 0", "zoom plots"], ["M", "mark in plots"], ["D", "light, dark"], ["1 – 4", "views"], ["S", "keep a view"],
   ["R", "view from the start"], ["?", "this sheet"]];
 const NICE = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
@@ -83,7 +83,7 @@ function setKeys(s) {
   const speed = (by) => () => { const o = $("speed"); o.selectedIndex = Math.min(o.length - 1, Math.max(0, o.selectedIndex + by)); s.speed = +o.value; };
   const keys = { " ": press("play"), ArrowLeft: (e) => step(s, e.shiftKey ? -10 : -1), ArrowRight: (e) => step(s, e.shiftKey ? 10 : 1),
     Home: () => goTo(s, s.from), End: () => goTo(s, s.to), "[": speed(-1), "]": speed(1), l: press("loop"), t: press("trace"), a: press("axes"),
-    c: press("centre"), o: press("ghosts"), k: press("forces"), "-": arrows(0.8), "+": arrows(1.25), "=": arrows(1.25), p: press("panel"), d: press("theme"), s: press("save"), "?": press("help"),
+    c: press("centre"), o: press("ghosts"), k: press("forces"), ",": arrows(0.8), ".": arrows(1.25), p: press("panel"), d: press("theme"), s: press("save"), "?": press("help"),
     g: () => { s.ground = !s.ground; s.dirty = true; }, r: () => { if (s.renderer) { s.view = { ...s.first }; s.dirty = true; } },
     f: () => { const o = $("follow"); if (o.length) { o.selectedIndex = (o.selectedIndex + 1) % o.length; o.onchange(); } } };
   ["corner", "front", "side", "top"].forEach((name, k) => { keys[k + 1] = () => document.querySelector(`[data-view=${name}]`).click(); });

@@ -1,0 +1,67 @@
+"""Keys of the studio: each is a command of Viser's, and a line of the help sheet.
+
+Viser itself moves the camera by W, A, S, D, Q, E and the arrows, so none of ours is one of those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from linkwright.studio.desk import desk_of
+
+if TYPE_CHECKING:
+    from linkwright.studio.server import Studio
+
+_CAMERA = ("W", "A", "S", "D", "Q", "E", "arrowup", "arrowdown", "arrowleft", "arrowright")
+_SHOWN = {"pageup": "Page Up", "pagedown": "Page Down"}
+
+
+def add_key(
+    studio: Studio, key: str, words: str, act: Callable[[Any], object], icon: str | None = None
+) -> None:
+    """Let a key do something, and tell of it in the help sheet and the list of commands.
+
+    Args:
+        studio: where.
+        key: in Viser's words, such as "N" or "pageup".
+        words: what it does.
+        act: called with Viser's event, whose `client` is the browser it comes from.
+        icon: Viser's name of one.
+    """
+    assert key not in _CAMERA, f"Viser moves the camera by {key}"
+    told: dict[str, str] = studio.shared.setdefault("keys", {})
+    assert key not in told, f"{key} already does something: {told[key]}"
+    told[key] = words
+    desk = desk_of(studio)
+
+    def call(event: Any) -> None:
+        try:
+            act(event)
+        except Exception as error:  # a key's trouble is told, and must not end a thread
+            desk.report(str(error))
+
+    studio.server.gui.add_command(words, hotkey=key, icon=icon).on_trigger(call)
+
+
+def sheet(studio: Studio) -> str:
+    """Return the table of keys for the help sheet, in Markdown.
+
+    Args:
+        studio: whose keys.
+    """
+    rows = [(shown(key), words) for key, words in studio.shared.get("keys", {}).items()]
+    rows += [("W A S D Q E, arrows", "move the camera"), ("Ctrl K", "all commands")]
+    return "\n".join(["| key | does |", "|---|---|", *(f"| {k} | {w} |" for k, w in rows)])
+
+
+def shown(key: str) -> str:
+    """Return a key as it is written on a keyboard.
+
+    Args:
+        key: in Viser's words.
+
+    >>> shown("pageup"), shown("space"), shown("N")
+    ('Page Up', 'Space', 'N')
+    """
+    return _SHOWN.get(key, key.capitalize())
