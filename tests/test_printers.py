@@ -6,8 +6,10 @@ import ctypes
 import re
 import subprocess
 from fractions import Fraction
+from html import unescape
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -24,6 +26,7 @@ from linkwright.algebra import (
     evaluate,
     exp,
     foreign,
+    free_symbols,
     log,
     minimum,
     partial,
@@ -43,6 +46,7 @@ from linkwright.algebra.printers import (
     c_source,
     latex,
     latex_name,
+    mathml,
     python_identifier,
     python_source,
     text,
@@ -316,6 +320,59 @@ def test_latex_typography(expr: Expr, shown: str) -> None:
 )
 def test_latex_names(name: str, shown: str) -> None:
     assert latex_name(name) == shown
+
+
+# -- MathML ----------------------------------------------------------------------------------------
+@settings(max_examples=200, deadline=None)
+@given(expressions)
+def test_mathml_is_well_formed_and_says_what_latex_says(expr: Expr) -> None:
+    """The tree parses, each fraction and power has two parts, and all symbols are there."""
+    root = ET.fromstring(f"<math>{mathml(expr)}</math>")
+    for element in root.iter():
+        if element.tag in ("mfrac", "msup", "msub", "mover"):
+            assert len(element) == 2
+        elif element.tag in ("mi", "mn", "mo"):
+            assert len(element) == 0
+            assert element.text
+    source = latex(expr)
+    assert len(list(root.iter("mfrac"))) == source.count(r"\frac")
+    assert len(list(root.iter("msqrt"))) == source.count(r"\sqrt")
+    shown = {e.text for e in root.iter("mi")}
+    assert {x.name.rstrip("0123456789") for x in free_symbols(expr)} <= shown
+
+
+@pytest.mark.parametrize(
+    ("expr", "words"),
+    [
+        ((a + b) / c, "a + b over c"),
+        (b * cos(a) ** 2 - 2.7, "b cos ^ 2 ( a ) − 2.7"),
+        (-a * b**2, "− a b ^ 2"),
+        (select(a < b, a, b), "{ a if a < b b otherwise"),
+        (symbol("theta_dot") * symbol("q[1,2]"), "q _ 1 , 2 θ ˙"),
+    ],
+)
+def test_mathml_reads_as_mathematics(expr: Expr, words: str) -> None:
+    source = mathml(expr)
+    for start, between in (("mfrac", " over "), ("msup", " ^ "), ("msub", " _ ")):
+        while f"<{start}>" in source:  # innermost first
+            at = source.rindex(f"<{start}>")
+            end = source.index(f"</{start}>", at)
+            inner = source[at + len(start) + 2 : end]
+            cut = _second(inner)
+            made = inner[:cut] + between + inner[cut:]
+            source = source[:at] + made + source[end + len(start) + 3 :]
+    read = unescape(re.sub(r"<[^>]*>", " ", source))
+    assert " ".join(read.split()) == words
+
+
+def _second(inner: str) -> int:
+    """Return where the second element begins."""
+    depth = 0
+    for tag in re.finditer(r"<(/?)[^>]*?(/?)>", inner):
+        depth += 0 if tag[2] else -1 if tag[1] else 1
+        if depth == 0:
+            return tag.end()
+    raise AssertionError(inner)
 
 
 def test_jupyter_shows_latex() -> None:
