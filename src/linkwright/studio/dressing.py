@@ -7,23 +7,18 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from linkwright.errors import InputError
 from linkwright.formats.description import Place
-from linkwright.formats.places import composed, product, rotate, transposed, turned
+from linkwright.formats.places import composed, rotate, transposed
 from linkwright.formats.positions import Path as KeyPath
 from linkwright.robots.tree import Spot, spot_in
-from linkwright.studio.dress import AXES, Dress, ObjectTable
+from linkwright.studio.dress import Dress, ObjectTable
+from linkwright.studio.generated import glyph, thickness
 from linkwright.studio.poses import Hanging, Poses
 from linkwright.studio.scene import GROUND, Marked, Node
-from linkwright.studio.solids import Solid, colour
+from linkwright.studio.solids import Solid
 
 if TYPE_CHECKING:
     from linkwright.studio.scene import Scene
-
-_GLYPH = {"x": colour("#d0453a"), "y": colour("#3f9950"), "z": colour("#3a6fc9")}
-_ROUND = {"cylinder": 1.0, "capsule": 1.0, "cone": 1.0, "x-cylinder": 0.5, "x-cone": 0.5}
-_QUARTER = 1.5707963267948966
-_TO_AXIS = {"x": turned(AXES["y"], _QUARTER), "y": turned(AXES["x"], -_QUARTER)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,35 +171,9 @@ def _free(name: str, taken: Iterable[str]) -> str:
 
 def _reach(node: Node, dress: Dress) -> float:
     """Return twice the radius of the last round shape of a node (ROBSIM's 2.1.1.5)."""
-    for solid in reversed(node.solids):
-        kind = solid.kind.removesuffix(" wire")
-        if kind in _ROUND:
-            return 2 * _ROUND[kind] * solid.size[0]
-    raise dress.source.error(
-        ("tool",), f"{node.name!r} has no round shape to size the axes by", "add length = ..."
-    )
-
-
-def glyph(place: Place, length: float) -> list[Solid]:
-    """Return three arrows along the axes of a frame: x red, y green, z blue.
-
-    Args:
-        place: of the frame in a node.
-        length: from the origin to each tip, m.
-
-    >>> len(glyph(Place(), 0.1))
-    7
-    """
-    if not length > 0:
-        raise InputError("the axes of a tool have no length")
-    shaft, head = 0.74 * length, 0.26 * length
-    made = [Solid("sphere", (0.055 * length,), place, colour("#e6e1d8"))]
-    for axis, tint in _GLYPH.items():
-        turn = _TO_AXIS.get(axis)
-        along = place if turn is None else Place(place.position, product(place.rotation, turn))
-        for kind, size, middle in (
-            ("cylinder", (0.03 * length, shaft), shaft / 2),
-            ("cone", (0.075 * length, 0.0, head), shaft + head / 2),
-        ):
-            made.append(Solid(kind, size, composed(along, Place((0.0, 0.0, middle))), tint))
-    return made
+    radius = thickness(node.solids)
+    if radius is None:
+        raise dress.source.error(
+            ("tool",), f"{node.name!r} has no round shape to size the axes by", "add length = ..."
+        )
+    return 2 * radius

@@ -8,9 +8,13 @@ radius. ROBSIM drew each link as one cylinder from joint to joint; rods are that
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 
-from linkwright.formats.description import Place
+from linkwright.formats.description import Place, Rotation
+from linkwright.formats.places import composed, product, turned
 from linkwright.mechanism import Body
 from linkwright.studio.geometry import Array, Geometry, Span
 from linkwright.studio.solids import (
@@ -23,6 +27,7 @@ from linkwright.studio.solids import (
     RUBBER,
     Solid,
     axes_along,
+    colour,
     disc,
     place_between,
     rod,
@@ -236,7 +241,10 @@ def _anchors(g: Geometry, size: float) -> list[Solid]:
         at, axis = g.vector(body.offset, m.ground.frame), g.axis(body)
         if axis is None or abs(float(axis @ g.up)) > 0.7:
             rises = max([float(p @ g.up) for p in g.arms[body]], default=0.0) > 0.2 * size
-            solids.extend(_pedestal(at, g.up, radius, 2.0 * radius if rises else 0.3 * size))
+            high = 2.0 * radius if rises else 0.3 * size
+            if g.level and float(at @ g.up) > radius:
+                high = float(at @ g.up) - 0.8 * radius
+            solids.extend(_pedestal(at, g.up, radius, high))
             continue
         turn = np.array(axes_along(_fixed_axis(g, body)))
         foot = at - 3.0 * radius * g.up
@@ -294,3 +302,54 @@ def _coils(length: float, radius: float) -> list[Solid]:
         Solid("tyre", (radius, 0.35 * radius), Place((0.0, 0.0, length * (0.2 + 0.1 * k))), ACCENT)
         for k in range(8)
     ]
+
+
+# Turns of z to x and to y, and the colours of the three.
+_GLYPH: tuple[tuple[Rotation | None, Colour], ...] = (
+    (turned((0, 1, 0), math.pi / 2), colour("#d0453a")),
+    (turned((1, 0, 0), -math.pi / 2), colour("#3f9950")),
+    (None, colour("#3a6fc9")),
+)
+_ROUND = {
+    "cylinder": 1.0,
+    "capsule": 1.0,
+    "cone": 1.0,
+    "bars": 1.0,
+    "x-cylinder": 0.5,
+    "x-cone": 0.5,
+}
+
+
+def thickness(solids: Sequence[Solid]) -> float | None:
+    """Return the radius of the last round solid, m, or None where there is none.
+
+    Args:
+        solids: of a node.
+    """
+    for solid in reversed(solids):
+        kind = solid.kind.removesuffix(" wire")
+        if kind in _ROUND:
+            return _ROUND[kind] * solid.size[0]
+    return None
+
+
+def glyph(place: Place, length: float) -> list[Solid]:
+    """Return three arrows along the axes of a frame: x red, y green, z blue.
+
+    Args:
+        place: of the frame in a node.
+        length: from the origin to each tip, m.
+
+    >>> len(glyph(Place(), 0.1))
+    7
+    """
+    shaft, head = 0.74 * length, 0.26 * length
+    made = [Solid("sphere", (0.08 * length,), place, PALE)]
+    for turn, tint in _GLYPH:
+        along = place if turn is None else Place(place.position, product(place.rotation, turn))
+        for kind, size, middle in (
+            ("cylinder", (0.045 * length, shaft), shaft / 2),
+            ("cone", (0.11 * length, 0.0, head), shaft + head / 2),
+        ):
+            made.append(Solid(kind, size, composed(along, Place((0.0, 0.0, middle))), tint))
+    return made

@@ -38,11 +38,15 @@ class Geometry:
         mechanism: any.
         values: of its parameters and inputs; what has none counts as zero.
         at: coordinates at which directions and distances are taken; the start by default.
+        tips: further places to which arms lead, by body, in its frame.
+        level: whether the ground is at height 0, as for robot files.
     """
 
     mechanism: Mechanism
     values: Mapping[str, float] = field(default_factory=dict)
     at: Mapping[str, float] = field(default_factory=dict)
+    tips: Mapping[Body, Sequence[float]] = field(default_factory=dict)
+    level: bool = False
 
     @cached_property
     def _given(self) -> dict[Expr, float]:
@@ -141,6 +145,8 @@ class Geometry:
         for point in self.mechanism.points.values():
             if point.body is not self.mechanism.ground:
                 found[point.body].append(self.point(point))
+        for body, tip in self.tips.items():
+            found[body].append(np.array(tip, float))
         return {body: _apart_from_each_other(points) for body, points in found.items()}
 
     @cached_property

@@ -25,7 +25,7 @@ from linkwright.mechanism import Body, Mechanism
 from linkwright.robots import Robot
 from linkwright.robots.loading import robot_of
 from linkwright.robots.tree import spot_in
-from linkwright.studio.generated import generated, strut
+from linkwright.studio.generated import generated, glyph, strut, thickness
 from linkwright.studio.geometry import Geometry
 from linkwright.studio.poses import Hanging, Poses
 from linkwright.studio.solids import Solid, axes_along, surfaces_of, within_budget
@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from linkwright.studio.dress import DressLike
 
 Array = NDArray[np.float64]
-GROUND = "ground"
+GROUND, WORLD = "ground", "world"
+TOOLS = ("tool", "tool0", "tcp", "ee", "end_effector", "gripper", "hand")
+"""Names of points and frames that are the tool of an arm."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,7 +189,9 @@ def _from_mechanism(robot: Robot, values: dict[str, float], at: dict[str, float]
 
     m = robot.mechanism
     at = at or _assembled(m, values)
-    geometry = Geometry(m, values, at)
+    tool = _tool(robot)
+    tips = {} if tool is None else {tool[0]: tool[1].position}
+    geometry = Geometry(m, values, at, tips, isinstance(robot.source, Description))
     bodies = [m.ground, *m.depth_first()]
     hanging: list[Hanging] = [spot_in(body, Place()) for body in bodies]
     for span in geometry.spans:
@@ -204,6 +208,9 @@ def _from_mechanism(robot: Robot, values: dict[str, float], at: dict[str, float]
         # A mechanism that only bears the name of a shipped one keeps its generated shapes.
         with suppress(KeyError):
             solids.update({m.bodies[n]: s for n, s in look(geometry).items() if n in m.bodies})
+    if tool is not None:
+        long = 2 * (thickness(solids[tool[0]]) or 0.01 * size)
+        solids[tool[0]] = [*solids[tool[0]], *glyph(tool[1], long)]
     nodes = [_node(geometry, body, solids.get(body, [])) for body in bodies]
     for k, span in enumerate(geometry.spans):
         row = len(bodies) + 2 * k
@@ -212,8 +219,9 @@ def _from_mechanism(robot: Robot, values: dict[str, float], at: dict[str, float]
             nodes.append(Node(span.name + end, tuple(parts), doc="strut"))
     x, y, z = map(float, geometry.up)
     floor = _floor(geometry, bodies, now)
+    frames = _frames(robot, bodies)
     return Scene(
-        m.name, m.doc, robot, tuple(nodes), poses, (x, y, z), geometry.falls, floor, _own_frames(m)
+        m.name, m.doc, robot, tuple(nodes), poses, (x, y, z), geometry.falls, floor, frames
     )
 
 
@@ -236,8 +244,32 @@ def _node(geometry: Geometry, body: Body, solids: Sequence[Solid]) -> Node:
     return Node(body.name, tuple(solids), parent, body.doc, geometry.mass(body))
 
 
-def _own_frames(mechanism: Mechanism) -> tuple[Marked, ...]:
-    return tuple(Marked(b.name, k + 1, Place()) for k, b in enumerate(mechanism.depth_first()))
+def _frames(robot: Robot, bodies: Sequence[Body]) -> tuple[Marked, ...]:
+    row = {body: k for k, body in enumerate(bodies)}
+    own = None if isinstance(robot.source, Description) else robot.mechanism.ground.name
+    return tuple(
+        Marked(name, row[body], place)
+        for name, (body, place) in robot.assembled.places.items()
+        if name != own
+    )
+
+
+def _tool(robot: Robot) -> tuple[Body, Place] | None:
+    """Return where the tool of an arm is: a chain of bodies with a frame of that name at its end.
+
+    A robot file may call it otherwise: then it is the last frame that the file names there.
+    """
+    m = robot.mechanism
+    parents = [body.parent for body in m.bodies.values()]
+    if len(set(parents)) != len(parents) or any(c.position is not None for c in m.constraints):
+        return None
+    last = m.depth_first()[-1] if parents else None
+    there = {n: p for n, (body, p) in robot.assembled.places.items() if body is last}
+    named = [n for n in there if n in TOOLS]
+    if not named and isinstance(robot.source, Description):
+        told = [frame.name for frame in robot.source.frames]
+        named = [n for n in told if n in there and not n.endswith("_dh")][-1:]
+    return (last, there[named[0]]) if named and last is not None else None
 
 
 def _size(geometry: Geometry, bodies: Sequence[Body], now: Array) -> float:
@@ -285,13 +317,17 @@ def _from_description(robot: Robot, description: Description, roots: Sequence[st
     row = {body: k for k, body in enumerate(bodies)}
     leaders = {joint.body: joint.child for joint in robot.assembled.joints}
     solids: list[list[Solid]] = [[] for _ in bodies]
+    around: dict[str, list[Solid]] = {name: [] for name in _around(description)}
+    up, floor = Geometry(m).up, None
     notes: list[str] = []
     for link in description.links:
         body, place = places[link.name]
         for shape in link.shapes:
             made = solid_of(link, shape, place, description, roots, notes) if shape.seen else None
-            if made is not None:
-                solids[row[body]].append(made)
+            if made is not None and link.name in around and _is_ground(made, up):
+                floor = float(np.array(made.place.position) @ up)
+            elif made is not None:
+                around.get(link.name, solids[row[body]]).append(made)
     told = {body for body, _ in places.values()}
     if notes or not told.issuperset(bodies):  # without meshes, or added since: drawn by rods
         geometry = Geometry(m)
@@ -309,9 +345,13 @@ def _from_description(robot: Robot, description: Description, roots: Sequence[st
         )
         mass = float(Geometry(m).mass(body)) if body.parent is not None else 0.0
         nodes.append(Node(name, tuple(solids[k]), parent, "", mass, body.parent is not None))
-    poses = Poses(robot, [spot_in(body, Place()) for body in bodies])
+    things = {name: tuple(found) for name, found in around.items() if found}
+    for name, found in things.items():
+        nodes.append(Node(name, found, GROUND, "environment", moves=False, environment=True))
+    hanging = [spot_in(body, Place()) for body in (*bodies, *[m.ground] * len(things))]
+    poses = Poses(robot, hanging)
     frames = tuple(Marked(name, row[body], place) for name, (body, place) in places.items())
-    x, y, z = map(float, Geometry(m).up)
+    x, y, z = map(float, up)
     missing = _summary(notes)
     return Scene(
         description.name,
@@ -321,11 +361,43 @@ def _from_description(robot: Robot, description: Description, roots: Sequence[st
         poses,
         (x, y, z),
         True,
-        None,
+        floor,
         frames,
         missing,
         roots=tuple(roots),
     )
+
+
+def _around(description: Description) -> list[str]:
+    """Return the links that stand around a robot: the world's own, and what only hangs on it.
+
+    That is the root where it is called world, as MJCF has it and many URDF files do, and links that
+    are fixed to it and carry nothing that moves.
+    """
+    if description.root != WORLD:
+        return []
+    above = {joint.child: joint for joint in description.joints}
+    carries = set()
+    for joint in description.joints:
+        if joint.kind == "fixed":
+            continue
+        link = joint.parent
+        while link not in carries:
+            carries.add(link)
+            if link not in above:
+                break
+            link = above[link].parent
+    found = [WORLD]
+    for link in found:  # grows as it goes
+        for joint in description.joints:
+            if joint.parent == link and joint.kind == "fixed" and joint.child not in carries:
+                found.append(joint.child)
+    return found
+
+
+def _is_ground(solid: Solid, up: Array) -> bool:
+    """Whether a plane is level, and so is the ground itself."""
+    return solid.kind == "plane" and float(np.array(solid.place.rotation)[:, 2] @ up) > 0.9999
 
 
 def _extent(robot: Robot, bodies: Sequence[Body]) -> float:

@@ -146,6 +146,8 @@ def _floor(scene: Scene, corners: Array, around: Array) -> float | None:
         return float(around[:, 2].min())
     if isinstance(scene.robot.source, Description) and low > -0.02 * (high - low):
         return 0.0  # a robot that stands on the ground
+    if float(np.nanmin(corners[:, 0, :, 2], initial=np.inf)) <= low:
+        return low  # it stands on a foot
     return low - 0.02 * (high - low)
 
 
