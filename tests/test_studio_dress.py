@@ -25,7 +25,7 @@ from linkwright.studio.dress import SHAPES, parse_dress
 from linkwright.studio.outlines import OUTLINES, Outline
 from linkwright.studio.scene import Scene, scene_of
 from linkwright.studio.solids import AT_HOME, Solid, surfaces_of
-from linkwright.studio.takes import model_take
+from linkwright.studio.takes import model_take, open_take
 from linkwright.studio.viewing import ground_and_view
 
 Array = NDArray[np.float64]
@@ -334,3 +334,108 @@ def test_the_command_dresses_a_page(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert '"name":"table"' in out.read_text()
     assert main(["page", "stanford-arm", "--dress", "no-such-cell", "-o", str(out)]) == 2
     assert "name a file, or one of" in capsys.readouterr().err
+
+
+# -- what robot files have around them -------------------------------------------------------------
+ROOM = """<mujoco model="room"><worldbody>
+<geom name="floor" type="plane" size="0 0 1" pos="0 0 -0.2"/>
+<geom type="box" size="0.05 2 1" pos="-1.5 0 0.8"/>
+<geom type="box" size="0.5 0.5 5" pos="40 0 0"/>
+<body name="table" pos="0.8 0 0"><geom type="box" size="0.3 0.5 0.02" pos="0 0 0.2"/></body>
+<body name="foot"><geom type="box" size="0.1 0.1 0.05"/>
+  <body name="arm" pos="0 0 0.1"><joint name="swing" axis="0 1 0"/>
+    <geom type="capsule" fromto="0 0 0 0 0 0.8" size="0.05"/></body></body>
+</worldbody></mujoco>"""
+
+
+def test_the_world_of_a_file_stands_around_its_robot(tmp_path: Path) -> None:
+    (tmp_path / "room.xml").write_text(ROOM)
+    scene = scene_of(lw.load(tmp_path / "room.xml"))
+    around = {n.name: len(n.solids) for n in scene.nodes if n.environment}
+    assert around == {"world": 2, "table": 1}
+    assert [s.link for s in scene.nodes[0].solids] == ["foot"]
+    assert scene.floor == pytest.approx(-0.2)
+    _, view = ground_and_view(model_take(scene), scene)
+    assert view["radius"] < 3  # what is 40 m away is drawn, and not in view
+
+
+def test_an_arm_has_a_tool_with_axes_twice_as_long_as_it_is_thick() -> None:
+    scene = scene_of(lw.load(ROBOTS / "scara.toml"))
+    chuck = scene.nodes[scene.index("chuck")]
+    rod = next(s for s in chuck.solids if s.kind == "capsule")
+    tool = next(f for f in scene.frames if f.name == "tool")
+    axes = surfaces_of(chuck.solids[-7:])
+    turn = np.array(tool.place.rotation)
+    points = (np.concatenate([s.points for s in axes]) - tool.place.position) @ turn
+    np.testing.assert_allclose(points.max(axis=0), 3 * [2 * rod.size[0]], rtol=1e-9)
+    # the last link reaches the tool
+    assert rod.place.position[2] + rod.size[1] / 2 == pytest.approx(0.05)
+
+
+# -- replay ----------------------------------------------------------------------------------------
+EXAMPLE = Path(__file__).parent.parent / "examples" / "ref6"
+V2 = [20.0, 40.0, 50.0, -30.0, 25.0, 15.0]
+
+
+def test_the_six_joint_arm_is_that_of_robsim() -> None:
+    robot = lw.Robot(lw.load_model(str(EXAMPLE / "ref6.toml")))
+    pose = robot.pose(np.radians(V2), "tool")
+    inches = [-23.2368409096, 52.5128722288, -51.4861643659]
+    np.testing.assert_allclose(pose[:3, 3] / 0.0254, inches, atol=1e-8)
+    np.testing.assert_allclose(pose[:3, 0], [-0.6655779362, 0.4531538935, -0.5930072172], atol=1e-9)
+
+
+def test_a_table_in_degrees_moves_the_arm_frame_by_frame() -> None:
+    model, bay = str(EXAMPLE / "ref6.toml"), EXAMPLE / "bay.toml"
+    take = open_take(str(EXAMPLE / "angles.csv"), model=model, dress=bay)
+    rows = np.loadtxt(EXAMPLE / "angles.csv", delimiter=",", skiprows=1)
+    assert take.scene is not None
+    assert take.q is not None
+    assert take.notes == ()
+    np.testing.assert_allclose(np.degrees(take.q), rows[:, 1:], atol=1e-9)
+    np.testing.assert_allclose(take.recording.times, rows[:, 0])
+    k = int(np.flatnonzero(rows[:, 0] == 2.0)[0])
+    np.testing.assert_allclose(rows[k, 1:], V2)
+    tool = next(f for f in take.scene.frames if f.name == "tool")
+    pose = take.scene.poses(take.q[k]).poses[tool.node]
+    x, y, z, w = pose[[4, 5, 6, 3]]
+    at = pose[:3] + Rotation.from_quat([x, y, z, w]).apply(tool.place.position)
+    expected = [-23.2368409096, 52.5128722288, -51.4861643659]
+    np.testing.assert_allclose(at / 0.0254, expected, atol=1e-6)
+    assert {"table", "gantry"} <= {n.name for n in take.scene.nodes if n.environment}
+
+
+def test_other_ways_to_write_a_table(tmp_path: Path) -> None:
+    file = tmp_path / "run.csv"
+    file.write_text("n;phi1 (deg);time (ms);phi2\n0;45;0;0.5\n1;90;500;\n2;180;1000;1.5\n")
+    take = open_take(str(file), model="double-pendulum")
+    assert take.q is not None
+    np.testing.assert_allclose(take.recording.times, [0, 0.5, 1])
+    quarter = [np.pi / 4, 0.5]  # held where a cell is empty
+    np.testing.assert_allclose(take.q, [quarter, quarter, [np.pi, 1.5]])
+    assert any("not finite" in note for note in take.notes)
+
+
+TABLES = {
+    "time,a,b\n0,1,2\n": (
+        "run.csv: no channel is a coordinate of 'double-pendulum', which has phi1, phi2; there are "
+        "a, b; name the columns after the coordinates, or name another model"
+    ),
+    "time,phi1 [V]\n0,1\n": "run.csv: 'phi1' is in 'V', which is no unit for 'phi1' (rad)",
+    "0,1,2\n1,2,3\n": "the first line holds numbers, not the names of the columns; write a line",
+    "time [day],phi1\n0,1\n": "'day' is no unit of time; use one of s, sec, ms",
+}
+
+
+@pytest.mark.parametrize("text", list(TABLES))
+def test_tables_that_do_not_fit_are_told(text: str, tmp_path: Path) -> None:
+    (tmp_path / "run.csv").write_text(text)
+    with pytest.raises(InputError) as caught:
+        open_take(str(tmp_path / "run.csv"), model="double-pendulum")
+    assert TABLES[text] in str(caught.value)
+
+
+def test_a_column_that_is_nearly_right_is_pointed_at(tmp_path: Path) -> None:
+    (tmp_path / "run.csv").write_text("time,phi1,Phi_2\n0,1,2\n1,1,2\n")
+    take = open_take(str(tmp_path / "run.csv"), model="double-pendulum")
+    assert "phi2 (is it 'Phi_2'?)" in take.notes[0]
