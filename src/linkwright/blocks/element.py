@@ -35,6 +35,7 @@ class Arrow:
         outputs: its components in the ground's axes, or its magnitude alone, N.
         along: the direction of a force that is given by its magnitude.
         touch: the output that is positive while the point touches; empty for other forces.
+        below: how far below the point it is shown, m.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Arrow:
     outputs: tuple[str, ...]
     along: Vector | None = None
     touch: str = ""
+    below: float = 0.0
 
 
 class Element(Block):
@@ -164,7 +166,9 @@ class Element(Block):
         rows = zip("xyz", parts, strict=True)
         return tuple(self.output(f"{name}_{c}", x, unit="N", doc=doc) for c, x in rows)
 
-    def show_force(self, name: str, *, at: Point | Body, touch: str = "") -> None:
+    def show_force(
+        self, name: str, *, at: Point | Body, touch: str = "", below: float = 0.0
+    ) -> None:
         """Let pictures show a force as an arrow; `push` and `force` do so themselves.
 
         Args:
@@ -172,9 +176,12 @@ class Element(Block):
                 `name_y`, `name_z` (N).
             at: where it acts; of a body, its origin.
             touch: the output that is positive while this is a point that touches something.
+            below: how far below the point it is shown, m: the radius of a ball about the point.
         """
         point = at.origin if isinstance(at, Body) else at
-        self.arrows[name] = Arrow(name, point, tuple(f"{name}_{c}" for c in "xyz"), None, touch)
+        self.arrows[name] = Arrow(
+            name, point, tuple(f"{name}_{c}" for c in "xyz"), None, touch, below
+        )
 
     def position(self, point: Point) -> tuple[Expr, Expr, Expr]:
         """Return the position of a point in the ground's axes, as named partial results.

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.formats.description import Description
 from linkwright.recording import Recording
 from linkwright.studio.live import Live, Reached
 from linkwright.studio.plant import plant_of
 from linkwright.studio.scene import Scene
+from linkwright.studio.standing import footing_of
 from linkwright.studio.takes import Take, resting
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ class Desk:
         self.trouble: list[str] = []
         self.cannot = ""
         self.preparing = False
+        self.grounded = True
         self.follows = self._travels()
         self._followed: Array | None = None
         self._turn = threading.Lock()
@@ -117,14 +120,27 @@ class Desk:
         m = self.scene.robot.mechanism
         return any(len(b.translations) >= 2 and b.parent is m.ground for b in m.bodies.values())
 
+    @property
+    def walks(self) -> bool:
+        """Whether it is a robot file with a free base, which stands on the ground when it runs."""
+        scene = self.scene
+        if scene is None or self.takes[0].system is not None:
+            return False
+        free = any(len(b.translations) == 3 for b in scene.robot.mechanism.bodies.values())
+        return free and isinstance(scene.robot.source, Description) and scene.falls
+
     def make_live(self) -> None:
         """Derive, compile and start the live run; it stands still until someone runs it."""
         scene = self.scene
         assert scene is not None
         try:
-            begin = dict(zip(scene.poses.coordinates, map(float, resting(scene)), strict=True))
-            plant = plant_of(self.takes[0].system or scene.robot, begin, scene.poses.values)
+            system = self.takes[0].system
+            footing = footing_of(scene, self.studio.floor or 0.0) if self.walks else None
+            start = resting(scene) if footing is None else footing.start
+            begin = dict(zip(scene.poses.coordinates, map(float, start), strict=True))
+            plant = plant_of(system or scene.robot, begin, scene.poses.values, footing)
             made = Live(plant, scene)
+            made.set_ground(self.grounded)
         except Exception as error:
             self.cannot = f"It cannot run live: {error}"
             return

@@ -271,13 +271,13 @@ def scale_of(reference: float, radius: float, factor: float = 1.0) -> Scale:
 def reference_of(arrows: Arrows, forces: Array | None = None) -> float:
     """Return the force whose arrow has the usual length: the weight, unless forces are far off.
 
-    Where several points share the weight, it is half of it.
+    Where several points share the weight, it is up to a quarter of it.
 
     Args:
         arrows: with the scene.
         forces: those of a recording, ... x 3, N.
     """
-    weight = arrows.weight / (2 if np.count_nonzero(arrows.contact) > 2 else 1)
+    weight = arrows.weight / min(4, max(1, int(arrows.contact.sum())))
     if forces is None or not forces.size:
         return weight
     sizes = np.linalg.norm(forces, axis=-1)

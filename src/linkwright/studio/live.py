@@ -123,7 +123,7 @@ class Live:
         phases = self.plant.phases()
         self.phases = phases
         self.every = max(1, round(self.plant.speed / (FRAMES * phases.tick_seconds)))
-        self._session = _session(phases, self.every)
+        self._session = _session(phases, self.every, *self.plant.method)
         self._tick = 0
         names = [s.name for s in phases.x]
         self._coordinates = [names.index(n) for n in self.scene.poses.coordinates]
@@ -154,6 +154,9 @@ class Live:
             at = (float(centre[0]), float(centre[1]), float(centre[2]))
             pulls.append(Arrow(f"pull at {body}", row, at, (x, y, z)))
         self._arrows = Arrows(self.scene, (*told.each, *pulls))
+        if self._felt is not None:  # it is compiled when it is first called
+            arrays = (self.phases.x, self.phases.d, self.phases.p, self.phases.w)
+            self._felt(*(np.array([s.value for s in a]) for a in arrays), np.zeros(1))
 
     def reset(self) -> None:
         """Stand at the start again, with the values of now."""
@@ -222,6 +225,15 @@ class Live:
             machine.field("slope_known")[:] = 0
             if not self.running:
                 self._publish()
+
+    def set_ground(self, on: bool) -> None:
+        """Let a robot stand on the ground, or fall through it.
+
+        Args:
+            on: whether there is a ground.
+        """
+        for name, stiffness in self.plant.grounds.items():
+            self.set_value(name, stiffness if on else 0.0)
 
     def pull(self, body: str, target: Array) -> None:
         """Draw the mass centre of a body to a point.
@@ -464,12 +476,15 @@ class Live:
                 time.sleep(1 / 240)
 
 
-def _session(phases: Phases, every: int) -> Session:
+def _session(phases: Phases, every: int, method: str = "", steps: int = 1) -> Session:
     """Return a session whose steps are as long as the error allows, or fixed where that fails.
 
     Dry friction that jumps with the sign of a speed makes steps of no length; then steps are fixed.
     """
     until = round(_FOREVER / phases.tick_seconds) * phases.tick_seconds
+    if method:
+        short = phases.tick_seconds / steps
+        return Session(phases, until, method=method, step=short, every=every)
     made = Session(phases, until, method="dopri5", tolerance=1e-6, every=every)
     fresh = made.snapshot()
     made.machine.extend(max(1, round(0.1 / phases.tick_seconds)))

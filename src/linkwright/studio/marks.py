@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from linkwright.studio.forces import Arrows, Scale, Shown, reference_of, scale_of
 
 Array: TypeAlias = NDArray[np.float64]
-FORCE, TOUCHING, APART = (214, 82, 45), (255, 176, 32), (150, 162, 174)
+FORCE, TOUCHING, APART = (205, 24, 8), (255, 166, 0), (140, 152, 166)
 """Colours: of arrows, and of points that touch and that do not."""
 
 _STILL = 1e-4  # of the scene's radius: less is no change
@@ -103,9 +103,9 @@ class Marks:
                 f"{self.root}/forces",
                 drawn.astype(np.float32),
                 FORCE,
-                shaft_radius=0.009 * size,
-                head_radius=0.024 * size,
-                head_length=0.06 * size,
+                shaft_radius=0.011 * size,
+                head_radius=0.028 * size,
+                head_length=0.07 * size,
             )
         elif _changed(drawn, self._drawn, _STILL * self.radius):
             self._arrows.points = drawn.astype(np.float32)
@@ -126,7 +126,7 @@ class Marks:
                 f"{self.root}/contacts",
                 dots.astype(np.float32),
                 _tints(bright),
-                point_size=0.022 * self.radius,
+                point_size=0.036 * self.radius,
                 point_shape="circle",
                 precision="float32",
             )

@@ -63,6 +63,7 @@ def _next(studio: Studio, key: str, words: str, choice: Any) -> None:
 def _looks(studio: Studio) -> None:
     gui = studio.server.gui
     frames = gui.add_checkbox("Frames of the bodies", False)
+    clear = gui.add_checkbox("See through bodies", False, hint="For what is inside or behind")
     centre = gui.add_checkbox("Mass centre", False)
     ground = gui.add_checkbox("Ground", bool(studio.grid.visible))
     names = _moving(studio)
@@ -77,6 +78,11 @@ def _looks(studio: Studio) -> None:
     def _(_: Any) -> None:
         for stage in studio.stages:
             stage.set_frames(bool(frames.value))
+
+    @clear.on_update  # type: ignore[untyped-decorator]
+    def _(_: Any) -> None:
+        if studio.stage is not None:
+            studio.stage.set_clear(bool(clear.value))
 
     @centre.on_update  # type: ignore[untyped-decorator]
     def _(_: Any) -> None:

@@ -7,7 +7,10 @@ joints gets a servo,
     tau = M (w^2 (target - q) - 2 zeta w u),
 
 M being what the joint moves at the start (the diagonal of the mass matrix), w the servo's frequency
-in rad/s, zeta its damping. Both are parameters of the run, and the targets inputs of it.
+in rad/s, zeta its damping. Both are parameters of the run, and the targets inputs of it. A robot
+that stands on the ground (`linkwright.studio.standing`) is held more stiffly by the joints between
+its base and its feet, which carry it: with three times its weight times the height of its mass
+centre for a radian.
 """
 
 from __future__ import annotations
@@ -21,21 +24,31 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.algebra import ZERO, Expr
+from linkwright.algebra import ZERO, Expr, constant
 from linkwright.blocks import Element
+from linkwright.elements import Contact, Plane
 from linkwright.errors import Error
 from linkwright.formats.description import Description
-from linkwright.mechanism import Mechanism
+from linkwright.mechanism import Body, Mechanism
 from linkwright.robots import Robot
 from linkwright.studio.playback import usual_speed
+from linkwright.studio.solids import axes_along
+from linkwright.studio.standing import Footing
 from linkwright.studio.takes import LIVELY
 from linkwright.system import System
 from linkwright.system.phases import Phases, Signal
 
 Array: TypeAlias = NDArray[np.float64]
-HAND, SERVO = "hand", "servo"
+HAND, SERVO, GROUND = "hand", "servo", "ground"
 RATE = 240
 """Base ticks in a second, where a System does not ask for others."""
+
+STEPS = 16
+"""Steps of the integration in a tick, on the ground."""
+
+_SINK = 1e-3  # m that a foot sinks into the ground when the robot stands
+_DISSIPATION = 2.0  # s/m
+_LOAD = 3.0  # of the weight times the height, for a radian of the joints that carry it
 
 FREQUENCY, DAMPING = 12.0, 1.0
 """Of servos: rad/s, and the share of critical damping."""
@@ -85,6 +98,7 @@ class Plant:
         servos: coordinates that have servos.
         adjustables: what can be changed.
         speed: at which it is best looked at, seconds in a second on the wall.
+        grounds: parameters that are the stiffness of the ground, with their values, N/m.
 
     >>> from linkwright.models import load_model
     >>> plant = plant_of(load_model("pendulum"))
@@ -98,6 +112,12 @@ class Plant:
     servos: tuple[str, ...] = ()
     adjustables: tuple[Adjustable, ...] = ()
     speed: float = 1.0
+    grounds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def method(self) -> tuple[str, int]:
+        """The method of integration with its steps in a tick; empty where that is free."""
+        return ("semi-implicit", STEPS) if self.grounds else ("", 1)
 
     def phases(self) -> Phases:
         """Return the System flattened, with the numbers that it has now."""
@@ -108,6 +128,7 @@ def plant_of(
     source: Robot | Mechanism | System,
     start: Mapping[str, float] | None = None,
     values: Mapping[str, float] | None = None,
+    footing: Footing | None = None,
 ) -> Plant:
     """Return a plant that can be run live.
 
@@ -115,6 +136,7 @@ def plant_of(
         source: what is run; a System stays as it is, and a copy of it gets the hand.
         start: of a robot, where its joints begin and are held, by name, rad or m.
         values: of parameters, over the source's own.
+        footing: of a robot that stands on the ground.
     """
     if isinstance(source, System):
         system, robot = source.copy(), None
@@ -133,7 +155,8 @@ def plant_of(
     if robot is not None and isinstance(robot.source, Description):
         begin = {q: float(v) for q, v in (start or {}).items() if q in robot.coordinates}
         system.start(begin)
-        servos = _add_servos(system, robot, begin)
+        servos = _add_servos(system, robot, begin, footing)
+    grounds = {} if footing is None else _add_ground(system, footing)
     record = _recorded(system)
     phases = system.phases(record)
     place = {s.name: k for k, s in enumerate(phases.w)}
@@ -142,7 +165,7 @@ def plant_of(
         for body, word in taken.items()
         if f"{HAND}.{word}_x" in place
     }
-    return Plant(system, record, hands, servos, _adjustables(system, phases, robot), speed)
+    return Plant(system, record, hands, servos, _adjustables(system, phases, robot), speed, grounds)
 
 
 def _recorded(system: System) -> tuple[str, ...]:
@@ -152,7 +175,10 @@ def _recorded(system: System) -> tuple[str, ...]:
     names = [q.name for q in kinematics.rates]
     names += [s.symbol.name for s in kinematics.speeds]
     names += [o.name for o in m.outputs]
-    names += [f"{n}.{o}" for n, b in system.members.items() if n != HAND for o in b.block.outputs]
+    for n, member in system.members.items():
+        inner = {load.name for load in getattr(member.block, "forces", ()) if n.startswith(GROUND)}
+        wanted = [o for o in member.block.outputs if n != HAND and o not in inner]
+        names += [f"{n}.{o}" for o in wanted]
     return tuple(dict.fromkeys(names))
 
 
@@ -183,7 +209,46 @@ def _add_hand(system: System) -> dict[str, str]:
     return taken
 
 
-def _add_servos(system: System, robot: Robot, begin: Mapping[str, float]) -> tuple[str, ...]:
+def _add_ground(system: System, footing: Footing) -> dict[str, float]:
+    """Let a robot touch the ground; return the stiffness of it, by the parameter's name."""
+    m = system.mechanism
+    standing = sum(t.foot for t in footing.touches) or len(footing.touches)
+    stiff = footing.mass * 9.81 / (standing * _SINK)
+    light = footing.mass / 50  # about what a foot feels like
+    up = np.array(footing.up)
+    found = {}
+    for k, radius in enumerate(sorted({t.radius for t in footing.touches})):
+        touches = [t for t in footing.touches if t.radius == radius]
+        points = [m.point_of(t.body, tuple(map(constant, t.at))) for t in touches]
+        contact = Contact(
+            m,
+            points,
+            Plane(centre=tuple((footing.floor + radius) * up), rotation=axes_along(up)),
+            stiffness=stiff,
+            dissipation=_DISSIPATION,
+            static=0.9,
+            dynamic=0.8,
+            tangential_damping=1.4 * math.sqrt(stiff * light),
+        )
+        for n, point in enumerate(points, 1):
+            contact.show_force(f"force{n}", at=point, touch=f"depth{n}", below=radius)
+        member = system.add(contact, name=GROUND if k == 0 else f"{GROUND}{k + 1}")
+        found[f"{member.name}.stiffness"] = stiff
+    return found
+
+
+def _carrying(robot: Robot, footing: Footing) -> set[Body]:
+    """Return the bodies between the base and the feet."""
+    found: set[Body] = set()
+    for touch in footing.touches:
+        if touch.foot:
+            found.update(touch.body.ancestors())
+    return found
+
+
+def _add_servos(
+    system: System, robot: Robot, begin: Mapping[str, float], footing: Footing | None
+) -> tuple[str, ...]:
     """Put servos on the joints of one coordinate; return the coordinates."""
     m = robot.mechanism
     free = set(robot.coordinates)
@@ -195,6 +260,8 @@ def _add_servos(system: System, robot: Robot, begin: Mapping[str, float]) -> tup
     if not joints:
         return ()
     felt = _felt(robot, begin)
+    carrying = set() if footing is None else _carrying(robot, footing)
+    bodies = {q: joint.body for joint in robot.assembled.joints for q in joint.coordinates}
     servo = Element(SERVO, m, doc="holds joints at their targets")
     w = servo.parameter("frequency", FREQUENCY, unit="1/s", doc="how stiff the joints are held")
     zeta = servo.parameter("damping", DAMPING, unit="1", doc="share of critical damping")
@@ -202,8 +269,11 @@ def _add_servos(system: System, robot: Robot, begin: Mapping[str, float]) -> tup
         u = _speed_of(robot, q)
         word = _word(q.name)
         target = servo.input(f"target_{word}", unit=m.units.get(q.name, "?"))
-        size = felt[q.name]
-        servo.effort(f"tau_{word}", q, size * (w * w * (target - q) - 2 * zeta * w * u))
+        size = drag = felt[q.name]
+        if footing is not None and bodies[q] in carrying:
+            size = _LOAD * footing.mass * 9.81 * footing.height / FREQUENCY**2
+            drag = max(drag, 1.5 * math.sqrt(size * drag))
+        servo.effort(f"tau_{word}", q, size * w * w * (target - q) - 2 * zeta * w * drag * u)
     member = system.add(servo, name=SERVO)
     held = {q.name: begin.get(q.name, float(m.initial.get(q.name, 0.0))) for q in joints}
     system.set({f"{member.name}.target_{_word(name)}": value for name, value in held.items()})

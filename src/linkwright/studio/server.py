@@ -66,6 +66,7 @@ class Studio:
     size: float = 1.0
     centre: Any = None
     marks: Marks | None = None
+    floor: float | None = None
     _over: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def __post_init__(self) -> None:
@@ -135,6 +136,7 @@ class Studio:
             return
         stage = self.stages[0]
         floor, view = ground_and_view(self.takes[0], stage.scene)
+        self.floor = floor
         self.size = size = float(view["radius"])
         self.centre = np.array(view["centre"])
         self.marks = Marks(self.server, stage.root, size)

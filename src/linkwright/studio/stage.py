@@ -24,6 +24,7 @@ from linkwright.studio.viewing import upright
 Array = NDArray[np.float64]
 _TRIANGLES = 120_000
 _STILL = 1e-5  # of the scene's size, and of a quaternion: less is no movement
+_CLEAR = 0.4
 _GHOST = colour("#6b8299")
 
 
@@ -44,7 +45,9 @@ class Stage:
     ghost: bool = False
     handles: list[Any] = field(default_factory=list)
     meshes: list[tuple[int, Any]] = field(default_factory=list)
+    labels: list[Any] = field(default_factory=list)
     shift: Array = field(default_factory=lambda: np.zeros(3))
+    _opacities: dict[str, float | None] = field(default_factory=dict, repr=False)
     _sent: Array | None = None
     _now: Array | None = None
     _turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -82,6 +85,10 @@ class Stage:
                     cast_shadow=not self.ghost,
                 )
                 self.meshes.append((k, mesh))
+                self._opacities[mesh.name] = mesh.opacity
+        for k, label in enumerate(() if self.ghost else self.scene.labels):
+            at = f"{names[label.node]}/label {k}"
+            self.labels.append(api.add_label(at, label.name, position=label.place.position))
         self.centre = api.add_icosphere(
             f"{self.root}/mass centre",
             radius=0.022 * self.size,
@@ -156,6 +163,13 @@ class Stage:
         """Show or hide the frames of the nodes that move."""
         for node, handle in zip(self.scene.nodes, self.handles, strict=True):
             handle.show_axes = on and node.moves
+
+    def set_clear(self, on: bool) -> None:
+        """Let what is behind the bodies be seen through them, or not."""
+        with self.server.atomic():
+            for k, mesh in self.meshes:
+                if self.scene.nodes[k].moves:
+                    mesh.opacity = _CLEAR if on else self._opacities[mesh.name]
 
     def remove(self) -> None:
         """Take the scene from the server."""

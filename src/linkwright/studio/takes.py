@@ -78,6 +78,7 @@ def open_take(
     model: str = "",
     roots: Sequence[str | Path] = (),
     dress: DressLike | None = None,
+    base: str = "auto",
 ) -> Take:
     """Return what a recording, a model or a robot file shows.
 
@@ -86,11 +87,12 @@ def open_take(
         model: of a recording, where it does not say itself.
         roots: folders in which meshes may lie.
         dress: shapes in place of its own, and what stands around it.
+        base: of a robot file: "auto" lets robots that walk move freely; else as for `load`.
     """
     if is_recording(name):
         folder = Path(name).parent
         return recorded_take(Path(name).name, read_recording(name), model, folder, roots, dress)
-    return model_take(open_scene(name, roots=roots, dress=dress))
+    return model_take(open_scene(name, roots=roots, dress=dress, base=base))
 
 
 def open_scene(
@@ -99,6 +101,7 @@ def open_scene(
     roots: Sequence[str | Path] = (),
     values: Mapping[str, float] | None = None,
     dress: DressLike | None = None,
+    base: str = "file",
 ) -> Scene:
     """Return the scene of a model or a robot file.
 
@@ -107,22 +110,29 @@ def open_scene(
         roots: folders in which meshes may lie.
         values: of parameters, over the model's own.
         dress: shapes in place of its own, and what stands around it.
+        base: of a robot file, as for `load`, or "auto" to free the base of robots that walk.
     """
-    return scene_of(opened(name, roots), roots=roots, values=values, dress=dress)
+    return scene_of(opened(name, roots, base), roots=roots, values=values, dress=dress)
 
 
-def opened(name: str, roots: Sequence[str | Path] = ()) -> Robot | Mechanism:
+def opened(name: str, roots: Sequence[str | Path] = (), base: str = "file") -> Robot | Mechanism:
     """Return a model, or the robot of a file.
 
     Args:
         name: of a shipped model with its options, or of a file.
         roots: folders in which meshes may lie.
+        base: of a robot file, as for `load`, or "auto" to free the base of robots that walk.
     """
     from linkwright.formats.robot_files import robot_format
 
     path = Path(name)
     if path.is_file() and robot_format(path) not in (None, "text"):
-        return load(path, roots=roots)
+        if base != "auto":
+            return load(path, roots=roots, base=base)
+        from linkwright.studio.standing import walks
+
+        robot = load(path, roots=roots)
+        return load(path, roots=roots, base="free") if walks(robot, roots) else robot
     return load_model(name)
 
 

@@ -9,8 +9,8 @@ place where it acts, in numbers:
 `at` is in the body's axes (m), the channels of `force` are components in the ground's axes (N). A
 force that is given by its magnitude has one channel, and `along`, a unit vector in the body's axes
 or, with `"axes": "ground"`, in the ground's. `touch` is there for contact points: the channel that
-is positive while the point touches. Whoever has the recording and the poses of the bodies needs
-nothing else.
+is positive while the point touches; `down` says how far below `at` that is, m. Whoever has the
+recording and the poses of the bodies needs nothing else.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ def _told(
         told["along"] = along
     if arrow.touch:
         told["touch"] = f"{member}.{arrow.touch}"
+    if arrow.below:
+        told["down"] = arrow.below
     return told
 
 
