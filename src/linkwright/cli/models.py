@@ -12,6 +12,7 @@ from linkwright.errors import InputError
 
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
+    from linkwright.studio.takes import Asked
 
 MODEL = typer.Argument(
     ...,
@@ -20,6 +21,15 @@ MODEL = typer.Argument(
 )
 SET = typer.Option(
     [], "--set", metavar="NAME=VALUE", help="Change a parameter; may be given several times."
+)
+INITIAL = typer.Option(
+    [],
+    "--initial",
+    metavar="NAME=VALUE",
+    help="Where a coordinate, speed or state starts; may be given several times.",
+)
+UNTIL = typer.Option(
+    None, "--until", metavar="T", help="End time, s; by default the model's own, or 10."
 )
 
 
@@ -41,6 +51,22 @@ def read_settings(texts: Sequence[str], option: str = "--set") -> dict[str, floa
         if not math.isfinite(result[name]):
             raise InputError(f"{option} {name}: {value!r} is not finite", remedy="give a number")
     return result
+
+
+def read_asked(
+    until: float | None, settings: Sequence[str], initial: Sequence[str]
+) -> Asked | None:
+    """Return what is asked of a motion that is made to be looked at.
+
+    >>> read_asked(2.0, ["L=2"], [])
+    Asked(until=2.0, values={'L': 2.0}, initial={})
+    """
+    from linkwright.studio.takes import Asked
+
+    if until is not None and not 0 < until < math.inf:
+        raise InputError(f"the end time {until} is not after the start")
+    found = Asked(until, read_settings(settings), read_settings(initial, option="--initial"))
+    return found or None
 
 
 def open_model(name: str, settings: Sequence[str] = ()) -> Mechanism:

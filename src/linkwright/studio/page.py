@@ -35,6 +35,7 @@ Array = NDArray[np.float64]
 MOST_BYTES = 2_900_000
 MOST_FRAMES = 3600
 _TRIANGLES = 60_000
+_LONGEST = 200  # letters of what is told about a recording
 _SAMPLES = 400_000  # of all channels together
 _SCRIPTS = ("unpack.js", "renderer.js", "signals.js", "plots.js", "scope.js", "page.js")
 _TOP = 65534  # the highest level; 65535 stands for what is no number
@@ -128,6 +129,7 @@ def _written(takes: Sequence[Take], title: str, frames: int, triangles: int) -> 
         "title": title or (scene.name if scene is not None else takes[0].name),
         "doc": scene.doc if scene is not None else "",
         "version": __version__,
+        "story": takes[0].story,
         "notes": list(dict.fromkeys(n for take in takes for n in take.notes)),
         "takes": [_take(block, take, scene, frames) for take in takes],
         "layout": first_layout(takes[0].recording).plain(),
@@ -159,7 +161,9 @@ def _take(block: _Block, take: Take, scene: Scene | None, frames: int) -> dict[s
     told: dict[str, Any] = {"name": take.name, "channels": _channels(block, take)}
     told["start"], told["end"] = (float(times[0]), float(times[-1])) if len(times) else (0.0, 0.0)
     told["about"] = {
-        k: v for k, v in take.recording.about.items() if isinstance(v, str | int | float)
+        k: v
+        for k, v in take.recording.about.items()
+        if isinstance(v, int | float) or (isinstance(v, str) and len(v) <= _LONGEST)
     }
     if take.q is None or scene is None or take.scene is None or not len(times):
         return told

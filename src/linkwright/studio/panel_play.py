@@ -32,11 +32,15 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         words = [f"**{_escaped(first.scene.name if first.scene is not None else first.name)}**"]
         if first.scene is not None and first.scene.doc:
             words.append(_escaped(first.scene.doc))
+        if first.story:
+            words.append(f"*{_escaped(first.story)}*")
         gui.add_markdown("  \n".join(words))
         for note in dict.fromkeys(n for take in studio.takes for n in take.notes):
             gui.add_markdown(f"⚠ {_escaped(note)}")
         if not player.end > player.start:
-            gui.add_markdown("Nothing moves here: the recording holds less than two samples.")
+            empty = "Nothing moves here: the recording holds less than two samples."
+            unrun = "This System has not run yet: the tab *Live* runs it, with all that acts on it."
+            gui.add_markdown(empty if first.system is None or len(first.recording) != 1 else unrun)
             return
         play = gui.add_button("Play", hint="Play or pause")
         span = player.end - player.start

@@ -22,7 +22,7 @@ from linkwright.errors import Error, InputError
 from linkwright.studio.marks import Marks
 from linkwright.studio.playback import Player, Track, player_for
 from linkwright.studio.stage import Stage
-from linkwright.studio.takes import Take, is_recording, open_take, resting
+from linkwright.studio.takes import Asked, Take, is_recording, open_take, resting
 
 if TYPE_CHECKING:
     from linkwright.studio.dress import DressLike
@@ -215,6 +215,7 @@ def open_studio(
 ) -> Studio:
     """Return the studio of recordings, models and robot files, already serving.
 
+    asked: Asked | None = None,
     Args:
         names: of files or shipped models.
         model: of recordings that do not say themselves.
@@ -225,7 +226,8 @@ def open_studio(
     """
     if not names:
         raise InputError("the studio needs something to show", remedy="name a recording or a model")
-    takes = [open_take(n, model=model, roots=roots, dress=dress) for n in names]
+        asked: of the motion that is made for a model.
+    takes = [open_take(n, model=model, roots=roots, dress=dress, asked=asked) for n in names]
     made = Studio(takes, host, port)
     if is_recording(names[0]):
         made.shared["folder"] = Path(names[0]).resolve().parent

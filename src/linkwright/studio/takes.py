@@ -1,15 +1,16 @@
 """Takes: motions of a scene, from recordings or made for a model to be looked at.
 
 A recording says what it is of (`linkwright.studio.origins`); where that is not known, there are
-only plots. A model without a recording is simulated as it says itself, and a robot file, which says
-nothing of how it moves, lets its joints swing one after another.
+only plots. For a model without a recording a run is made to be looked at: as long as the model
+says, with fixed steps. A robot file says nothing of how it moves; its joints swing one after
+another. `Take.story` tells a viewer which of these it is.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,7 @@ class Take:
         q: coordinates of the scene at the recording's times, or None.
         notes: what a user should know.
         system: what runs live, where that is more than what is drawn.
+        story: where the motion comes from, in a sentence.
     """
 
     name: str
@@ -60,6 +62,28 @@ class Take:
     q: Array | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     system: System | None = field(default=None, repr=False)
+    story: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a user asks of a motion that is made for a model to be looked at.
+
+    Args:
+        until: how long it lasts, s; by default as long as the model says, or ten seconds.
+        values: of parameters and inputs, over the model's own.
+        initial: of coordinates, speeds and states, over the model's own.
+
+    >>> bool(Asked()), bool(Asked(until=2.0))
+    (False, True)
+    """
+
+    until: float | None = None
+    values: Mapping[str, float] = field(default_factory=dict)
+    initial: Mapping[str, float] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return self.until is not None or bool(self.values) or bool(self.initial)
 
 
 def is_recording(name: str) -> bool:
@@ -79,6 +103,7 @@ def open_take(
     roots: Sequence[str | Path] = (),
     dress: DressLike | None = None,
     base: str = "auto",
+    asked: Asked | None = None,
 ) -> Take:
     """Return what a recording, a model or a robot file shows.
 
@@ -88,11 +113,20 @@ def open_take(
         roots: folders in which meshes may lie.
         dress: shapes in place of its own, and what stands around it.
         base: of a robot file: "auto" lets robots that walk move freely; else as for `load`.
+        asked: of the motion that is made for a model.
     """
     if is_recording(name):
+        if asked:
+            raise InputError(
+                "a recording is shown as it was recorded: it has an end, values and a start",
+                file=name,
+                remedy="leave out --until, --set and --initial, or simulate again",
+            )
         folder = Path(name).parent
         return recorded_take(Path(name).name, read_recording(name), model, folder, roots, dress)
-    return model_take(open_scene(name, roots=roots, dress=dress, base=base))
+    values = asked.values if asked is not None else None
+    scene = open_scene(name, roots=roots, values=values, dress=dress, base=base)
+    return model_take(scene, asked)
 
 
 def open_scene(
@@ -204,44 +238,80 @@ def _known_values(thing: Robot | Mechanism, numbers: object) -> dict[str, float]
 
 
 # -- motions for models ----------------------------------------------------------------------------
-def model_take(scene: Scene) -> Take:
+def model_take(scene: Scene, asked: Asked | None = None) -> Take:
     """Return a motion for a model or robot to be looked at.
 
     Args:
-        scene: of it.
+        scene: of it, drawn with the values that are asked for.
+        asked: how long, with which values, from where.
     """
-    if isinstance(scene.robot.source, Description):
-        return scene_take(scene.name, swing(scene), scene)
+    asked = asked or Asked()
     mechanism = scene.robot.mechanism
+    if isinstance(scene.robot.source, Description):
+        if asked.values or asked.initial:
+            raise InputError(
+                f"the joints of {scene.name!r} swing for show, which no value or start changes",
+                remedy="simulate it, and show the recording",
+            )
+        return _swinging(scene, asked.until)
     try:
-        return scene_take(scene.name, simulated(mechanism), scene)
+        made = simulated(mechanism, asked)
     except Error as error:
-        made = scene_take(scene.name, swing(scene), scene)
-        note = f"it could not be simulated ({error}); its joints swing instead"
-        return Take(made.name, made.recording, scene, made.q, (*made.notes, note))
+        if asked:
+            raise
+        return _swinging(scene, None, f"it could not be simulated ({error}), so its joints swing")
+    return replace(scene_take(scene.name, made, scene), story=_told(mechanism, made, asked))
 
 
-def simulated(mechanism: Mechanism, until: float | None = None) -> Recording:
+def _swinging(scene: Scene, until: float | None, *notes: str) -> Take:
+    made = scene_take(scene.name, swing(scene, until or 20.0), scene)
+    words = "The joints swing one after another, for show; nothing is simulated."
+    return replace(made, notes=(*made.notes, *notes), story=words)
+
+
+def _told(mechanism: Mechanism, made: Recording, asked: Asked) -> str:
+    """Return where a simulated motion comes from."""
+
+    def listed(numbers: Mapping[str, float]) -> str:
+        units = {n: mechanism.units.get(n, "?") for n in numbers}
+        shown = {n: "" if u in ("?", "1", "") else f" {u}" for n, u in units.items()}
+        return ", ".join(f"{n} = {v:g}{shown[n]}" for n, v in numbers.items())
+
+    push = "" if asked.initial else listed(LIVELY.get(mechanism.name, {}))
+    start = f"from {listed(asked.initial)}" if asked.initial else "from the model's own start"
+    start += f", given a push ({push})" if push else ""
+    changed = f", with {listed(asked.values)}" if asked.values else ""
+    how = f"RK4 with steps of {made.about['step']:.3g} s"
+    return f"Simulated for {made.about['until']:g} s {start}{changed}; {how}."
+
+
+def simulated(mechanism: Mechanism, asked: Asked | None = None) -> Recording:
     """Return a run of a mechanism as long as it says itself, ten seconds otherwise.
+
+    It takes half the model's own steps, and starts where `LIVELY` says, if nobody asks otherwise.
 
     Args:
         mechanism: any.
-        until: end time, s, in place of that.
+        asked: how long, with which values, from where.
     """
     from linkwright.simulation import simulate
 
+    asked = asked or Asked()
     own = mechanism.timing
-    end = until or (own.until if own is not None else 10.0)
+    end = asked.until or (own.until if own is not None else 10.0)
     step = min(own.step / 2 if own is not None else 1e-3, end / _SAMPLES)
     count = max(1, round(end / step))
     every = max(1, count // _SAMPLES)
+    inputs = {n: v for n, v in asked.values.items() if n in mechanism.inputs}
     return simulate(
         mechanism,
         end,
         step=end / (every * max(1, round(count / every))),
         method="rk4",  # fixed steps come to an end even where friction chatters
         record_every=every,
-        initial=LIVELY.get(mechanism.name),
+        initial=asked.initial or LIVELY.get(mechanism.name),
+        values={n: v for n, v in asked.values.items() if n not in inputs},
+        inputs=inputs,
     ).recording
 
 
@@ -254,7 +324,7 @@ def swing(scene: Scene, seconds: float = 20.0) -> Recording:
     """
     robot, names = scene.robot, scene.poses.coordinates
     rest = resting(scene)
-    times = np.linspace(0.0, seconds, 30 * int(seconds) + 1)
+    times = np.linspace(0.0, seconds, max(2, round(30 * seconds) + 1))
     q = np.tile(rest, (len(times), 1))
     limits = limits_of(scene)
     single = [

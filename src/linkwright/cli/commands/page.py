@@ -6,6 +6,8 @@ from pathlib import Path
 
 import typer
 
+from linkwright.cli.models import INITIAL, SET, UNTIL
+
 _WHAT = typer.Argument(
     ...,
     metavar="REC|MODEL ...",
@@ -31,6 +33,9 @@ def command(
     ),
     root: list[Path] = _ROOT,
     dress: str = _DRESS,
+    until: float | None = UNTIL,
+    settings: list[str] = SET,
+    initial: list[str] = INITIAL,
     title: str = typer.Option("", "--title", help="Stands over the page."),
     most: float = typer.Option(2.9, "--most", metavar="MB", help="Largest size of the page."),
 ) -> None:
@@ -39,14 +44,16 @@ def command(
     \\b
     linkwright page run.parquet -o run.html
     linkwright page before.parquet after.parquet -o both.html
-    linkwright page car
+    linkwright page car --until 4 --set STEER=0.02
     linkwright page robot.urdf --root meshes
     linkwright page angles.csv --model robot.urdf --dress cell.toml
     """
+    from linkwright.cli.models import read_asked
     from linkwright.studio.page import write_page
     from linkwright.studio.takes import is_recording, open_take
 
-    takes = [open_take(name, model=model, roots=root, dress=dress or None) for name in what]
+    asked = read_asked(until, settings, initial)
+    takes = [open_take(n, model=model, roots=root, dress=dress or None, asked=asked) for n in what]
     first = what[0]
     stem = Path(first).name.partition(":")[0]
     beside = Path(first).parent if is_recording(first) else Path()

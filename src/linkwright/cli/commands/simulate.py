@@ -10,17 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from linkwright.cli.models import MODEL, SET
+from linkwright.cli.models import INITIAL, MODEL, SET, UNTIL
 
 if TYPE_CHECKING:
     from linkwright.studies.running import Finished
 
-_INITIAL = typer.Option(
-    [],
-    "--initial",
-    metavar="NAME=VALUE",
-    help="Where a coordinate, speed or state starts; may be given several times.",
-)
 _OUT = typer.Option(
     None,
     "-o",
@@ -34,9 +28,7 @@ _SHOWN = 12
 
 def command(
     model: str = MODEL,
-    until: float | None = typer.Option(
-        None, "--until", metavar="T", help="End time, s; by default the model's own, or 10."
-    ),
+    until: float | None = UNTIL,
     step: float | None = typer.Option(
         None,
         "--step",
@@ -50,7 +42,7 @@ def command(
         help="dopri5, dop853, rodas4 (stiff); fixed steps: midpoint, rk4, semi-implicit, verlet.",
     ),
     settings: list[str] = SET,
-    initial: list[str] = _INITIAL,
+    initial: list[str] = INITIAL,
     every: int | None = typer.Option(
         None, "--every", metavar="N", help="Record every N steps; by default 1000 samples or so."
     ),

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import typer
 
+from linkwright.cli.models import INITIAL, SET, UNTIL
+
 _WHAT = typer.Argument(
     ...,
     metavar="MODEL|REC|URDF ...",
@@ -30,22 +32,28 @@ def command(
     ),
     root: list[Path] = _ROOT,
     dress: str = _DRESS,
+    until: float | None = UNTIL,
+    settings: list[str] = SET,
+    initial: list[str] = INITIAL,
 ) -> None:
     """Open a page with the scene, its playback and its joints; Ctrl-C ends it.
 
     \\b
-    linkwright studio stanford-arm-controlled
+    linkwright studio stanford-arm-controlled --until 20
     linkwright studio run.parquet
     linkwright studio robot.urdf --root meshes --no-browser
     linkwright studio stanford-arm --dress work-cell
     linkwright studio angles.csv --model robot.urdf --dress cell.toml
     """
+    from linkwright.cli.models import read_asked
     from linkwright.studio.server import open_studio
+    from linkwright.studio.showing import open_browser
 
-    studio = open_studio(what, model=model, roots=root, dress=dress or None, host=host, port=port)
+    asked = read_asked(until, settings, initial)
+    studio = open_studio(
+        what, model=model, roots=root, dress=dress or None, asked=asked, host=host, port=port
+    )
     typer.echo(f"studio: {studio.address} (Ctrl-C ends it)")
     if browser:
-        import webbrowser
-
-        webbrowser.open(studio.address)
+        open_browser(studio.address)
     studio.wait()

@@ -12,7 +12,8 @@ async function start() {
   const s = window.studio = { data, time: 0, playing: false, loop: true, speed: 1, follow: -1, selected: -1, axes: false, centre: false,
     trace: false, forces: true, longer: 1, arrows: 0, ground: true, ghosts: "overlay", night: 0, dirty: true, frames: 0 };
   $("title").textContent = data.title;
-  $("doc").textContent = data.doc && data.doc !== data.title ? data.doc : "";
+  $("doc").textContent = $("doc").title = data.doc !== data.title ? data.doc : "";
+  $("story").textContent = data.story;
   s.takes = data.takes.map((t) => ({ ...t, poses: t.poses && columns(block, t.poses), centre: t.centre && columns(block, t.centre),
     arrows: t.arrows && { ...t.arrows, forces: columns(block, t.arrows.forces), touching: columns(block, t.arrows.touching) },
     labels: t.channels.labels, values: t.channels.values ? columns(block, t.channels.values) : [] }));

@@ -1,0 +1,79 @@
+"""Motions that are made to be looked at: what a user may ask of them, and what is told of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linkwright.cli import main
+from linkwright.errors import InputError
+from linkwright.models import load_model
+from linkwright.simulation import simulate
+from linkwright.studio.scene import scene_of
+from linkwright.studio.takes import Asked, model_take, open_take
+
+ROBOT = """<robot name="r"><link name="a"/><link name="b"/>
+<joint name="j" type="revolute"><parent link="a"/><child link="b"/>
+<limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
+
+
+def test_what_is_asked_is_what_is_simulated_and_told() -> None:
+    """Against a run with an adaptive method, which shares only the equations with it."""
+    take = open_take("pendulum", asked=Asked(2.0, {"L": 2.0}, {"phi": 0.3}))
+    other = simulate(load_model("pendulum"), 2.0, values={"L": 2.0}, initial={"phi": 0.3})
+    assert take.recording.times[-1] == 2.0
+    assert np.isclose(take.recording["phi"][-1], other["phi"][-1], atol=1e-7)
+    assert take.scene is not None
+    assert take.scene.poses.values == {"L": 2.0}
+    assert take.story.startswith("Simulated for 2 s from phi = 0.3 rad, with L = 2 m; RK4")
+
+
+def test_inputs_can_be_set_too() -> None:
+    m = load_model("whipple")
+    assert "Tphi" in m.inputs
+    pushed = model_take(scene_of(m), Asked(0.2, {"Tphi": 5.0}, {"phi": 0.0}))
+    calm = model_take(scene_of(m), Asked(0.2, {}, {"phi": 0.0}))
+    assert np.ptp(calm.recording["phi"]) < 1e-9
+    assert pushed.recording["phi"][-1] > 1e-4
+
+
+def test_a_push_is_told() -> None:
+    take = open_take("whipple", asked=Asked(0.1))
+    assert "from the model's own start, given a push (phi_dot = 0.6 rad/s)" in take.story
+    assert take.recording["phi_dot"][0] == 0.6
+    assert "push" not in open_take("pendulum", asked=Asked(0.1)).story
+
+
+def test_robot_files_swing_for_show_and_say_so(tmp_path: Path) -> None:
+    path = tmp_path / "r.urdf"
+    path.write_text(ROBOT)
+    take = open_take(str(path), asked=Asked(0.5))
+    assert take.story == "The joints swing one after another, for show; nothing is simulated."
+    assert take.recording.times[-1] == 0.5
+    with pytest.raises(InputError, match="swing for show"):
+        open_take(str(path), asked=Asked(values={"m": 1.0}))
+
+
+def test_the_page_tells_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "p.html"
+    assert main(["page", "pendulum", "--until", "0.5", "--set", "L=2", "-o", str(out)]) == 0
+    text = out.read_text()
+    data = json.loads(
+        text[text.index('{"title"') : text.index("</script>", text.index('{"title"'))]
+    )
+    assert data["story"].startswith("Simulated for 0.5 s from the model's own start, with L = 2 m")
+    assert data["takes"][0]["end"] == 0.5
+    capsys.readouterr()
+    assert main(["page", "pendulum", "--set", "LL=2", "-o", str(out)]) == 2
+    assert "did you mean 'L'?" in capsys.readouterr().err
+    assert main(["page", "pendulum", "--until", "-1", "-o", str(out)]) == 2
+    assert "not after the start" in capsys.readouterr().err
+
+
+def test_a_recording_is_shown_as_it_is(tmp_path: Path) -> None:
+    simulate(load_model("pendulum"), 0.1).save(tmp_path / "x.npz")
+    with pytest.raises(InputError, match=r"x\.npz.*leave out --until"):
+        open_take(str(tmp_path / "x.npz"), asked=Asked(1.0))
