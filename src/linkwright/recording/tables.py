@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from linkwright.errors import InputError
 from linkwright.files import write_bytes, write_with
+from linkwright.recording.generic import generic_name
 from linkwright.recording.recording import Channel, Recording, from_json, to_json
 
 _MARK = "# linkwright "
@@ -102,7 +103,7 @@ def read_csv(path: Path) -> Recording:
     if clock is not None:
         times = table[:, clock] * _seconds(path, numbered[0][0], units[clock])
     rest = [k for k in range(len(names)) if k != clock]
-    channels = [Channel(names[k], units[k]) for k in rest]
+    channels = [Channel(names[k], units[k], generic=generic_name(units[k])) for k in rest]
     return Recording(times, channels, table[:, rest], {"source": path.name})
 
 

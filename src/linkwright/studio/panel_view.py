@@ -64,8 +64,11 @@ def _looks(studio: Studio) -> None:
     gui = studio.server.gui
     frames = gui.add_checkbox("Frames of the bodies", False)
     clear = gui.add_checkbox("See through bodies", False, hint="For what is inside or behind")
+    wire = gui.add_checkbox("Wire frame", False, hint="Only the edges of triangles")
     centre = gui.add_checkbox("Mass centre", False)
     ground = gui.add_checkbox("Ground", bool(studio.grid.visible))
+    if studio.stage is not None and studio.stage.labels:
+        _names(studio)
     names = _moving(studio)
     trace = gui.add_dropdown("Trace of", (_NOTHING, *names))
     drawn: list[Any] = []
@@ -83,6 +86,12 @@ def _looks(studio: Studio) -> None:
     def _(_: Any) -> None:
         if studio.stage is not None:
             studio.stage.set_clear(bool(clear.value))
+
+    @wire.on_update  # type: ignore[untyped-decorator]
+    def _(_: Any) -> None:
+        if studio.stage is not None:
+            for _, mesh in studio.stage.meshes:
+                mesh.wireframe = bool(wire.value)
 
     @centre.on_update  # type: ignore[untyped-decorator]
     def _(_: Any) -> None:
@@ -114,6 +123,16 @@ def _looks(studio: Studio) -> None:
                         thickness_units="screen",
                     )
                 )
+
+
+def _names(studio: Studio) -> None:
+    shown = studio.server.gui.add_checkbox("Names of points", True)
+
+    @shown.on_update  # type: ignore[untyped-decorator]
+    def _(_: Any) -> None:
+        for stage in studio.stages:
+            for label in stage.labels:
+                label.visible = bool(shown.value)
 
 
 def _forces(studio: Studio) -> None:
@@ -197,7 +216,7 @@ def _views(studio: Studio) -> None:
         go = partial(_look_from, studio, *angles)
         add_key(studio, str(k + 1), f"look from: {name.lower()}", go)
     add_key(studio, "V", "save this view", save)
-    studio.server.on_client_connect(_step_back)
+    studio.server.on_client_connect(partial(_step_back, studio))
 
     @saved.on_update  # type: ignore[untyped-decorator]
     def _(event: Any) -> None:
@@ -217,13 +236,25 @@ def _look_from(studio: Studio, azimuth: float, height: float, event: Any) -> Non
     _look(event.client, studio.centre + far * away, studio.centre)
 
 
-def _step_back(client: Any) -> None:
-    """Let a browser with a narrow window see all of the scene."""
-    camera = client.camera
-    far = _narrow(camera)
-    if far > 1:
-        at = np.array(camera.look_at)
-        _look(client, at + far * (np.array(camera.position) - at), at)
+def _step_back(studio: Studio, client: Any) -> None:
+    """Let a browser with a narrow window see all of the scene, until its user moves the camera."""
+    first = studio.server.initial_camera
+    at, away = np.array(first.look_at), np.subtract(first.position, first.look_at)
+    stands = at + away
+
+    def fit(_: Any) -> None:
+        nonlocal stands
+        wanted = at + _narrow(client.camera) * away
+        if np.abs(wanted - stands).max() > 0.01 * studio.size:
+            stands = wanted
+            _look(client, wanted, at)
+
+    @client.camera.on_update  # type: ignore[untyped-decorator]
+    def _(event: Any) -> None:  # panels dock after the first moment, and windows change
+        if np.abs(np.subtract(client.camera.position, stands)).max() < 0.01 * studio.size:
+            fit(event)
+
+    fit(None)
 
 
 def _narrow(camera: Any) -> float:

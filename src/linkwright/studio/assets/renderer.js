@@ -29,13 +29,14 @@ layout(location=0) in vec3 place; uniform mat4 camera, sun; uniform vec3 middle;
 void main(){ at = vec3(middle.xy+place.xy*reach, middle.z); lit = sun*vec4(at,1.); gl_Position = camera*vec4(at,1.); }`;
 const GROUND_FRAGMENT = `#version 300 es
 precision highp float; in vec3 at; in vec4 lit; out vec4 colour;
-uniform vec3 middle; uniform float reach, cell, night; ${SHADE}
+uniform vec3 middle; uniform vec4 paint; uniform float reach, cell, night; ${SHADE}
 float lines(float size, float wide){ vec2 p = at.xy/size, w = fwidth(p), d = abs(fract(p-.5)-.5)/max(w,1e-6);
   float f = clamp(1.-max(w.x,w.y)*2.5,0.,1.); return f*(1.-min(min(d.x,d.y)/wide,1.)); }
 void main(){
   float far = length(at.xy-middle.xy)/reach, fade = smoothstep(1.,.12,far);
   float s = 1.-sunlight(lit,0.), grid = max(lines(cell,1.1)*.30, lines(cell*5.,1.3)*.62);
   vec3 ink = mix(vec3(.36,.42,.50), vec3(.62,.70,.80), night), floorTint = mix(vec3(.985,.98,.97), vec3(.135,.165,.195), night);
+  floorTint = mix(floorTint, paint.rgb*mix(1.,.36,night), paint.a);
   vec3 dark = mix(vec3(.23,.27,.33), vec3(.02,.03,.04), night);
   vec3 c = mix(floorTint, ink, grid*mix(.55,.38,night)); c = mix(c, dark, s*mix(.40,.62,night));
   float a = fade*mix(.86,.9,night); colour = vec4(c*a, a); }`;
@@ -186,6 +187,7 @@ class Renderer {
     if (look.floor !== null) {
       common(this.ground);
       gl.uniform3fv(this.ground.at.middle, [view.focus[0], view.focus[1], look.floor]);
+      gl.uniform4fv(this.ground.at.paint, look.paint ? [...look.paint, 1] : [0, 0, 0, 0]);
       gl.uniform1f(this.ground.at.reach, look.reach); gl.uniform1f(this.ground.at.cell, look.cell);
       gl.bindVertexArray(this.plane.array);
       gl.depthMask(false);
