@@ -37,7 +37,15 @@ MOST_FRAMES = 3600
 _TRIANGLES = 60_000
 _LONGEST = 200  # letters of what is told about a recording
 _SAMPLES = 400_000  # of all channels together
-_SCRIPTS = ("unpack.js", "renderer.js", "signals.js", "plots.js", "scope.js", "page.js")
+_SCRIPTS = (
+    "unpack.js",
+    "renderer.js",
+    "labels.js",
+    "signals.js",
+    "plots.js",
+    "scope.js",
+    "page.js",
+)
 _TOP = 65534  # the highest level; 65535 stands for what is no number
 
 
@@ -279,6 +287,10 @@ def _scene(block: _Block, scene: Scene, takes: Sequence[Take], most: int) -> dic
     return {
         "nodes": nodes,
         "pose": [[round(float(v), 6) for v in row] for row in still],
+        "labels": [
+            {"name": each.name, "node": each.node, "at": [round(v, 6) for v in each.place.position]}
+            for each in scene.labels
+        ],
         "floor": seen.floor,
         "ground": None if scene.ground is None else [round(v, 4) for v in scene.ground[:3]],
         "view": seen.view,

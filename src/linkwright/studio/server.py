@@ -152,6 +152,7 @@ class Studio:
             position=(0.0, 0.0, floor if floor is not None else 0.0),
             visible=floor is not None,
         )
+        self._tint_ground()
         a, h = np.radians(view["azimuth"]), np.radians(view["height"])
         away = np.array([np.cos(a) * np.cos(h), np.sin(a) * np.cos(h), np.sin(h)])
         camera = self.server.initial_camera
@@ -183,6 +184,10 @@ class Studio:
         if self.grid is not None:
             self.grid.cell_color = (64, 76, 88) if self.dark else (205, 211, 218)
             self.grid.section_color = (96, 112, 128) if self.dark else (170, 180, 190)
+            paint = self.stages[0].scene.ground
+            if paint is not None:
+                r, g, b = (round((90 if self.dark else 255) * v) for v in paint[:3])
+                self.grid.plane_color, self.grid.plane_opacity = (r, g, b), 1.0
 
     def wait(self) -> None:
         """Serve until `close` is called or the program is interrupted."""
@@ -210,23 +215,23 @@ def open_studio(
     model: str = "",
     roots: Sequence[str | Path] = (),
     dress: DressLike | None = None,
+    asked: Asked | None = None,
     host: str = LOOPBACK,
     port: int = 0,
 ) -> Studio:
     """Return the studio of recordings, models and robot files, already serving.
 
-    asked: Asked | None = None,
     Args:
         names: of files or shipped models.
         model: of recordings that do not say themselves.
         roots: folders in which meshes may lie.
         dress: shapes in place of the model's own, and what stands around it.
+        asked: of the motion that is made for a model.
         host: address to serve at; the loopback by default, which no other machine reaches.
         port: 0 for any that is free.
     """
     if not names:
         raise InputError("the studio needs something to show", remedy="name a recording or a model")
-        asked: of the motion that is made for a model.
     takes = [open_take(n, model=model, roots=roots, dress=dress, asked=asked) for n in names]
     made = Studio(takes, host, port)
     if is_recording(names[0]):

@@ -3,7 +3,7 @@ const $ = (id) => document.getElementById(id);
 const KEYS = [["space", "play, pause"], ["← →", "one frame"], ["Shift ← →", "ten frames"], ["Home End", "start, end"],
   ["[ ]", "slower, faster"], ["L", "loop"], ["F", "follow the next body"], ["T", "trace"], ["A", "frames"], ["C", "mass centre"],
   ["K", "forces and contact points"], [", .", "shorter, longer arrows"],
-  ["O", "other recordings"], ["G", "ground"], ["P", "plots"], ["+ − 0", "zoom plots"], ["M", "mark in plots"], ["D", "light, dark"], ["1 – 4", "views"], ["S", "keep a view"],
+  ["O", "other recordings"], ["G", "ground"], ["N", "names of points"], ["P", "plots"], ["+ − 0", "zoom plots"], ["M", "mark in plots"], ["D", "light, dark"], ["1 – 4", "views"], ["S", "keep a view"],
   ["R", "view from the start"], ["?", "this sheet"]];
 const NICE = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
 
@@ -85,7 +85,7 @@ function setKeys(s) {
   const keys = { " ": press("play"), ArrowLeft: (e) => step(s, e.shiftKey ? -10 : -1), ArrowRight: (e) => step(s, e.shiftKey ? 10 : 1),
     Home: () => goTo(s, s.from), End: () => goTo(s, s.to), "[": speed(-1), "]": speed(1), l: press("loop"), t: press("trace"), a: press("axes"),
     c: press("centre"), o: press("ghosts"), k: press("forces"), ",": arrows(0.8), ".": arrows(1.25), p: press("panel"), d: press("theme"), s: press("save"), "?": press("help"),
-    g: () => { s.ground = !s.ground; s.dirty = true; }, r: () => { if (s.renderer) { s.view = { ...s.first }; s.dirty = true; } },
+    g: () => { s.ground = !s.ground; s.dirty = true; }, n: () => { s.named = !s.named; s.dirty = true; }, r: () => { if (s.renderer) { s.view = { ...s.first }; s.dirty = true; } },
     f: () => { const o = $("follow"); if (o.length) { o.selectedIndex = (o.selectedIndex + 1) % o.length; o.onchange(); } } };
   ["corner", "front", "side", "top"].forEach((name, k) => { keys[k + 1] = () => document.querySelector(`[data-view=${name}]`).click(); });
   addEventListener("keydown", (e) => {
@@ -245,7 +245,8 @@ function render(s) {
   if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }
   const view = camera(s), made = draws(s), lines = (forces(s, made), overlays(s, made)), raw = s.size / 3, power = 10 ** Math.floor(Math.log10(raw));
   const cell = [1, 2, 5, 10].find((k) => k * power >= raw) * power;
-  s.renderer.frame(view, made, lines, { night: s.night, floor: s.ground ? s.data.scene.floor : null, reach: Math.max(7 * s.size, 2.2 * s.view.distance), cell, density });
+  s.renderer.frame(view, made, lines, { night: s.night, floor: s.ground ? s.data.scene.floor : null, reach: Math.max(7 * s.size, 2.2 * s.view.distance), cell, density, paint: s.data.scene.ground });
+  labels(s, view);
 }
 function select(s, k) {
   s.selected = k; s.dirty = true;
