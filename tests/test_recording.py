@@ -146,7 +146,7 @@ def test_any_table_with_names_is_read(tmp_path: Path) -> None:
     path = tmp_path / "other.csv"
     path.write_text("time,speed [m/s],force\n0,1,2\n0.5,3,4\n")
     found = read_recording(path)
-    assert found.channels == (Channel("speed", "m/s"), Channel("force"))
+    assert found.channels == (Channel("speed", "m/s", generic="speed"), Channel("force"))
     assert found.times.tolist() == [0, 0.5]
 
 
