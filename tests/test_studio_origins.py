@@ -8,15 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from linkwright.algebra import foreign
 from linkwright.blocks import Element
 from linkwright.mechanism import Mechanism, Revolute
 from linkwright.models import load_model
 from linkwright.recording import Channel, Recording, read_recording
+from linkwright.recording.origins import to_be_sent
 from linkwright.robots import load
 from linkwright.simulation import simulate, simulate_batch
 from linkwright.studies.replaying import replay
 from linkwright.studies.running import Request, run_model
+from linkwright.studio.live import Live
 from linkwright.studio.origins import is_shipped, what_moved
+from linkwright.studio.plant import plant_of
 from linkwright.studio.scene import scene_of
 from linkwright.studio.takes import Take, open_take
 from linkwright.system import System
@@ -204,3 +208,41 @@ def test_recordings_can_still_be_run_again(tmp_path: Path) -> None:
     path = robot_file(tmp_path)
     run_model(Request(str(path), until=0.2), tmp_path / "x.npz")
     assert replay(read_recording(tmp_path / "x.npz")).difference is None
+
+
+def test_what_a_browser_saves_of_a_live_run_tells_no_path(tmp_path: Path) -> None:
+    """A robot file is told by its name, and found beside the recording wherever that is put."""
+    robot = load(robot_file(tmp_path / "a"))
+    live = Live(plant_of(robot, {"hinge": 0.5}), scene_of(robot))
+    live.advance(24)
+    (tmp_path / "b").mkdir()
+    to_be_sent(live.recording()).save(tmp_path / "b" / "x.npz")
+    with np.load(tmp_path / "b" / "x.npz") as archive:
+        assert str(tmp_path) not in str(archive["about"])
+        assert '"file": "arm.urdf"' in str(archive["about"])
+    take = open_take(str(tmp_path / "b" / "x.npz"))
+    assert kinds(take) == ["sphere"]
+
+
+def test_other_formats_tell_what_they_have_room_for(tmp_path: Path) -> None:
+    """An ERD file has a title, in which the model stands; SL's has none."""
+    run = simulate(load_model("n-four-bar:n=2"), 0.1, step=0.01, method="rk4")
+    run.save(tmp_path / "run.erd")
+    take = open_take(str(tmp_path / "run.erd"))
+    assert take.scene is not None
+    assert len(take.scene.nodes) == 1 + 5
+    run.save(tmp_path / "d00001")
+    assert "--model" in open_take(str(tmp_path / "d00001")).notes[0]
+
+
+def test_models_with_functions_of_python_are_drawn(tmp_path: Path) -> None:
+    """The function is not in the recording, and nothing that is drawn depends on it."""
+    m = Mechanism("driven")
+    rod = m.body("rod", rotate="z", mass=1, com=("L", 0, 0), inertia=0)
+    drive = foreign("drive", python=lambda x: 2.0 * x)
+    m.moment("motor", drive(m.coordinates["rod"]), on=rod, about="z")
+    m.defaults(L=1.5)
+    simulate(m, 0.1, initial={"rod": 0.1}).save(tmp_path / "x.npz")
+    take = open_take(str(tmp_path / "x.npz"))
+    assert take.scene is not None
+    assert [n.name for n in take.scene.nodes] == ["ground", "rod"]

@@ -29,13 +29,30 @@ def to_be_written(recording: Recording, folder: Path) -> Recording:
         recording: in memory.
         folder: where the file goes.
     """
+    return recording.told(with_relative_paths(_with_origin(recording), folder))
+
+
+def to_be_sent(recording: Recording) -> Recording:
+    """Return a recording that goes to nobody knows where: a robot file is told by its name alone.
+
+    Args:
+        recording: in memory.
+    """
+    about = _with_origin(recording)
+    origin = about.get(KEY)
+    if isinstance(origin, Mapping) and isinstance(origin.get("file"), str):
+        about[KEY] = {**origin, "file": Path(origin["file"]).name}
+    return recording.told(about)
+
+
+def _with_origin(recording: Recording) -> dict[str, Any]:
     about = dict(recording.about)
     if KEY not in about and recording.of is not None:
         module, name = _TELLER
         told = getattr(import_module(module), name)(recording.of)
         if told:
             about[KEY] = told
-    return recording.told(with_relative_paths(about, folder))
+    return about
 
 
 def with_relative_paths(about: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -56,7 +73,7 @@ def with_relative_paths(about: Mapping[str, Any], folder: Path) -> dict[str, Any
         return dict(about)
     kept = {k: v for k, v in origin.items() if k != FOLDER}
     file = kept.get("file")
-    if not isinstance(file, str) or not file:
+    if not isinstance(file, str) or not Path(file).is_absolute():
         return {**about, KEY: kept}
     try:
         path = Path(os.path.relpath(file, folder.resolve())).as_posix()

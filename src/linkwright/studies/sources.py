@@ -79,6 +79,7 @@ def _of_file(model: str, path: Path, options: str) -> Source:
             raise InputError("the file is not text in UTF-8", file=path) from None
     origin = {
         "file": str(path.resolve()),
+        "folder": str(path.resolve().parent),  # whoever named the file may read it
         "digest": digest_of(content),
         "options": _whole_numbers(options[1:]),
     }

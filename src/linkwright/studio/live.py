@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from linkwright.errors import Error
 from linkwright.program import Port, optimise
+from linkwright.mechanism.provenance import named
 from linkwright.recording import Recording
 from linkwright.simulation.described import phase_channels, phase_numbers
 from linkwright.simulation.native.session import Session
@@ -417,12 +418,12 @@ class Live:
         t, rows = self.samples()
         mechanism = self.plant.system.mechanism
         about = {
-            "model": mechanism.name,
+            "model": named(mechanism),
             **(self.phases.meta or {}),
             **phase_numbers(self.phases),
             "parameters": dict(self.values),
         }
-        return Recording(t, self.channels, rows, about)
+        return Recording(t, self.channels, rows, about, self.plant.system)
 
     # -- the thread --------------------------------------------------------------------------------
     def start(self) -> None:

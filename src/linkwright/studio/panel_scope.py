@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwright.errors import InputError
+from linkwright.recording.origins import to_be_sent
 from linkwright.studio.charts import layout_picture
 from linkwright.studio.desk import desk_of
 from linkwright.studio.scope_desk import ScopeDesk
@@ -65,7 +66,7 @@ def _save(scope: ScopeDesk, suffix: str) -> Reply:
         raise InputError(f"no recording ends in {suffix!r}", remedy=", ".join(SAVED_AS))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"scope{suffix}"
-        scope.whole().save(path)
+        to_be_sent(scope.whole()).save(path)
         return Reply(path.read_bytes(), "application/octet-stream", path.name)
 
 

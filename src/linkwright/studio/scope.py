@@ -307,7 +307,8 @@ class Columns:
                 continue
             channels.append(channel)
             columns.append(values[:, None])
-        return Recording(self.times, channels, np.hstack(columns), self.recording.about)
+        data, source = np.hstack(columns), self.recording
+        return Recording(self.times, channels, data, source.about, source.of)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

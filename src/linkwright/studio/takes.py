@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from linkwright.errors import Error, InputError
 from linkwright.formats.description import Description
 from linkwright.mechanism import Mechanism
+from linkwright.mechanism.provenance import named
 from linkwright.models import load_model
 from linkwright.recording import Channel, Recording, read_recording
 from linkwright.recording.files import FORMATS
@@ -344,7 +345,8 @@ def swing(scene: Scene, seconds: float = 20.0) -> Recording:
         q[:, k] += np.where(wave > 0, 0.85 * up * wave, 0.85 * down * wave)
     units = robot.mechanism.units
     channels = [Channel(n, u, generic=generic_name(u)) for n in names for u in [units.get(n, "?")]]
-    return Recording(times, channels, q, {"model": scene.name, "motion": "joints swing in turn"})
+    about = {"model": named(robot.mechanism), "motion": "joints swing in turn"}
+    return Recording(times, channels, q, about, robot.mechanism)
 
 
 def limits_of(scene: Scene) -> Array:
