@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from linkwright.algebra import evaluate_all
+from linkwright.algebra.units import parse_unit
 from linkwright.equations import FORMULATIONS
 from linkwright.equations.closure import assemble
 from linkwright.equations.oracle import evaluate_numerically
@@ -18,6 +20,9 @@ from linkwright.mechanism.plausibility import implausible
 from linkwright.models import MODELS, load_model, option_texts
 from linkwright.models.spacecraft1 import thruster
 from linkwright.program import interpret, lower
+from linkwright.recording import read_recording
+from linkwright.simulation import simulate
+from linkwright.system import System
 from tests.model_states import closed, equations, inverse_dynamics, state
 
 
@@ -110,7 +115,29 @@ def test_model_agrees_with_a_plain_numeric_evaluation(name: str, formulation: st
         np.testing.assert_allclose(found["q_dot"], rates, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_all_units_of_a_model_are_of_one_system(name: str) -> None:
+    """Numbers are never converted, so each unit is one in which the model can compute."""
+    m = load_model(name)
+    m.kinematics()
+    units = {**m.units, **{o.name: o.unit for o in m.outputs if o.unit != "g's"}}
+    for what, text in units.items():
+        unit = parse_unit("1" if text == "?" else text)
+        assert m.unit_system.inner_factor(unit) == pytest.approx(1, rel=1e-12), (what, text)
+
+
 # -- passenger car ---------------------------------------------------------------------------------
+def test_car_records_inches_wherever_units_are_shown(tmp_path: Path) -> None:
+    run = simulate(load_model("car"), 0.5, step=0.05)
+    units = {c.name: c.unit for c in run.recording.channels}
+    assert (units["X"], units["nrb.v"], units["yaw_dot"]) == ("in", "in/s", "rad/s")
+    assert run.plot("Y").axes[0].get_ylabel().endswith("(in)")
+    run.save(tmp_path / "car.csv")
+    assert read_recording(tmp_path / "car.csv").channel("nrb.u").unit == "in/s"
+    phases = {s.name: s.unit for s in System(load_model("car")).phases().outputs}
+    assert phases == {n: u for n, u in units.items() if n in phases}
+
+
 def test_car_eliminates_its_forward_speed() -> None:
     e = equations("car")
     assert [x.name for x in e.coordinates] == ["X", "Y", "yaw", "roll"]

@@ -22,7 +22,8 @@ from linkwright import models
 from linkwright.algebra import evaluate, foreign
 from linkwright.cli import main
 from linkwright.equations import derive
-from linkwright.errors import InputError
+from linkwright.equations.meanings import parameter_units
+from linkwright.errors import InputError, UnitError
 from linkwright.formats import schema
 from linkwright.formats.checking import check
 from linkwright.formats.describing import describe
@@ -428,6 +429,57 @@ def test_a_described_random_tree_gives_the_same_program(seed: int) -> None:
     again = read_model(text)
     assert fingerprint(again) == fingerprint(mechanism_of(sample))
     assert linkwright.write_model(again) == text
+
+
+SLED = """format = 1
+name = "sled"
+UNITS
+
+[parameters]
+L = { value = 3, unit = "UNIT" }
+M = 2
+K = 5
+
+[[body]]
+name = "sled"
+joint = "prismatic"
+axis = "x"
+mass = "M"
+
+[[force]]
+name = "spring"
+magnitude = "-K*(sled - L)"
+at = "sled0"
+along = "[n1]"
+"""
+
+
+@pytest.mark.parametrize(
+    ("units", "unit", "wanted"),
+    [
+        ("", "in", ("in", "in/s", "lbf*s^2/in", "lbf/in")),
+        ('units = "in-lb"', "?", ("in", "in/s", "lbf*s^2/in", "lbf/in")),
+        ("", "m", ("m", "m/s", "kg", "N/m")),
+        ('units = "mks"', "?", ("m", "m/s", "kg", "N/m")),
+    ],
+)
+def test_a_model_has_its_coordinates_in_its_own_units(
+    units: str, unit: str, wanted: tuple[str, ...]
+) -> None:
+    """The system that is named, or that of the lengths; what is not declared is deduced in it."""
+    m = read_model(SLED.replace("UNITS", units).replace("UNIT", unit))
+    m.kinematics()
+    deduced = parameter_units(m)
+    assert (m.units["sled"], m.units["sled_dot"], deduced["M"], deduced["K"]) == wanted
+    again = read_model(model_text(describe(m)))
+    assert again.unit_system is m.unit_system
+
+
+def test_a_system_of_units_that_is_none_is_refused() -> None:
+    with pytest.raises(InputError, match="units"):
+        read_model(SLED.replace("UNITS", 'units = "cgs"').replace("UNIT", "m"))
+    with pytest.raises(UnitError, match="choose one of mks, in-lb"):
+        linkwright.Mechanism("m", units="cgs")
 
 
 @pytest.mark.parametrize("name", ["spacecraft-1", "spacecraft-1-small"])

@@ -119,7 +119,8 @@ class Element(Block):
         reaction: Body | None = None,
         doc: str = "",
     ) -> Expr:
-        made = self.output(name, magnitude, unit="N", doc=doc)
+        unit = self.mechanism.unit_system.own_text("N")
+        made = self.output(name, magnitude, unit=unit, doc=doc)
         other = self.mechanism.ground if reaction is None else reaction
         self.forces.append(Force(name, made, direction, point, other, doc))
         return made
@@ -164,7 +165,8 @@ class Element(Block):
         else:
             self.show_force(name, at=point)
         rows = zip("xyz", parts, strict=True)
-        return tuple(self.output(f"{name}_{c}", x, unit="N", doc=doc) for c, x in rows)
+        unit = self.mechanism.unit_system.own_text("N")
+        return tuple(self.output(f"{name}_{c}", x, unit=unit, doc=doc) for c, x in rows)
 
     def show_force(
         self, name: str, *, at: Point | Body, touch: str = "", below: float = 0.0
@@ -229,7 +231,8 @@ class Element(Block):
             reaction: the body that feels the opposite; the ground by default.
             doc: what it is.
         """
-        made = self.output(name, magnitude, unit="N*m", doc=doc)
+        unit = self.mechanism.unit_system.own_text("N*m")
+        made = self.output(name, magnitude, unit=unit, doc=doc)
         self._refuse_others(on, name)
         direction = direction_of(self.mechanism.vector(about))
         other = self.mechanism.ground if reaction is None else reaction

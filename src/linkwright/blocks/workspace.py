@@ -143,6 +143,7 @@ class BlockWorkspace:
         return made
 
     def _symbols(self, name: str, shape: tuple[int, ...], role: str, unit: str) -> tuple[Expr, ...]:
+        checked_unit(unit, f"{self.name}.{name}")
         return tuple(self._symbol(name + index, role, unit) for index in indices(shape))
 
     def _refuse_taken(self, name: str) -> None:

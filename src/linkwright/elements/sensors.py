@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwright.algebra import Expr, Vector, floor
-from linkwright.blocks import Element, joint_of
+from linkwright.blocks import Element
 from linkwright.elements.springs import motion_of
 from linkwright.equations.reactions import carried_by_joint
 from linkwright.mechanism import Body, Point
@@ -49,7 +49,7 @@ class Encoder(Element):
         angle = self.let(count * step + zero)
         before = self.memory("before", angle)
         started = self.memory("started", 1.0)
-        unit = "rad" if joint_of(self.mechanism, coordinate).turns else "m"
+        unit = self.mechanism.units[q.name]
         self.output("count", count, unit="1", doc=f"{q.name} in steps")
         self.output("angle", angle, unit=unit, doc=f"{q.name} in whole steps")
         speed = started * (angle - before) / self.period

@@ -165,4 +165,6 @@ def units_of(element: Element, coordinate: Expr | str) -> tuple[str, str]:
         element: on whose mechanism it is.
         coordinate: of the joint: its symbol or its name.
     """
-    return ("rad", "N*m") if joint_of(element.mechanism, coordinate).turns else ("m", "N")
+    turns = joint_of(element.mechanism, coordinate).turns
+    length, force, moment = map(element.mechanism.unit_system.own_text, ("m", "N", "N*m"))
+    return ("rad", moment) if turns else (length, force)

@@ -8,7 +8,7 @@ are: masses, lengths, forces. What cannot be known stays "?".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from linkwright.algebra import Expr, Vector, free_symbols
@@ -39,17 +39,19 @@ def meanings(mechanism: Mechanism) -> Iterator[Meaning]:
     >>> [(str(x.value), x.words, x.unit) for x in meanings(m)][:2]
     [('M', 'mass of b', 'kg'), ('L', 'mass centre of b, x', 'm')]
     """
+    own = mechanism.unit_system.own_text
     for body in mechanism.bodies.values():
-        yield from _of_body(body)
+        yield from _of_body(body, own)
         if body in mechanism.armatures:
             yield Meaning(mechanism.armatures[body], f"rotor inertia of {body.name}")
     for point in mechanism.points.values():
-        yield from _of_place(point.local, f"place of {point.name} on {point.body.name}")
-    yield from _of_place(mechanism.gravity_vector, "gravity", "m/s^2")
+        words = f"place of {point.name} on {point.body.name}"
+        yield from _of_place(point.local, words, own("m"))
+    yield from _of_place(mechanism.gravity_vector, "gravity", own("m/s^2"))
     for force in mechanism.forces:
-        yield Meaning(force.magnitude, f"in force {force.name}", "N")
+        yield Meaning(force.magnitude, f"in force {force.name}", own("N"))
     for moment in mechanism.moments:
-        yield Meaning(moment.magnitude, f"in moment {moment.name}", "N*m")
+        yield Meaning(moment.magnitude, f"in moment {moment.name}", own("N*m"))
     for constraint in mechanism.constraints:
         if constraint.position is not None:
             yield Meaning(constraint.position, f"in constraint {constraint.name}")
@@ -62,20 +64,20 @@ def meanings(mechanism: Mechanism) -> Iterator[Meaning]:
         yield Meaning(rule, f"in the start of {name}", mechanism.units.get(name, ""))
 
 
-def _of_body(body: Body) -> Iterator[Meaning]:
+def _of_body(body: Body, own: Callable[[str], str]) -> Iterator[Meaning]:
     inertia = body.inertia
-    yield Meaning(inertia.mass, f"mass of {body.name}", "kg")
+    yield Meaning(inertia.mass, f"mass of {body.name}", own("kg"))
     for axis, value in zip(_AXES, inertia.centre, strict=True):
-        yield Meaning(value, f"mass centre of {body.name}, {axis}", "m")
+        yield Meaning(value, f"mass centre of {body.name}, {axis}", own("m"))
     for entry, value in zip(_ENTRIES, inertia.tensor, strict=True):
         kind = "moment" if entry[0] == entry[1] else "product"
-        yield Meaning(value, f"{kind} of inertia {entry} of {body.name}", "kg*m^2")
-    yield from _of_place(body.offset, f"joint of {body.name}")
+        yield Meaning(value, f"{kind} of inertia {entry} of {body.name}", own("kg*m^2"))
+    yield from _of_place(body.offset, f"joint of {body.name}", own("m"))
     for _, spin in body.frame.spins:
         yield from _of_place(spin, f"axis of {body.name}", "")
 
 
-def _of_place(v: Vector, words: str, unit: str = "m") -> Iterator[Meaning]:
+def _of_place(v: Vector, words: str, unit: str) -> Iterator[Meaning]:
     for direction, value in v.terms:
         yield Meaning(value, f"{words} along {direction}", unit)
 

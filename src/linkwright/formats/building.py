@@ -18,6 +18,7 @@ from typing import Any
 from linkwright.algebra import Expr, evaluate, symbol
 from linkwright.algebra.language import SymbolScope, parse, read, resolve
 from linkwright.algebra.language.standard import ONLY_IN_A_MODEL
+from linkwright.algebra.units import IN_LB, MKS, checked_unit, parse_unit
 from linkwright.errors import InputError
 from linkwright.formats import schema
 from linkwright.formats.complaints import placed
@@ -64,12 +65,23 @@ def build(
     return _Builder(model, flat, source).run(functions or {}, trust)
 
 
+def _system_of(flat: Flat) -> str:
+    """Return the system of units that a model is in where it does not say so."""
+    for part in flat["parameters"]:
+        try:
+            if parse_unit(part.value.unit) == IN_LB.length:
+                return IN_LB.name
+        except InputError:  # "?", or a unit that is refused where it is entered
+            continue
+    return MKS.name
+
+
 class _Builder:
     def __init__(self, model: Model, flat: Flat, source: Source) -> None:
         self.model = model
         self.flat = flat
         self.source = source
-        self.m = Mechanism(model.name, flat.doc)
+        self.m = Mechanism(model.name, flat.doc, units=model.units or _system_of(flat))
 
     def run(self, functions: Functions, trust: bool) -> Mechanism:
         if not _NAME.fullmatch(self.model.name):
@@ -424,7 +436,7 @@ class _Builder:
                     part, s.name, (*m.coordinates, *m.parameters, *m.inputs, "t"), "name"
                 )
                 m.coordinates[s.name] = symbol(s.name, "coordinate", owner=m.name)
-                m.units[s.name] = s.unit
+                m.units[s.name] = checked_unit(s.unit, s.name)
 
     def _states(self) -> None:
         m = self.m

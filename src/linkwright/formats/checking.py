@@ -163,18 +163,19 @@ def _quantities(
     m: Mechanism, known: dict[Expr, Unit]
 ) -> Iterator[tuple[str, Expr, Unit | str | None]]:
     """Yield the expressions whose units can be checked: a label, the value and its unit."""
+    text = m.unit_system.own_text
     for f in m.forces:
-        yield f"force {f.name!r}", f.magnitude, "N"
+        yield f"force {f.name!r}", f.magnitude, text("N")
     for t in m.moments:
-        yield f"moment {t.name!r}", t.magnitude, "N*m"
+        yield f"moment {t.name!r}", t.magnitude, text("N*m")
     for b in m.bodies.values():
-        yield f"mass of {b.name!r}", b.inertia.mass, "kg"
+        yield f"mass of {b.name!r}", b.inertia.mass, text("kg")
         for x in b.inertia.centre:
-            yield f"mass centre of {b.name!r}", x, "m"
+            yield f"mass centre of {b.name!r}", x, text("m")
         for x in b.inertia.tensor:
-            yield f"inertia of {b.name!r}", x, "kg*m^2"
+            yield f"inertia of {b.name!r}", x, text("kg*m^2")
         for _, x in b.offset.terms:
-            yield f"place of {b.name!r}", x, "m"
+            yield f"place of {b.name!r}", x, text("m")
     for c in m.constraints:
         yield f"constraint {c.name!r}", c.speed, None
         if c.position is not None:

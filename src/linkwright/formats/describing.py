@@ -28,6 +28,7 @@ from linkwright.algebra import (
 )
 from linkwright.algebra.foreign import ForeignCall
 from linkwright.algebra.printers import text
+from linkwright.algebra.units import MKS
 from linkwright.errors import Error, InputError
 from linkwright.formats.schema import Model
 from linkwright.mechanism import Body, Constraint, Mechanism, Point
@@ -64,6 +65,8 @@ class _Describer:
             self.names[point] = name
             self.points.append(self._point(name, point))
         data: dict[str, Any] = {"format": 1, "name": m.name, "doc": m.doc}
+        if m.unit_system is not MKS:
+            data["units"] = m.unit_system.name
         for kind, order in (("small", 1), ("large", -1)):
             names = [name for name, k in m.declared_orders().items() if k == order]
             data[kind] = [name for name in names if self._is_known(name)]

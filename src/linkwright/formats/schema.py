@@ -472,6 +472,10 @@ class Model(Parts):
     format: Annotated[Literal[1], Field(description="version of this format")]
     name: Annotated[Name, Field(description="a word for the mechanism")]
     doc: Annotated[StrictStr, Field(description="one line that says what it is")] = ""
+    units: Annotated[
+        Literal["mks", "in-lb"] | None,
+        Field(description="what its numbers are in; by default in-lb where a length is in inches"),
+    ] = None
     options: Annotated[
         dict[StrictStr, StrictInt],
         Field(description="whole numbers that shape the model (`${n}`), with their defaults"),

@@ -281,20 +281,22 @@ class Assembly(Workspace):
         taken = (self.coordinates, self.parameters, self.inputs, ("t",))
         if any(name in names for names in taken):
             raise MechanismError(f"the name {name!r} of a coordinate is taken in {self.name!r}")
-        unit = "m" if k < len(joint.translate) else "1" if joint.quaternion else "rad"
+        length = self.unit_system.own_text("m")
+        unit = length if k < len(joint.translate) else "1" if joint.quaternion else "rad"
         q = symbol(name, "coordinate", owner=self.name, small=small)
         self.coordinates[name] = q
         self.units[name] = unit
         return q
 
     def _inertia(self, name: str, mass: Value, com: Sequence[Value], inertia: Value) -> Inertia:
-        m = self.parameter(f"{name}_m", unit="kg") if mass is None else self.expr(mass)
+        own = self.unit_system.own_text
+        m = self.parameter(f"{name}_m", unit=own("kg")) if mass is None else self.expr(mass)
         entries: Sequence[Value]
         if isinstance(inertia, np.ndarray):
             inertia = inertia.tolist()
         if inertia is None:
             keys = ("xx", "yy", "zz", "xy", "yz", "zx")
-            entries = [self.parameter(f"{name}_I{k}", unit="kg*m^2") for k in keys]
+            entries = [self.parameter(f"{name}_I{k}", unit=own("kg*m^2")) for k in keys]
         elif isinstance(inertia, int | float | str | Expr):
             entries = [inertia, inertia, inertia, 0, 0, 0]
         elif len(inertia) == 3 and isinstance(inertia[0], list | tuple):

@@ -21,7 +21,7 @@ from linkwright.algebra import (
     symbol,
 )
 from linkwright.algebra.language import parse, read, resolve
-from linkwright.algebra.units import checked_unit
+from linkwright.algebra.units import checked_unit, unit_system
 from linkwright.mechanism import kinematics as kinematics_of
 from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.parts import (
@@ -50,11 +50,14 @@ class Workspace:
     Args:
         name: a word that names it; it owns the mechanism's symbols.
         doc: one line that says what it is.
+        units: the system in which its numbers are: "mks" or "in-lb" (in, lbf, s). It gives
+            coordinates and speeds their units; numbers are never converted.
     """
 
-    def __init__(self, name: str, doc: str = "") -> None:
+    def __init__(self, name: str, doc: str = "", *, units: str = "mks") -> None:
         self.name = name
         self.doc = doc
+        self.unit_system = unit_system(units)
         self.time = symbol("t", "time", owner=name, unit="s")
         self.parameters: dict[str, Expr] = {}
         self.inputs: dict[str, Expr] = {}

@@ -26,7 +26,7 @@ def build(small: bool = False) -> Mechanism:
     >>> [c.name for c in build().constraints]
     ['constant forward speed']
     """
-    m = Mechanism("car", "passenger car in a turn, with roll and tyres (in, lbf, s)")
+    m = Mechanism("car", "passenger car in a turn, with roll and tyres (in, lbf, s)", units="in-lb")
     _parameters(m)
     if small:
         m.small("nrb.v", "yaw_dot")

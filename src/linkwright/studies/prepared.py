@@ -182,8 +182,7 @@ def _energies(mechanism: Mechanism) -> list[Output]:
     from linkwright.equations.energy import energy
     from linkwright.mechanism.parts import Output
 
-    inches = any("lbf" in unit for unit in mechanism.units.values())
-    joule, watt = ("lbf*in", "lbf*in/s") if inches else ("J", "W")
+    joule, watt = (mechanism.unit_system.own_text(unit) for unit in ("J", "W"))
     found = energy(mechanism)
     return [
         Output(ENERGIES[0], found.kinetic, joule, "kinetic energy"),

@@ -3,13 +3,14 @@
 from linkwright.algebra.units.display import unit_text
 from linkwright.algebra.units.inference import check_units, deduce_units, unit_of
 from linkwright.algebra.units.parse import checked_unit, parse_unit
-from linkwright.algebra.units.systems import IN_LB, MKS, UnitSystem
+from linkwright.algebra.units.systems import IN_LB, MKS, SYSTEMS, UnitSystem, unit_system
 from linkwright.algebra.units.unit import DIMENSIONS, Unit
 
 __all__ = [
     "DIMENSIONS",
     "IN_LB",
     "MKS",
+    "SYSTEMS",
     "Unit",
     "UnitSystem",
     "check_units",
@@ -17,5 +18,6 @@ __all__ = [
     "deduce_units",
     "parse_unit",
     "unit_of",
+    "unit_system",
     "unit_text",
 ]

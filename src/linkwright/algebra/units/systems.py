@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from linkwright.algebra.units.display import unit_text
 from linkwright.algebra.units.parse import parse_unit
 from linkwright.algebra.units.unit import ANGLE, LENGTH, MASS, ONE_UNIT, Unit
+from linkwright.errors import UnitError
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,16 @@ class UnitSystem:
     def coherent_unit(self, unit: Unit) -> Unit:
         """Return the unit of the same dimension in which this system computes."""
         return self._composed(unit, parse_unit("rad"))
+
+    def own_text(self, text: str) -> str:
+        """Return the text of the unit in which this system computes what others have in SI units.
+
+        >>> IN_LB.own_text("N*m"), MKS.own_text("J")
+        ('lbf*in', 'J')
+        """
+        unit = parse_unit(text)
+        own = self.coherent_unit(unit)
+        return text if own == unit else unit_text(own)
 
     def shown_unit(self, unit: Unit) -> Unit:
         """Return the unit of the same dimension that users of this system see."""
@@ -73,3 +85,21 @@ IN_LB = UnitSystem(
     parse_unit("deg"),
     (parse_unit("lbm"), parse_unit("g's")),
 )
+
+SYSTEMS: dict[str, UnitSystem] = {system.name: system for system in (MKS, IN_LB)}
+
+
+def unit_system(name: str) -> UnitSystem:
+    """Return a system by name; one that is not known is an error.
+
+    Args:
+        name: "mks" or "in-lb".
+
+    >>> unit_system("in-lb").length
+    in
+    """
+    if name not in SYSTEMS:
+        raise UnitError(
+            f"there is no system of units {name!r}", remedy=f"choose one of {', '.join(SYSTEMS)}"
+        )
+    return SYSTEMS[name]
