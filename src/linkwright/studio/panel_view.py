@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _ANGLES = {"Corner": (-55, 20), "Front": (-90, 4), "Side": (0, 4), "Top": (-90, 89)}
 _NOTHING = "nothing"
+_WIDE = 388  # pixels: all tabs in a row
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
@@ -33,6 +34,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
             _forces(studio)
             _follow(studio)
             _views(studio)
+            gui.main_panel.set_width(_WIDE)
 
     _turned(studio, "I", "light or dark", dark)
 
