@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error
-from linkwright.program import Port, optimise
 from linkwright.mechanism.provenance import named
+from linkwright.program import Port, optimise
 from linkwright.recording import Recording
 from linkwright.simulation.described import phase_channels, phase_numbers
 from linkwright.simulation.native.session import Session
