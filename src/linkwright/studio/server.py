@@ -156,7 +156,7 @@ class Studio:
         a, h = np.radians(view["azimuth"]), np.radians(view["height"])
         away = np.array([np.cos(a) * np.cos(h), np.sin(a) * np.cos(h), np.sin(h)])
         camera = self.server.initial_camera
-        camera.position = self.centre + float(view["distance"]) * away
+        camera.position = self.centre + 1.08 * float(view["distance"]) * away
         camera.look_at = self.centre
         camera.fov = 0.66
         camera.near, camera.far = 0.01 * size, 200 * size

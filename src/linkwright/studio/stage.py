@@ -48,6 +48,9 @@ class Stage:
     labels: list[Any] = field(default_factory=list)
     shift: Array = field(default_factory=lambda: np.zeros(3))
     _opacities: dict[str, float | None] = field(default_factory=dict, repr=False)
+    frames: bool = False
+    lit: int | None = None
+    _colours: dict[int, tuple[int, int, int]] = field(default_factory=dict, repr=False)
     _sent: Array | None = None
     _now: Array | None = None
     _turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -88,7 +91,9 @@ class Stage:
                 self._opacities[mesh.name] = mesh.opacity
         for k, label in enumerate(() if self.ghost else self.scene.labels):
             at = f"{names[label.node]}/label {k}"
-            self.labels.append(api.add_label(at, label.name, position=label.place.position))
+            self.labels.append(
+                api.add_label(at, label.name, position=label.place.position, anchor="bottom-left")
+            )
         self.centre = api.add_icosphere(
             f"{self.root}/mass centre",
             radius=0.022 * self.size,
@@ -161,8 +166,25 @@ class Stage:
 
     def set_frames(self, on: bool) -> None:
         """Show or hide the frames of the nodes that move."""
-        for node, handle in zip(self.scene.nodes, self.handles, strict=True):
-            handle.show_axes = on and node.moves
+        self.frames = on
+        for k, (node, handle) in enumerate(zip(self.scene.nodes, self.handles, strict=True)):
+            handle.show_axes = (on and node.moves) or k == self.lit
+
+    def light_up(self, node: int | None) -> None:
+        """Show one node in another colour and with its frame; the others as they are.
+
+        Args:
+            node: which; None for none.
+        """
+        before, self.lit = self.lit, node
+        with self.server.atomic():
+            for k, mesh in self.meshes:
+                if k in (before, node):
+                    own = self._colours.setdefault(id(mesh), mesh.color)
+                    mesh.color = _lit(own) if k == node else own
+            for k in [n for n in (before, node) if n is not None]:
+                shown = self.frames and self.scene.nodes[k].moves
+                self.handles[k].show_axes = shown or k == node
 
     def set_clear(self, on: bool) -> None:
         """Let what is behind the bodies be seen through them, or not."""
@@ -174,6 +196,16 @@ class Stage:
     def remove(self) -> None:
         """Take the scene from the server."""
         self.top.remove()
+
+
+def _lit(own: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Return the colour of a node that is chosen.
+
+    >>> _lit((0, 0, 0))
+    (153, 84, 0)
+    """
+    r, g, b = (round(0.4 * o + 0.6 * c) for o, c in zip(own, (255, 140, 0), strict=True))
+    return r, g, b
 
 
 def _names(root: str, carrier: list[int]) -> list[str]:

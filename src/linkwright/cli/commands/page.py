@@ -21,7 +21,7 @@ _DRESS = typer.Option(
     "",
     "--dress",
     metavar="FILE",
-    help="Shapes for the bodies, and what stands around them; also one of the shipped: work-cell.",
+    help="Shapes for bodies and things around them, from a file or a shipped one: work-cell.",
 )
 
 
@@ -41,7 +41,7 @@ def command(
 ) -> None:
     """Write a page that plays a recording in any browser, without network or server.
 
-    \\b
+    \b
     linkwright page run.parquet -o run.html
     linkwright page before.parquet after.parquet -o both.html
     linkwright page car --until 4 --set STEER=0.02

@@ -18,7 +18,7 @@ _DRESS = typer.Option(
     "",
     "--dress",
     metavar="FILE",
-    help="Shapes for the bodies, and what stands around them; also one of the shipped: work-cell.",
+    help="Shapes for bodies and things around them, from a file or a shipped one: work-cell.",
 )
 
 
@@ -38,7 +38,7 @@ def command(
 ) -> None:
     """Open a page with the scene, its playback and its joints; Ctrl-C ends it.
 
-    \\b
+    \b
     linkwright studio stanford-arm-controlled --until 20
     linkwright studio run.parquet
     linkwright studio robot.urdf --root meshes --no-browser
