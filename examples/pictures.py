@@ -47,6 +47,7 @@ class Shot:
         azimuth: where it stands, degrees; None for the usual place.
         dark: the dark looks.
         press: keys to press before.
+        dress: what the model wears.
     """
 
     model: str
@@ -55,6 +56,7 @@ class Shot:
     azimuth: float | None = None
     dark: bool = False
     press: str = ""
+    dress: str = ""
 
 
 SHOTS = (
@@ -63,6 +65,7 @@ SHOTS = (
     Shot("whipple", 0.12, 1.1, -72),
     Shot("spacecraft-1", 0.4, 0.86, dark=True),
     Shot("four-bar", 0.06, 0.92),
+    Shot("stanford-arm-controlled", 0.25, dress="work-cell"),
 )
 INK, SOFT, ACCENT = "#1f2933", "#c3ccd6", "#c8553d"
 
@@ -101,7 +104,7 @@ def _pages() -> None:
         for shot in SHOTS:
             page = running.new_page(viewport={"width": 1280, "height": 800})
             file = Path(folder) / f"{shot.model}.html"
-            write_page(file, [open_take(shot.model)])
+            write_page(file, [open_take(shot.model, dress=shot.dress or None)])
             page.goto(file.as_uri() + ("#dark" if shot.dark else "#light"))
             page.wait_for_selector("html[data-ready=yes]")
             page.evaluate(
@@ -114,7 +117,7 @@ def _pages() -> None:
             for key in shot.press:
                 page.keyboard.press(key)
             page.wait_for_timeout(800)
-            page.screenshot(path=FOLDER / f"studio-{shot.model}.png")
+            page.screenshot(path=FOLDER / f"studio-{shot.dress or shot.model}.png")
             page.close()
         running.close()
 
