@@ -257,6 +257,17 @@ class Scale:
         return f"arrow of {length:g} m: {length / self.metres:.3g} N"
 
 
+def radius_of(size: float, poses: Array) -> float:
+    """Return the radius of a scene for the lengths of arrows: its own size, not that of its way.
+
+    Args:
+        size: of the scene at one time, m.
+        poses: of its nodes in the picture's axes, times x nodes x 7.
+    """
+    way = float(np.linalg.norm(np.ptp(poses[..., :3].reshape(-1, 3), axis=0))) if len(poses) else 0
+    return max(0.8 * size, 0.15 * way)
+
+
 def scale_of(reference: float, radius: float, factor: float = 1.0) -> Scale:
     """Return the scale with which a force is an arrow of a good length.
 

@@ -126,7 +126,7 @@ class Marks:
                 f"{self.root}/contacts",
                 dots.astype(np.float32),
                 _tints(bright),
-                point_size=0.036 * self.radius,
+                point_size=0.03 * self.radius,
                 point_shape="circle",
                 precision="float32",
             )

@@ -23,9 +23,17 @@ from numpy.typing import NDArray
 
 from linkwright.errors import InputError
 from linkwright.files import write_text
-from linkwright.studio.forces import LEAST, LONGEST, USUAL, recorded_arrows, reference_of
+from linkwright.studio.forces import (
+    LEAST,
+    LONGEST,
+    USUAL,
+    radius_of,
+    recorded_arrows,
+    reference_of,
+)
 from linkwright.studio.scene import Scene
 from linkwright.studio.scope import first_layout
+from linkwright.studio.stage import extent
 from linkwright.studio.takes import Take
 from linkwright.studio.triangles import Surface
 from linkwright.studio.viewing import seen_of, upright
@@ -208,6 +216,7 @@ def _arrows(block: _Block, take: Take, even: Array, poses: Array) -> dict[str, A
         "touching": _levels(block, shown.touching.astype(float)),
         "reference": float(f"{reference_of(arrows, shown.forces):.6g}"),
         "share": [USUAL, LONGEST, LEAST],
+        "radius": float(f"{radius_of(extent(take.scene), poses):.6g}"),
     }
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.errors import Error, InputError
+from linkwright.studio.forces import radius_of
 from linkwright.studio.marks import Marks
 from linkwright.studio.playback import Player, Track, player_for
 from linkwright.studio.stage import Stage
@@ -139,7 +140,8 @@ class Studio:
         self.floor = floor
         self.size = size = float(view["radius"])
         self.centre = np.array(view["centre"])
-        self.marks = Marks(self.server, stage.root, size)
+        way = np.zeros((0, 7)) if self.tracks[0] is None else self.tracks[0].poses.astype(float)
+        self.marks = Marks(self.server, stage.root, radius_of(stage.size, way))
         self.grid = self.server.scene.add_grid(
             "/ground",
             infinite_grid=True,
