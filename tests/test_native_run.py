@@ -405,11 +405,37 @@ def test_numbers_of_runs_and_threads_are_whole(numbers: dict[str, Any], words: s
         run_batch(crawling(), 10.0, **numbers)
 
 
-def test_a_batch_does_not_wait_for_a_run_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("method", ADAPTIVE)
+@pytest.mark.parametrize("every", [0, 50])
+def test_a_run_that_never_ends_stops_alone(
+    monkeypatch: pytest.MonkeyPatch, method: str, every: int
+) -> None:
+    """The others of its block go on to the same bits, and it stops where it does with others."""
     monkeypatch.setattr(batch, "_MOST_STEPS", 1000)
     monkeypatch.setattr(batch, "_CALL", 2000)
-    with pytest.raises(Error, match="one of the runs 0 to 1 has taken"):
-        run_batch(crawling(), 10.0, method="dopri5", runs=2, threads=1)
+    s = Parts({"x": 1.0, "v": 0.0}, p={"k": 1.0})
+    phases = s.phases([s["v"], -s["k"] * s["x"]], 0.01)
+    stiffness = np.array([1.0, 1e18, 4.0, 9.0, 2.0, 1e17, 3.0, 5.0, 7.0])
+    fast = stiffness > 1e6
+    common: dict[str, Any] = {"method": method, "every": every, "tolerance": 1e-6}
+    run = run_batch(phases, 5.0, values={"k": stiffness}, **common)
+    slow = run_batch(phases, 5.0, values={"k": stiffness[~fast]}, **common)
+    assert np.isinf(run.stopped).tolist() == (~fast).tolist()
+    assert np.array_equal(run.x[~fast], slow.x)
+    assert np.array_equal(run.samples[~fast], slow.samples)
+    assert run.reasons[0] == ""
+    assert "more than 1,000 steps" in run.reasons[1]
+    assert np.all(run.stopped[fast] < 1e-3)
+    alone = run_batch(phases, 5.0, values={"k": stiffness[fast]}, **common)
+    assert np.array_equal(alone.stopped, run.stopped[fast])
+    assert np.array_equal(alone.x, run.x[fast])
+
+
+def test_a_single_lane_that_never_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "_MOST_STEPS", 1000)
+    monkeypatch.setattr(batch, "_CALL", 2000)
+    with pytest.raises(Error, match="run 0 has taken"):
+        run_batch(crawling(), 10.0, method="dopri5", runs=2, threads=1, width=1)
 
 
 def test_a_lane_that_stops_leaves_the_others_alone() -> None:
@@ -420,6 +446,8 @@ def test_a_lane_that_stops_leaves_the_others_alone() -> None:
     assert run.stopped[[1, 3]] == pytest.approx([1.0, 0.2], abs=0.1)
     assert np.array_equal(run.x[[0, 2, 4]], sound.x)
     assert np.isfinite(run.x).all()
+    assert [bool(words) for words in run.reasons] == [False, True, False, True, False]
+    assert "no longer finite" in run.reasons[1]
 
 
 # -- events ----------------------------------------------------------------------------------------
@@ -472,6 +500,7 @@ def test_events_of_a_batch_count_at_the_resolution_of_steps() -> None:
     assert np.all(run.stopped >= falls)
     assert run.stopped == pytest.approx(falls, abs=0.0011)
     assert np.array_equal(run.event_times[:, land], run.stopped)
+    assert set(run.reasons) == {"an event ended it"}
     assert np.all(run.event_counts[:, land] == 1)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linkwright.simulation.native.crossings import EventWriter
-from linkwright.simulation.native.tables import TOO_SMALL
+from linkwright.simulation.native.tables import TOO_MANY, TOO_SMALL
 
 
 class AdaptiveWriter(EventWriter):
@@ -55,8 +55,7 @@ class AdaptiveWriter(EventWriter):
             if self.single:
                 self.leave(TOO_SMALL)
             else:
-                stop = self.lane("stop_at")
-                stop.set(w.select(stuck, t, stop.get()))
+                self.end(stuck, t, TOO_SMALL)
         w.do(f"br i1 {w.some(taken)}, label %take, label %steps")
         w.lines.append("take:")
         reached = w.select(last, span, w.f("fadd", s, h))
@@ -89,9 +88,24 @@ class AdaptiveWriter(EventWriter):
         self.accept(mask)
         self.counted()
         self.happen(mask)
+        if not self.single:
+            self.end_crawling(taken)
         self.interrupt()
         w.do("br label %steps")
         w.lines.append("gone:")
+
+    def end_crawling(self, taken: str) -> None:
+        """End the runs that have taken as many steps of their own as a run may."""
+        w = self.w
+        count = self.lane("taken_at")
+        one = w.select(taken, w.number(1.0), w.number(0.0))
+        count.set(w.f("fadd", count.get(), one))
+        many = w.f("fcmp oge", count.get(), w.splat(self.config["most"]))
+        alive = self.alive()
+        assert alive is not None
+        many = w.both(w.both(many, taken), alive)
+        with w.when(w.some(many)):
+            self.end(many, self.lane("t_at").get(), TOO_MANY)
 
     def known_slope(self) -> None:
         """Evaluate the derivative at x, where it is not known from the step before."""

@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
 
@@ -31,7 +31,14 @@ from linkwright.system.phases import Phases, Signal
 from linkwright.version import __version__
 
 _CALL = 200_000  # steps of a group between two visits of Python
-_MOST_STEPS = 50_000_000  # of a block with a method that adapts its steps
+_MOST_STEPS = 50_000_000  # of a run with a method that adapts its steps
+_WORDS = {
+    tables.NOT_FINITE: "a state is no longer finite",
+    tables.TOO_SMALL: "no step keeps the error below the tolerance",
+    tables.TERMINAL: "an event ended it",
+    tables.TOO_MANY: "it would take more than {most:,} steps; simulate it alone to see why, or use "
+    "a method with fixed steps",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +62,7 @@ class Batch:
         about: how the runs were carried out, for recordings.
         of: what ran, while it is at hand.
         given: parameters and inputs of the runs, each one number or one for each run.
+        reasons: why each run ended before its time, in words; empty where it did not.
 
     Example:
         >>> from linkwright.mechanism import Mechanism
@@ -84,6 +92,7 @@ class Batch:
     about: Mapping[str, Any] = field(default_factory=dict)
     of: Any = field(default=None, repr=False)
     given: Mapping[str, ArrayLike] = field(default_factory=dict, repr=False)
+    reasons: tuple[str, ...] = ()
 
     def recording(self, run: int) -> Recording:
         """Return the channels of one run over time, up to where it ended.
@@ -157,6 +166,7 @@ def run_batch(
     given = [*(initial or {}).values(), *(values or {}).values(), *(inputs or {}).values(), seed]
     count = run_count(runs, [*given, 0 if numbers is None else numbers])
     settings = make_settings(phases, until, method, step, every, tolerance, absolute, 0)
+    settings = replace(settings, most_steps=_MOST_STEPS)
     rows = settings.until // settings.every + 1 if settings.every else 0
     machine = Machine(phases, settings, count, width=_lanes(width), rows=rows)
     machine.put_whole("seed", np.asarray(seed).astype(np.uint64))
@@ -189,7 +199,14 @@ def run_batch(
             "step": settings.step,
             "until": until,
         },
+        reasons=_reasons(machine),
     )
+
+
+def _reasons(machine: Machine) -> tuple[str, ...]:
+    """Return why each run ended before its time, in words."""
+    codes = machine.rows_of("why")[:, 0].astype(int).tolist()
+    return tuple(_WORDS.get(code, "").format(most=_MOST_STEPS) for code in codes)
 
 
 def drive(
@@ -254,17 +271,15 @@ def finish(machine: Machine, first: int, count: int) -> bool:
 
 
 def _refuse_crawling(machine: Machine, first: int, count: int) -> None:
-    """End a batch in which steps have become so short that a run would never come to its end."""
-    if not machine.settings.method.adaptive:
+    """Refuse to wait for a run that would never come to its end; lanes end such runs themselves."""
+    if not machine.settings.method.adaptive or machine.width > 1:
         return
     steps = machine.field("steps")[first : first + count]
     if steps.max() < _MOST_STEPS:
         return
-    run = (first + int(steps.argmax())) * machine.width
-    last = min(run + machine.width, machine.count) - 1
+    run = first + int(steps.argmax())
     raise Error(
-        f"one of the runs {run} to {last} has taken {int(steps.max()):,} steps and is not at its "
-        "end",
+        f"run {run} has taken {int(steps.max()):,} steps and is not at its end",
         remedy="simulate it alone to see why, or use a method with fixed steps",
     )
 

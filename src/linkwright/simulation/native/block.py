@@ -20,7 +20,7 @@ class BlockWriter:
         self.single = variant.width == 1
         self.adaptive = variant.adaptive
         self.dense = variant.dense
-        doubles = {"tick_seconds", "step", "smallest"}
+        doubles = {"tick_seconds", "step", "smallest", "most"}
         self.config: dict[str, str] = {}
         for name in CONFIG.fields:
             address = w.at("%config", str(CONFIG[name]))
@@ -70,6 +70,13 @@ class BlockWriter:
             return None
         w = self.w
         return w.f("fcmp oeq", self.lane("stop_at").get(), w.number(_INFINITY))
+
+    def end(self, lanes: str, t: str, why: int) -> None:
+        """End the runs of some lanes of a batch at a time, for a reason."""
+        w = self.w
+        for name, value in (("stop_at", t), ("why_at", w.number(float(why)))):
+            place = self.lane(name)
+            place.set(w.select(lanes, value, place.get()))
 
     def copy(self, source: str, target: str, count: str, mask: str | None = None) -> None:
         """Copy values, where there is a mask only in its lanes."""
@@ -142,8 +149,7 @@ class BlockWriter:
         assert alive is not None
         broken = w.op(f"xor {w.truth} {sound}, splat (i1 true)")
         broken = w.both(alive, broken)
-        stop = self.lane("stop_at")
-        stop.set(w.select(broken, self.lane("t_at").get(), stop.get()))
+        self.end(broken, self.lane("t_at").get(), NOT_FINITE)
         return w.both(alive, sound)
 
     def accept(self, mask: str | None) -> None:

@@ -166,5 +166,4 @@ class EventWriter(BlockWriter):
             if self.single:
                 finished.set(index)
             else:
-                stop = self.lane("stop_at")
-                stop.set(w.select(crossed, t, stop.get()))
+                self.end(crossed, t, TERMINAL)

@@ -51,6 +51,7 @@ class Settings:
         absolute: the same where a state is near zero.
         first_step: of an adaptive method, s; 0 to find one.
         seed: of noise.
+        most_steps: of each run of a batch with an adaptive method.
     """
 
     method: Method
@@ -61,6 +62,7 @@ class Settings:
     absolute: float = 1e-10
     first_step: float = 0.0
     seed: int = 0
+    most_steps: float = math.inf
 
 
 class Machine:
@@ -274,6 +276,7 @@ class Machine:
         floats = config.view(np.float64)
         floats[CONFIG["tick_seconds"]] = phases.tick_seconds
         floats[CONFIG["step"]] = settings.step
+        floats[CONFIG["most"]] = settings.most_steps
         floats[CONFIG["smallest"]] = 4e-15 * settings.until * phases.tick_seconds
         return config
 
@@ -335,6 +338,7 @@ def _layout(phases: Phases, made: Bundle) -> tuple[dict[str, tuple[int, int]], i
         "p": len(phases.p),
         "w": len(phases.w),
         **dict.fromkeys(("t", "h", "k", "theta", "b", "s", "proposed", "stop", "seed", "run"), 1),
+        **dict.fromkeys(("taken", "why"), 1),
         "n": 2 * max((len(tick.streams) for tick in phases.ticks), default=0),
         "o": max([nd, *results]),
         **dict.fromkeys(("y", "z", "z_new", "f", "y_f"), n),

@@ -14,13 +14,14 @@ PREPARE = "prepare_blocks"
 CONSTANTS = fields("fn", "at")
 CONFIG = fields(
     ["states", "discretes", "channels", "events", "ticks", "until", "every", "rows", "log_rows"],
-    ["budget", "tick_seconds", "step", "smallest"],
+    ["budget", "tick_seconds", "step", "smallest", "most"],
     ["step_fn", "slope_fn", "first_fn", "accepted_fn", "output_fn", "events_fn", "dense_fn"],
     ["tick_table", "event_table", "arena", "arena_stride", "whole", "whole_stride"],
     ["samples", "samples_stride", "log"],
     ["x_at", "d_at", "w_at", "t_at", "h_at", "k_at", "n_at", "o_at", "y_at", "z_at", "z_new_at"],
     ["f_at", "y_f_at", "e_at", "r_at", "c_at", "b_at", "g_at", "g_new_at", "theta_at"],
     ["s_at", "proposed_at", "stop_at", "seed_at", "run_at", "count_at", "first_at"],
+    ["taken_at", "why_at"],
     ["p_step_at", "p_accepted_at", "p_output_at", "p_events_at", "p_at"],
     ["constants", "constant_count", "p_size"],
 )
@@ -33,6 +34,7 @@ EVENT = fields("direction", "terminal", "action_fn", "p_at", "guard")
 LOG = fields("event", "start", "s")
 
 DONE, MORE, ROWS, FOREIGN, NOT_FINITE, TERMINAL, LOGGED, TOO_SMALL, GUARDED = range(1, 10)
+TOO_MANY = 10
 
 
 @dataclass(frozen=True, slots=True)
