@@ -439,3 +439,20 @@ def test_a_column_that_is_nearly_right_is_pointed_at(tmp_path: Path) -> None:
     (tmp_path / "run.csv").write_text("time,phi1,Phi_2\n0,1,2\n1,1,2\n")
     take = open_take(str(tmp_path / "run.csv"), model="double-pendulum")
     assert "phi2 (is it 'Phi_2'?)" in take.notes[0]
+
+
+def test_python_takes_a_dress_too(tmp_path: Path) -> None:
+    run = lw.simulate(lw.load_model("stanford-arm-controlled"), 0.1, step=0.01)
+    run.page(tmp_path / "run.html", dress="work-cell")
+    assert '"name":"conveyor"' in (tmp_path / "run.html").read_text()
+
+
+def test_copies_are_bounded() -> None:
+    text = """format = 1
+[[environment]]
+name = "x"
+repeat = { count = 1000, by = [1, 0, 0] }
+shape = [{ kind = "sphere", radius = 1, repeat = { count = 1000, by = [0, 1, 0] } }]
+"""
+    with pytest.raises(InputError, match="more than 5000 shapes are too many"):
+        dressed(text)

@@ -41,6 +41,7 @@ class Shown:
         host: str = "127.0.0.1",
         port: int = 0,
         roots: Sequence[str | os.PathLike[str]] = (),
+        dress: Any = None,
     ) -> Open | None:
         """Open it in the studio, in the browser; see `linkwright.show`.
 
@@ -51,8 +52,18 @@ class Shown:
             host: address to serve at; no other machine reaches the one by default.
             port: to serve at; 0 takes one that is free.
             roots: folders in which meshes may lie.
+            dress: file with shapes for the bodies and things around them, or a shipped one's name.
         """
-        return show(self, *others, block=block, browser=browser, host=host, port=port, roots=roots)
+        return show(
+            self,
+            *others,
+            block=block,
+            browser=browser,
+            host=host,
+            port=port,
+            roots=roots,
+            dress=dress,
+        )
 
     def page(
         self,
@@ -60,6 +71,7 @@ class Shown:
         *others: Any,
         title: str = "",
         roots: Sequence[str | os.PathLike[str]] = (),
+        dress: Any = None,
     ) -> int:
         """Write one HTML file that plays the motion anywhere, and return its size in bytes.
 
@@ -68,8 +80,9 @@ class Shown:
             others: shown with it, as ghosts.
             title: over the page; by default the name of what moves.
             roots: folders in which meshes may lie.
+            dress: file with shapes for the bodies and things around them, or a shipped one's name.
         """
-        return page(path, self, *others, title=title, roots=roots)
+        return page(path, self, *others, title=title, roots=roots, dress=dress)
 
 
 def show(
@@ -79,6 +92,7 @@ def show(
     host: str = "127.0.0.1",
     port: int = 0,
     roots: Sequence[str | os.PathLike[str]] = (),
+    dress: Any = None,
 ) -> Open | None:
     """Open the studio with runs, recordings, mechanisms, robots, a System, or files of them.
 
@@ -94,6 +108,7 @@ def show(
         host: address to serve at; no other machine reaches the one by default.
         port: to serve at; 0 takes one that is free.
         roots: folders in which meshes may lie.
+        dress: file with shapes for the bodies and things around them, or a shipped one's name.
 
     >>> import linkwright as lw
     >>> studio = lw.show(
@@ -103,7 +118,7 @@ def show(
     >>> studio.close()
     """
     found: Open | None = import_module(_STUDIO).show(
-        things, block=block, browser=browser, host=host, port=port, roots=roots
+        things, block=block, browser=browser, host=host, port=port, roots=roots, dress=dress
     )
     return found
 
@@ -113,6 +128,7 @@ def page(
     *things: Any,
     title: str = "",
     roots: Sequence[str | os.PathLike[str]] = (),
+    dress: Any = None,
 ) -> int:
     """Write one HTML file that plays motions anywhere, and return its size in bytes.
 
@@ -122,6 +138,7 @@ def page(
             as ghosts.
         title: over the page; by default the name of what moves.
         roots: folders in which meshes may lie.
+        dress: file with shapes for the bodies and things around them, or a shipped one's name.
 
     >>> import tempfile
     >>> import linkwright as lw
@@ -129,5 +146,5 @@ def page(
     ...     lw.page(f"{folder}/swing.html", lw.load_model("pendulum")) < 300_000
     True
     """
-    size: int = import_module(_STUDIO).page(path, things, title=title, roots=roots)
+    size: int = import_module(_STUDIO).page(path, things, title=title, roots=roots, dress=dress)
     return size

@@ -11,7 +11,8 @@ from linkwright.formats.description import Place
 from linkwright.formats.places import composed, rotate, transposed
 from linkwright.formats.positions import Path as KeyPath
 from linkwright.robots.tree import Spot, spot_in
-from linkwright.studio.dress import Dress, ObjectTable
+from linkwright.studio.dress import Dress
+from linkwright.studio.dress_tables import ObjectTable
 from linkwright.studio.generated import glyph, thickness
 from linkwright.studio.poses import Hanging, Poses
 from linkwright.studio.scene import GROUND, Marked, Node
@@ -127,10 +128,12 @@ def _thing(
     own = dress.place(thing.at, thing.turn)
     # Copies are shifted along the axes of what the object stands in, as its own place is.
     back = transposed(own.rotation)
+    one = dress.solids(path, thing.shape)
+    dress.require_few(len(one) * (thing.repeat.count if thing.repeat else 1), path)
     solids = [
         replace(s, place=composed(Place(rotate(back, copy.position)), s.place))
         for copy in dress.copies(thing.repeat)
-        for s in dress.solids(path, thing.shape)
+        for s in one
     ]
     node = Node(
         thing.name,

@@ -8,6 +8,7 @@ shapes of a robot file are taken as they are; links without any, and mechanisms,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -190,7 +191,7 @@ def _from_mechanism(robot: Robot, values: dict[str, float], at: dict[str, float]
     m = robot.mechanism
     at = at or _assembled(m, values)
     tool = _tool(robot)
-    tips = {} if tool is None else {tool[0]: tool[1].position}
+    tips = _ends(robot) | ({} if tool is None else {tool[0]: tool[1].position})
     geometry = Geometry(m, values, at, tips, isinstance(robot.source, Description))
     bodies = [m.ground, *m.depth_first()]
     hanging: list[Hanging] = [spot_in(body, Place()) for body in bodies]
@@ -225,6 +226,19 @@ def _from_mechanism(robot: Robot, values: dict[str, float], at: dict[str, float]
     )
 
 
+def _ends(robot: Robot) -> dict[Body, tuple[float, float, float]]:
+    """Return where the links lie that are fixed to the last bodies of a robot: feet, tools."""
+    found: dict[Body, tuple[float, float, float]] = {}
+    if not isinstance(robot.source, Description):
+        return found
+    carriers = {body.parent for body in robot.mechanism.depth_first()}
+    for body, place in robot.assembled.places.values():
+        longer = math.hypot(*place.position) > math.hypot(*found.get(body, (1e-9,)))
+        if body.parent is not None and body not in carriers and longer:
+            found[body] = place.position
+    return found
+
+
 def _assembled(mechanism: Mechanism, values: dict[str, float]) -> dict[str, float]:
     """Return coordinates at which loops are closed, where there are any that can be."""
     if not any(c.position is not None for c in mechanism.constraints):
@@ -241,7 +255,17 @@ def _node(geometry: Geometry, body: Body, solids: Sequence[Solid]) -> Node:
     if body.parent is None:
         return Node(GROUND, tuple(solids), doc="what stands still", moves=False)
     parent = GROUND if body.parent.parent is None else body.parent.name
-    return Node(body.name, tuple(solids), parent, body.doc, geometry.mass(body))
+    mass = geometry.mass(body)
+    return Node(body.name, tuple(solids), parent, body.doc, mass, _can_move(body))
+
+
+def _can_move(body: Body | None) -> bool:
+    """Whether there is a joint between a body and the ground."""
+    while body is not None:
+        if body.translations or body.rotations:
+            return True
+        body = body.parent
+    return False
 
 
 def _frames(robot: Robot, bodies: Sequence[Body]) -> tuple[Marked, ...]:
@@ -344,7 +368,7 @@ def _from_description(robot: Robot, description: Description, roots: Sequence[st
             else (GROUND if above.parent is None else leaders.get(above, above.name))
         )
         mass = float(Geometry(m).mass(body)) if body.parent is not None else 0.0
-        nodes.append(Node(name, tuple(solids[k]), parent, "", mass, body.parent is not None))
+        nodes.append(Node(name, tuple(solids[k]), parent, "", mass, _can_move(body)))
     things = {name: tuple(found) for name, found in around.items() if found}
     for name, found in things.items():
         nodes.append(Node(name, found, GROUND, "environment", moves=False, environment=True))

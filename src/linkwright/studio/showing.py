@@ -7,6 +7,7 @@ import os
 import sys
 import webbrowser
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,24 +26,30 @@ from linkwright.studio.takes import Take, model_take, open_take, recorded_take
 from linkwright.system import System
 
 if TYPE_CHECKING:
+    from linkwright.studio.dress import DressLike
     from linkwright.studio.server import Studio
 
 Roots = Sequence[str | os.PathLike[str]]
 _HEIGHT = 620  # pixels, below a cell
 
 
-def take_of(thing: Any, roots: Roots = ()) -> Take:
+def take_of(thing: Any, roots: Roots = (), dress: DressLike | None = None) -> Take:
     """Return what something at hand shows.
 
     Args:
         thing: a run, a recording, a mechanism, a robot, a System, or the name of a file or model.
         roots: folders in which meshes may lie.
+        dress: shapes in place of its own, and what stands around it.
 
     >>> from linkwright.models import load_model
     >>> take_of(load_model("pendulum")).name
     'pendulum'
     """
     folders = [Path(root) for root in roots]
+    if dress is not None:
+        take = take_of(thing, roots)
+        worn = None if take.scene is None else take.scene.dressed(dress, roots=folders)
+        return replace(take, scene=worn)
     if isinstance(thing, Take):
         return thing
     if isinstance(thing, str | os.PathLike):
@@ -95,6 +102,7 @@ def show(
     host: str = "127.0.0.1",
     port: int = 0,
     roots: Roots = (),
+    dress: DressLike | None = None,
 ) -> Studio | None:
     """Open the studio; see `linkwright.show`.
 
@@ -105,6 +113,7 @@ def show(
         host: address to serve at.
         port: to serve at.
         roots: folders in which meshes may lie.
+        dress: shapes for the bodies, and what stands around them.
     """
     from linkwright.studio.server import Studio, require_viser
 
@@ -114,7 +123,7 @@ def show(
     moving = not any(isinstance(thing, System) for thing in things)
     if not (inline and moving):
         require_viser()
-    takes = [take_of(thing, roots) for thing in things]
+    takes = [take_of(thing, roots, dress) for thing in things]
     if inline and moving:
         _display(f'srcdoc="{html.escape(page_text(takes))}" sandbox="allow-scripts"')
         return None
@@ -136,7 +145,12 @@ def show(
 
 
 def page(
-    path: str | os.PathLike[str], things: Sequence[Any], *, title: str = "", roots: Roots = ()
+    path: str | os.PathLike[str],
+    things: Sequence[Any],
+    *,
+    title: str = "",
+    roots: Roots = (),
+    dress: DressLike | None = None,
 ) -> int:
     """Write a page; see `linkwright.page`.
 
@@ -145,6 +159,7 @@ def page(
         things: what it shows.
         title: over it.
         roots: folders in which meshes may lie.
+        dress: shapes for the bodies, and what stands around them.
     """
     for thing in things:
         if isinstance(thing, System):
@@ -152,7 +167,7 @@ def page(
                 f"a page plays what has moved, and the System {thing.name!r} has not",
                 remedy="simulate it first: linkwright.simulate(system, until).page(...)",
             )
-    return write_page(path, [take_of(thing, roots) for thing in things], title=title)
+    return write_page(path, [take_of(thing, roots, dress) for thing in things], title=title)
 
 
 def in_notebook() -> bool:
