@@ -246,3 +246,14 @@ def test_models_with_functions_of_python_are_drawn(tmp_path: Path) -> None:
     take = open_take(str(tmp_path / "x.npz"))
     assert take.scene is not None
     assert [n.name for n in take.scene.nodes] == ["ground", "rod"]
+
+
+def test_legs_without_shapes_reach_their_feet_and_no_further() -> None:
+    """Feet are links that are fixed to the shanks; the rods that stand in for these end there."""
+    robot = load(Path(__file__).parent / "robots" / "quadruped.urdf")
+    scene = scene_of(robot)
+    body, foot = robot.assembled.places["front_left_foot"]
+    node = 1 + robot.mechanism.depth_first().index(body)
+    points = np.concatenate([s.points for s in scene.surfaces[node]])
+    far = np.linalg.norm(points, axis=1).max()
+    assert 0.98 < far / np.linalg.norm(foot.position) < 1.2
