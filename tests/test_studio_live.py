@@ -1,4 +1,4 @@
-"""Live runs of the studio: pace, parameters, pulls and pushes, poses and inspection."""
+"""Live runs of the studio: pace, parameters, pulls and pushes, and poses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import linkwright as lw
 from linkwright.blocks import Block
 from linkwright.errors import Error
 from linkwright.robots import Robot, load
-from linkwright.studio.inspecting import WHOLE, Inspection
 from linkwright.studio.live import Live
 from linkwright.studio.plant import Plant, plant_of
 from linkwright.studio.posing import Poser, dragged, pose_of, tools
@@ -289,28 +288,6 @@ def test_a_tool_that_is_dragged_arrives_or_says_how_far_it_is_short(
     missed = dragged(scene, q, "tool", far, turn=False)
     assert not missed.fine
     assert "out of reach" in missed.words
-
-
-# -- inspection ------------------------------------------------------------------------------------
-def test_inspection_tells_masses_equations_and_code() -> None:
-    seen = Inspection(Robot(lw.load_model("double-pendulum")))
-    assert "**lower** · 1 kg" in seen.tree()
-    assert "mass centre" in seen.body("lower")
-    counted = lw.count(seen.program)
-    assert str(counted.mul) in seen.operations(WHOLE)
-    upper, whole = seen.equations_of("upper"), seen.equations_of(WHOLE)
-    assert "phi1_dot' =" in upper
-    assert "phi2_dot' =" not in upper
-    assert "phi2_dot' =" in whole
-    code = seen.c_code()
-    assert ">double</span>" in code
-    assert ">sin</span>(phi2)" in code
-
-
-def test_inspection_warns_of_implausible_bodies() -> None:
-    m = lw.Mechanism("odd")
-    m.body("odd", rotate="z", mass=1, inertia=(0.1, 0.1, 0.3))
-    assert any("largest moment" in w for w in Inspection(Robot(m)).warnings())
 
 
 # -- the studio around a run -----------------------------------------------------------------------

@@ -1,7 +1,8 @@
-"""Syntax colours for generated C, as HTML that carries its own colours.
+"""Syntax colours for generated code, as HTML whose colours a style sheet gives.
 
-The block is dark on a light page too, as editors are; one regular expression tells comments,
-directives, strings, numbers, words of the language and called functions apart.
+One regular expression for each language tells comments, directives, strings, numbers, words of the
+language and called functions apart; the parts are spans with the classes `c`, `d`, `s`, `n`, `w`
+and `f`.
 """
 
 from __future__ import annotations
@@ -9,57 +10,66 @@ from __future__ import annotations
 import re
 from html import escape
 
-_WORDS = (
+_C_WORDS = (
     "break|case|char|const|continue|default|do|double|else|enum|extern|float|for|if|inline|int|"
     "long|restrict|return|short|signed|sizeof|static|struct|switch|typedef|union|unsigned|void|"
     "volatile|while|int64_t|uint64_t|size_t"
 )
-_COLOURS = {
-    "comment": "#8b98a8",
-    "directive": "#d7a6ff",
-    "string": "#a5d6a7",
-    "number": "#f5b87a",
-    "word": "#7fb8ff",
-    "call": "#ffd479",
-}
-_TOKENS = re.compile(
-    "|".join(
-        (
-            r"(?P<comment>/\*.*?\*/|//[^\n]*)",
-            r"(?P<directive>^[ \t]*#[^\n]*)",
-            r'(?P<string>"(?:\\.|[^"\\\n])*")',
-            r"(?P<number>\b\d+\.?\d*(?:[eE][-+]?\d+)?\b)",
-            rf"(?P<word>\b(?:{_WORDS})\b)",
-            r"(?P<call>\b[A-Za-z_]\w*(?=\())",
-            r"(?P<other>[A-Za-z_]\w*)",
-        )
+_PYTHON_WORDS = (
+    "and|as|assert|break|class|continue|def|del|elif|else|except|False|finally|for|from|global|if|"
+    "import|in|is|lambda|None|not|or|pass|raise|return|True|try|while|with|yield"
+)
+_NUMBER = r"(?P<n>\b\d+\.?\d*(?:[eE][-+]?\d+)?\b)"
+_CALL = r"(?P<f>\b[A-Za-z_]\w*(?=\())"
+_OTHER = r"(?P<x>[A-Za-z_]\w*)"
+_GRAMMARS = {
+    "C": (
+        r"(?P<c>/\*.*?\*/|//[^\n]*)",
+        r"(?P<d>^[ \t]*#[^\n]*)",
+        r'(?P<s>"(?:\\.|[^"\\\n])*")',
+        _NUMBER,
+        rf"(?P<w>\b(?:{_C_WORDS})\b)",
+        _CALL,
+        _OTHER,
     ),
-    re.DOTALL | re.MULTILINE,
-)
-_STYLE = (
-    "background:#1b2330;color:#dde4ee;padding:10px 12px;margin:0;border-radius:4px;"
-    "overflow:auto;max-height:70vh;font:11px/1.5 ui-monospace,Menlo,Consolas,monospace;"
-    "white-space:pre"
-)
+    "Python": (
+        r"(?P<c>#[^\n]*)",
+        r"(?P<d>^[ \t]*@[^\n]*)",
+        r'(?P<s>"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])*')",
+        _NUMBER,
+        rf"(?P<w>\b(?:{_PYTHON_WORDS})\b)",
+        _CALL,
+        _OTHER,
+    ),
+    "LaTeX": (
+        r"(?P<c>(?<!\\)%[^\n]*)",
+        r"(?P<d>\\(?:begin|end)\{[^}]*\})",
+        _NUMBER,
+        r"(?P<w>\\(?:[A-Za-z]+|.))",
+        r"(?P<x>[A-Za-z]+)",
+    ),
+}
+_TOKENS = {
+    language: re.compile("|".join(parts), re.DOTALL | re.MULTILINE)
+    for language, parts in _GRAMMARS.items()
+}
 
 
-def coloured(source: str) -> str:
-    """Return C source as HTML with colours.
+def coloured(source: str, language: str = "C") -> str:
+    """Return source code as HTML with colours.
 
     Args:
-        source: any C.
+        source: any text.
+        language: "C", "Python" or "LaTeX".
 
-    >>> "color:#7fb8ff'>double</span>" in coloured("double x = 1 < 2;")
-    True
-    >>> "1</span> &lt;" in coloured("double x = 1 < 2;")
-    True
+    >>> coloured("double x = 1 < 2;")
+    "<span class='w'>double</span> x = <span class='n'>1</span> &lt; <span class='n'>2</span>;"
     """
     made, at = [], 0
-    for found in _TOKENS.finditer(source):
+    for found in _TOKENS[language].finditer(source):
         made.append(escape(source[at : found.start()]))
-        colour = _COLOURS.get(found.lastgroup or "")
-        text = escape(found.group())
-        made.append(f"<span style='color:{colour}'>{text}</span>" if colour else text)
+        kind, text = found.lastgroup, escape(found.group())
+        made.append(text if kind == "x" else f"<span class='{kind}'>{text}</span>")
         at = found.end()
     made.append(escape(source[at:]))
-    return f"<pre class='linkwright-code' style='{_STYLE}'>{''.join(made)}</pre>"
+    return "".join(made)

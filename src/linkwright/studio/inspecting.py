@@ -1,34 +1,90 @@
-"""What a mechanism consists of, in words and tables for the Inspect panel.
+"""What a mechanism consists of: its tree of bodies, their masses, frames, equations and code.
 
-The texts are Markdown. Equations are those of `linkwright show --equations`, cut to what concerns
-the chosen body; operations are counted by AUTOSIM's convention, see `linkwright.program.counts`.
+Everything is plain data that a page shows. Equations are those of the optimised program of all
+rates, cut to what concerns the chosen body: `Inspection.part` is that program with nothing but the
+rates of the body's own coordinates and speeds as its outputs, and without what these do not need.
+Its operations are counted, not guessed (AUTOSIM's convention, see `linkwright.program.counts`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
+
+import numpy as np
 
 from linkwright.algebra import Expr, free_symbols
-from linkwright.algebra.printers import text
+from linkwright.algebra.printers import latex, latex_name, mathml, mathml_name, text, tree_size
 from linkwright.backends.c.file import c_source
+from linkwright.backends.python import python_source
 from linkwright.equations import Equations, derive
-from linkwright.equations.description import joint_words, short, written_out
+from linkwright.equations.description import joint_words, short
 from linkwright.equations.formulations import QUICK
+from linkwright.errors import InputError
 from linkwright.formats.description import Description
 from linkwright.mechanism import Body, Mechanism
 from linkwright.mechanism.plausibility import implausible
-from linkwright.program import Program, count, optimise
+from linkwright.program import Assign, Counts, Port, Program, count, optimise
+from linkwright.program.passes.liveness import liveness
+from linkwright.program.program import Call, Loop, Solve, Statement
 from linkwright.program.report import ops_table
 from linkwright.robots import Robot
-from linkwright.studio.colouring import coloured
 from linkwright.studio.geometry import Geometry
 
 WHOLE = "the whole model"
 _LARGE = 24  # speeds from which on equations are written by articulated bodies
-_ROWS = 60
-_LINES = 400
+_ROWS = 60  # equations of a group that are shown
+_WIDE = 400  # nodes of an expression that is drawn; longer ones are cut texts
+_CUT = 500  # characters of these
+_SMALL = 3  # unknowns of a linear system that is drawn in full
+
+COUNTED = (
+    "Adds (+ −), multiplies (× ÷ √), calls (sin, cos, …) and selections (comparisons, minima, …) "
+    "of one evaluation of the rates. “Needed” is what must be computed so that the rates of this "
+    "body's own coordinates and speeds are known; most of it serves other bodies as well. “For it "
+    "alone” is what would not be computed if nobody asked for these rates. What depends on "
+    "parameters only is computed once, and is not counted."
+)
+"""What is counted, for people who look at the numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Twig:
+    """A body in the tree.
+
+    Args:
+        name: of the body.
+        depth: how far from the ground, which has 0.
+        mass: kg.
+        joint: in words.
+        frames: names of points and links that are fixed to it.
+        warned: whether the plausibility check says something against it.
+    """
+
+    name: str
+    depth: int
+    mass: float
+    joint: str
+    frames: tuple[str, ...]
+    warned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Equations under a title; each as MathML or, where it is long, as a text that is cut.
+
+    Args:
+        title: for people.
+        count: how many there are.
+        rows: those that are shown, as HTML.
+    """
+
+    title: str
+    count: int
+    rows: tuple[str, ...]
 
 
 @dataclass(eq=False)
@@ -42,24 +98,134 @@ class Inspection:
     >>> seen = Inspection(Robot(load_model("double-pendulum")))
     >>> seen.names
     ('the whole model', 'upper', 'lower')
-    >>> print(seen.tree())
-    - **ground**
-      - **upper** · 1 kg · turns about n.z
-        - **lower** · 1 kg · turns about n.z
+    >>> [(t.depth, t.name, t.mass, t.joint) for t in seen.tree()]
+    [(1, 'upper', 1.0, 'turns about n.z'), (2, 'lower', 1.0, 'turns about n.z')]
+    >>> seen.operations("lower")[1]
+    ('needed for its motion', '9', '17', '4', '0')
     """
 
     robot: Robot = field(repr=False)
+    _turn: threading.RLock = field(default_factory=threading.RLock, repr=False)
+    _parts: dict[str, Program] = field(default_factory=dict, repr=False)
 
     @property
     def mechanism(self) -> Mechanism:
         """Whose parts are told."""
         return self.robot.mechanism
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """What can be chosen: the whole, and each body."""
         return (WHOLE, *(b.name for b in self.mechanism.depth_first()))
 
+    @cached_property
+    def _geometry(self) -> Geometry:
+        return Geometry(self.mechanism)
+
+    # -- bodies ------------------------------------------------------------------------------------
+    def tree(self) -> list[Twig]:
+        """Return the bodies, each after what it hangs on."""
+        m = self.mechanism
+        depth: dict[Body, int] = {m.ground: 0}
+        warned = "\n".join(self.warnings())
+        made = []
+        for body in m.depth_first():
+            assert body.parent is not None
+            depth[body] = depth[body.parent] + 1
+            bad = f"{body.name}:" in warned or repr(body.name) in warned
+            mass = float(self._geometry.mass(body))
+            frames = tuple(n for n, _ in self._frames(body))
+            made.append(Twig(body.name, depth[body], mass, joint_words(body), frames, bad))
+        return made
+
+    def body(self, name: str) -> list[tuple[str, str]]:
+        """Return mass, mass centre, inertia, joint and frames of a body, or a summary of all.
+
+        Args:
+            name: of a body, or `WHOLE`.
+        """
+        if name == WHOLE:
+            return self._summary()
+        m, g = self.mechanism, self._geometry
+        body = self._body(name)
+        tensor = np.asarray(g.numbers(body.inertia.tensor), float)
+        xx, yy, zz, xy, yz, zx = tensor
+        whole = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
+        rows = [
+            ("joint", joint_words(body)),
+            ("on", "ground" if body.parent is m.ground else str(body.parent and body.parent.name)),
+            ("at", str(body.offset)),
+            ("coordinates", self._coordinates(body)),
+            ("mass", f"{g.mass(body):.6g} kg" + _symbol(body.inertia.mass)),
+            ("mass centre", _numbers(g.centre(body)) + " m"),
+            ("inertia xx, yy, zz", _numbers(tensor[:3]) + " kg·m²"),
+            ("inertia xy, yz, zx", _numbers(tensor[3:]) + " kg·m²"),
+            ("principal moments", _numbers(np.linalg.eigvalsh(whole)) + " kg·m²"),
+        ]
+        frames = self._frames(body)
+        if frames:
+            shown = [f"{n} at {where}" for n, where in frames[:_ROWS]]
+            rows.append(("frames", "\n".join(shown)))
+        if body.doc and body.doc != name:
+            rows.insert(0, ("what", body.doc))
+        return rows
+
+    def _body(self, name: str) -> Body:
+        if name not in self.mechanism.bodies:
+            raise InputError(f"there is no body {name!r}")
+        return self.mechanism.bodies[name]
+
+    def _coordinates(self, body: Body) -> str:
+        units = self.mechanism.units
+        limits = {}
+        if isinstance(self.robot.source, Description):
+            limits = {
+                j.coordinates[0].name: j.limits
+                for j in self.robot.assembled.joints
+                if len(j.coordinates) == 1
+            }
+        made = []
+        for q in body.coordinates:
+            words = f"{q.name} [{units.get(q.name, '?')}]"
+            limit = limits.get(q.name)
+            if limit is not None and limit.lower is not None and limit.upper is not None:
+                words += f", {limit.lower:.4g} to {limit.upper:.4g}"
+            made.append(words)
+        return "\n".join(made) or "none"
+
+    def _frames(self, body: Body) -> list[tuple[str, str]]:
+        """Return names of what is fixed to a body, with places in its axes, m."""
+        made = {
+            p.name: str(p.local) or "its origin"
+            for p in self.mechanism.points.values()
+            if p.body is body
+        }
+        if isinstance(self.robot.source, Description):
+            for n, (b, place) in self.robot.assembled.places.items():
+                if b is body:
+                    made.setdefault(n, f"({_numbers(place.position)}) m")
+        return list(made.items())
+
+    def _summary(self) -> list[tuple[str, str]]:
+        m = self.mechanism
+        kinematics = m.kinematics()
+        whole = sum(self._geometry.mass(b) for b in m.depth_first())
+        return [
+            ("what", m.doc or m.name),
+            ("bodies", str(len(m.depth_first()))),
+            ("coordinates", str(len(m.coordinates))),
+            ("speeds", str(len(kinematics.speeds))),
+            ("constraints", str(len(m.constraints))),
+            ("loads", str(len(m.forces) + len(m.moments))),
+            ("mass", f"{whole:.6g} kg"),
+            ("parameters", str(len(m.parameters))),
+        ]
+
+    def warnings(self) -> list[str]:
+        """Return what the plausibility check says against the model."""
+        return [*implausible(self.mechanism), *self.mechanism.reports]
+
+    # -- equations ---------------------------------------------------------------------------------
     @cached_property
     def equations(self) -> Equations:
         """The equations of motion, derived without a search."""
@@ -72,192 +238,199 @@ class Inspection:
         """The optimised program of the rates."""
         return optimise(self.equations.program(outputs=False))
 
-    @cached_property
-    def _geometry(self) -> Geometry:
-        return Geometry(self.mechanism)
+    def _rates(self) -> dict[str, list[str]]:
+        """Return the names of what the outputs of the program are the rates of."""
+        e = self.equations
+        return {
+            "q_dot": [x.name for x in (*e.coordinates, *e.states)],
+            "u_dot": [x.name for x in e.speeds],
+        }
 
-    # -- bodies ------------------------------------------------------------------------------------
-    def tree(self) -> str:
-        """Return the bodies with masses and joints, indented below what they hang on."""
-        m = self.mechanism
-        depth: dict[Body, int] = {m.ground: 0}
-        lines = ["- **ground**"]
-        for body in m.depth_first():
-            assert body.parent is not None
-            depth[body] = depth[body.parent] + 1
-            parts = [f"**{body.name}**", f"{self._geometry.mass(body):.4g} kg", joint_words(body)]
-            lines.append("  " * depth[body] + "- " + " · ".join(parts))
-        return "\n".join(lines)
+    def _own(self, name: str) -> set[str]:
+        """Return the coordinates and speeds of a body."""
+        body = self._body(name)
+        rates = self.mechanism.kinematics().rates
+        own = {q.name for q in body.coordinates}
+        return own | {x.name for q in body.coordinates for x in free_symbols(rates[q])}
 
-    def body(self, name: str) -> str:
-        """Return mass, mass centre, inertia, joint and frames of a body, or a summary of all.
+    def part(self, name: str) -> Program:
+        """Return the program of the rates of a body, with nothing that these do not need.
 
         Args:
             name: of a body, or `WHOLE`.
         """
-        if name == WHOLE:
-            return self._summary()
-        m, g = self.mechanism, self._geometry
-        body = m.bodies[name]
-        tensor = g.numbers(body.inertia.tensor)
-        rows = [
-            ("joint", joint_words(body)),
-            ("on", "ground" if body.parent is m.ground else str(body.parent and body.parent.name)),
-            ("at", str(body.offset)),
-            ("coordinates", _units(m, body.coordinates)),
-            ("mass", f"{g.mass(body):.6g} kg" + _symbol(body.inertia.mass)),
-            ("mass centre", _numbers(g.centre(body)) + " m"),
-            ("inertia xx, yy, zz", _numbers(tensor[:3]) + " kg·m²"),
-            ("inertia xy, yz, zx", _numbers(tensor[3:]) + " kg·m²"),
-            ("frames", self._frames(body)),
-        ]
-        if body.doc:
-            rows.insert(0, ("what", body.doc))
-        return table(("", name), rows)
+        with self._turn:
+            if name == WHOLE:
+                return self.program
+            if name not in self._parts:
+                own = self._own(name)
+                self._parts[name] = self._restricted(name, lambda n: n in own)
+            return self._parts[name]
 
-    def _frames(self, body: Body) -> str:
-        own = [p.name for p in self.mechanism.points.values() if p.body is body]
-        if isinstance(self.robot.source, Description):
-            own += [n for n, (b, _) in self.robot.assembled.places.items() if b is body]
-        return ", ".join(own) or "its own"
+    def _restricted(self, name: str, wanted: Callable[[str], bool]) -> Program:
+        outputs = []
+        for port, names in self._rates().items():
+            if port not in [p.name for p in self.program.outputs]:
+                continue
+            entries = self.program.port(port).entries
+            some = tuple(x for n, x in zip(names, entries, strict=True) if wanted(n))
+            if some:
+                outputs.append(Port(port, (len(some),), some))
+        word = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)
+        cut = replace(self.program, name=f"{self.program.name}_{word}", outputs=tuple(outputs))
+        return liveness(cut)
 
-    def _summary(self) -> str:
-        m = self.mechanism
-        kinematics = m.kinematics()
-        whole = sum(self._geometry.mass(b) for b in m.depth_first())
-        rows = [
-            ("what", m.doc or m.name),
-            ("bodies", str(len(m.depth_first()))),
-            ("coordinates", str(len(m.coordinates))),
-            ("speeds", str(len(kinematics.speeds))),
-            ("constraints", str(len(m.constraints))),
-            ("loads", str(len(m.forces) + len(m.moments))),
-            ("mass", f"{whole:.6g} kg"),
-            ("parameters", str(len(m.parameters))),
-        ]
-        return table(("", m.name), rows)
+    def operations(self, name: str) -> list[tuple[str, ...]]:
+        """Return a table of operations: columns first, then rows.
 
-    def warnings(self) -> list[str]:
-        """Return what the plausibility check says against the model."""
-        return [*implausible(self.mechanism), *self.mechanism.reports]
+        Args:
+            name: of a body, or `WHOLE`, whose operations are told by stage.
+        """
+        with self._turn:
+            if name == WHOLE:
+                return ops_table(self.program)
+            own = self._own(name)
+            needed, whole = count(self.part(name)), count(self.program)
+            others = count(self._restricted(name, lambda n: n not in own))
+        alone = Counts(
+            whole.add - others.add,
+            whole.mul - others.mul,
+            whole.call - others.call,
+            whole.select - others.select,
+        )
+        told = (
+            ("needed for its motion", needed),
+            ("of these, for it alone", alone),
+            (WHOLE, whole),
+        )
+        return [("operations", "add", "mul", "call", "select"), *(_counted(w, c) for w, c in told)]
 
-    # -- equations ---------------------------------------------------------------------------------
-    def equations_of(self, name: str) -> str:
+    def equations_of(self, name: str) -> list[Group]:
         """Return the equations of a body's motion with what they need, or those of all.
 
         Args:
             name: of a body, or `WHOLE`.
         """
-        groups = self._written
-        if name != WHOLE:
-            groups = _concerning(groups, self._states(name))
-        if not groups:
-            return f"*{name} adds no equation of its own: its motion follows from other bodies.*"
-        parts = []
-        for title, rows in groups.items():
-            shown = [f"{n} = {text(x, limit=400)}" for n, x in rows[:_ROWS]]
-            more = len(rows) - _ROWS
-            if more > 0:
-                shown.append(f"# and {more} more")
-            parts.append(f"**{title.capitalize()}** ({len(rows)})\n\n" + code("\n".join(shown)))
-        return "\n\n".join(parts)
+        with self._turn:
+            part, rates = self.part(name), self._rates()
+        own = None if name == WHOLE else self._own(name)
+        constants = [s for s in part.statements if _is_constant(s)]
+        others = [s for s in part.statements if not _is_constant(s)]
+        groups = [_group("constants", constants), _group("intermediate results", others)]
+        for title, port in (("kinematical equations", "q_dot"), ("dynamical equations", "u_dot")):
+            if port in [p.name for p in part.outputs]:
+                names = [n for n in rates[port] if own is None or n in own]
+                pairs = list(zip(names, part.port(port).entries, strict=True))
+                rows = tuple(_equation(f"{n}'", x) for n, x in pairs[:_ROWS])
+                groups.append(Group(title, len(pairs), rows))
+        return [g for g in groups if g.count]
 
-    @cached_property
-    def _written(self) -> dict[str, list[tuple[str, Expr]]]:
-        return written_out(self.equations)
-
-    def _states(self, name: str) -> set[str]:
-        body = self.mechanism.bodies[name]
-        own = {q.name for q in body.coordinates}
-        rates = self.mechanism.kinematics().rates
-        own |= {x.name for q in body.coordinates for x in free_symbols(rates[q])}
-        return {f"{n}'" for n in own}
-
-    def operations(self, name: str) -> str:
-        """Return the operations of one evaluation, by stage; of a body, those its motion needs.
+    # -- code --------------------------------------------------------------------------------------
+    def code(self, name: str, language: str) -> str:
+        """Return the generated code of the rates of a body, or of all.
 
         Args:
             name: of a body, or `WHOLE`.
+            language: one of `LANGUAGES`.
         """
-        if name == WHOLE:
-            columns, *rows = ops_table(self.program)
-            return table(columns, rows, numbers=True)
-        needed = _concerning(self._written, self._states(name))
-        statements = sum(len(rows) for rows in needed.values())
-        of_all = count(self.program)
-        return (
-            f"{statements} of {sum(len(r) for r in self._written.values())} assignments lead to "
-            f"the motion of **{name}**; the whole model takes {of_all.add} adds, {of_all.mul} "
-            f"multiplies and {of_all.call} calls."
-        )
+        if language not in LANGUAGES:
+            raise InputError(f"no code is written in {language!r}", remedy=", ".join(LANGUAGES))
+        with self._turn:
+            part = self.part(name)
+            if not part.outputs:
+                return ""
+            if language == "LaTeX":
+                return self._latex(name, part)
+            return c_source(part) if language == "C" else python_source(part)
 
-    # -- code --------------------------------------------------------------------------------------
-    def c_code(self) -> str:
-        """Return the first few hundred lines of the generated C, as HTML with syntax colours."""
-        lines = c_source(self.program).splitlines()
-        cut = lines[:_LINES]
-        if len(lines) > _LINES:
-            cut.append(f"/* ... and {len(lines) - _LINES} more lines: linkwright write */")
-        return coloured("\n".join(cut))
-
-
-def _concerning(
-    groups: dict[str, list[tuple[str, Expr]]], wanted: set[str]
-) -> dict[str, list[tuple[str, Expr]]]:
-    """Return the equations of some rates, and all assignments that lead to them."""
-    assigned = {n: x for rows in groups.values() for n, x in rows if not n.endswith("'")}
-    kept = {n for rows in groups.values() for n, _ in rows if n in wanted}
-    work = [x for rows in groups.values() for n, x in rows if n in wanted]
-    while work:
-        for used in free_symbols(work.pop()):
-            if used.name in assigned and used.name not in kept:
-                kept.add(used.name)
-                work.append(assigned[used.name])
-    made = {title: [(n, x) for n, x in rows if n in kept] for title, rows in groups.items()}
-    return {title: rows for title, rows in made.items() if rows}
+    def _latex(self, name: str, part: Program) -> str:
+        own = None if name == WHOLE else self._own(name)
+        lines = [r"\begin{align*}"]
+        for s in part.statements:
+            if isinstance(s, Assign):
+                lines.append(rf"  {latex_name(s.target.name)} &= {_latex(s.value)} \\")
+            else:
+                lines.append(rf"  &\text{{{_words(s)}}} \\")
+        for port, names in self._rates().items():
+            if port in [p.name for p in part.outputs]:
+                wanted = [n for n in names if own is None or n in own]
+                for n, x in zip(wanted, part.port(port).entries, strict=True):
+                    lines.append(rf"  \dot{{{latex_name(n)}}} &= {_latex(x)} \\")
+        return "\n".join([*lines, r"\end{align*}", ""])
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> str:
-    """Return a table in Markdown.
-
-    Args:
-        columns: their titles.
-        rows: their texts.
-        numbers: whether all but the first column stand to the right.
-
-    >>> print(table(("a", "b"), [("x", "2")]))
-    | a | b |
-    |---|---|
-    | x | 2 |
-    """
-    rule = "---:" if numbers else "---"
-    head = [_row(columns), "|" + "|".join(["---", *[rule] * (len(columns) - 1)]) + "|"]
-    return "\n".join([*head, *map(_row, rows)])
+LANGUAGES: dict[str, str] = {"C": ".c", "Python": ".py", "LaTeX": ".tex"}
+"""What code is written in, and how names of its files end."""
 
 
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(str(c).replace("|", "\\|") for c in cells) + " |"
+def _counted(words: str, c: Counts) -> tuple[str, ...]:
+    return (words, str(c.add), str(c.mul), str(c.call), str(c.select))
 
 
-def code(source: str, language: str = "python") -> str:
-    """Return a block of code in Markdown.
-
-    Args:
-        source: the code.
-        language: whose words are coloured.
-    """
-    return f"```{language}\n{source}\n```"
+def _is_constant(s: Statement) -> bool:
+    return isinstance(s, Assign) and s.value.is_constant
 
 
-def _units(m: Mechanism, coordinates: Sequence[Expr]) -> str:
-    named = [f"{q.name} [{m.units.get(q.name, '?')}]" for q in coordinates]
-    return ", ".join(named) or "none"
+def _group(title: str, statements: Sequence[Statement]) -> Group:
+    rows = tuple(_statement(s) for s in statements[:_ROWS])
+    return Group(title, len(statements), rows)
 
 
-def _numbers(values: Sequence[float] | object) -> str:
-    import numpy as np
+def _statement(s: Statement) -> str:
+    """Return a statement as HTML."""
+    if isinstance(s, Assign):
+        return _equation(s.target.name, s.value)
+    if isinstance(s, Solve) and s.size <= _SMALL and len(s.right) == s.size:
+        big = sum(tree_size(x) for x in s.operands)
+        if big <= _WIDE:
+            return _system(s)
+    return f"<span>{escape(_words(s))}</span>"
 
-    return ", ".join(f"{float(v):.5g}" for v in np.asarray(values, float).ravel())
+
+def _words(s: Statement) -> str:
+    """Return what a statement other than an assignment does."""
+    names = [x.name for x in s.targets]
+    shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+    if isinstance(s, Solve):
+        return f"{shown}: solution of a linear system of {s.size} equations"
+    if isinstance(s, Call):
+        return f"{shown}: what {s.program.name} gives for {len(s.arguments)} arguments"
+    assert isinstance(s, Loop)
+    return f"{shown}: {s.count} turns of a loop over {len(s.body)} statements"
+
+
+def _system(s: Solve) -> str:
+    """Return a small linear system as MathML: matrix, unknowns, right side."""
+    n = s.size
+    matrix = _matrix([s.matrix[n * k : n * k + n] for k in range(n)])
+    unknowns = _table([[mathml_name(x.name)] for x in s.targets])
+    return f"<math>{matrix}{unknowns}<mo>=</mo>{_matrix([[x] for x in s.right])}</math>"
+
+
+def _matrix(rows: Iterable[Sequence[Expr]]) -> str:
+    return _table([[mathml(x) for x in row] for row in rows])
+
+
+def _table(rows: Iterable[Sequence[str]]) -> str:
+    cells = "".join("<mtr>" + "".join(f"<mtd>{x}</mtd>" for x in row) + "</mtr>" for row in rows)
+    return f"<mrow><mo>[</mo><mtable>{cells}</mtable><mo>]</mo></mrow>"
+
+
+def _equation(name: str, value: Expr) -> str:
+    """Return an equation as MathML, or as a text that is cut where it is long."""
+    if tree_size(value) > _WIDE:
+        return f"<code>{escape(name)} = {escape(text(value, limit=_CUT))}</code>"
+    return f'<math displaystyle="true">{mathml_name(name)}<mo>=</mo>{mathml(value)}</math>'
+
+
+def _latex(x: Expr) -> str:
+    if tree_size(x) > 20 * _WIDE:
+        return r"\ldots"
+    return latex(x)
+
+
+def _numbers(values: object) -> str:
+    return ", ".join(f"{float(v) + 0.0:.5g}" for v in np.asarray(values, float).ravel())
 
 
 def _symbol(x: Expr) -> str:

@@ -1,20 +1,28 @@
-"""Inspect: bodies, masses and frames, equations and their operations, C code, warnings."""
+"""Inspect: bodies, masses and frames, equations and their operations, generated code, warnings.
+
+The tab is a page of our own in a frame: a tree from which a body is chosen, and what is told of it.
+The chosen body is lit up in the scene, and a body that is clicked there is chosen here.
+"""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from linkwright.studio.desk import Desk, desk_of, guarded
-from linkwright.studio.inspecting import WHOLE, Inspection
+from linkwright.errors import InputError
+from linkwright.studio.colouring import coloured
+from linkwright.studio.desk import Desk, desk_of
+from linkwright.studio.inspecting import COUNTED, LANGUAGES, WHOLE, Inspection
+from linkwright.studio.side_pages import Asked, Reply, as_json, assembled, side_pages_of
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
-_VIEWS = ("Body", "Equations", "C code")
+_LINES = 400  # of code that is shown
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
-    """Add the tab, where it applies.
+    """Add the tab, where there is a model.
 
     Args:
         studio: what it shows.
@@ -22,50 +30,96 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         name: of the tab.
     """
     desk = desk_of(studio)
-    if desk.scene is not None:
-        with tabs.add_tab(name):
-            fill(desk)
+    if desk.scene is None:
+        return
+    pages, seen = side_pages_of(studio), Inspector(desk, Inspection(desk.scene.robot))
+    studio.shared["inspector"] = seen
+    pages.routes |= {
+        ("GET", "inspect"): assembled("inspect.html", ("inspect.js",), ("inspect.css",)),
+        ("POST", "inspect/tree"): lambda _: as_json(seen.tree()),
+        ("POST", "inspect/now"): lambda _: as_json(seen.now()),
+        ("POST", "inspect/select"): seen.select,
+        ("POST", "inspect/show"): seen.show,
+        ("GET", "inspect/code"): seen.code,
+    }
+    with tabs.add_tab(name):
+        studio.server.gui.add_html(pages.frame("inspect", name))
 
 
-def fill(desk: Desk) -> None:
-    """Fill the tab; equations are derived when they are asked for."""
-    gui, scene = desk.server.gui, desk.scene
-    assert scene is not None
-    seen = Inspection(scene.robot)
-    warnings = [*scene.notes, *seen.warnings()]
-    if warnings:
-        with gui.add_folder(f"Warnings ({len(warnings)})"):
-            gui.add_markdown("\n".join(f"- ⚠️ {w}" for w in warnings[:30]))
-    with gui.add_folder("Tree", expand_by_default=len(seen.names) < 14):
-        gui.add_markdown(seen.tree())
-    body = gui.add_dropdown("Show", seen.names, initial_value=WHOLE, hint="Or click on a body")
-    view = gui.add_button_group("View", _VIEWS)
-    text = gui.add_markdown(seen.body(WHOLE))
-    source = gui.add_html("", visible=False)
-    now = {"view": "Body"}
+class Inspector:
+    """What the page asks, answered.
 
-    def show() -> None:
-        source.visible = now["view"] == "C code"
-        if now["view"] == "Body":
-            text.content = seen.body(body.value)
-            return
-        text.content = "*Deriving the equations …*"
-        if now["view"] == "Equations":
-            text.content = "\n\n".join((seen.operations(body.value), seen.equations_of(body.value)))
-        else:
-            source.content = seen.c_code()
-            text.content = "The program of all rates, as `linkwright write` would write it:"
+    Args:
+        desk: whose bodies are chosen.
+        inspection: what is told of them.
+    """
 
-    def look(event: Any) -> None:
-        now["view"] = view.value
-        guarded(desk, show)(event)
+    def __init__(self, desk: Desk, inspection: Inspection) -> None:
+        self.desk, self.inspection = desk, inspection
+        self.selected, self.number = WHOLE, 0
+        desk.selected.append(self.chosen)
 
-    view.on_click(look)
+    def chosen(self, name: str) -> None:
+        """Take notice that a body was chosen anywhere, and light it up.
 
-    body.on_update(guarded(desk, show))
+        Args:
+            name: of the body; any other name means the whole.
+        """
+        names = self.inspection.names
+        self.selected = name if name in names else WHOLE
+        self.number += 1
+        stage = self.desk.studio.stage
+        if stage is not None:
+            stage.light_up(names.index(self.selected) or None)
 
-    def chosen(name: str) -> None:
-        if name in seen.names:
-            body.value = name
+    def tree(self) -> dict[str, Any]:
+        """Return the tree, and what else does not change."""
+        scene = self.desk.scene
+        assert scene is not None
+        return {
+            "whole": WHOLE,
+            "tree": [asdict(t) for t in self.inspection.tree()],
+            "warnings": [*self.inspection.warnings(), *scene.notes],
+            "languages": LANGUAGES,
+            **self.now(),
+        }
 
-    desk.selected.append(chosen)
+    def now(self) -> dict[str, Any]:
+        """Return which body is chosen, and whether the page is dark."""
+        dark = self.desk.studio.dark
+        return {"selected": self.selected, "number": self.number, "dark": dark}
+
+    def select(self, asked: Asked) -> Reply:
+        """Choose a body, for all panels."""
+        name = asked.table().get("name")
+        if name not in self.inspection.names:
+            raise InputError(f"there is no body {name!r}")
+        self.desk.select(str(name))
+        return as_json(self.now())
+
+    def show(self, asked: Asked) -> Reply:
+        """Tell one thing about a body."""
+        told = asked.table()
+        name, view = str(told.get("name")), told.get("view")
+        if name not in self.inspection.names:
+            raise InputError(f"there is no body {name!r}")
+        if view == "body":
+            return as_json({"rows": self.inspection.body(name)})
+        if view == "equations":
+            groups = [asdict(g) for g in self.inspection.equations_of(name)]
+            operations = self.inspection.operations(name) if groups else []
+            return as_json({"groups": groups, "operations": operations, "counted": COUNTED})
+        language = str(told.get("language", "C"))
+        lines = self.inspection.code(name, language).splitlines()
+        html = coloured("\n".join(lines[:_LINES]), language) if lines else ""
+        return as_json({"html": html, "lines": len(lines), "cut": min(len(lines), _LINES)})
+
+    def code(self, asked: Asked) -> Reply:
+        """Give all of the code as a file."""
+        name, language = asked.query.get("of", WHOLE), asked.query.get("as", "C")
+        if name not in self.inspection.names:
+            raise InputError(f"there is no body {name!r}")
+        text = self.inspection.code(name, language)
+        file = self.desk.name if name == WHOLE else f"{self.desk.name}-{name}"
+        word = "".join(c if c.isalnum() or c in "-_" else "_" for c in file)
+        return Reply(text.encode(), "text/plain; charset=utf-8", word + LANGUAGES[language])

@@ -87,12 +87,13 @@ def as_json(told: object) -> Reply:
     return Reply(json.dumps(told, allow_nan=False).encode(), "application/json")
 
 
-def assembled(page: str, scripts: Sequence[str]) -> Act:
+def assembled(page: str, scripts: Sequence[str], styles: Sequence[str] = ()) -> Act:
     """Return what gives a page of the assets, with its scripts in it.
 
     Args:
         page: name of the asset with the page.
         scripts: names of those that it runs, in order.
+        styles: names of style sheets beyond those that all pages share.
     """
     assets = files(__package__).joinpath("assets")
 
@@ -101,7 +102,7 @@ def assembled(page: str, scripts: Sequence[str]) -> Act:
 
     def give(_asked: Asked) -> Reply:
         parts = {
-            "STYLE": asset("page.css") + asset("plots.css"),
+            "STYLE": "".join(map(asset, ("page.css", "plots.css", *styles))),
             "SCRIPT": "\n".join(map(asset, scripts)),
         }
         pieces = asset(page).split("%%")

@@ -73,7 +73,7 @@ def mathml_name(name: str) -> str:
         name: a name as `symbol` accepts it; primes and words `dot` at its end are dots above it.
 
     >>> mathml_name("phi1_dot'")
-    '<msub><mover accent="true"><mi>φ</mi><mo>¨</mo></mover><mn>1</mn></msub>'
+    '<msub><mover><mi>φ</mi><mo>¨</mo></mover><mn>1</mn></msub>'
     """
     parts = _NAME.match(name)
     body, primes, index = (
@@ -95,7 +95,7 @@ def mathml_name(name: str) -> str:
     drawn = f"<mi>{escape(_GREEK.get(stem, stem))}</mi>"
     if dots:
         mark = _DOTS.get(dots, f"({dots})")
-        drawn = f'<mover accent="true">{drawn}<mo>{mark}</mo></mover>'
+        drawn = f"<mover>{drawn}<mo>{mark}</mo></mover>"
     if not below:
         return drawn
     return f"<msub>{drawn}{_below(below)}</msub>"
