@@ -18,7 +18,7 @@ _DRESS = typer.Option(
     "",
     "--dress",
     metavar="FILE",
-    help="Shapes for bodies and things around them, from a file or a shipped one: work-cell.",
+    help="Shapes for bodies and things around them, from a file or a shipped one (work-cell, puma-lab).",
 )
 
 
