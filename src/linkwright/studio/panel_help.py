@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
 SHEET = """
+Keys act on the scene: click on it where a field or a box has taken them.
+
 | mouse | does |
 |---|---|
 | left drag | turn about the model |

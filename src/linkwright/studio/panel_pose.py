@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,6 +58,7 @@ class _Joints:
         self.start = desk.q.copy()
         self.sliders: dict[str, Any] = {}
         self.silent = False
+        self.turn = threading.Lock()
 
     def add_sliders(self) -> None:
         """Add a slider for each coordinate."""
@@ -91,7 +93,8 @@ class _Joints:
                 self.words.content = f"target of **{name}**: {value:.4g}"
                 return
             live.pause()
-        self.take(self.poser.slid(self.desk.q, name, float(value)))
+        with self.turn:
+            self.take(self.poser.slid(self.desk.q, name, float(value)))
 
     def take(self, posed: Posed) -> None:
         """Show coordinates that were found, and say what there is to say."""
@@ -184,14 +187,23 @@ class _Tool:
             wxyz=wxyz,
         )
 
+        led: list[tuple[float, ...]] = []
+
         def moved() -> None:
-            if self.control is None:
-                return
-            goal = np.eye(4)
-            goal[:3, 3] = self.control.position
-            goal[:3, :3] = quaternion_rotation([float(v) for v in self.control.wxyz])
-            goal = turned.T @ goal
-            self.joints.take(dragged(scene, self.desk.q, frame, goal, turn=turns()))
+            """Follow the handle to where it is by now: steps between may come in any order."""
+            with self.joints.turn:
+                control = self.control
+                if control is None:
+                    return
+                now = (*map(float, control.position), *map(float, control.wxyz))
+                if led == [now]:
+                    return
+                led[:] = [now]
+                goal = np.eye(4)
+                goal[:3, 3] = now[:3]
+                goal[:3, :3] = quaternion_rotation(list(now[3:]))
+                goal = turned.T @ goal
+                self.joints.take(dragged(scene, self.desk.q, frame, goal, turn=turns()))
 
         self.control.on_update(guarded(self.desk, moved))
 

@@ -1,0 +1,155 @@
+"""The studio by hand: the tool is led, a body is pulled, values change while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
+
+from linkwright.studio.desk import Desk, extent
+from linkwright.studio.posing import pose_of
+from linkwright.studio.server import Studio, open_studio
+from tests.chromium import WITHOUT_GRAPHICS, opened
+from tests.test_studio_browser import ARM, PATIENCE, desk_of, field, graphs, soon, tab
+
+Array = NDArray[np.float64]
+
+
+@pytest.fixture(scope="module")
+def arm() -> Iterator[tuple[Studio, Any, list[str]]]:
+    """The studio of an arm in a browser."""
+    studio = open_studio([ARM])
+    try:
+        with opened(studio.address, script=WITHOUT_GRAPHICS) as (page, wrong):
+            page.get_by_role("tab", name="Joints").wait_for(timeout=1000 * PATIENCE)
+            soon(lambda: _client(studio).camera.update_timestamp > 0)
+            yield studio, page, wrong
+    finally:
+        studio.close()
+
+
+def _client(studio: Studio) -> Any:
+    (client,) = studio.server.get_clients().values()
+    return client
+
+
+def on_screen(studio: Studio, page: Any, point: ArrayLike) -> Array:
+    """Return where a point of the scene is in the window, pixels."""
+    camera, box = _client(studio).camera, page.locator("canvas").first.bounding_box()
+    turn = Rotation.from_quat(np.roll(camera.wxyz, -1)).inv()
+    x, y, z = turn.apply(np.subtract(point, camera.position))  # right, down, ahead
+    k = box["height"] / 2 / np.tan(camera.fov / 2)
+    return np.array(
+        [box["x"] + box["width"] / 2 + k * x / z, box["y"] + box["height"] / 2 + k * y / z]
+    )
+
+
+def drag(studio: Studio, page: Any, start: ArrayLike, by: ArrayLike) -> None:
+    """Drag with the mouse from a point of the scene along a vector."""
+    first = on_screen(studio, page, start)
+    last = on_screen(studio, page, np.add(start, by))
+    page.mouse.move(*first)
+    page.wait_for_timeout(100)
+    page.mouse.down()
+    for share in np.linspace(0, 1, 9)[1:]:
+        page.mouse.move(*(first + share * (last - first)))
+        page.wait_for_timeout(20)
+    page.mouse.up()
+
+
+def test_the_tool_is_led_by_its_handle(arm: tuple[Studio, Any, list[str]]) -> None:
+    studio, page, wrong = arm
+    desk = desk_of(studio)
+    scene = desk.scene
+    assert scene is not None
+    tab(page, "Joints")
+    page.get_by_label("Show the handle").click()
+    frame = field(page, "Tool frame").input_value()
+    before, q = pose_of(scene, desk.q, frame), desk.q.copy()
+    axis, reach = before[:3, 1], 0.06
+    page.wait_for_timeout(500)
+    grip = before[:3, 3] + 0.16 * extent(desk) * axis  # on the green arrow
+    drag(studio, page, scene.upright @ grip, scene.upright @ (reach * axis))
+    soon(lambda: np.abs(desk.q - q).max() > 0.01)
+    page.get_by_text("reached").first.wait_for()
+    soon(lambda: np.linalg.norm(_moved(desk, frame, before) - reach * axis) < 0.2 * reach)
+    soon(lambda: abs(float(field(page, "lift").input_value()) - desk.q[1]) < 0.02)
+    page.get_by_label("Show the handle").click()
+    assert desk.trouble == []
+    assert wrong == []
+
+
+def _moved(desk: Desk, frame: str, before: Array) -> Array:
+    assert desk.scene is not None
+    return pose_of(desk.scene, desk.q, frame)[:3, 3] - before[:3, 3]
+
+
+def test_a_body_is_pulled_by_its_handle(arm: tuple[Studio, Any, list[str]]) -> None:
+    studio, page, wrong = arm
+    desk = desk_of(studio)
+    tab(page, "Live")
+    soon(lambda: desk.live is not None)
+    live = desk.live
+    assert live is not None
+    page.keyboard.press("l")
+    soon(lambda: live.latest.running)
+    page.get_by_label("Hold it by a handle").click()
+    body = field(page, "Body").input_value()
+    page.wait_for_timeout(500)
+    before, q = live.centre(body), desk.q.copy()
+    grip = before + 0.14 * extent(desk) * np.array([1.0, 0.0, 0.0])  # on the red arrow
+    drag(studio, page, grip, [0.25, 0.0, 0.0])
+    soon(lambda: live.pulling)
+    soon(lambda: live.centre(body)[0] - before[0] > 0.02)  # it follows, against its servos
+    soon(lambda: np.abs(desk.q - q).max() > 0.01)
+    page.get_by_label("Hold it by a handle").click()
+    soon(lambda: not live.pulling)
+    soon(lambda: abs(live.centre(body)[0] - before[0]) < 0.02)  # they bring it back
+    page.get_by_role("button", name="Pause", exact=True).click()
+    soon(lambda: not live.latest.running)
+    assert desk.trouble == []
+    assert wrong == []
+
+
+def test_gravity_changed_while_it_runs_shows_in_the_plots() -> None:
+    """The plotted angle of a pendulum obeys phi'' = -g/L sin(phi), before and after."""
+    studio = open_studio(["pendulum"])
+    try:
+        desk = desk_of(studio)
+        with opened(studio.address, script=WITHOUT_GRAPHICS) as (page, wrong):
+            page.get_by_role("tab", name="Live").wait_for(timeout=1000 * PATIENCE)
+            live = soon(lambda: desk.live)
+            page.keyboard.press("l")
+            soon(lambda: live.latest.time > 1.2)
+            tab(page, "Values")
+            at = live.latest.time
+            gravity = field(page, "g [m/s^2]")
+            gravity.fill("3")
+            gravity.press("Enter")
+            soon(lambda: live.values["g"] < 4)
+            changed = live.latest.time
+            soon(lambda: live.latest.time > changed + 1.2)
+            tab(page, "Scope")
+            soon(lambda: graphs(page) and graphs(page)[0]["x"][-1] > changed + 1.1)
+            live.pause()
+            (angle,) = [g for g in graphs(page) if g["label"] == "phi"]
+            t, phi = np.array(angle["x"]), np.array(angle["y"])
+            stiff = [_slope(t[part], phi[part]) for part in (t < at, t > changed + 0.1)]
+            assert stiff[0] / stiff[1] == pytest.approx(9.81 / live.values["g"], rel=0.05)
+            assert desk.trouble == []
+            assert wrong == []
+    finally:
+        studio.close()
+
+
+def _slope(t: Array, phi: Array) -> float:
+    """Return the share of -sin(phi) in the second rate of phi."""
+    step = (t[-1] - t[0]) / (len(t) - 1)
+    assert np.ptp(np.diff(t)) < 0.01 * step
+    rate = np.diff(phi, 2) / step**2
+    base = -np.sin(phi[1:-1])
+    return float(rate @ base / (base @ base))
