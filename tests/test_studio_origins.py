@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from linkwright.algebra import foreign
 from linkwright.blocks import Element
@@ -257,3 +259,39 @@ def test_legs_without_shapes_reach_their_feet_and_no_further() -> None:
     points = np.concatenate([s.points for s in scene.surfaces[node]])
     far = np.linalg.norm(points, axis=1).max()
     assert 0.98 < far / np.linalg.norm(foot.position) < 1.2
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=30),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner),
+    max_leaves=6,
+)
+WORDS = st.sampled_from(
+    ["..", "arm.urdf", "../arm.urdf", "x.toml", "car", "car:n=1", "x\0", SPHERE]
+)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            ["model", "file", "digest", "options", "text", "skeleton", "folder", "why"]
+        ),
+        JSON | WORDS,
+    ),
+    st.dictionaries(
+        st.sampled_from(
+            ["model", "system", "file", "model_text", "model_file", "parameters", "set"]
+        ),
+        JSON | WORDS,
+    ),
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_whatever_a_recording_says_there_is_something_to_see(
+    origin: dict[str, object], about: dict[str, object]
+) -> None:
+    """A recording may come from anywhere; at the least its plots are shown, with a note."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Recording([0, 1], [Channel("hinge", "rad")], [[0], [1]], {**about, "origin": origin})
+        made.save(Path(folder) / "x.npz")
+        take = open_take(str(Path(folder) / "x.npz"))
+    assert take.q is not None or take.notes

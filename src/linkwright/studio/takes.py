@@ -210,7 +210,33 @@ def recorded_take(
             remedy="name the columns after the coordinates, or name another model",
         )
     more = (moved.without_meshes,) if scene.notes and moved.without_meshes else ()
-    return Take(name, recording, scene, q, (*moved.notes, *notes, *more), moved.system)
+    story = recorded_story(recording)
+    return Take(name, recording, scene, q, (*moved.notes, *notes, *more), moved.system, story)
+
+
+def recorded_story(recording: Recording) -> str:
+    """Return where the motion of a recording comes from, as far as it says so.
+
+    Args:
+        recording: any.
+
+    >>> r = Recording([0, 2], [Channel("x")], [[1], [2]], {"method": "rk4", "set": {"L": 2.0}})
+    >>> recorded_story(r)
+    'Recorded: 2 samples over 2 s, simulated with rk4, L = 2.'
+    """
+    about, times = recording.about, recording.times
+    if not len(times):
+        return ""
+    span = float(times[-1] - times[0])
+    words = [f"Recorded: {len(times):,} sample{'s' * (len(times) > 1)} over {span:.4g} s"]
+    if isinstance(about.get("method"), str):
+        words.append(f"simulated with {about['method']}")
+    for key, before in (("set", ""), ("start", "from ")):
+        given = about.get(key)
+        if isinstance(given, Mapping) and given:
+            shown = [f"{n} = {v:g}" for n, v in given.items() if isinstance(v, int | float)]
+            words.append(before + ", ".join(shown[:4]) + (" and more" if len(shown) > 4 else ""))
+    return f"{', '.join(words)}."
 
 
 def _unknown(recording: Recording, notes: Sequence[str]) -> str:
