@@ -124,7 +124,7 @@ def test_an_unknown_method_is_named_with_those_that_exist() -> None:
         method_named("euler")
 
 
-@pytest.mark.parametrize("name", ["semi-implicit", "verlet"])
+@pytest.mark.parametrize("name", ["semi-implicit", "implicit-speeds", "verlet"])
 def test_quaternions_turn_exactly_and_keep_their_length(name: str) -> None:
     kinds = dict.fromkeys("abcd", "coordinate") | {"w": "speed"}
     s = Parts({"a": 1.0, "b": 0.0, "c": 0.0, "d": 0.0, "w": 2.0}, kinds=kinds)
@@ -135,6 +135,41 @@ def test_quaternions_turn_exactly_and_keep_their_length(name: str) -> None:
     assert end["a"] == pytest.approx(math.cos(100.0), abs=1e-11)
     assert end["d"] == pytest.approx(math.sin(100.0), abs=1e-11)
     assert end["a"] ** 2 + end["d"] ** 2 == pytest.approx(1.0, abs=1e-12)
+
+
+def test_implicit_speeds_solve_for_the_speeds_of_a_step() -> None:
+    """A step of a linear system against (1 - h A) dv = h f by NumPy, alone and in lanes."""
+    rng = np.random.default_rng(8)
+    a, b = rng.normal(size=(2, 4, 4))
+    a[2] = 0.0  # the rate of one state depends on no other
+    names = ("q1", "q2", "q3", "q4", "v1", "v2", "v3", "v4")
+    start = rng.normal(size=8)
+    kinds = dict.fromkeys(names[:4], "coordinate")
+    s = Parts(dict(zip(names, start, strict=True)), kinds=kinds)
+    q, v = [s[n] for n in names[:4]], [s[n] for n in names[4:]]
+    pairs = range(4)
+    rates = [
+        sum((float(a[i, j]) * v[j] + float(b[i, j]) * q[j] for j in pairs), 0 * T) for i in pairs
+    ]
+    phases = s.phases([*v, *rates], 0.5)
+    new = start[4:] + np.linalg.solve(np.eye(4) - 0.5 * a, 0.5 * (a @ start[4:] + b @ start[:4]))
+    wanted = [*(start[:4] + 0.5 * new), *new]
+    end = Session(phases, 0.5, method="implicit-speeds", every=0).run().x
+    np.testing.assert_allclose(list(end.values()), wanted, rtol=1e-12)
+    many = run_batch(phases, 0.5, method="implicit-speeds", runs=3)
+    np.testing.assert_allclose(many.x, [wanted] * 3, rtol=1e-12)
+
+
+@pytest.mark.parametrize("damping", [1.0, 1e3, 1e6])
+def test_damping_does_not_limit_the_step_of_implicit_speeds(damping: float) -> None:
+    """With h^2 k < 4 + 2 h d it comes to rest; the plain step does where h d < 2 - h^2 k / 2."""
+    s = Parts({"q": 1.0, "u": 0.0}, p={"d": damping}, kinds={"q": "coordinate", "u": "speed"})
+    phases = s.phases([s["u"], -3.9 * (1 + s["d"] / 2) * s["q"] - s["d"] * s["u"]], 1.0)
+    run = Session(phases, 4000.0, method="implicit-speeds", every=0).run()
+    assert run.stop is None
+    assert np.abs(list(run.x.values())).max() < 1e-6
+    plain = Session(phases, 4000.0, method="semi-implicit", every=0).run()
+    assert plain.stop is not None
 
 
 def test_the_symplectic_methods_hold_the_energy_of_an_oscillator() -> None:

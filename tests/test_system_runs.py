@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -123,6 +124,26 @@ def test_a_loop_under_control_stays_closed() -> None:
     for g in zero:
         assert np.abs(np.asarray(evaluate(g, at))).max() < 1e-9
     assert np.ptp(run[joint]) > 1.0
+
+
+def test_strong_servos_on_light_links_take_long_steps() -> None:
+    """A wrist of 3e-6 kg m^2 with kd = 2 N m s: the plain step would have to be below 3 us."""
+    m = lw.Mechanism("arm")
+    arm = m.body("arm", rotate="z", mass=1, com=(0.2, 0, 0), inertia=(0, 0, 0.02))
+    tip: dict[str, Any] = {"mass": 0.01, "com": (0.02, 0, 0), "inertia": (0, 0, 1e-6)}
+    m.body("tip", parent=arm, at=(0.4, 0, 0), rotate="z", **tip)
+    m.gravity(along="-y")
+    s = System(m, base=1000)
+    s.add(PD(m, kp=20, kd=2, target=[0.5, 0.3]))
+    exact = lw.simulate(s, 0.5, method="rodas4", tolerance=1e-10)
+    with pytest.raises(RunStopped):
+        lw.simulate(s, 0.5, method="semi-implicit")
+    errors = []
+    for step in (1e-3, 5e-4):
+        run = lw.simulate(s, 0.5, method="implicit-speeds", step=step)
+        errors.append(max(np.abs(run[n] - exact[n]).max() for n in ("arm", "tip")))
+    assert errors[0] < 2e-3
+    assert errors[0] / errors[1] == pytest.approx(2, rel=0.2)
 
 
 def test_channels_have_each_name_once() -> None:

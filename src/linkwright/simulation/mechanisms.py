@@ -107,8 +107,8 @@ def simulate(
         step: of a method with fixed steps, s, until / 1000 by default, of a System its base tick;
             of an adaptive method for a mechanism the interval of the records, until / 200 by
             default.
-        method: "midpoint", "rk4", "semi-implicit" or "verlet" with fixed steps, "dopri5",
-            "dop853" or, for stiff systems, "rodas4" with adaptive ones; see
+        method: "midpoint", "rk4", "semi-implicit", "implicit-speeds" or "verlet" with fixed steps,
+            "dopri5", "dop853" or, for stiff systems, "rodas4" with adaptive ones; see
             `linkwright.simulation.native.methods`.
         initial: coordinates, speeds and extra states to start from, over the mechanism's own;
             what constraints determine is computed.

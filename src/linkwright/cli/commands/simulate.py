@@ -39,7 +39,8 @@ def command(
         "dopri5",
         "--method",
         metavar="NAME",
-        help="dopri5, dop853, rodas4 (stiff); fixed steps: midpoint, rk4, semi-implicit, verlet.",
+        help="dopri5, dop853, rodas4 (stiff); fixed steps: midpoint, rk4, semi-implicit, "
+        "implicit-speeds (strong damping), verlet.",
     ),
     settings: list[str] = SET,
     initial: list[str] = INITIAL,

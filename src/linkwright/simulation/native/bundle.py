@@ -101,7 +101,7 @@ _remembered: dict[tuple[object, ...], tuple[dict[str, Program], Bundle]] = {}
 def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lanes: int) -> Bundle:
     """Return the compiled phases, from the disk cache where they are known."""
     key = hashlib.blake2b(f"{own_digest()} {method.name} {lanes}".encode(), digest_size=32)
-    if method.name in ("semi-implicit", "verlet"):
+    if method.in_turn:
         key.update(repr((phases.coordinates, phases.quaternions)).encode())
     for name, made in programs.items():
         key.update(f" {name} {made.fingerprint()}".encode())

@@ -299,7 +299,7 @@ def semi_implicit_step(
         quaternions: indices in x of the parts of each quaternion.
     """
     stages = Stages(derivative)
-    moving = _Moving(stages, coordinates, quaternions)
+    moving = Moving(stages, coordinates, quaternions)
     x, h = stages.x, stages.h
     kicked = moving.kicked(x, stages.rates(x, stages.t))
     return stages.finished({}, {"x_new": moving.drifted(kicked, stages.t + h, h)})
@@ -322,7 +322,7 @@ def verlet_step(
         quaternions: indices in x of the parts of each quaternion.
     """
     stages = Stages(derivative)
-    moving = _Moving(stages, coordinates, quaternions)
+    moving = Moving(stages, coordinates, quaternions)
     half = number(Fraction(1, 2)) * stages.h
     middle = stages.t + half
     there = moving.drifted(stages.x, stages.t, half)
@@ -330,7 +330,7 @@ def verlet_step(
     return stages.finished({}, {"x_new": moving.drifted(kicked, middle, half)})
 
 
-class _Moving:
+class Moving:
     """Steps that move coordinates and the other states in turn.
 
     A quaternion moves along the great circle that its rate is tangent to, which is the exponential

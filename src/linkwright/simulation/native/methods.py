@@ -5,6 +5,7 @@
 | midpoint | 2 | fixed | the integrator of AUTOSIM |
 | rk4 | 4 | fixed | smooth motion, known step |
 | semi-implicit | 1 | fixed | contacts; holds energy and quaternions |
+| implicit-speeds | 1 | fixed | the same, where damping is strong for the step |
 | verlet | 2 | fixed | the same, more exact where forces depend on places alone |
 | dopri5 | 5(4) | adaptive | smooth motion, wanted accuracy |
 | dop853 | 8(5, 3) | adaptive | high accuracy |
@@ -32,6 +33,7 @@ class Method:
         adaptive: whether steps are as long as the error allows.
         implicit: whether the step is one of `linkwright.simulation.native.implicit`.
         interpolates: whether samples inside a step are interpolated.
+        in_turn: whether coordinates and the other states move in turn.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Method:
     adaptive: bool = False
     implicit: bool = False
     interpolates: bool = False
+    in_turn: bool = False
 
     @property
     def remedy(self) -> str:
@@ -60,8 +63,9 @@ METHODS: dict[str, Method] = {
     for m in (
         Method("midpoint", 2, 2),
         Method("rk4", 4, 4),
-        Method("semi-implicit", 1, 1),
-        Method("verlet", 2, 1),
+        Method("semi-implicit", 1, 1, in_turn=True),
+        Method("implicit-speeds", 1, 1, in_turn=True),
+        Method("verlet", 2, 1, in_turn=True),
         Method("dopri5", 5, 6, adaptive=True, interpolates=True),
         Method("dop853", 8, 12, adaptive=True),
         Method("rodas4", 4, 6, adaptive=True, implicit=True, interpolates=True),

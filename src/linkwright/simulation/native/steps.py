@@ -17,6 +17,7 @@ from linkwright.program import Port, Program, Rate, lower, split, symbol_rate
 from linkwright.simulation.native import explicit, implicit, tableaux
 from linkwright.simulation.native.bundle import SIZES, phase_programs
 from linkwright.simulation.native.dop853 import DOP853
+from linkwright.simulation.native.implicit_speeds import implicit_speeds_step
 from linkwright.simulation.native.methods import Method
 from linkwright.simulation.native.tableaux import Tableau
 from linkwright.system.phases import Phases
@@ -29,9 +30,10 @@ TABLEAUX: dict[str, Tableau] = {
 }
 """The explicit Runge-Kutta methods."""
 
-Moving = Callable[[Program, tuple[int, ...], tuple[tuple[int, int, int, int], ...]], Program]
-MOVING: dict[str, Moving] = {
+Turns = Callable[[Program, tuple[int, ...], tuple[tuple[int, int, int, int], ...]], Program]
+MOVING: dict[str, Turns] = {
     "semi-implicit": explicit.semi_implicit_step,
+    "implicit-speeds": implicit_speeds_step,
     "verlet": explicit.verlet_step,
 }
 """The methods that move coordinates and the other states in turn."""
