@@ -261,14 +261,15 @@ function setPointer(s) {
   const canvas = $("view"), touches = new Map();
   let moved = 0, spread = 0;
   const at = (e) => [e.clientX, e.clientY];
-  canvas.onpointerdown = (e) => { canvas.setPointerCapture(e.pointerId); canvas.focus({ preventScroll: true }); touches.set(e.pointerId, at(e)); moved = 0; spread = 0; };
+  const apart = () => { const [a, b] = [...touches.values()]; return touches.size === 2 ? Math.hypot(a[0] - b[0], a[1] - b[1]) : 0; };
+  canvas.onpointerdown = (e) => { canvas.setPointerCapture(e.pointerId); canvas.focus({ preventScroll: true }); touches.set(e.pointerId, at(e)); moved = 0; spread = apart(); };
   canvas.onpointermove = (e) => {
     const before = touches.get(e.pointerId);
     if (!before) return;
     const [dx, dy] = minus([...at(e), 0], [...before, 0]);
     touches.set(e.pointerId, at(e)); moved += Math.abs(dx) + Math.abs(dy);
     if (touches.size === 2) {
-      const [a, b] = [...touches.values()], now = Math.hypot(a[0] - b[0], a[1] - b[1]);
+      const now = apart();
       if (spread && now) nearer(s, spread / now);
       spread = now; pan(s, dx / 2, dy / 2);
     } else if (e.buttons & 2 || e.buttons & 4 || e.shiftKey) pan(s, dx, dy);
