@@ -23,10 +23,13 @@ from linkwright.formats.description import Description, Link, LinkJoint, Place, 
 from linkwright.formats.places import turned
 from linkwright.studio.dress import SHAPES, parse_dress
 from linkwright.studio.outlines import OUTLINES, Outline
+from linkwright.studio.page import write_page
 from linkwright.studio.scene import Scene, scene_of
+from linkwright.studio.server import open_studio
 from linkwright.studio.solids import AT_HOME, Solid, surfaces_of
 from linkwright.studio.takes import model_take, open_take
 from linkwright.studio.viewing import ground_and_view
+from tests.chromium import opened
 
 Array = NDArray[np.float64]
 ROBOTS = Path(__file__).parent / "robots"
@@ -456,3 +459,68 @@ shape = [{ kind = "sphere", radius = 1, repeat = { count = 1000, by = [0, 1, 0] 
 """
     with pytest.raises(InputError, match="more than 5000 shapes are too many"):
         dressed(text)
+
+
+# -- in the browser --------------------------------------------------------------------------------
+TABLE = """format = 1
+[[environment]]
+name = "table"
+at = [0, -2.5, 0]
+shape = [{ kind = "box", size = [4, 0.2, 2], colour = "#20c040" }]
+[[point]]
+name = "pin"
+within = "lower"
+at = [0, -1, 0]
+"""
+
+
+ON_THE_TABLE = """() => {
+const box = document.getElementById("view").getBoundingClientRect(), m = camera(studio).camera;
+const p = [0.3, 0.3, -2.4], at = (i) => m[i] * p[0] + m[4 + i] * p[1] + m[8 + i] * p[2] + m[12 + i];
+return [box.left + (0.5 + at(0) / at(3) / 2) * box.width,
+  box.top + (0.5 - at(1) / at(3) / 2) * box.height]; }"""
+
+
+def test_a_page_names_points_and_what_stands_around(tmp_path: Path) -> None:
+    (tmp_path / "cell.toml").write_text(TABLE)
+    file = tmp_path / "page.html"
+    write_page(file, [open_take("double-pendulum", dress=tmp_path / "cell.toml")])
+    with opened(file, offline=True, width=700, height=500) as (page, wrong):
+        page.wait_for_selector("html[data-ready=yes]")
+        label = page.locator("#labels span")
+        assert label.inner_text() == "pin"
+        before = label.bounding_box()
+        page.fill("#scrub", "0.3")
+        page.wait_for_timeout(200)
+        assert label.bounding_box() != before  # it goes along with the point
+        page.mouse.click(*page.evaluate(ON_THE_TABLE))
+        page.wait_for_function("document.getElementById('chip').innerText.startsWith('table env')")
+        page.keyboard.press("n")
+        label.wait_for(state="hidden")
+        assert wrong == []
+
+
+def test_the_studio_puts_a_dress_on_again_when_it_is_saved(tmp_path: Path) -> None:
+    file = tmp_path / "cell.toml"
+    file.write_text(TABLE)
+    studio = open_studio(["double-pendulum"], dress=file)
+    try:
+        wardrobe, stage = studio.shared["dress"], studio.stage
+        assert stage is not None
+        assert (32, 192, 64) in [mesh.color for _, mesh in stage.meshes]
+        with opened(studio.address, width=700, height=500) as (page, wrong):
+            page.wait_for_function("document.body.innerText.includes('Speed')")
+            second = TABLE.replace("#20c040", "#c02040")
+            file.write_text(second + "[ground]\nheight = -3\n")
+            page.wait_for_function("document.body.innerText.includes('The dress is on again')")
+            colours = [mesh.color for _, mesh in stage.meshes]
+            assert (192, 32, 64) in colours
+            assert (32, 192, 64) not in colours
+            assert studio.grid.position[2] == pytest.approx(-3)
+            file.write_text(second.replace("size", "sise"))
+            page.wait_for_function("document.body.innerText.includes(\"unknown key 'sise'\")")
+            assert [mesh.color for _, mesh in stage.meshes] == colours
+            assert not wardrobe.look()
+            assert wrong == []
+    finally:
+        studio.close()

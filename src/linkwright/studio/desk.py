@@ -74,14 +74,14 @@ class Desk:
         self._thread: threading.Thread | None = None
         studio.player.listeners.append(self._played)
         if stage is not None:
-            self._listen(stage)
+            self.listen(stage)
 
     @property
     def runs(self) -> bool:
         """Whether there is something that could run live."""
         return self.scene is not None and bool(self.scene.poses.coordinates)
 
-    def _listen(self, stage: Stage) -> None:
+    def listen(self, stage: Stage) -> None:
         """Take notice of clicks on bodies."""
         bodies = ["", *(b.name for b in stage.scene.robot.mechanism.depth_first())]
         for k, mesh in stage.meshes:

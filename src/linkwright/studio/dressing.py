@@ -78,6 +78,7 @@ def dressed(scene: Scene, dress: Dress) -> Scene:
         frames=tuple(frames),
         labels=tuple(labels),
         looked_from=scene.looked_from if look is None else (look.azimuth, look.height),
+        bare=scene,
     )
     ground = table.ground
     if ground is None:

@@ -93,6 +93,7 @@ class Scene:
         ground: its colour, or None for the usual one.
         roots: folders in which meshes may lie.
         looked_from: azimuth and height at first, degrees; None where they follow from the motion.
+        bare: the same without its dress.
 
     >>> from linkwright.models import load_model
     >>> scene = scene_of(load_model("pendulum"))
@@ -115,6 +116,7 @@ class Scene:
     ground: Colour | None = None
     roots: tuple[str | Path, ...] = ()
     looked_from: tuple[float, float] | None = None
+    bare: Scene | None = field(default=None, repr=False)
 
     def dressed(self, dress: DressLike, *, roots: Sequence[str | Path] = ()) -> Scene:
         """Return the scene in a dress.

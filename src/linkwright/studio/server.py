@@ -27,6 +27,8 @@ from linkwright.studio.takes import Asked, Take, is_recording, open_take, restin
 
 if TYPE_CHECKING:
     from linkwright.studio.dress import DressLike
+    from linkwright.studio.scene import Scene
+    from linkwright.studio.triangles import Colour
 
 PANELS: dict[str, str] = {
     "Play": "linkwright.studio.panel_play:add",
@@ -68,6 +70,7 @@ class Studio:
     centre: Any = None
     marks: Marks | None = None
     floor: float | None = None
+    paint: Colour | None = None
     _over: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def __post_init__(self) -> None:
@@ -154,7 +157,7 @@ class Studio:
             position=(0.0, 0.0, floor if floor is not None else 0.0),
             visible=floor is not None,
         )
-        self._tint_ground()
+        self.paint_ground(stage.scene)
         a, h = np.radians(view["azimuth"]), np.radians(view["height"])
         away = np.array([np.cos(a) * np.cos(h), np.sin(a) * np.cos(h), np.sin(h)])
         camera = self.server.initial_camera
@@ -162,6 +165,18 @@ class Studio:
         camera.look_at = self.centre
         camera.fov = 0.66
         camera.near, camera.far = 0.01 * size, 200 * size
+
+    def paint_ground(self, scene: Scene) -> None:
+        """Give the ground the height and the colour that a scene says.
+
+        Args:
+            scene: that may say so.
+        """
+        self.paint = scene.ground
+        if scene.floor is not None:
+            self.floor = scene.floor
+            self.grid.position = (0.0, 0.0, scene.floor)
+        self._tint_ground()
 
     def set_theme(self, *, dark: bool) -> None:
         """Make the page light or dark.
@@ -186,10 +201,10 @@ class Studio:
         if self.grid is not None:
             self.grid.cell_color = (64, 76, 88) if self.dark else (205, 211, 218)
             self.grid.section_color = (96, 112, 128) if self.dark else (170, 180, 190)
-            paint = self.stages[0].scene.ground
-            if paint is not None:
-                r, g, b = (round((90 if self.dark else 255) * v) for v in paint[:3])
-                self.grid.plane_color, self.grid.plane_opacity = (r, g, b), 1.0
+            if self.paint is not None:
+                r, g, b = (round((90 if self.dark else 255) * v) for v in self.paint[:3])
+                self.grid.plane_color = (r, g, b)
+            self.grid.plane_opacity = 0.0 if self.paint is None else 1.0
 
     def wait(self) -> None:
         """Serve until `close` is called or the program is interrupted."""
@@ -238,6 +253,10 @@ def open_studio(
     made = Studio(takes, host, port)
     if is_recording(names[0]):
         made.shared["folder"] = Path(names[0]).resolve().parent
+    if dress is not None:
+        from linkwright.studio.rewearing import watch
+
+        made.shared["dress"] = watch(made, dress, roots)
     return made
 
 

@@ -9,6 +9,7 @@ latest pose of each frame for a client that is slow, so nothing here ever waits 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,8 +18,9 @@ from numpy.typing import NDArray
 
 from linkwright.studio.hanging import against, carriers
 from linkwright.studio.poses import Where
-from linkwright.studio.scene import Scene
+from linkwright.studio.scene import Marked, Scene
 from linkwright.studio.solids import colour
+from linkwright.studio.triangles import Surface
 from linkwright.studio.viewing import upright
 
 Array = NDArray[np.float64]
@@ -46,6 +48,7 @@ class Stage:
     handles: list[Any] = field(default_factory=list)
     meshes: list[tuple[int, Any]] = field(default_factory=list)
     labels: list[Any] = field(default_factory=list)
+    things: list[Any] = field(default_factory=list)
     shift: Array = field(default_factory=lambda: np.zeros(3))
     _opacities: dict[str, float | None] = field(default_factory=dict, repr=False)
     frames: bool = False
@@ -59,47 +62,80 @@ class Stage:
         api = self.server.scene
         self.top = api.add_frame(self.root, show_axes=False)
         self.size = extent(self.scene)
-        most = _TRIANGLES // 4 if self.ghost else _TRIANGLES
-        surfaces = self.scene.surfaces_within(most)
+        self.most = _TRIANGLES // 4 if self.ghost else _TRIANGLES
+        surfaces = self.scene.surfaces_within(self.most)
         self.carrier = carriers(self.scene)
-        names = _names(self.root, self.carrier.tolist())
+        self.names = _names(self.root, self.carrier.tolist())
         for k, (node, parts) in enumerate(zip(self.scene.nodes, surfaces, strict=True)):
-            name = names[k]
             self.handles.append(
                 api.add_frame(
-                    name,
+                    self.names[k],
                     show_axes=False,
                     axes_length=0.12 * self.size,
                     axes_radius=0.004 * self.size,
                 )
             )
-            if self.ghost and not node.moves:
-                continue
-            for j, s in enumerate(parts):
-                r, g, b, opacity = _GHOST if self.ghost else (s.colour or (0.8, 0.8, 0.8, 1.0))
-                opacity = 0.35 if self.ghost else opacity
-                mesh = api.add_mesh_simple(
-                    f"{name}/shape {j}",
-                    s.points.astype(np.float32),
-                    s.faces.astype(np.uint32),
-                    color=(round(255 * r), round(255 * g), round(255 * b)),
-                    opacity=None if opacity >= 0.99 else opacity,
-                    side="double" if opacity < 0.99 else "front",
-                    cast_shadow=not self.ghost,
-                )
-                self.meshes.append((k, mesh))
-                self._opacities[mesh.name] = mesh.opacity
-        for k, label in enumerate(() if self.ghost else self.scene.labels):
-            at = f"{names[label.node]}/label {k}"
-            self.labels.append(
-                api.add_label(at, label.name, position=label.place.position, anchor="bottom-left")
-            )
+            if node.moves or not self.ghost:
+                self.add_shapes(k, self.names[k], parts)
+        for label in () if self.ghost else self.scene.labels:
+            self.add_label(self.names[label.node], label)
         self.centre = api.add_icosphere(
             f"{self.root}/mass centre",
             radius=0.022 * self.size,
             color=(242, 184, 51),
             visible=False,
         )
+
+    def add_shapes(self, node: int, name: str, parts: Sequence[Surface]) -> None:
+        """Draw surfaces below a node.
+
+        Args:
+            node: its number.
+            name: on the server, of what they hang on.
+            parts: in its frame.
+        """
+        for j, s in enumerate(parts):
+            r, g, b, opacity = _GHOST if self.ghost else (s.colour or (0.8, 0.8, 0.8, 1.0))
+            opacity = 0.35 if self.ghost else opacity
+            mesh = self.server.scene.add_mesh_simple(
+                f"{name}/shape {j}",
+                s.points.astype(np.float32),
+                s.faces.astype(np.uint32),
+                color=(round(255 * r), round(255 * g), round(255 * b)),
+                opacity=None if opacity >= 0.99 else opacity,
+                side="double" if opacity < 0.99 else "front",
+                cast_shadow=not self.ghost,
+            )
+            self.meshes.append((node, mesh))
+            self._opacities[mesh.name] = mesh.opacity
+
+    def add_label(self, name: str, label: Marked) -> None:
+        """Write the name of a point.
+
+        Args:
+            name: on the server, of what it hangs on.
+            label: the point.
+        """
+        made = self.server.scene.add_label(
+            f"{name}/label {len(self.labels)}",
+            label.name,
+            position=label.place.position,
+            anchor="bottom-left",
+        )
+        self.labels.append(made)
+
+    def strip(self) -> None:
+        """Take away all shapes and labels; the nodes stay."""
+        for _, mesh in self.meshes:
+            mesh.remove()
+        for handle in (*self.labels, *self.things):
+            handle.remove()
+        self.meshes.clear()
+        self.labels.clear()
+        self.things.clear()
+        self._opacities.clear()
+        self._colours.clear()
+        self.lit = None
 
     def show(self, where: Where) -> None:
         """Move the nodes to where they are at one time.

@@ -1,0 +1,137 @@
+"""A dress that is put on again whenever its file is saved: write, save, look.
+
+ROBSIM drew each component as soon as it was dimensioned and asked whether it would do; here that is
+the file. Shapes, things around, labels and the ground are drawn anew on the server; the motion, and
+a live run, go on as they are. A file with a mistake in it leaves what is drawn, and is told.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from linkwright.algebra.evaluate import evaluate_all
+from linkwright.errors import Error
+from linkwright.formats.description import Place
+from linkwright.formats.places import rotation_quaternion
+from linkwright.robots.tree import Spot
+from linkwright.studio.desk import Desk, desk_of
+from linkwright.studio.scene import Scene
+from linkwright.studio.stage import Stage
+
+if TYPE_CHECKING:
+    from linkwright.studio.server import Studio
+
+PERIOD = 0.7
+"""Between two looks at the file, s."""
+
+
+@dataclass(eq=False)
+class Wardrobe:
+    """The dress of a studio's first scene, and when its file was written.
+
+    Args:
+        studio: where it is shown.
+        file: of the dress.
+        roots: folders in which its meshes may lie.
+        written: the file's time and size when it was read last.
+    """
+
+    studio: Studio
+    file: Path
+    roots: Sequence[str | Path]
+    written: tuple[int, int] | None
+
+    def look(self) -> bool:
+        """Put the dress on again if the file has changed; return whether it was."""
+        now = _stamp(self.file)
+        if now is None or now == self.written:
+            return False
+        self.written = now
+        stage = self.studio.stage
+        if stage is None:
+            return False
+        try:
+            scene = (stage.scene.bare or stage.scene).dressed(self.file, roots=self.roots)
+            wear(stage, scene)
+            self.studio.paint_ground(scene)
+        except Error as error:
+            self._tell("The dress stays as it was", str(error), "red")
+            return False
+        desk: Desk = desk_of(self.studio)
+        desk.listen(stage)
+        self._tell("The dress is on again", self.file.name, "green")
+        return True
+
+    def _tell(self, title: str, words: str, tint: str) -> None:
+        for client in self.studio.server.get_clients().values():
+            client.add_notification(title, words, color=tint, auto_close_seconds=6.0)
+
+
+def watch(studio: Studio, dress: object, roots: Sequence[str | Path] = ()) -> Wardrobe | None:
+    """Let a studio look at the file of its dress now and then; None where there is no file.
+
+    Args:
+        studio: that wears it.
+        dress: the name of the file.
+        roots: folders in which its meshes may lie.
+    """
+    if not isinstance(dress, str | os.PathLike) or not Path(dress).is_file():
+        return None
+    made = Wardrobe(studio, Path(dress), roots, _stamp(Path(dress)))
+    desk_of(studio).every(PERIOD, lambda: (made.look(), None)[1])
+    return made
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    try:
+        told = file.stat()
+    except OSError:  # between two ways of saving it may be gone
+        return None
+    return told.st_mtime_ns, told.st_size
+
+
+def wear(stage: Stage, scene: Scene) -> None:
+    """Draw the shapes of a scene on the nodes of a stage that show another dress of it.
+
+    Args:
+        stage: whose nodes stay, and go on moving.
+        scene: of the same model.
+    """
+    index = {node.name: k for k, node in enumerate(stage.scene.nodes) if not node.environment}
+    surfaces = scene.surfaces_within(stage.most)
+    with stage.server.atomic():
+        stage.strip()
+        for j, (node, parts) in enumerate(zip(scene.nodes, surfaces, strict=True)):
+            if not node.environment:
+                k = index[node.name]
+                stage.add_shapes(k, stage.names[k], parts)
+                continue
+            spot = scene.poses.hanging[j]
+            assert isinstance(spot, Spot)
+            place = _place(spot)
+            name = f"{stage.names[index[node.parent]]}/thing {j}"
+            frame = stage.server.scene.add_frame(
+                name,
+                show_axes=False,
+                position=np.array(place.position),
+                wxyz=np.array(rotation_quaternion(place.rotation)),
+            )
+            stage.things.append(frame)
+            stage.add_shapes(0, name, parts)
+        for label in scene.labels:
+            home = scene.nodes[label.node].name
+            stage.add_label(stage.names[index[home]], label)
+
+
+def _place(spot: Spot) -> Place:
+    """Return the place of a constant spot in its body, which a node of its own stands for."""
+    numbers = evaluate_all([*spot.position, *(x for row in spot.rotation for x in row)], {})
+    x, y, z, *turn = map(float, numbers)
+    a, b, c, d, e, f, g, h, i = turn
+    return Place((x, y, z), ((a, b, c), (d, e, f), (g, h, i)))
