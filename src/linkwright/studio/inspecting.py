@@ -316,13 +316,14 @@ class Inspection:
         own = None if name == WHOLE else self._own(name)
         constants = [s for s in part.statements if _is_constant(s)]
         others = [s for s in part.statements if not _is_constant(s)]
-        groups = [_group("constants", constants), _group("intermediate results", others)]
-        for title, port in (("kinematical equations", "q_dot"), ("dynamical equations", "u_dot")):
+        groups = []
+        for title, port in (("dynamical equations", "u_dot"), ("kinematical equations", "q_dot")):
             if port in [p.name for p in part.outputs]:
                 names = [n for n in rates[port] if own is None or n in own]
                 pairs = list(zip(names, part.port(port).entries, strict=True))
                 rows = tuple(_equation(f"{n}'", x) for n, x in pairs[:_ROWS])
                 groups.append(Group(title, len(pairs), rows))
+        groups += [_group("intermediate results", others), _group("constants", constants)]
         return [g for g in groups if g.count]
 
     # -- code --------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SAVED_AS = (".csv", ".npz", ".parquet", ".mcap", ".erd")
 """Formats in which the scope saves."""
 
-_WIDE = 820  # pixels, where there is no scene
+_WIDE = 620  # pixels, where there is no scene
 _SCRIPTS = ("signals.js", "plots.js", "scope.js", "served.js")
 
 
