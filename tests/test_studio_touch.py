@@ -27,6 +27,11 @@ _OUTSIDE = """() => [...document.querySelectorAll("header *, footer *, #views bu
     .filter((e) => { const r = e.getBoundingClientRect();
         return r.left < -0.5 || r.right > innerWidth + 0.5 || r.bottom > innerHeight + 0.5; })
     .map((e) => e.id || e.tagName)"""
+_PLACE = """(name) => { const s = studio, k = s.nodes.findIndex((n) => n.name === name);
+    const c = $("view"), m = camera(s).camera, [x, y, z] = poseOf(s, s.moving[0], k);
+    const at = (r) => m[r] * x + m[4 + r] * y + m[8 + r] * z + m[12 + r];
+    return [(1 + at(0) / at(3)) / 2 * c.clientWidth, (1 - at(1) / at(3)) / 2 * c.clientHeight]; }"""
+"""Where the origin of a node is on the canvas, pixels."""
 
 
 @pytest.fixture(scope="module")
@@ -124,3 +129,31 @@ def test_all_that_can_be_pressed_is_large_and_nothing_is_cut_off(page: Any) -> N
     assert box["y"] >= 0
     assert box["y"] + box["height"] <= size["height"]
     page.locator("#keys button").tap()
+
+
+def test_a_mouse_turns_moves_brings_nearer_and_chooses(file: Path) -> None:
+    with opened(file, offline=True, width=900, height=600) as (page, wrong):
+        page.wait_for_function("document.documentElement.dataset.ready === 'yes'")
+        box = page.locator("#view").bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        first = _view(page)
+        trunk = page.evaluate(_PLACE, "trunk")
+        page.mouse.click(box["x"] + trunk[0], box["y"] + trunk[1])
+        assert page.locator("#chip").inner_text().startswith("trunk")
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x + 100, y + 40, steps=4)
+        page.mouse.up()
+        turned = _view(page)
+        assert turned["azimuth"] - first["azimuth"] == pytest.approx(-35, abs=1)
+        assert turned["height"] - first["height"] == pytest.approx(14, abs=1)
+        page.mouse.wheel(0, -200)
+        page.wait_for_function("studio.view.distance < 0.9 * studio.first.distance")
+        page.mouse.move(x, y)
+        page.mouse.down(button="right")
+        page.mouse.move(x + 50, y, steps=4)
+        page.mouse.up(button="right")
+        moved = _view(page)
+        assert moved["azimuth"] == turned["azimuth"]
+        assert np.linalg.norm(np.subtract(moved["centre"], turned["centre"])) > 0.02
+        assert wrong == []
