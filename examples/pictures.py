@@ -60,10 +60,10 @@ class Shot:
 
 
 SHOTS = (
-    Shot("stanford-arm-controlled", 0.25, 0.72, press="t"),
+    Shot("stanford-arm-controlled", 0.25, 0.95, press="t"),
     Shot("car", 0.75, 0.9, -50),
     Shot("whipple", 0.12, 1.1, -72),
-    Shot("spacecraft-1", 0.4, 0.86, dark=True),
+    Shot("spacecraft-1", 0.4, dark=True),
     Shot("four-bar", 0.06, 0.92),
     Shot("stanford-arm-controlled", 0.25, dress="work-cell"),
 )
