@@ -79,6 +79,7 @@ class Element(Block):
         self.drives: dict[Expr, Expr] = {}
         self.beyond: dict[Body, tuple[Expr, ...]] = {}
         self.arrows: dict[str, Arrow] = {}
+        self.floors: list[tuple[Sequence[float], Sequence[float]]] = []
         self.places = Places(self.let)
 
     def force(

@@ -25,7 +25,7 @@ from typing import Any
 from linkwright.algebra import ZERO, Expr, as_expr, maximum, select, sqrt, total
 from linkwright.blocks import BlockError, Element
 from linkwright.blocks.places import cross, minus, plus
-from linkwright.elements.surfaces import Surface, Triple, checked_rotation
+from linkwright.elements.surfaces import Plane, Surface, Triple, checked_rotation
 from linkwright.mechanism import Body, Point
 
 
@@ -99,6 +99,10 @@ class Contact(Element):
         self._turn = checked_rotation(surface.rotation)
         self._origin = m.point_of(self._carrier, tuple(map(as_expr, surface.centre)))
         self.points = [p.origin if isinstance(p, Body) else p for p in points]
+        if isinstance(surface, Plane) and self._carrier.parent is None:
+            self.floors.append(
+                (tuple(map(float, surface.centre)), tuple(self._turn[:, 2].tolist()))
+            )
         for k, point in enumerate(self.points, 1):
             self._add(k, point)
 

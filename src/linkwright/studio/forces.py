@@ -216,6 +216,25 @@ def recorded_arrows(scene: Scene, recording: Recording) -> Arrows:
     return Arrows(scene, tuple(a for a in made.each if not a.touch or a.touch in there))
 
 
+def recorded_floor(scene: Scene, recording: Recording) -> float | None:
+    """Return the height of the ground that a recording tells of, m; None where it tells of none.
+
+    Args:
+        scene: what moves in it.
+        recording: of a System.
+    """
+    told = recording.about.get("floors")
+    heights = []
+    for one in told if isinstance(told, list | tuple) else ():
+        try:
+            at, up = _triple(one["at"]), _triple(one["up"])
+        except (KeyError, TypeError, ValueError):
+            continue
+        if np.dot(up, scene.up) > 0.999:
+            heights.append(float(np.dot(at, scene.up)))
+    return min(heights, default=None)
+
+
 # -- how long they are -----------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Scale:

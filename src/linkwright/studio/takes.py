@@ -27,6 +27,7 @@ from linkwright.recording.files import FORMATS
 from linkwright.recording.generic import generic_name
 from linkwright.recording.sl import NAME
 from linkwright.robots import Robot, load
+from linkwright.studio.forces import recorded_floor
 from linkwright.studio.origins import Moved, what_moved
 from linkwright.studio.replaying import coordinates_in, nothing_matches
 from linkwright.studio.scene import Scene, scene_of
@@ -190,7 +191,9 @@ def recorded_take(
         dress: shapes in place of the model's own, and what stands around it.
     """
     try:
-        moved = Moved(opened(model, roots), roots=tuple(map(Path, roots))) if model else None
+        free = any(c.name.endswith("_free.x") for c in recording.channels)  # as `load` names it
+        thing = opened(model, roots, "free" if free else "file") if model else None
+        moved = Moved(thing, roots=tuple(map(Path, roots))) if model else None
         moved = moved or what_moved(recording, folder, roots)
         if moved.thing is None:
             return Take(name, recording, notes=(_unknown(recording, moved.notes),))
@@ -209,6 +212,7 @@ def recorded_take(
             file=name,
             remedy="name the columns after the coordinates, or name another model",
         )
+    _settle(scene, recording)
     more = (moved.without_meshes,) if scene.notes and moved.without_meshes else ()
     story = recorded_story(recording)
     return Take(name, recording, scene, q, (*moved.notes, *notes, *more), moved.system, story)
@@ -253,7 +257,14 @@ def scene_take(name: str, recording: Recording, scene: Scene) -> Take:
         recording: whose channels hold the coordinates.
         scene: what moves.
     """
+    _settle(scene, recording)
     return Take(name, recording, scene, *coordinates_in(scene, recording))
+
+
+def _settle(scene: Scene, recording: Recording) -> None:
+    """Put the ground where the recording says that it is."""
+    if scene.floor is None:
+        scene.floor = recorded_floor(scene, recording)
 
 
 def _known_values(thing: Robot | Mechanism, numbers: object) -> dict[str, float] | None:

@@ -60,6 +60,19 @@ def told_forces(
     return found
 
 
+def told_floors(system: System) -> list[dict[str, Any]]:
+    """Return the planes of the ground that something can touch: a point, and what is up.
+
+    Args:
+        system: with elements.
+    """
+    found = []
+    for member in system.members.values():
+        for centre, up in getattr(member.block, "floors", ()):
+            found.append({"at": list(map(float, centre)), "up": list(map(float, up))})
+    return found
+
+
 def _told(
     member: str, ground: Frame, arrow: Arrow, values: Mapping[str, float]
 ) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from linkwright.algebra import Expr, evaluate, free_symbols
 from linkwright.blocks import BlockError
 from linkwright.equations.closure import assemble
-from linkwright.system.arrows import told_forces
+from linkwright.system.arrows import told_floors, told_forces
 from linkwright.system.member import Member
 from linkwright.system.phases import Phases, Signal
 
@@ -60,9 +60,10 @@ def numbered(system: System, phases: Phases) -> Phases:
     if initialise is not None and any(x.name in system.initial for x in starts(system)):
         initialise = None  # the values say it all
     forces = told_forces(system, values, [s.name for s in phases.outputs])
+    told = {k: v for k, v in (("forces", forces), ("floors", told_floors(system))) if v}
     return replace(
         phases,
-        meta={**(phases.meta or {}), "forces": forces} if forces else phases.meta,
+        meta={**(phases.meta or {}), **told},
         x=_with(phases.x, at),
         d=_with(phases.d, at),
         p=_with(phases.p, values),
