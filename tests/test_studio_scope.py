@@ -429,3 +429,46 @@ def test_odd_recordings_are_shown(case: str, tmp_path: Path) -> None:
         page.wait_for_selector("html[data-ready=yes]")
         assert page.evaluate("document.documentElement.scrollWidth") <= 1280
         assert wrong == []
+
+
+def test_keys_in_the_scope_act_on_it_and_on_the_studio() -> None:
+    studio = Studio([recorded_take("waves", waves()), recorded_take("others", waves(900))])
+    try:
+        scope = studio.shared["scope"]
+        with opened(studio.shared["pages"].address + "scope") as (page, wrong):
+            page.wait_for_selector("html[data-ready=yes]")
+            assert page.locator('[data-channel="s"]').count() == 2  # one for each recording
+            page.keyboard.press("End")
+            page.wait_for_function("scope.source.time > 19.9")
+            assert studio.player.time == studio.player.end
+            page.keyboard.press("m")
+            page.keyboard.press("+")
+            page.wait_for_function("scope.source.window[0] > 9 && scope.source.number > 2")
+            assert scope.layout.mark == pytest.approx(19.99)
+            assert scope.layout.window == pytest.approx((9.995, 19.99))
+            page.keyboard.press("0")
+            page.keyboard.press("Home")
+            page.wait_for_function("scope.source.time === 0")
+            soon_none = "scope.layout.window === null && scope.source.number > 3"
+            page.wait_for_function(soon_none)
+            # the bar of time: a stretch is chosen by dragging
+            bar = page.locator("canvas.overview")
+            box = bar.bounding_box()
+            inner = box["width"] - 58
+            page.mouse.move(box["x"] + 48 + 0.25 * inner, box["y"] + 10)
+            page.mouse.down()
+            page.mouse.move(box["x"] + 48 + 0.5 * inner, box["y"] + 10, steps=4)
+            page.mouse.up()
+            page.wait_for_function("scope.source.window[0] > 4.9 && scope.source.window[1] < 10.1")
+            # traces and graphs go one after another, as they came
+            page.get_by_text("Graphs").click()
+            page.get_by_text("Clear the last trace").click()
+            page.wait_for_function("scope.layout.graphs[0].traces.length === 1")
+            page.get_by_text("Graphs").click()
+            page.get_by_text("Delete this graph").click()
+            page.get_by_text("Graphs").click()
+            page.get_by_text("Clear all").click()
+            page.get_by_text("No graph: choose channels").wait_for()
+            assert wrong == []
+    finally:
+        studio.close()

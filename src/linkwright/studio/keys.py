@@ -41,6 +41,7 @@ def add_key(
         except Exception as error:  # a key's trouble is told, and must not end a thread
             desk.report(str(error))
 
+    studio.shared.setdefault("acts", {})[key.lower()] = call  # for keys within our own pages
     studio.server.gui.add_command(words, hotkey=key, icon=icon).on_trigger(call)
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
 SHEET = """
-Keys act on the scene: click on it where a field or a box has taken them.
+Keys act everywhere but where text is typed; in the scope + − 0 zoom, and M sets a second cursor.
 
 | mouse | does |
 |---|---|
@@ -19,7 +19,9 @@ Keys act on the scene: click on it where a field or a box has taken them.
 | wheel | nearer, farther |
 | click on a body | choose it in *Live* and *Inspect* |
 | drag a handle | pull at a body, or lead the tool |
-| drag over a graph | zoom; double-click for all of it |
+| click in a graph | go to that time; with Shift: a second cursor |
+| drag over the bar of time | choose what the graphs show; double-click for all |
+| Ctrl and wheel in a graph | zoom |
 
 **Play** shows a recording, **Live** runs the model at the pace of the clock and lets you pull and
 push, **Values** changes parameters, gains and inputs while it runs, **Joints** sets coordinates and

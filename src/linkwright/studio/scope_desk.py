@@ -107,8 +107,8 @@ class ScopeDesk:
 
         Args:
             asked: `layout` to be shown from now on, `number` of the layout that the page has,
-                `time` to go to, `play` to play or pause, `points` of a curve, `lens` (a second,
-                smaller window), `stamp` of the curves that it has, `channels` that it knows.
+                `time` to go to, `points` of a curve, `lens` (a second, smaller window), `stamp` of
+                the curves that it has, `known` for the channels that it knows.
         """
         with self._turn:
             if asked.get("layout") is not None:
@@ -116,8 +116,6 @@ class ScopeDesk:
                 self.number += 1
             if asked.get("time") is not None:
                 self.go_to(_finite(asked["time"], "time"))
-            if asked.get("play"):
-                self._play()
             return self._told(asked)
 
     def _told(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -232,16 +230,6 @@ class ScopeDesk:
         if len(t) and all(n in names for n in places):
             k = int(np.abs(t - time).argmin())
             self.desk.show(rows[k, [names.index(n) for n in places]])
-
-    def _play(self) -> None:
-        player = self.desk.studio.player
-        if self.desk.mode == RUN and self.desk.live is not None:
-            live = self.desk.live
-            (live.pause if live.latest.running else live.play)()
-            return
-        if not player.playing and player.time >= player.end:
-            player.go_to(player.start)
-        player.playing = not player.playing
 
     def shown(self) -> tuple[Columns, Layout, Window]:
         """Return the channels of the first recording, the layout and the stretch of time."""

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -103,7 +104,7 @@ def assembled(page: str, scripts: Sequence[str], styles: Sequence[str] = ()) -> 
     def give(_asked: Asked) -> Reply:
         parts = {
             "STYLE": "".join(map(asset, ("page.css", "plots.css", *styles))),
-            "SCRIPT": "\n".join(map(asset, scripts)),
+            "SCRIPT": "\n".join(map(asset, ("keys.js", *scripts))),
         }
         pieces = asset(page).split("%%")
         return Reply("".join(parts[p] if k % 2 else p for k, p in enumerate(pieces)).encode())
@@ -170,8 +171,18 @@ def side_pages_of(studio: Studio) -> SidePages:
     found = studio.shared.get("pages")
     if not isinstance(found, SidePages):
         found = studio.shared["pages"] = SidePages(studio.host, studio.port + 1)
+        found.routes["POST", "key"] = lambda asked: _press(studio, asked)
         studio.closers.append(found.close)
     return found
+
+
+def _press(studio: Studio, asked: Asked) -> Reply:
+    """Do what a key does in the studio: a frame keeps its keys from the page around it."""
+    act = studio.shared.get("acts", {}).get(str(asked.table().get("key")).lower())
+    if act is not None:
+        client = next(iter(studio.server.get_clients().values()), None)
+        act(SimpleNamespace(client=client))
+    return as_json({"done": act is not None})
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -88,7 +88,7 @@ async function inspect() {
   document.querySelector("[data-view=warnings]").textContent = told.warnings.length ? `Warnings (${told.warnings.length})` : "Warnings";
   document.querySelectorAll("[data-view]").forEach((b) => { b.onclick = () => { state.view = b.dataset.view; mark(); show(); }; });
   $("find").oninput = $("frames").onchange = () => fillTree(told.tree);
-  fillTree(told.tree); show();
+  fillTree(told.tree); show(); passKeys();
   document.documentElement.dataset.ready = "yes";
   for (;;) {
     try {

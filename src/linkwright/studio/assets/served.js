@@ -37,7 +37,7 @@ function unpacked(c) {
   return { t: Float64Array.from(floats(c.t), (x) => x + c.start), v: floats(c.v), low: c.low, high: c.high, count: c.count, lens: c.lens ? unpacked(c.lens) : undefined };
 }
 async function serve() {
-  const source = new ServedSource(), wants = { layout: null, time: null, play: false };
+  const source = new ServedSource(), wants = { layout: null, time: null };
   let asking = null, wake = null;
   const soon = () => { wake?.(); };
   const told = (words) => { const p = document.getElementById("told"); p.textContent = words; p.hidden = !words; };
@@ -68,14 +68,11 @@ async function serve() {
   last.onchange = () => scope.quiet((l) => { l.last = Math.max(0, +last.value || 0); l.window = null; });
   scope.tools.querySelector(".gap").after(lasting);
 
-  addEventListener("keydown", (e) => {
-    if (/^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName) || e.ctrlKey || e.metaKey || e.altKey) return;
-    if (e.key === " ") { e.preventDefault(); wants.play = true; soon(); } else if (scope.key(e)) e.preventDefault();
-  });
+  passKeys((e) => scope.key(e));
   let first = true;
   for (;;) {
     const sent = { ...wants, number: source.number, known: source.known, stamp: source.stamp, points: Math.round(2.5 * scope.home.clientWidth), lens: scope.lensWindow };
-    Object.assign(wants, { layout: null, time: null, play: false });
+    Object.assign(wants, { layout: null, time: null });
     try {
       asking = await post("scope/ask", JSON.stringify(sent));
       if (wants.time === null) { source.time = source.valuesAt = asking.time; }
@@ -91,7 +88,7 @@ async function serve() {
       document.getElementById("told").dataset.lost = "yes";
       await new Promise((done) => setTimeout(done, 2000));
     }
-    if (wants.layout || wants.time !== null || wants.play) continue;
+    if (wants.layout || wants.time !== null) continue;
     const moving = asking?.playing || asking?.running;
     await new Promise((done) => { wake = done; setTimeout(done, document.hidden ? 1000 : moving ? 60 : 200); });
     wake = null;

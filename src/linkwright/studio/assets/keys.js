@@ -1,0 +1,13 @@
+// Keys of the studio within its frames: what a page does not use itself, the studio does.
+function passKeys(own) {
+  addEventListener("keydown", (e) => {
+    const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName) && e.target.type !== "checkbox";
+    if (typing || e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented) return;
+    if (own?.(e)) return e.preventDefault();
+    const key = e.key === " " ? "space" : e.key.toLowerCase();
+    if (key === "space" && e.target.closest?.("button, summary, [tabindex]")) return; // it presses what has the focus
+    if (!/^([a-z0-9]|space|home|end|pageup|pagedown|escape)$/.test(key)) return;
+    e.preventDefault();
+    fetch("key", { method: "POST", body: JSON.stringify({ key }) }).catch(() => {});
+  });
+}
