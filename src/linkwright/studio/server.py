@@ -233,6 +233,7 @@ def open_studio(
     roots: Sequence[str | Path] = (),
     dress: DressLike | None = None,
     asked: Asked | None = None,
+    base: str = "auto",
     host: str = LOOPBACK,
     port: int = 0,
 ) -> Studio:
@@ -244,12 +245,16 @@ def open_studio(
         roots: folders in which meshes may lie.
         dress: shapes in place of the model's own, and what stands around it.
         asked: of the motion that is made for a model.
+        base: of robot files: "free", "fixed", "file" for what the file says, or "auto": free where
+            the robot walks.
         host: address to serve at; the loopback by default, which no other machine reaches.
         port: 0 for any that is free.
     """
     if not names:
         raise InputError("the studio needs something to show", remedy="name a recording or a model")
-    takes = [open_take(n, model=model, roots=roots, dress=dress, asked=asked) for n in names]
+    takes = [
+        open_take(n, model=model, roots=roots, dress=dress, base=base, asked=asked) for n in names
+    ]
     made = Studio(takes, host, port)
     if is_recording(names[0]):
         made.shared["folder"] = Path(names[0]).resolve().parent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
 
 import typer
@@ -22,6 +23,20 @@ _DRESS = typer.Option(
 )
 
 
+class Base(Enum):
+    """How the root of a robot is held."""
+
+    auto = "auto"
+    free = "free"
+    fixed = "fixed"
+    file = "file"
+
+
+_BASE = typer.Option(
+    Base.auto, "--base", help="Of a robot file; auto frees the base of robots that walk."
+)
+
+
 def command(
     what: list[str] = _WHAT,
     browser: bool = typer.Option(True, "--browser/--no-browser", help="Open the browser."),
@@ -35,6 +50,7 @@ def command(
     until: float | None = UNTIL,
     settings: list[str] = SET,
     initial: list[str] = INITIAL,
+    base: Base = _BASE,
 ) -> None:
     """Open a page with the scene, its playback and its joints; Ctrl-C ends it.
 
@@ -51,7 +67,14 @@ def command(
 
     asked = read_asked(until, settings, initial)
     studio = open_studio(
-        what, model=model, roots=root, dress=dress or None, asked=asked, host=host, port=port
+        what,
+        model=model,
+        roots=root,
+        dress=dress or None,
+        asked=asked,
+        base=base.value,
+        host=host,
+        port=port,
     )
     typer.echo(f"studio: {studio.address} (Ctrl-C ends it)")
     if browser:
