@@ -169,7 +169,8 @@ class ScopeDesk:
         if layout.window is not None:
             return layout.window, span
         if self.running and layout.last:
-            return (span[1] - layout.last, span[1]), span
+            start = max(span[0], span[1] - layout.last)
+            return (start, start + layout.last), span
         return span, span
 
     def _values(self, columns: list[Columns], layout: Layout) -> dict[str, Any]:

@@ -48,7 +48,7 @@ function paintTime(g, box, theme, window, lines, cursors, bare) {
   if (cursors.mark !== null && cursors.mark !== undefined) upright(g, X(cursors.mark), box, tone.mark, [4, 3]);
 }
 function trace(g, { t, v }, [a, b], X, Y, width) {
-  const first = Math.max(0, after(t, a) - 1), last = Math.min(t.length - 1, after(t, b)), dense = (last - first) / width > 2;
+  const first = Math.max(0, after(t, a) - 1), last = Math.min(t.length - 1, after(t, b)), dense = (last - first) / width > 4;
   let down = false, pixel = null, low = 0, high = 0, start = -1;
   const dot = (i) => { g.fillRect(X(t[i]) - 1.5, Y(v[i]) - 1.5, 3, 3); };
   g.beginPath();

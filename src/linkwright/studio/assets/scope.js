@@ -197,12 +197,12 @@ class Scope {
     if (told.across) canvas.classList.add("phase");
     told.traces.forEach((name, ink) => this.source.names.forEach((take, j) => {
       const [mark, value, then, gap, ends] = ["i", "b", "u", "s", "small"].map((t) => make(t));
-      const label = make("span", { textContent: this.source.names.length > 1 ? `${name} · ${take}` : name });
+      const words = this.source.names.length > 1 ? `${name} · ${take}` : name, label = make("span", { textContent: words });
       const drop = make("button", { textContent: "✕", title: "Take this trace away", ariaLabel: "take this trace away", onclick: () => this.change((l) => { l.graphs[k].traces = l.graphs[k].traces.filter((n) => n !== name); }) });
       const item = make("div", {}, mark, label, ends, value, then, gap, drop);
       item.dataset.channel = name; item.dataset.take = j;
       legend.append(item);
-      made.rows.push({ name, take: j, ink, item, mark, label, value, then, gap, ends });
+      made.rows.push({ name, words, take: j, ink, item, mark, label, value, then, gap, ends });
     }));
     if (!told.traces.length) legend.append(make("p", { className: "said" }, "Empty: choose channels for it below."));
     this.listen(made);
@@ -262,8 +262,9 @@ class Scope {
     const inks = INKS[this.theme], { mark } = this.layout, marked = mark !== null && mark !== undefined, wide = this.home.clientWidth > 600;
     for (const r of rows) {
       const v = this.source.value(r.name, r.take, this.source.time), m = marked ? this.source.value(r.name, r.take, mark) : NaN, error = this.source.error(r.name), unit = this.source.unit(r.name);
-      r.mark.style.background = inks[r.ink % 8];
+      r.mark.style.backgroundColor = inks[r.ink % 8];
       r.item.classList.toggle("dashed", r.take > 0);
+      put(r.label, r.words + (units.length > 1 || told.across ? unitText(unit) : ""));
       put(r.value, shownNumber(v)); put(r.then, marked ? shownNumber(m) : ""); put(r.gap, marked ? "Δ " + shownNumber(v - m) : "");
       const [low, high] = this.source.range(r.name, r.take), ends = low <= high ? `${shownNumber(low)} to ${shownNumber(high)}` : "";
       put(r.ends, wide ? ends : "");

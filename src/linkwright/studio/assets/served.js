@@ -66,8 +66,7 @@ async function serve() {
   const last = make("input", { type: "number", min: 0, max: 300, step: 1, ariaLabel: "seconds of the live run" });
   const lasting = make("label", { className: "lasting", hidden: true, title: "Seconds of the live run that are shown; 0: all that is kept" }, "last ", last, " s");
   last.onchange = () => scope.quiet((l) => { l.last = Math.max(0, +last.value || 0); l.window = null; });
-  scope.tools.querySelector(".gap").after(lasting);
-
+  scope.readout.append(lasting);
   passKeys((e) => scope.key(e));
   let first = true;
   for (;;) {
