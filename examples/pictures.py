@@ -1,5 +1,5 @@
 """Draw the pictures of the README: a motion of the Stanford arm with its operations beside others',
-and five models as the pages that `linkwright page` writes show them.
+and models as the pages that `linkwright page` writes show them, one with forces.
 
 ``make pictures`` runs it. It needs the extra `plot`, Playwright and a Chromium on the machine, and
 writes into ``docs/pictures``.
@@ -7,6 +7,7 @@ writes into ``docs/pictures``.
 
 from __future__ import annotations
 
+import runpy
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ PUBLISHED = {  # adds and multiplies, uncontrolled arm: Sayers 1990, table 9.6.1
     "AUTOSIM": 240 + 353,
 }
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
+ROBOTS = Path(__file__).parent.parent / "tests" / "robots"
+QUADRUPED = Path(__file__).parent / "quadruped.py"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     "--no-sandbox",
@@ -45,6 +48,7 @@ class Shot:
         at: when, of the whole time.
         closer: distance of the camera, of the usual one.
         azimuth: where it stands, degrees; None for the usual place.
+        height: how far up, degrees; None for the usual.
         dark: the dark looks.
         press: keys to press before.
         dress: what the model wears.
@@ -54,6 +58,7 @@ class Shot:
     at: float
     closer: float = 1.0
     azimuth: float | None = None
+    height: float | None = None
     dark: bool = False
     press: str = ""
     dress: str = ""
@@ -92,6 +97,18 @@ def _chart() -> None:
     figure.savefig(FOLDER / "stanford-arm.png", dpi=110)
 
 
+def _landing(folder: Path) -> Path:
+    """Record a quadruped that lands with a speed to its side; return the file."""
+    example = runpy.run_path(str(QUADRUPED))
+    robot = lw.load(example["FILE"], friction=False)
+    height = example["lifted"](robot, 0.03)
+    start = {**example["STANCE"], example["HEIGHT"]: height, robot.speeds[1]: 0.8}
+    system = example["standing"](robot)
+    run = lw.simulate(system, 1.0, method="semi-implicit", initial=start, record_every=4)
+    run.save(folder / "forces.npz")
+    return folder / "forces.npz"
+
+
 def _pages() -> None:
     """Write the page of each shot, open it in Chromium, and keep what it shows."""
     from playwright.sync_api import sync_playwright
@@ -101,23 +118,31 @@ def _pages() -> None:
         raise SystemExit("pictures need Chromium; sh scripts/need_chromium.sh says how to get it")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
         running = play.chromium.launch(executable_path=browser, args=list(FLAGS))
-        for shot in SHOTS:
+        landing = _landing(Path(folder))
+        for shot in (*SHOTS, Shot(str(landing), 0.62, 1.15, -60, 12)):
             page = running.new_page(viewport={"width": 1280, "height": 800})
-            file = Path(folder) / f"{shot.model}.html"
-            write_page(file, [open_take(shot.model, dress=shot.dress or None)])
+            file = Path(folder) / f"{Path(shot.model).stem}.html"
+            take = open_take(shot.model, dress=shot.dress or None, roots=[ROBOTS])
+            write_page(file, [take])
             page.goto(file.as_uri() + ("#dark" if shot.dark else "#light"))
             page.wait_for_selector("html[data-ready=yes]")
             page.evaluate(
-                """({at, closer, azimuth}) => {
+                """({at, closer, azimuth, height}) => {
                 studio.view.distance *= closer;
                 if (azimuth !== null) studio.view.azimuth = azimuth;
+                if (height !== null) studio.view.height = height;
                 goTo(studio, studio.from + (studio.to - studio.from) * at); }""",
-                {"at": shot.at, "closer": shot.closer, "azimuth": shot.azimuth},
+                {
+                    "at": shot.at,
+                    "closer": shot.closer,
+                    "azimuth": shot.azimuth,
+                    "height": shot.height,
+                },
             )
             for key in shot.press:
                 page.keyboard.press(key)
             page.wait_for_timeout(800)
-            page.screenshot(path=FOLDER / f"studio-{shot.dress or shot.model}.png")
+            page.screenshot(path=FOLDER / f"studio-{shot.dress or file.stem}.png")
             page.close()
         running.close()
 

@@ -171,7 +171,7 @@ def test_the_usual_arrow_has_the_usual_length_and_small_forces_none() -> None:
     lengths = scale.lengths(np.array([[0, 0, 100.0], [0, 0.5, 0], [1e6, 0, 0]]))
     assert lengths[0] == pytest.approx([0, 0, 0.8])
     assert not lengths[1].any()
-    assert lengths[2] == pytest.approx([4.0, 0, 0])  # cut
+    assert lengths[2] == pytest.approx([2.4, 0, 0])  # cut
 
 
 # -- live ------------------------------------------------------------------------------------------

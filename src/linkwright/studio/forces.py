@@ -26,7 +26,7 @@ Column: TypeAlias = Callable[[str], Array | float]
 USUAL = 0.4
 """Length of the arrow of the weight of all, as a share of the scene's radius."""
 
-LONGEST = 2.0
+LONGEST = 1.2
 """Of an arrow, as a share of the scene's radius; longer ones are cut."""
 
 LEAST = 0.01
@@ -246,7 +246,7 @@ class Scale:
         least: N; less is not shown.
 
     >>> scale_of(100.0, 1.0)
-    Scale(metres=0.004, longest=2.0, least=1.0)
+    Scale(metres=0.004, longest=1.2, least=1.0)
     """
 
     metres: float

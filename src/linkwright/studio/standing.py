@@ -221,7 +221,7 @@ def footing_of(scene: Scene, floor: float = 0.0) -> Footing | None:
     base = next((b for b in robot.mechanism.depth_first() if len(b.translations) == 3), None)
     if base is None or not isinstance(robot.source, Description):
         return None
-    shapes = list(_shapes(scene))
+    shapes = [s for s in _shapes(scene) if s.body.parent is not None]
     if not shapes:
         return None
     names = scene.poses.coordinates
