@@ -26,6 +26,7 @@ import linkwright as lw
 from bench.measure import Row
 from linkwright.mechanism import Mechanism
 from linkwright.studio.page import write_page
+from linkwright.studio.plant import RATE
 from linkwright.studio.scene import scene_of
 from linkwright.studio.server import LOOPBACK, Studio, free_port
 from linkwright.studio.takes import Take, scene_take
@@ -43,7 +44,7 @@ def run() -> list[Row]:
     take = waving()
     studio = Studio([take])
     try:
-        rows = [*_server(studio), *_studio_drawn(studio)]
+        rows = [*_server(studio), *_studio_drawn(studio), *_live(studio)]
     finally:
         studio.close()
     return [*rows, *_page_drawn(take)]
@@ -54,7 +55,16 @@ def waving() -> Take:
     m = Mechanism("chain")
     above = m.ground
     for k in range(BODIES):
-        above = m.body(f"b{k}", parent=above, at=(0.2, 0, 0), rotate="xyz"[k % 3], mass=1)
+        above = m.body(
+            f"b{k}",
+            parent=above,
+            at=(0.2, 0, 0),
+            rotate="xyz"[k % 3],
+            mass=1,
+            com=(0.1, 0, 0),
+            inertia=0.001,
+        )
+    m.gravity()
     scene = scene_of(m)
     times = np.linspace(0, LONG, SAMPLES)
     q = np.sin(times[:, None] + np.arange(BODIES)) * 0.5
@@ -87,6 +97,33 @@ def _server(studio: Studio) -> list[Row]:
         Row("the same over the plain loop", ours["all"] / theirs["all"], bar=1),
         Row("bytes in a frame", ours["bytes"], "B", 2500, note=f"{theirs['bytes']:.0f} B plainly"),
         Row("messages in a frame", ours["messages"], "", BODIES + 3, note=_count(theirs)),
+    ]
+
+
+def _live(studio: Studio) -> list[Row]:
+    """Let the chain fall, and time a frame's ticks and the showing of where they lead."""
+    desk = studio.shared["desk"]
+    desk.close()  # its thread would show the same
+    desk.make_live()
+    desk.take_over("live")
+    ticks = RATE // 60
+    gone, shown = [], []
+    for _ in range(FRAMES // 2):
+        start = time.thread_time()
+        desk.live.advance(ticks)
+        between = time.thread_time()
+        desk.show_live()
+        gone.append(between - start)
+        shown.append(time.thread_time() - between)
+    assert not desk.live.latest.stopped
+    go, show = statistics.median(gone), statistics.median(shown)
+    return [
+        Row(
+            f"live: {ticks} ticks of a frame, share of 1/60 s",
+            go / BUDGET,
+            note=f"{1e3 * go:.2f} ms",
+        ),
+        Row("live: showing where they lead", show / BUDGET, bar=0.18, note=f"{1e3 * show:.2f} ms"),
     ]
 
 
