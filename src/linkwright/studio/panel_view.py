@@ -9,6 +9,7 @@ import numpy as np
 
 from linkwright.studio.desk import desk_of
 from linkwright.studio.keys import add_key
+from linkwright.studio.rewearing import wear
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
@@ -91,9 +92,11 @@ def _looks(studio: Studio) -> None:
 
     @wire.on_update  # type: ignore[untyped-decorator]
     def _(_: Any) -> None:
-        if studio.stage is not None:
-            for _, mesh in studio.stage.meshes:
-                mesh.wireframe = bool(wire.value)
+        stage = studio.stage
+        if stage is not None:
+            stage.wire = bool(wire.value)
+            wear(stage, stage.worn or stage.scene)
+            desk_of(studio).listen(stage)
 
     @centre.on_update  # type: ignore[untyped-decorator]
     def _(_: Any) -> None:

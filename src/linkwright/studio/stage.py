@@ -49,6 +49,8 @@ class Stage:
     meshes: list[tuple[int, Any]] = field(default_factory=list)
     labels: list[Any] = field(default_factory=list)
     things: list[Any] = field(default_factory=list)
+    wire: bool = False
+    worn: Scene | None = None
     shift: Array = field(default_factory=lambda: np.zeros(3))
     _opacities: dict[str, float | None] = field(default_factory=dict, repr=False)
     frames: bool = False
@@ -104,7 +106,8 @@ class Stage:
                 color=(round(255 * r), round(255 * g), round(255 * b)),
                 opacity=None if opacity >= 0.99 else opacity,
                 side="double" if opacity < 0.99 else "front",
-                cast_shadow=not self.ghost,
+                cast_shadow=opacity > 0.6,
+                wireframe=self.wire,
             )
             self.meshes.append((node, mesh))
             self._opacities[mesh.name] = mesh.opacity
