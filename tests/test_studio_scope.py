@@ -19,7 +19,7 @@ from scipy.signal import butter, filtfilt
 import linkwright as lw
 from linkwright.recording import Channel, Recording, read_recording
 from linkwright.studio.charts import layout_picture, nice_ticks, phase_plot, stacked_plot
-from linkwright.studio.page import write_page
+from linkwright.studio.page import _evened, write_page
 from linkwright.studio.scope import (
     Columns,
     Curve,
@@ -472,3 +472,16 @@ def test_keys_in_the_scope_act_on_it_and_on_the_studio() -> None:
             assert wrong == []
     finally:
         studio.close()
+
+
+def test_a_page_of_many_samples_keeps_peaks_and_slopes() -> None:
+    t = np.arange(300_000) / 1000
+    peaks = np.sin(t)
+    peaks[[77_777, 200_001]] = 9.0, -9.0
+    r = Recording(t, [Channel("x", "m"), Channel("s", "m")], np.stack([peaks, np.sin(t)], axis=1))
+    even = np.linspace(t[0], t[-1], 1000)
+    x, s = (_evened(even, t, column) for column in r.data.T)
+    assert (x.max(), x.min()) == (9.0, -9.0)
+    assert (np.abs(x - np.sin(even)) > 0.1).sum() == 2
+    np.testing.assert_array_equal(s, np.interp(even, t, np.sin(t)))  # nothing is lost in a wave
+    assert np.isnan(_evened(even, t, np.full(len(t), np.nan))).all()
