@@ -6,6 +6,7 @@ places against SciPy's rotations.
 
 from __future__ import annotations
 
+import json
 import math
 from itertools import product as every
 from pathlib import Path
@@ -21,7 +22,8 @@ from linkwright.cli import main
 from linkwright.errors import InputError
 from linkwright.formats.description import Description, Link, LinkJoint, Place, Shape
 from linkwright.formats.places import turned
-from linkwright.studio.dress import SHAPES, parse_dress
+from linkwright.studio.dress import parse_dress
+from linkwright.studio.dress_tables import SHAPES, DressTable
 from linkwright.studio.outlines import OUTLINES, Outline
 from linkwright.studio.page import write_page
 from linkwright.studio.scene import Scene, scene_of
@@ -524,3 +526,10 @@ def test_the_studio_puts_a_dress_on_again_when_it_is_saved(tmp_path: Path) -> No
             assert wrong == []
     finally:
         studio.close()
+
+
+def test_the_schema_for_editors_knows_every_key(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "--dress"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert set(told["properties"]) == set(DressTable.model_fields)
+    assert told["$defs"]["ShapeTable"]["properties"]["kind"]["enum"] == list(SHAPES)

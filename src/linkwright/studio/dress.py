@@ -26,50 +26,22 @@ from linkwright.formats.meshes import find_mesh
 from linkwright.formats.places import composed, product, turned
 from linkwright.formats.positions import Path as KeyPath
 from linkwright.formats.xml import read_bytes
-from linkwright.studio.dress_tables import AXES, MOST_SHAPES, DressTable, Repeat, ShapeTable
+from linkwright.studio.dress_tables import (
+    AXES,
+    MOST_SHAPES,
+    SHAPES,
+    DressTable,
+    Kind,
+    Repeat,
+    ShapeTable,
+)
 from linkwright.studio.outlines import OUTLINES
 from linkwright.studio.solids import Solid, place_between
 
-UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
-_MESHES = (".stl", ".obj", ".msh", ".dae")
-
-
-# -- kinds -----------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """How the numbers of a kind are called in a file.
-
-    Args:
-        needs: keys that must be there, in the order of the solid's numbers.
-        may: keys that may be, with their defaults, after those.
-        along: the axis of a kind with a length, "x" from its start or "z" about its middle.
-    """
-
-    needs: tuple[str, ...]
-    may: tuple[tuple[str, float], ...] = ()
-    along: str = ""
-
-
-SHAPES: dict[str, Kind] = {
-    "box": Kind(("size",)),
-    "sphere": Kind(("radius",)),
-    "ellipsoid": Kind(("radii",)),
-    "cylinder": Kind(("radius", "length"), along="z"),
-    "capsule": Kind(("radius", "length"), along="z"),
-    "cone": Kind(("radius", "end_radius", "length"), along="z"),
-    "hull": Kind(("points",)),
-    "mesh": Kind(("file",), (("scale", 1.0),)),
-    "x-cylinder": Kind(("diameter", "length"), (("sides", 8),), along="x"),
-    "x-cone": Kind(("diameter", "end_diameter", "length"), (("sides", 8),), along="x"),
-    "x-box": Kind(("length", "half_width", "half_height"), along="x"),
-    "trapezoid": Kind(("length", "half_width", "half_height", "end_half_height"), along="x"),
-    "half-trapezoid": Kind(("length", "half_width", "height", "end_height"), along="x"),
-    "truss": Kind(("side", "bay", "bays")),
-}
-"""The kinds of shapes; those with x- in front, the trapezoids and the truss are ROBSIM's."""
-
 _COUNTS = ("sides", "bays")
 _EVERYWHERE = ("kind", "at", "turn", "start", "end", "colour", "wire", "repeat")
+UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
+_MESHES = (".stl", ".obj", ".msh", ".dae")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

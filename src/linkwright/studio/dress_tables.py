@@ -1,20 +1,21 @@
 """The tables of a dress file, and the values in them.
 
-A table knows its keys, and another one is an error with the nearest spelling. Which numbers belong
-to which kind of shape is said in `linkwright.studio.dress`.
+A table knows its keys, and another one is an error with the nearest spelling. To add a kind of
+shape, give its numbers names in `SHAPES`; it is drawn by the function of that name in
+`linkwright.studio.solids.KINDS`.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from pydantic import Field, PlainValidator
+from pydantic import Field, PlainValidator, WithJsonSchema
 
 from linkwright.formats.description import Triple
-from linkwright.formats.dh.schema import Number, Three
 from linkwright.formats.schema import Record
 from linkwright.formats.values import wrong
 from linkwright.studio.solids import PALETTE, colour
@@ -22,6 +23,7 @@ from linkwright.studio.triangles import Colour
 
 AXES: dict[str, Triple] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 MOST_SHAPES = 5000
+_LARGEST = 1e9
 _HEX = re.compile(r"#[0-9a-fA-F]{6}([0-9a-fA-F]{2})?")
 
 
@@ -69,9 +71,18 @@ def _points(value: object) -> tuple[Triple, ...]:
 
 
 def _finite(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise wrong("a number is needed here")
+    if not abs(value) <= _LARGEST:
+        raise wrong(f"a number up to {_LARGEST:g} is needed here")
     return float(value)
+
+
+def _three(value: object) -> Triple:
+    if not isinstance(value, list) or len(value) != 3:
+        raise wrong("three numbers in brackets are needed here")
+    x, y, z = (_finite(v) for v in value)
+    return x, y, z
 
 
 def _positive(value: object) -> float:
@@ -98,16 +109,73 @@ def _three_positive(value: object) -> Triple:
     return x, y, z
 
 
-Tint: TypeAlias = Annotated[Any, PlainValidator(_colour)]
-Turns: TypeAlias = Annotated[Any, PlainValidator(_turns)]
-Positive: TypeAlias = Annotated[Any, PlainValidator(_positive)]
+_NUMBER: dict[str, Any] = {"type": "number"}
+_ABOVE_0: dict[str, Any] = {"type": "number", "exclusiveMinimum": 0}
+
+
+def _list(items: dict[str, Any], least: int, most: int | None = None) -> dict[str, Any]:
+    """Return the JSON schema of an array."""
+    made: dict[str, Any] = {"type": "array", "items": items, "minItems": least}
+    return made if most is None else {**made, "maxItems": most}
+
+
+_THREE = _list(_NUMBER, 3, 3)
+_TURN: dict[str, Any] = {"type": "array", "prefixItems": [{"enum": list(AXES)}, _NUMBER]}
+_COLOUR: dict[str, Any] = {
+    "anyOf": [{"enum": list(PALETTE)}, {"type": "string", "pattern": f"^{_HEX.pattern}$"}]
+}
+
+Tint: TypeAlias = Annotated[Any, PlainValidator(_colour), WithJsonSchema(_COLOUR)]
+Turns: TypeAlias = Annotated[Any, PlainValidator(_turns), WithJsonSchema(_list(_TURN, 0))]
+Number: TypeAlias = Annotated[Any, PlainValidator(_finite), WithJsonSchema(_NUMBER)]
+Three: TypeAlias = Annotated[Any, PlainValidator(_three), WithJsonSchema(_THREE)]
+Positive: TypeAlias = Annotated[Any, PlainValidator(_positive), WithJsonSchema(_ABOVE_0)]
 NotNegative: TypeAlias = Annotated[float, Field(strict=True, ge=0, lt=1e9)]
-Edges: TypeAlias = Annotated[Any, PlainValidator(_three_positive)]
-Points: TypeAlias = Annotated[Any, PlainValidator(_points)]
-Scale: TypeAlias = Annotated[Any, PlainValidator(_scale)]
+Edges: TypeAlias = Annotated[
+    Any, PlainValidator(_three_positive), WithJsonSchema(_list(_ABOVE_0, 3, 3))
+]
+Points: TypeAlias = Annotated[Any, PlainValidator(_points), WithJsonSchema(_list(_THREE, 4))]
+Scale: TypeAlias = Annotated[
+    Any, PlainValidator(_scale), WithJsonSchema({"anyOf": [_NUMBER, _THREE]})
+]
 Whole: TypeAlias = Annotated[int, Field(strict=True, ge=1, le=1000)]
 Text: TypeAlias = Annotated[str, Field(strict=True, min_length=1, max_length=200)]
 Words: TypeAlias = Annotated[str, Field(strict=True, max_length=1000)]
+
+
+# -- kinds -----------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How the numbers of a kind are called in a file.
+
+    Args:
+        needs: keys that must be there, in the order of the solid's numbers.
+        may: keys that may be, with their defaults, after those.
+        along: the axis of a kind with a length, "x" from its start or "z" about its middle.
+    """
+
+    needs: tuple[str, ...]
+    may: tuple[tuple[str, float], ...] = ()
+    along: str = ""
+
+
+SHAPES: dict[str, Kind] = {
+    "box": Kind(("size",)),
+    "sphere": Kind(("radius",)),
+    "ellipsoid": Kind(("radii",)),
+    "cylinder": Kind(("radius", "length"), along="z"),
+    "capsule": Kind(("radius", "length"), along="z"),
+    "cone": Kind(("radius", "end_radius", "length"), along="z"),
+    "hull": Kind(("points",)),
+    "mesh": Kind(("file",), (("scale", 1.0),)),
+    "x-cylinder": Kind(("diameter", "length"), (("sides", 8),), along="x"),
+    "x-cone": Kind(("diameter", "end_diameter", "length"), (("sides", 8),), along="x"),
+    "x-box": Kind(("length", "half_width", "half_height"), along="x"),
+    "trapezoid": Kind(("length", "half_width", "half_height", "end_half_height"), along="x"),
+    "half-trapezoid": Kind(("length", "half_width", "height", "end_height"), along="x"),
+    "truss": Kind(("side", "bay", "bays")),
+}
+"""The kinds of shapes; those with x- in front, the trapezoids and the truss are ROBSIM's."""
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -132,7 +200,7 @@ class ShapeTable(Record):
         repeat: copies of it.
     """
 
-    kind: Text
+    kind: Annotated[Text, WithJsonSchema({"enum": list(SHAPES)})]
     at: Three | None = None
     turn: Turns | None = None
     start: Three | None = None

@@ -25,7 +25,7 @@ ANGLE = 0.66
 
 _NEAR = 1.5  # of a model's size: what stands farther from its middle need not be in view
 _WIDE = 1.2  # of the height: the width that a picture has at least
-_FILLED = 0.92  # of the picture's height and width
+_FILLED = 0.88  # of the picture's height and width
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""``linkwright schema``: the JSON schema of text models, for editors."""
+"""``linkwright schema``: the JSON schemas of text models and dresses, for editors."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ import json
 import typer
 
 
-def command() -> None:
+def command(
+    dress: bool = typer.Option(False, "--dress", help="Of dress files, in place of text models."),
+) -> None:
     """Print the JSON schema of text models, with which an editor can complete and check them."""
+    if dress:
+        from linkwright.studio.dress_tables import DressTable
+
+        typer.echo(json.dumps(DressTable.model_json_schema(), indent=2))
+        return
     from linkwright.formats.schema import Model
 
     typer.echo(json.dumps(Model.model_json_schema(), indent=2))
