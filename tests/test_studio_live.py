@@ -14,10 +14,10 @@ from linkwright.blocks import Block
 from linkwright.errors import Error
 from linkwright.robots import Robot, load
 from linkwright.studio.live import Live
+from linkwright.studio.motions import resting
 from linkwright.studio.plant import Plant, plant_of
 from linkwright.studio.posing import Poser, dragged, pose_of, tools
 from linkwright.studio.scene import Scene, scene_of
-from linkwright.studio.takes import resting
 
 ARM = "tests/robots/oblique_arm.urdf"
 

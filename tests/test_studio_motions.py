@@ -12,8 +12,9 @@ from linkwright.cli import main
 from linkwright.errors import InputError
 from linkwright.models import load_model
 from linkwright.simulation import simulate
+from linkwright.studio.motions import Asked, simulated, simulated_story
 from linkwright.studio.scene import scene_of
-from linkwright.studio.takes import Asked, model_take, open_take
+from linkwright.studio.takes import model_take, open_take
 
 ROBOT = """<robot name="r"><link name="a"/><link name="b"/>
 <joint name="j" type="revolute"><parent link="a"/><child link="b"/>
@@ -77,3 +78,17 @@ def test_a_recording_is_shown_as_it_is(tmp_path: Path) -> None:
     simulate(load_model("pendulum"), 0.1).save(tmp_path / "x.npz")
     with pytest.raises(InputError, match=r"x\.npz.*leave out --until"):
         open_take(str(tmp_path / "x.npz"), asked=Asked(1.0))
+
+
+@pytest.mark.parametrize("name", ["n-four-bar:n=2", "car", "whipple"])
+def test_nobody_waits_for_a_run_that_was_not_asked_for(name: str) -> None:
+    """It is shown as far as it came, its samples those of the whole run, and that is told."""
+    m = load_model(name)
+    cut = simulated(m, patience=0.0)
+    assert 2 <= len(cut) < 1000
+    whole = simulated(m, Asked(float(cut.times[-1])))
+    assert np.isclose(whole.times[-1], cut.times[-1])
+    assert cut.channels == whole.channels
+    assert np.allclose(cut.data[-1], whole.data[-1], atol=1e-6)
+    assert "given up after 0 s of computing" in simulated_story(m, cut, Asked())
+    assert "given up" not in simulated_story(m, whole, Asked())

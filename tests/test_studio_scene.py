@@ -13,10 +13,11 @@ from linkwright.formats.places import quaternion_rotation
 from linkwright.models.library import MODELS
 from linkwright.studio.collada import read_collada
 from linkwright.studio.geometry import Geometry
+from linkwright.studio.motions import limits_of, swing
 from linkwright.studio.playback import Player, Track
 from linkwright.studio.scene import Scene, scene_of
 from linkwright.studio.solids import KINDS, Solid, surfaces_of, within_budget
-from linkwright.studio.takes import limits_of, open_take, recorded_take, swing
+from linkwright.studio.takes import open_take, recorded_take
 from linkwright.studio.triangles import creased, sphere, thinned, volume
 from linkwright.studio.viewing import upright
 

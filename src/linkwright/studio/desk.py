@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 from linkwright.formats.description import Description
 from linkwright.recording import Recording
 from linkwright.studio.live import Live, Reached
+from linkwright.studio.motions import resting
 from linkwright.studio.plant import plant_of
 from linkwright.studio.scene import Scene
 from linkwright.studio.standing import footing_of
-from linkwright.studio.takes import Take, resting
+from linkwright.studio.takes import Take
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio

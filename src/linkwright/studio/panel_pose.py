@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.studio.desk import POSED, RUN, Desk, desk_of, extent, guarded
+from linkwright.studio.motions import limits_of
 from linkwright.studio.plant import SERVO
 from linkwright.studio.posing import Posed, Poser, dragged, pose_of, tools, within
-from linkwright.studio.takes import limits_of
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio

@@ -31,10 +31,10 @@ from linkwright.errors import Error
 from linkwright.formats.description import Description
 from linkwright.mechanism import Body, Mechanism
 from linkwright.robots import Robot
+from linkwright.studio.motions import LIVELY
 from linkwright.studio.playback import usual_speed
 from linkwright.studio.solids import axes_along
 from linkwright.studio.standing import Footing
-from linkwright.studio.takes import LIVELY
 from linkwright.system import System
 from linkwright.system.phases import Phases, Signal
 

@@ -19,8 +19,8 @@ from linkwright.equations.closure import Relations
 from linkwright.equations.evaluation import all_values
 from linkwright.formats.description import Description
 from linkwright.formats.places import quaternion_rotation
+from linkwright.studio.motions import limits_of
 from linkwright.studio.scene import Scene
-from linkwright.studio.takes import limits_of
 
 Array: TypeAlias = NDArray[np.float64]
 _NEAR = 1e-3

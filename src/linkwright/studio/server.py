@@ -21,9 +21,10 @@ import numpy as np
 from linkwright.errors import Error, InputError
 from linkwright.studio.forces import radius_of
 from linkwright.studio.marks import Marks
+from linkwright.studio.motions import Asked, resting
 from linkwright.studio.playback import Player, Track, player_for
 from linkwright.studio.stage import Stage
-from linkwright.studio.takes import Asked, Take, is_recording, open_take, resting
+from linkwright.studio.takes import Take, is_recording, open_take
 
 if TYPE_CHECKING:
     from linkwright.studio.dress import DressLike

@@ -29,9 +29,9 @@ from linkwright.mechanism import Body
 from linkwright.robots import Robot
 from linkwright.studio.geometry import Geometry
 from linkwright.studio.hanging import turned
+from linkwright.studio.motions import limits_of, resting
 from linkwright.studio.scene import Scene, solid_of
 from linkwright.studio.solids import surfaces_of
-from linkwright.studio.takes import limits_of, resting
 from linkwright.studio.viewing import upright
 
 Array: TypeAlias = NDArray[np.float64]

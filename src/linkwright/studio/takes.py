@@ -8,7 +8,6 @@ another. `Take.story` tells a viewer which of these it is.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,14 +19,13 @@ from numpy.typing import NDArray
 from linkwright.errors import Error, InputError
 from linkwright.formats.description import Description
 from linkwright.mechanism import Mechanism
-from linkwright.mechanism.provenance import named
 from linkwright.models import load_model
-from linkwright.recording import Channel, Recording, read_recording
+from linkwright.recording import Recording, read_recording
 from linkwright.recording.files import FORMATS
-from linkwright.recording.generic import generic_name
 from linkwright.recording.sl import NAME
 from linkwright.robots import Robot, load
 from linkwright.studio.forces import recorded_floor
+from linkwright.studio.motions import Asked, simulated, simulated_story, swing
 from linkwright.studio.origins import Moved, what_moved
 from linkwright.studio.replaying import coordinates_in, nothing_matches
 from linkwright.studio.scene import Scene, scene_of
@@ -37,11 +35,6 @@ if TYPE_CHECKING:
     from linkwright.studio.dress import DressLike
 
 Array = NDArray[np.float64]
-LONGEST = 60.0  # s of a motion that is made for a model which does not say how long it runs
-_SAMPLES = 1200
-
-LIVELY: dict[str, dict[str, float]] = {"whipple": {"phi_dot": 0.6}}
-"""Where shipped models start, in place of their own start, so that there is something to see."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,27 +58,6 @@ class Take:
     notes: tuple[str, ...] = ()
     system: System | None = field(default=None, repr=False)
     story: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a user asks of a motion that is made for a model to be looked at.
-
-    Args:
-        until: how long it lasts, s; by default as long as the model says, or ten seconds.
-        values: of parameters and inputs, over the model's own.
-        initial: of coordinates, speeds and states, over the model's own.
-
-    >>> bool(Asked()), bool(Asked(until=2.0))
-    (False, True)
-    """
-
-    until: float | None = None
-    values: Mapping[str, float] = field(default_factory=dict)
-    initial: Mapping[str, float] = field(default_factory=dict)
-
-    def __bool__(self) -> bool:
-        return self.until is not None or bool(self.values) or bool(self.initial)
 
 
 def is_recording(name: str) -> bool:
@@ -298,120 +270,12 @@ def model_take(scene: Scene, asked: Asked | None = None) -> Take:
         if asked:
             raise
         return _swinging(scene, None, f"it could not be simulated ({error}), so its joints swing")
-    return replace(scene_take(scene.name, made, scene), story=_told(mechanism, made, asked))
+    return replace(
+        scene_take(scene.name, made, scene), story=simulated_story(mechanism, made, asked)
+    )
 
 
 def _swinging(scene: Scene, until: float | None, *notes: str) -> Take:
     made = scene_take(scene.name, swing(scene, until or 20.0), scene)
     words = "The joints swing one after another, for show; nothing is simulated."
     return replace(made, notes=(*made.notes, *notes), story=words)
-
-
-def _told(mechanism: Mechanism, made: Recording, asked: Asked) -> str:
-    """Return where a simulated motion comes from."""
-
-    def listed(numbers: Mapping[str, float]) -> str:
-        units = {n: mechanism.units.get(n, "?") for n in numbers}
-        shown = {n: "" if u in ("?", "1", "") else f" {u}" for n, u in units.items()}
-        return ", ".join(f"{n} = {v:g}{shown[n]}" for n, v in numbers.items())
-
-    push = "" if asked.initial else listed(LIVELY.get(mechanism.name, {}))
-    start = f"from {listed(asked.initial)}" if asked.initial else "from the model's own start"
-    start += f", given a push ({push})" if push else ""
-    changed = f", with {listed(asked.values)}" if asked.values else ""
-    how = f"RK4 with steps of {made.about['step']:.3g} s"
-    return f"Simulated for {made.about['until']:g} s {start}{changed}; {how}."
-
-
-def simulated(mechanism: Mechanism, asked: Asked | None = None) -> Recording:
-    """Return a run of a mechanism as long as it says itself, ten seconds otherwise.
-
-    It takes half the model's own steps, and starts where `LIVELY` says, if nobody asks otherwise.
-
-    Args:
-        mechanism: any.
-        asked: how long, with which values, from where.
-    """
-    from linkwright.simulation import simulate
-
-    asked = asked or Asked()
-    own = mechanism.timing
-    end = asked.until or (own.until if own is not None else 10.0)
-    step = min(own.step / 2 if own is not None else 1e-3, end / _SAMPLES)
-    count = max(1, round(end / step))
-    every = max(1, count // _SAMPLES)
-    inputs = {n: v for n, v in asked.values.items() if n in mechanism.inputs}
-    return simulate(
-        mechanism,
-        end,
-        step=end / (every * max(1, round(count / every))),
-        method="rk4",  # fixed steps come to an end even where friction chatters
-        record_every=every,
-        initial=asked.initial or LIVELY.get(mechanism.name),
-        values={n: v for n, v in asked.values.items() if n not in inputs},
-        inputs=inputs,
-    ).recording
-
-
-def swing(scene: Scene, seconds: float = 20.0) -> Recording:
-    """Return a motion in which each joint swings within its limits, one after another.
-
-    Args:
-        scene: of a robot.
-        seconds: how long it lasts.
-    """
-    robot, names = scene.robot, scene.poses.coordinates
-    rest = resting(scene)
-    times = np.linspace(0.0, seconds, max(2, round(30 * seconds) + 1))
-    q = np.tile(rest, (len(times), 1))
-    limits = limits_of(scene)
-    single = [
-        names.index(j.coordinates[0].name)
-        for j in robot.assembled.joints
-        if len(j.coordinates) == 1 and j.coordinates[0].name in names
-    ]
-    if not single:
-        raise InputError(f"{scene.name!r} has no joint that could swing")
-    each = seconds / (len(single) + 3)
-    for order, k in enumerate(single):
-        phase = np.clip((times - order * each) / (4 * each), 0, 1)
-        low, high = limits[k]
-        wave = np.sin(2 * math.pi * phase) * np.sin(math.pi * phase) ** 0.5
-        up = min(high - rest[k], 0.9)
-        down = min(rest[k] - low, 0.9)
-        q[:, k] += np.where(wave > 0, 0.85 * up * wave, 0.85 * down * wave)
-    units = robot.mechanism.units
-    channels = [Channel(n, u, generic=generic_name(u)) for n in names for u in [units.get(n, "?")]]
-    about = {"model": named(robot.mechanism), "motion": "joints swing in turn"}
-    return Recording(times, channels, q, about, robot.mechanism)
-
-
-def limits_of(scene: Scene) -> Array:
-    """Return the lowest and highest value of each coordinate of a scene, infinite where none is.
-
-    Args:
-        scene: of a robot or mechanism.
-    """
-    names = scene.poses.coordinates
-    found = np.tile([-np.inf, np.inf], (len(names), 1))
-    for joint in scene.robot.assembled.joints:
-        if len(joint.coordinates) == 1 and joint.coordinates[0].name in names:
-            k = names.index(joint.coordinates[0].name)
-            low, high = joint.limits.lower, joint.limits.upper
-            found[k] = (-np.inf if low is None else low, np.inf if high is None else high)
-    return found
-
-
-def resting(scene: Scene) -> Array:
-    """Return a configuration to begin with: the start, moved into the limits.
-
-    Args:
-        scene: of a robot or mechanism.
-    """
-    limits = limits_of(scene)
-    margin = 0.1 * np.where(np.isfinite(limits).all(axis=1), np.ptp(limits, axis=1), 0.0)
-    low, high = limits[:, 0], limits[:, 1]
-    start = scene.poses.start
-    outside = (start <= low) | (start >= high)
-    moved = np.clip(start, low + margin, high - margin)
-    return np.asarray(np.where(outside, moved, start))

@@ -1,0 +1,216 @@
+"""Motions that are made for a model to be looked at.
+
+A mechanism is simulated with fixed steps, as long as it says or is asked for; where that takes too
+long, as far as it has come. A robot file says nothing of how it moves: its joints swing one after
+another within their limits.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.errors import InputError
+from linkwright.mechanism import Mechanism
+from linkwright.mechanism.provenance import named
+from linkwright.recording import Channel, Recording
+from linkwright.recording.generic import generic_name
+from linkwright.studio.scene import Scene
+
+Array = NDArray[np.float64]
+PATIENCE = 15.0
+"""Seconds on the wall after which a run that nobody asked for is shown as far as it has come."""
+
+_SAMPLES = 1200
+
+LIVELY: dict[str, dict[str, float]] = {"whipple": {"phi_dot": 0.6}}
+"""Where shipped models start, in place of their own start, so that there is something to see."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a user asks of a motion that is made for a model to be looked at.
+
+    Args:
+        until: how long it lasts, s; by default as long as the model says, or ten seconds.
+        values: of parameters and inputs, over the model's own.
+        initial: of coordinates, speeds and states, over the model's own.
+
+    >>> bool(Asked()), bool(Asked(until=2.0))
+    (False, True)
+    """
+
+    until: float | None = None
+    values: Mapping[str, float] = field(default_factory=dict)
+    initial: Mapping[str, float] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return self.until is not None or bool(self.values) or bool(self.initial)
+
+
+def simulated_story(mechanism: Mechanism, made: Recording, asked: Asked) -> str:
+    """Return where a motion that was made by `simulated` comes from.
+
+    Args:
+        mechanism: that moves.
+        made: its motion.
+        asked: what was asked for.
+    """
+
+    def listed(numbers: Mapping[str, float]) -> str:
+        units = {n: mechanism.units.get(n, "?") for n in numbers}
+        shown = {n: "" if u in ("?", "1", "") else f" {u}" for n, u in units.items()}
+        return ", ".join(f"{n} = {v:g}{shown[n]}" for n, v in numbers.items())
+
+    push = "" if asked.initial else listed(LIVELY.get(mechanism.name, {}))
+    start = f"from {listed(asked.initial)}" if asked.initial else "from the model's own start"
+    start += f", given a push ({push})" if push else ""
+    changed = f", with {listed(asked.values)}" if asked.values else ""
+    how = f"RK4 with steps of {made.about['step']:.3g} s"
+    if "given_up" in made.about:
+        how += f"; given up after {made.about['given_up']:g} s of computing, --until goes on"
+    return f"Simulated for {made.about['until']:.3g} s {start}{changed}; {how}."
+
+
+class _Enough(Exception):
+    """A run has taken longer than anyone would wait for it."""
+
+
+@dataclass(slots=True, eq=False)
+class _Samples:
+    """What a run has recorded, until patience is at an end."""
+
+    patience: float
+    times: list[float] = field(default_factory=list)
+    rows: list[Array] = field(default_factory=list)
+    since: float = 0.0
+
+    def add(self, t: float, row: Array) -> None:
+        """Take a sample."""
+        self.times.append(t)
+        self.rows.append(row)
+        self.since = self.since or time.monotonic()
+        if len(self.times) > 1 and time.monotonic() - self.since > self.patience:
+            raise _Enough
+
+
+def simulated(
+    mechanism: Mechanism, asked: Asked | None = None, patience: float = PATIENCE
+) -> Recording:
+    """Return a run of a mechanism as long as it says itself, ten seconds otherwise.
+
+    It takes half the model's own steps, and starts where `LIVELY` says, if nobody asks otherwise.
+
+    Args:
+        mechanism: any.
+        asked: how long, with which values, from where.
+        patience: seconds on the wall after which it ends where it is, unless `until` was asked for.
+    """
+    from linkwright.equations.closure import assemble
+    from linkwright.simulation import simulate
+    from linkwright.simulation.run import run_channels
+
+    asked = asked or Asked()
+    own = mechanism.timing
+    end = asked.until or (own.until if own is not None else 10.0)
+    step = min(own.step / 2 if own is not None else 1e-3, end / _SAMPLES)
+    count = max(1, round(end / step))
+    every = max(1, count // _SAMPLES)
+    inputs = {n: v for n, v in asked.values.items() if n in mechanism.inputs}
+    values = {n: v for n, v in asked.values.items() if n not in inputs}
+    initial = asked.initial or LIVELY.get(mechanism.name)
+    samples = _Samples(math.inf if asked.until is not None else patience)
+    step = end / (every * max(1, round(count / every)))
+    try:
+        return simulate(
+            mechanism,
+            end,
+            step=step,
+            method="rk4",  # fixed steps come to an end even where friction chatters
+            record_every=every,
+            initial=initial,
+            values=values,
+            inputs=inputs,
+            sink=samples.add,
+        ).recording
+    except _Enough:
+        start = assemble(mechanism, initial, values or None)
+        channels = list(run_channels(mechanism, {**start.coordinates, **start.speeds}))
+        about = {
+            "model": named(mechanism),
+            "parameters": {**mechanism.values, **asked.values},
+            "method": "rk4",
+            "step": step,
+            "until": samples.times[-1],
+            "given_up": samples.patience,
+        }
+        return Recording(samples.times, channels, samples.rows, about, mechanism)
+
+
+def swing(scene: Scene, seconds: float = 20.0) -> Recording:
+    """Return a motion in which each joint swings within its limits, one after another.
+
+    Args:
+        scene: of a robot.
+        seconds: how long it lasts.
+    """
+    robot, names = scene.robot, scene.poses.coordinates
+    rest = resting(scene)
+    times = np.linspace(0.0, seconds, max(2, round(30 * seconds) + 1))
+    q = np.tile(rest, (len(times), 1))
+    limits = limits_of(scene)
+    single = [
+        names.index(j.coordinates[0].name)
+        for j in robot.assembled.joints
+        if len(j.coordinates) == 1 and j.coordinates[0].name in names
+    ]
+    if not single:
+        raise InputError(f"{scene.name!r} has no joint that could swing")
+    each = seconds / (len(single) + 3)
+    for order, k in enumerate(single):
+        phase = np.clip((times - order * each) / (4 * each), 0, 1)
+        low, high = limits[k]
+        wave = np.sin(2 * math.pi * phase) * np.sin(math.pi * phase) ** 0.5
+        up = min(high - rest[k], 0.9)
+        down = min(rest[k] - low, 0.9)
+        q[:, k] += np.where(wave > 0, 0.85 * up * wave, 0.85 * down * wave)
+    units = robot.mechanism.units
+    channels = [Channel(n, u, generic=generic_name(u)) for n in names for u in [units.get(n, "?")]]
+    about = {"model": named(robot.mechanism), "motion": "joints swing in turn"}
+    return Recording(times, channels, q, about, robot.mechanism)
+
+
+def limits_of(scene: Scene) -> Array:
+    """Return the lowest and highest value of each coordinate of a scene, infinite where none is.
+
+    Args:
+        scene: of a robot or mechanism.
+    """
+    names = scene.poses.coordinates
+    found = np.tile([-np.inf, np.inf], (len(names), 1))
+    for joint in scene.robot.assembled.joints:
+        if len(joint.coordinates) == 1 and joint.coordinates[0].name in names:
+            k = names.index(joint.coordinates[0].name)
+            low, high = joint.limits.lower, joint.limits.upper
+            found[k] = (-np.inf if low is None else low, np.inf if high is None else high)
+    return found
+
+
+def resting(scene: Scene) -> Array:
+    """Return a configuration to begin with: the start, moved into the limits.
+
+    Args:
+        scene: of a robot or mechanism.
+    """
+    limits = limits_of(scene)
+    margin = 0.1 * np.where(np.isfinite(limits).all(axis=1), np.ptp(limits, axis=1), 0.0)
+    low, high = limits[:, 0], limits[:, 1]
+    start = scene.poses.start
+    outside = (start <= low) | (start >= high)
+    moved = np.clip(start, low + margin, high - margin)
+    return np.asarray(np.where(outside, moved, start))
