@@ -421,6 +421,16 @@ def test_other_ways_to_write_a_table(tmp_path: Path) -> None:
     assert any("not finite" in note for note in take.notes)
 
 
+def test_parquet_files_of_others_move_a_model_too(tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    columns = {"phi2": [0.1, 0.2], "time [ms]": [0.0, 20.0], "phi1 [deg]": [0.0, 90.0]}
+    parquet.write_table(arrow.table(columns), tmp_path / "run.parquet")
+    take = open_take(str(tmp_path / "run.parquet"), model="double-pendulum")
+    assert take.q is not None
+    np.testing.assert_allclose(take.recording.times, [0, 0.02])
+    np.testing.assert_allclose(take.q, [[0, 0.1], [np.pi / 2, 0.2]])
+
+
 TABLES = {
     "time,a,b\n0,1,2\n": (
         "run.csv: no channel is a coordinate of 'double-pendulum', which has phi1, phi2; there are "

@@ -1,7 +1,7 @@
 """Recordings as Parquet files: a column for each channel, its labels in the schema.
 
 Needs PyArrow (the extra `recording`). The schema's metadata hold the key `linkwright` with a line
-of JSON; files of others are read as well, with the first column named t or time as time.
+of JSON; files of others are read as well, with the column named t or time as time.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 from linkwright.errors import InputError
 from linkwright.files import write_with
 from linkwright.recording.extras import extra
+from linkwright.recording.labels import TIMES, channel_of, recording_of
 from linkwright.recording.recording import Channel, Recording, from_json, to_json
 
 _KEY = b"linkwright"
-_TIMES = ("t", "time", "times")
 
 
 def write_parquet(path: Path, recording: Recording, replace: bool = True) -> None:
@@ -63,21 +63,19 @@ def read_parquet(path: Path) -> Recording:
             f"this is not a Parquet file, or it is damaged: {words}", file=path, remedy=remedy
         ) from None
     names = table.schema.names
-    timed = bool(names) and names[0].lower() in _TIMES
     data = np.column_stack(
         [_numbers(path, table, k) for k in range(len(names))] or [np.empty((table.num_rows, 0))]
     )
     known = (table.schema.metadata or {}).get(_KEY)
-    if known is not None:
-        try:
-            about, channels = from_json(known)
-        except ValueError:
-            raise InputError("its metadata are damaged", file=path) from None
-        if len(channels) + 1 != len(names):
-            raise InputError("its metadata do not match its columns", file=path)
-    else:
-        about = {"source": path.name}
-        channels = tuple(map(_channel, list(table.schema)[int(timed) :]))
+    if known is None:
+        return recording_of(path, [_channel(field) for field in table.schema], data)
+    try:
+        about, channels = from_json(known)
+    except ValueError:
+        raise InputError("its metadata are damaged", file=path) from None
+    if len(channels) + 1 != len(names):
+        raise InputError("its metadata do not match its columns", file=path)
+    timed = names[0].lower() in TIMES
     times = data[:, 0] if timed else np.arange(len(data), dtype=float)
     return Recording(times, channels, data[:, int(timed) :], about)
 
@@ -92,5 +90,7 @@ def _numbers(path: Path, table: Any, k: int) -> np.ndarray[Any, np.dtype[np.floa
 
 def _channel(field: Any) -> Channel:
     labels = {k.decode(): v.decode() for k, v in (field.metadata or {}).items()}
+    if "unit" not in labels:
+        return channel_of(field.name)
     keys = ("long", "generic", "body")
-    return Channel(field.name, labels.get("unit", "?"), *(labels.get(k, "") for k in keys))
+    return Channel(field.name, labels["unit"], *(labels.get(k, "") for k in keys))

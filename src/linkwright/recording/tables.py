@@ -11,24 +11,18 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwright.errors import InputError
 from linkwright.files import write_bytes, write_with
-from linkwright.recording.generic import generic_name
-from linkwright.recording.recording import Channel, Recording, from_json, to_json
+from linkwright.recording.labels import TIMES, channel_of, recording_of
+from linkwright.recording.recording import Recording, from_json, to_json
 
 _MARK = "# linkwright "
-_NAME = re.compile(r"(.*?)\s*(?:\[([^\]]*)\]|\(([^()]*)\))\s*\Z", re.S)
-_TIMES = ("t", "time", "times")
-_SECONDS = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 _SEPARATORS = (",", ";", "\t")
 
 
@@ -93,46 +87,15 @@ def read_csv(path: Path) -> Recording:
             )
         rows.append(row)
     table = np.array(rows, dtype=float).reshape(len(rows), len(labels))
-    found = [_NAME.fullmatch(label) for label in labels]
-    names = [m[1] if m else label.strip() for m, label in zip(found, labels, strict=True)]
-    units = [(m[2] or m[3] or "?").strip() if m else "?" for m in found]
-    if known is not None:
-        return _known(path, known, names, table)
-    clock = next((k for k, name in enumerate(names) if name.lower() in _TIMES), None)
-    times = np.arange(len(table), dtype=float)
-    if clock is not None:
-        times = table[:, clock] * _seconds(path, numbered[0][0], units[clock])
-    rest = [k for k in range(len(names)) if k != clock]
-    channels = [Channel(names[k], units[k], generic=generic_name(units[k])) for k in rest]
-    return Recording(times, channels, table[:, rest], {"source": path.name})
-
-
-def _known(
-    path: Path,
-    known: tuple[dict[str, Any], tuple[Channel, ...]],
-    names: list[str],
-    table: NDArray[np.float64],
-) -> Recording:
-    """Return the recording of a table whose channels are told in a line of JSON."""
-    about, channels = known
-    timed = names[0].lower() in _TIMES
-    if len(channels) != table.shape[1] - timed:
+    channels = [channel_of(label) for label in labels]
+    if known is None:
+        return recording_of(path, channels, table, numbered[0][0])
+    about, told = known
+    timed = channels[0].name.lower() in TIMES
+    if len(told) != len(labels) - timed:
         raise InputError("the line of JSON does not match the columns", file=path, line=1)
     times = table[:, 0] if timed else np.arange(len(table), dtype=float)
-    return Recording(times, channels, table[:, int(timed) :], about)
-
-
-def _seconds(path: Path, line: int, unit: str) -> float:
-    if unit == "?":
-        return 1.0
-    if unit not in _SECONDS:
-        raise InputError(
-            f"{unit!r} is no unit of time",
-            file=path,
-            line=line,
-            remedy=f"use one of {', '.join(_SECONDS)}",
-        )
-    return _SECONDS[unit]
+    return Recording(times, told, table[:, int(timed) :], about)
 
 
 def _is_number(text: str) -> bool:

@@ -71,7 +71,9 @@ def coordinates_in(scene: Scene, recording: Recording) -> tuple[Array | None, tu
             q[:, k] = times * recording[channel]
     notes = [*scene.notes, *notes]
     if missing:
-        notes.append(f"not recorded, and held at the start: {_near(missing, recording)}")
+        used = {channel for channel, _ in found.values()}
+        others = [c.name for c in recording.channels if c.name not in used]
+        notes.append(f"not recorded, and held at the start: {_near(missing, others)}")
     finite = np.isfinite(q).all(axis=1)
     if not finite.all():
         good = np.flatnonzero(finite)
@@ -120,9 +122,9 @@ def _channels(scene: Scene, recording: Recording) -> tuple[dict[str, tuple[str, 
     return found, notes
 
 
-def _near(missing: Sequence[str], recording: Recording) -> str:
+def _near(missing: Sequence[str], others: Sequence[str]) -> str:
     """Return names of coordinates, each with a channel whose name is nearly the same."""
-    known = {c.name.lower(): c.name for c in recording.channels}
+    known = {name.lower(): name for name in others}
     words = []
     for name in missing:
         near = get_close_matches(name.lower(), list(known), 1, 0.75)
