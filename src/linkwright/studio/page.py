@@ -28,7 +28,7 @@ from linkwright.studio.forces import (
     LONGEST,
     USUAL,
     radius_of,
-    recorded_arrows,
+    recorded_forces,
     reference_of,
 )
 from linkwright.studio.scene import Scene
@@ -195,11 +195,13 @@ def _take(block: _Block, take: Take, scene: Scene | None, frames: int) -> dict[s
 def _arrows(block: _Block, take: Take, even: Array, poses: Array) -> dict[str, Any] | None:
     """Store the forces of a take, which points touch, and how long arrows are."""
     assert take.scene is not None
-    arrows = recorded_arrows(take.scene, take.recording)
+    arrows, column = recorded_forces(take.scene, take.recording)
     if not arrows.each:
         return None
     times = take.recording.times
-    shown = arrows.at(poses, lambda name: np.interp(even, times, take.recording[name]))
+    shown = arrows.at(
+        poses, lambda name: np.interp(even, times, np.broadcast_to(column(name), times.shape))
+    )
     each = [
         {
             "name": a.name,
@@ -216,6 +218,7 @@ def _arrows(block: _Block, take: Take, even: Array, poses: Array) -> dict[str, A
         "touching": _levels(block, shown.touching.astype(float)),
         "reference": float(f"{reference_of(arrows, shown.forces):.6g}"),
         "share": [USUAL, LONGEST, LEAST],
+        "units": arrows.units,
         "radius": float(f"{radius_of(extent(take.scene), poses):.6g}"),
     }
 
@@ -238,14 +241,16 @@ def _levels(block: _Block, columns: Array, *, poses: bool = False) -> dict[str, 
     if poses:
         low[np.arange(len(low)) % 7 > 2] = -1.0
         high[np.arange(len(high)) % 7 > 2] = 1.0
-    step = np.where(high > low, (high - low) / _TOP, 1.0)
+    step = np.where(high > low, (high - low) / (_TOP - 1), 1.0)
+    if not poses:  # zero is a level of its own
+        low = np.where((low < 0) & (high > 0), np.floor(low / step) * step, low)
     with np.errstate(invalid="ignore"):
         levels = np.clip(np.round((columns - low) / step), 0, _TOP)
     whole = np.where(np.isfinite(columns), levels, _TOP + 1).astype(np.uint16)
     return {
         "at": block.add(whole),
-        "low": [float(f"{v:.9g}") for v in low],
-        "step": [float(f"{v:.9g}") for v in step],
+        "low": [float(f"{v:.9g}") for v in low] if poses else low.tolist(),
+        "step": [float(f"{v:.9g}") for v in step] if poses else step.tolist(),
     }
 
 
