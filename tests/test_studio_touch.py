@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import numpy as np
 import pytest
 
 from linkwright.studio.page import write_page
+from linkwright.studio.server import open_studio
 from linkwright.studio.takes import open_take
 from tests.chromium import WITHOUT_GRAPHICS, opened
+from tests.test_studio_browser import soon
 
 ROBOTS = Path(__file__).parent / "robots"
 SIZES = ((1024, 768), (820, 1180))
@@ -157,3 +160,36 @@ def test_a_mouse_turns_moves_brings_nearer_and_chooses(file: Path) -> None:
         assert moved["azimuth"] == turned["azimuth"]
         assert np.linalg.norm(np.subtract(moved["centre"], turned["centre"])) > 0.02
         assert wrong == []
+
+
+def test_the_studio_on_a_tablet_shows_all_of_the_scene_and_large_buttons() -> None:
+    studio = open_studio(["double-pendulum"])
+    try:
+        with opened(
+            studio.address, width=820, height=1180, touch=True, script=WITHOUT_GRAPHICS
+        ) as (page, wrong):
+            page.get_by_role("tab", name="View").wait_for(timeout=30_000)
+            for name in ("Scope", "Inspect"):
+                page.get_by_role("tab", name=name).tap()
+                frame = soon(partial(_shown, page, name))
+                soon(partial(frame.evaluate, "document.querySelectorAll('button').length"))
+                assert frame.evaluate(_SMALL, LEAST) == []
+                assert frame.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            (client,) = studio.server.get_clients().values()
+            soon(lambda: client.camera.aspect < 0.6)  # the panel stands beside the scene
+            soon(lambda: _reach(client.camera) > 0.9 * studio.size)
+            assert wrong == []
+    finally:
+        studio.close()
+
+
+def _shown(page: Any, title: str) -> Any:
+    """Return the page of our own that a tab of the studio shows, or None until it does."""
+    found = page.locator(f"iframe[title='{title}']")
+    return found.element_handle().content_frame() if found.count() else None
+
+
+def _reach(camera: Any) -> float:
+    """Return how far from the middle a camera sees sideways, m."""
+    far = np.linalg.norm(np.subtract(camera.position, camera.look_at))
+    return float(far * np.tan(camera.fov / 2) * camera.aspect)

@@ -103,7 +103,7 @@ def assembled(page: str, scripts: Sequence[str], styles: Sequence[str] = ()) -> 
 
     def give(_asked: Asked) -> Reply:
         parts = {
-            "STYLE": "".join(map(asset, ("page.css", "plots.css", *styles))),
+            "STYLE": "".join(map(asset, ("page.css", "plots.css", *styles, "touch.css"))),
             "SCRIPT": "\n".join(map(asset, ("keys.js", *scripts))),
         }
         pieces = asset(page).split("%%")
