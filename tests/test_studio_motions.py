@@ -89,6 +89,6 @@ def test_nobody_waits_for_a_run_that_was_not_asked_for(name: str) -> None:
     whole = simulated(m, Asked(float(cut.times[-1])))
     assert np.isclose(whole.times[-1], cut.times[-1])
     assert cut.channels == whole.channels
-    assert np.allclose(cut.data[-1], whole.data[-1], atol=1e-6)
+    assert np.allclose(cut.data[-1], whole.data[-1], rtol=1e-3, atol=1e-3)
     assert "given up after 0 s of computing" in simulated_story(m, cut, Asked())
     assert "given up" not in simulated_story(m, whole, Asked())

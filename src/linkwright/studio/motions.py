@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError
+from linkwright.errors import Error, InputError
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import named
 from linkwright.recording import Channel, Recording
@@ -27,6 +27,7 @@ PATIENCE = 15.0
 """Seconds on the wall after which a run that nobody asked for is shown as far as it has come."""
 
 _SAMPLES = 1200
+_ROUGHEST = 1 / 60  # s
 
 LIVELY: dict[str, dict[str, float]] = {"whipple": {"phi_dot": 0.6}}
 """Where shipped models start, in place of their own start, so that there is something to see."""
@@ -78,14 +79,16 @@ def simulated_story(mechanism: Mechanism, made: Recording, asked: Asked) -> str:
 
 
 class _Enough(Exception):
-    """A run has taken longer than anyone would wait for it."""
+    """A run takes longer than anyone would wait for it."""
 
 
 @dataclass(slots=True, eq=False)
 class _Samples:
-    """What a run has recorded, until patience is at an end."""
+    """What a run has recorded, until patience is at an end, or it is plain that it will be."""
 
+    end: float
     patience: float
+    glance: float = math.inf
     times: list[float] = field(default_factory=list)
     rows: list[Array] = field(default_factory=list)
     since: float = 0.0
@@ -95,7 +98,9 @@ class _Samples:
         self.times.append(t)
         self.rows.append(row)
         self.since = self.since or time.monotonic()
-        if len(self.times) > 1 and time.monotonic() - self.since > self.patience:
+        gone = time.monotonic() - self.since
+        slow = gone > self.glance and gone * self.end > 2 * self.patience * t
+        if len(self.times) > 1 and (gone > self.patience or slow):
             raise _Enough
 
 
@@ -105,51 +110,78 @@ def simulated(
     """Return a run of a mechanism as long as it says itself, ten seconds otherwise.
 
     It takes half the model's own steps, and starts where `LIVELY` says, if nobody asks otherwise.
+    Where that would take too long it takes long steps, and ends where it is when time is over.
 
     Args:
         mechanism: any.
         asked: how long, with which values, from where.
-        patience: seconds on the wall after which it ends where it is, unless `until` was asked for.
+        patience: seconds on the wall, unless `until` was asked for.
     """
-    from linkwright.equations.closure import assemble
-    from linkwright.simulation import simulate
-    from linkwright.simulation.run import run_channels
-
     asked = asked or Asked()
     own = mechanism.timing
     end = asked.until or (own.until if own is not None else 10.0)
     step = min(own.step / 2 if own is not None else 1e-3, end / _SAMPLES)
-    count = max(1, round(end / step))
+    if asked.until is not None:
+        return _run(mechanism, asked, step, _Samples(end, math.inf))
+    try:
+        return _run(mechanism, asked, step, _Samples(end, patience, 0.1 * patience))
+    except _Enough:
+        pass
+    try:
+        rough = max(step, min(_ROUGHEST, 16 * step))
+        return _as_far(mechanism, asked, rough, _Samples(end, patience))
+    except Error:  # such steps are too long for it
+        return _as_far(mechanism, asked, step, _Samples(end, patience))
+
+
+def _as_far(mechanism: Mechanism, asked: Asked, step: float, samples: _Samples) -> Recording:
+    """Return a run as far as it comes in time."""
+    try:
+        return _run(mechanism, asked, step, samples)
+    except _Enough:
+        return _so_far(mechanism, asked, step, samples)
+
+
+def _start(mechanism: Mechanism, asked: Asked) -> Mapping[str, float] | None:
+    return asked.initial or LIVELY.get(mechanism.name)
+
+
+def _run(mechanism: Mechanism, asked: Asked, step: float, samples: _Samples) -> Recording:
+    from linkwright.simulation import simulate
+
+    count = max(1, round(samples.end / step))
     every = max(1, count // _SAMPLES)
     inputs = {n: v for n, v in asked.values.items() if n in mechanism.inputs}
-    values = {n: v for n, v in asked.values.items() if n not in inputs}
-    initial = asked.initial or LIVELY.get(mechanism.name)
-    samples = _Samples(math.inf if asked.until is not None else patience)
-    step = end / (every * max(1, round(count / every)))
-    try:
-        return simulate(
-            mechanism,
-            end,
-            step=step,
-            method="rk4",  # fixed steps come to an end even where friction chatters
-            record_every=every,
-            initial=initial,
-            values=values,
-            inputs=inputs,
-            sink=samples.add,
-        ).recording
-    except _Enough:
-        start = assemble(mechanism, initial, values or None)
-        channels = list(run_channels(mechanism, {**start.coordinates, **start.speeds}))
-        about = {
-            "model": named(mechanism),
-            "parameters": {**mechanism.values, **asked.values},
-            "method": "rk4",
-            "step": step,
-            "until": samples.times[-1],
-            "given_up": samples.patience,
-        }
-        return Recording(samples.times, channels, samples.rows, about, mechanism)
+    return simulate(
+        mechanism,
+        samples.end,
+        step=samples.end / (every * max(1, round(count / every))),
+        method="rk4",  # fixed steps come to an end even where friction chatters
+        record_every=every,
+        initial=_start(mechanism, asked),
+        values={n: v for n, v in asked.values.items() if n not in inputs},
+        inputs=inputs,
+        sink=samples.add,
+    ).recording
+
+
+def _so_far(mechanism: Mechanism, asked: Asked, step: float, samples: _Samples) -> Recording:
+    """Return what a run has recorded that was given up."""
+    from linkwright.equations.closure import assemble
+    from linkwright.simulation.run import run_channels
+
+    values = {n: v for n, v in asked.values.items() if n not in mechanism.inputs}
+    start = assemble(mechanism, _start(mechanism, asked), values or None)
+    channels = list(run_channels(mechanism, {**start.coordinates, **start.speeds}))
+    about = {
+        "model": named(mechanism),
+        "parameters": {**mechanism.values, **asked.values},
+        "method": "rk4",
+        "step": step,
+        "until": samples.times[-1],
+        "given_up": samples.patience,
+    }
+    return Recording(samples.times, channels, samples.rows, about, mechanism)
 
 
 def swing(scene: Scene, seconds: float = 20.0) -> Recording:

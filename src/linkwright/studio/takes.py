@@ -196,6 +196,7 @@ def recorded_story(recording: Recording) -> str:
     Args:
         recording: any.
 
+    >>> from linkwright.recording import Channel
     >>> r = Recording([0, 2], [Channel("x")], [[1], [2]], {"method": "rk4", "set": {"L": 2.0}})
     >>> recorded_story(r)
     'Recorded: 2 samples over 2 s, simulated with rk4, L = 2.'
