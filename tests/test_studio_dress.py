@@ -507,6 +507,9 @@ def test_a_page_names_points_and_what_stands_around(tmp_path: Path) -> None:
         assert label.bounding_box() != before  # it goes along with the point
         page.mouse.click(*page.evaluate(ON_THE_TABLE))
         page.wait_for_function("document.getElementById('chip').innerText.startsWith('table env')")
+        assert len(page.evaluate("draws(studio).filter((d) => studio.nodes[d.node].around)")) == 1
+        page.keyboard.press("u")
+        assert page.evaluate("draws(studio).filter((d) => studio.nodes[d.node].around)") == []
         page.keyboard.press("n")
         label.wait_for(state="hidden")
         assert wrong == []
@@ -529,6 +532,8 @@ def test_the_studio_puts_a_dress_on_again_when_it_is_saved(tmp_path: Path) -> No
             assert (192, 32, 64) in colours
             assert (32, 192, 64) not in colours
             assert studio.grid.position[2] == pytest.approx(-3)
+            stage.set_around(False)
+            assert [thing.visible for thing in stage.things] == [False]
             file.write_text(second.replace("size", "sise"))
             page.wait_for_function("document.body.innerText.includes(\"unknown key 'sise'\")")
             assert [mesh.color for _, mesh in stage.meshes] == colours

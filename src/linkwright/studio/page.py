@@ -27,7 +27,6 @@ from linkwright.studio.forces import (
     LEAST,
     LONGEST,
     USUAL,
-    radius_of,
     recorded_forces,
     reference_of,
 )
@@ -219,7 +218,7 @@ def _arrows(block: _Block, take: Take, even: Array, poses: Array) -> dict[str, A
         "reference": float(f"{reference_of(arrows, shown.forces):.6g}"),
         "share": [USUAL, LONGEST, LEAST],
         "units": arrows.units,
-        "radius": float(f"{radius_of(extent(take.scene), poses):.6g}"),
+        "radius": float(f"{extent(take.scene):.6g}"),
     }
 
 
@@ -316,6 +315,7 @@ def _scene(block: _Block, scene: Scene, takes: Sequence[Take], most: int) -> dic
             "doc": node.doc,
             "mass": node.mass,
             "moves": node.moves,
+            "around": node.environment,
             "parts": [_part(block, s) for s in parts],
         }
         for node, parts in zip(scene.nodes, surfaces, strict=True)

@@ -70,6 +70,8 @@ def _looks(studio: Studio) -> None:
     wire = gui.add_checkbox("Wire frame", False, hint="Only the edges of triangles")
     centre = gui.add_checkbox("Mass centre", False)
     ground = gui.add_checkbox("Ground", bool(studio.grid.visible))
+    if studio.stage is not None and any(n.environment for n in studio.stage.scene.nodes):
+        _around(studio)
     if studio.stage is not None and studio.stage.labels:
         _names(studio)
     names = _moving(studio)
@@ -128,6 +130,16 @@ def _looks(studio: Studio) -> None:
                         thickness_units="screen",
                     )
                 )
+
+
+def _around(studio: Studio) -> None:
+    shown = studio.server.gui.add_checkbox("Surroundings", True, hint="What stands around it")
+    _turned(studio, "U", "surroundings", shown)
+
+    @shown.on_update  # type: ignore[untyped-decorator]
+    def _(_: Any) -> None:
+        for stage in studio.stages:
+            stage.set_around(bool(shown.value))
 
 
 def _names(studio: Studio) -> None:

@@ -125,6 +125,7 @@ def wear(stage: Stage, scene: Scene) -> None:
             )
             stage.things.append(frame)
             stage.add_shapes(0, name, parts)
+        stage.set_around(stage.around)
         for label in scene.labels:
             home = scene.nodes[label.node].name
             stage.add_label(stage.names[index[home]], label)

@@ -50,6 +50,7 @@ class Stage:
     labels: list[Any] = field(default_factory=list)
     things: list[Any] = field(default_factory=list)
     wire: bool = False
+    around: bool = True
     worn: Scene | None = None
     shift: Array = field(default_factory=lambda: np.zeros(3))
     _opacities: dict[str, float | None] = field(default_factory=dict, repr=False)
@@ -224,6 +225,15 @@ class Stage:
             for k in [n for n in (before, node) if n is not None]:
                 shown = self.frames and self.scene.nodes[k].moves
                 self.handles[k].show_axes = shown or k == node
+
+    def set_around(self, on: bool) -> None:
+        """Show or hide what stands around the model."""
+        self.around = on
+        for node, handle in zip(self.scene.nodes, self.handles, strict=True):
+            if node.environment:
+                handle.visible = on
+        for thing in self.things:
+            thing.visible = on
 
     def set_clear(self, on: bool) -> None:
         """Let what is behind the bodies be seen through them, or not."""

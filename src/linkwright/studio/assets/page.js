@@ -3,7 +3,7 @@ const $ = (id) => document.getElementById(id);
 const KEYS = [["space", "play, pause"], ["← →", "one frame"], ["Shift ← →", "ten frames"], ["Home End", "start, end"],
   ["[ ]", "slower, faster"], ["L", "loop"], ["F", "follow the next body"], ["T", "trace"], ["A", "frames"], ["C", "mass centre"],
   ["K", "forces and contact points"], [", .", "shorter, longer arrows"],
-  ["O", "other recordings"], ["G", "ground"], ["N", "names of points"], ["P", "plots"], ["+ − 0", "zoom plots"], ["M", "mark in plots"], ["D", "light, dark"], ["1 – 4", "views"], ["S", "keep a view"],
+  ["O", "other recordings"], ["G", "ground"], ["U", "surroundings"], ["N", "names of points"], ["P", "plots"], ["+ − 0", "zoom plots"], ["M", "mark in plots"], ["D", "light, dark"], ["1 – 4", "views"], ["S", "keep a view"],
   ["R", "view from the start"], ["?", "this sheet"]];
 const NICE = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
 
@@ -85,7 +85,7 @@ function setKeys(s) {
   const keys = { " ": press("play"), ArrowLeft: (e) => step(s, e.shiftKey ? -10 : -1), ArrowRight: (e) => step(s, e.shiftKey ? 10 : 1),
     Home: () => goTo(s, s.from), End: () => goTo(s, s.to), "[": speed(-1), "]": speed(1), l: press("loop"), t: press("trace"), a: press("axes"),
     c: press("centre"), o: press("ghosts"), k: press("forces"), ",": arrows(0.8), ".": arrows(1.25), p: press("panel"), d: press("theme"), s: press("save"), "?": press("help"),
-    g: () => { s.ground = !s.ground; s.dirty = true; }, n: () => { s.named = !s.named; s.dirty = true; }, r: () => { if (s.renderer) { s.view = { ...s.first }; s.dirty = true; } },
+    g: () => { s.ground = !s.ground; s.dirty = true; }, u: () => { s.bare = !s.bare; s.dirty = true; }, n: () => { s.named = !s.named; s.dirty = true; }, r: () => { if (s.renderer) { s.view = { ...s.first }; s.dirty = true; } },
     f: () => { const o = $("follow"); if (o.length) { o.selectedIndex = (o.selectedIndex + 1) % o.length; o.onchange(); } } };
   ["corner", "front", "side", "top"].forEach((name, k) => { keys[k + 1] = () => document.querySelector(`[data-view=${name}]`).click(); });
   addEventListener("keydown", (e) => {
@@ -169,7 +169,7 @@ function camera(s) {
 function draws(s) {
   const made = [], list = s.moving.length ? (s.ghosts === "hidden" ? s.moving.slice(0, 1) : s.moving) : [null];
   list.forEach((take, order) => s.nodes.forEach((node, k) => {
-    if (!node.parts.length) return;
+    if (!node.parts.length || (node.around && s.bare)) return;
     const pose = poseOf(s, take, k), beside = s.ghosts === "beside" ? order * 1.5 * s.size : 0;
     const model = posed([pose[0], pose[1] + beside, ...pose.slice(2)]);
     if (order && !node.moves && !beside) return;
@@ -207,7 +207,7 @@ function legend(s) {
   $("legend").hidden = !a || !s.forces;
   if (!a) return;
   const long = a.share[0] * a.radius, power = 10 ** Math.floor(Math.log10(long)), length = [1, 2, 5, 10].find((k) => k * power >= 0.999 * long) * power;
-  $("legend").lastElementChild.textContent = `arrow of ${+length.toPrecision(2)} m: ${+(length / scaleOf(s, a).metres).toPrecision(3)} N`;
+  $("legend").lastElementChild.textContent = `arrow of ${+length.toPrecision(2)} ${a.units[0]}: ${+(length / scaleOf(s, a).metres).toPrecision(3)} ${a.units[1]}`;
 }
 function forces(s, made) {
   s.arrows = 0;
