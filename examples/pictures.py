@@ -119,7 +119,7 @@ def _pages() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
         running = play.chromium.launch(executable_path=browser, args=list(FLAGS))
         landing = _landing(Path(folder))
-        for shot in (*SHOTS, Shot(str(landing), 0.62, 1.15, -60, 12)):
+        for shot in (*SHOTS, Shot(str(landing), 1.0, 1.08)):
             page = running.new_page(viewport={"width": 1280, "height": 800})
             file = Path(folder) / f"{Path(shot.model).stem}.html"
             take = open_take(shot.model, dress=shot.dress or None, roots=[ROBOTS])

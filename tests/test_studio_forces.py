@@ -169,9 +169,37 @@ def test_arrows_that_are_told_wrongly_are_left_out(resting_box: tuple[Scene, lw.
 def test_the_usual_arrow_has_the_usual_length_and_small_forces_none() -> None:
     scale = scale_of(100.0, 2.0)
     lengths = scale.lengths(np.array([[0, 0, 100.0], [0, 0.5, 0], [1e6, 0, 0]]))
-    assert lengths[0] == pytest.approx([0, 0, 0.8])
+    assert lengths[0] == pytest.approx([0, 0, 0.64])
     assert not lengths[1].any()
-    assert lengths[2] == pytest.approx([2.4, 0, 0])  # cut
+    assert lengths[2] == pytest.approx([2.0, 0, 0])  # cut
+
+
+def test_forces_of_a_mechanism_are_computed_again_from_its_states() -> None:
+    model = lw.load_model("car")  # whose tyre forces are outputs, too
+    run = lw.simulate(model, 1.0)
+    track, poses = tracked(scene_of(model), run.recording)
+    assert track.arrows.names == ("FY1", "FY2")
+    sizes = np.linalg.norm(track.forces, axis=2)
+    assert sizes == pytest.approx(np.abs(np.stack([run["FY1"], run["FY2"]], axis=1)), abs=1e-3)
+    front, rear = np.moveaxis(track.arrows.points(poses), 1, 0)
+    assert np.linalg.norm(front - rear, axis=1) == pytest.approx(model.values["L"])
+    assert track.reference == pytest.approx(np.quantile(sizes.max(axis=1), 0.9))
+
+
+def test_a_strut_pushes_both_of_its_ends_and_what_is_not_known_is_left_out() -> None:
+    m = lw.Mechanism("pair")
+    a, b = (m.body(name, translate="x", mass=1) for name in "ab")
+    m.strut("spring", "-10*(x - 1)", at=a, to=b)
+    m.force("push", m.input("F", unit="N"), at=a, along="x")
+    system = lw.System(m)
+    system.connect("3*sin(t)", "F")  # which the recording does not hold
+    run = lw.simulate(system, 0.1, initial={"b": 3.0})
+    track, _ = tracked(scene_of(m), run.recording)
+    assert track.arrows.names == ("spring", "spring back")
+    along = track.arrows.scene.upright @ [1.0, 0, 0]
+    stretch = run["b"] - run["a"] - 1
+    assert track.forces[:, 0] @ along == pytest.approx(10 * stretch, rel=1e-5)
+    assert track.forces[:, 1] == pytest.approx(-track.forces[:, 0], rel=1e-5)
 
 
 # -- live ------------------------------------------------------------------------------------------

@@ -9,12 +9,15 @@ the state that is shown. Everything here is in the picture's axes, whose z is up
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from linkwright.errors import Error
 from linkwright.recording import Recording
 from linkwright.studio.hanging import turned
 from linkwright.studio.scene import Scene
@@ -23,10 +26,10 @@ Array: TypeAlias = NDArray[np.float64]
 Flags: TypeAlias = NDArray[np.bool_]
 Column: TypeAlias = Callable[[str], Array | float]
 
-USUAL = 0.4
+USUAL = 0.32
 """Length of the arrow of the weight of all, as a share of the scene's radius."""
 
-LONGEST = 1.2
+LONGEST = 1.0
 """Of an arrow, as a share of the scene's radius; longer ones are cut."""
 
 LEAST = 0.01
@@ -43,9 +46,9 @@ class Arrow:
         name: for people.
         node: its row in the poses.
         at: where it acts, in the node's axes, m.
-        force: the channels of its components in the world's axes, or of its magnitude, N.
-        along: the direction of a magnitude: in the node's axes, or in the world's.
-        turns: whether that is in the node's axes.
+        force: the channels of its components, or of its magnitude, N.
+        along: the direction of a magnitude.
+        turns: whether directions are in the node's axes, not in the world's.
         touch: the channel that is positive while the point touches; empty where it is no contact.
         down: how far below `at` it touches, m: the radius of a ball.
     """
@@ -55,7 +58,7 @@ class Arrow:
     at: tuple[float, float, float]
     force: tuple[str, ...]
     along: tuple[float, float, float] | None = None
-    turns: bool = True
+    turns: bool = False
     touch: str = ""
     down: float = 0.0
 
@@ -117,8 +120,24 @@ class Arrows:
 
     @property
     def weight(self) -> float:
-        """The weight of all nodes, N, as on the earth; 1 where nothing has mass."""
-        return GRAVITY * sum(node.mass for node in self.scene.nodes) or 1.0
+        """The weight of all nodes, N, as on the earth where nothing falls; 1 without mass."""
+        return self._gravity * sum(node.mass for node in self.scene.nodes) or 1.0
+
+    @cached_property
+    def _gravity(self) -> float:
+        from linkwright.studio.geometry import Geometry
+
+        m = self.scene.robot.mechanism
+        field = Geometry(m, self.scene.poses.values).vector(m.gravity_vector, m.ground.frame)
+        return float(np.linalg.norm(field)) or GRAVITY
+
+    @property
+    def units(self) -> tuple[str, str]:
+        """The units of length and force of the mechanism."""
+        m = self.scene.robot.mechanism
+        moves = (q.name for b in m.bodies.values() for q, _ in b.translations)
+        length = next((m.units[name] for name in moves if m.units.get(name, "?") != "?"), "m")
+        return length, "lbf" if length in ("in", "ft") else "N"
 
     def points(self, poses: Array) -> Array:
         """Return where the forces act.
@@ -144,19 +163,26 @@ class Arrows:
         forces = np.zeros((*lead, len(self.each), 3))
         touching = np.zeros((*lead, len(self.each)), bool)
         upright = self.scene.upright
-        plain = [k for k, a in enumerate(self.each) if a.along is None]
+        plain = [k for k, a in enumerate(self.each) if a.along is None and not a.turns]
         if plain:
             parts = [[column(name) for name in self.each[k].force] for k in plain]
             rows = np.array(parts, float).reshape(len(plain), 3, *lead)
             forces[..., plain, :] = np.moveaxis(rows, (0, 1), (-2, -1)) @ upright.T
         for k, a in enumerate(self.each):
-            if a.along is not None:
-                way = np.broadcast_to(np.array(a.along), (*lead, 3))
-                turn = turned(poses[..., a.node, 3:], way) if a.turns else way @ upright.T
-                forces[..., k, :] = np.asarray(column(a.force[0]))[..., None] * turn
+            if a.along is not None or a.turns:
+                forces[..., k, :] = self._given(a, poses, column)
             if a.touch:
                 touching[..., k] = np.asarray(column(a.touch)) > 0
         return Shown(self.points(poses), np.nan_to_num(forces), touching)
+
+    def _given(self, arrow: Arrow, poses: Array, column: Column) -> Array:
+        """Return a force that is given along a direction, or in the axes of its node."""
+        lead = poses.shape[:-2]
+        parts = np.stack([np.broadcast_to(column(n), lead) for n in arrow.force], axis=-1)
+        way = parts if arrow.along is None else parts * np.array(arrow.along)
+        if arrow.turns:
+            return turned(poses[..., arrow.node, 3:], way)
+        return np.asarray(way @ self.scene.upright.T)
 
 
 def arrows_of(scene: Scene, told: object, *, there: Sequence[str] | None = None) -> Arrows:
@@ -188,7 +214,7 @@ def _arrow(told: Mapping[str, Any], rows: Mapping[str, int]) -> Arrow | None:
             _triple(told["at"]),
             force,
             None if along is None else _triple(along),
-            told.get("axes") != "ground",
+            along is not None and told.get("axes") != "ground",
             str(told.get("touch", "")),
             float(told.get("down", 0.0)),
         )
@@ -201,19 +227,29 @@ def _triple(found: Any) -> tuple[float, float, float]:
     return x, y, z
 
 
-def recorded_arrows(scene: Scene, recording: Recording) -> Arrows:
-    """Return the forces of a recording.
+def recorded_forces(scene: Scene, recording: Recording) -> tuple[Arrows, Column]:
+    """Return the forces of a recording, and where their channels are, over all its times.
 
     Args:
         scene: what moves in it.
-        recording: of a System; others have none.
+        recording: of a System, whose channels hold forces, or of a mechanism with forces.
     """
-    names = [c.name for c in recording.channels]
-    made = arrows_of(scene, recording.about.get("forces"), there=names)
-    there = set(names)
-    if all(not a.touch or a.touch in there for a in made.each):
-        return made
-    return Arrows(scene, tuple(a for a in made.each if not a.touch or a.touch in there))
+    from linkwright.studio.own_forces import OwnForces, known_in
+
+    there = {c.name for c in recording.channels}
+    told = arrows_of(scene, recording.about.get("forces"), there=[*there])
+    each = [a for a in told.each if not a.touch or a.touch in there]
+    own, columns = OwnForces(scene.robot.mechanism, scene.poses.values), {}
+    known = known_in(recording.__getitem__, there, recording.about, own.mechanism, recording.times)
+    with suppress(Error):  # what cannot be computed is not shown
+        columns = own.columns(known)
+        each += [a for a in own.arrows if a.force[0] in columns]
+
+    def column(name: str) -> Array:
+        found = columns.get(name)
+        return np.asarray(recording[name] if found is None else found, float)
+
+    return Arrows(scene, tuple(each)), column
 
 
 def recorded_floor(scene: Scene, recording: Recording) -> float | None:
@@ -246,7 +282,7 @@ class Scale:
         least: N; less is not shown.
 
     >>> scale_of(100.0, 1.0)
-    Scale(metres=0.004, longest=1.2, least=1.0)
+    Scale(metres=0.0032, longest=1.0, least=1.0)
     """
 
     metres: float
@@ -263,28 +299,18 @@ class Scale:
         long = np.minimum(self.metres * size, self.longest)
         return np.where(size < self.least, 0.0, forces * long / np.maximum(size, 1e-30))
 
-    def legend(self, radius: float) -> str:
+    def legend(self, radius: float, units: tuple[str, str] = ("m", "N")) -> str:
         """Return in words how long an arrow is.
 
         Args:
             radius: of the scene, m.
+            units: of length and force.
 
         >>> scale_of(147.0, 0.5).legend(0.5)
-        'arrow of 0.2 m: 147 N'
+        'arrow of 0.2 m: 184 N'
         """
         length = nice(USUAL * radius)
-        return f"arrow of {length:g} m: {length / self.metres:.3g} N"
-
-
-def radius_of(size: float, poses: Array) -> float:
-    """Return the radius of a scene for the lengths of arrows: its own size, not that of its way.
-
-    Args:
-        size: of the scene at one time, m.
-        poses: of its nodes in the picture's axes, times x nodes x 7.
-    """
-    way = float(np.linalg.norm(np.ptp(poses[..., :3].reshape(-1, 3), axis=0))) if len(poses) else 0
-    return max(0.8 * size, 0.15 * way)
+        return f"arrow of {length:g} {units[0]}: {length / self.metres:.3g} {units[1]}"
 
 
 def scale_of(reference: float, radius: float, factor: float = 1.0) -> Scale:
@@ -310,11 +336,23 @@ def reference_of(arrows: Arrows, forces: Array | None = None) -> float:
     weight = arrows.weight / min(4, max(1, int(arrows.contact.sum())))
     if forces is None or not forces.size:
         return weight
-    sizes = np.linalg.norm(forces, axis=-1)
-    usual = float(np.quantile(sizes.max(axis=-1), 0.9)) if sizes.size else 0.0
-    if usual <= 0 or 0.05 * weight < usual < 20 * weight:
-        return weight
-    return usual
+    return adapted(weight, np.linalg.norm(forces, axis=-1).max(axis=-1))
+
+
+def adapted(reference: float, largest: ArrayLike) -> float:
+    """Return a reference, or what forces usually are where that is far from it.
+
+    Args:
+        reference: N.
+        largest: the largest force at each of some times, N.
+
+    >>> adapted(10.0, [12.0, 30.0]), adapted(10.0, [0.0, 1.0, 1.0])
+    (10.0, 1.0)
+    """
+    some = np.asarray(largest, float)
+    some = some[np.isfinite(some) & (some > 1e-6 * reference)]
+    usual = float(np.quantile(some, 0.9)) if some.size else 0.0
+    return reference if usual <= 0 or 0.25 * reference < usual < 4 * reference else usual
 
 
 def nice(raw: float) -> float:
@@ -375,8 +413,9 @@ def force_track(
         rows: which samples.
         poses: of the nodes then, in the picture's axes, times x nodes x 7.
     """
-    arrows = recorded_arrows(scene, recording)
+    arrows, column = recorded_forces(scene, recording)
     if not arrows.each:
         return None
-    shown = arrows.at(poses, lambda name: np.asarray(recording[name][rows], float))
+    whole = recording.times.shape
+    shown = arrows.at(poses, lambda name: np.broadcast_to(column(name), whole)[rows])
     return ForceTrack(arrows, shown.forces.astype(np.float32), shown.touching)

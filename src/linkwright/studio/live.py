@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from linkwright.recording import Recording
 from linkwright.simulation.described import phase_channels, phase_numbers
 from linkwright.simulation.native.session import Session
 from linkwright.studio.forces import Arrow, Arrows, Shown, arrows_of
+from linkwright.studio.own_forces import OwnForces
 from linkwright.studio.plant import Plant
 from linkwright.studio.scene import Scene
 from linkwright.system.phases import Phases
@@ -147,6 +148,8 @@ class Live:
         """Compile what computes the forces of a state."""
         told = arrows_of(self.scene, (self.phases.meta or {}).get("forces"))
         names = [n for a in told.each for n in (*a.force, *([a.touch] if a.touch else []))]
+        own = self._own = OwnForces(self.scene.robot.mechanism, self.values)
+        names += own.names_in([s.name for s in self.phases.outputs])  # speeds that depend on others
         self._felt_names = list(dict.fromkeys(names))
         self._felt = channels_kernel(self.phases, self._felt_names) if names else None
         pulls = []
@@ -154,7 +157,12 @@ class Live:
             x, y, z = (self.phases.w[k].name for k in self.plant.hands[body])
             at = (float(centre[0]), float(centre[1]), float(centre[2]))
             pulls.append(Arrow(f"pull at {body}", row, at, (x, y, z)))
-        self._arrows = Arrows(self.scene, (*told.each, *pulls))
+        known = {s.name for a in (self.phases.p, self.phases.w, self.phases.x) for s in a}
+        known |= {*self._felt_names, self.phases.time.name}
+        mine = own.columns(dict.fromkeys(known, 0.0).get)
+        self._arrows = Arrows(
+            self.scene, (*told.each, *(a for a in own.arrows if a.force[0] in mine), *pulls)
+        )
         if self._felt is not None:  # it is compiled when it is first called
             arrays = (self.phases.x, self.phases.d, self.phases.p, self.phases.w)
             self._felt(*(np.array([s.value for s in a]) for a in arrays), np.zeros(1))
@@ -371,11 +379,15 @@ class Live:
         """
         if not self._arrows.each:
             return None
-        values = dict(zip((s.name for s in self.phases.w), reached.w.tolist(), strict=True))
+        phases = self.phases
+        p = np.array([self.values.get(s.name, s.value) for s in phases.p])
+        values: dict[str, Any] = {self.phases.time.name: reached.time}
+        for signals, numbers in ((phases.p, p), (phases.w, reached.w), (phases.x, reached.x)):
+            values.update(zip((s.name for s in signals), numbers.tolist(), strict=True))
         if self._felt is not None:
-            p = np.array([self.values.get(s.name, s.value) for s in self.phases.p])
             found = self._felt(reached.x, reached.d, p, reached.w, np.array([reached.time]))
-            values |= dict(zip(self._felt_names, np.asarray(found).tolist(), strict=True))
+            values.update(zip(self._felt_names, np.asarray(found).tolist(), strict=True))
+        values.update(self._own.columns(values.get))
         return self._arrows, self._arrows.at(poses, values.__getitem__)
 
     @property

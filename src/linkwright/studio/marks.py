@@ -12,12 +12,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.studio.forces import Arrows, Scale, Shown, reference_of, scale_of
+from linkwright.studio.forces import Arrows, Scale, Shown, adapted, reference_of, scale_of
 
 Array: TypeAlias = NDArray[np.float64]
 FORCE, TOUCHING, APART = (205, 24, 8), (255, 166, 0), (140, 152, 166)
 """Colours: of arrows, and of points that touch and that do not."""
 
+_SOON, _LATER = 5, 120  # frames after which the lengths of arrows are looked at again
 _STILL = 1e-4  # of the scene's radius: less is no change
 
 
@@ -47,6 +48,7 @@ class Marks:
     _drawn: Array = field(default_factory=lambda: np.zeros((0, 2, 3)), repr=False)
     _dots: Array = field(default_factory=lambda: np.zeros((0, 3)), repr=False)
     _bright: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool), repr=False)
+    _peaks: list[float] = field(default_factory=list, repr=False)
     _last: tuple[Arrows, Shown] | None = field(default=None, repr=False)
 
     @property
@@ -57,7 +59,9 @@ class Marks:
     @property
     def legend(self) -> str:
         """How long an arrow is, in words; empty where none is shown."""
-        return self.scale.legend(self.radius) if self.reference and self.forces else ""
+        if not self.reference or not self.forces or self._last is None:
+            return ""
+        return self.scale.legend(self.radius, self._last[0].units)
 
     def show(self, arrows: Arrows, shown: Shown, reference: float | None = None) -> None:
         """Draw the forces of one time.
@@ -65,10 +69,20 @@ class Marks:
         Args:
             arrows: what they are.
             shown: where and how large.
-            reference: the force whose arrow has the usual length, N.
+            reference: the force whose arrow has the usual length, N; by default the weight, or
+                what forces have been of late.
         """
+        if self._last is None or self._last[0] is not arrows:
+            self._peaks = []
+            self.reference = reference_of(arrows)
         self._last = (arrows, shown)
-        self.reference = reference_of(arrows) if reference is None else reference
+        if reference is not None:
+            self.reference = reference
+        else:
+            self._peaks.append(float(np.linalg.norm(shown.forces, axis=1).max(initial=0.0)))
+            if len(self._peaks) in (_SOON, _LATER):
+                self.reference = adapted(self.reference, self._peaks)
+                self._peaks = self._peaks[: 0 if len(self._peaks) == _LATER else None]
         with self.server.atomic():
             self._show_arrows(shown)
             self._show_points(arrows, shown)

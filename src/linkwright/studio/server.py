@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.errors import Error, InputError
-from linkwright.studio.forces import radius_of
 from linkwright.studio.marks import Marks
 from linkwright.studio.motions import Asked, resting
 from linkwright.studio.playback import Player, Track, player_for
@@ -144,8 +143,7 @@ class Studio:
         self.floor = floor
         self.size = size = float(view["radius"])
         self.centre = np.array(view["centre"])
-        way = np.zeros((0, 7)) if self.tracks[0] is None else self.tracks[0].poses.astype(float)
-        self.marks = Marks(self.server, stage.root, radius_of(stage.size, way))
+        self.marks = Marks(self.server, stage.root, stage.size)
         self.grid = self.server.scene.add_grid(
             "/ground",
             infinite_grid=True,
