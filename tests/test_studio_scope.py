@@ -325,6 +325,38 @@ def test_a_live_run_rolls_through_the_scope_and_is_looked_back_at() -> None:
         studio.close()
 
 
+def test_a_recording_that_is_opened_moves_the_scene(tmp_path: Path) -> None:
+    from linkwright.studio.server import open_studio
+
+    lw.simulate(lw.load_model("pendulum"), 3.0, step=0.01).save(tmp_path / "long.csv")
+    studio = open_studio(["pendulum"])
+    try:
+        desk, stage = studio.shared["desk"], studio.stage
+        assert stage is not None
+        content = (tmp_path / "long.csv").read_bytes()
+        ask(studio, "scope/open?name=long.csv", content)
+        assert studio.player.end == pytest.approx(3.0)
+        ask(studio, body={"time": 2.0})
+        run = read_recording(tmp_path / "long.csv")
+        phi = np.interp(2.0, run.times, run["phi"])
+        assert desk.q[0] == pytest.approx(phi, abs=0.05)
+        turn = stage.poses[1, 3:] if stage.poses is not None else np.zeros(4)
+        rest = stage.scene.poses(np.array([[0.0], [phi]])).poses[:, 1, 3:]
+        half = np.abs(turn @ _upright(stage.scene, rest[1]))
+        assert half == pytest.approx(1.0, abs=1e-4)
+        assert desk.trouble == []
+    finally:
+        studio.close()
+
+
+def _upright(scene: Any, turn: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a turn in the picture's axes."""
+    from linkwright.studio.viewing import upright
+
+    pose = np.concatenate([np.zeros(3), turn])[None, None]
+    return np.asarray(upright(scene, pose)[0, 0, 3:])
+
+
 # -- the page --------------------------------------------------------------------------------------
 def test_the_page_derives_as_scipy_does_and_saves_tables(tmp_path: Path) -> None:
     r = waves()

@@ -29,14 +29,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
     player, gui = studio.player, studio.server.gui
     with tabs.add_tab(name):
         first = studio.takes[0]
-        words = [f"**{_escaped(first.scene.name if first.scene is not None else first.name)}**"]
-        if first.scene is not None and first.scene.doc:
-            words.append(_escaped(first.scene.doc))
-        if first.story:
-            words.append(f"*{_escaped(first.story)}*")
-        gui.add_markdown("  \n".join(words))
-        for note in dict.fromkeys(n for take in studio.takes for n in take.notes):
-            gui.add_markdown(f"⚠ {_escaped(note)}")
+        heading = gui.add_markdown(_heading(studio))
         if not player.end > player.start:
             empty = "Nothing moves here: the recording holds less than two samples."
             unrun = "This System has not run yet: the tab *Live* runs it, with all that acts on it."
@@ -103,8 +96,21 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
 
     def refit(start: float, end: float) -> None:
         scrub.min, scrub.max, scrub.step = start, end, max((end - start) / 2000, 1e-9)
+        heading.content = _heading(studio)
 
     studio.shared.setdefault("spans", []).append(refit)
+
+
+def _heading(studio: Studio) -> str:
+    """Return what is shown, where it comes from, and what a user should know of it."""
+    first = studio.takes[0]
+    words = [f"**{_escaped(first.scene.name if first.scene is not None else first.name)}**"]
+    if first.scene is not None and first.scene.doc:
+        words.append(_escaped(first.scene.doc))
+    if first.story:
+        words.append(f"*{_escaped(first.story)}*")
+    notes = dict.fromkeys(n for take in studio.takes for n in take.notes)
+    return "\n\n".join(["  \n".join(words), *(f"⚠ {_escaped(note)}" for note in notes)])
 
 
 def _keys(studio: Studio, press: Any, speed: Any) -> None:

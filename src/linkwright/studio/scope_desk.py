@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -33,7 +33,7 @@ from linkwright.studio.scope import (
     value_at,
     within,
 )
-from linkwright.studio.takes import Take, is_recording, scene_take
+from linkwright.studio.takes import Take, is_recording, recorded_story, scene_take
 
 Array: TypeAlias = NDArray[np.float64]
 Window: TypeAlias = tuple[float, float]
@@ -301,6 +301,8 @@ def show_instead(desk: Desk, name: str, recording: Recording) -> None:
     take = Take(name, recording)
     if desk.scene is not None:
         take = scene_take(name, recording, desk.scene)
+    story = f"{name}. {recorded_story(recording)}"
+    take = replace(take, system=studio.takes[0].system, story=story)
     studio.takes[0] = take
     if studio.stages:
         studio.tracks[0] = Track(take) if take.q is not None and len(take.q) else None
