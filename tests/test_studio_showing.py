@@ -26,6 +26,7 @@ from linkwright.studio.desk import desk_of
 from linkwright.studio.page import page_text
 from linkwright.studio.server import Studio
 from linkwright.studio.showing import in_notebook, open_browser, take_of
+from tests.chromium import WITHOUT_GRAPHICS, opened
 
 
 def controlled() -> lw.System:
@@ -112,15 +113,23 @@ class Shell:
     kernel = object()
 
 
-def test_a_notebook_shows_the_page_below_the_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No server, no Viser: the frame holds the page that would be written."""
-    shown: list[str] = []
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return what a notebook is made to show, in a place that looks like one."""
+    found: list[str] = []
     display = types.ModuleType("IPython.display")
-    display.__dict__.update(HTML=str, display=shown.append)
+    display.__dict__.update(HTML=str, display=found.append)
     ipython = types.ModuleType("IPython")
-    ipython.__dict__.update(get_ipython=Shell, display=display)
+    ipython.__dict__.update(get_ipython=Shell)
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setitem(sys.modules, "IPython.display", display)
+    return found
+
+
+def test_a_notebook_shows_the_page_below_the_cell(
+    monkeypatch: pytest.MonkeyPatch, shown: list[str]
+) -> None:
+    """No server, no Viser: the frame holds the page that would be written."""
     assert in_notebook()
     run = lw.simulate(lw.load_model("pendulum"), 0.2)
     with monkeypatch.context() as without:
@@ -181,3 +190,20 @@ def test_runs_and_recordings_are_drawn_in_one_way() -> None:
         ]
         assert np.array_equal(drawn[0], drawn[1])
         assert np.array_equal(drawn[0][:, 1], run["phi"])
+
+
+def test_the_frame_of_a_notebook_plays_and_says_where_the_motion_comes_from(
+    tmp_path: Path, shown: list[str]
+) -> None:
+    """The page in a frame without rights of its own, as a cell holds it, with the network cut."""
+    lw.simulate(lw.load_model("pendulum"), 1.0, step=0.01, method="rk4").show()
+    notebook = tmp_path / "notebook.html"
+    notebook.write_text(f"<!doctype html><meta charset=utf-8><link rel=icon href=data:,>{shown[0]}")
+    with opened(notebook, offline=True, script=WITHOUT_GRAPHICS) as (page, errors):
+        frame = page.frame_locator("iframe")
+        frame.locator("html[data-ready=yes]").wait_for(timeout=60_000)
+        told = frame.locator("#story").text_content()
+        assert told == "Recorded: 101 samples over 1 s, simulated with rk4."
+        frame.locator("#play").click()
+        frame.locator("#time").filter(has_not_text="0.000 s").wait_for(timeout=30_000)
+        assert errors == []
