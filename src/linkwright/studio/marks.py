@@ -117,9 +117,9 @@ class Marks:
                 f"{self.root}/forces",
                 drawn.astype(np.float32),
                 FORCE,
-                shaft_radius=0.011 * size,
-                head_radius=0.028 * size,
-                head_length=0.07 * size,
+                shaft_radius=0.009 * size,
+                head_radius=0.023 * size,
+                head_length=0.06 * size,
             )
         elif _changed(drawn, self._drawn, _STILL * self.radius):
             self._arrows.points = drawn.astype(np.float32)
@@ -140,7 +140,7 @@ class Marks:
                 f"{self.root}/contacts",
                 dots.astype(np.float32),
                 _tints(bright),
-                point_size=0.03 * self.radius,
+                point_size=0.025 * self.radius,
                 point_shape="circle",
                 precision="float32",
             )

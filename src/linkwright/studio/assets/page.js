@@ -224,13 +224,13 @@ function forces(s, made) {
       at[1] += beside; at[2] -= each.down;
       const force = [0, 1, 2].map((r) => value(a.forces[3 * i + r])), size = Math.hypot(...force), long = Math.min(scale.longest, size * scale.metres);
       if (each.contact) {
-        const touches = a.touching[i][f < 0.5 ? k : j] > 0.5, r = (touches ? 0.022 : 0.016) * a.radius;
+        const touches = a.touching[i][f < 0.5 ? k : j] > 0.5, r = (touches ? 0.017 : 0.013) * a.radius;
         made.push({ mesh: s.renderer.ball, model: new Float32Array([r, 0, 0, 0, 0, r, 0, 0, 0, 0, r, 0, ...at, 1]), tint: touches ? [1, 0.69, 0.13, 1] : [0.6, 0.65, 0.7, 1], mark: true, over: touches });
       }
       if (size < scale.least || !(long > 0)) return;
       s.arrows++;
-      const z = unit(force), y = unit(cross(z, Math.abs(z[0]) < 0.7 ? [1, 0, 0] : [0, 1, 0])), head = Math.min(0.08 * a.radius, 0.5 * long), wide = Math.min(1, long / (0.1 * a.radius));
-      for (const [mesh, r, from, l] of [[s.renderer.rod, 0.013 * wide * a.radius, 0, long - head], [s.renderer.cone, 0.034 * wide * a.radius, long - head, head]]) {
+      const z = unit(force), y = unit(cross(z, Math.abs(z[0]) < 0.7 ? [1, 0, 0] : [0, 1, 0])), head = Math.min(0.065 * a.radius, 0.5 * long), wide = Math.min(1, long / (0.1 * a.radius));
+      for (const [mesh, r, from, l] of [[s.renderer.rod, 0.0095 * wide * a.radius, 0, long - head], [s.renderer.cone, 0.026 * wide * a.radius, long - head, head]]) {
         const p = plus(at, z, from), x = cross(y, z);
         made.push({ mesh, model: new Float32Array([r * x[0], r * x[1], r * x[2], 0, r * y[0], r * y[1], r * y[2], 0, l * z[0], l * z[1], l * z[2], 0, ...p, 1]), tint: [0.86, 0.22, 0.12, 1], mark: true, over: true });
       }
