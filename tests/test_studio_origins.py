@@ -261,6 +261,67 @@ def test_legs_without_shapes_reach_their_feet_and_no_further() -> None:
     assert 0.98 < far / np.linalg.norm(foot.position) < 1.2
 
 
+MJCF = """<mujoco model="arm"><worldbody><body name="upper"><joint name="hinge" axis="0 1 0"/>
+<geom type="capsule" size="0.1" fromto="0 0 0 0 0 1" mass="2"/></body></worldbody></mujoco>"""
+
+
+def test_a_robot_file_that_takes_in_others_is_drawn_by_rods_where_it_is_missing(
+    tmp_path: Path,
+) -> None:
+    """Its text alone would not do, so the recording holds the mechanism; poses are the same."""
+    (tmp_path / "part.xml").write_text(MJCF.replace(' model="arm"', ""))
+    path = tmp_path / "arm.xml"
+    path.write_text('<mujoco model="arm"><include file="part.xml"/></mujoco>')
+    robot = load(path)
+    run = simulate(System(robot), 0.2, initial={"hinge": 0.5})
+    run.save(tmp_path / "x.npz")
+    run_model(Request(str(path), until=0.2), tmp_path / "y.npz")
+    q = [0.7]
+    own = scene_of(robot).poses(q).poses
+    for name in ("x.npz", "y.npz"):
+        take = open_take(str(tmp_path / name))
+        assert kinds(take) == ["capsule"]
+        assert take.notes == ()
+    path.unlink()
+    for name in ("x.npz", "y.npz"):
+        take = open_take(str(tmp_path / name))
+        assert take.scene is not None
+        assert np.allclose(take.scene.poses(q).poses[1], own[1], atol=1e-12)
+        assert "arm.xml is not in the folder of the recording" in take.notes[0]
+
+
+def test_a_robot_file_of_another_kind_is_drawn_from_its_text(tmp_path: Path) -> None:
+    path = tmp_path / "arm.xml"
+    path.write_text(MJCF)
+    simulate(System(load(path)), 0.1, initial={"hinge": 0.5}).save(tmp_path / "x.npz")
+    path.unlink()
+    assert kinds(open_take(str(tmp_path / "x.npz"))) == ["capsule"]
+
+
+def test_options_of_text_models_are_kept(tmp_path: Path) -> None:
+    text = """format = 1
+name = "row"
+[options]
+n = 2
+[parameters]
+L = 1.0
+[[body]]
+name = "first"
+rotate = "z"
+mass = "${n}*L"
+com = ["${n}*L", 0, 0]
+inertia = 0.1
+"""
+    path = tmp_path / "row.toml"
+    path.write_text(text)
+    run_model(Request(f"{path}:n=5", until=0.1, values={"L": 2.0}), tmp_path / "x.npz")
+    for _ in range(2):
+        take = open_take(str(tmp_path / "x.npz"))
+        assert take.scene is not None
+        assert np.isclose(take.scene.nodes[1].mass, 10.0)
+        path.unlink(missing_ok=True)  # then from its text
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=30),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner),

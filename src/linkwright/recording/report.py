@@ -15,6 +15,7 @@ import numpy as np
 from linkwright.recording.plots import COLOURS, figure
 from linkwright.recording.recording import Recording, RecordingError
 
+_LONGEST = 200  # letters of what is told about a recording
 _STYLE = f"""
 :root {{ color-scheme: light dark; --ink: #1f2937; --soft: #6b7280; --line: #e5e7eb;
   --page: #fafafa; --card: #ffffff; --accent: {COLOURS[0]}; }}
@@ -130,4 +131,5 @@ def _flat(about: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
 def _words(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.9g}"
-    return ", ".join(map(_words, value)) if isinstance(value, list) else str(value)
+    words = ", ".join(map(_words, value)) if isinstance(value, list) else str(value)
+    return words if len(words) <= _LONGEST else f"{words[:60]} … ({len(words):,} letters)"
