@@ -172,7 +172,7 @@ def test_the_studio_on_a_tablet_shows_all_of_the_scene_and_large_buttons() -> No
             for name in ("Scope", "Inspect"):
                 page.get_by_role("tab", name=name).tap()
                 frame = soon(partial(_shown, page, name))
-                frame.wait_for_selector("button")
+                frame.wait_for_selector("button:visible")
                 assert frame.evaluate(_SMALL, LEAST) == []
                 assert frame.evaluate("document.documentElement.scrollWidth <= innerWidth")
             (client,) = studio.server.get_clients().values()
@@ -185,6 +185,7 @@ def test_the_studio_on_a_tablet_shows_all_of_the_scene_and_large_buttons() -> No
 
 def _shown(page: Any, title: str) -> Any:
     """Return the page of our own that a tab of the studio shows, or None until it does."""
+    page.wait_for_timeout(50)  # only here is it noticed that frames have come
     return next((f for f in page.frames if f.url.endswith(f"/{title.lower()}")), None)
 
 
