@@ -200,9 +200,15 @@ def test_pictures_overlay_traces_escape_names_and_leave_gaps() -> None:
 
 def test_the_picture_of_a_layout_has_all_its_graphs() -> None:
     layout = Layout((Graph(("s", "s - c")), Graph(("c",), "s"), Graph(())), MADE)
-    text = layout_picture(Columns(waves(), MADE), layout, (0.0, 5.0), "waves")
-    assert text.count("<svg") == 3
-    assert "s - c [m]" in text
+    text = layout_picture(
+        [("one", Columns(waves(), MADE)), ("two", Columns(waves(500), MADE))],
+        layout,
+        (0.0, 5.0),
+        "waves",
+    )
+    assert text.count("<svg") == 4  # the stack, and a phase plot of each
+    assert "s - c [m] · two" in text
+    assert text.count("stroke-dasharray") == 2
 
 
 # -- the server ------------------------------------------------------------------------------------
@@ -267,6 +273,10 @@ def test_the_server_saves_opens_and_finds_the_last(studio: Studio, tmp_path: Pat
     assert back.names == ("s", "c", "fast", *(d.name for d in MADE))
     with urlopen(address + "picture", timeout=30) as answer:
         assert b"<polyline" in answer.read()
+    assert ask(studio, "scope/next")["name"] == str(tmp_path / "d00001")
+    sl = read_recording(tmp_path / "d00001")
+    assert sl.names[3] == "d/dt_s"
+    np.testing.assert_allclose(sl["s_-_c"], back["s - c"], atol=1e-6)
     other = waves(300)
     other.save(tmp_path / "other.csv")
     content = (tmp_path / "other.csv").read_bytes()

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.studio.scope import Columns, Curve, Layout, curves_of, thinned
+from linkwright.studio.scope import Columns, Curve, Graph, Layout, curves_of, thinned
 
 Array: TypeAlias = NDArray[np.float64]
 _FONT = "font-family='system-ui, sans-serif'"
@@ -144,7 +144,7 @@ def _stack(
         f"<clipPath id='g{k}'><rect x='{box[0]}' y='{box[1]}' width='{box[2] - box[0]}' "
         f"height='{box[3] - box[1]}'/></clipPath>"
     )
-    lines = "".join(_line(h(c.times), v(c.values), c.colour) for c in made)
+    lines = "".join(_line(h(c.times), v(c.values), c.colour, dashed=c.dashed) for c in made)
     parts = [clip, _frame(box), *_grid(h, v, box), f"<g clip-path='url(#g{k})'>{lines}</g>"]
     at = box[0] + 8
     for c in made:
@@ -155,23 +155,26 @@ def _stack(
 
 
 def layout_picture(
-    columns: Columns, layout: Layout, window: tuple[float, float], title: str = ""
+    recordings: Sequence[tuple[str, Columns]],
+    layout: Layout,
+    window: tuple[float, float],
+    title: str = "",
 ) -> str:
     """Return all graphs of a scope as one SVG text, phase plots below the others.
 
     Args:
-        columns: with the channels.
+        recordings: names and channels; those beside the first are dashed.
         layout: of the scope.
         window: the stretch of time, s.
         title: over them.
     """
-    over_time = [curves_of(columns, g, window) for g in layout.graphs if not g.across]
+    over_time = [_overlaid(recordings, g, window) for g in layout.graphs if not g.across]
     pictures = [stacked_plot(over_time, title=title, window=window)] if over_time else []
     for graph in layout.graphs:
-        for up in curves_of(columns, graph, window) if graph.across else []:
-            across = curves_of(columns, type(graph)((graph.across,)), window)
-            if across:
-                pictures.append(phase_plot(across[0], up, width=900, height=500))
+        for _, columns in recordings if graph.across else ():
+            across = curves_of(columns, Graph((graph.across,)), window)
+            ups = curves_of(columns, graph, window) if across else []
+            pictures += [phase_plot(across[0], up, width=900, height=500) for up in ups]
     if len(pictures) == 1:
         return pictures[0]
     sizes = [int(p.split(" height='", 1)[1].split("'", 1)[0]) for p in pictures]
@@ -179,6 +182,18 @@ def layout_picture(
     placed = [p.replace("<svg ", f"<svg y='{y}' ", 1) for p, y in zip(pictures, at, strict=True)]
     back = f"<rect width='900' height='{max(sum(sizes), 40)}' fill='white'/>"
     return _svg(900, max(sum(sizes), 40), [back, *placed], style="color:#222")
+
+
+def _overlaid(
+    recordings: Sequence[tuple[str, Columns]], graph: Graph, window: tuple[float, float]
+) -> list[Curve]:
+    """Return the curves of a graph from all recordings, with their names where there are more."""
+    made = []
+    for k, (name, columns) in enumerate(recordings):
+        for c in curves_of(columns, graph, window):
+            label = f"{c.label} · {name}" if len(recordings) > 1 else c.label
+            made.append(replace(c, label=label, dashed=k > 0))
+    return made
 
 
 def _frame(box: tuple[float, float, float, float]) -> str:
@@ -209,7 +224,8 @@ def _rule(x1: float, y1: float, x2: float, y2: float) -> str:
     )
 
 
-def _line(x: Array, y: Array, colour: str) -> str:
+def _line(x: Array, y: Array, colour: str, *, dashed: bool = False) -> str:
+    dash = " stroke-dasharray='5 4'" if dashed else ""
     good = np.isfinite(x) & np.isfinite(y)
     edges = np.diff(np.concatenate([[0], good.astype(int), [0]]))
     starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
@@ -221,7 +237,7 @@ def _line(x: Array, y: Array, colour: str) -> str:
         places = zip(x[a : b + 1], y[a : b + 1], strict=True)
         points = " ".join(f"{p:.1f},{q:.1f}" for p, q in places)
         made.append(
-            f"<polyline points='{points}' fill='none' stroke='{colour}' stroke-width='1.5'/>"
+            f"<polyline points='{points}' fill='none' stroke='{colour}' stroke-width='1.5'{dash}/>"
         )
     return "".join(made)
 

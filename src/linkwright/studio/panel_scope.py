@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright.errors import InputError
 from linkwright.recording.origins import to_be_sent
-from linkwright.studio.charts import layout_picture
 from linkwright.studio.desk import desk_of
 from linkwright.studio.scope_desk import ScopeDesk
 from linkwright.studio.side_pages import Asked, Reply, as_json, assembled, side_pages_of
@@ -40,7 +39,10 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         ("POST", "scope/open"): lambda asked: _open(scope, asked),
         ("POST", "scope/last"): lambda _: as_json({"name": scope.open_last()}),
         ("GET", "scope/save"): lambda asked: _save(scope, asked.query.get("as", ".csv")),
-        ("GET", "scope/picture"): lambda _: _picture(scope),
+        ("GET", "scope/picture"): lambda _: Reply(
+            scope.picture().encode(), "image/svg+xml", "scope.svg"
+        ),
+        ("POST", "scope/next"): lambda _: as_json({"name": str(scope.save_next())}),
     }
     if studio.stage is None:  # there is nothing else to see
         studio.server.gui.main_panel.set_width(_WIDE)
@@ -68,9 +70,3 @@ def _save(scope: ScopeDesk, suffix: str) -> Reply:
         path = Path(folder) / f"scope{suffix}"
         to_be_sent(scope.whole()).save(path)
         return Reply(path.read_bytes(), "application/octet-stream", path.name)
-
-
-def _picture(scope: ScopeDesk) -> Reply:
-    columns, layout, window = scope.shown()
-    text = layout_picture(columns, layout, window, scope.desk.name)
-    return Reply(text.encode(), "image/svg+xml", "scope.svg")

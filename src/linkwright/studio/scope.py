@@ -11,7 +11,7 @@ gaps where values are no numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -320,12 +320,14 @@ class Curve:
         times: s.
         values: at these.
         colour: as in style sheets.
+        dashed: as those of recordings beside the first are.
     """
 
     label: str
     times: Array
     values: Array
     colour: str = COLOURS[0]
+    dashed: bool = False
 
 
 def curve_of(columns: Columns, name: str, window: tuple[float, float] | None = None) -> Curve:
@@ -355,7 +357,7 @@ def curves_of(columns: Columns, graph: Graph, window: tuple[float, float] | None
             c = curve_of(columns, name, window)
         except Error:
             continue
-        made.append(Curve(c.label, c.times, c.values, COLOURS[k % len(COLOURS)]))
+        made.append(replace(c, colour=COLOURS[k % len(COLOURS)]))
     return made
 
 
@@ -427,7 +429,7 @@ def thinned(curve: Curve, most: int = MOST_POINTS) -> Curve:
     (True, 9.0)
     """
     which = kept(curve.values, most)
-    return Curve(curve.label, curve.times[which], curve.values[which], curve.colour)
+    return replace(curve, times=curve.times[which], values=curve.values[which])
 
 
 def value_at(times: Array, values: Array, time: float) -> float:

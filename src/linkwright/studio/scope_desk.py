@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from linkwright.errors import Error, InputError
 from linkwright.recording import Channel, Recording, read_recording
 from linkwright.recording.files import FORMATS
+from linkwright.recording.sl import save_next
+from linkwright.studio.charts import layout_picture
 from linkwright.studio.desk import PLAYED, RUN, Desk
 from linkwright.studio.playback import Track, player_for
 from linkwright.studio.scope import (
@@ -232,11 +234,28 @@ class ScopeDesk:
             k = int(np.abs(t - time).argmin())
             self.desk.show(rows[k, [names.index(n) for n in places]])
 
-    def shown(self) -> tuple[Columns, Layout, Window]:
-        """Return the channels of the first recording, the layout and the stretch of time."""
+    def picture(self) -> str:
+        """Return all graphs as one picture, SVG."""
         with self._turn:
-            columns = self.columns()
-            return columns[0], self._layout(), self._window(columns)[0]
+            columns, layout = self.columns(), self._layout()
+            names = [name for name, _ in self.recordings()]
+            window, _ = self._window(columns)
+        shown = list(zip(names, columns, strict=True))
+        return layout_picture(shown, layout, window, self.desk.name)
+
+    def save_next(self) -> Path:
+        """Save as SL does: the next dNNNNN of the folder, names without blanks."""
+        made = self.whole()
+        channels = [
+            replace(c, name="_".join(c.name.split()), unit="_".join(c.unit.split()))
+            for c in made.channels
+        ]
+        return save_next(self.folder, Recording(made.times, channels, made.data, made.about))
+
+    @property
+    def folder(self) -> Path:
+        """Of the recording that the studio was opened with, else the current one."""
+        return Path(self.desk.studio.shared.get("folder") or Path.cwd())
 
     def whole(self) -> Recording:
         """Return the first recording with all derived channels, to be saved."""
@@ -265,7 +284,7 @@ class ScopeDesk:
             folder: by default that of the recording that the studio was opened with, else the
                 current one.
         """
-        home = folder or self.desk.studio.shared.get("folder") or Path.cwd()
+        home = folder or self.folder
         found = [p for p in home.iterdir() if p.is_file() and is_recording(p.name)]
         for path in sorted(found, key=lambda p: (p.stat().st_mtime_ns, p.name), reverse=True)[:20]:
             try:

@@ -58,7 +58,8 @@ async function serve() {
     onLens: soon,
     menus: {
       Save: [["Picture, .png", () => scope.savePicture(source.title)], ["Picture, .svg", () => { make("a", { href: "scope/picture", download: "scope.svg" }).click(); }],
-        ...[".csv", ".npz", ".parquet", ".mcap", ".erd"].map(save)],
+        ...[".csv", ".npz", ".parquet", ".mcap", ".erd"].map(save),
+        ["Recording, SL's next", async () => { try { told(`Saved: ${(await post("scope/next", "")).name}`); setTimeout(() => told(""), 8000); } catch (error) { told(error.message); } }, "The next dNNNNN of the folder, as SL's plotter saves"]],
       Open: [["Recording …", () => picker.click(), "With the same graphs"], ["The last recording", opened(() => post("scope/last", "")), "The newest of the folder, with the same graphs"],
         ["Window of its own", () => { open(location.href, "_blank"); }, "This scope in a window of its own"]],
     },
