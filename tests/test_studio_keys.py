@@ -159,6 +159,8 @@ PAGE: tuple[tuple[str, str, Any], ...] = (
     ("c", "studio.centre", True),
     ("o", "studio.ghosts", "beside"),
     ("g", "studio.ground", False),
+    ("u", "Boolean(studio.bare)", True),
+    ("n", "Boolean(studio.named)", True),
     ("k", "studio.forces", False),
     (".", "studio.longer", 1.25),
     (",", "studio.longer", 1.0),

@@ -35,7 +35,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
             unrun = "This System has not run yet: the tab *Live* runs it, with all that acts on it."
             gui.add_markdown(empty if first.system is None or len(first.recording) != 1 else unrun)
             return
-        play = gui.add_button("Play", hint="Play or pause")
+        play = gui.add_button("Play", hint="Play or pause", icon="player-play")
         span = player.end - player.start
         scrub = gui.add_slider(
             "Time, s",
@@ -51,11 +51,16 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         if len(studio.stages) > 1:
             _arrangement(studio)
 
+    def label() -> None:
+        words = "Pause" if player.playing else "Play"
+        if play.label != words:
+            play.label, play.icon = words, f"player-{words.lower()}"
+
     def press(_: Any = None) -> None:
         if not player.playing and player.time >= player.end:
             player.go_to(player.start)
         player.playing = not player.playing
-        play.label = "Pause" if player.playing else "Play"
+        label()
 
     play.on_click(press)
     _keys(studio, press, speed)
@@ -71,7 +76,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
             player.go_to(player.start)
         else:
             player.step(int(str(steps.value).replace("−", "-")))
-        play.label = "Play"
+        label()
 
     @speed.on_update  # type: ignore[untyped-decorator]
     def _(_: Any) -> None:
@@ -89,8 +94,8 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
             return
         shown["at"] = now
         scrub.value = float(t)
-        if not player.playing and play.label != "Play":
-            play.label = "Play"
+        if not player.playing:
+            label()
 
     player.listeners.append(follow)
 

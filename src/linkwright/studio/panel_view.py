@@ -36,6 +36,8 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
             _follow(studio)
             _views(studio)
             gui.main_panel.set_width(_WIDE)
+        else:
+            studio.server.scene.add_label("/nothing", "Nothing to draw: see the tab Play")
 
     _turned(studio, "I", "light or dark", dark)
 

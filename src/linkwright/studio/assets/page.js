@@ -26,7 +26,7 @@ async function start() {
   setPlots(s);
   if (data.scene) {
     try { setScene(s, block); } catch (error) { s.renderer = null; empty("The scene cannot be drawn", error.message); }
-  } else { document.body.classList.add("noscene"); for (const id of ["axes", "centre", "trace"]) $(id).disabled = true; $("follow").disabled = true; }
+  } else { document.body.classList.add("noscene"); $("side").prepend($("notes")); for (const id of ["axes", "centre", "trace", "follow", "panel"]) $(id).disabled = true; }
   setTransport(s); setKeys(s);
   for (const [key, words] of KEYS) { const a = document.createElement("dt"), b = document.createElement("dd"); a.textContent = key; b.textContent = words; document.querySelector("#keys dl").append(a, b); }
   goTo(s, s.time);
