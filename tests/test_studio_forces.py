@@ -27,7 +27,7 @@ from linkwright.studio.plant import plant_of
 from linkwright.studio.scene import Scene, scene_of
 from linkwright.studio.server import Studio
 from linkwright.studio.standing import footing_of, walks
-from linkwright.studio.takes import Take, scene_take
+from linkwright.studio.takes import Take, open_take, scene_take
 from linkwright.studio.viewing import upright
 from tests.chromium import opened
 from tests.test_studio_browser import soon
@@ -202,6 +202,19 @@ def test_a_strut_pushes_both_of_its_ends_and_what_is_not_known_is_left_out() -> 
     assert track.forces[:, 1] == pytest.approx(-track.forces[:, 0], rel=1e-5)
 
 
+@pytest.mark.parametrize("ending", ["npz", "csv"])
+def test_forces_and_the_ground_come_back_from_files(tmp_path: Path, ending: str) -> None:
+    system = box_on_the_floor()
+    run = lw.simulate(system, 0.05, method="semi-implicit", initial={"box.z": 0.0499})
+    run.save(tmp_path / f"box.{ending}")
+    take = open_take(str(tmp_path / f"box.{ending}"))
+    assert take.scene is not None
+    assert take.scene.floor == 0.0
+    track, _ = tracked(take.scene, take.recording)
+    up = sum(run[f"floor.force{k}_z"][-1] for k in (1, 2, 3, 4))
+    assert track.forces[-1].sum(axis=0)[2] == pytest.approx(up, rel=1e-6)
+
+
 # -- live ------------------------------------------------------------------------------------------
 def test_live_and_recorded_forces_agree() -> None:
     system = box_on_the_floor()
@@ -281,6 +294,27 @@ def test_without_the_ground_it_falls_as_everything_does(standing: Live) -> None:
     assert fallen == pytest.approx(9.81 / 2 * 0.25, rel=1e-2)
     assert not _shown(standing).forces.any()
     standing.set_ground(True)
+
+
+@pytest.mark.parametrize(
+    ("shape", "count", "height"),
+    [('<box size="0.4 0.3 0.2"/>', 8, 0.1), ('<sphere radius="0.15"/>', 1, 0.15)],
+)
+def test_a_free_box_lies_on_its_corners_and_a_ball_on_one_point(
+    tmp_path: Path, shape: str, count: int, height: float
+) -> None:
+    given = f"<geometry>{shape}</geometry>"
+    inertia = '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" iyz="0" ixz="0"/>'
+    file = tmp_path / "thing.urdf"
+    file.write_text(
+        f"""<robot name="thing"><link name="thing"><inertial><mass value="5"/>{inertia}</inertial>
+        <visual>{given}</visual><collision>{given}</collision></link></robot>"""
+    )
+    scene = scene_of(load(file, base="free"))
+    footing = footing_of(scene, 0.5)
+    assert footing is not None
+    assert len(footing.touches) == count
+    assert scene.poses(footing.start).centre == pytest.approx([0, 0, 0.5 + height])
 
 
 def test_robots_that_walk_are_told_from_arms() -> None:
@@ -390,6 +424,16 @@ def studio(resting_box: tuple[Scene, lw.Recording]) -> Iterator[Studio]:
 
 def _take(scene: Scene, recording: lw.Recording) -> Take:
     return scene_take("box", recording, scene)
+
+
+def test_bodies_can_be_seen_through_and_are_as_before_then(studio: Studio) -> None:
+    stage = studio.stage
+    assert stage is not None
+    before = [mesh.opacity for _, mesh in stage.meshes]
+    stage.set_clear(True)
+    assert all(mesh.opacity == 0.4 for k, mesh in stage.meshes if stage.scene.nodes[k].moves)
+    stage.set_clear(False)
+    assert [mesh.opacity for _, mesh in stage.meshes] == before
 
 
 def test_k_hides_the_arrows_of_the_studio(studio: Studio) -> None:

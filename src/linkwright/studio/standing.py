@@ -32,6 +32,7 @@ from linkwright.studio.hanging import turned
 from linkwright.studio.motions import limits_of, resting
 from linkwright.studio.scene import Scene, solid_of
 from linkwright.studio.solids import surfaces_of
+from linkwright.studio.triangles import Surface
 from linkwright.studio.viewing import upright
 
 Array: TypeAlias = NDArray[np.float64]
@@ -179,22 +180,33 @@ def _shapes(scene: Scene) -> Iterator[_Shape]:
             solid = solid_of(link, shape, place, description, scene.roots, [])
             if solid is None:
                 continue
-            points = np.concatenate([s.points for s in surfaces_of([solid])]).astype(float)
             found = True
-            yield _shape(link.name, rows.get(body, 0), body, points)
+            row, at = rows.get(body, 0), np.array(solid.place.position)
+            if solid.kind == "box":  # which is drawn with bevelled edges
+                corners = _CORNERS * np.array(solid.size) / 2
+                turn = np.array(solid.place.rotation)
+                yield _Shape(link.name, row, body, at + corners @ turn.T)
+            elif solid.kind == "sphere":
+                yield _Shape(link.name, row, body, at[None], float(solid.size[0]))
+            else:
+                yield _shape(link.name, row, body, surfaces_of([solid]))
     if found:
         return
     for body, row in rows.items():  # all meshes are missing
         if scene.surfaces[row]:
-            points = np.concatenate([s.points for s in scene.surfaces[row]]).astype(float)
-            yield _shape(scene.nodes[row].name, row, body, points)
+            yield _shape(scene.nodes[row].name, row, body, scene.surfaces[row])
 
 
-def _shape(link: str, row: int, body: Body, points: Array) -> _Shape:
+def _shape(link: str, row: int, body: Body, surfaces: Sequence[Surface]) -> _Shape:
+    points = np.concatenate([s.points for s in surfaces]).astype(float)
     middle = (points.min(axis=0) + points.max(axis=0)) / 2
-    far = np.linalg.norm(points - middle, axis=1)
-    if far.min() > 0.85 * far.max():
-        return _Shape(link, row, body, middle[None], float(far.mean()))
+    far = float(np.linalg.norm(points - middle, axis=1).max())
+    inner = min(
+        float(np.linalg.norm(s.points[s.faces].mean(axis=1) - middle, axis=1).min())
+        for s in surfaces
+    )
+    if inner > 0.85 * far:  # the middles of the triangles are as far out as the corners
+        return _Shape(link, row, body, middle[None], far)
     chosen = np.unique(((points - middle) @ _CORNERS.T).argmax(axis=0))
     return _Shape(link, row, body, points[chosen])
 
@@ -332,7 +344,7 @@ def _chosen(shapes: Sequence[_Shape], feet: Sequence[_Shape], poses: Array) -> t
     size = float(np.linalg.norm(np.ptp(places, axis=0)))
     for _ in range(MOST_POINTS):
         k = int(apart.argmax())
-        if apart[k] < 0.05 * size:
+        if apart[k] <= max(0.05 * size, 1e-9):
             break
         s, local, place = rest[k]
         made.append(_touch(s, local, foot=False))
