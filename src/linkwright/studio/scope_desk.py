@@ -23,6 +23,7 @@ from linkwright.recording.files import FORMATS
 from linkwright.recording.sl import save_next
 from linkwright.studio.charts import layout_picture
 from linkwright.studio.desk import PLAYED, RUN, Desk
+from linkwright.studio.live import Live
 from linkwright.studio.playback import Track, player_for
 from linkwright.studio.scope import (
     MOST_POINTS,
@@ -58,6 +59,7 @@ class ScopeDesk:
         self.layout: Layout | None = None
         self.number = 1  # of the layout; grows with each change
         self._columns: list[Columns] = []
+        self._sampled: tuple[tuple[int, int, float], Recording] | None = None
         self._held: float | None = None  # the cursor in a live run, where a user has put it
         self._held_at: tuple[int, int] = (0, 0)
 
@@ -66,11 +68,18 @@ class ScopeDesk:
         """Return the recordings that are shown, with their names: the live run, or the takes."""
         live = self.desk.live
         if live is not None and self.desk.mode == RUN:
-            layout = self.layout
-            rolls = live.latest.running and layout is not None and layout.window is None
-            t, rows = live.samples(layout.last or None if rolls and layout is not None else None)
-            return [("live", Recording(t, live.channels, rows))]
+            return [("live", self._live_samples(live))]
         return [(take.name, take.recording) for take in self.desk.takes]
+
+    def _live_samples(self, live: Live) -> Recording:
+        """Return what is shown of a live run: while it rolls by, its last seconds; else all."""
+        now, layout = live.latest, self.layout
+        last = layout.last if layout is not None and layout.window is None else 0.0
+        key = (now.tick, now.epoch, last if now.running else 0.0)
+        if self._sampled is None or self._sampled[0] != key:
+            t, rows = live.samples(key[2] or None)
+            self._sampled = key, Recording(t, live.channels, rows)
+        return self._sampled[1]
 
     def columns(self) -> list[Columns]:
         """Return the channels of what is shown, with those that the layout derives."""

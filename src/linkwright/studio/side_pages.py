@@ -190,6 +190,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     owner: SidePages
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1  # the head and what follows leave together
+    timeout = 300.0  # s, after which a browser that says nothing is taken to have gone
 
     def do_GET(self) -> None:
         """Give a page or a file."""
@@ -237,6 +240,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Disposition", saved)
         self.end_headers()
         self.wfile.write(reply.content)
+        self.wfile.flush()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Say nothing: what is asked is no news."""

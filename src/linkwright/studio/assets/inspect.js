@@ -99,7 +99,7 @@ async function inspect() {
         if (now.selected !== state.selected) { state.selected = now.selected; mark(); show(); document.querySelector("#tree [aria-selected=true]")?.scrollIntoView({ block: "nearest" }); }
       }
     } catch { /* it is asked again */ }
-    await new Promise((done) => setTimeout(done, document.hidden ? 2000 : 400));
+    await new Promise((done) => setTimeout(done, document.hidden || !document.body.clientWidth ? 2000 : 400));
   }
 }
 inspect().catch((error) => say(error.message));

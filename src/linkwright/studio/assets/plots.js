@@ -97,7 +97,7 @@ function cleared(canvas) {
   const density = window.devicePixelRatio || 1, w = canvas.clientWidth, h = canvas.clientHeight;
   if (!w || !h) return null;
   if (canvas.width !== Math.round(w * density) || canvas.height !== Math.round(h * density)) { canvas.width = Math.round(w * density); canvas.height = Math.round(h * density); }
-  const g = canvas.getContext("2d");
+  const g = canvas.getContext("2d", { willReadFrequently: true }); // drawn by the CPU, beside a busy scene
   g.setTransform(density, 0, 0, density, 0, 0); g.clearRect(0, 0, w, h);
   return [g, w, h];
 }

@@ -90,7 +90,7 @@ async function serve() {
     }
     if (wants.layout || wants.time !== null) continue;
     const moving = asking?.playing || asking?.running;
-    await new Promise((done) => { wake = done; setTimeout(done, document.hidden ? 1000 : moving ? 60 : 200); });
+    await new Promise((done) => { wake = done; setTimeout(done, document.hidden || !scope.home.clientWidth ? 1000 : moving ? 60 : 200); });
     wake = null;
   }
 }
