@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import pdist
 from scipy.spatial.transform import Rotation
 
+import linkwright as lw
 from linkwright.studio.desk import Desk, extent
-from linkwright.studio.posing import pose_of
+from linkwright.studio.posing import Poser, pose_of
+from linkwright.studio.scene import Scene, scene_of
 from linkwright.studio.server import Studio, open_studio
 from tests.chromium import WITHOUT_GRAPHICS, opened
 from tests.test_studio_browser import ARM, PATIENCE, desk_of, field, graphs, soon, tab
@@ -153,3 +158,29 @@ def _slope(t: Array, phi: Array) -> float:
     rate = np.diff(phi, 2) / step**2
     base = -np.sin(phi[1:-1])
     return float(rate @ base / (base @ base))
+
+
+@given(
+    st.lists(st.floats(-1, 1), min_size=4, max_size=4).filter(lambda e: np.linalg.norm(e) > 0.1),
+    st.integers(0, 3),
+    st.floats(-1.5, 1.5),
+)
+@settings(max_examples=40, deadline=None)
+def test_a_slider_of_a_quaternion_keeps_the_robot_rigid(
+    start: list[float], which: int, value: float
+) -> None:
+    scene = _quadruped()
+    poser = Poser(scene)
+    (places,) = poser.quaternions
+    q = scene.poses.start.copy()
+    q[places] = np.array(start) / np.linalg.norm(start)
+    moved = poser.slid(q, scene.poses.coordinates[places[which]], value).q
+    assert np.linalg.norm(moved[places]) == pytest.approx(1)
+    assert moved[places[which]] == pytest.approx(np.clip(value, -1, 1))
+    before, after = (pdist(scene.poses(each).poses[1:, :3]) for each in (q, moved))
+    np.testing.assert_allclose(after, before, atol=1e-9)
+
+
+@cache
+def _quadruped() -> Scene:
+    return scene_of(lw.load(ARM.replace("oblique_arm", "quadruped")))

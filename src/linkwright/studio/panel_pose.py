@@ -67,6 +67,8 @@ class _Joints:
         for k, name in enumerate(names[:_MANY]):
             unit = m.units.get(name, "?")
             low, high = ends(self.start[k], unit, *map(float, limits[k]))
+            if any(k in places for places in self.poser.quaternions):
+                low, high = -1.0, 1.0
             bounded = bool(np.isfinite(limits[k]).all())
             slider = self.desk.server.gui.add_slider(
                 f"{name} [{unit}]",

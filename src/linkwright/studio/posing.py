@@ -81,18 +81,39 @@ class Poser:
         names = self.scene.poses.coordinates
         k = names.index(name)
         if self.relations is None:
-            moved = np.array(q, float)
-            moved[k] = value
+            moved = self._set(q, k, value)
             return Posed(moved, *within(self.scene, moved))
         now = np.array(q, float)
         for share in np.linspace(0, 1, _CONTINUED + 1)[1:]:
-            tried = now.copy()
-            tried[k] = q[k] + share * (value - q[k])
+            tried = self._set(now, k, q[k] + share * (value - q[k]))
             found = self._closed(tried, k)
             if found is None:
                 return Posed(now, False, f"the loops do not close beyond {name} = {now[k]:.4g}")
             now = found
         return Posed(now, True, "loops closed")
+
+    @cached_property
+    def quaternions(self) -> list[list[int]]:
+        """Where the four numbers of each body that turns by a quaternion stand."""
+        index = {name: k for k, name in enumerate(self.scene.poses.coordinates)}
+        bodies = self.scene.robot.mechanism.bodies.values()
+        found = [[index.get(q.name, -1) for q in b.rotations] for b in bodies]
+        return [places for places in found if len(places) == 4 and min(places) >= 0]
+
+    def _set(self, q: Array, k: int, value: float) -> Array:
+        """Return coordinates with one set; the others of its quaternion keep it a unit one."""
+        moved = np.array(q, float)
+        moved[k] = value
+        for places in self.quaternions:
+            if k in places:
+                moved[k] = min(max(value, -1.0), 1.0)
+                others = [j for j in places if j != k]
+                size, left = float(np.linalg.norm(moved[others])), np.sqrt(1 - moved[k] ** 2)
+                if size > 1e-9:
+                    moved[others] *= left / size
+                else:
+                    moved[others[0]] = left
+        return moved
 
     def _closed(self, q: Array, held: int) -> Array | None:
         """Return the nearest coordinates with closed loops, one of them held, by Newton's steps."""
