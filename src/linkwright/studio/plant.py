@@ -43,11 +43,12 @@ HAND, SERVO, GROUND = "hand", "servo", "ground"
 RATE = 240
 """Base ticks in a second, where a System does not ask for others."""
 
-STEPS = 16
+STEPS = 24
 """Steps of the integration in a tick, on the ground."""
 
 _SINK = 1e-3  # m that a foot sinks into the ground when the robot stands
 _DISSIPATION = 2.0  # s/m
+_FIRMEST = 0.3  # of the inertia that a joint feels, taken away by its damping in one step
 _LOAD = 3.0  # of the weight times the height, for a radian of the joints that carry it
 
 FREQUENCY, DAMPING = 12.0, 1.0
@@ -228,7 +229,7 @@ def _add_ground(system: System, footing: Footing) -> dict[str, float]:
             dissipation=_DISSIPATION,
             static=0.9,
             dynamic=0.8,
-            tangential_damping=1.4 * math.sqrt(stiff * light),
+            tangential_damping=math.sqrt(stiff * light),
         )
         for n, point in enumerate(points, 1):
             contact.show_force(f"force{n}", at=point, touch=f"depth{n}", below=radius)
@@ -259,7 +260,7 @@ def _add_servos(
     ]
     if not joints:
         return ()
-    felt = _felt(robot, begin)
+    felt, light = _felt(robot, begin)
     carrying = set() if footing is None else _carrying(robot, footing)
     bodies = {q: joint.body for joint in robot.assembled.joints for q in joint.coordinates}
     servo = Element(SERVO, m, doc="holds joints at their targets")
@@ -272,7 +273,8 @@ def _add_servos(
         size = drag = felt[q.name]
         if footing is not None and bodies[q] in carrying:
             size = _LOAD * footing.mass * 9.81 * footing.height / FREQUENCY**2
-            drag = max(drag, 1.5 * math.sqrt(size * drag))
+            most = _FIRMEST * light[q.name] * RATE * STEPS / (2 * FREQUENCY * DAMPING)
+            drag = min(max(drag, 1.5 * math.sqrt(size * drag)), max(drag, most))
         servo.effort(f"tau_{word}", q, size * w * w * (target - q) - 2 * zeta * w * drag * u)
     member = system.add(servo, name=SERVO)
     held = {q.name: begin.get(q.name, float(m.initial.get(q.name, 0.0))) for q in joints}
@@ -280,15 +282,23 @@ def _add_servos(
     return tuple(q.name for q in joints)
 
 
-def _felt(robot: Robot, begin: Mapping[str, float]) -> dict[str, float]:
-    """Return what each coordinate moves at the start: kg*m^2, or kg."""
+def _felt(robot: Robot, begin: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+    """Return what each coordinate moves at the start while others are held, and while they are not.
+
+    In kg*m^2, or kg.
+    """
     pairs = zip(robot.coordinates, np.asarray(robot.neutral, float), strict=True)
     q0 = np.array([begin.get(n, float(v)) for n, v in pairs])
     try:
-        mass = np.diag(np.atleast_2d(robot.mass_matrix(q0)))
+        whole = np.atleast_2d(robot.mass_matrix(q0))
+        held, free = np.diag(whole), 1 / np.diag(np.linalg.pinv(whole))
     except Error:
-        mass = np.ones(len(robot.speeds))
-    sized = dict(zip(robot.speeds, mass, strict=True))
+        held = free = np.ones(len(robot.speeds))
+    return _by_coordinate(robot, held), _by_coordinate(robot, free)
+
+
+def _by_coordinate(robot: Robot, sizes: Array) -> dict[str, float]:
+    sized = dict(zip(robot.speeds, sizes, strict=True))
     found = {}
     for joint in robot.assembled.joints:
         if len(joint.coordinates) == 1:
