@@ -326,6 +326,15 @@ def test_robots_that_walk_are_told_from_arms() -> None:
     assert walks(Robot(replace(described, links=tuple(links), joints=tuple(joints))))
 
 
+def test_the_base_of_a_robot_file_is_as_the_user_says() -> None:
+    counts = {}
+    for base in ("fixed", "file", "auto"):
+        scene = open_take(str(QUADRUPED), base=base).scene
+        assert scene is not None
+        counts[base] = len(scene.poses.coordinates)
+    assert counts == {"fixed": 12, "file": 19, "auto": 19}
+
+
 # -- pages and the studio --------------------------------------------------------------------------
 def _column(block: bytes, told: dict[str, Any], which: int) -> np.ndarray[Any, Any]:
     start, rows, count = told["at"]

@@ -61,6 +61,8 @@ class Marks:
         """How long an arrow is, in words; empty where none is shown."""
         if not self.reference or not self.forces or self._last is None:
             return ""
+        if not self.count and not self._last[0].contact.any():
+            return ""
         return self.scale.legend(self.radius, self._last[0].units)
 
     def show(self, arrows: Arrows, shown: Shown, reference: float | None = None) -> None:
