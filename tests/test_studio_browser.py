@@ -160,7 +160,7 @@ def test_a_model_is_played_scrubbed_posed_run_and_changed(tmp_path: Path) -> Non
         frame.get_by_role("tab", name="Code").click()
         frame.locator("pre.linkwright-code").wait_for(timeout=1000 * PATIENCE)
         page.get_by_role("button", name="Help").click()
-        page.get_by_text("play or pause the recording").wait_for()
+        page.get_by_text("play, pause").wait_for()
         assert is_drawn(page, tmp_path, "last")
         assert desk.trouble == []
         assert wrong == []

@@ -18,6 +18,8 @@ from linkwright.studio.desk import Desk, extent
 from linkwright.studio.posing import Poser, pose_of
 from linkwright.studio.scene import Scene, scene_of
 from linkwright.studio.server import Studio, open_studio
+from linkwright.studio.takes import Take, recorded_take
+from linkwright.studio.viewing import ANGLE, ground_and_view
 from tests.chromium import WITHOUT_GRAPHICS, opened
 from tests.test_studio_browser import ARM, PATIENCE, desk_of, field, graphs, soon, tab
 
@@ -184,3 +186,29 @@ def test_a_slider_of_a_quaternion_keeps_the_robot_rigid(
 @cache
 def _quadruped() -> Scene:
     return scene_of(lw.load(ARM.replace("oblique_arm", "quadruped")))
+
+
+def test_ghosts_are_in_the_picture_too() -> None:
+    model = lw.load_model("double-pendulum")
+    scene = scene_of(model)
+    takes = [
+        recorded_take(str(start), lw.simulate(model, 3.0, initial={"phi1": start}).recording)
+        for start in (0.2, 2.8)
+    ]
+    _, alone = ground_and_view(takes[0], scene)
+    _, view = ground_and_view(takes[0], scene, takes[1])
+    for take, seen in ((takes[0], alone), (takes[0], view), (takes[1], view)):
+        assert np.abs(_seen(take, scene, seen)).max() < 1
+    assert np.abs(_seen(takes[1], scene, alone)).max() > 1
+
+
+def _seen(take: Take, scene: Scene, view: dict[str, Any]) -> Array:
+    """Return where the bodies are in a picture that is somewhat wider than high, -1 to 1."""
+    assert take.q is not None
+    turn = np.radians([view["azimuth"], view["height"]])
+    away = np.array([np.cos(turn[0]) * np.cos(turn[1]), np.sin(turn[0]) * np.cos(turn[1]), 0])
+    away[2] = np.sin(turn[1])
+    right = np.cross([0, 0, 1], away) / np.cos(turn[1])
+    points = scene.poses(take.q).poses[..., :3] @ scene.upright.T - view["centre"]
+    depth = (view["distance"] - points @ away) * np.tan(ANGLE / 2)
+    return np.stack([points @ right / depth / 1.2, points @ np.cross(away, right) / depth])

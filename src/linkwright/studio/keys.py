@@ -18,7 +18,7 @@ _SHOWN = {"pageup": "Page Up", "pagedown": "Page Down"}
 
 
 def add_key(
-    studio: Studio, key: str, words: str, act: Callable[[Any], object], icon: str | None = None
+    studio: Studio, key: str, words: str, act: Callable[[Any], object], *, line: str = ""
 ) -> None:
     """Let a key do something, and tell of it in the help sheet and the list of commands.
 
@@ -27,12 +27,12 @@ def add_key(
         key: in Viser's words, such as "N" or "pageup".
         words: what it does.
         act: called with Viser's event, whose `client` is the browser it comes from.
-        icon: Viser's name of one.
+        line: of the help sheet, which several keys may share; without, `words`.
     """
     assert key not in _CAMERA, f"Viser moves the camera by {key}"
     told: dict[str, str] = studio.shared.setdefault("keys", {})
     assert key not in told, f"{key} already does something: {told[key]}"
-    told[key] = words
+    told[key] = line or words
     desk = desk_of(studio)
 
     def call(event: Any) -> None:
@@ -41,8 +41,7 @@ def add_key(
         except Exception as error:  # a key's trouble is told, and must not end a thread
             desk.report(str(error))
 
-    studio.shared.setdefault("acts", {})[key.lower()] = call  # for keys within our own pages
-    studio.server.gui.add_command(words, hotkey=key, icon=icon).on_trigger(call)
+    studio.server.gui.add_command(words, hotkey=key).on_trigger(call)
 
 
 def sheet(studio: Studio) -> str:
@@ -51,7 +50,10 @@ def sheet(studio: Studio) -> str:
     Args:
         studio: whose keys.
     """
-    rows = [(shown(key), words) for key, words in studio.shared.get("keys", {}).items()]
+    lines: dict[str, list[str]] = {}
+    for key, line in studio.shared.get("keys", {}).items():
+        lines.setdefault(line, []).append(shown(key))
+    rows = [(", ".join(keys), line) for line, keys in lines.items()]
     rows += [("W A S D Q E, arrows", "move the camera"), ("Ctrl K", "all commands")]
     return "\n".join(["| key | does |", "|---|---|", *(f"| {k} | {w} |" for k, w in rows)])
 

@@ -35,7 +35,7 @@ from linkwright.studio.scope import first_layout
 from linkwright.studio.stage import extent
 from linkwright.studio.takes import Take
 from linkwright.studio.triangles import Surface
-from linkwright.studio.viewing import seen_of, upright
+from linkwright.studio.viewing import seen_of, some_poses, upright
 from linkwright.version import __version__
 
 Array = NDArray[np.float64]
@@ -302,12 +302,7 @@ def _evened(even: Array, times: Array, values: Array) -> Array:
 # -- what is seen ----------------------------------------------------------------------------------
 def _scene(block: _Block, scene: Scene, takes: Sequence[Take], most: int) -> dict[str, Any]:
     surfaces = scene.surfaces_within(most)
-    first = scene.poses(
-        takes[0].q if takes[0].q is not None and len(takes[0].q) else scene.poses.start
-    )
-    poses = upright(scene, np.atleast_3d(first.poses).reshape(-1, len(scene.nodes), 7))
-    few = poses[:: max(1, len(poses) // 200)]
-    seen = seen_of(scene, few)
+    seen = seen_of(scene, some_poses(scene, *takes))
     nodes = [
         {
             "name": node.name,

@@ -44,8 +44,8 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         while open_now:
             open_now.pop().close()
         with gui.add_modal("Mouse, keys and tabs") as made:
+            gui.add_button("Close", hint="Or H, or Escape").on_click(close)
             gui.add_markdown(f"{sheet(studio)}\n{SHEET}")
-            gui.add_button("Close").on_click(close)
         open_now.append(made)
 
     def close(_event: Any) -> None:
@@ -56,5 +56,5 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         (close if open_now else show)(event)
 
     gui.add_button(name, icon="help", color="gray").on_click(show)
-    add_key(studio, "H", "this sheet", turn, "help")
+    add_key(studio, "H", "this sheet", turn)
     gui.add_command("Close the sheet", hotkey="escape").on_trigger(close)

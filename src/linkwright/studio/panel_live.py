@@ -86,7 +86,7 @@ def fill(desk: Desk) -> None:
 def _keys(desk: Desk, ready: _Ready) -> None:
     """Let keys run, step and reset; those that the recording has too act in a live run only."""
     studio = desk.studio
-    add_key(studio, "L", "run or pause the live run", lambda _: ready.toggle(), "player-play")
+    add_key(studio, "L", "run or pause the live run", lambda _: ready.toggle())
     for key, words, act in (("N", "a step", ready.step), ("R", "reset", ready.reset)):
         if key not in studio.shared["keys"]:
             add_key(studio, key, f"{words} of the live run", partial(_always, act))

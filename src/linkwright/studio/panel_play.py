@@ -14,7 +14,7 @@ from linkwright.studio.playback import SPEEDS
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
-_IN_A_RUN = "; in a live run"
+_FRAME = "one frame back, on; live: N is a step"
 _EVERY = 0.1  # s between updates of the slider while playing
 
 
@@ -134,15 +134,18 @@ def _keys(studio: Studio, press: Any, speed: Any) -> None:
         at = list(speed.options).index(speed.value) + by
         speed.value = speed.options[min(max(at, 0), len(speed.options) - 1)]
 
-    add_key(studio, "space", "play or pause the recording", press, "player-play")
-    add_key(studio, "P", "the same, also where a tab has the focus", press)
-    add_key(studio, "B", "one frame back", lambda _: step(-1), "player-track-prev")
-    add_key(studio, "N", f"one frame on{_IN_A_RUN}: a step", lambda _: step(1))
-    add_key(studio, "R", f"back to the start{_IN_A_RUN}: reset", lambda _: begin())
-    add_key(studio, "home", "start of the recording", lambda _: player.go_to(player.start))
-    add_key(studio, "end", "end of the recording", lambda _: player.go_to(player.end))
-    add_key(studio, "pagedown", "slower", lambda _: paced(-1))
-    add_key(studio, "pageup", "faster", lambda _: paced(1))
+    for key, words, act, line in (
+        ("space", "play or pause", press, "play, pause"),
+        ("P", "play or pause", press, "play, pause"),
+        ("B", "one frame back", lambda _: step(-1), _FRAME),
+        ("N", "one frame on", lambda _: step(1), _FRAME),
+        ("R", "back to the start", lambda _: begin(), "to the start; live: reset"),
+        ("home", "start of the recording", lambda _: player.go_to(player.start), "start, end"),
+        ("end", "end of the recording", lambda _: player.go_to(player.end), "start, end"),
+        ("pagedown", "slower", lambda _: paced(-1), "slower, faster"),
+        ("pageup", "faster", lambda _: paced(1), "slower, faster"),
+    ):
+        add_key(studio, key, words, act, line=line)
 
 
 def _arrangement(studio: Studio) -> None:
@@ -156,7 +159,7 @@ def _arrangement(studio: Studio) -> None:
             (choice.options.index(choice.value) + 1) % len(choice.options)
         ]
 
-    add_key(studio, "O", "other recordings: ghosts, side by side, hidden", turn)
+    add_key(studio, "O", "other recordings", turn)
 
     @choice.on_update  # type: ignore[untyped-decorator]
     def _(_: Any) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
 _ANGLES = {"Corner": (-55, 20), "Front": (-90, 4), "Side": (0, 4), "Top": (-90, 89)}
+_FROM = "look from a corner, the front, the side, above"
 _NOTHING = "nothing"
 _WIDE = 388  # pixels: all tabs in a row
 
@@ -178,7 +179,7 @@ def _forces(studio: Studio) -> None:
 
     for handle in (contacts, forces, longer):
         handle.on_update(wanted)
-    add_key(studio, "K", "forces and contact points", toggle, "arrow-up-right")
+    add_key(studio, "K", "forces and contact points", toggle)
     desk_of(studio).every(0.5, tell)
 
 
@@ -233,7 +234,7 @@ def _views(studio: Studio) -> None:
     keep.on_click(save)
     for k, (name, angles) in enumerate(_ANGLES.items()):
         go = partial(_look_from, studio, *angles)
-        add_key(studio, str(k + 1), f"look from: {name.lower()}", go)
+        add_key(studio, str(k + 1), f"look from: {name.lower()}", go, line=_FROM)
     add_key(studio, "V", "save this view", save)
     studio.server.on_client_connect(partial(_step_back, studio))
 

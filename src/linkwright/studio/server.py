@@ -139,7 +139,7 @@ class Studio:
         if not self.stages:
             return
         stage = self.stages[0]
-        floor, view = ground_and_view(self.takes[0], stage.scene)
+        floor, view = ground_and_view(self.takes[0], stage.scene, *self.takes[1:])
         self.floor = floor
         self.size = size = float(view["radius"])
         self.centre = np.array(view["centre"])

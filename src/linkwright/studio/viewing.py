@@ -56,17 +56,31 @@ def seen_of(scene: Scene, poses: Array) -> Seen:
     )
 
 
-def ground_and_view(take: Take, scene: Scene) -> tuple[float | None, dict[str, Any]]:
+def ground_and_view(take: Take, scene: Scene, *others: Take) -> tuple[float | None, dict[str, Any]]:
     """Return the height of the ground (None for none) and where to look from.
 
     Args:
         take: the motion that must fit.
         scene: what moves.
+        others: motions that must fit too, where they are of the same.
     """
-    q = take.q if take.q is not None and len(take.q) else scene.poses.start[None]
-    poses = upright(scene, scene.poses(q[:: max(1, len(q) // 200)]).poses)
-    seen = seen_of(scene, poses)
+    seen = seen_of(scene, some_poses(scene, take, *others))
     return seen.floor, seen.view
+
+
+def some_poses(scene: Scene, *takes: Take) -> Array:
+    """Return poses of motions at some times, times x nodes x 7, in the picture's axes.
+
+    Args:
+        scene: what moves.
+        takes: the motions; those of other things are left out.
+    """
+    names, rows = scene.poses.coordinates, []
+    for take in takes:
+        known = take.scene is not None and take.scene.poses.coordinates == names
+        if known and take.q is not None and len(take.q):
+            rows.append(np.asarray(take.q[:: max(1, len(take.q) // 200)], float))
+    return upright(scene, scene.poses(np.concatenate(rows or [scene.poses.start[None]])).poses)
 
 
 def upright(scene: Scene, poses: Array) -> Array:
