@@ -467,3 +467,22 @@ def test_k_hides_the_arrows_of_the_studio(studio: Studio) -> None:
         page.keyboard.press("k")
         soon(lambda: page.evaluate("drawn.arrows[4]"))
         assert wrong == []
+
+
+def test_a_tool_of_a_robot_with_a_free_base_is_dragged_while_the_base_stays() -> None:
+    from linkwright.studio.posing import dragged, pose_of, tools
+
+    described = load(ARM).source
+    assert isinstance(described, Description)
+    scene = scene_of(Robot(described, base="free"))
+    frame = tools(scene)[0]
+    q = scene.poses.start.copy()
+    q[:7] = 0.3, -0.2, 1.0, 0.5, 0.5, 0.5, 0.5
+    q[7:] = 0.3
+    goal = pose_of(scene, q, frame)
+    start = q.copy()
+    start[7:] += 0.05
+    found = dragged(scene, start, frame, goal)
+    assert found.fine
+    assert found.q[:7] == pytest.approx(start[:7])
+    assert pose_of(scene, found.q, frame) == pytest.approx(goal, abs=1e-4)

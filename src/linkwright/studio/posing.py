@@ -9,7 +9,7 @@ with how far it is missed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -19,6 +19,7 @@ from linkwright.equations.closure import Relations
 from linkwright.equations.evaluation import all_values
 from linkwright.formats.description import Description
 from linkwright.formats.places import quaternion_rotation
+from linkwright.robots import Robot
 from linkwright.studio.motions import limits_of
 from linkwright.studio.scene import Scene
 
@@ -158,10 +159,14 @@ def tools(scene: Scene) -> list[str]:
     """Return the frames that can be dragged, the outermost first.
 
     Args:
-        scene: of a robot file whose joints all have one coordinate; others have none.
+        scene: of a robot file whose joints all have one coordinate, but for a base that is free;
+            others have none.
     """
     robot = scene.robot
-    single = all(len(j.coordinates) <= 1 for j in robot.assembled.joints)
+    base = _free_base(robot)
+    single = all(len(j.coordinates) <= 1 or j.child == base for j in robot.assembled.joints)
+    if base and base not in {f.name for f in scene.frames}:
+        return []
     loops = any(c.position is not None for c in robot.mechanism.constraints)
     if not isinstance(robot.source, Description) or not single or loops or not robot.coordinates:
         return []
@@ -173,6 +178,8 @@ def tools(scene: Scene) -> list[str]:
 def dragged(scene: Scene, q: Array, frame: str, target: Array, *, turn: bool = True) -> Posed:
     """Return coordinates that bring a frame to a pose, from where the robot stands.
 
+    A base that is free is held where it is.
+
     Args:
         scene: of a robot.
         q: where it stands.
@@ -180,7 +187,12 @@ def dragged(scene: Scene, q: Array, frame: str, target: Array, *, turn: bool = T
         target: its pose, 4 x 4.
         turn: whether its orientation counts too.
     """
-    robot = scene.robot
+    robot, base = scene.robot, _free_base(scene.robot)
+    if base:
+        robot = _held(robot)
+        home, place = np.eye(4), robot.assembled.places[base][1]
+        home[:3, :3], home[:3, 3] = np.array(place.rotation), place.position
+        target = home @ np.linalg.inv(pose_of(scene, q, base)) @ target
     names = scene.poses.coordinates
     order = [names.index(n) for n in robot.coordinates]
     start = np.clip(np.asarray(q)[order], *np.clip(robot.limits, -_WIDE, _WIDE).T)
@@ -197,6 +209,23 @@ def dragged(scene: Scene, q: Array, frame: str, target: Array, *, turn: bool = T
     if turn:
         far += f" and {np.degrees(float(found.turn)):.1f}°"
     return Posed(moved, False, f"out of reach: {far} short")
+
+
+def _free_base(robot: Robot) -> str:
+    """Return the link of a base that moves freely, or nothing."""
+    for joint in robot.assembled.joints:
+        parent = joint.body.parent
+        if len(joint.coordinates) > 5 and parent is not None and parent.parent is None:
+            return joint.child
+    return ""
+
+
+@lru_cache(maxsize=4)
+def _held(robot: Robot) -> Robot:
+    """Return a robot whose base is held."""
+    assert isinstance(robot.source, Description)
+    free = robot.source.root == _free_base(robot)
+    return Robot(robot.source, base="file" if free else "fixed", friction=False)
 
 
 def pose_of(scene: Scene, q: Array, frame: str) -> Array:
