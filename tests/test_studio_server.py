@@ -57,34 +57,33 @@ def _connected(studio: Studio) -> Any:
     )
 
 
-def _messages(received: list[bytes]) -> list[str]:
-    """Return the kinds of the messages in what a browser has received."""
+def _kinds(received: bytes) -> list[str]:
+    """Return the kinds of the messages that a browser has received at once."""
     import msgspec
     import zstandard
 
-    kinds = []
-    for each in received:
-        size = int.from_bytes(each[8:16], "little")
-        text = zstandard.ZstdDecompressor().decompress(each[16 : 16 + size])
-        kinds += [m["type"] for m in msgspec.msgpack.decode(text)["messages"]]
-    return kinds
+    size = int.from_bytes(received[8:16], "little")
+    text = zstandard.ZstdDecompressor().decompress(received[16 : 16 + size])
+    return [m["type"] for m in msgspec.msgpack.decode(text)["messages"]]
 
 
 def test_a_frame_of_thirty_bodies_is_small_in_bytes_and_in_messages(studio: Studio) -> None:
     with _connected(studio) as client, _without_desk(studio):
         _drain(client)
-        frames = 60
         received = []
-        for k in range(frames):
+        for k in range(60):
             studio.player.go_to(0.053 * (k + 1))
             studio.server.flush()
             received.append(client.recv(timeout=5))
         received += _drain(client)
-    kinds = _messages(received)
-    assert kinds.count("SetOrientationMessage") > 0.9 * frames * BODIES
-    assert kinds.count("SetPositionMessage") == 0  # no joint slides
-    assert len(kinds) / frames < MOST_MESSAGES
-    assert sum(map(len, received)) / frames < MOST_BYTES
+    assert len(received) <= 64  # a frame may come in two parts now and then
+    for each in received:
+        kinds = _kinds(each)
+        assert kinds.count("SetOrientationMessage") <= BODIES
+        assert kinds.count("SetPositionMessage") == 0  # no joint slides
+        assert len(kinds) <= MOST_MESSAGES
+        assert len(each) <= MOST_BYTES
+    assert sum(_kinds(each).count("SetOrientationMessage") for each in received) > 20 * BODIES
 
 
 @contextmanager
