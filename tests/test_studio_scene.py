@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -181,7 +182,22 @@ def test_collada_places_scales_and_colours(tmp_path: Path) -> None:
     assert surface.colour == (1.0, 0.5, 0.0, 1.0)
     assert len(surface.faces) == 2
     np.testing.assert_allclose(surface.points[0], [0.1, 0, 0])
-    np.testing.assert_allclose(surface.points[2], [0.1, 0, 0.01], atol=1e-12)  # y up becomes z
+    np.testing.assert_allclose(surface.points[2], [0.1, 0.01, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["baxter_description/meshes/torso/base_link.DAE", "go1_description/meshes/trunk.dae"],
+)
+def test_collada_that_names_a_wrong_axis_lies_as_for_pinocchio(name: str) -> None:
+    coal = pytest.importorskip("coal")  # reads the meshes of Pinocchio's robots
+    files = metadata.files("example-robot-data") or []
+    path = Path(next(f for f in files if str(f).endswith(name)).locate())
+    assert "Y_UP" in path.read_text()
+    expected = np.array(coal.MeshLoader().load(str(path), np.ones(3)).vertices())
+    points = np.concatenate([s.points for s in read_collada(path)])
+    np.testing.assert_allclose(points.min(axis=0), expected.min(axis=0), atol=1e-5)
+    np.testing.assert_allclose(points.max(axis=0), expected.max(axis=0), atol=1e-5)
 
 
 # -- takes and playback ----------------------------------------------------------------------------

@@ -2,6 +2,10 @@
 
 Geometry of triangles and polygons is placed by the nodes of the scene; a material gives its plain
 colour. Lights, cameras, animations, skins and textures are left out.
+
+A link of a robot file has its mesh as its numbers are: which axis the file calls upright is not
+asked for, by RViz, Gazebo and Pinocchio neither, and robots are published with files that name a
+wrong one. The unit of length counts.
 """
 
 from __future__ import annotations
@@ -19,32 +23,25 @@ from linkwright.formats.xml import Caps, Element, read_xml
 from linkwright.studio.triangles import Colour, Surface
 
 CAPS = Caps(size=64 * 2**20, depth=100, elements=400_000, attributes=64, length=64 * 2**20)
-_UPRIGHT = {
-    "Z_UP": np.eye(3),
-    "Y_UP": np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]]),
-    "X_UP": np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]]),
-}
 
 
 def read_collada(path: Path) -> list[Surface]:
-    """Return the surfaces of a file, in metres with z up.
+    """Return the surfaces of a file, in metres.
 
     Args:
         path: of the file.
     """
     root = read_xml(path, CAPS)
     asset = next(root.all("asset"), None)
-    axis, unit = "Y_UP", 1.0
+    unit = 1.0
     if asset is not None:
-        axis = next((e.text.strip() for e in asset.all("up_axis")), axis)
         unit = next((float(e.attributes.get("meter", 1)) for e in asset.all("unit")), unit)
     named = {f"#{e.attributes['id']}": e for e in _walk(root) if "id" in e.attributes}
-    upright = np.eye(4)
-    upright[:3, :3] = _UPRIGHT.get(axis, np.eye(3)) * unit
+    scale = np.diag([unit, unit, unit, 1.0])
     found: list[Surface] = []
     for library in root.all("library_visual_scenes"):
         for scene in library.all("visual_scene"):
-            for matrix, instance in _instances(scene, upright, named):
+            for matrix, instance in _instances(scene, scale, named):
                 found.extend(_placed(matrix, instance, named))
     if not found:
         raise InputError("this file holds no triangles", file=path)
@@ -60,10 +57,10 @@ def _walk(root: Element) -> Iterator[Element]:
 
 
 def _instances(
-    scene: Element, upright: Any, named: Mapping[str, Element]
+    scene: Element, scale: Any, named: Mapping[str, Element]
 ) -> Iterator[tuple[Any, Element]]:
     """Yield the matrix and the instance of each geometry in a scene."""
-    stack = [(node, upright, 0) for node in reversed(list(scene.all("node")))]
+    stack = [(node, scale, 0) for node in reversed(list(scene.all("node")))]
     while stack:
         node, above, depth = stack.pop()
         matrix = above @ _transform(node)
