@@ -255,3 +255,12 @@ def test_a_robot_file_opens_as_a_swinging_robot() -> None:
     take = open_take(str(ROBOTS / "quadruped.urdf"))
     assert take.q is not None
     assert len(take.recording) > 100
+
+
+def test_links_with_inertias_that_cannot_be_are_drawn() -> None:
+    m = lw.Mechanism("odd")
+    arm = m.body("arm", rotate="z", mass=1, com=(0.5, 0, 0), inertia=0.1)
+    m.body("last", parent=arm, at=(1, 0, 0), rotate="z", mass=1, com=(0.2, 0, 0), inertia=-0.1)
+    node = scene_of(m).nodes[-1]
+    assert node.name == "last"
+    assert node.solids

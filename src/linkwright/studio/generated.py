@@ -182,7 +182,7 @@ def _tip(
     """Return what a last link carries, and where it ends."""
     mass = g.mass(body)
     inertia = float(g.numbers(body.inertia.tensor[:3]).max())
-    half = float(np.sqrt(3 * inertia / mass))
+    half = float(np.sqrt(3 * max(inertia, 0.0) / mass))  # files may tell inertias of no real link
     if half < 0.2 * far:  # a point mass on a rod
         x, y, z = map(float, centre)
         return [
