@@ -33,6 +33,18 @@ def add_key(
     told: dict[str, str] = studio.shared.setdefault("keys", {})
     assert key not in told, f"{key} already does something: {told[key]}"
     told[key] = line or words
+    also_key(studio, key, words, act)
+
+
+def also_key(studio: Studio, key: str, words: str, act: Callable[[Any], object]) -> None:
+    """Let a key do something besides what it does already.
+
+    Args:
+        studio: where.
+        key: in Viser's words.
+        words: what it does.
+        act: called with Viser's event.
+    """
     desk = desk_of(studio)
 
     def call(event: Any) -> None:
@@ -41,6 +53,8 @@ def add_key(
         except Exception as error:  # a key's trouble is told, and must not end a thread
             desk.report(str(error))
 
+    acts: dict[str, list[Callable[[Any], None]]] = studio.shared.setdefault("acts", {})
+    acts.setdefault(key.lower(), []).append(call)  # for keys within our own pages
     studio.server.gui.add_command(words, hotkey=key).on_trigger(call)
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwright.algebra import ZERO
 from linkwright.studio.desk import RUN, Desk, desk_of, extent, guarded
-from linkwright.studio.keys import add_key
+from linkwright.studio.keys import add_key, also_key
 from linkwright.studio.live import Live
 
 if TYPE_CHECKING:
@@ -91,15 +92,14 @@ def _keys(desk: Desk, ready: _Ready) -> None:
         if key not in studio.shared["keys"]:
             add_key(studio, key, f"{words} of the live run", partial(_always, act))
             continue
-        within = guarded(desk, partial(_running, desk, act))
-        desk.server.gui.add_command(f"{words} of the live run", hotkey=key).on_trigger(within)
+        also_key(studio, key, f"{words} of the live run", partial(_running, desk, act))
 
 
 def _always(act: Callable[[], None], _event: Any) -> None:
     act()
 
 
-def _running(desk: Desk, act: Callable[[], None]) -> None:
+def _running(desk: Desk, act: Callable[[], None], _event: Any) -> None:
     if desk.mode == RUN:
         act()
 
@@ -116,8 +116,7 @@ class _Ready:
         live = self.desk.live
         if live is None:
             self.desk.prepare(self.toggle)
-            return
-        if live.latest.running:
+        elif live.latest.running:
             live.pause()
         else:
             self.desk.take_over(RUN)
@@ -126,13 +125,17 @@ class _Ready:
 
     def step(self) -> None:
         """Go on by one sample."""
-        if self.desk.live is not None:
+        if self.desk.live is None:
+            self.desk.prepare(self.step)
+        else:
             self.desk.take_over(RUN)
             self.desk.live.step()
 
     def reset(self) -> None:
         """Start over."""
-        if self.desk.live is not None:
+        if self.desk.live is None:
+            self.desk.prepare(self.reset)
+        else:
             self.desk.take_over(RUN)
             self.desk.live.reset()
 
@@ -169,7 +172,10 @@ def _hand(desk: Desk) -> None:
     gui, scene = desk.server.gui, desk.scene
     assert scene is not None
     m = scene.robot.mechanism
-    bodies = [b.name for b in m.depth_first()]
+    bodies = [b.name for b in m.depth_first() if b.inertia.mass is not ZERO]
+    if not bodies:
+        gui.add_markdown("No body has mass: there is nothing to pull at.")
+        return
     body = gui.add_dropdown("Body", bodies, initial_value=bodies[-1], hint="Or click on it")
     hold = gui.add_checkbox("Hold it by a handle", False, hint="Drag the handle: a spring pulls")
     stiff = gui.add_slider(
@@ -199,7 +205,9 @@ def _hand(desk: Desk) -> None:
     def shove(axis: int, sign: int) -> None:
         vector = np.zeros(3)
         vector[axis] = sign * float(impulse.value)
-        if desk.live is not None:
+        if desk.live is None:
+            desk.prepare(lambda: shove(axis, sign))
+        else:
             desk.live.push(body.value, desk.to_world(vector))
 
     for group, axes in zip(groups, _PUSHES.values(), strict=True):
@@ -227,6 +235,7 @@ class _Handle:
         self.drop()
         live = self.desk.live
         if live is None:
+            self.desk.prepare(lambda: self.hold(body))
             return
         at = self.desk.to_picture(live.centre(body))
         self.body = body

@@ -178,11 +178,11 @@ def side_pages_of(studio: Studio) -> SidePages:
 
 def _press(studio: Studio, asked: Asked) -> Reply:
     """Do what a key does in the studio: a frame keeps its keys from the page around it."""
-    act = studio.shared.get("acts", {}).get(str(asked.table().get("key")).lower())
-    if act is not None:
-        client = next(iter(studio.server.get_clients().values()), None)
+    acts = studio.shared.get("acts", {}).get(str(asked.table().get("key")).lower(), ())
+    client = next(iter(studio.server.get_clients().values()), None)
+    for act in acts:
         act(SimpleNamespace(client=client))
-    return as_json({"done": act is not None})
+    return as_json({"done": bool(acts)})
 
 
 class _Handler(BaseHTTPRequestHandler):
