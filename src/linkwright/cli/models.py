@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -67,6 +68,18 @@ def read_asked(
         raise InputError(f"the end time {until} is not after the start")
     found = Asked(until, read_settings(settings), read_settings(initial, option="--initial"))
     return found or None
+
+
+def folders(named: Sequence[Path]) -> list[Path]:
+    """Return the folders of ``--root``; one that is not there is an error.
+
+    >>> folders([Path()])
+    [PosixPath('.')]
+    """
+    for folder in named:
+        if not folder.is_dir():
+            raise InputError("there is no such folder", file=folder, remedy="see --root")
+    return list(named)
 
 
 def open_model(name: str, settings: Sequence[str] = ()) -> Mechanism:

@@ -329,10 +329,12 @@ class Workspace:
         """Raise the error for a name that is not known, with the nearest spelling."""
         import difflib
 
-        near = difflib.get_close_matches(name, list(known), 1, cutoff=0.5)
+        names = list(known)
+        near = difflib.get_close_matches(name, names, 1, cutoff=0.5)
+        some = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
         raise MechanismError(
             f"{self.name!r} has no {what} {name!r}",
-            remedy=f"did you mean {near[0]!r}?" if near else None,
+            remedy=f"did you mean {near[0]!r}?" if near else f"it has {some or 'none'}",
         )
 
     # -- expressions -------------------------------------------------------------------------------

@@ -58,7 +58,8 @@ def recording_of(
             )
         times = table[:, clock] * SECONDS.get(unit, 1.0)
     rest = [k for k in range(len(channels)) if k != clock]
-    return Recording(times, [channels[k] for k in rest], table[:, rest], {"source": path.name})
+    about = {"source": path.name} | ({} if clock is not None else {"times": "counted"})
+    return Recording(times, [channels[k] for k in rest], table[:, rest], about)
 
 
 def channel_of(label: str) -> Channel:

@@ -3,16 +3,19 @@
 The text has a first line `# linkwright {...}` with all that is known of the channels, then the
 names with their units in brackets, then numbers in the shortest form that reads back exactly. Any
 other table of numbers with names in its first line is read too: units in square or round brackets,
-columns parted by commas, semicolons or tabs, empty cells for what is not known. The NumPy archive
-holds `times`, `data` and the same text as `about`; it is read without pickle.
+columns parted by commas, semicolons or tabs (then with decimal commas, too), empty cells for what
+is not known. The NumPy archive holds `times`, `data` and the same text as `about`; it is read
+without pickle.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 import zipfile
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -76,9 +79,9 @@ def read_csv(path: Path) -> Recording:
     for k, line in numbered[1:]:
         cells = next(csv.reader([line], delimiter=between))
         try:
-            row = [float(x) if x.strip() else float("nan") for x in cells]
-        except ValueError as error:
-            raise InputError(f"this is not a number: {error}", file=path, line=k) from None
+            row = [float(x) if x.strip() else math.nan for x in cells]
+        except ValueError:
+            row = _unusual(cells, between, path, k)
         if len(row) != len(labels):
             raise InputError(
                 f"the line has {len(row)} numbers, and {len(labels)} columns have names",
@@ -96,6 +99,26 @@ def read_csv(path: Path) -> Recording:
         raise InputError("the line of JSON does not match the columns", file=path, line=1)
     times = table[:, 0] if timed else np.arange(len(table), dtype=float)
     return Recording(times, told, table[:, int(timed) :], about)
+
+
+def _unusual(cells: Sequence[str], between: str, path: Path, line: int) -> list[float]:
+    """Return the numbers of a line that are not all written as Python writes them.
+
+    Between semicolons and tabs a comma is that of a decimal fraction.
+    """
+    row = []
+    for cell in map(str.strip, cells):
+        decimal = between != "," and cell.count(",") == 1 and "." not in cell
+        text = cell.replace(",", ".") if decimal else cell
+        if text and not _is_number(text):
+            raise InputError(
+                f"{cell!r} is not a number",
+                file=path,
+                line=line,
+                remedy="part columns by commas, semicolons or tabs" if len(cells) == 1 else None,
+            )
+        row.append(float(text) if text else math.nan)
+    return row
 
 
 def _is_number(text: str) -> bool:
@@ -140,8 +163,13 @@ def read_numpy_bytes(path: Path, content: bytes) -> Recording:
         path: the file they come from, for messages.
         content: of the archive.
     """
+    if not content.startswith(b"PK"):
+        raise InputError("this is not an archive of NumPy arrays (.npz)", file=path)
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            missing = {"about", "times", "data"} - set(archive.files)
+            if missing:
+                raise ValueError(f"it has no array {min(missing)!r}")
             about, channels = from_json(str(archive["about"]))
             return Recording(archive["times"], channels, archive["data"], about)
     except (ValueError, KeyError, EOFError, zipfile.BadZipFile, OSError, zlib.error) as error:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error, InputError
+from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import named
 from linkwright.recording import Channel, Recording
@@ -75,7 +75,11 @@ def simulated_story(mechanism: Mechanism, made: Recording, asked: Asked) -> str:
     how = f"RK4 with steps of {made.about['step']:.3g} s"
     if "given_up" in made.about:
         how += f"; given up after {made.about['given_up']:g} s of computing, --until goes on"
-    return f"Simulated for {made.about['until']:.3g} s {start}{changed}; {how}."
+    return f"Simulated for {_plain(made.about['until'])} s {start}{changed}; {how}."
+
+
+def _plain(seconds: float) -> str:
+    return f"{seconds:,.0f}" if seconds >= 1000 else f"{seconds:.3g}"
 
 
 class _Enough(Exception):
@@ -187,6 +191,8 @@ def _so_far(mechanism: Mechanism, asked: Asked, step: float, samples: _Samples) 
 def swing(scene: Scene, seconds: float = 20.0) -> Recording:
     """Return a motion in which each joint swings within its limits, one after another.
 
+    What has no joint stands still.
+
     Args:
         scene: of a robot.
         seconds: how long it lasts.
@@ -201,8 +207,6 @@ def swing(scene: Scene, seconds: float = 20.0) -> Recording:
         for j in robot.assembled.joints
         if len(j.coordinates) == 1 and j.coordinates[0].name in names
     ]
-    if not single:
-        raise InputError(f"{scene.name!r} has no joint that could swing")
     each = seconds / (len(single) + 3)
     for order, k in enumerate(single):
         phase = np.clip((times - order * each) / (4 * each), 0, 1)

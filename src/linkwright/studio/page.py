@@ -91,6 +91,8 @@ def page_text(takes: Sequence[Take], *, title: str = "", most: int = MOST_BYTES)
     """
     if not takes:
         raise InputError("a page needs a recording or a model")
+    if not most > 0:
+        raise InputError(f"a page of {most} bytes is none", remedy="allow 2,900,000, say")
     frames, triangles = MOST_FRAMES, _TRIANGLES
     for _ in range(12):
         text = _written(takes, title, frames, triangles)
@@ -128,6 +130,23 @@ def write_page(
     return len(text.encode())
 
 
+def page_notes(takes: Sequence[Take]) -> list[str]:
+    """Return what a user should know of takes that share a page.
+
+    Args:
+        takes: as for `page_text`.
+    """
+    scene, notes = takes[0].scene, [n for take in takes for n in take.notes]
+    if scene is not None:
+        others = [t for t in takes[1:] if t.scene is not None and not _alike(t.scene, scene)]
+        notes += [f"{t.name} is not of {scene.name!r}: only its plots are shown" for t in others]
+    return list(dict.fromkeys(notes))
+
+
+def _alike(one: Scene, other: Scene) -> bool:
+    return [n.name for n in one.nodes] == [n.name for n in other.nodes]
+
+
 def _share_of_triangles(takes: Sequence[Take]) -> float:
     scene = takes[0].scene
     if scene is None:
@@ -145,7 +164,7 @@ def _written(takes: Sequence[Take], title: str, frames: int, triangles: int) -> 
         "doc": scene.doc if scene is not None else "",
         "version": __version__,
         "story": takes[0].story,
-        "notes": list(dict.fromkeys(n for take in takes for n in take.notes)),
+        "notes": page_notes(takes),
         "takes": [_take(block, take, scene, frames) for take in takes],
         "layout": first_layout(takes[0].recording).plain(),
         "scene": None if scene is None else _scene(block, scene, takes, triangles),
@@ -182,7 +201,7 @@ def _take(block: _Block, take: Take, scene: Scene | None, frames: int) -> dict[s
     }
     if take.q is None or scene is None or take.scene is None or not len(times):
         return told
-    if [n.name for n in take.scene.nodes] != [n.name for n in scene.nodes]:
+    if not _alike(take.scene, scene):
         return told
     even, poses, centre = _sampled(take, take.scene, frames)
     told["poses"] = _levels(block, poses.reshape(len(poses), -1), poses=True)
@@ -229,8 +248,10 @@ def _sampled(take: Take, scene: Scene, frames: int) -> tuple[Array, Array, Array
     span = float(times[-1] - times[0])
     count = max(2, min(len(times), frames)) if span > 0 else 1
     even = np.linspace(times[0], times[-1], count)
-    q = np.column_stack([np.interp(even, times, column) for column in take.q.T])
-    where = scene.poses(q.reshape(count, -1))
+    q = np.empty((count, take.q.shape[1]))
+    for k, column in enumerate(take.q.T):
+        q[:, k] = np.interp(even, times, column)
+    where = scene.poses(q)
     return even, upright(scene, where.poses), where.centre @ scene.upright.T
 
 

@@ -6,10 +6,11 @@ shared stands in the `Studio`: the server, the takes, their stages, the player, 
 
 from __future__ import annotations
 
+import errno
 import socket
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
+from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass, field
 from importlib import import_module
 from io import StringIO
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.errors import Error, InputError
+from linkwright.studio.guarding import guarding
 from linkwright.studio.marks import Marks
 from linkwright.studio.motions import Asked, resting
 from linkwright.studio.playback import Player, Track, player_for
@@ -75,14 +77,18 @@ class Studio:
 
     def __post_init__(self) -> None:
         viser = require_viser()
-        port = self.port or free_port(self.host)
-        with redirect_stdout(StringIO()):  # the command tells the address itself
+        port = free_port(self.host, self.port)
+        with redirect_stdout(StringIO()), guarding(self.host):  # the command tells the address
             self.server = viser.ViserServer(host=self.host, port=port, verbose=False)
         self.port = int(self.server.get_port())
         self.player = player_for(self.takes)
-        self.set_theme(dark=False)
-        self.server.gui.main_panel.dock_right()
-        self._build()
+        try:
+            self.set_theme(dark=False)
+            self.server.gui.main_panel.dock_right()
+            self._build()
+        except BaseException:
+            self.close()
+            raise
         self.player.run()
 
     @property
@@ -215,12 +221,22 @@ class Studio:
         finally:
             self.close()
 
+    def __enter__(self) -> Studio:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
-        """End all threads and the server."""
+        """End all threads and the server; so does the end of a `with` block."""
         self._over.set()
-        for closer in self.closers:
-            closer()
-        self.player.close()
+        with ExitStack() as ends:  # each is called, whatever becomes of the others
+            ends.callback(self._stop)
+            ends.callback(self.player.close)
+            for closer in reversed(self.closers):
+                ends.callback(closer)
+
+    def _stop(self) -> None:
         with redirect_stdout(StringIO()):
             self.server.stop()
 
@@ -264,17 +280,27 @@ def open_studio(
     return made
 
 
-def free_port(host: str) -> int:
-    """Return a port at which nobody serves now.
+def free_port(host: str, port: int = 0) -> int:
+    """Return a port at which nobody serves now; one that is asked for and taken is an error.
 
     Args:
         host: address.
+        port: that is wanted; 0 for any.
     """
+    if not 0 <= port <= 65535:
+        raise InputError(
+            f"there is no port {port}", remedy="take one of 1024 to 65535, or 0 for any"
+        )
     try:
-        with socket.create_server((host, 0)) as made:
+        with socket.create_server((host, port)) as made:
             return int(made.getsockname()[1])
     except OSError as error:
-        raise InputError(f"nothing can be served at {host!r}: {error}") from None
+        why = error.strerror or str(error)
+        if port and error.errno in (errno.EADDRINUSE, errno.EACCES):
+            what = f"port {port} of {host!r} cannot be used: {why}"
+            raise InputError(what, remedy="take another, or 0 for any that is free") from None
+        remedy = f"use an address of this machine, such as {LOOPBACK}"
+        raise InputError(f"nothing can be served at {host!r}: {why}", remedy=remedy) from None
 
 
 def _nice(raw: float) -> float:

@@ -22,7 +22,7 @@ from linkwright.recording.generic import generic_name
 from linkwright.robots import Robot
 from linkwright.studio.page import page_text, write_page
 from linkwright.studio.scene import scene_of
-from linkwright.studio.takes import Take, model_take, open_take, recorded_take
+from linkwright.studio.takes import Take, may_become, model_take, open_take, recorded_take
 from linkwright.system import System
 
 if TYPE_CHECKING:
@@ -167,6 +167,8 @@ def page(
                 f"a page plays what has moved, and the System {thing.name!r} has not",
                 remedy="simulate it first: linkwright.simulate(system, until).page(...)",
             )
+    names = [os.fspath(t) for t in (*things, dress) if isinstance(t, str | os.PathLike)]
+    may_become(Path(path), names)
     return write_page(path, [take_of(thing, roots, dress) for thing in things], title=title)
 
 

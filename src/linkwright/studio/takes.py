@@ -96,11 +96,42 @@ def open_take(
                 file=name,
                 remedy="leave out --until, --set and --initial, or simulate again",
             )
-        folder = Path(name).parent
-        return recorded_take(Path(name).name, read_recording(name), model, folder, roots, dress)
+        folder, recording = Path(name).parent, read_recording(name)
+        if not len(recording):
+            raise InputError(
+                "the recording has no samples, so there is nothing to show",
+                file=name,
+                remedy="a line of names needs lines of numbers below it",
+            )
+        return recorded_take(Path(name).name, recording, model, folder, roots, dress)
+    if model:
+        raise InputError(
+            f"{name!r} is a model itself, and --model says what a recording is of",
+            remedy="leave out --model, or name a recording",
+        )
     values = asked.values if asked is not None else None
     scene = open_scene(name, roots=roots, values=values, dress=dress, base=base)
     return model_take(scene, asked)
+
+
+def may_become(target: Path, inputs: Sequence[str]) -> None:
+    """Raise an error where a page must not be written: over what it is made from, or nowhere.
+
+    Args:
+        target: file to be written.
+        inputs: names of files and models that are read for it.
+    """
+    if target.is_dir():
+        raise InputError("this is a folder", file=target, remedy="name a file in it")
+    if not target.parent.is_dir():
+        raise InputError("there is no such folder", file=target.parent, remedy="make it first")
+    for name in filter(None, inputs):
+        if target.exists() and Path(name).exists() and target.samefile(name):
+            raise InputError(
+                "the page would replace what it is made from",
+                file=target,
+                remedy=f"write it to {target.with_suffix('.html').name}, say",
+            )
 
 
 def open_scene(
@@ -185,7 +216,9 @@ def recorded_take(
             remedy="name the columns after the coordinates, or name another model",
         )
     _settle(scene, recording)
-    more = (moved.without_meshes,) if scene.notes and moved.without_meshes else ()
+    more = [moved.without_meshes] if scene.notes and moved.without_meshes else []
+    if recording.about.get("times") == "counted":
+        more.append("there is no column 'time': the lines are taken to be a second apart")
     story = recorded_story(recording)
     return Take(name, recording, scene, q, (*moved.notes, *notes, *more), moved.system, story)
 
@@ -279,4 +312,6 @@ def model_take(scene: Scene, asked: Asked | None = None) -> Take:
 def _swinging(scene: Scene, until: float | None, *notes: str) -> Take:
     made = scene_take(scene.name, swing(scene, until or 20.0), scene)
     words = "The joints swing one after another, for show; nothing is simulated."
+    if not np.ptp(made.recording.data, axis=0).any():
+        words = "It has no joint that could swing, and stands still."
     return replace(made, notes=(*made.notes, *notes), story=words)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import typer
 
-from linkwright.cli.models import INITIAL, SET, UNTIL
+from linkwright.cli.models import INITIAL, SET, UNTIL, folders
+from linkwright.errors import InputError
 
 _WHAT = typer.Argument(
     ...,
@@ -21,7 +22,7 @@ _DRESS = typer.Option(
     "",
     "--dress",
     metavar="FILE",
-    help="Shapes for bodies and things around them, from a file or a shipped one (work-cell, puma-lab).",
+    help="Shapes and surroundings, from a file or a shipped one (work-cell, puma-lab).",
 )
 
 
@@ -49,16 +50,22 @@ def command(
     linkwright page angles.csv --model robot.urdf --dress cell.toml
     """
     from linkwright.cli.models import read_asked
-    from linkwright.studio.page import write_page
-    from linkwright.studio.takes import is_recording, open_take
+    from linkwright.studio.page import page_notes, write_page
+    from linkwright.studio.takes import is_recording, may_become, open_take
 
     asked = read_asked(until, settings, initial)
-    takes = [open_take(n, model=model, roots=root, dress=dress or None, asked=asked) for n in what]
     first = what[0]
     stem = Path(first).name.partition(":")[0]
     beside = Path(first).parent if is_recording(first) else Path()
     target = beside / f"{Path(stem).stem or stem}.html" if out is None else out
+    may_become(target, [*what, model, dress])
+    if not most > 0:
+        raise InputError(f"--most {most:g}: a page has some size", remedy="allow 2.9 MB, say")
+    takes = [
+        open_take(n, model=model, roots=folders(root), dress=dress or None, asked=asked)
+        for n in what
+    ]
     size = write_page(target, takes, title=title, most=int(most * 1e6))
-    for note in dict.fromkeys(n for take in takes for n in take.notes):
+    for note in page_notes(takes):
         typer.echo(f"note: {note}", err=True)
     typer.echo(f"{target}: {size / 1e6:.2f} MB; open it in a browser")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from linkwright.cli.models import INITIAL, SET, UNTIL
+from linkwright.cli.models import INITIAL, SET, UNTIL, folders
 
 _WHAT = typer.Argument(
     ...,
@@ -19,7 +19,7 @@ _DRESS = typer.Option(
     "",
     "--dress",
     metavar="FILE",
-    help="Shapes for bodies and things around them, from a file or a shipped one (work-cell, puma-lab).",
+    help="Shapes and surroundings, from a file or a shipped one (work-cell, puma-lab).",
 )
 
 
@@ -69,7 +69,7 @@ def command(
     studio = open_studio(
         what,
         model=model,
-        roots=root,
+        roots=folders(root),
         dress=dress or None,
         asked=asked,
         base=base.value,

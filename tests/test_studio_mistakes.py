@@ -1,0 +1,173 @@
+"""Mistakes that users of the studio and of pages make: one line that helps, and nothing harmed."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwright as lw
+from linkwright.cli import main
+from linkwright.studio.server import Studio, open_studio
+from linkwright.studio.takes import open_take
+
+STILL = """<robot name="stone"><link name="base"><visual><geometry><box size="1 2 3"/></geometry>
+</visual></link></robot>
+"""
+
+
+def _error(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Return the one line with which a command fails."""
+    assert main(list(arguments)) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: ")
+    assert told.count("\n") == 1
+    return told
+
+
+def _table(folder: Path, text: str, name: str = "angles.csv") -> str:
+    path = folder / name
+    path.write_text(text)
+    return str(path)
+
+
+# -- where a page is written, and where a studio serves --------------------------------------------
+def test_a_page_never_replaces_what_it_is_made_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "time,phi\n0,0.1\n1,0.2\n"
+    table = _table(tmp_path, text)
+    told = _error(capsys, "page", table, "--model", "pendulum", "-o", f"{tmp_path}/./angles.csv")
+    assert "made from" in told
+    assert "angles.html" in told
+    with pytest.raises(lw.Error, match="made from"):
+        lw.page(table, table)
+    assert Path(table).read_text() == text
+
+
+@pytest.mark.parametrize(("out", "words"), [("no/a.html", "no such folder"), ("", "a folder")])
+def test_a_place_that_cannot_be_written_is_told_before_the_work(
+    out: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert words in _error(capsys, "page", "pendulum", "-o", str(tmp_path / out))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("port", [-3, 99_999])
+def test_a_port_that_cannot_be_is_an_error(port: int, capsys: pytest.CaptureFixture[str]) -> None:
+    before = threading.active_count()
+    told = _error(capsys, "studio", "pendulum", "--no-browser", "--port", str(port))
+    assert f"there is no port {port}" in told
+    assert threading.active_count() == before
+
+
+def test_a_port_that_is_taken_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        told = _error(capsys, "studio", "pendulum", "--no-browser", "--port", str(port))
+    assert f"port {port} " in told
+    assert "0 for any" in told
+
+
+def test_an_address_of_another_machine_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    told = _error(
+        capsys, "studio", "pendulum", "--no-browser", "--host", "192.0.2.1", "--port", "8080"
+    )
+    assert "'192.0.2.1'" in told
+
+
+def test_a_studio_ends_with_its_block() -> None:
+    before = threading.active_count()
+    with Studio([open_take("pendulum")]) as studio:
+        assert threading.active_count() > before
+        port = studio.port
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+# -- options that would do nothing -----------------------------------------------------------------
+def test_options_that_would_do_nothing_are_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--model" in _error(capsys, "page", "pendulum", "--model", "cart")
+    told = _error(capsys, "page", "pendulum", "--root", "no-such-folder")
+    assert "no-such-folder: there is no such folder" in told
+    assert "--most" in _error(capsys, "page", "pendulum", "--most", "-1")
+
+
+def test_a_parameter_that_is_not_there_is_told_with_those_that_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    m = lw.load_model("pendulum")
+    told = _error(capsys, "page", "pendulum", "--set", "zzz=1")
+    assert all(name in told for name in m.parameters)
+
+
+# -- tables ----------------------------------------------------------------------------------------
+def test_a_table_without_rows_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = _table(tmp_path, "time,phi\n")
+    told = _error(capsys, "page", table, "--model", "pendulum")
+    assert "angles.csv" in told
+    assert "no samples" in told
+    assert not (tmp_path / "angles.html").exists()
+
+
+def test_a_table_without_time_says_how_fast_it_is_played(tmp_path: Path) -> None:
+    take = open_take(_table(tmp_path, "phi\n0.1\n0.2\n"), model="pendulum")
+    assert any("no column 'time'" in note for note in take.notes)
+    timed = open_take(_table(tmp_path, "time,phi\n0,0.1\n1,0.2\n"), model="pendulum")
+    assert timed.notes == ()
+
+
+@pytest.mark.parametrize("between", [";", "\t"])
+def test_decimal_commas_are_read_where_they_part_no_columns(between: str, tmp_path: Path) -> None:
+    text = "time;phi [deg]\n0;-10,5\n0,5;1,25e1\n1;\n".replace(";", between)
+    take = open_take(_table(tmp_path, text), model="pendulum")
+    np.testing.assert_allclose(take.recording.times, [0, 0.5, 1])
+    np.testing.assert_allclose(take.recording["phi"], [-10.5, 12.5, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("time,phi\n0,0.1\n1,abc\n", "angles.csv:3: 'abc' is not a number\n"),
+        ("time;phi\n0;1.000,5\n", "angles.csv:2: '1.000,5' is not a number\n"),
+        ("time phi\n0 0.1\n", "angles.csv:2: '0 0.1' is not a number; part columns by commas"),
+    ],
+)
+def test_a_cell_that_is_no_number_is_told_with_its_line(
+    text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert words in _error(capsys, "page", _table(tmp_path, text), "--model", "pendulum")
+
+
+def test_a_broken_archive_gives_no_advice_to_trust_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = _error(capsys, "page", _table(tmp_path, "\x80\x04 no archive", "run.npz"))
+    assert "run.npz" in told
+    assert "pickle" not in told
+    np.savez(tmp_path / "other.npz", x=np.zeros(3))
+    assert "'about'" in _error(capsys, "page", str(tmp_path / "other.npz"))
+
+
+# -- things that cannot move, or are not alike -----------------------------------------------------
+def test_a_robot_without_joints_is_shown_and_stands_still(tmp_path: Path) -> None:
+    path = _table(tmp_path, STILL, "stone.urdf")
+    assert main(["page", path, "-o", str(tmp_path / "stone.html")]) == 0
+    assert '"poses"' in (tmp_path / "stone.html").read_text()
+    take = open_take(path)
+    assert "stands still" in take.story
+    open_studio([path]).close()
+
+
+def test_another_model_on_a_page_is_told_to_have_only_plots(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["page", "pendulum", "cart", "--until", "1", "-o", f"{tmp_path}/two.html"]) == 0
+    assert "cart is not of 'pendulum': only its plots are shown" in capsys.readouterr().err
+
+
+def test_long_times_are_told_in_plain_numbers() -> None:
+    assert "Simulated for 1,000 s" in open_take("spacecraft-2").story
