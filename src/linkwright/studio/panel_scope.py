@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SAVED_AS = (".csv", ".npz", ".parquet", ".mcap", ".erd")
 """Formats in which the scope saves."""
 
+_LARGEST = 1 << 28  # bytes of a recording that is opened
 _WIDE = 620  # pixels, where there is no scene
 _SCRIPTS = ("signals.js", "plots.js", "scope.js", "served.js")
 
@@ -44,6 +45,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         ),
         ("POST", "scope/next"): lambda _: as_json({"name": str(scope.save_next())}),
     }
+    pages.largest["scope/open"] = _LARGEST
     if studio.stage is None:  # there is nothing else to see
         studio.server.gui.main_panel.set_width(_WIDE)
     with tabs.add_tab(name):

@@ -3,8 +3,9 @@
 Viser's plots tell nothing of where a user clicks, and its texts are no trees to choose from, so the
 scope and the inspection are pages of our own (`assets`), shown in frames of the studio or in
 windows of their own. Their address holds a random word, without which nothing is answered: other
-pages in the browser cannot guess it. Each request is answered in a thread of its own; a browser
-that stalls costs that thread only.
+pages in the browser cannot guess it, and what comes from them is refused anyway
+(`linkwright.studio.guarding`). Each request is answered in a thread of its own; a browser that
+stalls costs that thread only.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote
 
 from linkwright.errors import Error, InputError
+from linkwright.studio.guarding import refused
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
@@ -31,7 +33,12 @@ FRAME = (
 )
 """The style of a frame that fills a tab."""
 
-_LARGEST = 1 << 30  # bytes that are sent along
+_LARGEST = 1 << 20  # bytes that are sent along with a question
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +125,15 @@ class SidePages:
     Args:
         host: address that they are served at.
         port: tried first; any that is free otherwise.
+
+    `routes` says what answers a method and a place; `largest` how many bytes may be sent along to
+    places where that is more than a question.
     """
 
     def __init__(self, host: str, port: int = 0) -> None:
         self.token = secrets.token_urlsafe(12)
         self.routes: dict[tuple[str, str], Act] = {}
+        self.largest: dict[str, int] = {}
         handler = type("Handler", (_Handler,), {"owner": self})
         try:
             self._server = ThreadingHTTPServer((host, port), handler)
@@ -203,17 +214,21 @@ class _Handler(BaseHTTPRequestHandler):
         self._do("POST")
 
     def _do(self, method: str) -> None:
-        place = urlsplit(self.path)
-        _, token, *rest = place.path.split("/", 2)
-        act = self.owner.routes.get((method, rest[0] if rest else "-"))
+        said = self.headers
+        why = refused(self.owner.host, said.get_all("Host", []), said.get_all("Origin", []))
+        if why:
+            self._refuse(403, f"refused: {why}")
+            return
+        path, _, question = self.path.partition("?")
+        _, token, place, *_ = [*path.split("/", 2), "", ""]
+        act = self.owner.routes.get((method, place))
         known = secrets.compare_digest(token.encode(), self.owner.token.encode())
         if not known or act is None:
-            self.close_connection = True  # what was sent along has not been read
-            self._send(404, Reply(b"there is nothing here", "text/plain"))
+            self._refuse(404, "there is nothing here")
             return
-        query = {k: v[0] for k, v in parse_qs(place.query).items()}
+        query = {k: v[0] for k, v in parse_qs(question).items()}
         try:
-            self._send(200, act(Asked(query, self._body())))
+            self._send(200, act(Asked(query, self._body(place))))
         except (ConnectionError, TimeoutError):
             self.close_connection = True
         except Exception as error:
@@ -223,18 +238,27 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 self._send(400, Reply(words.encode(), "text/plain; charset=utf-8"))
 
-    def _body(self) -> bytes:
-        size = int(self.headers.get("Content-Length") or 0)
-        if not 0 <= size <= _LARGEST:
+    def _refuse(self, status: int, words: str) -> None:
+        self.close_connection = True  # what was sent along has not been read
+        self._send(status, Reply(words.encode(), "text/plain; charset=utf-8"))
+
+    def _body(self, place: str) -> bytes:
+        told = self.headers.get("Content-Length") or "0"
+        size = int(told) if told.isascii() and told.isdigit() else -1
+        most = self.owner.largest.get(place, _LARGEST)
+        if not 0 <= size <= most:
             self.close_connection = True
-            raise InputError(f"{size} bytes are more than can be sent here")
+            raise InputError(
+                f"{told[:20]} bytes cannot be sent here", remedy=f"send {most} at the most"
+            )
         return self.rfile.read(size)
 
     def _send(self, status: int, reply: Reply) -> None:
         self.send_response(status)
         self.send_header("Content-Type", reply.kind)
         self.send_header("Content-Length", str(len(reply.content)))
-        self.send_header("Cache-Control", "no-store")
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
         if reply.name:
             saved = f"attachment; filename*=UTF-8''{quote(reply.name)}"
             self.send_header("Content-Disposition", saved)
