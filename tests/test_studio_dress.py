@@ -501,10 +501,12 @@ def test_a_page_names_points_and_what_stands_around(tmp_path: Path) -> None:
         page.wait_for_selector("html[data-ready=yes]")
         label = page.locator("#labels span")
         assert label.inner_text() == "pin"
-        before = label.bounding_box()
+        before = label.get_attribute("style")
         page.fill("#scrub", "0.3")
-        page.wait_for_timeout(200)
-        assert label.bounding_box() != before  # it goes along with the point
+        page.wait_for_function(  # it goes along with the point
+            "(was) => document.querySelector('#labels span').getAttribute('style') !== was",
+            arg=before,
+        )
         page.mouse.click(*page.evaluate(ON_THE_TABLE))
         page.wait_for_function("document.getElementById('chip').innerText.startsWith('table env')")
         assert len(page.evaluate("draws(studio).filter((d) => studio.nodes[d.node].around)")) == 1

@@ -42,7 +42,6 @@ Array = NDArray[np.float64]
 MOST_BYTES = 2_900_000
 MOST_FRAMES = 3600
 _TRIANGLES = 60_000
-_LONGEST = 200  # letters of what is told about a recording
 _SAMPLES = 400_000  # of all channels together
 _SCRIPTS = (
     "unpack.js",
@@ -194,11 +193,6 @@ def _take(block: _Block, take: Take, scene: Scene | None, frames: int) -> dict[s
     times = take.recording.times
     told: dict[str, Any] = {"name": take.name, "channels": _channels(block, take)}
     told["start"], told["end"] = (float(times[0]), float(times[-1])) if len(times) else (0.0, 0.0)
-    told["about"] = {
-        k: v
-        for k, v in take.recording.about.items()
-        if isinstance(v, int | float) or (isinstance(v, str) and len(v) <= _LONGEST)
-    }
     if take.q is None or scene is None or take.scene is None or not len(times):
         return told
     if not _alike(take.scene, scene):
