@@ -65,7 +65,6 @@ class Shot:
 
 
 SHOTS = (
-    Shot("stanford-arm-controlled", 0.25, 0.95, press="t"),
     Shot("car", 0.75, 0.9, -50),
     Shot("whipple", 0.12, 1.1, -72),
     Shot("spacecraft-1", 0.4, dark=True),
