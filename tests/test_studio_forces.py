@@ -17,7 +17,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.elements import Contact, LinearTyre, Plane, Tyre
-from linkwright.formats.description import Description
+from linkwright.formats.description import Description, Link, LinkJoint
 from linkwright.robots import Robot, load
 from linkwright.studio.forces import ForceTrack, Shown, force_track, reference_of, scale_of
 from linkwright.studio.live import Live
@@ -26,7 +26,7 @@ from linkwright.studio.page import page_text, write_page
 from linkwright.studio.plant import plant_of
 from linkwright.studio.scene import Scene, scene_of
 from linkwright.studio.server import Studio
-from linkwright.studio.standing import footing_of, walks
+from linkwright.studio.standing import _limbs, footing_of, walks
 from linkwright.studio.takes import Take, open_take, scene_take
 from linkwright.studio.viewing import upright
 from tests.chromium import opened
@@ -324,6 +324,20 @@ def test_robots_that_walk_are_told_from_arms() -> None:
     links = [link for link in described.links if link.name != "ground"]
     joints = [joint for joint in described.joints if joint.name != "floating_base"]
     assert walks(Robot(replace(described, links=tuple(links), joints=tuple(joints))))
+
+
+def test_an_arm_with_two_frames_at_its_end_and_one_at_its_base_does_not_walk() -> None:
+    """UR5 lies on the ground with all joints at zero, and has such frames."""
+    described = load(ARM).source
+    assert isinstance(described, Description)
+    last, first = described.links[-1].name, described.links[0].name
+    ends = [Link(name) for name in ("tool0", "ee", "mount")]
+    fixed = [
+        LinkJoint(f"to {e.name}", "fixed", parent, e.name)
+        for e, parent in zip(ends, (last, last, first), strict=True)
+    ]
+    more = replace(described, links=(*described.links, *ends), joints=(*described.joints, *fixed))
+    assert len(_limbs(more)) < 2
 
 
 def test_the_base_of_a_robot_file_is_as_the_user_says() -> None:

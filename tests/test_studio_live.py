@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from linkwright.robots import Robot, load
 from linkwright.studio.live import Live
 from linkwright.studio.motions import resting
 from linkwright.studio.plant import Plant, plant_of
-from linkwright.studio.posing import Poser, dragged, pose_of, tools
+from linkwright.studio.posing import Poser, dragged, freedoms, pose_of, tools
 from linkwright.studio.scene import Scene, scene_of
 
 ARM = "tests/robots/oblique_arm.urdf"
@@ -288,6 +289,45 @@ def test_a_tool_that_is_dragged_arrives_or_says_how_far_it_is_short(
     missed = dragged(scene, q, "tool", far, turn=False)
     assert not missed.fine
     assert "out of reach" in missed.words
+
+
+MIMIC = """<robot name="gripper">
+<link name="base"/>
+<joint name="turn" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
+  <limit lower="-2" upper="2" effort="1" velocity="1"/></joint>
+<link name="arm">{mass}</link>
+<joint name="left" type="prismatic"><parent link="arm"/><child link="left"/>
+  <origin xyz="1 0 0"/><axis xyz="0 1 0"/>
+  <limit lower="0" upper="0.04" effort="1" velocity="1"/></joint>
+<link name="left">{mass}</link>
+<joint name="right" type="prismatic"><parent link="arm"/><child link="right"/>
+  <origin xyz="1 0 0"/><axis xyz="0 -1 0"/><mimic joint="left"/>
+  <limit lower="0" upper="0.04" effort="1" velocity="1"/></joint>
+<link name="right">{mass}</link>
+<joint name="end" type="fixed"><parent link="arm"/><child link="grip_tcp"/>
+  <origin xyz="1.1 0 0"/></joint>
+<link name="grip_tcp"/>
+</robot>"""
+MASS = (
+    '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" iyz="0" ixz="0"/>'
+    "</inertial>"
+)
+
+
+def test_a_gripper_whose_fingers_follow_each_other_is_set_and_dragged(tmp_path: Path) -> None:
+    file = tmp_path / "gripper.urdf"
+    file.write_text(MIMIC.format(mass=MASS))
+    scene = scene_of(load(file))
+    found = Poser(scene).slid(resting(scene), "turn", 0.3)
+    assert found.fine
+    assert found.q[scene.poses.coordinates.index("turn")] == 0.3
+    assert tools(scene)[0] == "grip_tcp"  # though the fingers come after it in the file
+    assert [freedoms(scene, f) for f in ("grip_tcp", "left")] == [1, 2]
+    c, s = np.cos(0.7), np.sin(0.7)
+    goal = np.array([[c, -s, 0, 1.1 * c], [s, c, 0, 1.1 * s], [0, 0, 1, 0], [0, 0, 0, 1.0]])
+    led = dragged(scene, resting(scene), "grip_tcp", goal, turn=False)
+    assert led.fine
+    assert led.q[scene.poses.coordinates.index("turn")] == pytest.approx(0.7, abs=1e-4)
 
 
 # -- the studio around a run -----------------------------------------------------------------------

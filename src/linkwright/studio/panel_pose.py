@@ -11,7 +11,8 @@ import numpy as np
 from linkwright.studio.desk import POSED, RUN, Desk, desk_of, extent, guarded
 from linkwright.studio.motions import limits_of
 from linkwright.studio.plant import SERVO
-from linkwright.studio.posing import Posed, Poser, dragged, pose_of, tools, within
+from linkwright.studio.posing import Posed, Poser, dragged, freedoms, pose_of, tools, within
+from linkwright.studio.telling import only_words
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
@@ -92,7 +93,7 @@ class _Joints:
         if self.desk.mode == RUN and live is not None:
             if target in live.values:
                 live.set_value(target, value)
-                self.words.content = f"target of **{name}**: {value:.4g}"
+                self.words.content = f"target of **{only_words(name)}**: {value:.4g}"
                 return
             live.pause()
         with self.turn:
@@ -102,7 +103,7 @@ class _Joints:
         """Show coordinates that were found, and say what there is to say."""
         self.desk.pose(posed.q)
         mark = "✅" if posed.fine else "⛔"
-        self.words.content = f"{mark} {posed.words}" if posed.words else "&nbsp;"
+        self.words.content = f"{mark} {only_words(posed.words)}" if posed.words else "&nbsp;"
         self.follow()
 
     def home(self) -> None:
@@ -147,12 +148,11 @@ def ends(value: float, unit: str, low: float, high: float) -> tuple[float, float
 
 def _tool(desk: Desk, joints: _Joints, frames: list[str]) -> None:
     gui = desk.server.gui
+    assert desk.scene is not None
     with gui.add_folder("Drag the tool"):
         frame = gui.add_dropdown("Tool frame", frames, initial_value=frames[0])
         show = gui.add_checkbox("Show the handle", False, hint="Drag it: the joints follow")
-        turn = gui.add_checkbox(
-            "Keep the orientation too", len(joints.scene.robot.coordinates) >= 6
-        )
+        turn = gui.add_checkbox("Keep the orientation too", freedoms(desk.scene, frames[0]) >= 6)
     handle = _Tool(desk, joints)
 
     def change() -> None:

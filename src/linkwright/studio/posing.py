@@ -8,6 +8,7 @@ with how far it is missed.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TypeAlias
@@ -19,11 +20,13 @@ from linkwright.equations.closure import Relations
 from linkwright.equations.evaluation import all_values
 from linkwright.formats.description import Description
 from linkwright.formats.places import quaternion_rotation
+from linkwright.mechanism import Constraint
 from linkwright.robots import Robot
 from linkwright.studio.motions import limits_of
 from linkwright.studio.scene import Scene
 
 Array: TypeAlias = NDArray[np.float64]
+_ENDS = {"tool", "tool0", "tcp", "ee", "effector", "gripper", "foot", "sole"}
 _NEAR = 1e-3
 _WIDE = 1e3
 _CONTINUED, _STEPS = 4, 40
@@ -65,7 +68,7 @@ class Poser:
     def relations(self) -> Relations | None:
         """The relations of places that close loops, or None where there are none."""
         m = self.scene.robot.mechanism
-        if not any(c.position is not None for c in m.constraints):
+        if not any(_closes(self.scene, c) for c in m.constraints):
             return None
         values = all_values(m, dict(self.scene.poses.values) or None)
         held = {n: values[n] for n in m.inputs}
@@ -156,7 +159,7 @@ def within(scene: Scene, q: Array) -> tuple[bool, str]:
 
 
 def tools(scene: Scene) -> list[str]:
-    """Return the frames that can be dragged, the outermost first.
+    """Return the frames that can be dragged: tools and feet first, then from the outermost in.
 
     Args:
         scene: of a robot file whose joints all have one coordinate, but for a base that is free;
@@ -167,12 +170,40 @@ def tools(scene: Scene) -> list[str]:
     single = all(len(j.coordinates) <= 1 or j.child == base for j in robot.assembled.joints)
     if base and base not in {f.name for f in scene.frames}:
         return []
-    loops = any(c.position is not None for c in robot.mechanism.constraints)
+    loops = any(_closes(scene, c) for c in robot.mechanism.constraints)
     if not isinstance(robot.source, Description) or not single or loops or not robot.coordinates:
         return []
-    depth = {node.name: k for k, node in enumerate(scene.nodes)}
-    found = [f for f in robot.frames if f in depth or f in robot.links]
-    return sorted(found, key=lambda f: -list(robot.frames).index(f))
+    known = {f.name for f in scene.frames}
+    found = [f for f in robot.frames if f in known and freedoms(scene, f)]
+    named = [f for f in found if set(re.split(r"[\W_]+", f.lower())) & _ENDS]
+    return list(dict.fromkeys([*reversed(named), *reversed(found)]))
+
+
+def _closes(scene: Scene, constraint: Constraint) -> bool:
+    """Return whether a constraint closes a loop that is seen.
+
+    A joint that only follows another has no coordinate of its own in the picture.
+    """
+    follows = constraint.eliminate_coordinate
+    own = follows is None or follows.name in scene.poses.coordinates
+    return constraint.position is not None and own
+
+
+def freedoms(scene: Scene, frame: str) -> int:
+    """Return how many coordinates move a frame against the base: six can also keep its turn.
+
+    Args:
+        scene: of a robot.
+        frame: by name.
+    """
+    robot, base = scene.robot, _free_base(scene.robot)
+    node = next(f.node for f in scene.frames if f.name == frame)
+    carrying = {""}
+    while node > 0:
+        carrying.add(scene.nodes[node].name)
+        node = scene.index(scene.nodes[node].parent) if scene.nodes[node].parent else 0
+    joints = [j for j in robot.assembled.joints if j.body.name in carrying and j.child != base]
+    return sum(len(j.coordinates) for j in joints)
 
 
 def dragged(scene: Scene, q: Array, frame: str, target: Array, *, turn: bool = True) -> Posed:

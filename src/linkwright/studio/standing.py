@@ -128,7 +128,8 @@ def _limbs(description: Description) -> list[list[str]]:
         chain = [joint]
         while chain[-1].parent in above:
             chain.append(above[chain[-1].parent])
-        if chain[0].kind != "continuous":  # a wheel
+        wheel, still = chain[0].kind == "continuous", all(j.kind == "fixed" for j in chain)
+        if not wheel and not still:
             chains.append(chain)
     shared = set.intersection(*({j.name for j in c} for c in chains)) if chains else set()
     own = [[j for j in chain if j.name not in shared] for chain in chains]
