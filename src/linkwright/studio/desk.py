@@ -39,6 +39,9 @@ QUICK_SPEEDS = 16
 FASTEST = 60
 """Rounds in a second."""
 
+_AGAIN = 10.0  # s, after which the same trouble is told again
+_REMEMBERED = 50  # troubles
+
 
 @dataclass(eq=False)
 class Desk:
@@ -58,6 +61,7 @@ class Desk:
         self.scene: Scene | None = None if stage is None else stage.scene
         self.name = self.takes[0].name if self.scene is None else self.scene.name
         self.trouble: list[str] = []
+        self._told: dict[str, float] = {}
         self.cannot = ""
         self.preparing = False
         self.grounded = True
@@ -74,6 +78,7 @@ class Desk:
         self._seen: tuple[int, int] | None = None
         self._thread: threading.Thread | None = None
         studio.player.listeners.append(self._played)
+        studio.player.trouble = self.report
         if stage is not None:
             self.listen(stage)
 
@@ -145,8 +150,10 @@ class Desk:
         except Exception as error:
             self.cannot = f"It cannot run live: {error}"
             return
-        made.start()
-        self.live = made
+        with self._turn:
+            if not self._quit.is_set():  # else the studio has been closed meanwhile
+                made.start()
+                self.live = made
 
     def show(self, q: Array) -> None:
         """Draw the scene at some coordinates.
@@ -244,8 +251,10 @@ class Desk:
         self._quit.set()
         if self._thread is not None:
             self._thread.join(timeout=5)
-        if self.live is not None:
-            self.live.close()
+        with self._turn:
+            live = self.live
+        if live is not None:
+            live.close()
 
     def _loop(self) -> None:
         while not self._quit.wait(1 / FASTEST):
@@ -257,14 +266,17 @@ class Desk:
         Args:
             now: s on the wall.
         """
-        self.show_live()
-        for period, refresh, last in self.refreshers:
+        self._try(self.show_live)
+        for period, refresh, last in tuple(self.refreshers):
             if now - last[0] >= period:
                 last[0] = now
-                try:
-                    refresh()
-                except Exception as error:  # a panel's trouble must not stop the others
-                    self.report(f"{type(error).__name__}: {error}")
+                self._try(refresh)
+
+    def _try(self, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Exception as error:  # one panel's trouble must not stop the others
+            self.report(f"{type(error).__name__}: {error}")
 
     def show_live(self) -> None:
         """Draw where the live run stands, if that is new."""
@@ -314,14 +326,20 @@ class Desk:
                 camera.look_at = now
 
     def report(self, words: str) -> None:
-        """Tell the user of trouble, once.
+        """Tell the user of trouble; the same again only after some seconds.
 
         Args:
             words: what happened.
         """
-        if words in self.trouble:
+        now = time.monotonic()
+        before = self._told.pop(words, -np.inf)
+        if now - before < _AGAIN:
+            self._told[words] = before
             return
-        self.trouble.append(words)
+        self._told[words] = now
+        self.trouble = [*self.trouble[-_REMEMBERED:], words]
+        for old in list(self._told)[:-_REMEMBERED]:
+            del self._told[old]
         for client in self.server.get_clients().values():
             client.add_notification("Something went wrong", words, color="red")
 

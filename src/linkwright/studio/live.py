@@ -304,8 +304,11 @@ class Live:
         self._keep(samples.times, samples.values)
         self._tick = int(session.machine.field("k")[0])
         if session.stop is not None:
-            self.stopped = session.stop.reason
-            self.running = False
+            self._stop(session.stop.reason)
+
+    def _stop(self, reason: str) -> None:
+        self.stopped, self.running = reason, False
+        self._publish()
 
     def _keep(self, times: Array, rows: Array) -> None:
         n = len(times)
@@ -479,8 +482,11 @@ class Live:
             most = self.every * max(1, round(self.speed / self.plant.speed))
             with self._lock:
                 n = self.due(self._clock())
-                if n:
-                    self.advance(min(n, most))
+                try:
+                    if n:
+                        self.advance(min(n, most))
+                except Exception as error:  # of a user's own block, say; it is told where it stands
+                    self._stop(f"{type(error).__name__}: {error}")
             now = self._clock()
             if now - mark > 0.5:
                 self._pace = max(0, self._tick - ticks) * self.phases.tick_seconds / (now - mark)

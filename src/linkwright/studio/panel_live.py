@@ -12,6 +12,7 @@ from linkwright.algebra import ZERO
 from linkwright.studio.desk import RUN, Desk, desk_of, extent, guarded
 from linkwright.studio.keys import add_key, also_key
 from linkwright.studio.live import Live
+from linkwright.studio.telling import only_words
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
@@ -155,10 +156,10 @@ class _Ready:
 
     def _words(self, live: Live | None) -> str:
         if live is None:
-            return self.desk.cannot or (_DERIVING if self.desk.preparing else _WAITING)
+            return only_words(self.desk.cannot) or (_DERIVING if self.desk.preparing else _WAITING)
         now = live.latest
         if now.stopped:
-            return f"**Stopped**: {now.stopped}. Reset to start over."
+            return f"**Stopped**: {only_words(now.stopped)}. Reset to start over."
         state = "running" if now.running else "paused"
         words = f"**t = {now.time:.{1 if live.plant.speed == 1 else 4}f} s**, {state}"
         if now.running and now.pace:

@@ -10,6 +10,7 @@ import numpy as np
 from linkwright.studio.desk import RUN, desk_of
 from linkwright.studio.keys import add_key
 from linkwright.studio.playback import SPEEDS
+from linkwright.studio.telling import only_words
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
@@ -109,13 +110,13 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
 def _heading(studio: Studio) -> str:
     """Return what is shown, where it comes from, and what a user should know of it."""
     first = studio.takes[0]
-    words = [f"**{_escaped(first.scene.name if first.scene is not None else first.name)}**"]
+    words = [f"**{only_words(first.scene.name if first.scene is not None else first.name)}**"]
     if first.scene is not None and first.scene.doc:
-        words.append(_escaped(first.scene.doc))
+        words.append(only_words(first.scene.doc))
     if first.story:
-        words.append(f"*{_escaped(first.story)}*")
+        words.append(f"*{only_words(first.story)}*")
     notes = dict.fromkeys(n for take in studio.takes for n in take.notes)
-    return "\n\n".join(["  \n".join(words), *(f"⚠ {_escaped(note)}" for note in notes)])
+    return "\n\n".join(["  \n".join(words), *(f"⚠ {only_words(note)}" for note in notes)])
 
 
 def _keys(studio: Studio, press: Any, speed: Any) -> None:
@@ -167,7 +168,3 @@ def _arrangement(studio: Studio) -> None:
             beside = choice.value == "Side by side"
             stage.place(np.array([0.0, k * 1.6 * studio.size if beside else 0.0, 0.0]))
             stage.top.visible = k == 0 or choice.value != "Only the first"
-
-
-def _escaped(text: str) -> str:
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|" else c for c in text)

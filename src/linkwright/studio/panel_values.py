@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright.studio.desk import Desk, desk_of, guarded
 from linkwright.studio.plant import Adjustable
+from linkwright.studio.telling import only_words
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
@@ -41,7 +42,7 @@ def fill(desk: Desk) -> None:
         live = desk.live
         if live is None:
             if desk.cannot:
-                words.content = desk.cannot
+                words.content = only_words(desk.cannot)
             return
         if made:
             return

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -97,6 +98,7 @@ class Player:
         end: s.
         rate: samples in a second of the recording, for single steps.
         frames: shown in a second.
+        trouble: told what a listener could not do while it plays.
 
     >>> player = Player(0.0, 2.0, rate=10.0)
     >>> player.step(3)
@@ -113,6 +115,7 @@ class Player:
     playing: bool = False
     time: float = 0.0
     listeners: list[Callable[[float], None]] = field(default_factory=list)
+    trouble: Callable[[str], None] = field(default=warnings.warn, repr=False)
     _thread: threading.Thread | None = field(default=None, repr=False)
     _over: threading.Event = field(default_factory=threading.Event, repr=False)
     _turn: threading.RLock = field(default_factory=threading.RLock, repr=False)
@@ -173,7 +176,11 @@ class Player:
             now = time.monotonic()
             passed, last = now - last, now
             if self.playing:
-                self.advance(passed)
+                try:
+                    self.advance(passed)
+                except Exception as error:  # of a listener; the next that plays is another matter
+                    self.playing = False
+                    self.trouble(f"{type(error).__name__}: {error}")
 
 
 def player_for(takes: Sequence[Take]) -> Player:
