@@ -5,14 +5,17 @@ from __future__ import annotations
 import socket
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import linkwright as lw
 from linkwright.cli import main
+from linkwright.recording import Channel, Recording
+from linkwright.studio.page import page_text
 from linkwright.studio.server import Studio, open_studio
-from linkwright.studio.takes import open_take
+from linkwright.studio.takes import Take, open_take
 
 STILL = """<robot name="stone"><link name="base"><visual><geometry><box size="1 2 3"/></geometry>
 </visual></link></robot>
@@ -171,3 +174,54 @@ def test_another_model_on_a_page_is_told_to_have_only_plots(
 
 def test_long_times_are_told_in_plain_numbers() -> None:
     assert "Simulated for 1,000 s" in open_take("spacecraft-2").story
+
+
+# -- what a note says is so ------------------------------------------------------------------------
+def test_a_column_in_a_wrong_unit_is_not_proposed_for_itself(tmp_path: Path) -> None:
+    table = _table(tmp_path, "time,phi1 [kg],phi2 [deg]\n0,1,1\n1,2,2\n")
+    take = open_take(table, model="double-pendulum")
+    assert any("'phi1' is in 'kg'" in note for note in take.notes)
+    assert "not recorded, and held at the start: phi1" in take.notes
+
+
+def test_a_mesh_of_a_package_is_told_with_the_folder_to_declare(tmp_path: Path) -> None:
+    text = STILL.replace('<box size="1 2 3"/>', '<mesh filename="package://stones/a/b.stl"/>')
+    take = open_take(_table(tmp_path, text, "stone.urdf"))
+    assert any("declare the folder that holds 'stones'" in note for note in take.notes)
+
+
+def test_a_robot_file_that_has_changed_is_not_told_to_be_missing(tmp_path: Path) -> None:
+    arm = """<robot name="arm"><link name="base"/><link name="rod"><visual><geometry>
+    <mesh filename="rod.stl"/></geometry></visual><inertial><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+    <joint name="turn" type="continuous"><parent link="base"/><child link="rod"/></joint></robot>"""
+    file = Path(_table(tmp_path, arm, "arm.urdf"))
+    lw.simulate(lw.load(file), 0.1).save(tmp_path / "run.npz")
+    file.write_text(arm.replace('mass value="1"', 'mass value="2"'))
+    notes = open_take(str(tmp_path / "run.npz")).notes
+    assert any("has changed" in note for note in notes)
+    assert not any("is not in the folder" in note for note in notes)
+    file.unlink()
+    notes = open_take(str(tmp_path / "run.npz")).notes
+    assert any("is not in the folder" in note for note in notes)
+
+
+def test_long_recordings_fit_into_small_pages() -> None:
+    times = np.linspace(0, 100, 100_001)
+    channels = [Channel(f"x{k}") for k in range(8)]
+    noise = np.random.default_rng(7).normal(size=(len(times), len(channels)))
+    text = page_text([Take("noise", Recording(times, channels, noise))], most=300_000)
+    assert len(text.encode()) <= 300_000
+
+
+# -- what is simulated -----------------------------------------------------------------------------
+def test_a_robot_is_simulated_as_its_mechanism_is() -> None:
+    robot = lw.load(Path(__file__).parent / "robots" / "oblique_arm.urdf")
+    run = lw.simulate(robot, 0.1)
+    assert run.final == lw.simulate(robot.mechanism, 0.1).final
+
+
+@pytest.mark.parametrize("thing", [3, None, "pendulum"])
+def test_what_has_no_mechanism_is_told_so(thing: Any) -> None:
+    with pytest.raises(lw.Error, match="is no mechanism and has none; give a mechanism"):
+        lw.simulate(thing, 0.1)

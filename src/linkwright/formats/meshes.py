@@ -38,7 +38,7 @@ def find_mesh(name: str, source: str | Path, roots: Sequence[str | Path] = ()) -
         raise InputError(
             f"the mesh {_shortened(name)} lies outside the folders that meshes are taken from",
             file=source,
-            remedy="declare its folder (roots=, --root)",
+            remedy=f"declare {_where(name)} (roots=, --root)",
         )
     for path in candidates:
         try:
@@ -62,6 +62,17 @@ def mesh_note(name: str, source: str | Path, roots: Sequence[str | Path] = ()) -
     except InputError as error:
         return error.what + (f"; {error.remedy}" if error.remedy else "")
     return ""
+
+
+def _where(name: str) -> str:
+    """Return in words which folder a user would have to declare for a mesh.
+
+    >>> _where("package://go2_description/meshes/hip.dae"), _where("../hip.dae")
+    ("the folder that holds 'go2_description'", 'its folder')
+    """
+    scheme, _, rest = name.partition("://")
+    package = unquote(rest).lstrip("/").partition("/")[0] if scheme in ("package", "model") else ""
+    return f"the folder that holds {_shortened(package)}" if package else "its folder"
 
 
 def _require_plain(name: str, source: str | Path) -> None:

@@ -118,7 +118,8 @@ def _from_file_or_text(
         made = _of_text(text, name or "model.toml", given, base)
         near = tuple(dict.fromkeys((base.resolve(), *allowed)))
         notes = () if found is None else (_changed(name) + "; it is drawn as it was",)
-        return Moved(made, roots=near, notes=notes, without_meshes=_why(name, outside, bool(file)))
+        missing = _why(name, outside, bool(file)) if found is None else ""
+        return Moved(made, roots=near, notes=notes, without_meshes=missing)
     if found is not None:
         return Moved(_of_file(found, given, roots), roots=roots, notes=(_changed(name),))
     skeleton = origin.get("skeleton")

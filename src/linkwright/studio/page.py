@@ -191,7 +191,7 @@ def _escaped(text: str) -> str:
 # -- what moves ------------------------------------------------------------------------------------
 def _take(block: _Block, take: Take, scene: Scene | None, frames: int) -> dict[str, Any]:
     times = take.recording.times
-    told: dict[str, Any] = {"name": take.name, "channels": _channels(block, take)}
+    told: dict[str, Any] = {"name": take.name, "channels": _channels(block, take, frames)}
     told["start"], told["end"] = (float(times[0]), float(times[-1])) if len(times) else (0.0, 0.0)
     if take.q is None or scene is None or take.scene is None or not len(times):
         return told
@@ -276,13 +276,14 @@ def _ranges(columns: Array) -> tuple[Array, Array]:
     return low, high
 
 
-def _channels(block: _Block, take: Take) -> dict[str, Any]:
-    """Store all channels at evenly spaced times."""
+def _channels(block: _Block, take: Take, frames: int) -> dict[str, Any]:
+    """Store all channels at evenly spaced times, fewer where there may be fewer frames."""
     recording = take.recording
     if not recording.channels or not len(recording):
         return {"labels": [], "values": None}
     labels = [[c.name, c.unit, c.long, c.generic, c.body] for c in recording.channels]
-    count = max(2, min(len(recording), max(200, _SAMPLES // len(labels))))
+    most = round(_SAMPLES * min(1.0, frames / MOST_FRAMES))
+    count = max(2, min(len(recording), max(200, most // len(labels))))
     if recording.rate is not None and count == len(recording):
         data = recording.data
     else:

@@ -72,7 +72,7 @@ def coordinates_in(scene: Scene, recording: Recording) -> tuple[Array | None, tu
     notes = [*scene.notes, *notes]
     if missing:
         used = {channel for channel, _ in found.values()}
-        others = [c.name for c in recording.channels if c.name not in used]
+        others = [c.name for c in recording.channels if c.name not in (*used, *missing)]
         notes.append(f"not recorded, and held at the start: {_near(missing, others)}")
     finite = np.isfinite(q).all(axis=1)
     if not finite.all():
