@@ -387,7 +387,10 @@ def mechanism_of(given: Any) -> Mechanism:
     """
     found = given if isinstance(given, Mechanism) else getattr(given, "mechanism", None)
     if not isinstance(found, Mechanism):
-        raise BlockError(f"{given!r} is no mechanism and has none")
+        raise BlockError(
+            f"{given!r} is no mechanism and has none",
+            remedy="give a mechanism, or a robot: load_model(NAME), load(FILE)",
+        )
     return found
 
 

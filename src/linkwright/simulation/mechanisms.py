@@ -16,10 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, overload
+from typing import Any, Protocol, overload
 
 import numpy as np
 
+from linkwright.blocks import mechanism_of
 from linkwright.equations.closure import Relations, assemble
 from linkwright.equations.equations import Equations, derive
 from linkwright.equations.evaluation import Array, all_values
@@ -44,9 +45,21 @@ Sink = Callable[[float, Array], None]
 _RECORDS = 200
 
 
+class HasMechanism(Protocol):
+    """A robot: something with a mechanism, put together from a description."""
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What moves."""
+
+    @property
+    def assembled(self) -> object:
+        """What it was put together to."""
+
+
 @overload
 def simulate(
-    mechanism: Mechanism | Equations,
+    mechanism: Mechanism | Equations | HasMechanism,
     until: float,
     *,
     step: float | None = None,
@@ -81,7 +94,7 @@ def simulate(
 
 
 def simulate(
-    mechanism: Mechanism | Equations | System,
+    mechanism: Mechanism | Equations | HasMechanism | System,
     until: float,
     *,
     step: float | None = None,
@@ -101,8 +114,8 @@ def simulate(
     """Return the motion of a mechanism, or a run of a System, from time zero.
 
     Args:
-        mechanism: what moves, equations derived from it, or a System. From a mechanism they are
-            derived quickly; `derive` finds smaller ones, which takes longer.
+        mechanism: what moves, a robot, equations derived from it, or a System. From a mechanism
+            they are derived quickly; `derive` finds smaller ones, which takes longer.
         until: end time, s; of a System, a whole number of its base ticks.
         step: of a method with fixed steps, s, until / 1000 by default, of a System its base tick;
             of an adaptive method for a mechanism the interval of the records, until / 200 by
@@ -172,7 +185,7 @@ def simulate(
 
 
 def begin(
-    mechanism: Mechanism | Equations,
+    mechanism: Mechanism | Equations | HasMechanism,
     until: float,
     *,
     step: float | None = None,
@@ -211,7 +224,7 @@ def begin(
             remedy="choose a step that divides it",
         )
     equations = mechanism if isinstance(mechanism, Equations) else None
-    plain = mechanism.mechanism if isinstance(mechanism, Equations) else mechanism
+    plain = mechanism_of(mechanism)
     settings = stretch_settings(chosen, count, step, record_every, tolerance)
     about: dict[str, Any] = {
         "version": __version__,
