@@ -88,7 +88,7 @@ STUDIO: tuple[tuple[str, Callable[[Studio, Any], Any], Any], ...] = (
     ("3", lambda s, p: abs(_camera(s)[1]) < 0.01 and _camera(s)[0] > 1, True),
     ("4", lambda s, p: _camera(s)[2] > 1 and abs(_camera(s)[0]) < 0.2, True),
     ("1", lambda s, p: (_camera(s) > 0).tolist(), [True, False, True]),
-    ("V", _chosen("Saved views"), "nothing"),
+    ("V", lambda s, p: p.get_by_role("button", name="1", exact=True).is_visible(), True),
     ("H", lambda s, p: p.get_by_text("this sheet").is_visible(), True),
     ("H", lambda s, p: p.get_by_text("this sheet").count(), 0),
     ("L", lambda s, p: _live(s).latest.running, True),

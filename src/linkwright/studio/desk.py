@@ -64,6 +64,7 @@ class Desk:
         self._told: dict[str, float] = {}
         self.cannot = ""
         self.preparing = False
+        self._waiting: list[Callable[[], None]] = []
         self.grounded = True
         self.follows = self._travels()
         self._followed: Array | None = None
@@ -105,17 +106,27 @@ class Desk:
         """Make the live run in a thread of its own, once.
 
         Args:
-            then: called when it is there.
+            then: called when it is there; the last that was asked for meanwhile.
         """
         with self._turn:
-            if self.preparing or self.live is not None:
-                return
-            self.preparing = True
+            there = self.live is not None
+            if not there:
+                self._waiting[:] = [then] if then is not None else self._waiting
+                if self.preparing:
+                    return
+                self.preparing = True
+        if there:
+            if then is not None:
+                then()
+            return
 
         def make() -> None:
             self.make_live()
-            if self.live is not None and then is not None:
-                then()
+            with self._turn:
+                wanted = self._waiting.copy() if self.live is not None else []
+                self._waiting.clear()
+            for each in wanted:
+                guarded(self, each)(None)
 
         threading.Thread(target=make, name="linkwright build", daemon=True).start()
 

@@ -310,7 +310,8 @@ class Scale:
         'arrow of 0.2 m: 184 N'
         """
         length = nice(USUAL * radius)
-        return f"arrow of {length:g} {units[0]}: {length / self.metres:.3g} {units[1]}"
+        force = float(f"{length / self.metres:.3g}")  # 1300, not 1.3e+03
+        return f"arrow of {length:g} {units[0]}: {force:g} {units[1]}"
 
 
 def scale_of(reference: float, radius: float, factor: float = 1.0) -> Scale:

@@ -394,6 +394,11 @@ class Live:
         return self._arrows, self._arrows.at(poses, values.__getitem__)
 
     @property
+    def pushed(self) -> bool:
+        """Whether a push acts, or will when the run goes on."""
+        return bool(self._pushes)
+
+    @property
     def pulling(self) -> bool:
         """Whether a spring acts."""
         return self._pull is not None

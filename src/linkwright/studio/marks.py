@@ -57,6 +57,16 @@ class Marks:
         return scale_of(self.reference or 1.0, self.radius, self.factor)
 
     @property
+    def acts(self) -> bool:
+        """Whether there are forces, or could be some, in what is shown."""
+        return self._last is not None and bool(self.count or self.touches)
+
+    @property
+    def touches(self) -> bool:
+        """Whether there are points that can touch in what is shown."""
+        return self._last is not None and bool(self._last[0].contact.any())
+
+    @property
     def legend(self) -> str:
         """How long an arrow is, in words; empty where none is shown."""
         if not self.reference or not self.forces or self._last is None:

@@ -161,7 +161,10 @@ class _Ready:
         if now.stopped:
             return f"**Stopped**: {only_words(now.stopped)}. Reset to start over."
         state = "running" if now.running else "paused"
-        words = f"**t = {now.time:.{1 if live.plant.speed == 1 else 4}f} s**, {state}"
+        if live.pushed and not now.running:
+            state += ", a push waits for *Run*"
+        places = 4 if live.plant.speed != 1 else 1 if now.running else 3  # steps are to be seen
+        words = f"**t = {now.time:.{places}f} s**, {state}"
         if now.running and now.pace:
             words += f", {now.pace:.3g} × real time"
             if now.pace < 0.9 * live.speed:
@@ -177,7 +180,9 @@ def _hand(desk: Desk) -> None:
     if not bodies:
         gui.add_markdown("No body has mass: there is nothing to pull at.")
         return
-    body = gui.add_dropdown("Body", bodies, initial_value=bodies[-1], hint="Or click on it")
+    body = gui.add_dropdown(
+        "Body", bodies, initial_value=bodies[0 if desk.walks else -1], hint="Or click on it"
+    )
     hold = gui.add_checkbox("Hold it by a handle", False, hint="Drag the handle: a spring pulls")
     stiff = gui.add_slider(
         "Stiffness [Hz]", 0.2, 4.0, 0.1, 1.2, hint="Frequency of the spring with the whole mass"
@@ -209,6 +214,8 @@ def _hand(desk: Desk) -> None:
         if desk.live is None:
             desk.prepare(lambda: shove(axis, sign))
         else:
+            if desk.mode != RUN:
+                desk.take_over(RUN)
             desk.live.push(body.value, desk.to_world(vector))
 
     for group, axes in zip(groups, _PUSHES.values(), strict=True):
@@ -238,6 +245,8 @@ class _Handle:
         if live is None:
             self.desk.prepare(lambda: self.hold(body))
             return
+        if self.desk.mode != RUN:
+            self.desk.take_over(RUN)
         at = self.desk.to_picture(live.centre(body))
         self.body = body
         scene = self.desk.server.scene

@@ -10,6 +10,7 @@ import numpy as np
 from linkwright.studio.desk import desk_of
 from linkwright.studio.keys import add_key
 from linkwright.studio.rewearing import wear
+from linkwright.studio.tracing import Trace
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
@@ -79,7 +80,7 @@ def _looks(studio: Studio) -> None:
         _names(studio)
     names = _moving(studio)
     trace = gui.add_dropdown("Trace of", (_NOTHING, *names))
-    drawn: list[Any] = []
+    drawn = Trace(studio)
     _turned(studio, "X", "frames of the bodies", frames)
     _turned(studio, "C", "mass centre", centre)
     _turned(studio, "G", "ground", ground)
@@ -115,24 +116,9 @@ def _looks(studio: Studio) -> None:
 
     @trace.on_update  # type: ignore[untyped-decorator]
     def _(_: Any) -> None:
-        while drawn:
-            drawn.pop().remove()
-        for k, (stage, track) in enumerate(zip(studio.stages, studio.tracks, strict=True)):
-            if track is None or trace.value == _NOTHING:
-                continue
-            path = track.poses[
-                :: max(1, len(track.poses) // 1000), stage.scene.index(trace.value), :3
-            ]
-            if len(path) > 1:
-                drawn.append(
-                    studio.server.scene.add_line_segments(
-                        f"{stage.root}/trace",
-                        np.stack([path[:-1], path[1:]], axis=1),
-                        colors=(200, 85, 61) if k == 0 else (107, 130, 153),
-                        thickness=2.5,
-                        thickness_units="screen",
-                    )
-                )
+        drawn.show("" if trace.value == _NOTHING else str(trace.value))
+
+    desk_of(studio).every(0.2, drawn.refresh)
 
 
 def _around(studio: Studio) -> None:
@@ -162,6 +148,7 @@ def _forces(studio: Studio) -> None:
     forces = gui.add_checkbox("Forces", marks.forces, hint="As arrows, from where they act")
     longer = gui.add_slider("Arrows [×]", 0.1, 10.0, 0.1, 1.0, hint="Longer or shorter")
     legend = gui.add_markdown("", visible=False)
+    contacts.visible = forces.visible = longer.visible = False
 
     def wanted(_: Any) -> None:
         marks.contacts, marks.forces = bool(contacts.value), bool(forces.value)
@@ -170,6 +157,9 @@ def _forces(studio: Studio) -> None:
         tell()
 
     def tell() -> None:
+        for box, some in ((contacts, marks.touches), (forces, marks.acts), (longer, marks.acts)):
+            if some and not box.visible:
+                box.visible = True
         if legend.content != marks.legend:
             legend.content = marks.legend
             legend.visible = bool(marks.legend)
@@ -220,14 +210,14 @@ def _views(studio: Studio) -> None:
     usual = gui.add_button_group("Look from", tuple(_ANGLES))
     keep = gui.add_button("Save this view")
     kept: list[tuple[Any, Any]] = []
-    saved = gui.add_dropdown("Saved views", (_NOTHING,), visible=False)
+    saved = gui.add_button_group("Saved views", ("1",), visible=False)
 
     def save(event: Any) -> None:
         if event.client is None:
             return
         camera = event.client.camera
         kept.append((np.array(camera.position), np.array(camera.look_at)))
-        saved.options = (_NOTHING, *(f"View {k + 1}" for k in range(len(kept))))
+        saved.options = tuple(str(k + 1) for k in range(len(kept)))
         saved.visible = True
 
     usual.on_click(lambda event: _look_from(studio, *_ANGLES[usual.value], event))
@@ -238,10 +228,7 @@ def _views(studio: Studio) -> None:
     add_key(studio, "V", "save this view", save)
     studio.server.on_client_connect(partial(_step_back, studio))
 
-    @saved.on_update  # type: ignore[untyped-decorator]
-    def _(event: Any) -> None:
-        if saved.value != _NOTHING:
-            _look(event.client, *kept[int(str(saved.value).split()[-1]) - 1])
+    saved.on_click(lambda event: _look(event.client, *kept[int(saved.value) - 1]))
 
 
 def _look_from(studio: Studio, azimuth: float, height: float, event: Any) -> None:

@@ -1,0 +1,98 @@
+"""Traces of bodies, in recordings and in live runs; wishes that come before a live run is there."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linkwright.models import load_model
+from linkwright.studio.desk import RUN, Desk, desk_of
+from linkwright.studio.forces import scale_of
+from linkwright.studio.scene import scene_of
+from linkwright.studio.server import Studio, open_studio
+from linkwright.studio.tracing import Trace, point_of
+
+
+@pytest.fixture(name="pendulum")
+def _pendulum() -> Iterator[tuple[Studio, Desk]]:
+    studio = open_studio(["pendulum"])
+    try:
+        yield studio, desk_of(studio)
+    finally:
+        studio.close()
+
+
+def _drawn(trace: Trace) -> Any:
+    (handle,) = trace._drawn.values()
+    return np.asarray(handle.points, float)
+
+
+def test_the_bob_of_a_pendulum_draws_a_circle(pendulum: tuple[Studio, Desk]) -> None:
+    studio, _ = pendulum
+    trace = Trace(studio)
+    trace.show("rod")
+    way = _drawn(trace)
+    assert np.linalg.norm(way, axis=2) == pytest.approx(1.0, abs=1e-5)  # about the pivot
+    assert np.ptp(way[:, 0, 0]) > 0.5
+    trace.show("")
+    assert not trace._drawn
+
+
+def test_the_trace_of_a_live_run_is_what_it_has_done(pendulum: tuple[Studio, Desk]) -> None:
+    studio, desk = pendulum
+    trace = Trace(studio)
+    trace.show("rod")
+    before = _drawn(trace)
+    desk.make_live()
+    live = desk.live
+    assert live is not None
+    live.set_value("g", 1.62)  # not what was recorded
+    desk.take_over(RUN)
+    live.advance(240)
+    trace.refresh()
+    way = _drawn(trace)
+    phi = live.recording()["phi"]
+    ends = live.poses(np.array([phi[-1]])).poses[1]
+    assert len(way) == len(phi) - 1
+    assert np.linalg.norm(way[-1, 1] - way[-1, 0]) < 0.1
+    assert way[-1, 1][2] == pytest.approx(-np.cos(phi[-1]), abs=1e-5)
+    assert ends[:3] == pytest.approx([0, 0, 0])  # its origin goes nowhere
+    studio.player.go_to(0.0)
+    trace.refresh()
+    assert _drawn(trace) == pytest.approx(before)
+
+
+def test_bodies_without_mass_are_followed_at_the_middle_of_their_shape() -> None:
+    scene = scene_of(load_model("four-bar"))  # bars of 0.5 m and 0.4 m have no mass
+    assert point_of(scene, "a")[0] == pytest.approx(0.25, abs=0.01)
+
+
+def test_what_is_asked_for_while_a_run_is_made_is_done_when_it_is_there(
+    pendulum: tuple[Studio, Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, desk = pendulum
+    go, done = threading.Event(), threading.Event()
+    make = desk.make_live
+
+    def slow() -> None:
+        go.wait(60)
+        make()
+
+    monkeypatch.setattr(desk, "make_live", slow)
+    desk.prepare()  # as when a browser comes
+    desk.prepare(done.set)  # Run is pressed meanwhile
+    assert not done.is_set()
+    go.set()
+    assert done.wait(60)
+    assert desk.live is not None
+    again = threading.Event()
+    desk.prepare(again.set)
+    assert again.is_set()
+
+
+def test_the_legend_tells_thousands_of_newtons_plainly() -> None:
+    assert scale_of(1040.0, 1.0).legend(1.0) == "arrow of 0.5 m: 1620 N"
