@@ -330,6 +330,11 @@ def test_a_live_run_rolls_through_the_scope_and_is_looked_back_at() -> None:
         live.advance(4)
         desk.go_round(0.1)
         assert ask(studio)["time"] == pytest.approx(live.latest.time)  # it has gone on
+        live.advance(1)  # beyond the last sample there is nothing to be read; there, there is
+        desk.show_live()
+        last = ask(studio)
+        assert last["time"] == pytest.approx(live.latest.time - live.phases.tick_seconds)
+        assert last["values"]["phi"]["at"][0][0] == pytest.approx(live.recording()["phi"][-1])
         assert desk.trouble == []
     finally:
         studio.close()

@@ -132,6 +132,8 @@ class ScopeDesk:
     def _told(self, asked: dict[str, Any]) -> dict[str, Any]:
         layout, columns = self._layout(), self.columns()
         window, span = self._window(columns)
+        ahead = self.desk.mode == RUN  # its ticks are finer than its samples
+        time = min(self.time, span[1]) if ahead else self.time
         names = [name for name, _ in self.recordings()]
         channels = self._channels(columns)
         lens = asked.get("lens")
@@ -140,7 +142,7 @@ class ScopeDesk:
         known = hash(tuple(tuple(c) for c in channels))
         told: dict[str, Any] = {
             "number": self.number,
-            "time": self.time,
+            "time": time,
             "playing": bool(self.desk.studio.player.playing),
             "running": self.running,
             "live": self.desk.mode == RUN,
@@ -149,7 +151,7 @@ class ScopeDesk:
             "dark": self.desk.studio.dark,
             "takes": names,
             "known": str(known),
-            "values": self._values(columns, layout),
+            "values": self._values(columns, layout, time),
         }
         if asked.get("number") != self.number:
             told["layout"] = layout.plain()
@@ -184,7 +186,7 @@ class ScopeDesk:
             return (start, start + layout.last), span
         return span, span
 
-    def _values(self, columns: list[Columns], layout: Layout) -> dict[str, Any]:
+    def _values(self, columns: list[Columns], layout: Layout, time: float) -> dict[str, Any]:
         """Return unit, and for each take the values at the cursor and at the mark."""
         made: dict[str, Any] = {}
         names = {n for g in layout.graphs for n in (*g.traces, *([g.across] if g.across else []))}
@@ -199,7 +201,7 @@ class ScopeDesk:
                     rows.append([None, None])
                     continue
                 unit = channel.unit
-                at = (self.time, layout.mark)
+                at = (time, layout.mark)
                 rows.append(
                     [None if t is None else _json(value_at(c.times, values, t)) for t in at]
                 )

@@ -88,6 +88,14 @@ class Stage:
             color=(242, 184, 51),
             visible=False,
         )
+        arms = 0.11 * self.size * np.eye(3, dtype=np.float32)
+        api.add_line_segments(  # the centre is inside bodies more often than not
+            f"{self.root}/mass centre/cross",
+            np.stack([-arms, arms], axis=1),
+            (242, 184, 51),
+            thickness=2.0,
+            thickness_units="screen",
+        )
 
     def add_shapes(self, node: int, name: str, parts: Sequence[Surface]) -> None:
         """Draw surfaces below a node.
