@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import math
 import signal
 import subprocess
 import sys
 import textwrap
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -375,3 +377,32 @@ def test_a_recording_refuses_what_cannot_be_one() -> None:
         Recording([0], [Channel("x"), Channel("x")], [[1, 2]])
     with pytest.raises(RecordingError, match="backwards"):
         Recording([1, 0], [Channel("x")], [[1], [2]])
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet", ".mcap"])
+def test_files_that_unpack_to_more_than_fits_are_not_read(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few hundred bytes may say that they are millions of zeros."""
+    made = Recording(np.arange(100_000.0), [Channel("x", "m")], np.zeros((100_000, 1)))
+    made.save(tmp_path / f"zeros{suffix}")
+    monkeypatch.setattr("linkwright.recording.bounds.MOST_BYTES", 1_700_000)
+    assert len(read_recording(tmp_path / f"zeros{suffix}")) == 100_000
+    monkeypatch.setattr("linkwright.recording.bounds.MOST_BYTES", 1_500_000)
+    with pytest.raises(InputError, match=r"it unpacks to 1[67]\d{5} bytes"):
+        read_recording(tmp_path / f"zeros{suffix}")
+
+
+def test_arrays_that_say_they_are_larger_than_all_memory_are_damaged(tmp_path: Path) -> None:
+    head = io.BytesIO()
+    header = {"descr": "<f8", "fortran_order": False, "shape": (1 << 55,)}
+    np.lib.format.write_array_header_1_0(head, header)
+    path = tmp_path / "large.npz"
+    Recording([0.0], [Channel("x", "m")], [[1.0]]).save(path)
+    with zipfile.ZipFile(path) as parts:
+        content = {name: parts.read(name) for name in parts.namelist()}
+    with zipfile.ZipFile(path, "w") as parts:
+        for name, data in content.items():
+            parts.writestr(name, head.getvalue() if name == "times.npy" else data)
+    with pytest.raises(InputError, match="not a recording, or it is damaged"):
+        read_recording(path)

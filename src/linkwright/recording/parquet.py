@@ -13,6 +13,7 @@ import numpy as np
 
 from linkwright.errors import InputError
 from linkwright.files import write_with
+from linkwright.recording.bounds import require_room
 from linkwright.recording.extras import extra
 from linkwright.recording.labels import TIMES, channel_of, recording_of
 from linkwright.recording.recording import Channel, Recording, from_json, to_json
@@ -54,6 +55,8 @@ def read_parquet(path: Path) -> Recording:
     """
     arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
     try:
+        told = parquet.read_metadata(path)
+        require_room(path, 8 * told.num_rows * told.num_columns)
         table = parquet.read_table(path, memory_map=False)
     except (arrow.ArrowException, OSError) as error:
         journal = path.with_name(path.name + ".journal")

@@ -22,11 +22,22 @@ import numpy as np
 
 from linkwright.errors import InputError
 from linkwright.files import write_bytes, write_with
+from linkwright.recording.bounds import require_room
 from linkwright.recording.labels import TIMES, channel_of, recording_of
 from linkwright.recording.recording import Recording, from_json, to_json
 
 _MARK = "# linkwright "
 _SEPARATORS = (",", ";", "\t")
+_DAMAGED = (
+    ValueError,
+    KeyError,
+    EOFError,
+    OSError,
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,  # of zipfile, for what it cannot unpack
+)
 
 
 def write_csv(path: Path, recording: Recording, replace: bool = True) -> None:
@@ -166,11 +177,13 @@ def read_numpy_bytes(path: Path, content: bytes) -> Recording:
     if not content.startswith(b"PK"):
         raise InputError("this is not an archive of NumPy arrays (.npz)", file=path)
     try:
+        with zipfile.ZipFile(io.BytesIO(content)) as parts:
+            require_room(path, sum(part.file_size for part in parts.infolist()))
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             missing = {"about", "times", "data"} - set(archive.files)
             if missing:
                 raise ValueError(f"it has no array {min(missing)!r}")
             about, channels = from_json(str(archive["about"]))
             return Recording(archive["times"], channels, archive["data"], about)
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile, OSError, zlib.error) as error:
+    except _DAMAGED as error:
         raise InputError(f"this is not a recording, or it is damaged: {error}", file=path) from None
