@@ -12,6 +12,8 @@ import pytest
 from linkwright.models import load_model
 from linkwright.studio.desk import RUN, Desk, desk_of
 from linkwright.studio.forces import scale_of
+from linkwright.studio.panel_pose import _Joints, _Tool
+from linkwright.studio.posing import pose_of
 from linkwright.studio.scene import scene_of
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.tracing import Trace, point_of
@@ -96,3 +98,23 @@ def test_what_is_asked_for_while_a_run_is_made_is_done_when_it_is_there(
 
 def test_the_legend_tells_thousands_of_newtons_plainly() -> None:
     assert scale_of(1040.0, 1.0).legend(1.0) == "arrow of 0.5 m: 1620 N"
+
+
+def test_the_handle_of_a_tool_goes_with_a_tool_that_moves_otherwise() -> None:
+    studio = open_studio(["tests/robots/oblique_arm.urdf"])
+    try:
+        desk = desk_of(studio)
+        assert desk.scene is not None
+        words = studio.server.gui.add_markdown("")
+        tool = _Tool(desk, _Joints(desk, words))
+        tool.add("tool", lambda: True)
+        q = desk.q.copy()
+        q[desk.scene.poses.coordinates.index("waist")] += 0.5
+        desk.pose(q)
+        tool.refresh()
+        wanted = desk.scene.upright @ pose_of(desk.scene, q, "tool")[:3, 3]
+        assert np.asarray(tool.control.position) == pytest.approx(wanted)
+        tool.remove()
+        tool.refresh()
+    finally:
+        studio.close()

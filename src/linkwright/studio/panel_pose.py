@@ -7,7 +7,9 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from linkwright.formats.places import quaternion_rotation, rotation_quaternion
 from linkwright.studio.desk import POSED, RUN, Desk, desk_of, extent, guarded
 from linkwright.studio.motions import limits_of
 from linkwright.studio.plant import SERVO
@@ -15,6 +17,7 @@ from linkwright.studio.posing import Posed, Poser, dragged, freedoms, pose_of, t
 from linkwright.studio.telling import only_words
 
 if TYPE_CHECKING:
+    from linkwright.studio.scene import Scene
     from linkwright.studio.server import Studio
 
 _MANY = 60
@@ -160,6 +163,7 @@ def _tool(desk: Desk, joints: _Joints, frames: list[str]) -> None:
         if show.value:
             handle.add(frame.value, lambda: bool(turn.value))
 
+    desk.every(0.05, handle.refresh)
     frame.on_update(guarded(desk, change))
     show.on_update(guarded(desk, change))
 
@@ -170,26 +174,19 @@ class _Tool:
     def __init__(self, desk: Desk, joints: _Joints) -> None:
         self.desk, self.joints = desk, joints
         self.control: Any = None
+        self.frame = ""
+        self._seen: tuple[float, ...] = ()  # where the handle was last
+        self._q = np.zeros(0)  # where the scene stood when the handle was put to the tool
 
     def add(self, frame: str, turns: Any) -> None:
         """Show it at a frame."""
-        from linkwright.formats.places import quaternion_rotation, rotation_quaternion
-
         scene = self.joints.scene
-        turned = np.eye(4)
-        turned[:3, :3] = scene.upright
-        pose = turned @ pose_of(scene, self.desk.q, frame)
-        rows = [tuple(map(float, row)) for row in pose[:3, :3]]
-        wxyz = rotation_quaternion((rows[0], rows[1], rows[2]))  # type: ignore[arg-type]
+        self.frame, self._q = frame, self.desk.q.copy()
+        position, wxyz = self._place()
+        self._seen = (*position, *wxyz)
         self.control = self.desk.server.scene.add_transform_controls(
-            "/tool",
-            scale=0.2 * extent(self.desk),
-            depth_test=False,
-            position=tuple(pose[:3, 3]),
-            wxyz=wxyz,
+            "/tool", scale=0.2 * extent(self.desk), depth_test=False, position=position, wxyz=wxyz
         )
-
-        led: list[tuple[float, ...]] = []
 
         def moved() -> None:
             """Follow the handle to where it is by now: steps between may come in any order."""
@@ -198,19 +195,45 @@ class _Tool:
                 if control is None:
                     return
                 now = (*map(float, control.position), *map(float, control.wxyz))
-                if led == [now]:
+                if self._seen == now:
                     return
-                led[:] = [now]
+                self._seen = now
                 goal = np.eye(4)
                 goal[:3, 3] = now[:3]
                 goal[:3, :3] = quaternion_rotation(list(now[3:]))
-                goal = turned.T @ goal
+                goal = _turned(scene).T @ goal
                 self.joints.take(dragged(scene, self.desk.q, frame, goal, turn=turns()))
+                self._q = self.desk.q.copy()
 
         self.control.on_update(guarded(self.desk, moved))
+
+    def _place(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Return where the tool is in the picture: a point and a quaternion."""
+        scene = self.joints.scene
+        pose = _turned(scene) @ pose_of(scene, self._q, self.frame)
+        rows = [tuple(map(float, row)) for row in pose[:3, :3]]
+        wxyz = rotation_quaternion((rows[0], rows[1], rows[2]))  # type: ignore[arg-type]
+        return tuple(map(float, pose[:3, 3])), tuple(map(float, wxyz))
+
+    def refresh(self) -> None:
+        """Keep the handle at a tool that moves by itself, or by a slider."""
+        with self.joints.turn:
+            if self.control is None or np.array_equal(self._q, self.desk.q):
+                return
+            self._q = self.desk.q.copy()
+            position, wxyz = self._place()
+            self._seen = (*position, *wxyz)
+            self.control.position, self.control.wxyz = position, wxyz
 
     def remove(self) -> None:
         """Take it away."""
         if self.control is not None:
             self.control.remove()
         self.control = None
+
+
+def _turned(scene: Scene) -> NDArray[np.float64]:
+    """Return the turn from the world's axes to those of the picture, 4 x 4."""
+    turned = np.eye(4)
+    turned[:3, :3] = scene.upright
+    return turned
