@@ -14,7 +14,6 @@ midpoint for others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, overload
 
@@ -28,6 +27,7 @@ from linkwright.equations.formulations import QUICK
 from linkwright.errors import DomainError, Error
 from linkwright.mechanism import Mechanism
 from linkwright.simulation.forms import Independent
+from linkwright.simulation.holding import Held, Input, Records
 from linkwright.simulation.integrators import METHODS as STEPPED, Integrator
 from linkwright.simulation.native.machine import Settings
 from linkwright.simulation.native.methods import Method, method_named
@@ -39,7 +39,6 @@ from linkwright.simulation.systems import SystemRun, simulate_system
 from linkwright.system import System
 from linkwright.version import __version__
 
-Input = float | Callable[[float], float]
 Sampled = Callable[[float, Mapping[str, float]], Mapping[str, float]]
 Sink = Callable[[float, Array], None]
 _RECORDS = 200
@@ -247,56 +246,6 @@ def begin(
     return simulation
 
 
-class _Held:
-    """Values of the inputs: numbers, functions of time, and what was sampled last."""
-
-    def __init__(
-        self, mechanism: Mechanism, values: Mapping[str, float], inputs: Mapping[str, Input]
-    ) -> None:
-        self.mechanism = mechanism
-        self.now = {n: values[n] for n in mechanism.inputs}
-        for name, value in inputs.items():
-            self._check(name)
-            if not callable(value):
-                self.now[name] = float(value)
-        self.functions = {n: f for n, f in inputs.items() if callable(f)}
-
-    def _check(self, name: str) -> None:
-        if name not in self.mechanism.inputs:
-            self.mechanism.unknown(name, self.mechanism.inputs, "input")
-
-    def hold(self, values: Mapping[str, float]) -> None:
-        """Take values that hold from now on."""
-        for name, value in values.items():
-            self._check(name)
-            self.now[name] = float(value)
-
-    def __call__(self, t: float) -> Mapping[str, float]:
-        """Return the values of all inputs at a time."""
-        for name, function in self.functions.items():
-            self.now[name] = float(function(t))
-        return self.now
-
-
-@dataclass(slots=True)
-class _Records:
-    """What is written down at the recorded times."""
-
-    times: list[float] = field(default_factory=list)
-    rows: list[tuple[Array, ...]] = field(default_factory=list)
-    inputs: list[dict[str, float]] = field(default_factory=list)
-    residual: float = 0.0
-    sink: Callable[[float, tuple[Array, ...], Mapping[str, float]], None] | None = None
-
-    def add(self, t: float, row: tuple[Array, ...], inputs: Mapping[str, float]) -> None:
-        """Write down one time."""
-        self.times.append(t)
-        self.rows.append(row)
-        self.inputs.append(dict(inputs))
-        if self.sink is not None:
-            self.sink(t, row, inputs)
-
-
 class Simulation:
     """One run of a mechanism: its inputs, its form, and its records.
 
@@ -322,7 +271,7 @@ class Simulation:
         self.about: Mapping[str, Any] = {}
         self.sampled = sampled
         self.values = all_values(mechanism, values)
-        self.held = _Held(mechanism, self.values, inputs)
+        self.held = Held(mechanism, self.values, inputs)
         signals = self.held if mechanism.inputs else None
         if equations is None and form == "auto" and len(mechanism.constraints) > MANY:
             form = "redundant"
@@ -378,7 +327,7 @@ class Simulation:
 
     def run(self) -> Run:
         """Integrate, and return the records."""
-        records = _Records(sink=self._handed())
+        records = Records(sink=self._handed())
         settings = self.settings
         step, count, every = settings.step, settings.until, settings.every
         integrator = stepped(settings.method)(step, self.tolerance)
@@ -427,7 +376,7 @@ class Simulation:
         with self.preparing:
             return found.compiled()
 
-    def _taken(self, records: _Records, seconds: float, ticks: list[int], rows: Array) -> None:
+    def _taken(self, records: Records, seconds: float, ticks: list[int], rows: Array) -> None:
         """Take over what a native stretch records."""
         q, u = len(self.names), len(self.speeds)
         edges = [q, q + u, q + 2 * u]
@@ -479,19 +428,19 @@ class Simulation:
                 remedy=f"look for a singularity there, or {self.settings.method.remedy}",
             )
 
-    def _record(self, records: _Records, t: float, x: Array) -> None:
+    def _record(self, records: Records, t: float, x: Array) -> None:
         row = self.form.observe(t, x)
         records.add(t, tuple(np.array(part) for part in row), self.held(t))
         self._look(records, t, row[0])
 
-    def _look(self, records: _Records, t: float, q: Array) -> None:
+    def _look(self, records: Records, t: float, q: Array) -> None:
         """Keep the largest violation of a relation of position."""
         g, jacobian = self.relations.position(q, t)
         if len(g):
             size = float(np.abs(jacobian).max()) or 1.0
             records.residual = max(records.residual, float(np.abs(g).max()) / size)
 
-    def _finished(self, records: _Records) -> Run:
+    def _finished(self, records: Records) -> Run:
         m = self.mechanism
         q, u, a, y = (np.array(column) for column in zip(*records.rows, strict=True))
         states = {n: q[:, i] for i, n in enumerate(self.names)}

@@ -13,21 +13,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error
 from linkwright.mechanism.provenance import named
-from linkwright.program import Port, optimise
 from linkwright.recording import Recording
 from linkwright.simulation.described import phase_channels, phase_numbers
 from linkwright.simulation.native.session import Session
-from linkwright.studio.forces import Arrow, Arrows, Shown, arrows_of
-from linkwright.studio.own_forces import OwnForces
+from linkwright.studio.felt import Felt
+from linkwright.studio.forces import Arrow, Arrows, Shown
 from linkwright.studio.plant import Plant
 from linkwright.studio.scene import Scene
 from linkwright.system.phases import Phases
@@ -137,35 +136,21 @@ class Live:
         self._where: dict[str, Array] = {}
         self._bodies = _centres(self.scene, self.plant)
         if self._epoch == 0:
-            self._find_forces()
+            self._felt = Felt(self.scene, self.phases, self.values, self._handles())
         self._anchor: tuple[float, int] | None = None
         self._pace = 0.0
         self.stopped = ""
         self._refresh_poses()
         self._publish()
 
-    def _find_forces(self) -> None:
-        """Compile what computes the forces of a state."""
-        told = arrows_of(self.scene, (self.phases.meta or {}).get("forces"))
-        names = [n for a in told.each for n in (*a.force, *([a.touch] if a.touch else []))]
-        own = self._own = OwnForces(self.scene.robot.mechanism, self.values)
-        names += own.names_in([s.name for s in self.phases.outputs])  # speeds that depend on others
-        self._felt_names = list(dict.fromkeys(names))
-        self._felt = channels_kernel(self.phases, self._felt_names) if names else None
-        pulls = []
+    def _handles(self) -> list[Arrow]:
+        """Return the arrows of what the hand pulls with."""
+        made = []
         for body, (row, centre, _) in self._bodies.items():
             x, y, z = (self.phases.w[k].name for k in self.plant.hands[body])
             at = (float(centre[0]), float(centre[1]), float(centre[2]))
-            pulls.append(Arrow(f"pull at {body}", row, at, (x, y, z)))
-        known = {s.name for a in (self.phases.p, self.phases.w, self.phases.x) for s in a}
-        known |= {*self._felt_names, self.phases.time.name}
-        mine = own.columns(dict.fromkeys(known, 0.0).get)
-        self._arrows = Arrows(
-            self.scene, (*told.each, *(a for a in own.arrows if a.force[0] in mine), *pulls)
-        )
-        if self._felt is not None:  # it is compiled when it is first called
-            arrays = (self.phases.x, self.phases.d, self.phases.p, self.phases.w)
-            self._felt(*(np.array([s.value for s in a]) for a in arrays), np.zeros(1))
+            made.append(Arrow(f"pull at {body}", row, at, (x, y, z)))
+        return made
 
     def reset(self) -> None:
         """Stand at the start again, with the values of now."""
@@ -380,18 +365,12 @@ class Live:
             reached: where it stood.
             poses: of the nodes then, in the picture's axes.
         """
-        if not self._arrows.each:
+        arrows = self._felt.arrows
+        if not arrows.each:
             return None
-        phases = self.phases
-        p = np.array([self.values.get(s.name, s.value) for s in phases.p])
-        values: dict[str, Any] = {self.phases.time.name: reached.time}
-        for signals, numbers in ((phases.p, p), (phases.w, reached.w), (phases.x, reached.x)):
-            values.update(zip((s.name for s in signals), numbers.tolist(), strict=True))
-        if self._felt is not None:
-            found = self._felt(reached.x, reached.d, p, reached.w, np.array([reached.time]))
-            values.update(zip(self._felt_names, np.asarray(found).tolist(), strict=True))
-        values.update(self._own.columns(values.get))
-        return self._arrows, self._arrows.at(poses, values.__getitem__)
+        state = (reached.x, reached.d, reached.w, reached.time)
+        now = self._felt.columns(self.phases, self.values, *state)
+        return arrows, arrows.at(poses, now.__getitem__)
 
     @property
     def pushed(self) -> bool:
@@ -518,24 +497,6 @@ def _session(phases: Phases, every: int, method: str = "", steps: int = 1) -> Se
         return made
     step = phases.tick_seconds / max(1, round(phases.tick_seconds * 2000))
     return Session(phases, until, method="rk4", step=step, every=every)
-
-
-def channels_kernel(phases: Phases, names: Sequence[str]) -> Callable[..., Array]:
-    """Return a kernel from x, d, p, w and t to some of the channels that phases record.
-
-    Args:
-        phases: the flattened System.
-        names: of the channels.
-    """
-    from linkwright.backends.kernel import compile as compiled
-
-    whole = phases.output
-    assert whole is not None
-    place = {s.name: k for k, s in enumerate(phases.outputs)}
-    entries = tuple(whole.outputs[0].entries[place[name]] for name in names)
-    few = Port(whole.outputs[0].name, (len(entries),), entries)
-    made: Callable[..., Array] = compiled(optimise(replace(whole, outputs=(few,))))
-    return made
 
 
 def _centres(scene: Scene, plant: Plant) -> dict[str, tuple[int, Array, float]]:
