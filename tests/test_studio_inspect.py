@@ -84,7 +84,7 @@ def test_the_part_of_a_body_computes_its_rates_with_the_operations_that_are_told
     model: str,
 ) -> None:
     seen = inspected(model)
-    whole = compiled(seen.program)
+    whole = compiled(seen.program, backend="python")
     rng = np.random.default_rng(5)
     values = [rng.uniform(0.5, 1.5, p.shape) for p in seen.program.inputs]
     rates = {p.name: v for p, v in zip(seen.program.outputs, _called(whole, values), strict=True)}
@@ -93,7 +93,7 @@ def test_the_part_of_a_body_computes_its_rates_with_the_operations_that_are_told
         part = seen.part(body)
         if not part.outputs:
             continue
-        made = _called(compiled(part), values)
+        made = _called(compiled(part, backend="python"), values)
         own = seen._own(body)
         for port, got in zip(part.outputs, made, strict=True):
             wanted = [rates[port.name][k] for k, n in enumerate(names[port.name]) if n in own]
@@ -136,7 +136,7 @@ def test_equations_of_a_body_are_its_own() -> None:
 def test_large_models_are_told_in_bounded_texts() -> None:
     m = Mechanism("chain")
     above = m.ground
-    for k in range(60):
+    for k in range(40):
         above = m.body(
             f"b{k}",
             parent=above,
@@ -148,7 +148,7 @@ def test_large_models_are_told_in_bounded_texts() -> None:
         )
     m.gravity(along="-z")
     seen = Inspection(Robot(m))
-    groups = seen.equations_of("b59")
+    groups = seen.equations_of("b39")
     assert sum(g.count for g in groups) > 500
     assert sum(len(r) for g in groups for r in g.rows) < 400_000
     assert max(len(g.rows) for g in groups) <= 60
