@@ -51,6 +51,13 @@ def test_a_page_never_replaces_what_it_is_made_from(
     assert Path(table).read_text() == text
 
 
+def test_a_page_without_a_name_is_told_to_have_one() -> None:
+    run = lw.simulate(lw.load_model("pendulum"), 0.1)
+    swapped: Any = run
+    with pytest.raises(lw.Error, match="a Run is not the name of a file; name the file first"):
+        lw.page(swapped, run)
+
+
 @pytest.mark.parametrize(("out", "words"), [("no/a.html", "no such folder"), ("", "a folder")])
 def test_a_place_that_cannot_be_written_is_told_before_the_work(
     out: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -85,6 +92,7 @@ def test_an_address_of_another_machine_is_an_error(capsys: pytest.CaptureFixture
 def test_a_studio_ends_with_its_block() -> None:
     before = threading.active_count()
     with Studio([open_take("pendulum")]) as studio:
+        assert repr(studio) == f"<Studio of pendulum at {studio.address}>"
         assert threading.active_count() > before
         port = studio.port
     with socket.socket() as probe:
@@ -182,6 +190,9 @@ def test_a_column_in_a_wrong_unit_is_not_proposed_for_itself(tmp_path: Path) -> 
     take = open_take(table, model="double-pendulum")
     assert any("'phi1' is in 'kg'" in note for note in take.notes)
     assert "not recorded, and held at the start: phi1" in take.notes
+    many = _table(tmp_path, "time,X [kg],Y [kg],yaw\n0,1,1,1\n1,2,2,2\n")
+    first = open_take(many, model="cart").notes[0]
+    assert first == "X, Y are in 'kg', which is no unit for them, and are left out"
 
 
 def test_a_mesh_of_a_package_is_told_with_the_folder_to_declare(tmp_path: Path) -> None:

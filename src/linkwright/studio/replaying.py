@@ -8,7 +8,7 @@ the coordinate's own unit; a channel without a unit is taken to be in that.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 import numpy as np
@@ -105,7 +105,7 @@ def _channels(scene: Scene, recording: Recording) -> tuple[dict[str, tuple[str, 
         if len(joint.coordinates) == 1
     }
     found: dict[str, tuple[str, float]] = {}
-    notes: list[str] = []
+    wrong: dict[str, dict[str, str]] = {}
     for name in scene.poses.coordinates:
         ways = (name, joints.get(name, name), f"{name}_th", f"{name}.q")
         channel = next((way for way in ways if way in units), None)
@@ -113,13 +113,20 @@ def _channels(scene: Scene, recording: Recording) -> tuple[dict[str, tuple[str, 
             continue
         times = factor(units[channel], own.get(name, "?"))
         if times is None:
-            notes.append(
-                f"{channel!r} is in {units[channel]!r}, which is no unit for {name!r} "
-                f"({own[name]}), and is left out"
-            )
+            wrong.setdefault(units[channel], {})[channel] = name
             continue
         found[name] = channel, times
+    notes = [_no_unit(unit, names, own) for unit, names in wrong.items()]
     return found, notes
+
+
+def _no_unit(unit: str, names: Mapping[str, str], own: Mapping[str, str]) -> str:
+    """Return a sentence for channels with a unit that their coordinates cannot have."""
+    if len(names) == 1:
+        ((channel, name),) = names.items()
+        needed = f"{name!r} ({own[name]})"
+        return f"{channel!r} is in {unit!r}, which is no unit for {needed}, and is left out"
+    return f"{_some(list(names))} are in {unit!r}, which is no unit for them, and are left out"
 
 
 def _near(missing: Sequence[str], others: Sequence[str]) -> str:

@@ -47,7 +47,7 @@ PANELS: dict[str, str] = {
 LOOPBACK = "127.0.0.1"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Studio:
     """What is open in a browser.
 
@@ -220,6 +220,10 @@ class Studio:
             pass
         finally:
             self.close()
+
+    def __repr__(self) -> str:
+        shown = ", ".join(take.name for take in self.takes)
+        return f"<Studio of {shown} at {self.address}>"
 
     def __enter__(self) -> Studio:
         return self

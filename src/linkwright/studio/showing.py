@@ -161,6 +161,11 @@ def page(
         roots: folders in which meshes may lie.
         dress: shapes for the bodies, and what stands around them.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(
+            f"a {type(path).__name__} is not the name of a file",
+            remedy="name the file first: linkwright.page('run.html', run)",
+        )
     for thing in things:
         if isinstance(thing, System):
             raise InputError(
