@@ -152,7 +152,7 @@ class Marks:
                 f"{self.root}/contacts",
                 dots.astype(np.float32),
                 _tints(bright),
-                point_size=0.025 * self.radius,
+                point_size=0.016 * self.radius,
                 point_shape="circle",
                 precision="float32",
             )

@@ -38,22 +38,26 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         name: on the button.
     """
     gui = studio.server.gui
-    open_now: list[Any] = []
+    open_now: dict[int, Any] = {}  # by the number of the browser that asked for it
 
-    def show(_event: Any) -> None:
-        while open_now:
-            open_now.pop().close()
-        with gui.add_modal("Mouse, keys and tabs") as made:
-            gui.add_button("Close", hint="Or H, or Escape").on_click(close)
-            gui.add_markdown(f"{sheet(studio)}\n{SHEET}")
-        open_now.append(made)
+    def show(event: Any) -> None:
+        close(event)
+        if event.client is None:
+            return
+        own = event.client.gui
+        with own.add_modal("Mouse, keys and tabs") as made:
+            own.add_button("Close", hint="Or H, or Escape").on_click(close)
+            own.add_markdown(f"{sheet(studio)}\n{SHEET}")
+        open_now[event.client.client_id] = made
 
-    def close(_event: Any) -> None:
-        while open_now:
-            open_now.pop().close()
+    def close(event: Any) -> None:
+        found = None if event.client is None else open_now.pop(event.client.client_id, None)
+        if found is not None:
+            found.close()
 
     def turn(event: Any) -> None:
-        (close if open_now else show)(event)
+        shown = event.client is not None and event.client.client_id in open_now
+        (close if shown else show)(event)
 
     gui.add_button(name, icon="help", color="gray").on_click(show)
     add_key(studio, "H", "this sheet", turn)

@@ -115,6 +115,9 @@ def _heading(studio: Studio) -> str:
         words.append(only_words(first.scene.doc))
     if first.story:
         words.append(f"*{only_words(first.story)}*")
+    if len(studio.takes) > 1:
+        others = ", ".join(only_words(take.name) for take in studio.takes[1:])
+        words.append(f"{only_words(first.name)} in full; as ghosts: {others}")
     notes = dict.fromkeys(n for take in studio.takes for n in take.notes)
     return "\n\n".join(["  \n".join(words), *(f"⚠ {only_words(note)}" for note in notes)])
 
@@ -162,9 +165,13 @@ def _arrangement(studio: Studio) -> None:
 
     add_key(studio, "O", "other recordings", turn)
 
+    camera = studio.server.initial_camera
+    x, y = np.subtract(camera.look_at, camera.position)[:2]
+    right = np.array([y, -x, 0.0]) / max(float(np.hypot(x, y)), 1e-9)  # as it is seen at first
+
     @choice.on_update  # type: ignore[untyped-decorator]
     def _(_: Any) -> None:
         for k, stage in enumerate(studio.stages):
             beside = choice.value == "Side by side"
-            stage.place(np.array([0.0, k * 1.6 * studio.size if beside else 0.0, 0.0]))
+            stage.place(k * 1.6 * studio.size * right if beside else np.zeros(3))
             stage.top.visible = k == 0 or choice.value != "Only the first"
