@@ -66,6 +66,23 @@ def _only_here(host: str) -> bool:
         return False
 
 
+def warning(served: str) -> str:
+    """Return what a user should know of an address to serve at; nothing where only we reach it.
+
+    Args:
+        served: the address.
+
+    >>> warning("127.0.0.1")
+    ''
+    >>> warning("0.0.0.0")[:57]
+    'warning: other machines that reach 0.0.0.0 can see and st'
+    """
+    if _only_here(served):
+        return ""
+    words = "can see and steer this studio, and save recordings where it runs"
+    return f"warning: other machines that reach {served} {words}; nothing asks for a password"
+
+
 @contextmanager
 def guarding(served: str) -> Iterator[None]:
     """Let a Viser server that is made meanwhile refuse what comes from other pages.

@@ -94,7 +94,8 @@ class Studio:
     @property
     def address(self) -> str:
         """Where the page is."""
-        return f"http://{self.host}:{self.port}"
+        host = "localhost" if self.host == "0.0.0.0" else self.host  # which is no address to go to
+        return f"http://{host}:{self.port}"
 
     @property
     def stage(self) -> Stage | None:

@@ -115,6 +115,7 @@ def show(
         roots: folders in which meshes may lie.
         dress: shapes for the bodies, and what stands around them.
     """
+    from linkwright.studio.guarding import warning
     from linkwright.studio.server import Studio, require_viser
 
     if not things:
@@ -130,6 +131,8 @@ def show(
     waits = block is not False and not inline
     studio = Studio(takes, host, port)
     try:
+        if told := warning(host):
+            print(told, file=sys.stderr, flush=True)
         how = "Ctrl-C" if waits else "close()"
         print(f"studio: {studio.address} ({how} ends it)", flush=True)
         if inline:

@@ -137,7 +137,7 @@ class SidePages:
         handler = type("Handler", (_Handler,), {"owner": self})
         try:
             self._server = ThreadingHTTPServer((host, port), handler)
-        except OSError:
+        except (OSError, OverflowError):  # it is taken, or there is none beyond the last
             self._server = ThreadingHTTPServer((host, 0), handler)
         self._server.daemon_threads = True
         self.host, self.port = host, int(self._server.server_address[1])

@@ -62,6 +62,7 @@ def command(
     linkwright studio angles.csv --model robot.urdf --dress cell.toml
     """
     from linkwright.cli.models import read_asked
+    from linkwright.studio.guarding import warning
     from linkwright.studio.server import open_studio
     from linkwright.studio.showing import open_browser
 
@@ -76,6 +77,8 @@ def command(
         host=host,
         port=port,
     )
+    if told := warning(host):
+        typer.echo(told, err=True)
     typer.echo(f"studio: {studio.address} (Ctrl-C ends it)")
     if browser:
         open_browser(studio.address)
