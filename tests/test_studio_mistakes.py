@@ -14,6 +14,7 @@ import linkwright as lw
 from linkwright.cli import main
 from linkwright.recording import Channel, Recording
 from linkwright.studio.page import page_text
+from linkwright.studio.scene import scene_of
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.takes import Take, open_take
 
@@ -236,3 +237,16 @@ def test_a_robot_is_simulated_as_its_mechanism_is() -> None:
 def test_what_has_no_mechanism_is_told_so(thing: Any) -> None:
     with pytest.raises(lw.Error, match="is no mechanism and has none; give a mechanism"):
         lw.simulate(thing, 0.1)
+
+
+# -- a model to start from -------------------------------------------------------------------------
+def test_the_cart_to_start_from_has_a_frame_between_its_wheels(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    assert main(["new", "mine", "-t", "cart", "-o", str(file)]) == 0
+    scene = scene_of(lw.load_model(str(file)))
+    (frame,) = (s for n in scene.nodes if n.name == "cart" for s in n.solids if s.kind == "box")
+    length, width, height = frame.size
+    assert 1.5 <= length < 2.0  # the wheelbase
+    assert 0.5 < width < 1.0  # between the wheels
+    assert height < 0.4  # flat
+    assert frame.place.position[0] == pytest.approx(0.75)

@@ -104,10 +104,25 @@ def _bolts(at: Place, radius: float, wide: float) -> list[Solid]:
     return made
 
 
+def _frame(carried: Array) -> Solid | None:
+    """Return a flat box between what a body carries, where that does not lie on a line."""
+    low, high = carried.min(axis=0), carried.max(axis=0)
+    wide = high - low
+    if np.sort(wide)[1] <= 0.15 * wide.max():
+        return None
+    x, y, z = map(float, (low + high) / 2)
+    shares = np.where(wide == wide.max(), 1.1, 0.82)
+    a, b, c = map(float, np.maximum(shares * wide, 0.06 * wide.max()))
+    return Solid("box", (a, b, c), Place((x, y, z)), PALE)
+
+
 def _floating(g: Geometry, body: Body, arms: list[Array], radius: float) -> list[Solid]:
     edges, centre = g.box(body), g.centre(body)
     x, y, z = map(float, centre)
     if edges is None:
+        frame = _frame(np.array([*arms, centre]))
+        if frame is not None:
+            return [frame]
         spread = max([float(np.linalg.norm(p)) for p in arms], default=4 * radius)
         return [Solid("sphere", (0.35 * spread,), Place((x, y, z)), PALE)]
     a, b, c = (float(max(e, 0.1 * edges.max())) for e in edges)
