@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
 _MANY = 60
+_LENGTHS = ("m", "mm", "cm", "in", "ft")
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
@@ -70,7 +71,8 @@ class _Joints:
         names = self.scene.poses.coordinates
         for k, name in enumerate(names[:_MANY]):
             unit = m.units.get(name, "?")
-            low, high = ends(self.start[k], unit, *map(float, limits[k]))
+            size = self.desk.studio.size
+            low, high = ends(self.start[k], unit, *map(float, limits[k]), size=size)
             if any(k in places for places in self.poser.quaternions):
                 low, high = -1.0, 1.0
             bounded = bool(np.isfinite(limits[k]).all())
@@ -129,7 +131,9 @@ class _Joints:
             self.silent = False
 
 
-def ends(value: float, unit: str, low: float, high: float) -> tuple[float, float]:
+def ends(
+    value: float, unit: str, low: float, high: float, *, size: float = 1.0
+) -> tuple[float, float]:
     """Return the ends of a slider: the limits, or a fair reach about a value.
 
     Args:
@@ -137,11 +141,15 @@ def ends(value: float, unit: str, low: float, high: float) -> tuple[float, float
         unit: its unit.
         low: limit, infinite where there is none.
         high: limit, infinite where there is none.
+        size: of the scene, which a length may go.
 
     >>> ends(0.0, "m", -math.inf, 0.5)
     (-1.0, 0.5)
+    >>> ends(0.0, "in", -math.inf, math.inf, size=113.0)  # a car
+    (-100.0, 100.0)
     """
-    reach = math.pi if unit == "rad" else max(1.0, 2 * abs(value))
+    usual = float(f"{size:.1g}") if unit in _LENGTHS else 1.0
+    reach = math.pi if unit == "rad" else max(usual, 2 * abs(value))
     first = low if math.isfinite(low) else min(value, high if math.isfinite(high) else value)
     first = low if math.isfinite(low) else min(first, value) - reach
     last = high if math.isfinite(high) else value + reach

@@ -355,11 +355,11 @@ def range_of(value: float, unit: str = "?") -> tuple[float, float]:
         value: where it stands at the start.
         unit: as text; a zero angle ranges over half a turn to either side.
 
-    >>> range_of(2.0), range_of(-4.0), range_of(0.0, "rad")[1] > 3
-    ((0.2, 6.0), (-12.0, -0.4), True)
+    >>> range_of(9.80665), range_of(-4.0), range_of(0.0, "rad")[1] > 3
+    ((0.98, 29.0), (-12.0, -0.4), True)
     """
     if value == 0:
         reach = {"rad": math.pi, "N": 100.0, "N*m": 100.0}.get(unit, 1.0)
         return -reach, reach
     first, second = sorted((0.1 * value, 3 * value))
-    return round(first, 12), round(second, 12)
+    return float(f"{first:.2g}"), float(f"{second:.2g}")
