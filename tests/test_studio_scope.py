@@ -211,6 +211,14 @@ def test_the_picture_of_a_layout_has_all_its_graphs() -> None:
     assert text.count("stroke-dasharray") == 2
 
 
+def test_the_picture_of_one_sample_has_it_in_the_middle() -> None:
+    one = Recording([0.5], [Channel("s", "m")], [[2.0]])
+    shown = [("one", Columns(one, ()))]
+    text = layout_picture(shown, Layout((Graph(("s",)),)), (0.5, 0.5), "one")
+    assert ">0.5<" in text
+    assert "nan" not in text
+
+
 # -- the server ------------------------------------------------------------------------------------
 @pytest.fixture
 def studio(tmp_path: Path) -> Iterator[Studio]:

@@ -218,6 +218,21 @@ def read_bytes(path: str | Path, most: int) -> bytes:
     return data
 
 
+def read_text(path: str | Path, most: int) -> str:
+    """Return the text of an ordinary file of at most that size.
+
+    Args:
+        path: of the file.
+        most: bytes.
+    """
+    try:
+        return read_bytes(path, most).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"byte {error.start} is not UTF-8", file=path, remedy="save the file as UTF-8"
+        ) from None
+
+
 def read_xml(path: str | Path, caps: Caps = DEFAULT_CAPS) -> Element:
     """Return the root element of an XML file.
 

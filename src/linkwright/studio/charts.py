@@ -120,7 +120,9 @@ def stacked_plot(
     top = 34.0 if title else 12.0
     height = int(top + each * max(len(graphs), 1) + 34)
     ends = [t for made in graphs for c in made for t in (c.times[:1], c.times[-1:])]
-    span = window or (_spread(np.concatenate(ends)) if ends else (0.0, 1.0))
+    span = window or (0.0, 0.0)
+    if not span[1] > span[0]:  # one sample, say
+        span = _spread(np.concatenate(ends)) if ends else (0.0, 1.0)
     parts = [f"<rect width='{width}' height='{height}' fill='white'/>"]
     if title:
         parts.append(_text(width / 2, 22, title, "middle", size=15))

@@ -25,7 +25,7 @@ from linkwright.formats.document import Limits, Source, parse_record
 from linkwright.formats.meshes import find_mesh
 from linkwright.formats.places import composed, product, turned
 from linkwright.formats.positions import Path as KeyPath
-from linkwright.formats.xml import read_bytes
+from linkwright.formats.xml import read_text
 from linkwright.studio.dress_tables import (
     AXES,
     MOST_SHAPES,
@@ -242,14 +242,7 @@ def read_dress(name: str | os.PathLike[str], *, roots: Sequence[str | Path] = ()
             file=path,
             remedy=f"name a file, or one of {', '.join(shipped_dresses())}",
         )
-    data = read_bytes(path, 4 * Limits().size)
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"byte {error.start} is not UTF-8", file=path, remedy="save the file as UTF-8"
-        ) from None
-    return parse_dress(text, file=path, roots=roots)
+    return parse_dress(read_text(path, 4 * Limits().size), file=path, roots=roots)
 
 
 def parse_dress(

@@ -12,7 +12,6 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from linkwright.errors import InputError
 from linkwright.formats.description import (
     Description,
     JointLimits,
@@ -27,7 +26,7 @@ from linkwright.formats.document import Limits, Source, parse_record
 from linkwright.formats.places import composed, moved_mass, turned
 from linkwright.formats.trees import require_tree
 from linkwright.formats.urdf.origins import rpy_rotation
-from linkwright.formats.xml import read_bytes
+from linkwright.formats.xml import read_text
 
 _SIZE = 1_000_000
 
@@ -41,14 +40,7 @@ def read_dh(
         path: of the file.
         roots: not looked at, since a table names no other file.
     """
-    data = read_bytes(Path(path), _SIZE)
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"byte {error.start} is not UTF-8", file=path, remedy="save the file as UTF-8"
-        ) from None
-    return parse_dh(text, file=path)
+    return parse_dh(read_text(Path(path), _SIZE), file=path)
 
 
 def parse_dh(text: str, *, file: str | os.PathLike[str] | None = None) -> Description:

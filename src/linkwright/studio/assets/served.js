@@ -49,7 +49,7 @@ async function serve() {
   };
   const opened = (act) => async () => { try { await act(); told(""); } catch (error) { told(error.message); } soon(); };
   const picker = make("input", { type: "file", hidden: true, id: "file" });
-  picker.onchange = opened(async () => { const f = picker.files[0]; if (f) await post("scope/open?name=" + encodeURIComponent(f.name), f); picker.value = ""; });
+  picker.onchange = opened(async () => { const f = picker.files[0]; if (f?.size > 2 ** 28) throw new Error(`${f.name} is larger than can be opened here (256 MiB): open it with linkwright studio`); if (f) await post("scope/open?name=" + encodeURIComponent(f.name), f); picker.value = ""; });
   document.body.append(picker);
   const save = (suffix) => ["Recording, " + suffix, () => { make("a", { href: "scope/save?as=" + suffix, download: "scope" + suffix }).click(); }];
   const scope = window.scope = new Scope(document.getElementById("scope"), source, {
