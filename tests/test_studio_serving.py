@@ -9,7 +9,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.cli import main
-from linkwright.studio.server import Studio
+from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.side_pages import SidePages, as_json
 
 
@@ -44,3 +44,10 @@ def test_serving_to_other_machines_is_told_in_python(capsys: pytest.CaptureFixtu
     assert studio is not None
     studio.close()
     assert "warning: other machines" in capsys.readouterr().err
+
+
+def test_the_background_is_before_the_camera_in_scenes_of_any_size() -> None:
+    """Viser draws it at a distance of 1; a car in inches is a hundred times that."""
+    with open_studio(["car"]) as studio:
+        assert studio.size > 50
+        assert studio.server.initial_camera.near < 1

@@ -170,7 +170,8 @@ class Studio:
         camera.position = self.centre + 1.08 * float(view["distance"]) * away
         camera.look_at = self.centre
         camera.fov = 0.66
-        camera.near, camera.far = 0.01 * size, 200 * size
+        camera.near = min(0.01 * size, 0.5)  # Viser's background stands at 1
+        camera.far = 200 * size
 
     def paint_ground(self, scene: Scene) -> None:
         """Give the ground the height and the colour that a scene says.
