@@ -66,26 +66,30 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
     play.on_click(press)
     _keys(studio, press, speed)
 
-    @scrub.on_update  # type: ignore[untyped-decorator]
-    def _(event: Any) -> None:
+    def scrubbed(event: Any) -> None:
         if event.client is not None:  # what we set ourselves is no wish of a user's
             player.go_to(float(scrub.value))
 
-    @steps.on_click  # type: ignore[untyped-decorator]
-    def _(_: Any) -> None:
+    scrub.on_update(scrubbed)
+
+    def stepped(_: Any) -> None:
         if steps.value == "Start":
             player.go_to(player.start)
         else:
             player.step(int(str(steps.value).replace("−", "-")))
         label()
 
-    @speed.on_update  # type: ignore[untyped-decorator]
-    def _(_: Any) -> None:
+    steps.on_click(stepped)
+
+    def set_speed(_: Any) -> None:
         player.speed = float(str(speed.value).rstrip("×"))
 
-    @loop.on_update  # type: ignore[untyped-decorator]
-    def _(_: Any) -> None:
+    speed.on_update(set_speed)
+
+    def set_loop(_: Any) -> None:
         player.loop = bool(loop.value)
+
+    loop.on_update(set_loop)
 
     shown = {"at": -1.0}
 
@@ -169,9 +173,10 @@ def _arrangement(studio: Studio) -> None:
     x, y = np.subtract(camera.look_at, camera.position)[:2]
     right = np.array([y, -x, 0.0]) / max(float(np.hypot(x, y)), 1e-9)  # as it is seen at first
 
-    @choice.on_update  # type: ignore[untyped-decorator]
-    def _(_: Any) -> None:
+    def arrange(_: Any) -> None:
         for k, stage in enumerate(studio.stages):
             beside = choice.value == "Side by side"
             stage.place(k * 1.6 * studio.size * right if beside else np.zeros(3))
             stage.top.visible = k == 0 or choice.value != "Only the first"
+
+    choice.on_update(arrange)

@@ -43,9 +43,10 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
 
     _turned(studio, "I", "light or dark", dark)
 
-    @dark.on_update  # type: ignore[untyped-decorator]
-    def _(_: Any) -> None:
+    def set_dark(_: Any) -> None:
         studio.set_theme(dark=bool(dark.value))
+
+    dark.on_update(set_dark)
 
 
 def _turned(studio: Studio, key: str, words: str, box: Any) -> None:
@@ -86,37 +87,43 @@ def _looks(studio: Studio) -> None:
     _turned(studio, "G", "ground", ground)
     _next(studio, "T", "trace of the next body", trace)
 
-    @frames.on_update  # type: ignore[untyped-decorator]
-    def _(_: Any) -> None:
+    def set_frames(_: Any) -> None:
         for stage in studio.stages:
             stage.set_frames(bool(frames.value))
 
-    @clear.on_update  # type: ignore[untyped-decorator]
-    def _(_: Any) -> None:
+    frames.on_update(set_frames)
+
+    def set_clear(_: Any) -> None:
         if studio.stage is not None:
             studio.stage.set_clear(bool(clear.value))
 
-    @wire.on_update  # type: ignore[untyped-decorator]
-    def _(_: Any) -> None:
+    clear.on_update(set_clear)
+
+    def set_wire(_: Any) -> None:
         stage = studio.stage
         if stage is not None:
             stage.wire = bool(wire.value)
             wear(stage, stage.worn or stage.scene)
             desk_of(studio).listen(stage)
 
-    @centre.on_update  # type: ignore[untyped-decorator]
-    def _(_: Any) -> None:
+    wire.on_update(set_wire)
+
+    def set_centre(_: Any) -> None:
         for stage in studio.stages:
             stage.centre.visible = bool(centre.value)
         studio.player.go_to(studio.player.time)
 
-    @ground.on_update  # type: ignore[untyped-decorator]
-    def _(_: Any) -> None:
+    centre.on_update(set_centre)
+
+    def set_ground(_: Any) -> None:
         studio.grid.visible = bool(ground.value)
 
-    @trace.on_update  # type: ignore[untyped-decorator]
-    def _(_: Any) -> None:
+    ground.on_update(set_ground)
+
+    def set_trace(_: Any) -> None:
         drawn.show("" if trace.value == _NOTHING else str(trace.value))
+
+    trace.on_update(set_trace)
 
     desk_of(studio).every(0.2, drawn.refresh)
 
@@ -125,20 +132,22 @@ def _around(studio: Studio) -> None:
     shown = studio.server.gui.add_checkbox("Surroundings", True, hint="What stands around it")
     _turned(studio, "U", "surroundings", shown)
 
-    @shown.on_update  # type: ignore[untyped-decorator]
-    def _(_: Any) -> None:
+    def set_shown(_: Any) -> None:
         for stage in studio.stages:
             stage.set_around(bool(shown.value))
+
+    shown.on_update(set_shown)
 
 
 def _names(studio: Studio) -> None:
     shown = studio.server.gui.add_checkbox("Names of points", True)
 
-    @shown.on_update  # type: ignore[untyped-decorator]
-    def _(_: Any) -> None:
+    def set_shown(_: Any) -> None:
         for stage in studio.stages:
             for label in stage.labels:
                 label.visible = bool(shown.value)
+
+    shown.on_update(set_shown)
 
 
 def _forces(studio: Studio) -> None:
@@ -185,10 +194,11 @@ def _follow(studio: Studio) -> None:
     last: dict[str, Any] = {"at": None}
     _next(studio, "F", "follow the next body", follow)
 
-    @follow.on_update  # type: ignore[untyped-decorator]
-    def _(_: Any) -> None:
+    def set_follow(_: Any) -> None:
         chosen = follow.value
         last["at"] = None if chosen == _NOTHING else stage.position(stage.scene.index(chosen))
+
+    follow.on_update(set_follow)
 
     def move(_: float) -> None:
         if last["at"] is None:
@@ -256,10 +266,11 @@ def _step_back(studio: Studio, client: Any) -> None:
             stands = wanted
             _look(client, wanted, at)
 
-    @client.camera.on_update  # type: ignore[untyped-decorator]
-    def _(event: Any) -> None:  # panels dock after the first moment, and windows change
+    def refit(event: Any) -> None:  # panels dock after the first moment, and windows change
         if np.abs(np.subtract(client.camera.position, stands)).max() < 0.01 * studio.size:
             fit(event)
+
+    client.camera.on_update(refit)
 
     fit(None)
 
