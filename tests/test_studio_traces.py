@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import linkwright as lw
 from linkwright.models import load_model
 from linkwright.studio.desk import RUN, Desk, desk_of
 from linkwright.studio.forces import scale_of
@@ -16,7 +18,9 @@ from linkwright.studio.panel_pose import _Joints, _Tool
 from linkwright.studio.posing import pose_of
 from linkwright.studio.scene import scene_of
 from linkwright.studio.server import Studio, open_studio
-from linkwright.studio.tracing import Trace, point_of
+from linkwright.studio.tracing import Trace
+from linkwright.studio.viewing import point_of
+from tests.chromium import WITHOUT_GRAPHICS, opened
 
 
 @pytest.fixture(name="pendulum")
@@ -118,3 +122,22 @@ def test_the_handle_of_a_tool_goes_with_a_tool_that_moves_otherwise() -> None:
         tool.refresh()
     finally:
         studio.close()
+
+
+def test_a_page_follows_mass_centres_too(tmp_path: Path) -> None:
+    place = tmp_path / "a.html"
+    lw.page(place, load_model("pendulum"))
+    with opened(place, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
+        page.wait_for_function("window.studio && studio.nodes")
+        assert page.evaluate("studio.nodes.map((n) => n.point)")[1] == [0, -1, 0]
+        assert wrong == []
+
+
+@pytest.mark.parametrize("ends", [(-4.43, 4.43), (-1.2, 0.3), (0.0, 1.0), (995.0, 1004.0)])
+def test_an_axis_has_two_ticks_at_least(ends: tuple[float, float], tmp_path: Path) -> None:
+    place = tmp_path / "a.html"
+    lw.page(place, load_model("pendulum"))
+    with opened(place, offline=True, script=WITHOUT_GRAPHICS) as (page, _):
+        made = page.evaluate("([a, b]) => ticks(a, b, 3)", list(ends))
+    assert len(made) >= 2
+    assert all(ends[0] - 1e-9 <= t <= ends[1] + 1e-9 for t in made)

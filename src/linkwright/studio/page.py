@@ -35,7 +35,7 @@ from linkwright.studio.scope import first_layout
 from linkwright.studio.stage import extent
 from linkwright.studio.takes import Take
 from linkwright.studio.triangles import Surface
-from linkwright.studio.viewing import seen_of, some_poses, upright
+from linkwright.studio.viewing import point_of, seen_of, some_poses, upright
 from linkwright.version import __version__
 
 Array = NDArray[np.float64]
@@ -326,6 +326,7 @@ def _scene(block: _Block, scene: Scene, takes: Sequence[Take], most: int) -> dic
             "doc": node.doc,
             "mass": node.mass,
             "moves": node.moves,
+            "point": [round(float(v), 6) for v in point_of(scene, node.name)],
             "around": node.environment,
             "parts": [_part(block, s) for s in parts],
         }

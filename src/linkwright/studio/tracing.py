@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.studio.desk import RUN, desk_of
-from linkwright.studio.geometry import Geometry
-from linkwright.studio.viewing import upright
+from linkwright.studio.viewing import point_of, upright
 
 if TYPE_CHECKING:
     from linkwright.studio.live import Live
@@ -26,29 +25,6 @@ LAST = 10.0
 
 _PIECES, _LIVE_PIECES = 1000, 300  # lines of a trace, at most
 _COLOURS = (200, 85, 61), (107, 130, 153)  # of the first, and of ghosts
-
-
-def point_of(scene: Scene, name: str) -> Array:
-    """Return the point of a node that a trace follows, in the node's frame, m.
-
-    Args:
-        scene: with the node.
-        name: of the node.
-
-    >>> from linkwright.models import load_model
-    >>> from linkwright.studio.scene import scene_of
-    >>> point_of(scene_of(load_model("pendulum")), "rod").tolist()
-    [0.0, -1.0, 0.0]
-    """
-    k = scene.index(name)
-    bodies = {b.name: b for b in scene.robot.mechanism.depth_first()}
-    if scene.nodes[k].mass > 0 and name in bodies:
-        return np.asarray(Geometry(scene.robot.mechanism, scene.poses.values).centre(bodies[name]))
-    corners = [surface.points for surface in scene.surfaces[k] if len(surface.points)]
-    if not corners:
-        return np.zeros(3)
-    every = np.concatenate(corners)
-    return np.asarray((every.min(axis=0) + every.max(axis=0)) / 2, float)
 
 
 def way(poses: NDArray[np.floating[Any]], point: Array, most: int = _PIECES) -> Array:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.formats.description import Description
+from linkwright.studio.geometry import Geometry
 from linkwright.studio.scene import Scene
 from linkwright.studio.takes import Take
 from linkwright.studio.triangles import Surface
@@ -222,3 +223,26 @@ def _travels(poses: Array, corners: Array) -> int | None:
     away = np.linalg.norm(np.ptp(poses[..., :3], axis=0), axis=-1)
     moving = np.flatnonzero(away[1:] > 1.5 * size) + 1
     return int(moving[0]) if len(moving) and len(moving) >= 0.5 * (len(away) - 1) else None
+
+
+def point_of(scene: Scene, name: str) -> Array:
+    """Return the point of a node that a trace follows, in the node's frame, m.
+
+    Args:
+        scene: with the node.
+        name: of the node.
+
+    >>> from linkwright.models import load_model
+    >>> from linkwright.studio.scene import scene_of
+    >>> point_of(scene_of(load_model("pendulum")), "rod").tolist()
+    [0.0, -1.0, 0.0]
+    """
+    k = scene.index(name)
+    bodies = {b.name: b for b in scene.robot.mechanism.depth_first()}
+    if scene.nodes[k].mass > 0 and name in bodies:
+        return np.asarray(Geometry(scene.robot.mechanism, scene.poses.values).centre(bodies[name]))
+    corners = [surface.points for surface in scene.surfaces[k] if len(surface.points)]
+    if not corners:
+        return np.zeros(3)
+    every = np.concatenate(corners)
+    return np.asarray((every.min(axis=0) + every.max(axis=0)) / 2, float)

@@ -186,7 +186,8 @@ function overlays(s, made) {
     const m = posed(poseOf(s, take, k)), at = [m[12], m[13], m[14]], long = 0.13 * s.size;
     [[0.85, 0.25, 0.2, 1], [0.2, 0.62, 0.3, 1], [0.2, 0.42, 0.85, 1]].forEach((c, j) => line(at, plus(at, [m[4 * j], m[4 * j + 1], m[4 * j + 2]], long), c));
   });
-  const point = (k) => { const c = take.centre; return (i) => (k < 0 ? [c[0][i], c[1][i], c[2][i]] : [take.poses[7 * k][i], take.poses[7 * k + 1][i], take.poses[7 * k + 2][i]]); };
+  const point = (k) => { const c = take.centre; return (i) => (k < 0 ? [c[0][i], c[1][i], c[2][i]] : placed(posed([0, 1, 2, 3, 4, 5, 6].map((j) => take.poses[7 * k + j][i])), s.nodes[k].point)); };
+  const placed = (m, [x, y, z]) => [0, 1, 2].map((j) => m[j] * x + m[4 + j] * y + m[8 + j] * z + m[12 + j]); // its mass centre: the origin of what turns goes nowhere
   if (s.trace && take) {
     const k = s.selected >= 0 ? s.selected : s.follow >= 0 ? s.follow : lastMoving(s), at = point(k), n = take.poses[0].length;
     const now = ((s.time - take.start) / (take.end - take.start || 1)) * (n - 1), gap = Math.max(1, Math.floor(n / 1500));

@@ -105,7 +105,7 @@ function ticks(a, b, about) {
   if (!(b > a)) return [a];
   const raw = (b - a) / about, power = 10 ** Math.floor(Math.log10(raw)), step = [1, 2, 5, 10].find((k) => k * power >= raw * 0.999) * power, made = [];
   for (let k = Math.ceil(a / step - 1e-9); k * step <= b + 1e-9 * step && made.length < 50; k++) made.push(k * step);
-  return made;
+  return made.length < 2 && about < 20 ? ticks(a, b, 2 * about) : made; // one alone tells no scale
 }
 // A tick with as many digits as tell it from its neighbour.
 function tickText(v, all) {
