@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from ipaddress import ip_address
 from typing import Any
-from unittest.mock import patch
 from urllib.parse import urlsplit
 
 from linkwright.errors import Error
@@ -110,7 +109,12 @@ def guarding(served: str) -> Iterator[None]:
         made.append(True)
         return plain(handler, *places, **(options | {"process_request": look}))
 
-    with _turn, patch.object(sockets, "serve", serve):
-        yield
+    names = vars(sockets)
+    with _turn:
+        names["serve"] = serve
+        try:
+            yield
+        finally:
+            names["serve"] = plain
     if not made:
         raise Error("this version of Viser cannot be guarded", remedy="use one from 1.1 on")
