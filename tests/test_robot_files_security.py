@@ -158,8 +158,13 @@ def test_a_package_is_known_by_its_manifest_or_declared(package: Path) -> None:
     assert find_mesh("package://arm_pkg/meshes/far.stl", package) == far
     with pytest.raises(InputError, match="lies outside"):
         find_mesh("package://arm_pkg/../secret.stl", package)
+    # roots add to what is found without them
+    elsewhere = [top.parent / "elsewhere"]
+    assert find_mesh("package://arm_pkg/meshes/far.stl", package, elsewhere) == far
+    near = (package.parent / "near.stl").resolve()
+    assert find_mesh("near.stl", package, elsewhere) == near
     with pytest.raises(InputError, match="lies outside"):
-        find_mesh("package://arm_pkg/meshes/far.stl", package, [package.parent])
+        find_mesh("../../secret.stl", package, elsewhere)
 
 
 def test_other_odd_names_of_meshes_are_refused(package: Path) -> None:

@@ -1,7 +1,7 @@
 """Where the meshes of robot files are, and that they lie inside the folders that were declared.
 
-A file from elsewhere may name any path. A mesh is looked for only inside `roots`; without any, in
-the folder of the robot file. ``package://NAME/rest`` stands for ``rest`` in a folder called NAME: a
+A file from elsewhere may name any path. A mesh is looked for only in the folder of the robot file
+and inside `roots`. ``package://NAME/rest`` stands for ``rest`` in a folder called NAME: a
 root of that name, a folder of a root, or a folder above the robot file that lies in a root or holds
 a ``package.xml``, as ROS packages do. Links of the file system are followed before the place is
 compared with the roots, so that none leads outside.
@@ -24,7 +24,7 @@ def find_mesh(name: str, source: str | Path, roots: Sequence[str | Path] = ()) -
     Args:
         name: as the robot file has it: a path, ``package://...`` or ``file://...``.
         source: the robot file.
-        roots: folders in which meshes may lie; without any, the folder of the robot file.
+        roots: folders in which meshes may lie, beside the folder of the robot file.
 
     >>> find_mesh("../../etc/passwd", "robot.urdf")
     Traceback (most recent call last):
@@ -91,7 +91,7 @@ def _candidates(name: str, source: Path, roots: list[Path]) -> list[Path]:
     """Return the paths inside the roots that the name may stand for."""
     try:
         folder = source.resolve().parent
-        declared = [root.resolve() for root in roots] or [folder]
+        declared = [*(root.resolve() for root in roots), folder]
         scheme, colon, rest = name.partition("://")
         if not colon:
             starts = [(folder, declared), *((root, declared) for root in declared)]
@@ -100,14 +100,12 @@ def _candidates(name: str, source: Path, roots: list[Path]) -> list[Path]:
         if scheme == "file":
             return _inside([(folder, declared)], rest)
         package, _, inner = rest.lstrip("/").partition("/")
-        return _inside(_packages(package, folder, declared, bool(roots)), inner)
+        return _inside(_packages(package, folder, declared), inner)
     except (OSError, RuntimeError, ValueError):  # a ring of links, a name that the system refuses
         return []
 
 
-def _packages(
-    name: str, folder: Path, declared: list[Path], explicit: bool
-) -> list[tuple[Path, list[Path]]]:
+def _packages(name: str, folder: Path, declared: list[Path]) -> list[tuple[Path, list[Path]]]:
     """Return the folders that a package of that name may be, each with the roots that hold it."""
     if name in ("", ".", "..") or "\\" in name:
         return []
@@ -118,7 +116,7 @@ def _packages(
             continue
         if any(above.is_relative_to(root) for root in declared):
             found.append((above, declared))
-        elif not explicit and (above / "package.xml").is_file():
+        elif (above / "package.xml").is_file():
             found.append((above, [above]))
     return found
 

@@ -155,7 +155,7 @@ def read_description(
 
     Args:
         path: of the file.
-        roots: folders in which meshes may lie; without any, the folder of the file.
+        roots: folders in which meshes may lie, beside the folder of the file.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

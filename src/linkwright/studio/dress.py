@@ -227,7 +227,7 @@ def read_dress(name: str | os.PathLike[str], *, roots: Sequence[str | Path] = ()
 
     Args:
         name: of the file, or one of `shipped_dresses()`.
-        roots: folders in which meshes may lie; without any, the folder of the file.
+        roots: folders in which meshes may lie, beside the folder of the file.
 
     >>> read_dress("work-cell").table.unit
     'm'

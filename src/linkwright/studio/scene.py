@@ -123,7 +123,7 @@ class Scene:
 
         Args:
             dress: what was read, or the name of a file or of a shipped dress.
-            roots: folders in which its meshes may lie; without any, the folder of the file.
+            roots: folders in which its meshes may lie, beside the folder of the file.
 
         >>> from linkwright.models import load_model
         >>> scene = scene_of(load_model("stanford-arm")).dressed("work-cell")

@@ -45,7 +45,7 @@ def sections_of(
 
     Args:
         root: of the main file.
-        roots: folders in which included files may lie; without any, the folder of the file.
+        roots: folders in which included files may lie, beside the folder of the file.
         caps: of each file.
 
     >>> from linkwright.formats.xml import parse_xml
@@ -105,13 +105,12 @@ class _Including:
         return root
 
     def _found(self, element: Element, name: str) -> Path:
-        roots = self.roots or (Path(self.main).parent,)
         try:
-            return find_mesh(name, self.main, roots)
+            return find_mesh(name, self.main, self.roots)
         except InputError as error:
             first = error
         try:
-            return find_mesh(name, element.file, roots)
+            return find_mesh(name, element.file, self.roots)
         except InputError:
             what = first.what.replace("the mesh", "the file", 1)
             raise element.error(

@@ -62,7 +62,7 @@ def read_urdf(
 
     Args:
         path: of the file.
-        roots: folders in which meshes may lie; without any, the folder of the file.
+        roots: folders in which meshes may lie, beside the folder of the file.
         caps: how much is read before the file is refused.
     """
     return urdf_description(read_xml(path, caps), roots=roots)
