@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from http.client import HTTPConnection
+from http.client import HTTPConnection, RemoteDisconnected
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,7 @@ from linkwright.studio.page import write_page
 from linkwright.studio.plant import plant_of
 from linkwright.studio.scene import scene_of
 from linkwright.studio.server import LOOPBACK, PANELS, Studio, free_port, open_studio
+from linkwright.studio.side_pages import SidePages, as_json
 from linkwright.studio.takes import open_take, recorded_take
 from tests.chromium import opened
 
@@ -111,6 +112,21 @@ def test_what_is_no_request_gets_an_answer(studio: Studio) -> None:
         code, words = status(pages.port, ask, body=b"", **told)
         assert code == 200
         assert "cannot be sent here" in json.loads(words)["error"]
+
+
+def test_pages_that_were_closed_answer_nobody() -> None:
+    pages = SidePages(LOOPBACK)
+    pages.routes["POST", "ask"] = lambda _: as_json("here")
+    connection = HTTPConnection(LOOPBACK, pages.port, timeout=30)
+    try:
+        connection.request("POST", f"/{pages.token}/ask", b"{}")
+        assert connection.getresponse().read() == b'"here"'
+        pages.close()
+        connection.request("POST", f"/{pages.token}/ask", b"{}")
+        with pytest.raises(RemoteDisconnected):
+            connection.getresponse()
+    finally:
+        connection.close()
 
 
 def test_viser_takes_no_connection_from_another_page(studio: Studio) -> None:

@@ -134,6 +134,7 @@ class SidePages:
         self.token = secrets.token_urlsafe(12)
         self.routes: dict[tuple[str, str], Act] = {}
         self.largest: dict[str, int] = {}
+        self.closed = False
         handler = type("Handler", (_Handler,), {"owner": self})
         try:
             self._server = ThreadingHTTPServer((host, port), handler)
@@ -168,6 +169,7 @@ class SidePages:
 
     def close(self) -> None:
         """End it."""
+        self.closed = True
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(timeout=5)
@@ -214,6 +216,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._do("POST")
 
     def _do(self, method: str) -> None:
+        if self.owner.closed:  # a browser that has held the line since before
+            self.close_connection = True
+            return
         said = self.headers
         why = refused(self.owner.host, said.get_all("Host", []), said.get_all("Origin", []))
         if why:
