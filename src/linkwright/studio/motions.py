@@ -28,6 +28,8 @@ PATIENCE = 15.0
 
 _SAMPLES = 1200
 _ROUGHEST = 1 / 60  # s
+_TOLERANCE = 1e-8  # of adaptive steps
+_LONGER = "dopri5"  # takes long steps where the motion is smooth
 
 LIVELY: dict[str, dict[str, float]] = {"whipple": {"phi_dot": 0.6}}
 """Where shipped models start, in place of their own start, so that there is something to see."""
@@ -73,6 +75,8 @@ def simulated_story(mechanism: Mechanism, made: Recording, asked: Asked) -> str:
     start += f", given a push ({push})" if push else ""
     changed = f", with {listed(asked.values)}" if asked.values else ""
     how = f"RK4 with steps of {made.about['step']:.3g} s"
+    if made.about["method"] == _LONGER:
+        how = f"{_LONGER}, steps as long as the error allows"
     if "given_up" in made.about:
         how += f"; given up after {made.about['given_up']:g} s of computing, --until goes on"
     return f"Simulated for {_plain(made.about['until'])} s {start}{changed}; {how}."
@@ -114,7 +118,8 @@ def simulated(
     """Return a run of a mechanism as long as it says itself, ten seconds otherwise.
 
     It takes half the model's own steps, and starts where `LIVELY` says, if nobody asks otherwise.
-    Where that would take too long it takes long steps, and ends where it is when time is over.
+    Where that would take too long it takes steps as long as the error allows; where these are short
+    too, as where friction chatters, rough ones, and ends where it is when time is over.
 
     Args:
         mechanism: any.
@@ -130,6 +135,10 @@ def simulated(
     try:
         return _run(mechanism, asked, step, _Samples(end, patience, 0.1 * patience))
     except _Enough:
+        pass
+    try:
+        return _run(mechanism, asked, step, _Samples(end, patience, 0.1 * patience), _LONGER)
+    except (_Enough, Error):
         pass
     try:
         rough = max(step, min(_ROUGHEST, 16 * step))
@@ -150,18 +159,23 @@ def _start(mechanism: Mechanism, asked: Asked) -> Mapping[str, float] | None:
     return asked.initial or LIVELY.get(mechanism.name)
 
 
-def _run(mechanism: Mechanism, asked: Asked, step: float, samples: _Samples) -> Recording:
+def _run(
+    mechanism: Mechanism, asked: Asked, step: float, samples: _Samples, method: str = "rk4"
+) -> Recording:
+    # fixed steps come to an end even where friction chatters
     from linkwright.simulation import simulate
 
-    count = max(1, round(samples.end / step))
-    every = max(1, count // _SAMPLES)
+    adaptive = method == _LONGER
+    count = _SAMPLES if adaptive else max(1, round(samples.end / step))
+    every = 1 if adaptive else max(1, count // _SAMPLES)
     inputs = {n: v for n, v in asked.values.items() if n in mechanism.inputs}
     return simulate(
         mechanism,
         samples.end,
         step=samples.end / (every * max(1, round(count / every))),
-        method="rk4",  # fixed steps come to an end even where friction chatters
+        method=method,
         record_every=every,
+        tolerance=_TOLERANCE,
         initial=_start(mechanism, asked),
         values={n: v for n, v in asked.values.items() if n not in inputs},
         inputs=inputs,
