@@ -169,14 +169,10 @@ def _arrangement(studio: Studio) -> None:
 
     add_key(studio, "O", "other recordings", turn)
 
-    camera = studio.server.initial_camera
-    x, y = np.subtract(camera.look_at, camera.position)[:2]
-    right = np.array([y, -x, 0.0]) / max(float(np.hypot(x, y)), 1e-9)  # as it is seen at first
-
     def arrange(_: Any) -> None:
         for k, stage in enumerate(studio.stages):
             beside = choice.value == "Side by side"
-            stage.place(k * 1.6 * studio.size * right if beside else np.zeros(3))
+            stage.place(np.array([0.0, k * 1.6 * studio.size if beside else 0.0, 0.0]))
             stage.top.visible = k == 0 or choice.value != "Only the first"
 
     choice.on_update(arrange)
