@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import metadata
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -185,19 +185,29 @@ def test_collada_places_scales_and_colours(tmp_path: Path) -> None:
     np.testing.assert_allclose(surface.points[2], [0.1, 0.01, 0], atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["baxter_description/meshes/torso/base_link.DAE", "go1_description/meshes/trunk.dae"],
-)
-def test_collada_that_names_a_wrong_axis_lies_as_for_pinocchio(name: str) -> None:
-    coal = pytest.importorskip("coal")  # reads the meshes of Pinocchio's robots
-    files = metadata.files("example-robot-data") or []
-    path = Path(next(f for f in files if str(f).endswith(name)).locate())
-    assert "Y_UP" in path.read_text()
-    expected = np.array(coal.MeshLoader().load(str(path), np.ones(3)).vertices())
-    points = np.concatenate([s.points for s in read_collada(path)])
-    np.testing.assert_allclose(points.min(axis=0), expected.min(axis=0), atol=1e-5)
-    np.testing.assert_allclose(points.max(axis=0), expected.max(axis=0), atol=1e-5)
+@pytest.mark.parametrize("up", ["X_UP", "Y_UP", "Z_UP"])
+def test_collada_lies_as_for_pinocchio_whatever_axis_it_names(tmp_path: Path, up: str) -> None:
+    file = tmp_path / "part.dae"
+    file.write_text(
+        f"""<?xml version="1.0"?>
+        <COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+        <asset><unit name="meter" meter="1"/><up_axis>{up}</up_axis></asset>
+        <library_geometries><geometry id="g"><mesh><source id="p">
+        <float_array id="f" count="12">0 0 0 1 0 0 0 2 0 0 0 3</float_array>
+        <technique_common><accessor source="#f" count="4" stride="3"><param name="X" type="float"/>
+        <param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common>
+        </source><vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+        <triangles count="2"><input semantic="VERTEX" source="#v" offset="0"/>
+        <p>0 1 2 0 2 3</p></triangles></mesh></geometry></library_geometries>
+        <library_visual_scenes><visual_scene id="s"><node><translate>10 20 30</translate>
+        <rotate>1 0 0 30</rotate><instance_geometry url="#g"/></node></visual_scene>
+        </library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
+    )
+    coal = import_module("coal")  # reads the meshes of Pinocchio's robots
+    expected = np.array(coal.MeshLoader().load(str(file), np.ones(3)).vertices())
+    points = np.concatenate([s.points for s in read_collada(file)])
+    np.testing.assert_allclose(points.min(axis=0), expected.min(axis=0), atol=1e-7)
+    np.testing.assert_allclose(points.max(axis=0), expected.max(axis=0), atol=1e-7)
 
 
 # -- takes and playback ----------------------------------------------------------------------------
