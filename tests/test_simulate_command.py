@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from linkwright.studies import prepared, running
 from linkwright.studies.balance import balance, integral
 from linkwright.studies.running import Request, run_model
 from linkwright.studies.sources import source_of
+from tests.processes import Begin, begin as begin
 
 FALL = """format = 1
 name = "fall"
@@ -76,26 +76,6 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     assert main(["simulate", *words, "--json"]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
-
-
-Begin = Callable[..., subprocess.Popen[str]]
-
-
-@pytest.fixture
-def begin() -> Iterator[Begin]:
-    """Give what starts the command in a process of its own, which does not outlive the test."""
-    started: list[subprocess.Popen[str]] = []
-
-    def start(*words: str, **options: Any) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "linkwright", *words]
-        pipe = subprocess.PIPE
-        started.append(subprocess.Popen(command, text=True, stdout=pipe, stderr=pipe, **options))
-        return started[-1]
-
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate()
 
 
 def wait_for(path: Path, size: int) -> None:

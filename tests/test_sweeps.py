@@ -7,7 +7,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from linkwright.studies.parts import reduced
 from linkwright.studies.plans import Plan, checked, read_plan
 from linkwright.studies.running import Request, run_model
 from linkwright.studies.sweeping import run_sweep
+from tests.processes import Begin, begin as begin
 
 STUDY = """format = 1
 model = "pendulum"
@@ -242,26 +243,6 @@ def test_a_model_beside_the_study_is_found(here: Path, begin: Begin) -> None:
 
 
 # -- faults ----------------------------------------------------------------------------------------
-Begin = Callable[..., subprocess.Popen[str]]
-
-
-@pytest.fixture
-def begin() -> Iterator[Begin]:
-    """Give what starts the command in a process of its own, which does not outlive the test."""
-    started: list[subprocess.Popen[str]] = []
-
-    def start(*words: str, **options: Any) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "linkwright", *words]
-        pipe = subprocess.PIPE
-        started.append(subprocess.Popen(command, text=True, stdout=pipe, stderr=pipe, **options))
-        return started[-1]
-
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
 def wait_for_parts(folder: Path, count: int, child: subprocess.Popen[str]) -> None:
     """Wait until some parts are there."""
     for _ in range(2400):
