@@ -34,6 +34,7 @@ from linkwright.studio.viewing import ground_and_view
 from tests.chromium import opened
 
 Array = NDArray[np.float64]
+Corners = set[tuple[float, float, float]]
 ROBOTS = Path(__file__).parent / "robots"
 STL = """solid s
 facet normal 0 0 1
@@ -54,7 +55,7 @@ def circle(x: float, radius: float, count: int = 8) -> list[tuple[float, float, 
     return [(x, radius * math.cos(a), radius * math.sin(a)) for a in turns]
 
 
-def rect(x0: float, y0: float, near: tuple[float, float], far: tuple[float, float]) -> set:  # type: ignore[type-arg]
+def rect(x0: float, y0: float, near: tuple[float, float], far: tuple[float, float]) -> Corners:
     """Return the corners by the digest's formula for RECT."""
     ends = every((0.0,), (-y0, y0), near), every((x0,), (-y0, y0), far)
     return {corner for end in ends for corner in end}

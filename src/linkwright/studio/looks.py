@@ -180,10 +180,10 @@ def whipple(g: Geometry) -> dict[str, list[Solid]]:
     m = g.mechanism
     thin = 0.016
 
-    def tubes(points: list[tuple[float, float, float]], radius: float, tint: object) -> list[Solid]:
+    def tubes(points: list[tuple[float, float, float]], radius: float, tint: Colour) -> list[Solid]:
         from itertools import pairwise
 
-        return [rod(a, b, radius, tint) for a, b in pairwise(points)]  # type: ignore[arg-type]
+        return [rod(a, b, radius, tint) for a, b in pairwise(points)]
 
     crank = (0.43, 0.0, 0.02)
     seat, head = (0.27, 0.0, -0.50), (0.72, 0.0, -0.55)
@@ -218,7 +218,8 @@ def whipple(g: Geometry) -> dict[str, list[Solid]]:
         )
     made = {"frame": [*frame, *rider], "heading": [], "lean": []}
     for name, radius in (("rear", rear), ("front", front)):
-        turn = axes_along(g.axis(m.bodies[name]))  # type: ignore[arg-type]
+        axis = g.axis(m.bodies[name])
+        turn = axes_along((0.0, 1.0, 0.0) if axis is None else axis)
         at = Place((0.0, 0.0, 0.0), turn)
         made[name] = [
             Solid("tyre", (radius, 0.045, 0.84), at, RUBBER),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from linkwright.formats.places import quaternion_rotation, rotation_quaternion
 from linkwright.studio.desk import POSED, RUN, Desk, desk_of, extent, guarded
+from linkwright.studio.generated import tuple3
 from linkwright.studio.motions import limits_of
 from linkwright.studio.plant import SERVO
 from linkwright.studio.posing import Posed, Poser, dragged, freedoms, pose_of, tools, within
@@ -219,9 +220,8 @@ class _Tool:
         """Return where the tool is in the picture: a point and a quaternion."""
         scene = self.joints.scene
         pose = _turned(scene) @ pose_of(scene, self._q, self.frame)
-        rows = [tuple(map(float, row)) for row in pose[:3, :3]]
-        wxyz = rotation_quaternion((rows[0], rows[1], rows[2]))  # type: ignore[arg-type]
-        return tuple(map(float, pose[:3, 3])), tuple(map(float, wxyz))
+        first, second, third = (tuple3(row) for row in pose[:3, :3])
+        return tuple3(pose[:3, 3]), rotation_quaternion((first, second, third))
 
     def refresh(self) -> None:
         """Keep the handle at a tool that moves by itself, or by a slider."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.formats.description import Description
+from linkwright.studio.generated import tuple3
 from linkwright.studio.geometry import Geometry
 from linkwright.studio.scene import Scene
 from linkwright.studio.takes import Take
@@ -93,8 +94,8 @@ def upright(scene: Scene, poses: Array) -> Array:
     """
     from linkwright.formats.places import rotation_quaternion
 
-    rows = scene.upright.tolist()
-    a, b, c, d = rotation_quaternion(tuple(map(tuple, rows)))  # type: ignore[arg-type]
+    first, second, third = (tuple3(row) for row in scene.upright)
+    a, b, c, d = rotation_quaternion((first, second, third))
     w, x, y, z = np.moveaxis(poses[..., 3:], -1, 0)
     made = np.empty_like(poses)
     made[..., :3] = poses[..., :3] @ scene.upright.T
