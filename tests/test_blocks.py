@@ -179,6 +179,7 @@ def steps_of(work: Callable[[], object]) -> int:
         return step
 
     before = sys.gettrace()
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 looks for one before it starts
     sys.settrace(step)
     try:
         work()
