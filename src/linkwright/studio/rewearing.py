@@ -2,14 +2,15 @@
 
 ROBSIM drew each component as soon as it was dimensioned and asked whether it would do; here that is
 the file. Shapes, things around, labels and the ground are drawn anew on the server; the motion, and
-a live run, go on as they are. A file with a mistake in it leaves what is drawn, and is told.
+a live run, go on as they are. A file with a mistake in it leaves what is drawn, and is told until
+it is mended.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ from linkwright.studio.scene import Scene
 from linkwright.studio.stage import Stage
 
 if TYPE_CHECKING:
+    from viser import NotificationHandle
+
     from linkwright.studio.server import Studio
 
 PERIOD = 0.7
@@ -40,12 +43,14 @@ class Wardrobe:
         file: of the dress.
         roots: folders in which its meshes may lie.
         written: the file's time and size when it was read last.
+        told: what is said of a mistake in the file, until it is mended.
     """
 
     studio: Studio
     file: Path
     roots: Sequence[str | Path]
     written: tuple[int, int] | None
+    told: list[NotificationHandle] = field(default_factory=list)
 
     def look(self) -> bool:
         """Put the dress on again if the file has changed; return whether it was."""
@@ -61,16 +66,28 @@ class Wardrobe:
             wear(stage, scene)
             self.studio.paint_ground(scene)
         except Error as error:
-            self._tell("The dress stays as it was", str(error), "red")
+            self._complain(str(error))
             return False
         desk: Desk = desk_of(self.studio)
         desk.listen(stage)
-        self._tell("The dress is on again", self.file.name, "green")
+        self._forget()
+        for client in self.studio.server.get_clients().values():
+            client.add_notification(
+                "The dress is on again", self.file.name, color="green", auto_close_seconds=6.0
+            )
         return True
 
-    def _tell(self, title: str, words: str, tint: str) -> None:
-        for client in self.studio.server.get_clients().values():
-            client.add_notification(title, words, color=tint, auto_close_seconds=6.0)
+    def _complain(self, words: str) -> None:
+        self._forget()
+        self.told = [
+            client.add_notification("The dress stays as it was", words, color="red")
+            for client in self.studio.server.get_clients().values()
+        ]
+
+    def _forget(self) -> None:
+        for note in self.told:
+            note.remove()
+        self.told = []
 
 
 def watch(studio: Studio, dress: object, roots: Sequence[str | Path] = ()) -> Wardrobe | None:
