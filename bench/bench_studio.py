@@ -103,9 +103,9 @@ def _server(studio: Studio) -> list[Row]:
 def _live(studio: Studio) -> list[Row]:
     """Let the chain fall, and time a frame's ticks and the showing of where they lead."""
     desk = studio.shared["desk"]
-    desk.close()  # its thread would show the same
     desk.make_live()
     desk.take_over("live")
+    desk.close()  # its thread would show the same
     ticks = RATE // 60
     gone, shown = [], []
     for _ in range(FRAMES // 2):
