@@ -4,8 +4,8 @@ Geometry of triangles and polygons is placed by the nodes of the scene; a materi
 colour. Lights, cameras, animations, skins and textures are left out.
 
 A link of a robot file has its mesh as its numbers are: which axis the file calls upright is not
-asked for, by RViz, Gazebo and Pinocchio neither, and robots are published with files that name a
-wrong one. The unit of length counts.
+asked for, by Pinocchio's reader neither, and robots are published with files that name a wrong one.
+The unit of length counts; Pinocchio's reader leaves it out.
 """
 
 from __future__ import annotations
