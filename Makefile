@@ -9,13 +9,14 @@ PINS := pyproject.toml constraints.txt src/linkwright/version.py
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation \
 	--constraint constraints.txt
 
-.PHONY: help test demo pictures bench conformance lint regenerate clean
+.PHONY: help test test-random demo pictures bench conformance lint regenerate clean
 .NOTPARALLEL: # all targets install into the same .venv
 
 help:
 	@echo "make demo    simulate the Stanford arm, draw it, and serve a page where it moves"
 	@echo "make pictures  draw the pictures of the README (needs Chromium)"
 	@echo "make test    lint, types, layering, tests and doctests"
+	@echo "make test-random  the batteries with new seeds, for an hour (SECONDS=600 for less)"
 	@echo "make bench   measure, and print ratio tables"
 	@echo "make conformance  compare robots with Pinocchio and MuJoCo (minutes)"
 	@echo "make lint    lint, format and types only"
@@ -27,6 +28,10 @@ test: $(VENV)/.test
 	@sh scripts/need_chromium.sh
 	@$(MAKE) --no-print-directory lint
 	$(BIN)/pytest
+
+SECONDS ?= 3600
+test-random: $(VENV)/.test
+	$(BIN)/python -m scripts.test_random --seconds $(SECONDS)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check

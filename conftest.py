@@ -1,13 +1,21 @@
-"""Settings of every test: native code is cached in a folder of the run, never in the user's own.
+"""Settings of every test: what decides whether it passes is the code alone.
 
-A kernel that an older version of the generator left behind must not decide whether a test passes.
+Native code is cached in a folder of the run, never in the user's own: a kernel that an older
+version of the generator left behind must not decide. Examples of Hypothesis are the same in every
+run; with `LINKWRIGHT_SEED` (`make test-random`) they are new ones.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("fixed", derandomize=True, database=None)
+settings.register_profile("random", derandomize=False, database=None)
+settings.load_profile("random" if "LINKWRIGHT_SEED" in os.environ else "fixed")
 
 
 @pytest.fixture(scope="session", autouse=True)

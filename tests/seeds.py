@@ -1,0 +1,18 @@
+"""Seeds of the batteries: the same in every run of `make test`, new ones in `make test-random`.
+
+A battery asks for as many seeds as it has time for. `LINKWRIGHT_SEED` says where they begin, so
+that a failure that a random run has found is repeated by its number.
+"""
+
+from __future__ import annotations
+
+import os
+
+#: The variable that moves all batteries to other seeds.
+VARIABLE = "LINKWRIGHT_SEED"
+
+
+def seeds(count: int) -> range:
+    """`count` seeds in a row, from 0 on or from where `LINKWRIGHT_SEED` says."""
+    first = int(os.environ.get(VARIABLE, "0"))
+    return range(first, first + count)
