@@ -274,3 +274,33 @@ def test_links_with_inertias_that_cannot_be_are_drawn() -> None:
     node = scene_of(m).nodes[-1]
     assert node.name == "last"
     assert node.solids
+
+
+def _same_shapes(one: Scene, other: Scene) -> None:
+    assert [n.name for n in one.nodes] == [n.name for n in other.nodes]
+    for mine, theirs in zip(one.surfaces, other.surfaces, strict=True):
+        assert len(mine) == len(theirs)
+        for a, b in zip(mine, theirs, strict=True):
+            np.testing.assert_allclose(a.points, b.points, atol=1e-12)
+    q = one.poses.start
+    np.testing.assert_allclose(one.poses(q).poses, other.poses(q).poses, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["pendulum", "four-bar", "slider-crank", "stanford-arm", "cart"])
+def test_a_scene_at_other_values_is_the_scene_of_a_model_with_these_values(name: str) -> None:
+    model = lw.load_model(name)
+    first = scene_of(model)
+    changed = {n: 1.2 * v for n, v in model.values.items() if n in model.parameters}
+    other = first.with_values(changed)
+    _same_shapes(other, scene_of(lw.load_model(name), values=changed))
+    _same_shapes(first, scene_of(lw.load_model(name)))  # the old one keeps its shapes
+    with pytest.raises(AssertionError):
+        _same_shapes(first, other)
+
+
+def test_a_dressed_scene_at_other_values_keeps_its_dress() -> None:
+    scene = scene_of(lw.load_model("stanford-arm")).dressed("work-cell")
+    longer = scene.with_values({"L2": 0.5})
+    assert [n.name for n in longer.nodes] == [n.name for n in scene.nodes]
+    assert longer.poses.values["L2"] == 0.5
+    assert longer.looked_from == scene.looked_from

@@ -79,6 +79,7 @@ def dressed(scene: Scene, dress: Dress) -> Scene:
         labels=tuple(labels),
         looked_from=scene.looked_from if look is None else (look.azimuth, look.height),
         bare=scene,
+        dress=dress,
     )
     ground = table.ground
     if ground is None:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from linkwright.studio.solids import Solid, axes_along, surfaces_of, within_budg
 from linkwright.studio.triangles import Colour, Surface
 
 if TYPE_CHECKING:
-    from linkwright.studio.dress import DressLike
+    from linkwright.studio.dress import Dress, DressLike
 
 Array = NDArray[np.float64]
 GROUND, WORLD = "ground", "world"
@@ -94,6 +94,7 @@ class Scene:
         roots: folders in which meshes may lie.
         looked_from: azimuth and height at first, degrees; None where they follow from the motion.
         bare: the same without its dress.
+        dress: what it wears, or None.
 
     >>> from linkwright.models import load_model
     >>> scene = scene_of(load_model("pendulum"))
@@ -117,6 +118,34 @@ class Scene:
     roots: tuple[str | Path, ...] = ()
     looked_from: tuple[float, float] | None = None
     bare: Scene | None = field(default=None, repr=False)
+    dress: Dress | None = field(default=None, repr=False)
+
+    def with_values(self, values: Mapping[str, float]) -> Scene:
+        """Return the scene with the shapes that it has for other values of parameters.
+
+        The poses keep their kernel, so that this is quick. Shapes of robot files have no
+        parameters, and stay.
+
+        Args:
+            values: of parameters, over those that it is drawn with; other names are left out.
+
+        >>> from linkwright.models import load_model
+        >>> longer = scene_of(load_model("pendulum")).with_values({"L": 1.3})
+        >>> round(float(longer.surfaces[1][0].points[:, 1].min()), 1)
+        -1.4
+        """
+        own = self.robot.mechanism.parameters
+        poses = self.poses.with_values({n: float(v) for n, v in values.items() if n in own})
+        if _has_shapes(self.robot.source):
+            return replace(self, poses=poses)
+        if self.bare is not None and self.dress is not None:
+            made = self.bare.with_values(values).dressed(self.dress)
+        else:
+            made = _from_mechanism(self.robot, dict(poses.values), {}, self.poses)
+        made.floor = self.floor if made.floor is None else made.floor
+        if len(made.poses.hanging) == len(poses.hanging):
+            made.poses = poses
+        return made
 
     def dressed(self, dress: DressLike, *, roots: Sequence[str | Path] = ()) -> Scene:
         """Return the scene in a dress.
@@ -176,18 +205,24 @@ def scene_of(
         dress: shapes in place of its own, and what stands around it.
     """
     robot = Robot(source) if isinstance(source, Description) else robot_of(source)
-    description = robot.source
-    if isinstance(description, Description) and any(
-        shape.seen for link in description.links for shape in link.shapes
-    ):
-        scene = _from_description(robot, description, roots)
+    if _has_shapes(robot.source):
+        scene = _from_description(robot, robot.source, roots)
     else:
         scene = _from_mechanism(robot, dict(values or {}), dict(at or {}))
     return scene if dress is None else scene.dressed(dress, roots=roots)
 
 
+def _has_shapes(source: object) -> TypeGuard[Description]:
+    """Whether a file says itself what is seen."""
+    return isinstance(source, Description) and any(
+        shape.seen for link in source.links for shape in link.shapes
+    )
+
+
 # -- mechanisms ------------------------------------------------------------------------------------
-def _from_mechanism(robot: Robot, values: dict[str, float], at: dict[str, float]) -> Scene:
+def _from_mechanism(
+    robot: Robot, values: dict[str, float], at: dict[str, float], known: Poses | None = None
+) -> Scene:
     from linkwright.studio.looks import look_of
 
     m = robot.mechanism
@@ -200,6 +235,8 @@ def _from_mechanism(robot: Robot, values: dict[str, float], at: dict[str, float]
     for span in geometry.spans:
         hanging += [(span.first, span.second), (span.second, span.first)]
     poses = Poses(robot, hanging, values)
+    if known is not None and len(known.hanging) == len(hanging):  # it is compiled already
+        poses = known.with_values(values)
     start = np.array(
         [at.get(name, q) for name, q in zip(poses.coordinates, poses.start, strict=True)]
     )
