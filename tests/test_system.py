@@ -287,6 +287,54 @@ def test_a_python_function_drives_ports_and_keeps_what_it_does_not_change() -> N
     assert run["task.one"].tolist() == [7.0] * 6
 
 
+@pytest.mark.parametrize("reads", [False, True])
+@pytest.mark.parametrize("rate", [10, 20])
+def test_a_python_function_leaves_the_memory_of_others_alone(rate: float, reads: bool) -> None:
+    """A counter goes on beside a function at its rate, which may read it or not."""
+    s = System(name="s")
+    counter = Block("counter")
+    counter.output("y", counter.memory("n", "n + 1"))
+    member = s.add(counter, rate=10)
+    added = s.add(lambda u: 2 * u, rate=rate, name="f", outputs="y", inputs={"u": None})
+    if reads:
+        s.connect(member.y, added.u)
+    run = PlainRun(s.phases()).run(4 * rate // 10)
+    every = rate // 10
+    assert run["counter.y"][::every].tolist() == [0, 1, 2, 3, 4]
+    assert run["f.y"][::every].tolist() == ([0, 2, 4, 6, 8] if reads else [0] * 5)
+    assert lw.simulate(s, 0.4).final["counter.n"] == 5
+
+
+def test_what_reads_memory_at_a_tick_reads_it_as_it_was() -> None:
+    """Connections may read memory itself; who runs later at a tick reads what it was before."""
+    s = System(name="s")
+    counter = Block("counter")
+    counter.memory("n", "n + 1", 1.0)
+    n = s.add(counter, rate=20).n
+    for name, rate in (("out", 10), ("far", 5)):
+        b = Block(name)
+        b.output("y", b.input("u"))
+        b.memory("x", "u")
+        s.connect(n, s.add(b, rate=rate).u)
+    run = PlainRun(s.phases(["counter.n", "out.y", "far.y", "out.x", "far.x"])).run(8)
+    assert run["counter.n"].tolist() == [2, 3, 4, 5, 6, 7, 8, 9, 10]
+    assert run["out.y"].tolist() == run["out.x"].tolist() == [1, 1, 3, 3, 5, 5, 7, 7, 9]
+    assert run["far.y"].tolist() == run["far.x"].tolist() == [1, 1, 1, 1, 5, 5, 5, 5, 9]
+
+
+def test_memories_that_follow_each_other_at_two_rates_are_refused() -> None:
+    s = System(name="s")
+    for name in "ab":
+        b = Block(name)
+        b.input("u")
+        b.memory("x", "u")
+        s.add(b, rate=10 if name == "a" else 20)
+    s.connect(s["a.x"], "b.u")
+    s.connect(s["b.x"], "a.u")
+    with pytest.raises(BlockError, match="updates of a, b read each other's memory"):
+        s.phases()
+
+
 def test_a_python_function_with_the_wrong_size_of_result_is_named() -> None:
     s = System(name="s")
     s.add(lambda t: [1, 2, 3], rate=10, name="bad", outputs={"y": 2})

@@ -25,7 +25,7 @@ from linkwright.system.definitions import Definitions, with_solution
 from linkwright.system.dynamics import MECHANISM, define, equations_of, loaded, settled
 from linkwright.system.member import Member, Wire
 from linkwright.system.numbers import starts
-from linkwright.system.ordering import Segment, segments
+from linkwright.system.ordering import Readers, Segment, segments
 from linkwright.system.phases import Event, Phases, Signal, Tick, phase_program
 
 if TYPE_CHECKING:
@@ -312,19 +312,25 @@ def _channels(flat: _Flat, record: Sequence[str] | None) -> list[tuple[Signal, E
 def _segments(flat: _Flat) -> list[Segment]:
     """Return what runs at ticks, in order."""
     wanted = {x: m.name for m in flat.held for _, symbols, _ in m.outputs() for x in symbols}
+    memory = {x: m.name for m in flat.held for _, x, _ in m.remembered()}
     needs: dict[str, set[str]] = {}
     updates: dict[str, set[str]] = {}
+    readers = Readers()
     for m in flat.held:
         if isinstance(m.block, Foreign):
             roots = [x for _, symbols in m.inputs() for x in symbols]
         else:
             roots = [value for _, _, values in m.outputs() for value in values]
         needs[m.name] = flat.table.reached(roots, wanted)
+        for other in flat.table.reached(roots, memory) - {m.name}:
+            readers.outputs.setdefault(other, set()).add(m.name)
         following = [value for _, _, value in m.remembered()]
         if following:
             updates[m.name] = flat.table.reached(following, wanted) - {m.name}
+            for other in flat.table.reached(following, memory) - {m.name}:
+                readers.updates.setdefault(other, set()).add(m.name)
     alone = {m.name for m in flat.held if isinstance(m.block, Foreign)}
-    return segments(flat.clock.schedules, needs, updates, alone)
+    return segments(flat.clock.schedules, needs, updates, alone, readers)
 
 
 def _ticks(flat: _Flat, segment: Segment) -> Iterable[Tick]:
@@ -336,7 +342,7 @@ def _ticks(flat: _Flat, segment: Segment) -> Iterable[Tick]:
         member = flat.system.members[name]
         if isinstance(member.block, Foreign):
             yield _foreign(flat, member, place)
-            return
+            continue
         for _, symbols, values in member.outputs():
             outputs.update(zip(symbols, values, strict=True))
     for name in segment.updates:
@@ -344,7 +350,9 @@ def _ticks(flat: _Flat, segment: Segment) -> Iterable[Tick]:
             updates[x] = following
     if not outputs and not updates:
         return
-    names = list(dict.fromkeys((*segment.outputs, *segment.updates)))
+    called = {m.name for m in flat.held if isinstance(m.block, Foreign)}
+    own = (name for name in segment.outputs if name not in called)
+    names = list(dict.fromkeys((*own, *segment.updates)))
     table = flat.table.replaced(outputs, " and ".join(names))
     new = {x: symbol(f"new.{x.name}", "local", owner=flat.system.owner) for x in outputs}
     roots = [*outputs, *updates.values()]

@@ -4,14 +4,15 @@ Members that are due at the same tick run in the order in which their outputs ne
 each then reads what the ones before it have just written, and everything else as it was held.
 Neighbours with the same schedule are put together to one segment, whose Program the optimiser sees
 as a whole. Memory changes after outputs: with the last segment of a schedule where all that the
-updates read is known by then, otherwise after all segments.
+updates read is known by then and nothing later reads the memory, otherwise after all segments. A
+connection may read a member's memory itself: what is due at the same tick reads it as it was.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from linkwright.system.clock import Schedule
 from linkwright.system.definitions import AlgebraicLoop, loop_in_words
@@ -24,6 +25,14 @@ class Segment:
     schedule: Schedule
     outputs: tuple[str, ...]
     updates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """Who reads a member's memory other than itself: in its outputs, in its updates."""
+
+    outputs: dict[str, set[str]] = field(default_factory=dict)
+    updates: dict[str, set[str]] = field(default_factory=dict)
 
 
 def meet(a: Schedule, b: Schedule) -> bool:
@@ -40,6 +49,7 @@ def segments(
     needs: Mapping[str, set[str]],
     update_needs: Mapping[str, set[str]],
     alone: set[str],
+    readers: Readers | None = None,
 ) -> list[Segment]:
     """Return what runs at a tick, in order.
 
@@ -48,6 +58,7 @@ def segments(
         needs: whose outputs each member's outputs need at the same instant.
         update_needs: whose outputs each member's updates need; members without memory left out.
         alone: members that are not put together with others.
+        readers: which other members read a member's memory itself.
 
     >>> servo = Schedule(1)
     >>> segments({"a": servo, "b": servo}, {"a": {"b"}, "b": set()}, {"b": {"a"}}, set())
@@ -70,7 +81,7 @@ def segments(
             made.append([name])
         done.add(name)
         del left[name]
-    return _with_updates(made, schedules, update_needs)
+    return _with_updates(made, schedules, update_needs, readers or Readers())
 
 
 def _joins(
@@ -90,24 +101,63 @@ def _with_updates(
     made: Sequence[Sequence[str]],
     schedules: Mapping[str, Schedule],
     update_needs: Mapping[str, set[str]],
+    readers: Readers,
 ) -> list[Segment]:
     """Put each member's update into the last segment of its schedule, or after all segments."""
     place = {name: i for i, segment in enumerate(made) for name in segment}
     last = {schedules[segment[0]]: i for i, segment in enumerate(made)}
-    within: dict[int, list[str]] = {}
-    after: dict[Schedule, list[str]] = {}
+
+    def together(name: str, others: Iterable[str]) -> list[str]:
+        return [o for o in others if meet(schedules[name], schedules[o])]
+
+    following = {n: together(n, readers.updates.get(n, ())) for n in update_needs}
+    within: dict[str, int] = {}
     for name, found in update_needs.items():
-        mine = schedules[name]
-        late = [place[o] for o in found if meet(mine, schedules[o])]
-        if max(late, default=-1) <= last[mine]:
-            within.setdefault(last[mine], []).append(name)
-        else:
-            after.setdefault(mine, []).append(name)
+        before = together(name, [*found, *readers.outputs.get(name, ())])
+        if max((place[o] for o in before), default=-1) <= last[schedules[name]]:
+            within[name] = last[schedules[name]]
+    while moved := [
+        n for n, i in within.items() if any(_later(within, o, i) for o in following[n])
+    ]:
+        for name in moved:
+            del within[name]
     result = [
-        Segment(schedules[segment[0]], tuple(segment), tuple(within.get(i, ())))
+        Segment(
+            schedules[segment[0]], tuple(segment), tuple(n for n, j in within.items() if i == j)
+        )
         for i, segment in enumerate(made)
     ]
-    return [*result, *(Segment(s, (), tuple(names)) for s, names in after.items())]
+    late = [name for name in update_needs if name not in within]
+    return [*result, *_after(late, schedules, following)]
+
+
+def _later(within: Mapping[str, int], name: str, place: int) -> bool:
+    """Whether a member's update comes after a segment."""
+    return name not in within or within[name] > place
+
+
+def _after(
+    late: Sequence[str], schedules: Mapping[str, Schedule], following: Mapping[str, Sequence[str]]
+) -> list[Segment]:
+    """Return updates after all segments, each memory after all that reads it as it was."""
+    left, found = list(late), list[Segment]()
+    while left:
+        for schedule in dict.fromkeys(schedules[name] for name in left):
+            free = [name for name in left if schedules[name] == schedule]
+            while bound := [
+                n for n in free if any(o in left and o not in free for o in following[n])
+            ]:
+                free = [name for name in free if name not in bound]
+            if free:
+                break
+        else:
+            raise AlgebraicLoop(
+                f"the updates of {', '.join(left)} read each other's memory at different rates",
+                remedy="connect an output of one of them instead of its memory",
+            )
+        found.append(Segment(schedule, (), tuple(free)))
+        left = [name for name in left if name not in free]
+    return found
 
 
 def _complain(before: Mapping[str, set[str]], done: set[str], start: str) -> None:
