@@ -8,10 +8,15 @@ run; with `LINKWRIGHT_SEED` (`make test-random`) they are new ones.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+
+# Jobs in the background and some runners of tests ignore Ctrl-C, and the commands that tests start
+# would inherit that; with a handler here they begin as they do in a shell.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("fixed", derandomize=True, database=None)
 settings.register_profile("random", derandomize=False, database=None)

@@ -92,9 +92,10 @@ def well_conditioned_points(expr: Expr, seed: int, count: int = 20) -> dict[Expr
         found = evaluate_all(nodes, points)
     values = {x: np.broadcast_to(v, 400) for x, v in zip(nodes, found, strict=True)}
     good = np.ones(400, dtype=bool)
-    for x in nodes:
-        good &= np.abs(values[x]) < 50
-        good &= _smooth(x, [values[a] for a in x.args])
+    with np.errstate(all="ignore"):  # infinity minus infinity is not smooth, and no reason to stop
+        for x in nodes:
+            good &= np.abs(values[x]) < 50
+            good &= _smooth(x, [values[a] for a in x.args])
     return {x: points[x][good][:count] for x in ATOMS}
 
 

@@ -267,6 +267,12 @@ def test_printed_python_computes_the_same_on_arrays(expr: Expr, seed: int) -> No
     )
 
 
+def test_points_where_an_expression_is_infinite_are_left_out() -> None:
+    a, b, *_ = ATOMS
+    infinite = a**2 / (a < b)
+    assert len(well_conditioned_points(infinite <= infinite + 1, 0)[a]) > 0
+
+
 # -- LaTeX -----------------------------------------------------------------------------------------
 @settings(max_examples=200, deadline=None)
 @given(expressions)
