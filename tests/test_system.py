@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -277,19 +278,65 @@ def test_a_python_function_runs_at_its_instants_with_exact_times() -> None:
 def test_a_python_function_drives_ports_and_keeps_what_it_does_not_change() -> None:
     s = System(name="s")
 
-    def task(t: float, u: float) -> dict[str, object] | None:
-        return {"pair": (t, u), "one": 7.0} if t < 0.25 else None
+    def task(t: float, u: float) -> Any:
+        if t < 0.25:
+            return {"pair": (t, u), "one": 7.0}
+        return {"pair": lw.KEEP, "one": 8.0} if t < 0.35 else lw.KEEP
 
     member = s.add(task, rate=10, outputs={"one": None, "pair": 2})
     s.connect("10*t", member.u)
     run = PlainRun(s.phases()).run(5)
     np.testing.assert_allclose(run["task.pair[1]"], [0, 1, 2, 2, 2, 2])
-    assert run["task.one"].tolist() == [7.0] * 6
+    assert run["task.one"].tolist() == [7, 7, 7, 8, 8, 8]
+
+
+def test_an_argument_that_nothing_drives_is_refused_with_the_nearest_name() -> None:
+    s = System(pendulum())
+    s.add(lambda rod, rod_dto: rod - rod_dto, rate=10, name="law", outputs="y")
+    wanted = "argument 'rod_dto' of the function 'law'; did you mean 'rod_dot'?"
+    for door in (s.phases, lambda: lw.simulate(s, 0.1), lambda: lw.simulate_batch(s, 0.1, runs=2)):
+        with pytest.raises(BlockError, match=re.escape(wanted)):
+            door()
+    s.connect("rod_dot", "law.rod_dto")
+    assert len(s.phases().ticks) == 1
+
+
+def test_an_argument_may_be_open_where_it_has_a_default_or_is_declared() -> None:
+    def law(a: float, b: float, c: np.ndarray, k: float = 3.0, v: Any = (1.0, 2.0)) -> Any:
+        return a + 10 * b + 100 * c[1] + 1000 * k + 10_000 * v[1]
+
+    s = System(name="s")
+    s.add(law, rate=10, outputs="y", inputs={"a": None, "c": 2, "v": 2})
+    with pytest.raises(BlockError, match="nothing drives the argument 'b' of the function 'law'"):
+        s.phases()
+    s.set({"law.b": 4, "law.c[1]": 5})
+    assert lw.simulate(s, 0.1).final["law.y"] == 23540
+    assert s.inputs()["law.k"] == 3.0
+    with pytest.raises(BlockError, match="the default 'x' of the argument 'w' of 'bad'"):
+        s.add(lambda w="x": w, rate=10, name="bad", outputs="y")
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        (None, "'law' returned nothing for its output 'one', 'pair' at t = 0 s; return a value"),
+        ({"one": 1.0}, "'law' returned values for 'one' at t = 0 s; its outputs are 'one', 'pair'"),
+        ((1.0, (1.0, 2.0), 3.0), "'law' returned 3 values for its 2 outputs 'one', 'pair'"),
+        (1.0, "'law' returned 1 values for its 2 outputs"),
+        ((1.0, (1.0, 2.0, 3.0)), "'law' returned 3 numbers for its output 'pair' of 2 at t = 0 s"),
+        (("x", (1.0, 2.0)), "'law' returned 'x' for its output 'one' at t = 0 s, which is no"),
+    ],
+)
+def test_what_a_function_returns_fits_its_outputs_or_is_named(found: Any, message: str) -> None:
+    s = System(name="s")
+    s.add(lambda: found, rate=10, name="law", outputs={"one": None, "pair": 2})
+    with pytest.raises(lw.Error, match=re.escape(message)):
+        lw.simulate(s, 0.1)
 
 
 @pytest.mark.parametrize("reads", [False, True])
 @pytest.mark.parametrize("rate", [10, 20])
-def test_a_python_function_leaves_the_memory_of_others_alone(rate: float, reads: bool) -> None:
+def test_a_python_function_leaves_the_memory_of_others_alone(rate: int, reads: bool) -> None:
     """A counter goes on beside a function at its rate, which may read it or not."""
     s = System(name="s")
     counter = Block("counter")

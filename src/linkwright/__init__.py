@@ -43,7 +43,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.backends.c": ("c_source",),
     "linkwright.backends.kernel": ("Kernel", "compile"),
     "linkwright.backends.python": ("python_source",),
-    "linkwright.blocks": ("Block", "Element", "sampled"),
+    "linkwright.blocks": ("KEEP", "Block", "Element", "sampled"),
     "linkwright.errors": (
         "BackendError",
         "CompileError",
@@ -121,7 +121,12 @@ if TYPE_CHECKING:
         compile as compile,  # noqa: A004 - linkwright.compile reads well, and shadows nothing
     )
     from linkwright.backends.python import python_source as python_source
-    from linkwright.blocks import Block as Block, Element as Element, sampled as sampled
+    from linkwright.blocks import (
+        KEEP as KEEP,
+        Block as Block,
+        Element as Element,
+        sampled as sampled,
+    )
     from linkwright.equations import (
         Equations as Equations,
         assemble as assemble,

@@ -3,7 +3,7 @@
 from linkwright.blocks.basic import Delay, Hold, Integrator, WhiteNoise
 from linkwright.blocks.block import Block
 from linkwright.blocks.element import Arrow, Element, JointCoordinate, joint_of, mechanism_of
-from linkwright.blocks.foreign import Foreign
+from linkwright.blocks.foreign import KEEP, Foreign
 from linkwright.blocks.ports import Crossing, Noise, Parameter, Port, State
 from linkwright.blocks.rates import (
     CONTINUOUS,
@@ -20,6 +20,7 @@ from linkwright.blocks.workspace import Value, indices, with_targets
 
 __all__ = [
     "CONTINUOUS",
+    "KEEP",
     "Arrow",
     "Block",
     "BlockError",

@@ -8,6 +8,7 @@ business: a run that is to be repeated exactly must start it anew.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -18,6 +19,17 @@ from linkwright.blocks.block import Block
 from linkwright.blocks.ports import Port
 from linkwright.blocks.rates import BlockError, Rate
 
+
+class _Keep:
+    """The one value of `KEEP`."""
+
+    def __repr__(self) -> str:
+        return "KEEP"
+
+
+KEEP = _Keep()
+"""What a function returns to keep its outputs, or one of them, as they are."""
+
 Shape = int | tuple[int, ...] | None
 Ports = str | Sequence[str] | Mapping[str, Shape]
 
@@ -27,10 +39,13 @@ class Foreign(Block):
 
     Args:
         function: called with its input ports by name, numbers or arrays; an argument `t` is the
-            time in s and no port. It returns the value of its output port, or, with several
-            output ports, a tuple in their order or a mapping by name; None keeps what was.
+            time in s and no port. An argument with a default has it where nothing drives it. It
+            returns the value of its output port, or, with several output ports, a tuple in their
+            order or a mapping by name; `KEEP` stands for the value that an output has.
         outputs: names of the output ports, with None for a number or a size (a shape) for an array.
-        inputs: sizes of those input ports that are arrays.
+        inputs: sizes of those input ports that are arrays; with None, a number that may be set
+            from outside. An argument that is not here, has no default and that nothing drives
+            is refused.
         rate: hertz or a `Rate`.
         name: of the block; the function's by default.
         units: of ports, by name.
@@ -60,15 +75,16 @@ class Foreign(Block):
         unit = dict(units or {})
         shapes = dict(inputs or {})
         self._wants_time = False
-        for argument in _arguments(function, label):
+        self.optional = set(shapes)
+        for argument, default in _arguments(function, label).items():
             if argument == "t":
                 self._wants_time = True
                 continue
-            shape = shapes.pop(argument, None)
-            if shape is None:
-                self.input(argument, unit=unit.get(argument, "?"))
-            else:
-                self.input_vector(argument, shape, unit=unit.get(argument, "?"))
+            if default is not inspect.Parameter.empty:
+                self.optional.add(argument)
+            size = _as_shape(shapes.pop(argument, None))
+            values = _defaults(default, size, argument, label)
+            self._input(argument, size, values, unit.get(argument, "?"), "")
         if shapes:
             raise BlockError(f"{label!r} has no argument {', '.join(shapes)}")
         for key, shape in _as_ports(outputs).items():
@@ -76,8 +92,16 @@ class Foreign(Block):
             port = Port(key, unit.get(key, "?"), _as_shape(shape), symbols, symbols)
             self.outputs[key] = port
 
-    def __call__(self, t: float, arguments: Sequence[float]) -> list[float] | None:
-        """Call the function with the flat values of its inputs; return those of its outputs."""
+    def __call__(
+        self, t: float, arguments: Sequence[float], held: Sequence[float]
+    ) -> Sequence[float]:
+        """Call the function with the flat values of its inputs; return those of its outputs.
+
+        Args:
+            t: the time, s.
+            arguments: of its input ports, in order.
+            held: of its output ports, as they are before the call.
+        """
         assert self.function is not None
         given: dict[str, Any] = {"t": t} if self._wants_time else {}
         start = 0
@@ -87,35 +111,83 @@ class Foreign(Block):
             given[key] = np.array(part, dtype=float).reshape(port.shape) if port.shape else part[0]
             start = stop
         found = self.function(**given)
-        if found is None or not self.outputs:
-            return None
-        names = list(self.outputs)
-        if isinstance(found, Mapping):
-            values = [found[key] for key in names]
-        else:
-            values = [found] if len(names) == 1 else list(found)
+        if found is KEEP or not self.outputs:
+            return held
         flat: list[float] = []
-        for port, value in zip(self.outputs.values(), values, strict=True):
-            array = np.asarray(value, dtype=float)
-            if array.size != len(port.symbols):
-                raise BlockError(
-                    f"{self.name!r} returned {array.size} numbers for its output {port.name!r} of "
-                    f"{len(port.symbols)} at t = {t:.6g} s"
-                )
-            flat.extend(array.ravel().tolist())
+        for port, value in zip(self.outputs.values(), self._results(found, t), strict=True):
+            size = len(port.symbols)
+            flat += held[len(flat) :][:size] if value is KEEP else self._numbers(value, port, t)
         return flat
 
+    def _results(self, found: Any, t: float) -> list[Any]:
+        """Return what the function returned for each of its outputs."""
+        names = list(self.outputs)
+        if found is None:
+            raise BlockError(
+                f"{self.name!r} returned nothing for its output {', '.join(map(repr, names))} "
+                f"at t = {t:.6g} s",
+                remedy="return a value, or linkwright.KEEP to keep what it is",
+            )
+        if isinstance(found, Mapping):
+            if set(found) != set(names):
+                raise BlockError(
+                    f"{self.name!r} returned values for {', '.join(map(repr, found)) or 'nothing'} "
+                    f"at t = {t:.6g} s; its outputs are {', '.join(map(repr, names))}",
+                    remedy="give each by its name; linkwright.KEEP stands for what it is",
+                )
+            return [found[key] for key in names]
+        values = [found] if len(names) == 1 else list(found) if np.iterable(found) else [found]
+        if len(values) != len(names):
+            raise BlockError(
+                f"{self.name!r} returned {len(values)} values for its {len(names)} outputs "
+                f"{', '.join(map(repr, names))} at t = {t:.6g} s"
+            )
+        return values
 
-def _arguments(function: Callable[..., Any], label: str) -> list[str]:
-    names = []
+    def _numbers(self, value: Any, port: Port, t: float) -> list[float]:
+        """Return the numbers of one output."""
+        try:
+            array = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            raise BlockError(
+                f"{self.name!r} returned {value!r} for its output {port.name!r} at t = {t:.6g} s, "
+                "which is no number"
+            ) from None
+        if array.size != len(port.symbols):
+            raise BlockError(
+                f"{self.name!r} returned {array.size} numbers for its output {port.name!r} of "
+                f"{len(port.symbols)} at t = {t:.6g} s"
+            )
+        return [float(x) for x in array.ravel()]
+
+
+def _arguments(function: Callable[..., Any], label: str) -> dict[str, Any]:
+    """Return the names of a function's arguments with their defaults."""
+    found = {}
     for p in inspect.signature(function).parameters.values():
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.POSITIONAL_ONLY):
             raise BlockError(
                 f"the argument {p.name!r} of {label!r} has no name that a port could have",
                 remedy="write its arguments out",
             )
-        names.append(p.name)
-    return names
+        found[p.name] = p.default
+    return found
+
+
+def _defaults(given: Any, shape: tuple[int, ...], argument: str, label: str) -> list[float]:
+    """Return the values that an input port has where nothing drives it."""
+    size = math.prod(shape)
+    if given is inspect.Parameter.empty:
+        return [0.0] * size
+    try:
+        array = np.broadcast_to(np.asarray(given, dtype=float), shape)
+    except (TypeError, ValueError):
+        raise BlockError(
+            f"the default {given!r} of the argument {argument!r} of {label!r} is no value of a "
+            f"port of {size}",
+            remedy=f"declare its size with inputs={{{argument!r}: ...}}, or bind it outside",
+        ) from None
+    return [float(x) for x in array.ravel()]
 
 
 def _as_ports(given: Ports) -> dict[str, Shape]:

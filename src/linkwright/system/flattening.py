@@ -392,8 +392,7 @@ def _foreign(flat: _Flat, member: Member, place: Mapping[Expr | None, int]) -> T
     size = len(arguments)
 
     def call(t: float, values: Sequence[float]) -> Sequence[float]:
-        found = block(t, values[:size])
-        return values[size:] if found is None else found
+        return block(t, values[:size], values[size:])
 
     return Tick(member.name, made, slots, schedule.every, schedule.offset, foreign=call)
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from linkwright.algebra import Expr, evaluate, free_symbols
-from linkwright.blocks import BlockError
+from linkwright.blocks import BlockError, Foreign
 from linkwright.equations.closure import assemble
 from linkwright.system.arrows import told_floors, told_forces
 from linkwright.system.member import Member
@@ -49,6 +49,7 @@ def numbered(system: System, phases: Phases) -> Phases:
     inputs = system.inputs()
     driven = {*inputs, *system.mechanism.inputs}
     _refuse_unknown(system, system.values, [*values, *driven], "parameter or input")
+    _refuse_open(system, inputs)
     missing = sorted(s.name for s in phases.p if s.name not in values)
     if missing:
         raise BlockError(
@@ -115,6 +116,24 @@ def _evaluated(start: Expr, system: System, values: Mapping[str, float]) -> floa
 
 def _with(signals: Iterable[Signal], values: Mapping[str, float]) -> tuple[Signal, ...]:
     return tuple(replace(s, value=float(values[s.name])) for s in signals)
+
+
+def _refuse_open(system: System, inputs: Mapping[str, float]) -> None:
+    """Refuse an argument of a function that nothing drives: most often a name with a mistake."""
+    for member in system.members.values():
+        if not isinstance(member.block, Foreign):
+            continue
+        for port, symbols in member.inputs():
+            if port.name in member.block.optional:
+                continue
+            if any(x.name in inputs and x.name not in system.values for x in symbols):
+                near = difflib.get_close_matches(port.name, system.names(), 1)
+                raise BlockError(
+                    f"nothing drives the argument {port.name!r} of the function {member.name!r}",
+                    remedy=(f"did you mean {near[0]!r}? " if near else "")
+                    + f"connect {member.name}.{port.name}, give the argument a default, or "
+                    f"declare it as an input with inputs={{{port.name!r}: None}}",
+                )
 
 
 def _refuse_unknown(

@@ -112,7 +112,9 @@ class System(Shown):
             rate: hertz, or a `Rate`; by default the block's own, or continuous.
             name: of the member; the block's by default.
             outputs: of a function, the names of its output ports; see `linkwright.blocks.Foreign`.
-            inputs: of a function, the sizes of its input ports that are arrays.
+            inputs: of a function, the sizes of its input ports that are arrays; None for a number
+                that is an input of the System, with a default of 0. Any other argument needs a
+                default or something that drives it.
 
         >>> s = System(name="s")
         >>> s.add(lambda t: 2 * t, rate=10, name="ramp", outputs="y")
@@ -166,6 +168,19 @@ class System(Shown):
     def _known(self, name: str) -> bool:
         m = self.mechanism
         return name in {*m.coordinates, *m.inputs, *m.parameters} or m.has_speed_name(name)
+
+    def names(self) -> list[str]:
+        """Return the names that an argument of a function can have to read the mechanism.
+
+        >>> m = Mechanism("m")
+        >>> b = m.body("b", translate="x", mass=1)
+        >>> System(m).names()
+        ['b', 'b_dot', 'q', 'u', 't']
+        """
+        m = self.mechanism
+        speeds = [s.symbol.name for s in m.kinematics().speeds]
+        whole = ["q", "u"] if speeds else []
+        return [*m.coordinates, *speeds, *m.inputs, *m.parameters, *whole, "t"]
 
     def _defaults(self, member: Member) -> None:
         """Wire what an element reads and drives, and what a function's arguments name."""
