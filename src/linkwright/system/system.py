@@ -174,8 +174,8 @@ class System(Shown):
 
         >>> m = Mechanism("m")
         >>> b = m.body("b", translate="x", mass=1)
-        >>> System(m).names()
-        ['b', 'b_dot', 'q', 'u', 't']
+        >>> System(m).names()[:2]
+        ['b', 'b_dot']
         """
         m = self.mechanism
         speeds = [s.symbol.name for s in m.kinematics().speeds]
