@@ -153,6 +153,7 @@ PAGE: tuple[tuple[str, str, Any], ...] = (
     ("]", "studio.speed", 2),
     ("[", "studio.speed", 1),
     ("l", "studio.loop", False),
+    ("f", "studio.follow", -2),
     ("f", "studio.follow", 1),
     ("t", "studio.trace", True),
     ("a", "studio.axes", True),

@@ -18,7 +18,7 @@ from linkwright.mechanism import Mechanism
 from linkwright.studio.page import page_text, write_page
 from linkwright.studio.scene import scene_of
 from linkwright.studio.takes import open_take, recorded_take, scene_take
-from tests.chromium import opened
+from tests.chromium import WITHOUT_GRAPHICS, opened
 
 ROBOTS = Path(__file__).parent / "robots"
 
@@ -42,14 +42,22 @@ def _column(block: bytes, told: dict[str, Any], which: int) -> np.ndarray[Any, A
     return np.asarray(told["low"][which] + told["step"][which] * levels)
 
 
+def _numbers(block: bytes, told: dict[str, Any], which: int) -> np.ndarray[Any, Any]:
+    """Read a column of floating-point numbers back, written apart from the page's own way."""
+    start, rows, count = told["at"]
+    wide = told["bits"] // 8
+    planes = np.frombuffer(block, np.uint8, rows * count * wide, start).reshape(wide, count, rows)
+    return np.array([planes[:, which, r].tobytes() for r in range(rows)]).view(f"<f{wide}")
+
+
 def test_channels_and_poses_come_back_from_the_page() -> None:
     run = lw.simulate(lw.load_model("pendulum"), 2.0, step=0.01)
     take = recorded_take("run", run.recording)
     data, block = _parts(page_text([take]))
     told = data["takes"][0]
     labels = [label[0] for label in told["channels"]["labels"]]
-    phi = _column(block, told["channels"]["values"], labels.index("phi"))
-    np.testing.assert_allclose(phi, run["phi"], atol=2 * np.ptp(run["phi"]) / 65534)
+    phi = _numbers(block, told["channels"]["values"], labels.index("phi"))
+    np.testing.assert_array_equal(phi, run["phi"])
     centre = _column(block, told["centre"], 2)  # y of the model is up
     np.testing.assert_allclose(centre, -np.cos(run["phi"]), atol=1e-4)
     rod = [n["name"] for n in data["scene"]["nodes"]].index("rod")
@@ -178,4 +186,88 @@ def test_a_page_of_an_unknown_model_shows_plots_and_says_so(tmp_path: Path) -> N
         page.keyboard.press("p")
         assert page.locator("#notes").is_visible()  # the plots are all there is
         assert page.locator("#axes").is_hidden()
+        assert wrong == []
+
+
+def _table(text: str) -> tuple[list[str], np.ndarray[Any, Any]]:
+    head, *rows = text.splitlines()
+    return head.split(","), np.array([[float(x) for x in row.split(",")] for row in rows])
+
+
+@pytest.mark.parametrize("spacing", ["even", "uneven"])
+def test_the_table_of_a_page_is_the_recording_to_the_last_bit(tmp_path: Path, spacing: str) -> None:
+    rng = np.random.default_rng(7)
+    times = (
+        np.linspace(0, 1, 201) if spacing == "even" else np.cumsum(rng.uniform(0.001, 0.01, 201))
+    )
+    data = rng.normal(size=(201, 3)) * [1e-9, 1.0, 1e12]
+    data[:, 1] = np.where(np.arange(201) % 2, 0.1, 0.2)
+    data[5, 0], data[6, 0], data[7, 0] = np.nan, np.inf, -np.inf
+    recording = lw.Recording(times, [lw.Channel(n, "m") for n in "abc"], data)
+    file = tmp_path / "page.html"
+    write_page(file, [recorded_take("run", recording)])
+    with opened(file, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
+        page.wait_for_selector("html[data-ready=yes]")
+        names, table = _table(page.evaluate("csvText(studio.plots.source)"))
+        assert names == ["t [s]", "a [m]", "b [m]", "c [m]"]
+        np.testing.assert_array_equal(table[:, 1:], data)
+        np.testing.assert_allclose(table[:, 0], times, rtol=1e-14, atol=1e-15)
+        rate = page.evaluate("[...rateOf(studio.takes[0].values[2], studio.plots.source.times(0))]")
+        np.testing.assert_allclose(rate, np.gradient(data[:, 2], times, edge_order=2), rtol=1e-9)
+        assert wrong == []
+
+
+def test_a_long_recording_has_the_digits_of_single_precision_and_says_what_was_left_out(
+    tmp_path: Path,
+) -> None:
+    times = np.linspace(0, 100, 100_001)
+    data = 1e3 * np.sin(times[:, None] + np.arange(5))
+    recording = lw.Recording(times, [lw.Channel(f"c{k}", "m") for k in range(5)], data)
+    file = tmp_path / "page.html"
+    write_page(file, [recorded_take("run", recording)], most=10_000_000)
+    with opened(file, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
+        page.wait_for_selector("html[data-ready=yes]")
+        text = page.evaluate("csvText(studio.plots.source)")
+        shown = [x for row in text.splitlines()[1::97] for x in row.split(",")[1:]]
+        fewest = [np.format_float_positional(np.float32(x), unique=True) for x in shown]
+        assert list(map(float, fewest)) == list(map(float, shown))  # no false digits
+        _, table = _table(text)
+        np.testing.assert_allclose(table[:, 3], 1e3 * np.sin(table[:, 0] + 2), atol=1e-3)
+        saved = page.locator(".menu button", has_text="Table").text_content()
+        assert saved == "Table, .csv (resampled: 80,000 of 100,001 samples)"
+        assert wrong == []
+
+
+def test_each_take_of_a_page_is_drawn_with_its_own_shapes(tmp_path: Path) -> None:
+    model = lw.load_model("pendulum")
+    takes = [
+        recorded_take(f"L{long}", lw.simulate(model, 1.0, step=0.05, values={"L": long}).recording)
+        for long in (1.0, 1.0, 1.3)
+    ]
+    data, _ = _parts(page_text(takes))
+    assert data["takes"][1]["shapes"] == [None, None]  # the first one's, not stored again
+    shapes = data["takes"][2]["shapes"]
+    assert [p is None for p in shapes] == [True, False] or all(shapes)
+    first = next(n for n in data["scene"]["nodes"] if n["name"] == "rod")
+
+    def lowest(parts: list[dict[str, Any]]) -> float:
+        return float(min(p["low"][1] for p in parts))
+
+    ball = lowest(first["parts"]) + 1.0
+    assert lowest(shapes[1]["parts"]) == pytest.approx(-1.3 + ball, abs=0.05)
+    assert shapes[1]["point"] == [0.0, -1.3, 0.0]
+    radius = [_parts(page_text([t]))[0]["scene"]["view"]["distance"] for t in (takes[0], takes[2])]
+    both = data["scene"]["view"]["distance"]
+    assert both >= radius[1] > radius[0]  # the longer one is in the picture too
+    file = tmp_path / "page.html"
+    write_page(file, takes)
+    with opened(file, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
+        page.wait_for_selector("html[data-ready=yes]")
+        meshes = page.evaluate("studio.moving.map((t) => t.own[1].parts === studio.nodes[1].parts)")
+        assert meshes == [True, True, False]
+        drawn = page.evaluate(
+            """() => { const own = studio.moving[2].own[1].parts.map((p) => p.mesh);
+                return draws(studio).filter((d) => own.includes(d.mesh)).length; }"""
+        )
+        assert drawn == len(shapes[1]["parts"])
         assert wrong == []

@@ -1,10 +1,10 @@
 """One HTML file that plays a motion, with nothing else: no network, no server, no other file.
 
 The file holds a small renderer (WebGL 2) and a plotter of our own in plain JavaScript, and one
-binary block: triangles with 16-bit places in their box, poses and channels with 16 bits over their
-range, differences from sample to sample, high bytes apart from low ones, deflated. A minute of a
-humanoid at 60 frames a second takes well under 3 MB; where it would not, frames, then triangles,
-are thinned until it does.
+binary block: triangles with 16-bit places in their box and poses with 16 bits over their range,
+differences from sample to sample, high bytes apart from low ones; channels as the floating-point
+numbers that they are; all of it deflated. A minute of a humanoid at 60 frames a second takes well
+under 3 MB; where it would not, frames, then triangles, are thinned until it does.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from linkwright.studio.scope import first_layout
 from linkwright.studio.stage import extent
 from linkwright.studio.takes import Take
 from linkwright.studio.triangles import Surface
-from linkwright.studio.viewing import point_of, seen_of, some_poses, upright
+from linkwright.studio.viewing import point_of, seen_of, upright
 from linkwright.version import __version__
 
 Array = NDArray[np.float64]
@@ -43,6 +43,7 @@ MOST_BYTES = 2_900_000
 MOST_FRAMES = 3600
 _TRIANGLES = 60_000
 _SAMPLES = 400_000  # of all channels together
+_EXACT = 100_000  # samples up to which channels have 64 bits; 32 beyond
 _SCRIPTS = (
     "unpack.js",
     "renderer.js",
@@ -70,6 +71,19 @@ class _Block:
         start = self.size
         self._append(np.ascontiguousarray(planes).tobytes())
         return [start, rows, count]
+
+    def add_numbers(self, columns: Array, bits: int) -> dict[str, Any]:
+        """Store rows x columns of floating-point numbers, each byte of them apart.
+
+        Args:
+            columns: any numbers.
+            bits: 32 or 64.
+        """
+        rows, count = columns.shape
+        numbers = np.ascontiguousarray(columns.T, f"<f{bits // 8}")
+        start = self.size
+        self._append(np.ascontiguousarray(numbers.reshape(-1, 1).view(np.uint8).T).tobytes())
+        return {"at": [start, rows, count], "bits": bits}
 
     def _append(self, data: bytes) -> None:
         self.parts.append(data)
@@ -164,7 +178,7 @@ def _written(takes: Sequence[Take], title: str, frames: int, triangles: int) -> 
         "version": __version__,
         "story": takes[0].story,
         "notes": page_notes(takes),
-        "takes": [_take(block, take, scene, frames) for take in takes],
+        "takes": [_take(block, take, scene, frames, triangles) for take in takes],
         "layout": first_layout(takes[0].recording).plain(),
         "scene": None if scene is None else _scene(block, scene, takes, triangles),
     }
@@ -189,7 +203,9 @@ def _escaped(text: str) -> str:
 
 
 # -- what moves ------------------------------------------------------------------------------------
-def _take(block: _Block, take: Take, scene: Scene | None, frames: int) -> dict[str, Any]:
+def _take(
+    block: _Block, take: Take, scene: Scene | None, frames: int, triangles: int
+) -> dict[str, Any]:
     times = take.recording.times
     told: dict[str, Any] = {"name": take.name, "channels": _channels(block, take, frames)}
     told["start"], told["end"] = (float(times[0]), float(times[-1])) if len(times) else (0.0, 0.0)
@@ -201,7 +217,25 @@ def _take(block: _Block, take: Take, scene: Scene | None, frames: int) -> dict[s
     told["poses"] = _levels(block, poses.reshape(len(poses), -1), poses=True)
     told["centre"] = _levels(block, centre)
     told["arrows"] = _arrows(block, take, even, poses)
+    told["shapes"] = _own_shapes(block, take.scene, scene, triangles)
     return told
+
+
+def _own_shapes(
+    block: _Block, own: Scene, first: Scene, triangles: int
+) -> list[dict[str, Any] | None]:
+    """Store the shapes of nodes that are not those of the first take, None for the others."""
+    thinned = own.surfaces_within(triangles)
+    made: list[dict[str, Any] | None] = []
+    for k, (mine, theirs) in enumerate(zip(own.surfaces, first.surfaces, strict=True)):
+        same = len(mine) == len(theirs) and all(
+            a is b or (np.array_equal(a.points, b.points) and a.colour == b.colour)
+            for a, b in zip(mine, theirs, strict=True)
+        )
+        point = [round(float(v), 6) for v in point_of(own, own.nodes[k].name)]
+        parts = None if same else [_part(block, s) for s in thinned[k]]
+        made.append(None if parts is None else {"parts": parts, "point": point})
+    return made
 
 
 def _arrows(block: _Block, take: Take, even: Array, poses: Array) -> dict[str, Any] | None:
@@ -277,19 +311,22 @@ def _ranges(columns: Array) -> tuple[Array, Array]:
 
 
 def _channels(block: _Block, take: Take, frames: int) -> dict[str, Any]:
-    """Store all channels at evenly spaced times, fewer where there may be fewer frames."""
+    """Store all channels as they are; where they are too many, at fewer, evenly spaced times."""
     recording = take.recording
     if not recording.channels or not len(recording):
         return {"labels": [], "values": None}
     labels = [[c.name, c.unit, c.long, c.generic, c.body] for c in recording.channels]
     most = round(_SAMPLES * min(1.0, frames / MOST_FRAMES))
     count = max(2, min(len(recording), max(200, most // len(labels))))
-    if recording.rate is not None and count == len(recording):
-        data = recording.data
-    else:
-        even = np.linspace(recording.times[0], recording.times[-1], count)
-        data = np.column_stack([_evened(even, recording.times, x) for x in recording.data.T])
-    return {"labels": labels, "values": _levels(block, data)}
+    data, times = recording.data, recording.times
+    if count < len(recording):
+        even = np.linspace(times[0], times[-1], count)
+        data = np.column_stack([_evened(even, times, x) for x in data.T])
+    bits = 64 if data.size <= _EXACT else 32
+    told = {"labels": labels, "values": block.add_numbers(data, bits), "of": len(recording)}
+    if count == len(recording) and recording.rate is None:
+        told["times"] = block.add_numbers(times[:, None], 64)
+    return told
 
 
 def _evened(even: Array, times: Array, values: Array) -> Array:
@@ -318,7 +355,7 @@ def _evened(even: Array, times: Array, values: Array) -> Array:
 # -- what is seen ----------------------------------------------------------------------------------
 def _scene(block: _Block, scene: Scene, takes: Sequence[Take], most: int) -> dict[str, Any]:
     surfaces = scene.surfaces_within(most)
-    seen = seen_of(scene, some_poses(scene, *takes))
+    seen = seen_of(scene, *takes)
     nodes = [
         {
             "name": node.name,

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.formats.description import Description
+from linkwright.studio.forces import USUAL, ForceTrack, force_track, scale_of
 from linkwright.studio.generated import tuple3
 from linkwright.studio.geometry import Geometry
 from linkwright.studio.scene import Scene
@@ -27,7 +28,7 @@ ANGLE = 0.66
 
 _NEAR = 1.5  # of a model's size: what stands farther from its middle need not be in view
 _WIDE = 1.2  # of the height: the width that a picture has at least
-_FILLED = 0.88  # of the picture's height and width
+_FILLED = 0.85  # of the picture's height and width
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +38,29 @@ class Seen:
     Args:
         floor: height of the ground, m; None for none.
         view: centre, radius and distance (m), azimuth and height (degrees).
-        travels: the node to follow where the whole thing goes away from where it began.
+        travels: whether the whole thing goes away from where it began, so that it is followed.
     """
 
     floor: float | None
     view: dict[str, Any]
-    travels: int | None
+    travels: bool
 
 
-def seen_of(scene: Scene, poses: Array) -> Seen:
+def seen_of(scene: Scene, *takes: Take) -> Seen:
     """Return what is seen of a scene at first.
 
     Args:
         scene: what moves.
-        poses: times x nodes x 7, in the picture's axes.
+        takes: the motions that must fit; those of other things are left out.
     """
-    corners, around = _corners(_own(scene, scene.surfaces), poses), _around(scene, poses)
-    return Seen(
-        _floor(scene, corners, around), _view(scene, corners, around), _travels(poses, corners)
-    )
+    motions = [_motion(scene, take) for take in takes if _is_of(take, scene)]
+    motions = motions or [_motion(scene, None)]
+    corners = np.concatenate([m.corners for m in motions])
+    around = _around(scene, motions[0].poses)
+    travels = _travels(motions[0].poses, motions[0].corners)
+    shown = [m.seen_from_its_centre if travels else m.seen for m in motions]
+    floor = _floor(scene, corners, around)
+    return Seen(floor, _view(scene, np.concatenate(shown), motions[0].first, around), travels)
 
 
 def ground_and_view(take: Take, scene: Scene, *others: Take) -> tuple[float | None, dict[str, Any]]:
@@ -66,23 +71,84 @@ def ground_and_view(take: Take, scene: Scene, *others: Take) -> tuple[float | No
         scene: what moves.
         others: motions that must fit too, where they are of the same.
     """
-    seen = seen_of(scene, some_poses(scene, take, *others))
+    seen = seen_of(scene, take, *others)
     return seen.floor, seen.view
 
 
-def some_poses(scene: Scene, *takes: Take) -> Array:
-    """Return poses of motions at some times, times x nodes x 7, in the picture's axes.
+def _is_of(take: Take, scene: Scene) -> bool:
+    """Whether a take moves what a scene shows, perhaps with other values."""
+    known = take.scene is not None and take.scene.poses.coordinates == scene.poses.coordinates
+    return known and take.q is not None and len(take.q) > 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Motion:
+    """Where something is at some times.
 
     Args:
-        scene: what moves.
-        takes: the motions; those of other things are left out.
+        poses: times x nodes x 7, in the picture's axes.
+        centre: of mass, times x 3.
+        corners: the outermost points, times x nodes x 26 x 3, nan where empty.
+        tips: the ends of arrows, times x arrows x 3, nan where there is none.
     """
-    names, rows = scene.poses.coordinates, []
-    for take in takes:
-        known = take.scene is not None and take.scene.poses.coordinates == names
-        if known and take.q is not None and len(take.q):
-            rows.append(np.asarray(take.q[:: max(1, len(take.q) // 200)], float))
-    return upright(scene, scene.poses(np.concatenate(rows or [scene.poses.start[None]])).poses)
+
+    poses: Array
+    centre: Array
+    corners: Array
+    tips: Array
+
+    @property
+    def first(self) -> Array:
+        """The outermost points at the first time."""
+        return _finite(self.corners[0])
+
+    @property
+    def seen(self) -> Array:
+        """All points that should be in the picture."""
+        return np.concatenate([_finite(self.corners), _finite(self.tips)])
+
+    @property
+    def seen_from_its_centre(self) -> Array:
+        """The same for a camera that moves with the center of mass."""
+        gone = (self.centre - self.centre[0])[:, None]
+        return np.concatenate([_finite(self.corners - gone[:, None]), _finite(self.tips - gone)])
+
+
+def _finite(points: Array) -> Array:
+    found: Array = points[np.isfinite(points).all(axis=-1)]
+    return found
+
+
+def _motion(scene: Scene, take: Take | None) -> _Motion:
+    """Return a take's motion, drawn as its own values make it; the start without a take."""
+    drawn = scene
+    q = scene.poses.start[None]
+    rows = np.arange(1)
+    if take is not None and take.scene is not None and take.q is not None:
+        drawn = scene if take.scene is scene else take.scene
+        rows = np.arange(0, len(take.q), max(1, len(take.q) // 200))
+        q = np.asarray(take.q[rows], float)
+    where = drawn.poses(q)
+    poses = upright(drawn, where.poses)
+    corners = _corners(_own(drawn, drawn.surfaces), poses)
+    tips = np.full((len(poses), 0, 3), np.nan)
+    if take is not None:
+        track = force_track(drawn, take.recording, rows, poses)
+        if track is not None:
+            tips = _tips(drawn, track, poses)
+    return _Motion(poses, where.centre @ drawn.upright.T, corners, tips)
+
+
+def _tips(scene: Scene, track: ForceTrack, poses: Array) -> Array:
+    """Return where arrows end, times x arrows x 3; those of blows count as a usual one."""
+    from linkwright.studio.stage import extent
+
+    radius = extent(scene)
+    long = scale_of(track.reference, radius).lengths(track.forces.astype(float))
+    size = np.linalg.norm(long, axis=-1, keepdims=True)
+    short = long * np.minimum(1.0, 1.5 * USUAL * radius / np.maximum(size, 1e-30))
+    tips: Array = np.where(size > 0, track.arrows.points(poses) + short, np.nan)
+    return tips
 
 
 def upright(scene: Scene, poses: Array) -> Array:
@@ -121,8 +187,7 @@ def _around(scene: Scene, poses: Array) -> Array:
     parts = [
         s if node.environment else () for node, s in zip(scene.nodes, scene.surfaces, strict=True)
     ]
-    corners = _corners(parts, poses[:1])
-    return corners[np.isfinite(corners).all(axis=-1)]
+    return _finite(_corners(parts, poses[:1]))
 
 
 def _corners(surfaces: Sequence[Sequence[Surface]], poses: Array) -> Array:
@@ -167,15 +232,13 @@ def _floor(scene: Scene, corners: Array, around: Array) -> float | None:
     return low - 0.02 * (high - low)
 
 
-def _view(scene: Scene, corners: Array, around: Array) -> dict[str, Any]:
+def _view(scene: Scene, points: Array, first: Array, around: Array) -> dict[str, Any]:
     """Return where to look from: flat mechanisms from the front, others from a corner."""
-    points = corners[np.isfinite(corners).all(axis=-1)]
-    first = corners[0][np.isfinite(corners[0]).all(axis=-1)]
     if not len(points):
         still = {"centre": [0.0, 0.0, 0.0], "radius": 1.0, "distance": 2.75}
         return {**still, "azimuth": -55.0, "height": 22.0}
-    size = float(np.linalg.norm(np.ptp(first, axis=0)))
-    if np.linalg.norm(np.ptp(points, axis=0)) < 4 * size:
+    size = float(np.linalg.norm(np.ptp(first, axis=0))) if len(first) else 0.0
+    if not len(first) or np.linalg.norm(np.ptp(points, axis=0)) < 4 * size:
         first = points
     extent, middle = np.ptp(first, axis=0), (first.min(axis=0) + first.max(axis=0)) / 2
     flat = extent[1] < 0.25 * max(extent[0], extent[2])
@@ -215,15 +278,15 @@ def _fitted(points: Array, middle: Array, azimuth: float, height: float) -> tupl
     return centre, distance
 
 
-def _travels(poses: Array, corners: Array) -> int | None:
-    """Return the node to follow where the whole thing goes away from where it began."""
-    first = corners[0][np.isfinite(corners[0]).all(axis=-1)]
+def _travels(poses: Array, corners: Array) -> bool:
+    """Whether the whole thing goes away from where it began."""
+    first = _finite(corners[0])
     if not len(first) or len(poses) < 2:
-        return None
+        return False
     size = float(np.linalg.norm(np.ptp(first, axis=0)))
     away = np.linalg.norm(np.ptp(poses[..., :3], axis=0), axis=-1)
     moving = np.flatnonzero(away[1:] > 1.5 * size) + 1
-    return int(moving[0]) if len(moving) and len(moving) >= 0.5 * (len(away) - 1) else None
+    return len(moving) > 0 and len(moving) >= 0.5 * (len(away) - 1)
 
 
 def point_of(scene: Scene, name: str) -> Array:

@@ -5,6 +5,7 @@ const KEYS = [["space", "play, pause"], ["← →", "one frame"], ["Shift ← �
   ["K", "forces and contact points"], [", .", "shorter, longer arrows"],
   ["O", "other recordings"], ["G", "ground"], ["U", "surroundings"], ["N", "names of points"], ["P", "plots"], ["+ − 0", "zoom plots"], ["M", "mark in plots"], ["D", "light, dark"], ["1 – 4", "views"], ["S", "keep a view"],
   ["R", "view from the start"], ["?", "this sheet"]];
+const WHOLE = -2; // to follow the center of mass of all
 const NICE = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
 
 async function start() {
@@ -16,7 +17,7 @@ async function start() {
   $("story").textContent = data.story;
   s.takes = data.takes.map((t) => ({ ...t, poses: t.poses && columns(block, t.poses), centre: t.centre && columns(block, t.centre),
     arrows: t.arrows && { ...t.arrows, forces: columns(block, t.arrows.forces), touching: columns(block, t.arrows.touching) },
-    labels: t.channels.labels, values: t.channels.values ? columns(block, t.channels.values) : [] }));
+    labels: t.channels.labels, values: t.channels.values ? numbers(block, t.channels.values) : [], times: t.channels.times && numbers(block, t.channels.times)[0] }));
   s.from = Math.min(...s.takes.map((t) => t.start)); s.to = Math.max(...s.takes.map((t) => t.end));
   s.time = s.from;
   s.rate = Math.max(...s.takes.map((t) => ((t.poses ? t.poses[0].length : t.values[0]?.length || 2) - 1) / (t.end - t.start || 1)), 1e-6);
@@ -104,9 +105,10 @@ function setKeys(s) {
 
 // -- plots -----------------------------------------------------------------------------------------
 function setPlots(s) {
-  const source = new LocalSource(s.takes, [s.from, s.to], s.data.layout);
+  const source = new LocalSource(s.takes, [s.from, s.to], s.data.layout), count = s.takes[0].values[0]?.length || 0, all = s.takes[0].channels.of || count;
+  const thinned = count < all ? ` (resampled: ${count.toLocaleString("en")} of ${all.toLocaleString("en")} samples)` : "";
   s.plots = new Scope($("plots"), source, { onTime: (t) => goTo(s, t), menus: { Save: [["Picture, .png", () => s.plots.savePicture(s.data.title)],
-    ["Table, .csv", () => download(new Blob([csvText(source)], { type: "text/csv" }), "scope.csv"), "All channels, with those that were derived"]] } });
+    [`Table, .csv${thinned}`, () => download(new Blob([csvText(source)], { type: "text/csv" }), "scope.csv"), "All channels, with those that were derived"]] } });
   if (!s.data.scene) s.plots.list.open = true;
 }
 
@@ -114,14 +116,17 @@ function setPlots(s) {
 function setScene(s, block) {
   const scene = s.data.scene, r = s.renderer = new Renderer($("view"));
   s.nodes = scene.nodes.map((n) => ({ ...n, parts: n.parts.map((p) => ({ mesh: r.upload(mesh(block, p)), colour: p.colour })) }));
+  const parts = (list) => list.map((p) => ({ mesh: r.upload(mesh(block, p)), colour: p.colour }));
+  for (const t of s.takes) t.own = s.nodes.map((n, k) => (t.shapes?.[k] ? { parts: parts(t.shapes[k].parts), point: t.shapes[k].point } : n));
   s.size = scene.view.radius;
   s.view = { azimuth: scene.view.azimuth, height: scene.view.height, distance: scene.view.distance, centre: [...scene.view.centre] };
   s.first = { ...s.view, centre: [...s.view.centre] };
   s.moving = s.takes.filter((t) => t.poses);
-  $("follow").append(new Option("nothing", -1));
+  $("follow").append(new Option("off", -1));
+  if (s.moving.length) $("follow").append(new Option("whole model", WHOLE));
   s.nodes.forEach((n, k) => { if (n.moves && n.parts.length) $("follow").append(new Option(n.name, k)); });
   $("follow").onchange = () => { follow(s, +$("follow").value); };
-  if (scene.travels !== null) { const k = scene.travels; s.home = poseOf(s, s.moving[0], k).slice(0, 3); follow(s, s.nodes[k].parts.length ? k : s.nodes.findIndex((n) => n.moves && n.parts.length)); }
+  if (scene.travels) follow(s, WHOLE);
   if (s.moving.length > 1) $("ghosts").hidden = false;
   $("ghosts").onclick = () => { s.ghosts = { overlay: "beside", beside: "hidden", hidden: "overlay" }[s.ghosts]; $("ghosts").textContent = { overlay: "Overlay", beside: "Side by side", hidden: "Only the first" }[s.ghosts]; s.dirty = true; };
   $("forces").hidden = !s.moving.some((t) => t.arrows);
@@ -129,14 +134,25 @@ function setScene(s, block) {
 }
 function follow(s, k) {
   s.follow = k; $("follow").value = k;
-  s.home = k >= 0 ? poseOf(s, s.moving?.[0], k).slice(0, 3) : null;
+  s.home = k === -1 ? null : placeOf(s, k);
   s.dirty = true;
+}
+// Where a node is now, or the center of mass of all.
+function placeOf(s, k) {
+  const take = s.moving?.[0];
+  if (k !== WHOLE || !take) return poseOf(s, take, Math.max(0, k)).slice(0, 3);
+  const c = take.centre, [i, j, f] = between(s, take, c[0].length);
+  return c.map((column) => column[i] + f * (column[j] - column[i]));
+}
+// The samples of a take before and after now, and how far it is from one to the other.
+function between(s, take, n) {
+  const x = Math.min(n - 1, Math.max(0, ((s.time - take.start) / (take.end - take.start || 1)) * (n - 1))), k = Math.floor(x);
+  return [k, Math.min(n - 1, k + 1), x - k];
 }
 // x y z and quaternion of a node of a take now, between frames by the straight line.
 function poseOf(s, take, node) {
   if (!take) return s.data.scene.pose[node];
-  const c = take.poses, n = c[0].length, x = Math.min(n - 1, Math.max(0, ((s.time - take.start) / (take.end - take.start || 1)) * (n - 1)));
-  const k = Math.min(n - 1, Math.floor(x)), j = Math.min(n - 1, k + 1), f = x - k, p = [];
+  const c = take.poses, [k, j, f] = between(s, take, c[0].length), p = [];
   for (let i = 7 * node; i < 7 * node + 7; i++) p.push(c[i][k] + f * (c[i][j] - c[i][k]));
   const size = 1 / Math.hypot(p[3], p[4], p[5], p[6]);
   for (let i = 3; i < 7; i++) p[i] *= size;
@@ -159,7 +175,7 @@ function setViews(s) {
 function camera(s) {
   const v = s.view, a = (v.azimuth * Math.PI) / 180, h = (v.height * Math.PI) / 180;
   let centre = v.centre;
-  if (s.follow >= 0 && s.home) centre = plus(centre, minus(poseOf(s, s.moving[0], s.follow).slice(0, 3), s.home));
+  if (s.home) centre = plus(centre, minus(placeOf(s, s.follow), s.home));
   const away = [Math.cos(a) * Math.cos(h), Math.sin(a) * Math.cos(h), Math.sin(h)], eye = plus(centre, away, v.distance);
   const canvas = s.renderer.canvas, aspect = canvas.width / canvas.height, near = Math.max(0.02 * v.distance, 1e-6), far = 60 * Math.max(v.distance, s.size);
   const up = v.height > 88.5 ? [-Math.cos(a), -Math.sin(a), 0] : [0, 0, 1];
@@ -173,7 +189,7 @@ function draws(s) {
     const pose = poseOf(s, take, k), beside = s.ghosts === "beside" ? order * 1.5 * s.size : 0;
     const model = posed([pose[0], pose[1] + beside, ...pose.slice(2)]);
     if (order && !node.moves && !beside) return;
-    for (const p of node.parts) made.push({ mesh: p.mesh, model, node: k, glow: k === s.selected ? 1 : 0,
+    for (const p of take ? take.own[k].parts : node.parts) made.push({ mesh: p.mesh, model, node: k, glow: k === s.selected ? 1 : 0,
       tint: order && !beside ? [...p.colour.slice(0, 3).map((c) => 0.55 * c + [0.1, 0.25, 0.35][0]), 0.32] : p.colour });
   }));
   return made;
@@ -216,8 +232,7 @@ function forces(s, made) {
   s.moving.forEach((take, order) => {
     const a = take.arrows, beside = s.ghosts === "beside" ? order * 1.5 * s.size : 0;
     if (!a || (order && !beside)) return;
-    const scale = scaleOf(s, a), n = a.forces[0].length, x = Math.min(n - 1, Math.max(0, ((s.time - take.start) / (take.end - take.start || 1)) * (n - 1)));
-    const k = Math.floor(x), j = Math.min(n - 1, k + 1), f = x - k, value = (c) => c[k] + f * (c[j] - c[k]), poses = new Map();
+    const scale = scaleOf(s, a), [k, j, f] = between(s, take, a.forces[0].length), value = (c) => c[k] + f * (c[j] - c[k]), poses = new Map();
     a.each.forEach((each, i) => {
       if (!poses.has(each.node)) poses.set(each.node, posed(poseOf(s, take, each.node)));
       const m = poses.get(each.node), [u, v, w] = each.at;

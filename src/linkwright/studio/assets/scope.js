@@ -342,6 +342,13 @@ function csvText(source) {
   const names = [...source.takes[0].labels.map((l) => l[0]), ...source.layout.derived.map((d) => d.name)].filter((n) => !source.column(0, n).error);
   const quoted = (s) => (/[",\n]/.test(s) ? `"${s.replaceAll('"', '""')}"` : s), t = source.times(0), data = names.map((n) => source.column(0, n).v);
   const rows = [["t [s]", ...names.map((n) => `${n} [${source.column(0, n).unit}]`)].map(quoted).join(",")];
-  for (let i = 0; i < t.length; i++) rows.push([t[i], ...data.map((v) => v[i])].map((x) => (Number.isNaN(x) ? "nan" : String(+x.toPrecision(9)))).join(","));
+  for (let i = 0; i < t.length; i++) rows.push([+t[i].toPrecision(15), ...data.map((v) => exactText(v, v[i]))].join(","));
   return rows.join("\n") + "\n";
+}
+// As few digits as give the same number again, of those that the column has.
+function exactText(column, x) {
+  if (!Number.isFinite(x)) return Number.isNaN(x) ? "nan" : x > 0 ? "inf" : "-inf";
+  if (!(column instanceof Float32Array)) return String(x);
+  for (let digits = 6; digits < 9; digits++) if (Math.fround(+x.toPrecision(digits)) === x) return String(+x.toPrecision(digits));
+  return String(+x.toPrecision(9));
 }

@@ -9,13 +9,16 @@ function perSecond(unit) {
   for (const [old, next] of [["/s^2", "/s^3"], ["/s", "/s^2"]]) if (unit.endsWith(old)) return unit.slice(0, -old.length) + next;
   return /^[\p{L}_][\p{L}\p{N}_]*$/u.test(unit) ? unit + "/s" : `(${unit})/s`;
 }
-// Central differences; of second order at the ends too.
-function rateOf(v, h) {
+// Differences of second order, at the ends too, between samples at any times.
+function rateOf(v, t) {
   const n = v.length, d = new Float64Array(n);
   if (n < 2) throw new Error(`a rate takes two samples, and there are ${n}`);
-  if (n === 2) return d.fill((v[1] - v[0]) / h);
-  for (let i = 1; i < n - 1; i++) d[i] = (v[i + 1] - v[i - 1]) / (2 * h);
-  d[0] = (-3 * v[0] + 4 * v[1] - v[2]) / (2 * h); d[n - 1] = (3 * v[n - 1] - 4 * v[n - 2] + v[n - 3]) / (2 * h);
+  if (n === 2) return d.fill((v[1] - v[0]) / (t[1] - t[0]));
+  for (let i = 0; i < n; i++) {
+    const k = Math.min(Math.max(i, 1), n - 2), a = t[k] - t[k - 1], b = t[k + 1] - t[k], x = t[i] - t[k];
+    const first = (v[k] - v[k - 1]) / a, second = (v[k + 1] - v[k]) / b, bend = (second - first) / (a + b);
+    d[i] = first + bend * (a + 2 * x);
+  }
   return d;
 }
 // A Butterworth low-pass of second order, forward and backward, the ends continued oddly.
@@ -47,7 +50,7 @@ function valueAt(t, v, at) {
 // The first place whose time is later.
 function after(t, at) { let a = 0, b = t.length; while (a < b) { const m = (a + b) >> 1; if (t[m] <= at) a = m + 1; else b = m; } return a; }
 
-// All samples are here: takes of evenly spaced samples, [{name, start, end, labels, values}].
+// All samples are here: takes, [{name, start, end, labels, values, times}], evenly spaced where there are no times.
 class LocalSource {
   constructor(takes, span, layout) {
     Object.assign(this, { takes, span, layout, time: span[0], rolls: false, memo: new Map() });
@@ -60,7 +63,7 @@ class LocalSource {
   setLayout(layout) { if (JSON.stringify(layout.derived) !== JSON.stringify(this.layout.derived)) { this.memo.clear(); this.ranges = null; } this.layout = layout; }
   times(k) {
     const take = this.takes[k], n = take.values[0]?.length || 0;
-    take.t ??= Float64Array.from({ length: n }, (_, i) => take.start + ((take.end - take.start) * i) / Math.max(1, n - 1));
+    take.t ??= take.times || Float64Array.from({ length: n }, (_, i) => take.start + ((take.end - take.start) * i) / Math.max(1, n - 1));
     return take.t;
   }
   column(k, name) {
@@ -82,8 +85,9 @@ class LocalSource {
       const b = part(d.b), sign = d.kind === "add" ? 1 : -1;
       return { v: Float64Array.from(a.v, (x, i) => x + sign * b.v[i]), unit: a.unit === b.unit ? a.unit : "?" };
     }
-    const smooth = lowPass(a.v, d.cutoff), t = this.times(k);
-    return d.kind === "filter" ? { v: smooth, unit: a.unit } : { v: rateOf(smooth, (t[t.length - 1] - t[0]) / (t.length - 1)), unit: perSecond(a.unit) };
+    if (take.times && d.cutoff > 0 && d.cutoff < 100) throw new Error("only evenly spaced samples can be filtered");
+    const smooth = lowPass(a.v, d.cutoff);
+    return d.kind === "filter" ? { v: smooth, unit: a.unit } : { v: rateOf(smooth, this.times(k)), unit: perSecond(a.unit) };
   }
   // What a line looks like in each take: {t, v} or {x, y}, or {error}.
   curves(across, name) {

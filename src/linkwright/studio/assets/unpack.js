@@ -1,4 +1,4 @@
-// From the binary block to arrays: differences of 16-bit levels, high bytes apart from low ones.
+// From the binary block to arrays: differences of 16-bit levels, and floating-point numbers, each byte of them apart.
 async function inflate(text) {
   if (!text) return new Uint8Array(0);
   const raw = atob(text), bytes = new Uint8Array(raw.length);
@@ -26,6 +26,14 @@ function columns(block, told) {
     for (let r = 0; r < column.length; r++) made[r] = column[r] === 65535 ? NaN : low + step * column[r];
     return made;
   });
+}
+// Columns of floating-point numbers, each byte of them apart.
+function numbers(block, told) {
+  const [start, rows, count] = told.at, size = rows * count, wide = told.bits / 8, bytes = new Uint8Array(size * wide), made = [];
+  for (let b = 0; b < wide; b++) for (let k = 0; k < size; k++) bytes[k * wide + b] = block[start + b * size + k];
+  const all = wide === 8 ? new Float64Array(bytes.buffer) : new Float32Array(bytes.buffer);
+  for (let c = 0; c < count; c++) made.push(all.subarray(c * rows, (c + 1) * rows));
+  return made;
 }
 function mesh(block, part) {
   const axes = levels(block, part.points), count = axes[0].length;
