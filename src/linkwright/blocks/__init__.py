@@ -4,6 +4,7 @@ from linkwright.blocks.basic import Delay, Hold, Integrator, WhiteNoise
 from linkwright.blocks.block import Block
 from linkwright.blocks.element import Arrow, Element, JointCoordinate, joint_of, mechanism_of
 from linkwright.blocks.foreign import KEEP, Foreign
+from linkwright.blocks.numbers import checked, checked_all
 from linkwright.blocks.ports import Crossing, Noise, Parameter, Port, State
 from linkwright.blocks.rates import (
     CONTINUOUS,
@@ -42,6 +43,8 @@ __all__ = [
     "Value",
     "WhiteNoise",
     "as_rate",
+    "checked",
+    "checked_all",
     "exact",
     "indices",
     "joint_of",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from linkwright.blocks.block import Block
-from linkwright.blocks.rates import BlockError, Rate
+from linkwright.blocks.rates import Rate
 from linkwright.blocks.workspace import Value
 
 
@@ -105,9 +105,9 @@ class WhiteNoise(Block):
         rate: Rate | float | Fraction | None = None,
     ) -> None:
         super().__init__(name, rate=rate, doc="white noise")
-        if not deviation >= 0:
-            raise BlockError(f"the standard deviation {deviation} of {name!r} is below zero")
-        sigma = self.parameter("deviation", deviation, unit=unit, doc="standard deviation")
+        sigma = self.parameter(
+            "deviation", deviation, unit=unit, doc="standard deviation", least=0.0
+        )
         centre = self.parameter("mean", mean, unit=unit, doc="mean")
         self.output("y", centre + sigma * self.noise("stream"), unit=unit)
 

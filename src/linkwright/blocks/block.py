@@ -94,23 +94,33 @@ class Block(BlockWorkspace):
         return made
 
     def parameter(
-        self, name: str, value: float, *, unit: str = "?", sign: str = "", doc: str = ""
+        self,
+        name: str,
+        value: float,
+        *,
+        unit: str = "?",
+        sign: str = "",
+        doc: str = "",
+        least: float = -math.inf,
     ) -> Expr:
         """Return a new parameter.
 
         Args:
             name: its name.
-            value: its value unless another is given.
+            value: its value unless another is given; a finite number.
             unit: its unit.
             sign: "positive" or "nonzero" where that is promised.
             doc: what it is.
+            least: the smallest value that makes sense; a smaller one is refused, here and where a
+                run gives it another value.
 
         >>> Block("b").parameter("K", 10.0, unit="N/m")
         K
         """
         self._refuse_taken(name)
         made = self._symbol(name, "parameter", unit, sign)
-        self.parameters[name] = Parameter(made, float(value), unit, doc)
+        number = Parameter(made, 0.0, unit, doc, least).checked(value, self.name)
+        self.parameters[name] = Parameter(made, number, unit, doc, least)
         return made
 
     def noise(self, name: str = "noise") -> Expr:

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 from linkwright.algebra import Expr
+from linkwright.blocks.numbers import checked
 from linkwright.blocks.rates import BlockError
 
 
@@ -46,12 +47,35 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A number that stays the same during a run."""
+    """A number that stays the same during a run.
+
+    Args:
+        symbol: what stands for it; its sign may be promised to be positive.
+        value: what it is unless another is given.
+        unit: its unit.
+        doc: what it is.
+        least: the smallest value that makes sense.
+    """
 
     symbol: Expr
     value: float
     unit: str = "?"
     doc: str = ""
+    least: float = -math.inf
+
+    def checked(self, value: float, block: str) -> float:
+        """Return a value for it, or refuse one that makes no sense.
+
+        Args:
+            value: the number.
+            block: whose parameter it is, for messages.
+        """
+        what = f"{self.symbol.name} of {block!r}"
+        if self.symbol.data.sign == "positive":
+            return checked(value, what, above=0.0)
+        if self.symbol.data.sign == "nonzero" and value == 0:
+            raise BlockError(f"{what} is 0", remedy="give another number")
+        return checked(value, what, least=self.least)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ translation) acts on it alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import SupportsFloat, TypeAlias
 
 from linkwright.algebra import Expr
-from linkwright.blocks import BlockError, Element, joint_of
+from linkwright.blocks import BlockError, Element, checked, joint_of
 from linkwright.equations import derive
 from linkwright.equations.formulations import QUICK
 from linkwright.mechanism import Mechanism
@@ -56,13 +57,16 @@ def driven_joints(
     return found
 
 
-def numbers(given: PerJoint, names: Sequence[str], what: str) -> list[float]:
+def numbers(
+    given: PerJoint, names: Sequence[str], what: str, *, least: float = -math.inf
+) -> list[float]:
     """Return a number for each joint.
 
     Args:
         given: one for all, one for each, or by name.
         names: of the coordinates.
         what: what the numbers are, for messages.
+        least: the smallest that makes sense.
 
     >>> numbers({"b": 2}, ["a", "b"], "kp"), numbers(3, ["a", "b"], "kp")
     ([0.0, 2.0], [3.0, 3.0])
@@ -71,16 +75,19 @@ def numbers(given: PerJoint, names: Sequence[str], what: str) -> list[float]:
         unknown = sorted(set(given) - set(names))
         if unknown:
             raise BlockError(f"{what} is given for {', '.join(unknown)}, which is not driven")
-        return [float(given.get(name, 0.0)) for name in names]
-    if isinstance(given, int | float):
-        return [float(given)] * len(names)
-    if len(given) != len(names):
+        found = [given.get(name, 0.0) for name in names]
+    elif isinstance(given, SupportsFloat):
+        found = [float(given)] * len(names)
+    elif len(given) != len(names) or isinstance(given, str):
         raise BlockError(f"{what} has {len(given)} numbers for {len(names)} joints")
-    return [float(x) for x in given]
+    else:
+        found = list(given)
+    rows = zip(found, names, strict=True)
+    return [checked(value, f"{what} of {name!r}", least=least) for value, name in rows]
 
 
 def gains(element: Element, name: str, given: PerJoint, joints: Sequence[str]) -> list[Expr]:
-    """Return parameters of an element: one for all joints, or one for each.
+    """Return parameters of an element, none below zero: one for all joints, or one for each.
 
     Args:
         element: what they belong to.
@@ -88,11 +95,11 @@ def gains(element: Element, name: str, given: PerJoint, joints: Sequence[str]) -
         given: their values.
         joints: names of the coordinates.
     """
-    values = numbers(given, joints, name)
-    if isinstance(given, int | float):
-        return [element.parameter(name, float(given))] * len(joints)
+    values = numbers(given, joints, name, least=0.0)
+    if isinstance(given, SupportsFloat):
+        return [element.parameter(name, float(given), least=0.0)] * len(joints)
     return [
-        element.parameter(f"{name}_{joint.replace('.', '_')}", value)
+        element.parameter(f"{name}_{joint.replace('.', '_')}", value, least=0.0)
         for joint, value in zip(joints, values, strict=True)
     ]
 

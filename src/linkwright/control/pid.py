@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import Any
 
 from linkwright.algebra import ONE, ZERO, Expr
-from linkwright.blocks import Block, BlockError, Rate
+from linkwright.blocks import Block, BlockError, Rate, checked
 from linkwright.control.joints import JointController, PerJoint, numbers
 from linkwright.control.servo import saturated
 
@@ -63,6 +63,8 @@ class PidGains:
         return self.kp / self.ki if self.kp and self.ki else 1.0
 
     def __post_init__(self) -> None:
+        for name in ("kp", "ki", "kd", "filter", "weight"):
+            checked(getattr(self, name), f"{name} of a PID law")
         if not self.low < self.high:
             raise BlockError(f"a PID law has no room between {self.low} and {self.high}")
         if not self.filter > 0 or (self.unwind is not None and not self.unwind > 0):
@@ -208,8 +210,11 @@ class JointPID(JointController):
     ) -> None:
         super().__init__(name, mechanism, joints, target)
         names = self.names_of_joints
-        columns = [numbers(g, names, what) for g, what in ((kp, "kp"), (ki, "ki"), (kd, "kd"))]
-        bounds = [math.inf] * len(names) if limit is None else numbers(limit, names, "limit")
+        pairs = ((kp, "kp"), (ki, "ki"), (kd, "kd"))
+        columns = [numbers(g, names, what, least=0.0) for g, what in pairs]
+        bounds = [math.inf] * len(names)
+        if limit is not None:
+            bounds = numbers(limit, names, "limit", least=0.0)
         tau: list[Expr] = []
         for k, joint in enumerate(names):
             p, i, d = (column[k] for column in columns)

@@ -8,7 +8,8 @@ from linkwright.elements.muscle import Muscle
 from linkwright.elements.sensors import Encoder, ForceTorque, Imu
 from linkwright.elements.springs import JointSpring, Spring, Stop
 from linkwright.elements.surfaces import Box, Capsule, HeightField, Plane, Sphere, Surface
-from linkwright.elements.tyres import LinearTyre, MagicFormula, TableTyre, Tyre, TyreLaw
+from linkwright.elements.tire_laws import LinearTyre, MagicFormula, TableTyre, TyreLaw
+from linkwright.elements.tyres import Tyre
 
 __all__ = [
     "Box",

@@ -80,19 +80,23 @@ class Contact(Element):
         if not points:
             raise BlockError(f"the contact {name!r} has no points")
         self.surface = surface
-        self._k = self.parameter("stiffness", stiffness, unit="N/m")
-        self._b = self.parameter("damping", damping, unit="N*s/m")
-        self._a = self.parameter("dissipation", dissipation, unit="s/m") if dissipation else None
+        self._k = self.parameter("stiffness", stiffness, unit="N/m", least=0.0)
+        self._b = self.parameter("damping", damping, unit="N*s/m", least=0.0)
+        self._a = (
+            self.parameter("dissipation", dissipation, unit="s/m", least=0.0)
+            if dissipation
+            else None
+        )
         self._sticks = static is not None
         if static is None:
-            self._viscous = self.parameter("viscous", viscous, unit="N*s/m")
+            self._viscous = self.parameter("viscous", viscous, unit="N*s/m", least=0.0)
         else:
             kc = stiffness if tangential is None else tangential
             bc = 2 * math.sqrt(kc) if tangential_damping is None else tangential_damping
-            self._cs = self.parameter("static", static)
-            self._cd = self.parameter("dynamic", static if dynamic is None else dynamic)
-            self._kc = self.parameter("tangential", kc, unit="N/m")
-            self._bc = self.parameter("tangential_damping", bc, unit="N*s/m")
+            self._cs = self.parameter("static", static, least=0.0)
+            self._cd = self.parameter("dynamic", static if dynamic is None else dynamic, least=0.0)
+            self._kc = self.parameter("tangential", kc, unit="N/m", least=0.0)
+            self._bc = self.parameter("tangential_damping", bc, unit="N*s/m", least=0.0)
             self._rest = self.parameter("rest", rest, unit="m/s", sign="positive")
         m = self.mechanism
         self._carrier = m.ground if surface.body is None else surface.body

@@ -44,9 +44,9 @@ class Drag(Element):
         name: str = "drag",
     ) -> None:
         super().__init__(name, mechanism, doc="drag through air or water")
-        c = self.parameter("coefficient", coefficient)
-        area_ = self.parameter("area", area, unit="m^2")
-        rho = self.parameter("density", density, unit="kg/m^3")
+        c = self.parameter("coefficient", coefficient, least=0.0)
+        area_ = self.parameter("area", area, unit="m^2", least=0.0)
+        rho = self.parameter("density", density, unit="kg/m^3", least=0.0)
         blow = [
             self.input(f"wind_{a}", float(v), unit="m/s") for a, v in zip("xyz", wind, strict=True)
         ]

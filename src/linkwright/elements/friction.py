@@ -47,13 +47,13 @@ class Friction(Element):
     ) -> None:
         super().__init__(name, mechanism, doc="dry and viscous friction of a joint")
         unit, load = units_of(self, coordinate)
-        dry = self.parameter("coulomb", coulomb, unit=load)
-        b = self.parameter("viscous", viscous, unit=f"{load}*s/{unit}")
+        dry = self.parameter("coulomb", coulomb, unit=load, least=0.0)
+        b = self.parameter("viscous", viscous, unit=f"{load}*s/{unit}", least=0.0)
         e = self.parameter("smoothing", smoothing, unit=f"{unit}/s", sign="positive")
         q, u = motion_of(self, coordinate)
         level: Expr = dry
         if static is not None:
-            breakaway = self.parameter("static", static, unit=load)
+            breakaway = self.parameter("static", static, unit=load, least=0.0)
             us = self.parameter("stribeck", stribeck, unit=f"{unit}/s", sign="positive")
             level = dry + (breakaway - dry) * exp(-((u / us) ** 2))
         self.effort("effort", q, -level * u / sqrt(u**2 + e**2) - b * u)
@@ -99,8 +99,8 @@ class LuGre(Element):
         super().__init__(name, mechanism, doc="friction by bristles in a joint")
         unit, load = units_of(self, coordinate)
         s0 = self.parameter("stiffness", stiffness, unit=f"{load}/{unit}", sign="positive")
-        s1 = self.parameter("damping", damping, unit=f"{load}*s/{unit}")
-        s2 = self.parameter("viscous", viscous, unit=f"{load}*s/{unit}")
+        s1 = self.parameter("damping", damping, unit=f"{load}*s/{unit}", least=0.0)
+        s2 = self.parameter("viscous", viscous, unit=f"{load}*s/{unit}", least=0.0)
         dry = self.parameter("coulomb", coulomb, unit=load, sign="positive")
         breakaway = self.parameter("static", static, unit=load, sign="positive")
         us = self.parameter("stribeck", stribeck, unit=f"{unit}/s", sign="positive")

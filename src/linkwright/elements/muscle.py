@@ -54,7 +54,7 @@ class Muscle(Element):
         if len(points) < 2:
             raise BlockError(f"the muscle {name!r} has {len(points)} points, and needs two")
         path = [p.origin if isinstance(p, Body) else p for p in points]
-        most = self.parameter("strength", strength, unit="N")
+        most = self.parameter("strength", strength, unit="N", least=0.0)
         act = self.input("activation", activation, unit="1")
         whole: list[Expr] = []
         lengths, speeds, ways = [], [], []

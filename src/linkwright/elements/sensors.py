@@ -174,7 +174,7 @@ def show(
         words: what they are.
     """
     off = element.parameter(f"{kind}_bias", bias, unit=unit)
-    sigma = element.parameter(f"{kind}_noise", noise, unit=unit) if noise else None
+    sigma = element.parameter(f"{kind}_noise", noise, unit=unit, least=0.0) if noise else None
     for axis, part in zip("xyz", parts, strict=True):
         value = part + off
         if sigma is not None:

@@ -47,9 +47,9 @@ class Spring(Element):
         super().__init__(name, mechanism, doc="spring and damper between two points")
         a = first.origin if isinstance(first, Body) else first
         b = second.origin if isinstance(second, Body) else second
-        k = self.parameter("stiffness", stiffness, unit="N/m")
-        c = self.parameter("damping", damping, unit="N*s/m")
-        free = self.parameter("free_length", length, unit="m")
+        k = self.parameter("stiffness", stiffness, unit="N/m", least=0.0)
+        c = self.parameter("damping", damping, unit="N*s/m", least=0.0)
+        free = self.parameter("free_length", length, unit="m", least=0.0)
         way = [self.let(x) for x in minus(self.position(b), self.position(a))]
         far = self.let(sqrt(total(x**2 for x in way)))
         parting = minus(self.velocity(b), self.velocity(a))
@@ -93,8 +93,8 @@ class JointSpring(Element):
     ) -> None:
         super().__init__(name, mechanism, doc="spring and damper in a joint")
         unit, load = units_of(self, coordinate)
-        k = self.parameter("stiffness", stiffness, unit=f"{load}/{unit}")
-        c = self.parameter("damping", damping, unit=f"{load}*s/{unit}")
+        k = self.parameter("stiffness", stiffness, unit=f"{load}/{unit}", least=0.0)
+        c = self.parameter("damping", damping, unit=f"{load}*s/{unit}", least=0.0)
         free = self.parameter("rest", rest, unit=unit)
         q, u = motion_of(self, coordinate)
         self.effort("effort", q, -k * (q - free) - c * u)
@@ -132,8 +132,8 @@ class Stop(Element):
     ) -> None:
         super().__init__(name, mechanism, doc="end stops of a joint")
         unit, load = units_of(self, coordinate)
-        k = self.parameter("stiffness", stiffness, unit=f"{load}/{unit}")
-        c = self.parameter("damping", damping, unit=f"{load}*s/{unit}")
+        k = self.parameter("stiffness", stiffness, unit=f"{load}/{unit}", least=0.0)
+        c = self.parameter("damping", damping, unit=f"{load}*s/{unit}", least=0.0)
         q, u = motion_of(self, coordinate)
         push: Expr | float = 0.0
         if lower is not None:

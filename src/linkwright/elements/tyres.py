@@ -1,162 +1,96 @@
-"""Tyres: forces at a wheel's contact with the road from slip.
+"""Tires: forces at a wheel's contact with the road from slip.
 
-The slip angle is the angle of the contact's motion to the wheel's plane, the slip ratio the speed
-of the tread over the road in relation to the motion forward. A tyre builds its side force up over a
-distance, the relaxation length s: the slip that acts, a', follows s a'_dot + |v_x| a' = |v_x| a.
+The slip angle a is the angle of the contact's motion to the wheel's plane; the slip ratio k is the
+speed of the tread over the road in relation to the motion forward, (R w - v_x)/|v_x|. A tire builds
+its side force up over a distance, the relaxation length s: the slip that acts, a', follows
+s a'_dot + |v_x| a' = |v_x| a.
 
-Laws turn slip and load into a force; each is a small object with `side` and `along`. To add one,
-write such a class.
+**Combined slip** (after Pacejka, Tyre and Vehicle Dynamics, sections 3.2.3 and 4.2; Milliken and
+Milliken, Race Car Vehicle Dynamics, chapter 2: the friction ellipse). Slip is one vector, the
+velocity of the tread over the road divided by the speed of travel, with the components
+s_x = k cos a and s_y = sin a; its size is 1 for a locked wheel, whichever way that slides. With n
+its direction, and the forces of pure slip at the same size of slip,
+
+    A = along(sqrt(s_x^2 + s_y^2))     S = |side(sqrt(s_x^2 + a^2))|
+
+the force is (n_x A, n_y S) at small slip: that of a brush with two stiffnesses, which lies within
+the ellipse of A and S. The more the tread slides, the more the force turns against the sliding, as
+dry friction does, (n_x, n_y) (n_x^2 A + n_y^2 S); between the two it is mixed by the square of the
+slip, up to 1. So pure slip in either direction is exactly the law's, the force never exceeds
+the greater friction times the load, a locked wheel is pushed against its motion, and the power
+F . v_slip is never above zero.
+
+**The wheel** feels the force at its rim: the moment -R F_x about its axle, with its opposite on the
+body that carries it, as the force acts there at the contact.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from linkwright.algebra import (
+    ZERO,
     Expr,
     Scalar,
-    Table1,
-    Table2,
     Vector,
     absolute,
     as_expr,
-    atan,
     atan2,
+    cos,
+    free_symbols,
     maximum,
+    minimum,
     sin,
+    sqrt,
 )
-from linkwright.blocks import Element
+from linkwright.blocks import BlockError, Element, checked, joint_of
+from linkwright.elements.tire_laws import TyreLaw
 from linkwright.mechanism import Body, Point
 
-
-class TyreLaw(Protocol):
-    """Forces from slip and load, as expressions."""
-
-    def side(self, angle: Expr, load: Expr) -> Expr:
-        """Return the side force, N, for a slip angle, rad; it opposes positive slip."""
-        ...
-
-    def along(self, ratio: Expr, load: Expr) -> Expr:
-        """Return the force forward, N, for a slip ratio."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class LinearTyre:
-    """Forces in proportion to slip.
-
-    Args:
-        cornering: side force over slip angle, N/rad.
-        driving: force forward over slip ratio, N.
-        per_load: whether both are given for a unit of load, 1/rad and 1.
-    """
-
-    cornering: float
-    driving: float = 0.0
-    per_load: bool = False
-
-    def side(self, angle: Expr, load: Expr) -> Expr:
-        """Return the side force."""
-        return -self.cornering * angle * (load if self.per_load else 1)
-
-    def along(self, ratio: Expr, load: Expr) -> Expr:
-        """Return the force forward."""
-        return self.driving * ratio * (load if self.per_load else 1)
-
-
-@dataclass(frozen=True, slots=True)
-class MagicFormula:
-    """Pacejka's formula, D sin(C atan(B x - E (B x - atan(B x)))), with D in relation to the load.
-
-    Args:
-        b: stiffness factor B, 1/rad for slip angles.
-        c: shape factor C.
-        d: peak D in relation to the load.
-        e: curvature factor E.
-        along_b: B for slip ratios; as for slip angles by default, and likewise the others.
-        along_c: C for slip ratios.
-        along_d: D for slip ratios.
-        along_e: E for slip ratios.
-
-    >>> tyre = MagicFormula(10.0, 1.9, 1.0, 0.97)
-    >>> from linkwright.algebra import evaluate
-    >>> -4000 < evaluate(tyre.side(as_expr(0.2), as_expr(4000.0)), {}) < -3900
-    True
-    """
-
-    b: float
-    c: float
-    d: float
-    e: float
-    along_b: float | None = None
-    along_c: float | None = None
-    along_d: float | None = None
-    along_e: float | None = None
-
-    def side(self, angle: Expr, load: Expr) -> Expr:
-        """Return the side force."""
-        return -load * _pacejka(angle, self.b, self.c, self.d, self.e)
-
-    def along(self, ratio: Expr, load: Expr) -> Expr:
-        """Return the force forward."""
-        given = (self.along_b, self.along_c, self.along_d, self.along_e)
-        usual = (self.b, self.c, self.d, self.e)
-        b, c, d, e = (u if g is None else g for g, u in zip(given, usual, strict=True))
-        return load * _pacejka(ratio, b, c, d, e)
-
-
-def _pacejka(slip: Expr, b: float, c: float, d: float, e: float) -> Expr:
-    x = b * slip
-    return d * sin(c * atan(x - e * (x - atan(x))))
-
-
-@dataclass(frozen=True, slots=True)
-class TableTyre:
-    """Forces from tables: over slip, or over slip and load; odd in the slip.
-
-    Args:
-        side_table: size of the side force, N, over slip angle in rad (and load in N).
-        along_table: size of the force forward, N, over slip ratio (and load); none by default.
-    """
-
-    side_table: Table1 | Table2
-    along_table: Table1 | Table2 | None = None
-
-    def side(self, angle: Expr, load: Expr) -> Expr:
-        """Return the side force."""
-        return -_odd(self.side_table, angle, load)
-
-    def along(self, ratio: Expr, load: Expr) -> Expr:
-        """Return the force forward."""
-        return as_expr(0) if self.along_table is None else _odd(self.along_table, ratio, load)
-
-
-def _odd(table: Table1 | Table2, slip: Expr, load: Expr) -> Expr:
-    from linkwright.algebra import sign
-
-    size = absolute(slip)
-    return sign(slip) * (table(size, load) if isinstance(table, Table2) else table(size))
+_NO_SLIP = 1e-12
+"""Added to the square of a slip whose direction is asked for."""
 
 
 class Tyre(Element):
-    """The tyre of a wheel on a flat road.
+    """The tire of a wheel on a flat road.
 
-    Inputs: `load` (N). Outputs: `slip_angle` (rad), `slip_ratio`, `side` and `along` (N), and
-    both together in the ground's axes, `force_x`, `force_y`, `force_z` (N).
+    Inputs: `load` (N; below zero it counts as zero). Outputs: `slip_angle` (rad), `slip_ratio`,
+    `side` and `along` (N), both together in the ground's axes, `force_x`, `force_y`, `force_z` (N),
+    and where a wheel spins `spin_moment` (N*m), what the tire puts on it about its axle.
 
     Args:
         mechanism: that it belongs to.
-        at: the contact: a point of the body that carries the wheel (which does not spin).
+        at: the contact: a point of the body that carries the wheel, which does not spin; or the
+            wheel itself, whose contact is then its radius below its origin.
+        law: forces from slip: `LinearTyre`, `MagicFormula`, `TableTyre`.
         forward: direction in which the wheel rolls, in the plane of the road.
         leftward: direction to its left, in the plane of the road.
-        law: forces from slip.
         load: vertical load where nothing else drives it, N: a number or an expression.
         relaxation: distance over which the side force builds up, m; 0 for at once.
-        spin: speed of rotation of the wheel, rad/s, as an expression; None for free rolling.
-        radius: of the wheel, m; needed with `spin`.
+        wheel: the body that spins, or its name: its speed makes slip, and it feels the force. None
+            for a wheel that rolls freely, or whose speed is given by `spin`.
+        spin: speed of rotation of the wheel, rad/s, as an expression, positive where it rolls
+            forward: the speed of a joint, whose body is then the wheel, or a speed that is
+            prescribed, by an input for example.
+        radius: of the wheel, m; needed with `wheel` or `spin`.
+        rolling_resistance: moment against rolling in relation to load times radius; needs a wheel.
+        trail: distance by which the side force acts behind the contact at small slip (the
+            pneumatic trail), m; it gives the aligning moment `aligning` (N*m).
+        trail_slip: the slip angle at which half of the trail is left, rad.
         slow: speed below which slip is taken as at that speed, m/s.
         name: of the element.
+
+    >>> from linkwright import Mechanism
+    >>> from linkwright.elements import MagicFormula
+    >>> m = Mechanism("m")
+    >>> hub = m.body("hub", translate="x", mass=100)
+    >>> wheel = m.body("wheel", parent=hub, rotate="y", mass=0, inertia=1)
+    >>> law = MagicFormula(10.0, 1.9, 1.0, 0.97)
+    >>> tire = Tyre(
+    ...     m, hub, law, forward=m.x, leftward=m.y, load=1000.0, wheel=wheel, radius=0.3
+    ... )
+    >>> [moment.name for moment in tire.moments]
+    ['spin_moment']
     """
 
     def __init__(
@@ -169,36 +103,148 @@ class Tyre(Element):
         leftward: Vector,
         load: Scalar | str,
         relaxation: float = 0.0,
+        wheel: Body | str | None = None,
         spin: Scalar | str | None = None,
         radius: float = 0.0,
+        rolling_resistance: float = 0.0,
+        trail: float = 0.0,
+        trail_slip: float = 0.1,
         slow: float = 0.1,
         name: str = "tyre",
     ) -> None:
-        super().__init__(name, mechanism, doc="forces of a tyre from slip")
+        super().__init__(name, mechanism, doc="forces of a tire from slip")
+        own = self.mechanism.unit_system.own_text
+        self.wheel_radius = checked(radius, f"radius of {name!r}", least=0)
+        self.wheel = self._wheel_of(wheel, spin, radius)
+        turns = self.wheel is not None or spin is not None
+        if rolling_resistance and self.wheel is None:
+            raise BlockError(
+                f"{name!r} has rolling resistance but no wheel that could feel it",
+                remedy="give wheel=..., the body that spins",
+            )
         point = at.origin if isinstance(at, Body) else at
-        weight = self.input("load", load, unit="N")
-        crawl = self.parameter("slow", slow, unit="m/s", sign="positive")
+        weight = self.let(maximum(self.input("load", load, unit=own("N")), 0.0))
+        crawl = self.parameter("slow", slow, unit=own("m/s"), sign="positive")
+        tread: Expr = ZERO
+        if turns:
+            tread = self.parameter("radius", radius, unit=own("m"), sign="positive")
         ahead, aside = (self.let(point.velocity @ axis) for axis in (forward, leftward))
+        on_wheel = self.wheel is point.body
+        if on_wheel:
+            aside = self.let(aside + tread * (point.body.omega @ forward))
         roll = self.let(maximum(absolute(ahead), crawl))
         angle = self.let(atan2(aside, roll))
-        if relaxation > 0:
-            over = self.parameter("relaxation", relaxation, unit="m", sign="positive")
+        if checked(relaxation, f"relaxation of {name!r}", least=0):
+            over = self.parameter("relaxation", relaxation, unit=own("m"), sign="positive")
             lagging = self.state("slip", unit="rad", doc="the slip angle that acts")
             self.derivative(lagging, roll * (angle - lagging) / over)
             angle = lagging
-        ratio: Expr = as_expr(0)
-        if spin is not None:
-            tread = self.parameter("radius", radius, unit="m")
-            ratio = self.let((tread * self.expr(spin) - ahead) / roll)
+        rim = self.let(tread * self._spin(point, leftward, spin)) if turns else ZERO
+        ratio = self.let((rim - ahead) / roll) if turns else ZERO
         self.output("slip_angle", angle, unit="rad")
         self.output("slip_ratio", ratio, unit="1")
-        whole = leftward * self.force(
-            "side", law.side(angle, weight), at=point, along=leftward, shown=False
-        )
-        if spin is not None:
+        pure = (as_expr(0), law.side(angle, weight))
+        along, aside_force = self._combined(law, angle, ratio, weight) if turns else pure
+        side = self.force("side", aside_force, at=point, along=leftward, shown=False)
+        whole = leftward * side
+        if turns:
             whole = whole + forward * self.force(
-                "along", law.along(ratio, weight), at=point, along=forward, shown=False
+                "along", along, at=point, along=forward, shown=False
             )
+        if self.wheel is not None:
+            moment = -tread * self._value("along")
+            if rolling_resistance:
+                part = self.parameter("rolling_resistance", rolling_resistance, least=0.0)
+                moment = moment - tread * part * weight * rim / sqrt(rim**2 + crawl**2)
+            self._turn_wheel(point, leftward, spin, moment)
+            if on_wheel:
+                self.moment("tilt_moment", tread * side, on=point.body, about=forward)
+        if trail:
+            behind = self.parameter("trail", trail, unit=own("m"), least=0.0)
+            half = self.parameter("trail_slip", trail_slip, unit="rad", sign="positive")
+            left = behind / sqrt(1 + 3 * (angle / half) ** 2)
+            self.moment("aligning", -left * side, on=point.body, about=forward.cross(leftward))
         for c, part in zip("xyz", whole.components(self.mechanism.ground.frame), strict=True):
-            self.output(f"force_{c}", part, unit="N")
-        self.show_force("force", at=point)
+            self.output(f"force_{c}", part, unit=own("N"))
+        self.show_force("force", at=point, below=self.wheel_radius if on_wheel else 0.0)
+
+    def _wheel_of(
+        self, wheel: Body | str | None, spin: Scalar | str | None, radius: float
+    ) -> Body | None:
+        """Return the body that spins, from what was given of it."""
+        m = self.mechanism
+        if (wheel is not None or spin is not None) and not radius > 0:
+            raise BlockError(
+                f"{self.name!r} knows no radius of its wheel", remedy="give radius=..., m"
+            )
+        if wheel is not None:
+            if spin is not None:
+                raise BlockError(
+                    f"{self.name!r} is given both a wheel and a spin",
+                    remedy="give wheel=... alone; its speed is known",
+                )
+            if isinstance(wheel, str):
+                if wheel not in m.bodies:
+                    m.unknown(wheel, m.bodies, "body")
+                return m.bodies[wheel]
+            self._refuse_others(wheel, "wheel")
+            return wheel
+        if spin is None:
+            return None
+        speed = self.expr(spin)
+        speeds = {s.symbol for s in m.kinematics().speeds}
+        if not speeds & set(free_symbols(speed)):
+            return None
+        for q, rate in m.kinematics().rates.items():
+            if rate is speed and q.name in m.coordinates and joint_of(m, q).turns:
+                return joint_of(m, q).body
+        raise BlockError(
+            f"the spin of {self.name!r} is {speed}, which is not the speed of one joint, so it "
+            "is not known what feels the tire's force",
+            remedy="give wheel=..., the body that spins",
+        )
+
+    def _spin(self, point: Point, leftward: Vector, spin: Scalar | str | None) -> Expr:
+        """Return the speed of the wheel's rotation, positive where it rolls forward."""
+        if spin is not None:
+            return self.expr(spin)
+        assert self.wheel is not None
+        if point.body is self.wheel:
+            return self.wheel.omega @ leftward
+        if point.body not in self.wheel.ancestors():
+            raise BlockError(
+                f"the contact of {self.name!r} is on {point.body.name!r}, which does not carry "
+                f"{self.wheel.name!r}",
+                remedy="put it on the body that carries the wheel",
+            )
+        return (self.wheel.omega - point.body.omega) @ leftward
+
+    def _turn_wheel(
+        self, point: Point, leftward: Vector, spin: Scalar | str | None, moment: Expr
+    ) -> None:
+        """Put the moment of the tire's force on the wheel."""
+        assert self.wheel is not None
+        if spin is not None:
+            rates = self.mechanism.kinematics().rates
+            speed = self.expr(spin)
+            coordinate = next(q for q, rate in rates.items() if rate is speed)
+            self.effort("spin_moment", coordinate, moment)
+        elif point.body is self.wheel:
+            self.moment("spin_moment", moment, on=self.wheel, about=leftward)
+        else:
+            self.moment("spin_moment", moment, on=self.wheel, about=leftward, reaction=point.body)
+
+    def _value(self, output: str) -> Expr:
+        return self.outputs[output].symbols[0]
+
+    def _combined(self, law: TyreLaw, angle: Expr, ratio: Expr, load: Expr) -> tuple[Expr, Expr]:
+        """Return the forces forward and to the left of slip in both directions."""
+        across = self.let(sin(angle))
+        onward = self.let(ratio * cos(angle))
+        size = self.let(sqrt(onward**2 + across**2 + _NO_SLIP))
+        turned = self.let(sqrt(onward**2 + angle**2 + _NO_SLIP))
+        n_x, n_y = self.let(onward / size), self.let(across / size)
+        a, s = self.let(law.along(size, load)), self.let(-law.side(turned, load))
+        sliding = self.let(minimum(size**2, 1.0))
+        dry = self.let(sliding * (n_x**2 * a + n_y**2 * s))
+        return n_x * ((1 - sliding) * a + dry), -n_y * ((1 - sliding) * s + dry)

@@ -21,6 +21,7 @@ from linkwright.mechanism import Mechanism
 from linkwright.simulation.native.batch import Batch, run_batch, run_count
 from linkwright.simulation.native.methods import method_named
 from linkwright.system import Phases, System
+from linkwright.system.numbers import refuse_senseless
 
 Given = Mapping[str, ArrayLike]
 _STEPS = 1000
@@ -83,6 +84,7 @@ def simulate_batch(
     given = {**(values or {}), **(inputs or {})}
     count = run_count(runs, [*(initial or {}).values(), *given.values(), seed])
     phases = _typical(system, initial or {}, given).phases(record if every else ())
+    refuse_senseless(system, given)
     own = _starts(system, phases, initial or {}, given, count)
     parameters, sources = {s.name for s in phases.p}, {s.name for s in phases.w}
     found = run_batch(

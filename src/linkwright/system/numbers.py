@@ -12,6 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from linkwright.algebra import Expr, evaluate, free_symbols
 from linkwright.blocks import BlockError, Foreign
 from linkwright.equations.closure import assemble
@@ -81,7 +84,23 @@ def parameters(system: System) -> dict[str, float]:
         for p in member.block.parameters.values():
             found[member.symbols[p.symbol].name] = p.value
     own = {name: v for name, v in system.values.items() if name in found or name in m.parameters}
+    refuse_senseless(system, own)
     return {**found, **own}
+
+
+def refuse_senseless(system: System, values: Mapping[str, ArrayLike]) -> None:
+    """Refuse values of members' parameters that make no sense, such as a negative stiffness.
+
+    Args:
+        system: whose members they belong to.
+        values: numbers, or one for each run of a batch, by the names of parameters.
+    """
+    for member in system.members.values():
+        for p in member.block.parameters.values():
+            name = member.symbols[p.symbol].name
+            if name in values:
+                p.checked(np.min(values[name]), member.name)
+                p.checked(np.max(values[name]), member.name)
 
 
 def _beginnings(system: System, values: Mapping[str, float]) -> dict[str, float]:

@@ -1,0 +1,78 @@
+"""Numbers that a block is given: finite, and within the bounds that make sense for it.
+
+A stiffness below zero or a gain that is no number would run without a word and give results that
+mean nothing, so they are refused where they are given, and once more where a run gives a parameter
+another value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import SupportsFloat
+
+from linkwright.blocks.rates import BlockError
+
+
+def checked(
+    value: SupportsFloat,
+    what: str,
+    *,
+    least: float = -math.inf,
+    above: float = -math.inf,
+    most: float = math.inf,
+    finite: bool = True,
+) -> float:
+    """Return a number that a user gave, or say why it cannot be meant.
+
+    Args:
+        value: the number.
+        what: what it is, for messages.
+        least: the smallest that is allowed.
+        above: what it must be greater than.
+        most: the greatest that is allowed.
+        finite: whether it must be finite; otherwise it may be infinite, but it is a number.
+
+    >>> checked(2, "the stiffness of 'spring'", least=0)
+    2.0
+    >>> checked(-2, "the stiffness of 'spring'", least=0)
+    Traceback (most recent call last):
+        ...
+    linkwright.blocks.rates.BlockError: the stiffness of 'spring' is -2; give a number of 0 or more
+    """
+    try:
+        found = float(value)
+    except (TypeError, ValueError) as error:
+        raise BlockError(f"{what} is {value!r}", remedy="give a number") from error
+    if math.isnan(found) or (finite and math.isinf(found)):
+        raise BlockError(f"{what} is {found:g}", remedy="give a finite number")
+    if found < least:
+        raise BlockError(f"{what} is {found:g}", remedy=f"give a number of {least:g} or more")
+    if not found > above and above > -math.inf:
+        raise BlockError(f"{what} is {found:g}", remedy=f"give a number above {above:g}")
+    if found > most:
+        raise BlockError(f"{what} is {found:g}", remedy=f"give a number of {most:g} or less")
+    return found
+
+
+def checked_all(
+    values: Sequence[SupportsFloat], what: str, *, count: int, least: float = -math.inf
+) -> tuple[float, ...]:
+    """Return as many finite numbers as are needed, or say what is wrong with those given.
+
+    Args:
+        values: the numbers.
+        what: what they are, for messages.
+        count: how many there must be.
+        least: the smallest that is allowed.
+
+    >>> checked_all((1, 2, 3), "the wind of 'drag'", count=3)
+    (1.0, 2.0, 3.0)
+    """
+    try:
+        given = list(values)
+    except TypeError as error:
+        raise BlockError(f"{what} is {values!r}", remedy=f"give {count} numbers") from error
+    if len(given) != count or isinstance(values, str):
+        raise BlockError(f"{what} has {len(given)} numbers", remedy=f"give {count}")
+    return tuple(checked(v, what, least=least) for v in given)
