@@ -61,6 +61,7 @@ def opened(
     height: int = 800,
     touch: bool = False,
     dark: bool = False,
+    moving: bool = False,
     script: str = "",
 ) -> Iterator[tuple[Any, list[str]]]:
     """Yield a page of Playwright's, and the list of what went wrong on it so far.
@@ -72,6 +73,7 @@ def opened(
         height: of the window, pixels.
         touch: a tablet's screen, with fingers and no mouse that hovers.
         dark: whether the user prefers dark pages.
+        moving: whether pages may move by themselves; otherwise the user prefers reduced motion.
         script: run before those of the page.
     """
     wrong: list[str] = []
@@ -81,6 +83,7 @@ def opened(
         has_touch=touch,
         is_mobile=touch,
         color_scheme="dark" if dark else "light",
+        reduced_motion="no-preference" if moving else "reduce",
     )
     page = context.new_page()
     page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)

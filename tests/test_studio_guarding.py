@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
 from http.client import HTTPConnection, RemoteDisconnected
 from pathlib import Path
+from socket import SO_LINGER, SOL_SOCKET, create_connection, gethostname
+from urllib.request import urlopen
 
+import msgspec
 import numpy as np
 import pytest
 import viser
@@ -20,7 +24,7 @@ from linkwright.errors import InputError
 from linkwright.models import load_model
 from linkwright.recording import Channel, Recording
 from linkwright.studio.desk import desk_of
-from linkwright.studio.guarding import refused
+from linkwright.studio.guarding import Gate, refused
 from linkwright.studio.live import Live
 from linkwright.studio.page import write_page
 from linkwright.studio.plant import plant_of
@@ -72,12 +76,23 @@ def status(
         ("127.0.0.1", "localhost.example.org:8080", "http://localhost.example.org:8080", False),
         ("127.0.0.1", "127.0.0.1.example.org", "http://127.0.0.1.example.org", False),
         ("127.0.0.1", "[", "http://[", False),
+        ("127.0.0.1", "192.168.0.7:8080", "http://192.168.0.7:8080", False),
         ("0.0.0.0", "lab.example.org:8080", "http://lab.example.org:8080", True),
+        ("0.0.0.0", "LAB.example.org.:8080", "http://LAB.example.org.:8080", True),
         ("0.0.0.0", "lab.example.org:8080", "http://example.org", False),
+        ("0.0.0.0", "evil.com:8080", "http://evil.com:8080", False),
+        ("0.0.0.0", "192.168.0.7.evil.com:8080", "http://192.168.0.7.evil.com:8080", False),
+        ("0.0.0.0", "192.168.0.7:8080", "http://192.168.0.7:8080", True),
+        ("0.0.0.0", "localhost:8080", "http://localhost:8080", True),
+        ("0.0.0.0", f"{gethostname()}:8080", f"http://{gethostname()}:8080", True),
+        ("::", "[fe80::1]:8080", "http://[fe80::1]:8080", True),
+        ("arm.example.org", "arm.example.org:8080", "http://arm.example.org:8080", True),
+        ("arm.example.org", "evil.com:8080", "http://evil.com:8080", False),
     ],
 )
 def test_only_own_pages_may_ask(served: str, host: str, origin: str, fine: bool) -> None:
-    assert (refused(served, [host], [origin]) == "") == fine
+    names = ["lab.example.org"] if served == "0.0.0.0" else []
+    assert (refused(served, [host], [origin], names) == "") == fine
 
 
 def test_requests_without_one_host_are_refused() -> None:
@@ -104,8 +119,10 @@ def test_own_pages_answer_no_other_page(studio: Studio) -> None:
 def test_what_is_no_request_gets_an_answer(studio: Studio) -> None:
     pages = studio.shared["pages"]
     own = f"127.0.0.1:{pages.port}"
-    for path in ("nothing", "//[", "/", f"/{pages.token}", f"/{pages.token}/", "*"):
+    for path in (f"/{pages.token}", f"/{pages.token}/", f"/{pages.token}/nothing"):
         assert status(pages.port, path, Host=own)[0] == 404
+    for path in ("nothing", "//[", "/", "*", f"/{pages.token}x/", f"/x{pages.token}/"):
+        assert status(pages.port, path, Host=own)[0] == 403
     ask = f"/{pages.token}/scope/ask"
     for size in ("many", "-1", str(1 << 21), "9" * 400):
         told = {"Host": own, "Content-Length": size}
@@ -115,7 +132,7 @@ def test_what_is_no_request_gets_an_answer(studio: Studio) -> None:
 
 
 def test_pages_that_were_closed_answer_nobody() -> None:
-    pages = SidePages(LOOPBACK)
+    pages = SidePages(Gate(LOOPBACK))
     pages.routes["POST", "ask"] = lambda _: as_json("here")
     connection = HTTPConnection(LOOPBACK, pages.port, timeout=30)
     try:
@@ -131,15 +148,89 @@ def test_pages_that_were_closed_answer_nobody() -> None:
 
 def test_viser_takes_no_connection_from_another_page(studio: Studio) -> None:
     """A WebSocket is not bound to the page's own origin, and would tell all that is shown."""
-    address, own = f"ws://127.0.0.1:{studio.port}", f"127.0.0.1:{studio.port}"
+    address, own = studio.address.replace("http:", "ws:"), f"127.0.0.1:{studio.port}"
     version = [Subprotocol(f"viser-v{viser.__version__}")]
     for origin in ("https://example.org", "null", f"http://127.0.0.1:{studio.port + 1}"):
         with pytest.raises(InvalidStatus, match="403"):
             connect(address, origin=Origin(origin), subprotocols=version)
     with connect(address, origin=Origin(f"http://{own}"), subprotocols=version) as socket:
         assert socket.recv(timeout=30)
-    assert status(studio.port, "/", method="GET", body=b"", Host=own)[0] == 200
-    assert status(studio.port, "/", method="GET", body=b"", Host="example.org")[0] == 403
+    home = f"/{studio.gate.token}/"
+    assert status(studio.port, home, method="GET", body=b"", Host=own)[0] == 200
+    assert status(studio.port, home, method="GET", body=b"", Host="example.org")[0] == 403
+
+
+def test_nothing_is_answered_without_the_word_of_the_address(studio: Studio) -> None:
+    """Other users of this machine reach the port, and need no browser to send what they like."""
+    own, token = f"127.0.0.1:{studio.port}", studio.gate.token
+    version = [Subprotocol(f"viser-v{viser.__version__}")]
+    for path in ("/", "/index.html", "/state", f"/{token}x/", f"/{token[:-1]}/", "/../"):
+        code, words = status(studio.port, path, method="GET", body=b"", Host=own)
+        assert code == 403
+        assert b"open the address" in words
+        with pytest.raises(InvalidStatus, match="403"):
+            connect(f"ws://{own}{path}", subprotocols=version)
+    assert status(studio.port, f"/{token}/nothing", method="GET", body=b"", Host=own)[0] == 404
+
+
+@pytest.mark.parametrize("framed", [False, True])
+def test_other_pages_cannot_show_the_studio_in_a_frame(framed: bool) -> None:
+    """But a notebook may, and the studio shows its own pages."""
+    t = np.linspace(0, 1, 50)
+    take = recorded_take("waves", Recording(t, [Channel("s", "m")], np.sin(t)[:, None]))
+    with Studio([take], framed=framed) as studio:
+        pages = studio.shared["pages"]
+        told = []
+        for address in (studio.address, f"{pages.address}scope"):
+            with urlopen(address, timeout=30) as answer:
+                told.append(answer.headers["Content-Security-Policy"])
+        if framed:
+            assert told == [None, None]
+        else:
+            around = f"http://127.0.0.1:{studio.port} https://127.0.0.1:{studio.port}"
+            assert told == ["frame-ancestors 'self'", f"frame-ancestors {around}"]
+
+
+def test_no_tunnel_is_opened_whoever_asks(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened_tunnels: list[object] = []
+
+    class Tunnel:
+        def __init__(self, *told: object) -> None:
+            opened_tunnels.append(told)
+            raise AssertionError("a tunnel")
+
+    monkeypatch.setattr("viser._viser.ViserTunnel", Tunnel)
+    asked: list[bool] = []
+    plain = studio.server.request_share_url
+    monkeypatch.setattr(studio.server, "request_share_url", lambda: asked.append(plain() is None))
+    version = [Subprotocol(f"viser-v{viser.__version__}")]
+    request = msgspec.msgpack.encode({"type": "ShareUrlRequest"})
+    with connect(studio.address.replace("http:", "ws:"), subprotocols=version) as socket:
+        socket.send(request)
+        assert soon(lambda: bool(asked))
+    assert asked == [True]
+    assert opened_tunnels == []
+
+
+def test_connections_that_break_off_are_not_told_in_the_terminal(
+    studio: Studio, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pages = studio.shared["pages"]
+    upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+    reset = struct.pack("ii", 1, 0)  # what has not been sent is dropped, and the other is told so
+    for port in (studio.port, pages.port):
+        own = f"Host: 127.0.0.1:{port}\r\n"
+        for words in ("", "GET ", f"GET /{studio.gate.token}/ HTTP/1.1\r\n{own}", "\0\0\r\n\r\n",
+                      f"POST /{pages.token}/scope/ask HTTP/1.1\r\n{own}Content-Length: 9\r\n\r\n",
+                      f"GET /{studio.gate.token}/ HTTP/1.1\r\n{own}{upgrade}\r\n"):  # fmt: skip
+            with create_connection((LOOPBACK, port), timeout=30) as line:
+                line.sendall(words.encode())
+                line.setsockopt(SOL_SOCKET, SO_LINGER, reset)
+    for port, place in ((studio.port, ""), (pages.port, "scope")):  # and it still answers
+        with urlopen(f"http://{LOOPBACK}:{port}/{pages.token}/{place}", timeout=30) as answer:
+            assert answer.status == 200
+    assert soon(lambda: threading.active_count() < 60)
+    assert capfd.readouterr().err == ""
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +293,7 @@ def test_names_in_the_studio_are_only_names(
         with opened(studio.address) as (page, wrong):
             page.get_by_text(HACK).first.wait_for()  # the robot's name, in the tab Play
             page.get_by_role("tab", name="Live").click()
-            page.get_by_text(f"It cannot run live: {HACK}").first.wait_for()
+            page.get_by_text(f"Cannot run live: {HACK}").first.wait_for()
             assert page.evaluate(
                 "top.hacked === undefined && !document.querySelector('img[src=x]')"
             )

@@ -14,7 +14,7 @@ from scipy.spatial.distance import pdist
 from scipy.spatial.transform import Rotation
 
 import linkwright as lw
-from linkwright.studio.desk import Desk, extent
+from linkwright.studio.desk import Desk
 from linkwright.studio.posing import Poser, pose_of
 from linkwright.studio.scene import Scene, scene_of
 from linkwright.studio.server import Studio, open_studio
@@ -79,7 +79,7 @@ def test_the_tool_is_led_by_its_handle(arm: tuple[Studio, Any, list[str]]) -> No
     before, q = pose_of(scene, desk.q, frame), desk.q.copy()
     axis, reach = before[:3, 1], 0.06
     page.wait_for_timeout(500)
-    grip = before[:3, 3] + 0.16 * extent(desk) * axis  # on the green arrow
+    grip = before[:3, 3] + 0.16 * desk.size * axis  # on the green arrow
     drag(studio, page, scene.upright @ grip, scene.upright @ (reach * axis))
     soon(lambda: np.abs(desk.q - q).max() > 0.01)
     page.get_by_text("reached").first.wait_for()
@@ -108,7 +108,7 @@ def test_a_body_is_pulled_by_its_handle(arm: tuple[Studio, Any, list[str]]) -> N
     body = field(page, "Body").input_value()
     page.wait_for_timeout(500)
     before, q = live.centre(body), desk.q.copy()
-    grip = before + 0.14 * extent(desk) * np.array([1.0, 0.0, 0.0])  # on the red arrow
+    grip = before + 0.14 * desk.size * np.array([1.0, 0.0, 0.0])  # on the red arrow
     drag(studio, page, grip, [0.25, 0.0, 0.0])
     soon(lambda: live.pulling)
     soon(lambda: live.centre(body)[0] - before[0] > 0.02)  # it follows, against its servos

@@ -82,9 +82,9 @@ def test_what_cannot_run_live_says_why_and_can_still_be_posed(
 
     def check(page: Any) -> None:
         tab(page, "Live")
-        page.get_by_text("It cannot run live: the loops cannot be closed").first.wait_for()
+        page.get_by_text("Cannot run live: the loops cannot be closed").first.wait_for()
         tab(page, "Values")
-        page.get_by_text("It cannot run live").last.wait_for()
+        page.get_by_text("Cannot run live").last.wait_for()
         tab(page, "Joints")
         angle = field(page, "phi")
         angle.fill("1")

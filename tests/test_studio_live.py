@@ -349,7 +349,7 @@ def test_a_browser_that_reads_nothing_does_not_hold_a_live_run_up() -> None:
         live = desk.live
         assert live is not None
         protocol: Any = f"viser-v{viser.__version__}"
-        address = studio.address.replace("http", "ws")
+        address = studio.address.replace("http:", "ws:")
         with connect(address, subprotocols=[protocol], max_size=None):  # and never reads
             desk.take_over(RUN)
             for k in range(900):

@@ -154,7 +154,7 @@ def _stalled(studio: Studio) -> Iterator[socket.socket]:
         plug.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         plug.connect((studio.host, studio.port))
         plug.sendall(
-            f"GET / HTTP/1.1\r\nHost: {studio.host}:{studio.port}\r\n".encode()
+            f"GET /{studio.gate.token}/ HTTP/1.1\r\nHost: {studio.host}:{studio.port}\r\n".encode()
             + b"Upgrade: websocket\r\nConnection: Upgrade\r\n"
             b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
             b"Sec-WebSocket-Protocol: viser-v" + viser.__version__.encode() + b"\r\n\r\n"

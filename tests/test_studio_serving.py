@@ -9,6 +9,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.cli import main
+from linkwright.studio.guarding import Gate
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.side_pages import SidePages, as_json
 
@@ -17,7 +18,7 @@ from linkwright.studio.side_pages import SidePages, as_json
 def test_side_pages_take_another_port_where_theirs_cannot_be(taken: bool) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1] if taken else 65_536  # beyond the last
-        pages = SidePages("127.0.0.1", port)
+        pages = SidePages(Gate("127.0.0.1"), port)
         try:
             assert pages.port != port
             pages.routes["GET", "there"] = lambda _: as_json("here")
@@ -34,6 +35,7 @@ def test_serving_to_other_machines_is_told(
     assert main(["studio", "pendulum", "--no-browser", "--host", "0.0.0.0"]) == 0
     told = capsys.readouterr()
     assert "warning: other machines" in told.err
+    assert "web sites" in told.err
     assert told.out.startswith("studio: http://localhost:")
     assert main(["studio", "pendulum", "--no-browser"]) == 0
     assert "warning" not in capsys.readouterr().err

@@ -172,7 +172,7 @@ def test_a_script_waits_until_it_is_interrupted() -> None:
     ) as script:
         assert script.stdout is not None
         first = script.stdout.readline()
-        assert re.fullmatch(r"studio: http://127\.0\.0\.1:\d+ \(Ctrl-C ends it\)\n", first)
+        assert re.fullmatch(r"studio: http://127\.0\.0\.1:\d+/[\w-]+/ \(Ctrl\+C to stop\)\n", first)
         script.send_signal(signal.SIGINT)
         assert script.stdout.read() == "over\n"
     assert script.returncode == 0

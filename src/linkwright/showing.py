@@ -114,7 +114,7 @@ def show(
     >>> studio = lw.show(
     ...     lw.load_model("pendulum"), block=False, browser=False
     ... )  # doctest: +ELLIPSIS
-    studio: http://127.0.0.1:... (close() ends it)
+    studio: http://127.0.0.1:... (close() to stop)
     >>> studio.close()
     """
     found: Open | None = import_module(_STUDIO).show(

@@ -8,6 +8,7 @@ live run never waits for it, and it never waits for a browser, whose messages ar
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -88,6 +89,18 @@ class Desk:
         """Whether there is something that could run live."""
         return self.scene is not None and bool(self.scene.poses.coordinates)
 
+    @property
+    def size(self) -> float:
+        """The size of what is drawn of the model, m: handles are a part of it."""
+        return 1.0 if self.studio.stage is None else self.studio.stage.size
+
+    @property
+    def trouble_now(self) -> str:
+        """What a user must know in whatever tab: that the run has stopped, or cannot be made."""
+        if self.mode == RUN and self.live is not None and self.live.latest.stopped:
+            return stopped_words(self.live.latest)
+        return self.cannot
+
     def listen(self, stage: Stage) -> None:
         """Take notice of clicks on bodies."""
         bodies = ["", *(b.name for b in stage.scene.robot.mechanism.depth_first())]
@@ -159,7 +172,8 @@ class Desk:
             made = Live(plant, scene)
             made.set_ground(self.grounded)
         except Exception as error:
-            self.cannot = f"It cannot run live: {error}"
+            self.cannot = f"Cannot run live: {error}"
+            self.preparing = False
             return
         with self._turn:
             if not self._quit.is_set():  # else the studio has been closed meanwhile
@@ -369,16 +383,16 @@ def desk_of(studio: Studio) -> Desk:
     return found
 
 
-def extent(desk: Desk) -> float:
-    """Return the size of the scene as it stands now, m.
+def stopped_words(now: Reached) -> str:
+    """Return that a live run has stopped, and what to do.
 
     Args:
-        desk: with the scene.
+        now: where it stands.
     """
-    if desk.scene is None:
-        return 1.0
-    nodes = desk.scene.poses(desk.q).poses[:, :3]
-    return max(float(np.linalg.norm(np.ptp(nodes, axis=0))), 0.2)
+    found = re.match(r"no finite value of (.+) after t = (\S+) s", now.stopped)
+    if found:
+        return f"Simulation diverged at t = {found[2]} s ({found[1]} not finite). Press Reset."
+    return f"Simulation stopped at t = {now.time:.4g} s: {now.stopped}. Press Reset."
 
 
 def guarded(desk: Desk, act: Callable[..., Any]) -> Callable[[Any], None]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.algebra import ZERO
-from linkwright.studio.desk import RUN, Desk, desk_of, extent, guarded
+from linkwright.studio.desk import RUN, Desk, desk_of, guarded
 from linkwright.studio.keys import add_key, also_key
 from linkwright.studio.live import Live
 from linkwright.studio.telling import only_words
@@ -250,7 +250,7 @@ class _Handle:
         at = self.desk.to_picture(live.centre(body))
         self.body = body
         scene = self.desk.server.scene
-        size = 0.18 * extent(self.desk)
+        size = 0.18 * self.desk.size
         self.control = scene.add_transform_controls(
             "/handle", scale=size, disable_rotations=True, depth_test=False, position=tuple(at)
         )

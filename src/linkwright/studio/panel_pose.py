@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.formats.places import quaternion_rotation, rotation_quaternion
-from linkwright.studio.desk import POSED, RUN, Desk, desk_of, extent, guarded
+from linkwright.studio.desk import POSED, RUN, Desk, desk_of, guarded
 from linkwright.studio.generated import tuple3
 from linkwright.studio.motions import limits_of
 from linkwright.studio.plant import SERVO
@@ -194,7 +194,7 @@ class _Tool:
         position, wxyz = self._place()
         self._seen = (*position, *wxyz)
         self.control = self.desk.server.scene.add_transform_controls(
-            "/tool", scale=0.2 * extent(self.desk), depth_test=False, position=position, wxyz=wxyz
+            "/tool", scale=0.2 * self.desk.size, depth_test=False, position=position, wxyz=wxyz
         )
 
         def moved() -> None:

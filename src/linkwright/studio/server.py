@@ -7,6 +7,7 @@ shared stands in the `Studio`: the server, the takes, their stages, the player, 
 from __future__ import annotations
 
 import errno
+import shlex
 import socket
 import threading
 from collections.abc import Callable, Sequence
@@ -20,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.errors import Error, InputError
-from linkwright.studio.guarding import guarding
+from linkwright.studio.front import Front
+from linkwright.studio.guarding import Gate, guarding
 from linkwright.studio.marks import Marks
 from linkwright.studio.motions import Asked, resting
 from linkwright.studio.playback import Player, Track, player_for
@@ -45,6 +47,7 @@ PANELS: dict[str, str] = {
 """The tabs, in order: name, and the function of a `Studio` that fills it, or leaves it out."""
 
 LOOPBACK = "127.0.0.1"
+_UNKNOWN = {"mode": "", "kind": "", "time": "", "pace": "", "note": "", "busy": False, "again": ""}
 
 
 @dataclass(eq=False, repr=False)
@@ -55,15 +58,20 @@ class Studio:
         takes: what is shown, the first in full and the others as ghosts.
         host: address that the page is served at.
         port: 0 for any that is free.
+        names: by which this machine may be called in addresses, beside its own.
+        framed: whether other pages may show it in a frame, such as a notebook does.
     """
 
     takes: list[Take]
     host: str = LOOPBACK
     port: int = 0
+    names: Sequence[str] = ()
+    framed: bool = False
     server: Any = None
     stages: list[Stage] = field(default_factory=list)
     tracks: list[Track | None] = field(default_factory=list)
     player: Player = field(init=False)
+    gate: Gate = field(init=False, repr=False)
     dark: bool = False
     closers: list[Callable[[], None]] = field(default_factory=list)
     shared: dict[str, Any] = field(default_factory=dict)
@@ -78,12 +86,16 @@ class Studio:
     def __post_init__(self) -> None:
         viser = require_viser()
         port = free_port(self.host, self.port)
-        with redirect_stdout(StringIO()), guarding(self.host):  # the command tells the address
-            self.server = viser.ViserServer(host=self.host, port=port, verbose=False)
+        self.gate = Gate(self.host, tuple(self.names), self.framed)
+        client = Path(viser.__file__).parent / "client" / "build"
+        front = Front(client, f"{self.takes[0].name} – Linkwright", self.state)
+        with redirect_stdout(StringIO()), guarding(self.gate, front.answer):
+            self.server = _closed_server(viser)(host=self.host, port=port, verbose=False)
         self.port = int(self.server.get_port())
         self.player = player_for(self.takes)
         try:
             self.set_theme(dark=False)
+            self.server.gui.set_panel_label(self.takes[0].name)
             self.server.gui.main_panel.dock_right()
             self._build()
         except BaseException:
@@ -93,9 +105,18 @@ class Studio:
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """Where the page is; without the word at its end nothing is answered."""
         host = "localhost" if self.host == "0.0.0.0" else self.host  # which is no address to go to
-        return f"http://{host}:{self.port}"
+        return f"http://{host}:{self.port}/{self.gate.token}/"
+
+    def state(self, query: dict[str, str]) -> dict[str, Any]:
+        """Return what the bar over the scene shows.
+
+        Args:
+            query: what the page says of itself.
+        """
+        told = self.shared.get("state")
+        return told(query) if told is not None else dict(_UNKNOWN)
 
     @property
     def stage(self) -> Stage | None:
@@ -121,6 +142,7 @@ class Studio:
         for name, home in PANELS.items():
             module, _, function = home.partition(":")
             getattr(import_module(module), function)(self, tabs, name)
+        import_module("linkwright.studio.status").add_status(self)
         self.player.go_to(self.player.start)
 
     def _show(self, t: float) -> None:
@@ -257,6 +279,7 @@ def open_studio(
     base: str = "auto",
     host: str = LOOPBACK,
     port: int = 0,
+    allowed: Sequence[str] = (),
 ) -> Studio:
     """Return the studio of recordings, models and robot files, already serving.
 
@@ -270,13 +293,15 @@ def open_studio(
             the robot walks.
         host: address to serve at; the loopback by default, which no other machine reaches.
         port: 0 for any that is free.
+        allowed: names by which this machine may be called in addresses, beside its own.
     """
     if not names:
         raise InputError("the studio needs something to show", remedy="name a recording or a model")
     takes = [
         open_take(n, model=model, roots=roots, dress=dress, base=base, asked=asked) for n in names
     ]
-    made = Studio(takes, host, port)
+    made = Studio(takes, host, port, allowed)
+    made.shared["again"] = shlex.join(["linkwright", "studio", *names])
     if is_recording(names[0]):
         made.shared["folder"] = Path(names[0]).resolve().parent
     if dress is not None:
@@ -312,6 +337,19 @@ def free_port(host: str, port: int = 0) -> int:
 def _nice(raw: float) -> float:
     power = 10.0 ** np.floor(np.log10(raw))
     return float(next(k * power for k in (1, 2, 5, 10) if k * power >= raw * 0.999))
+
+
+def _closed_server(viser: Any) -> Any:
+    """Return Viser's server without its tunnel, by which strangers would reach this machine."""
+
+    def request_share_url(self: Any, verbose: bool = True) -> None:
+        """Open no tunnel, whoever asks."""
+
+    def disconnect_share_url(self: Any) -> None:
+        """Do nothing: there is no tunnel."""
+
+    own = {f.__name__: f for f in (request_share_url, disconnect_share_url)}
+    return type("ClosedServer", (viser.ViserServer,), own)
 
 
 def require_viser() -> Any:

@@ -129,12 +129,12 @@ def show(
         _display(f'srcdoc="{html.escape(page_text(takes))}" sandbox="allow-scripts"')
         return None
     waits = block is not False and not inline
-    studio = Studio(takes, host, port)
+    studio = Studio(takes, host, port, framed=inline)
     try:
         if told := warning(host):
             print(told, file=sys.stderr, flush=True)
-        how = "Ctrl-C" if waits else "close()"
-        print(f"studio: {studio.address} ({how} ends it)", flush=True)
+        how = "Ctrl+C" if waits else "close()"
+        print(f"studio: {studio.address} ({how} to stop)", flush=True)
         if inline:
             _display(f'src="{html.escape(studio.address)}"')
         elif browser:

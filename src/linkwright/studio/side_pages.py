@@ -2,16 +2,15 @@
 
 Viser's plots tell nothing of where a user clicks, and its texts are no trees to choose from, so the
 scope and the inspection are pages of our own (`assets`), shown in frames of the studio or in
-windows of their own. Their address holds a random word, without which nothing is answered: other
-pages in the browser cannot guess it, and what comes from them is refused anyway
-(`linkwright.studio.guarding`). Each request is answered in a thread of its own; a browser that
-stalls costs that thread only.
+windows of their own. They let in what the studio itself does (`linkwright.studio.guarding`), and
+only its page may show them in frames. Each request is answered in a thread of its own; a browser
+that stalls costs that thread only.
 """
 
 from __future__ import annotations
 
 import json
-import secrets
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,10 +18,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs, quote, urlsplit
 
 from linkwright.errors import Error, InputError
-from linkwright.studio.guarding import refused
+from linkwright.studio.guarding import Gate
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
@@ -34,11 +33,6 @@ FRAME = (
 """The style of a frame that fills a tab."""
 
 _LARGEST = 1 << 20  # bytes that are sent along with a question
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,25 +117,25 @@ class SidePages:
     """The server of the pages beside Viser's.
 
     Args:
-        host: address that they are served at.
+        gate: who is let in.
         port: tried first; any that is free otherwise.
+        around: the port of the page that may show them in frames.
 
     `routes` says what answers a method and a place; `largest` how many bytes may be sent along to
     places where that is more than a question.
     """
 
-    def __init__(self, host: str, port: int = 0) -> None:
-        self.token = secrets.token_urlsafe(12)
+    def __init__(self, gate: Gate, port: int = 0, around: int = 0) -> None:
+        self.gate, self.token, self.around = gate, gate.token, around
         self.routes: dict[tuple[str, str], Act] = {}
         self.largest: dict[str, int] = {}
         self.closed = False
         handler = type("Handler", (_Handler,), {"owner": self})
         try:
-            self._server = ThreadingHTTPServer((host, port), handler)
+            self._server = _Server((gate.served, port), handler)
         except (OSError, OverflowError):  # it is taken, or there is none beyond the last
-            self._server = ThreadingHTTPServer((host, 0), handler)
-        self._server.daemon_threads = True
-        self.host, self.port = host, int(self._server.server_address[1])
+            self._server = _Server((gate.served, 0), handler)
+        self.host, self.port = gate.served, int(self._server.server_address[1])
         self._thread = threading.Thread(
             target=self._server.serve_forever, name="linkwright pages", daemon=True
         )
@@ -183,7 +177,7 @@ def side_pages_of(studio: Studio) -> SidePages:
     """
     found = studio.shared.get("pages")
     if not isinstance(found, SidePages):
-        found = studio.shared["pages"] = SidePages(studio.host, studio.port + 1)
+        found = studio.shared["pages"] = SidePages(studio.gate, studio.port + 1, studio.port)
         found.routes["POST", "key"] = lambda asked: _press(studio, asked)
         studio.closers.append(found.close)
     return found
@@ -196,6 +190,17 @@ def _press(studio: Studio, asked: Asked) -> Reply:
     for act in acts:
         act(SimpleNamespace(client=client))
     return as_json({"done": bool(acts)})
+
+
+class _Server(ThreadingHTTPServer):
+    """A server that does not tell in the terminal that a browser has gone."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Tell of mistakes of ours only."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -220,18 +225,17 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         said = self.headers
-        why = refused(self.owner.host, said.get_all("Host", []), said.get_all("Origin", []))
+        hosts, origins = said.get_all("Host", []), said.get_all("Origin", [])
+        why = self.owner.gate.refusal(self.path, hosts, origins)
         if why:
             self._refuse(403, f"refused: {why}")
             return
-        path, _, question = self.path.partition("?")
-        _, token, place, *_ = [*path.split("/", 2), "", ""]
+        _, place = self.owner.gate.split(self.path)
         act = self.owner.routes.get((method, place))
-        known = secrets.compare_digest(token.encode(), self.owner.token.encode())
-        if not known or act is None:
+        if act is None:
             self._refuse(404, "there is nothing here")
             return
-        query = {k: v[0] for k, v in parse_qs(question).items()}
+        query = {k: v[0] for k, v in parse_qs(self.path.partition("?")[2]).items()}
         try:
             self._send(200, act(Asked(query, self._body(place))))
         except (ConnectionError, TimeoutError):
@@ -262,7 +266,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", reply.kind)
         self.send_header("Content-Length", str(len(reply.content)))
-        for name, value in _HEADERS.items():
+        for name, value in self.owner.gate.headers(self._around()).items():
             self.send_header(name, value)
         if reply.name:
             saved = f"attachment; filename*=UTF-8''{quote(reply.name)}"
@@ -270,6 +274,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(reply.content)
         self.wfile.flush()
+
+    def _around(self) -> str:
+        """Return the page that may show this one in a frame: the studio's, by the same name."""
+        try:
+            name = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
+        except ValueError:
+            name = ""
+        plain = "".join(c for c in name if c.isalnum() or c in ".-:")
+        host = f"[{plain}]" if ":" in plain else plain
+        return f"http://{host}:{self.owner.around} https://{host}:{self.owner.around}"
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Say nothing: what is asked is no news."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from enum import Enum
 from pathlib import Path
 
@@ -20,6 +22,12 @@ _DRESS = typer.Option(
     "--dress",
     metavar="FILE",
     help="Shapes and surroundings, from a file or a shipped one (work-cell, puma-lab).",
+)
+_NAME = typer.Option(
+    [],
+    "--allow-host",
+    metavar="NAME",
+    help="Also answer when a browser calls this machine NAME (repeatable).",
 )
 
 
@@ -42,6 +50,7 @@ def command(
     browser: bool = typer.Option(True, "--browser/--no-browser", help="Open the browser."),
     port: int = typer.Option(0, "--port", help="Port to serve at; 0 takes a free one."),
     host: str = typer.Option("127.0.0.1", "--host", help="Address to serve at."),
+    allow_host: list[str] = _NAME,
     model: str = typer.Option(
         "", "--model", metavar="MODEL", help="What moves, where a recording does not say itself."
     ),
@@ -52,7 +61,7 @@ def command(
     initial: list[str] = INITIAL,
     base: Base = _BASE,
 ) -> None:
-    """Open a page with the scene, its playback and its joints; Ctrl-C ends it.
+    """Open the interactive viewer in a browser.
 
     \b
     linkwright studio stanford-arm-controlled --until 20
@@ -76,10 +85,12 @@ def command(
         base=base.value,
         host=host,
         port=port,
+        allowed=allow_host,
     )
+    studio.shared["again"] = shlex.join(["linkwright", *sys.argv[1:]])
     if told := warning(host):
         typer.echo(told, err=True)
-    typer.echo(f"studio: {studio.address} (Ctrl-C ends it)")
+    typer.echo(f"studio: {studio.address} (Ctrl+C to stop)")
     if browser:
         open_browser(studio.address)
     studio.wait()

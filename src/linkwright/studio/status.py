@@ -1,0 +1,110 @@
+"""What the bar over the scene shows in every tab: what moves the scene, its time, its pace.
+
+The page asks for it a few times a second (`linkwright.studio.front`); answering takes no locks and
+waits for nothing. The first page that asks, and whose user has nothing against things that move,
+also starts the playback.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from linkwright.studio.desk import PLAYED, RUN, Desk, desk_of
+
+if TYPE_CHECKING:
+    from linkwright.studio.live import Live, Reached
+    from linkwright.studio.server import Studio
+
+DERIVING = "Building the simulation: deriving and compiling the equations of motion …"
+_SLOW = 0.9  # of the speed that was asked for: below, the machine is too slow
+
+
+class Status:
+    """The state of a studio in words.
+
+    Args:
+        desk: that knows what moves the scene.
+    """
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk, self._met = desk, False
+
+    def state(self, query: dict[str, str]) -> dict[str, Any]:
+        """Return what the bar shows, and start the playback for the first page that may move.
+
+        Args:
+            query: `motion` is "moving", or "still" where the user prefers that.
+        """
+        if not self._met:
+            self._met = True
+            if query.get("motion") == "moving":
+                self._begin()
+        desk = self.desk
+        kind, mode, time, pace = self._live() if desk.mode == RUN else self._shown()
+        busy = desk.preparing and desk.live is None and not desk.cannot
+        return {
+            "mode": mode,
+            "kind": kind,
+            "time": time,
+            "pace": pace,
+            "note": DERIVING if busy else desk.trouble_now,
+            "busy": busy,
+            "again": str(desk.studio.shared.get("again", "")),
+        }
+
+    def _begin(self) -> None:
+        player = self.desk.studio.player
+        if self.desk.mode == PLAYED and player.end > player.start:
+            player.playing = True
+
+    def _live(self) -> tuple[str, str, str, str]:
+        live = self.desk.live
+        if live is None:
+            return "live", "LIVE", "", ""
+        now = live.latest
+        return "live", "LIVE", f"t = {now.time:.{places(live)}f} s", pace_of(live, now)
+
+    def _shown(self) -> tuple[str, str, str, str]:
+        desk, player = self.desk, self.desk.studio.player
+        if desk.mode != PLAYED:
+            return "pose", "POSE", "", ""
+        if not player.end > player.start:
+            return "", "", "", ""
+        pace = f"{player.speed:g}× real time" if player.playing else "paused"
+        few = 2 if player.end - player.start > 1 else 4
+        return "replay", "REPLAY", f"t = {player.time:.{few}f} s", pace
+
+
+def places(live: Live) -> int:
+    """Return how many places behind the point a time of a live run needs: frames are to be told.
+
+    Args:
+        live: the run.
+    """
+    return 2 if live.plant.speed >= 0.5 else 4
+
+
+def pace_of(live: Live, now: Reached) -> str:
+    """Return how fast a run goes, in words.
+
+    Args:
+        live: the run.
+        now: where it stands.
+    """
+    if now.stopped:
+        return "stopped"
+    if not now.running:
+        return "paused"
+    if not now.pace:
+        return ""
+    slow = " — too slow for this machine" if now.pace < _SLOW * live.speed else ""
+    return f"{now.pace:.2g}× real time{slow}"
+
+
+def add_status(studio: Studio) -> None:
+    """Let a studio tell its state.
+
+    Args:
+        studio: any.
+    """
+    studio.shared["state"] = Status(desk_of(studio)).state
