@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import linkwright as lw
+from linkwright.formats.description import Description
 from linkwright.formats.places import quaternion_rotation
+from linkwright.formats.urdf.writer import urdf_text
 from linkwright.models.library import MODELS
 from linkwright.studio.collada import read_collada
 from linkwright.studio.geometry import Geometry
@@ -304,3 +306,66 @@ def test_a_dressed_scene_at_other_values_keeps_its_dress() -> None:
     assert [n.name for n in longer.nodes] == [n.name for n in scene.nodes]
     assert longer.poses.values["L2"] == 0.5
     assert longer.looked_from == scene.looked_from
+
+
+_DAE = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><up_axis>Z_UP</up_axis></asset>
+<library_effects><effect id="e"><profile_COMMON><technique sid="t"><lambert>
+<diffuse><color>0.1 0.2 0.3 1</color></diffuse></lambert></technique></profile_COMMON></effect>
+</library_effects>
+<library_materials><material id="m"><instance_effect url="#e"/></material></library_materials>
+<library_geometries><geometry id="g"><mesh>
+<source id="p"><float_array id="pa" count="9">0 0 0 1 0 0 0 1 0</float_array>
+<technique_common><accessor source="#pa" count="3" stride="3"/></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+<triangles count="1" material="a"><input semantic="VERTEX" source="#v" offset="0"/><p>0 1 2</p>
+</triangles></mesh></geometry></library_geometries>
+<library_visual_scenes><visual_scene id="s"><node><instance_geometry url="#g"><bind_material>
+<technique_common><instance_material symbol="a" target="#m"/></technique_common></bind_material>
+</instance_geometry></node></visual_scene></library_visual_scenes>
+<scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
+_OWN, _RED = (0.1, 0.2, 0.3, 1.0), (1.0, 0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("material", "wanted"),
+    [
+        ("", _OWN),
+        ('<material name=""><color rgba="1 0 0 1"/></material>', _OWN),
+        ('<material name="white"><color rgba="1 1 1 1"/></material>', _OWN),
+        ('<material name="signal"><color rgba="1 0 0 1"/></material>', _RED),
+    ],
+    ids=["none", "nameless", "white", "named"],
+)
+def test_colors_of_a_mesh_count_before_materials_that_say_nothing(
+    tmp_path: Path, material: str, wanted: tuple[float, ...]
+) -> None:
+    (tmp_path / "part.dae").write_text(_DAE)
+    (tmp_path / "robot.urdf").write_text(
+        f"""<robot name="r"><link name="a"><visual><geometry><mesh filename="part.dae"/>
+        </geometry>{material}</visual></link></robot>"""
+    )
+    robot = lw.load(tmp_path / "robot.urdf")
+    (surface,) = scene_of(robot).surfaces[0]
+    assert surface.colour == wanted
+    assert isinstance(robot.source, Description)
+    (tmp_path / "again.urdf").write_text(urdf_text(robot.source).text)
+    (again,) = scene_of(lw.load(tmp_path / "again.urdf")).surfaces[0]
+    assert again.colour == wanted
+
+
+def test_a_link_that_is_only_touched_is_drawn_by_what_touches(tmp_path: Path) -> None:
+    (tmp_path / "robot.urdf").write_text(
+        """<robot name="r"><link name="a"><inertial><mass value="1"/>
+        <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+        <collision><origin xyz="0 0 0.5"/><geometry><box size="0.2 0.4 0.6"/></geometry>
+        </collision></link><link name="b"><inertial><mass value="1"/>
+        <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+        <visual><geometry><sphere radius="0.1"/></geometry></visual>
+        <collision><geometry><sphere radius="0.3"/></geometry></collision></link>
+        <joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>"""
+    )
+    scene = scene_of(lw.load(tmp_path / "robot.urdf"))
+    box, ball = (np.concatenate([s.points for s in parts]) for parts in scene.surfaces)
+    np.testing.assert_allclose(np.ptp(box, axis=0), [0.2, 0.4, 0.6])
+    assert np.abs(ball).max() == pytest.approx(0.1)

@@ -76,6 +76,7 @@ class Shape:
         seen: whether it is drawn.
         touched: whether it takes part in contact.
         name: as in the file, or empty.
+        material: the name of the material that has the color, or empty.
     """
 
     kind: str
@@ -87,6 +88,7 @@ class Shape:
     seen: bool = True
     touched: bool = False
     name: str = ""
+    material: str = ""
 
 
 @dataclass(frozen=True, slots=True)

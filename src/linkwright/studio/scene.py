@@ -214,9 +214,7 @@ def scene_of(
 
 def _has_shapes(source: object) -> TypeGuard[Description]:
     """Whether a file says itself what is seen."""
-    return isinstance(source, Description) and any(
-        shape.seen for link in source.links for shape in link.shapes
-    )
+    return isinstance(source, Description) and any(link.shapes for link in source.links)
 
 
 # -- mechanisms ------------------------------------------------------------------------------------
@@ -383,10 +381,12 @@ def _from_description(robot: Robot, description: Description, roots: Sequence[st
     around: dict[str, list[Solid]] = {name: [] for name in _around(description)}
     up, floor = Geometry(m).up, None
     notes: list[str] = []
+    seen = {places[link.name][0] for link in description.links if any(s.seen for s in link.shapes)}
     for link in description.links:
         body, place = places[link.name]
         for shape in link.shapes:
-            made = solid_of(link, shape, place, description, roots, notes) if shape.seen else None
+            drawn = shape.seen or body not in seen  # what is only touched, where nothing else is
+            made = solid_of(link, shape, place, description, roots, notes) if drawn else None
             if made is not None and link.name in around and _is_ground(made, up):
                 floor = float(np.array(made.place.position) @ up)
             elif made is not None:
@@ -502,7 +502,9 @@ def solid_of(
     except Error as error:
         notes.append(str(error))
         return None
-    return Solid("mesh", (), at, shape.colour, path, shape.scale, link.name)
+    # Colors in a mesh count before a material that says nothing: one without a name, or white.
+    plain = not shape.material or (shape.colour or ())[:3] == (1.0, 1.0, 1.0)
+    return Solid("mesh", (), at, shape.colour, path, shape.scale, link.name, plain)
 
 
 def _summary(notes: Sequence[str]) -> tuple[str, ...]:

@@ -95,6 +95,7 @@ class Solid:
         file: of a mesh.
         scale: of a mesh, along its axes.
         link: of a robot file that it belongs to, where a node holds several.
+        yields: whether colors that a mesh has itself count before `colour`.
     """
 
     kind: str
@@ -104,6 +105,7 @@ class Solid:
     file: Path | None = None
     scale: Triple = (1.0, 1.0, 1.0)
     link: str = ""
+    yields: bool = False
 
 
 def _cone(bottom: float, top: float, length: float) -> Surface:
@@ -295,7 +297,8 @@ def surfaces_of(solids: Sequence[Solid], usual: Colour = PALE) -> list[Surface]:
     for solid in solids:
         for surface in _own_surfaces(solid.kind, solid.size, solid.file):
             matrix = np.array(solid.place.rotation) @ np.diag(solid.scale)
-            tint = solid.colour or surface.colour or usual
+            first, second = solid.colour, surface.colour
+            tint = (second or first if solid.yields else first or second) or usual
             made.append(replace(surface, colour=tint).moved(matrix, np.array(solid.place.position)))
     return joined(made)
 

@@ -102,7 +102,13 @@ def _shape(element: Element, colours: Colours, left: Leftovers) -> Shape | None:
         seen=element.tag == "visual",
         touched=element.tag == "collision",
         name=element.attributes.get("name", "").strip(),
+        material=_material(element) if element.tag == "visual" else "",
     )
+
+
+def _material(visual: Element) -> str:
+    material = visual.one("material")
+    return "" if material is None else material.attributes.get("name", "").strip()
 
 
 def _size(solid: Element) -> tuple[float, ...]:

@@ -230,7 +230,7 @@ def _shape(tag: str, shape: Shape) -> Element:
     children = [_origin(shape.place), Element("geometry", {}, (solid,))]
     if tag == "visual" and shape.colour is not None:
         colour = Element("color", {"rgba": numbers_text(shape.colour)})
-        children.append(Element("material", {"name": ""}, (colour,)))
+        children.append(Element("material", {"name": shape.material}, (colour,)))
     attributes = {"name": shape.name} if shape.name else {}
     return Element(tag, attributes, tuple(children))
 
