@@ -662,9 +662,9 @@ def test_foreign_functions_are_put_in_or_linked(source: str, tmp_path: Path) -> 
     m.start(b=1)
     m.run_for(1, step=0.1)
     done = write_program(m, tmp_path / "c")
-    (tmp_path / "c" / "tyre.c").write_text("double tyre(double a, double b){ return a*b; }")
+    (tmp_path / "c" / "tyre.c").write_text("double user_tyre(double a, double b){ return a*b; }")
     if not source:
-        assert "tyre(double x0, double x1)" in done.commands[0]
+        assert "double user_tyre(double x0, double x1)" in done.commands[0]
     compile_c(tmp_path / "c", "rig.c", *["tyre.c"] * (not source), "-o", "rig")
     program = Built(make_content(m), tmp_path / "c", (str(tmp_path / "c" / "rig"),))
     program.run("-f", "final.par")

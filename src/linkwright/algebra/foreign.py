@@ -80,6 +80,11 @@ class ForeignFunction:
         object.__setattr__(self, "_calls", count())
 
     @property
+    def is_bound(self) -> bool:
+        """Whether it has code, in Python or in C; without it can be derived but not run."""
+        return self.python is not None or bool(self.c_source)
+
+    @property
     def prototype(self) -> str:
         """Its declaration in C, without the semicolon."""
         if self.c_prototype:
@@ -148,7 +153,8 @@ def foreign(
         python: a callable of that many numbers, for evaluation in Python.
         vectorized: whether the callable takes arrays; otherwise it is called element by element.
         c_prototype: its declaration in C, where it is not the standard one.
-        c_source: its definition in C, for compiled programs.
+        c_source: its definition in C, for compiled programs. Without it a written C program calls
+            the function as `user_NAME`, which you link; no other is taken for it.
         derivatives: for each argument a callable of expressions that gives the partial derivative.
         pure: whether calls with equal arguments may be merged.
         outputs: number of values it returns.

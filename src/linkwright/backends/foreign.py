@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from linkwright.algebra.expr import FOREIGN, postorder
 from linkwright.algebra.foreign import ForeignCall, ForeignFunction
-from linkwright.errors import CompileError
+from linkwright.errors import BackendError, CompileError
 from linkwright.program import Call, Loop, Program, walk
 
 
@@ -37,6 +37,38 @@ def foreign_functions(program: Program) -> list[ForeignFunction]:
     return sorted(found.values(), key=lambda f: f.name)
 
 
+def bound_functions(program: Program) -> list[ForeignFunction]:
+    """Return the foreign functions of a Program that is to run; one without code is an error.
+
+    Code is what was given in Python, as a callable or as C source. A function is never looked for
+    by its name among those of the process: a name may come from a file of unknown origin.
+
+    Args:
+        program: what to look through.
+
+    >>> from linkwright.algebra import foreign, symbol
+    >>> from linkwright.program import program
+    >>> x = symbol("x")
+    >>> bound_functions(program("p", {"x": x}, {"y": foreign("system")(x)}))
+    Traceback (most recent call last):
+        ...
+    linkwright.errors.CompileError: the function 'system' has no code: what calls it can be
+    derived but not run; give it in Python: functions={'system': ...} of read_model, or python=...
+    of foreign; C code in a model file counts where you trust it (trust=True, --trust)
+    """
+    found = foreign_functions(program)
+    for function in found:
+        if not function.is_bound:
+            raise CompileError(
+                f"the function {function.name!r} has no code: what calls it can be derived but "
+                "not run",
+                remedy=f"give it in Python: functions={{{function.name!r}: ...}} of read_model, or "
+                "python=... of foreign; C code in a model file counts where you trust it "
+                "(trust=True, --trust)",
+            )
+    return found
+
+
 def _add(found: dict[str, ForeignFunction], function: ForeignFunction) -> None:
     known = found.setdefault(function.name, function)
     if known is not function and known != function:
@@ -49,6 +81,64 @@ def _add(found: dict[str, ForeignFunction], function: ForeignFunction) -> None:
 def same_call(data: ForeignCall, args: Iterable[object]) -> tuple[object, ...]:
     """Return what the outputs of one call of a foreign function have in common."""
     return (data.function.name, data.call, *args)
+
+
+def from_source(function: ForeignFunction) -> tuple[object, Any] | None:
+    """Return the library of a foreign function's C source and its pointer; None where it has none.
+
+    Args:
+        function: one that is bound; without a compiler its Python callable has to do.
+    """
+    if not function.c_source:
+        return None
+    from linkwright.backends.c.compiler import find_compiler, load_library
+
+    try:
+        find_compiler()
+    except BackendError:
+        if function.python is None:
+            raise
+        return None
+    # Under a name that no library has, so that only this source can define it.
+    own = f"lw_own_{function.name}"
+    library = load_library(
+        f"#include <math.h>\n#define {function.name} {own}\n{function.c_source}\n"
+    )
+    pointer = getattr(library, own, None)
+    if pointer is None and function.python is None:
+        raise CompileError(
+            f"the C source of the foreign function {function.name!r} does not define it",
+            remedy=f"define '{function.prototype}' in it",
+        )
+    return None if pointer is None else (library, pointer)
+
+
+def python_callable(function: ForeignFunction) -> Callable[..., Any]:
+    """Return a foreign function as one of Python's, of numbers: its own, or one that calls C.
+
+    Args:
+        function: one that is bound.
+    """
+    if function.python is not None:
+        return function.python
+    found = from_source(function)
+    assert found is not None
+    library, pointer = found
+    pointer.argtypes = [ctypes.c_double] * function.arity
+    if function.outputs == 1:
+        pointer.restype = ctypes.c_double
+        made: Callable[..., Any] = pointer
+        return made
+    pointer.argtypes = [*pointer.argtypes, ctypes.POINTER(ctypes.c_double)]
+    pointer.restype = None
+
+    def several(*args: float) -> tuple[float, ...]:
+        out = (ctypes.c_double * function.outputs)()
+        pointer(*args, out)
+        return tuple(out)
+
+    vars(several)["keep"] = library
+    return several
 
 
 def callback(function: ForeignFunction) -> Any:

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from linkwright.algebra.foreign import ForeignCall
+from linkwright.algebra.foreign import ForeignCall, ForeignFunction
 from linkwright.algebra.printers.names import python_identifier
 from linkwright.backends.arrays import Arrays, InputArray, StackArray
-from linkwright.backends.foreign import same_call
+from linkwright.backends.foreign import bound_functions, python_callable, same_call
 from linkwright.backends.llvm.signature import (
     Argument,
     Array,
@@ -129,7 +129,7 @@ class Module:
     functions: list[str] = field(default_factory=list)
     called: dict[Code, str] = field(default_factory=dict)
     tables: dict[Any, tuple[str, list[str]]] = field(default_factory=dict)
-    foreign: dict[str, tuple[str, Callable[..., Any]]] = field(default_factory=dict)
+    foreign: dict[str, tuple[str, ForeignFunction]] = field(default_factory=dict)
 
     def table(self, table: Any) -> str:
         """Return the name of a table's numbers, a tuple of arrays."""
@@ -147,7 +147,7 @@ class Module:
         """Return the name under which a foreign function is given to the module."""
         name = data.function.name
         if name not in self.foreign:
-            self.foreign[name] = (self.names(name), _all_outputs(data))
+            self.foreign[name] = (self.names(name), data.function)
         return self.foreign[name][0]
 
     def text(self, about: Sequence[str]) -> str:
@@ -163,15 +163,9 @@ class Module:
         return "\n".join([*parts, "", "\n\n".join(self.functions)])
 
 
-def _all_outputs(data: ForeignCall) -> Callable[..., Any]:
+def _over_arrays(function: ForeignFunction) -> Callable[..., Any]:
     """Return a function of arrays that gives the output, or all outputs, of a foreign function."""
-    function = data.function
-    python = function.python
-    if python is None:
-        raise CompileError(
-            f"the foreign function {function.name!r} has no Python callable",
-            remedy="give python=..., or use backend='c'",
-        )
+    python = python_callable(function)
     over_arrays = python
     if not function.vectorized:
         over_arrays = np.vectorize(python, otypes=[float] * function.outputs)
@@ -455,7 +449,8 @@ class CompiledPython:
     def function(self) -> Callable[..., Any]:
         """The function that the source defines."""
         name, text, module = self._written
-        space: dict[str, Any] = dict(module.foreign.values())
+        bound_functions(self.program)
+        space: dict[str, Any] = {n: _over_arrays(f) for n, f in module.foreign.values()}
         exec(compile(text, f"<{plain(self.program.name)}>", "exec"), space)  # noqa: S102
         function: Callable[..., Any] = space[name]
         return function

@@ -29,6 +29,9 @@ INITIAL = typer.Option(
     metavar="NAME=VALUE",
     help="Where a coordinate, speed or state starts; may be given several times.",
 )
+TRUST = typer.Option(
+    False, "--trust", help="Compile C code in the model file and run it; look at it first."
+)
 UNTIL = typer.Option(
     None, "--until", metavar="T", help="End time, s; by default the model's own, or 10."
 )
@@ -82,7 +85,7 @@ def folders(named: Sequence[Path]) -> list[Path]:
     return list(named)
 
 
-def open_model(name: str, settings: Sequence[str] = ()) -> Mechanism:
+def open_model(name: str, settings: Sequence[str] = (), *, trust: bool = False) -> Mechanism:
     """Return a model with changed parameters; an unknown name is an error.
 
     >>> open_model("pendulum", ["L=2"]).values["L"]
@@ -90,7 +93,7 @@ def open_model(name: str, settings: Sequence[str] = ()) -> Mechanism:
     """
     from linkwright.models import load_model
 
-    mechanism = load_model(name)
+    mechanism = load_model(name, trust=trust)
     values = read_settings(settings)
     if values:
         mechanism.set_values(values)

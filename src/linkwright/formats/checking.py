@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from linkwright.algebra import Expr, free_symbols
+from linkwright.algebra import Expr, ForeignFunction, free_symbols
 from linkwright.algebra.units import Unit, check_units, parse_unit
 from linkwright.errors import Error
 from linkwright.formats.document import Document
@@ -66,7 +66,7 @@ def check_mechanism(m: Mechanism) -> Report:
     """
     from linkwright.equations import derive
 
-    warnings = [*unit_warnings(m), *_unused(m), *_without_value(m)]
+    warnings = [*unit_warnings(m), *_unused(m), *_without_value(m), *_without_code(m)]
     equations = derive(m, "kane")
     facts = [
         ("bodies", ", ".join(m.bodies) or "none"),
@@ -96,6 +96,10 @@ def _assembly(m: Mechanism) -> Iterator[str]:
     if missing:
         yield f"not tried, since {', '.join(missing[:5])} have no value"
         return
+    unbound = _unbound(m)
+    if unbound:
+        yield f"not tried, since {', '.join(unbound[:5])} have no code"
+        return
     yield from assemble(m).report
 
 
@@ -103,6 +107,23 @@ def _without_value(m: Mechanism) -> Iterator[str]:
     for name in m.parameters:
         if name not in m.values:
             yield f"the parameter {name!r} has no value"
+
+
+def _unbound(m: Mechanism) -> list[str]:
+    """Return the functions that have a name only."""
+    return [
+        name
+        for name, function in m.functions.items()
+        if isinstance(function, ForeignFunction) and not function.is_bound
+    ]
+
+
+def _without_code(m: Mechanism) -> Iterator[str]:
+    for name in _unbound(m):
+        yield (
+            f"the function {name!r} has no code, so the model can be derived but not run; give it "
+            f"in Python with functions={{{name!r}: ...}}, or allow C code of the file with --trust"
+        )
 
 
 def _unused(m: Mechanism) -> Iterator[str]:

@@ -129,18 +129,22 @@ def target_format(path: str | os.PathLike[str]) -> str:
 
 
 def read_mechanism(
-    path: str | os.PathLike[str], *, options: Mapping[str, int] | None = None
+    path: str | os.PathLike[str],
+    *,
+    options: Mapping[str, int] | None = None,
+    trust: bool = False,
 ) -> Mechanism:
     """Return the mechanism of a robot file, or of a text model.
 
     Args:
         path: of the file.
         options: whole numbers in place of a text model's `[options]`.
+        trust: whether C code in a text model may be compiled and run.
     """
     if robot_format(path) == "text":
         from linkwright.formats.text import read_model
 
-        return read_model(path, options=options)
+        return read_model(path, options=options, trust=trust)
     if options:
         raise InputError("a robot file has no options", file=path)
     from linkwright.formats.assembling import assembled

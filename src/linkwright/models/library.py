@@ -74,12 +74,13 @@ _TRUTHS = {"on": True, "true": True, "yes": True, "1": True}
 _TRUTHS |= {"off": False, "false": False, "no": False, "0": False}
 
 
-def load_model(name: str) -> Mechanism:
+def load_model(name: str, *, trust: bool = False) -> Mechanism:
     """Return a model by its name with options, or from a file.
 
     Args:
         name: a name in `MODELS`, with options after a colon (`n-four-bar:n=40`), or the path of a
             file that one of `READERS` reads.
+        trust: whether C code in a text model may be compiled and run.
 
     >>> load_model("n-four-bar:n=3").doc
     '3 four-bar linkages in a row, 7 uniform links'
@@ -91,7 +92,7 @@ def load_model(name: str) -> Mechanism:
     for suffix, home in READERS.items():
         file, found, options = name.partition(suffix)
         if found and (not options or options.startswith(":")):
-            return _from_file(Path(file + suffix), home, options[1:])
+            return _from_file(Path(file + suffix), home, options[1:], trust)
     stem, _, options = name.partition(":")
     model = MODELS.get(stem)
     if model is None:
@@ -131,7 +132,7 @@ def _text_builder(file: str) -> Builder:
     return build
 
 
-def _from_file(path: Path, home: str, options: str) -> Mechanism:
+def _from_file(path: Path, home: str, options: str, trust: bool) -> Mechanism:
     if not path.is_file():
         raise InputError(f"there is no file {str(path)!r}")
     module, function = home.split(":")
@@ -139,7 +140,7 @@ def _from_file(path: Path, home: str, options: str) -> Mechanism:
     numbers = {}
     for key, value in _split_options(str(path), options):
         numbers[key] = _read_value(str(path), key, value, 0)
-    return read(path, options=numbers) if numbers else read(path)
+    return read(path, options=numbers or None, trust=trust)
 
 
 def option_texts(name: str) -> tuple[str, ...]:

@@ -57,6 +57,7 @@ class Request:
         every: steps from one sample to the next; by default for about a thousand samples.
         seed: of noise.
         tolerance: of an adaptive method, relative error of a step.
+        trust: whether C code in the model's file may be compiled and run.
     """
 
     model: str
@@ -68,6 +69,7 @@ class Request:
     every: int | None = None
     seed: int = 0
     tolerance: float = TOLERANCE
+    trust: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,7 +145,7 @@ def run_model(
                 pass
     from linkwright.models import load_model
 
-    mechanism = load_model(request.model)
+    mechanism = load_model(request.model, trust=request.trust)
     if not source.known:
         from linkwright.formats.origins import origin_of
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+from linkwright.backends.c.externals import linked_prototype
 from linkwright.backends.foreign import foreign_functions
 from linkwright.errors import Error
 from linkwright.files import write_text
@@ -190,7 +191,7 @@ def _plain(text: str) -> str:
 def _to_link(content: Content) -> list[str]:
     """Return what to say about foreign functions that have no source here."""
     return [
-        f"# put the file that defines `{f.prototype}` behind EXTRA= of make"
+        f"# put the file that defines `{linked_prototype(f)}` behind EXTRA= of make"
         for f in foreign_functions(content.program)
         if not f.c_source
     ]

@@ -14,8 +14,9 @@ from typing import Any
 
 from linkwright.algebra.foreign import ForeignFunction
 from linkwright.backends.c.compiler import FLAGS, load_library
+from linkwright.backends.c.externals import linked_name
 from linkwright.backends.c.file import KINDS, c_source, write_text
-from linkwright.backends.foreign import callback, foreign_functions
+from linkwright.backends.foreign import bound_functions, callback
 from linkwright.backends.kernel import Kernel
 from linkwright.backends.llvm.batch import BatchCall, make_batch_call
 from linkwright.backends.llvm.signature import Dtype, Signature, make_signature
@@ -66,10 +67,10 @@ class CompiledC:
     @cached_property
     def library(self) -> tuple[ctypes.CDLL, str, list[object]]:
         """The library, the name of its function, and what it calls back."""
+        bound = [f for f in bound_functions(self.program) if not f.c_source]
         source, title = write_text(
             self.program, None, KINDS[self.dtype], fuse=self.fuse, stages=False
         )
-        bound = [f for f in foreign_functions(self.program) if not f.c_source and f.python]
         text = "\n".join(
             [
                 source,
@@ -148,7 +149,7 @@ def _trampoline(function: ForeignFunction) -> str:
     pointer = f"lw_bound_{function.name}"
     return f"""
 {result} (*{pointer})({", ".join(types)});
-{result} {function.name}({", ".join(declared)})
+{result} {linked_name(function)}({", ".join(declared)})
 {{
     {back}{pointer}({", ".join(names)});
 }}

@@ -29,6 +29,32 @@ static int lw_piece(const double *points, int count, double x)
 """
 
 
+def linked_name(function: ForeignFunction) -> str:
+    """Return the symbol of a foreign function without C source, which somebody has to define.
+
+    It is not the function's own name, so that none of the C library is linked in its place.
+
+    Args:
+        function: one without C source.
+    """
+    return f"user_{function.name}"
+
+
+def linked_prototype(function: ForeignFunction) -> str:
+    """Return the declaration of that symbol.
+
+    Args:
+        function: one without C source.
+
+    >>> from linkwright.algebra import foreign
+    >>> linked_prototype(foreign("tyre", 2))
+    'double user_tyre(double x0, double x1)'
+    """
+    head, bracket, arguments = function.prototype.partition("(")
+    kind = head.split()[0]
+    return f"{kind} {linked_name(function)}{bracket}{arguments}"
+
+
 class Externals:
     """The functions of a file that stand for tables, and the foreign functions it calls."""
 
@@ -46,14 +72,16 @@ class Externals:
         return self._tables[op, table][0]
 
     def call(self, function: ForeignFunction) -> str:
-        """Return the name of a foreign function."""
+        """Return the name by which a foreign function is called."""
         known = self.foreign.setdefault(function.name, function)
         if known != function:
             raise CompileError(
                 f"two different foreign functions are named {function.name!r}",
                 remedy="give them different names",
             )
-        if function.name in C_RESERVED and (function.python or function.c_source):
+        if not function.c_source:
+            return linked_name(function)
+        if function.name in C_RESERVED:
             raise CompileError(
                 f"the foreign function {function.name!r} has the name of a word of C or of its "
                 "mathematical library",
@@ -67,7 +95,7 @@ class Externals:
             if function.c_source:
                 yield f"/* foreign function */\n{function.c_source.strip()}\n"
             else:
-                yield f"/* foreign function, to be linked */\n{function.prototype};\n"
+                yield f"/* foreign function, to be linked */\n{linked_prototype(function)};\n"
         if self._tables:
             yield _PIECE
         for _, text in self._tables.values():

@@ -16,10 +16,9 @@ from typing import Any
 
 from linkwright.algebra.foreign import ForeignFunction
 from linkwright.algebra.tables import Floats
-from linkwright.backends.foreign import callback, foreign_functions
+from linkwright.backends.foreign import bound_functions, callback, from_source
 from linkwright.backends.llvm.functions.emitter import float_literal
 from linkwright.backends.lookup import lookup
-from linkwright.errors import BackendError, CompileError
 from linkwright.program import Program
 
 _PIECE = """define internal i64 @lw.piece(ptr %points, i64 %count, double %x) nounwind noinline {
@@ -195,50 +194,20 @@ def bindings(program: Program) -> tuple[dict[str, int], list[object]]:
     """Return the addresses of a Program's foreign functions by symbol, and what keeps them valid.
 
     A function with C source is compiled where there is a compiler; else its Python callable is
-    called; else a function of its name must be in this process.
+    called. A name alone binds nothing, whatever this process has of that name.
 
     Args:
         program: what is to be loaded.
     """
     addresses: dict[str, int] = {}
     keep: list[object] = []
-    for function in foreign_functions(program):
-        found = _from_source(function) or _from_python(function) or _from_process(function)
-        if found is None:
-            raise CompileError(
-                f"nothing provides the foreign function {function.name!r}",
-                remedy="give python=... or c_source=..., or load the library that has it",
-            )
-        owner, pointer = found
+    for function in bound_functions(program):
+        owner, pointer = from_source(function) or _from_python(function)
         addresses[symbol_name(function)] = ctypes.cast(pointer, ctypes.c_void_p).value or 0
         keep.append(owner)
     return addresses, keep
 
 
-def _from_source(function: ForeignFunction) -> tuple[object, Any] | None:
-    if not function.c_source:
-        return None
-    from linkwright.backends.c.compiler import find_compiler, load_library
-
-    try:
-        find_compiler()
-    except BackendError:
-        if function.python is None:
-            raise
-        return None
-    library = load_library("#include <math.h>\n" + function.c_source)
-    pointer = getattr(library, function.name, None)
-    return None if pointer is None else (library, pointer)
-
-
-def _from_python(function: ForeignFunction) -> tuple[object, Any] | None:
-    if function.python is None:
-        return None
+def _from_python(function: ForeignFunction) -> tuple[object, Any]:
     pointer = callback(function)
     return pointer, pointer
-
-
-def _from_process(function: ForeignFunction) -> tuple[object, Any] | None:
-    process = ctypes.CDLL(None)
-    pointer = getattr(process, function.name, None)
-    return None if pointer is None else (process, pointer)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from linkwright.cli.models import MODEL, SET
+from linkwright.cli.models import MODEL, SET, TRUST
 
 if TYPE_CHECKING:
     from linkwright.analysis import LinearModel, Mode
@@ -23,6 +23,7 @@ AT = typer.Option(
 def command(
     model: str = MODEL,
     settings: list[str] = SET,
+    trust: bool = TRUST,
     at: list[str] = AT,
     matrices: bool = typer.Option(False, "--matrices", help="Print A, B, C and D as well."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables."),
@@ -36,7 +37,7 @@ def command(
     from linkwright.cli.models import open_model, read_settings
     from linkwright.cli.tables import print_table
 
-    mechanism = open_model(model, settings)
+    mechanism = open_model(model, settings, trust=trust)
     found = linearise(mechanism, read_settings(at, option="--at") or None)
     if as_json:
         typer.echo(json.dumps(found.as_dict(), indent=2))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from linkwright.cli.models import INITIAL, MODEL, SET, UNTIL
+from linkwright.cli.models import INITIAL, MODEL, SET, TRUST, UNTIL
 
 if TYPE_CHECKING:
     from linkwright.studies.running import Finished
@@ -51,6 +51,7 @@ def command(
         1e-9, "--tolerance", metavar="E", help="Relative error of a step, where steps adapt."
     ),
     seed: int = typer.Option(0, "--seed", metavar="N", help="Of noise."),
+    trust: bool = TRUST,
     out: Path | None = _OUT,
     plot: bool = typer.Option(False, "--plot", help="Draw the recording beside it, as a PNG."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of words."),
@@ -87,6 +88,7 @@ def command(
         every,
         seed,
         tolerance,
+        trust,
     )
     ending = ".parquet" if find_spec("pyarrow") else ".npz"
     target = Path(source_of(model).stem + ending) if out is None else out

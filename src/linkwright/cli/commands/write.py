@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from linkwright.cli.models import MODEL, SET
+from linkwright.cli.models import MODEL, SET, TRUST
 
 _FOLDER = typer.Option(..., "-o", "--output", metavar="DIR", help="The folder in which to write.")
 _CHANNELS = typer.Option(
@@ -25,6 +25,7 @@ def command(
         False, "--kernel", help="Write the bare equations in C, with a header, for embedding."
     ),
     settings: list[str] = SET,
+    trust: bool = TRUST,
     channels: list[str] = _CHANNELS,
     units: str = typer.Option(
         "auto",
@@ -51,7 +52,7 @@ def command(
     if target not in ("c", "python"):
         raise InputError(f"there is no target {target!r}", remedy="choose c or python")
     run = [s for s in settings if s.partition("=")[0].strip() in ("STEP", "STOPT", "IPRINT")]
-    mechanism = open_model(model, [s for s in settings if s not in run])
+    mechanism = open_model(model, [s for s in settings if s not in run], trust=trust)
     done = write_program(
         mechanism,
         folder,
