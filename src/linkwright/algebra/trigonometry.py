@@ -65,12 +65,12 @@ def merge_squares(
             _merge_under_sum(plain, rest, in_cosines[rest])
         elif len(classes[rest]) == 1 and rest not in plain:
             ((powers, c),) = classes[rest].items()
-            plain[_join(rest, powers)] = c
+            _add(plain, _join(rest, powers), c)
         else:
             whole = dict(in_cosines[rest])
             whole[()] = plus(whole.get((), 0), plain.pop(rest, 0))
             for powers, c in _shortest(whole).items():
-                plain[_join(rest, powers)] = c
+                _add(plain, _join(rest, powers), c)
     offset = plain.pop(ONE, 0)
     return {term: c for term, c in plain.items() if c != 0}, offset
 
@@ -171,6 +171,11 @@ def _total(values: list[Number]) -> Number:
     return result
 
 
+def _add(plain: dict[Expr, Number], term: Expr, c: Number) -> None:
+    """Add a term to those that are there: a sum that was opened before may have brought it."""
+    plain[term] = plus(plain.get(term, 0), c)
+
+
 def _accumulate(plain: dict[Expr, Number], x: Expr, c: Number) -> None:
     """Add c*x to the terms, where x may be a sum."""
     if c == 0:
@@ -197,4 +202,4 @@ def _merge_under_sum(plain: dict[Expr, Number], rest: Expr, terms: _Class) -> No
     plain.clear()
     plain.update(remaining)
     for powers, c in short.items():
-        plain[_join(rest, powers)] = c
+        _add(plain, _join(rest, powers), c)
