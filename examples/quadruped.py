@@ -45,18 +45,15 @@ def main() -> None:
 
 def standing(robot: Robot) -> lw.System:
     """Return the robot with its servos, the ground under its feet, and an inertial unit."""
-    m = robot.mechanism
     system = lw.System(robot, name="quadruped", base=2000)
-    servo = PD(m, kp=80, kd=2.5, joints=list(STANCE), target=STANCE, limit=40.0)
+    servo = PD(robot, kp=80, kd=2.5, joints=list(STANCE), target=STANCE, limit=40.0)
     system.add(servo, rate=500)
-    places = [robot.assembled.places[f"{leg}_foot"] for leg in LEGS]
-    feet = [m.point(f"sole{k}", body, place.position) for k, (body, place) in enumerate(places)]
     ground = Contact(
-        m, feet, Plane(), stiffness=5e4, damping=80, static=0.8, dynamic=0.7,
-        tangential=2e4, tangential_damping=30,
+        robot, [f"{leg}_foot" for leg in LEGS], Plane(), stiffness=5e4, damping=80,
+        static=0.8, dynamic=0.7, tangential=2e4, tangential_damping=30,
     )  # fmt: skip
     system.add(ground)
-    system.add(Imu(m, robot.assembled.places["trunk"][0]))
+    system.add(Imu(robot, "trunk"))
     return system
 
 

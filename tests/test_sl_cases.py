@@ -431,9 +431,8 @@ def test_a_quadruped_stands_on_its_feet(quadruped: Robot) -> None:
     m = quadruped.mechanism
     s = System(quadruped, base=2000)
     s.add(PD(m, kp=60, kd=2, joints=list(STANCE), target=STANCE))
-    places = (quadruped.assembled.places[f"{leg}_foot"] for leg in LEGS)
-    feet = [m.point(f"foot{k}", body, place.position) for k, (body, place) in enumerate(places)]
-    s.add(Contact(m, feet, Plane(), stiffness=5e4, damping=150, static=0.8,
+    feet = [f"{leg}_foot" for leg in LEGS]
+    s.add(Contact(quadruped, feet, Plane(), stiffness=5e4, damping=150, static=0.8,
                   tangential_damping=150))  # fmt: skip
     q = quadruped.neutral.copy()
     for name, angle in STANCE.items():

@@ -2,7 +2,14 @@
 
 from linkwright.blocks.basic import Delay, Hold, Integrator, WhiteNoise
 from linkwright.blocks.block import Block
-from linkwright.blocks.element import Arrow, Element, JointCoordinate, joint_of, mechanism_of
+from linkwright.blocks.element import (
+    Arrow,
+    Element,
+    JointCoordinate,
+    Spot,
+    joint_of,
+    mechanism_of,
+)
 from linkwright.blocks.foreign import KEEP, Foreign
 from linkwright.blocks.numbers import checked, checked_all
 from linkwright.blocks.ports import Crossing, Noise, Parameter, Port, State
@@ -38,6 +45,7 @@ __all__ = [
     "Port",
     "Rate",
     "Sampled",
+    "Spot",
     "State",
     "Ticks",
     "Value",

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from linkwright.algebra import Expr, Vector, direction_of
 from linkwright.algebra.language import Scope
@@ -23,6 +23,9 @@ from linkwright.blocks.places import Places, cross
 from linkwright.blocks.rates import BlockError, Rate
 from linkwright.blocks.workspace import Value
 from linkwright.mechanism import Body, Force, Mechanism, Moment, Point
+
+Spot: TypeAlias = Point | Body | str
+"""A point, a body for its origin, or the name of a point, a body or a robot's frame."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +76,7 @@ class Element(Block):
     ) -> None:
         super().__init__(name, rate=rate, doc=doc)
         self.mechanism = mechanism_of(mechanism)
+        self._robot = None if isinstance(mechanism, Mechanism) else mechanism
         self.forces: list[Force] = []
         self.moments: list[Moment] = []
         self.in_joints: dict[str, Body] = {}
@@ -87,7 +91,7 @@ class Element(Block):
         name: str,
         magnitude: Value,
         *,
-        at: Point | Body,
+        at: Spot,
         along: Any,
         reaction: Body | None = None,
         doc: str = "",
@@ -98,13 +102,13 @@ class Element(Block):
         Args:
             name: its name, also that of the output.
             magnitude: N.
-            at: where it acts; of a body, its origin.
+            at: where it acts; of a body, its origin; or a name.
             along: its direction: a vector, an axis name, or components in the ground's frame.
             reaction: the body that feels the opposite; the ground by default.
             doc: what it is.
             shown: whether pictures show it as an arrow.
         """
-        point = at.origin if isinstance(at, Body) else at
+        point = self.point_at(at)
         self._refuse_others(point.body, name)
         direction = direction_of(self.mechanism.vector(along))
         if shown:
@@ -131,7 +135,7 @@ class Element(Block):
         name: str,
         force: Vector | Sequence[Value],
         *,
-        at: Point | Body,
+        at: Spot,
         arm: Sequence[Value] | None = None,
         doc: str = "",
     ) -> tuple[Expr, ...]:
@@ -140,7 +144,7 @@ class Element(Block):
         Args:
             name: what the names of the outputs begin with.
             force: N, a vector, or its components in the ground's axes.
-            at: where it acts; of a body, its origin.
+            at: where it acts; of a body, its origin; or a name.
             arm: from there to where it really acts, for a contact that moves over the body:
                 components in the ground's axes, m.
             doc: what it is.
@@ -149,7 +153,7 @@ class Element(Block):
         loads themselves are the outputs `name_1`, `name_2`, `name_3` along these, and the moments
         of the arm `name_4`, `name_5`, `name_6` about them.
         """
-        point = at.origin if isinstance(at, Body) else at
+        point = self.point_at(at)
         body = point.body
         self._refuse_others(body, name)
         ground = self.mechanism.ground.frame
@@ -169,22 +173,77 @@ class Element(Block):
         unit = self.mechanism.unit_system.own_text("N")
         return tuple(self.output(f"{name}_{c}", x, unit=unit, doc=doc) for c, x in rows)
 
-    def show_force(
-        self, name: str, *, at: Point | Body, touch: str = "", below: float = 0.0
-    ) -> None:
+    def show_force(self, name: str, *, at: Spot, touch: str = "", below: float = 0.0) -> None:
         """Let pictures show a force as an arrow; `push` and `force` do so themselves.
 
         Args:
             name: of the force: its components in the ground's axes are the outputs `name_x`,
                 `name_y`, `name_z` (N).
-            at: where it acts; of a body, its origin.
+            at: where it acts; of a body, its origin; or a name.
             touch: the output that is positive while this is a point that touches something.
             below: how far below the point it is shown, m: the radius of a ball about the point.
         """
-        point = at.origin if isinstance(at, Body) else at
+        point = self.point_at(at)
         self.arrows[name] = Arrow(
             name, point, tuple(f"{name}_{c}" for c in "xyz"), None, touch, below
         )
+
+    def point_at(self, given: Spot, *, center_of_mass: bool = False) -> Point:
+        """Return the point that is meant.
+
+        Args:
+            given: a point; a body, for its origin; or the name of a point, a body, or, where the
+                element was made for a robot, of a link or another of the robot's frames.
+            center_of_mass: whether a body stands for its center of mass instead.
+
+        >>> m = Mechanism("m")
+        >>> b = m.body("b", translate="xy", mass=1)
+        >>> tip = m.point("tip", b, (1, 0, 0))
+        >>> Element("e", m).point_at("tip") is tip
+        True
+        """
+        m = self.mechanism
+        if isinstance(given, str):
+            frames = getattr(self._robot, "frames", ())
+            if self._robot is not None and given in frames and not center_of_mass:
+                given = self._robot.point(given)
+            elif given in m.points:
+                given = m.points[given]
+            elif given in m.bodies:
+                given = m.bodies[given]
+            elif given == m.ground.name:
+                given = m.ground
+            else:
+                known = dict.fromkeys([*m.points, *m.bodies, m.ground.name, *frames])
+                m.unknown(given, known, "point, body or frame")
+        if isinstance(given, Body):
+            given = given.com if center_of_mass else given.origin
+        if not isinstance(given, Point):
+            raise BlockError(
+                f"element {self.name!r} is given {given!r} as a place",
+                remedy="give a point, a body, or the name of a point, body or frame",
+            )
+        self._refuse_others(given.body, given.name)
+        return given
+
+    def body_at(self, given: Body | str) -> Body:
+        """Return the body that is meant.
+
+        Args:
+            given: a body, or its name.
+
+        >>> m = Mechanism("m")
+        >>> b = m.body("b", translate="xy", mass=1)
+        >>> Element("e", m).body_at("b") is b
+        True
+        """
+        m = self.mechanism
+        if isinstance(given, str):
+            if given not in m.bodies:
+                m.unknown(given, m.bodies, "body")
+            given = m.bodies[given]
+        self._refuse_others(given, given.name)
+        return given
 
     def position(self, point: Point) -> tuple[Expr, Expr, Expr]:
         """Return the position of a point in the ground's axes, as named partial results.

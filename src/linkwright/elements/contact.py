@@ -19,14 +19,14 @@ accepted step of the integration, never within one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from linkwright.algebra import ZERO, Expr, as_expr, maximum, select, sqrt, total
-from linkwright.blocks import BlockError, Element
+from linkwright.blocks import BlockError, Element, Spot
 from linkwright.blocks.places import cross, minus, plus
 from linkwright.elements.surfaces import Plane, Surface, Triple, checked_rotation
-from linkwright.mechanism import Body, Point
+from linkwright.mechanism import Point
 
 
 class Contact(Element):
@@ -37,7 +37,8 @@ class Contact(Element):
 
     Args:
         mechanism: that it belongs to.
-        points: that can touch: points, or bodies for their origins.
+        points: that can touch: points, bodies for their origins, or names of points, bodies or,
+            where `mechanism` is a robot, of its links and frames.
         surface: what they touch.
         stiffness: k_n of the normal spring, N/m.
         damping: b_n of the normal damper, N*s/m.
@@ -62,7 +63,7 @@ class Contact(Element):
     def __init__(
         self,
         mechanism: Any,
-        points: Sequence[Point | Body],
+        points: Spot | Iterable[Spot],
         surface: Surface,
         *,
         stiffness: float,
@@ -77,7 +78,11 @@ class Contact(Element):
         name: str = "contact",
     ) -> None:
         super().__init__(name, mechanism, doc="contact of points with a surface")
-        if not points:
+        if isinstance(points, Iterable) and not isinstance(points, str):
+            given = list(points)
+        else:
+            given = [points]
+        if not given:
             raise BlockError(f"the contact {name!r} has no points")
         self.surface = surface
         self._k = self.parameter("stiffness", stiffness, unit="N/m", least=0.0)
@@ -99,10 +104,10 @@ class Contact(Element):
             self._bc = self.parameter("tangential_damping", bc, unit="N*s/m", least=0.0)
             self._rest = self.parameter("rest", rest, unit="m/s", sign="positive")
         m = self.mechanism
-        self._carrier = m.ground if surface.body is None else surface.body
+        self._carrier = m.ground if surface.body is None else self.body_at(surface.body)
         self._turn = checked_rotation(surface.rotation)
         self._origin = m.point_of(self._carrier, tuple(map(as_expr, surface.centre)))
-        self.points = [p.origin if isinstance(p, Body) else p for p in points]
+        self.points = [self.point_at(p) for p in given]
         if isinstance(surface, Plane) and self._carrier.parent is None:
             self.floors.append(
                 (tuple(map(float, surface.centre)), tuple(self._turn[:, 2].tolist()))

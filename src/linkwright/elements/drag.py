@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwright.algebra import sqrt, total
-from linkwright.blocks import Element
+from linkwright.blocks import Element, Spot
 from linkwright.blocks.places import minus
-from linkwright.mechanism import Body, Point
 
 
 class Drag(Element):
@@ -18,7 +17,7 @@ class Drag(Element):
 
     Args:
         mechanism: that it belongs to.
-        at: where it acts: a point, or a body for its mass centre.
+        at: where it acts: a point, a body for its center of mass, or a name.
         coefficient: c.
         area: A, m^2.
         density: rho, kg/m^3.
@@ -35,7 +34,7 @@ class Drag(Element):
     def __init__(
         self,
         mechanism: Any,
-        at: Point | Body,
+        at: Spot,
         *,
         coefficient: float,
         area: float,
@@ -50,7 +49,7 @@ class Drag(Element):
         blow = [
             self.input(f"wind_{a}", float(v), unit="m/s") for a, v in zip("xyz", wind, strict=True)
         ]
-        point = at.com if isinstance(at, Body) else at
+        point = self.point_at(at, center_of_mass=True)
         through = [self.let(x) for x in minus(self.velocity(point), blow)]
         speed = self.let(sqrt(total(x**2 for x in through)))
         factor = self.let(-rho * c * area_ * speed / 2)

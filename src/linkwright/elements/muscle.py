@@ -7,9 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 from linkwright.algebra import Expr, Table1, partial, sqrt, total
-from linkwright.blocks import BlockError, Element, joint_of
+from linkwright.blocks import BlockError, Element, Spot, joint_of
 from linkwright.blocks.places import minus
-from linkwright.mechanism import Body, Point
 
 
 class Muscle(Element):
@@ -22,7 +21,7 @@ class Muscle(Element):
 
     Args:
         mechanism: that it belongs to.
-        points: its path, two or more: points, or bodies for their origins.
+        points: its path, two or more: points, bodies for their origins, or names.
         strength: the largest force, N.
         coordinates: those for which moment arms are wanted.
         by_length: factor of the force over length in m, such as a `Table1`.
@@ -41,7 +40,7 @@ class Muscle(Element):
     def __init__(
         self,
         mechanism: Any,
-        points: Sequence[Point | Body],
+        points: Sequence[Spot],
         strength: float,
         *,
         coordinates: Sequence[Expr | str] = (),
@@ -53,7 +52,7 @@ class Muscle(Element):
         super().__init__(name, mechanism, doc="a muscle along a path of points")
         if len(points) < 2:
             raise BlockError(f"the muscle {name!r} has {len(points)} points, and needs two")
-        path = [p.origin if isinstance(p, Body) else p for p in points]
+        path = [self.point_at(p) for p in points]
         most = self.parameter("strength", strength, unit="N", least=0.0)
         act = self.input("activation", activation, unit="1")
         whole: list[Expr] = []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwright.algebra import Expr, Vector, floor
-from linkwright.blocks import Element
+from linkwright.blocks import Element, Spot
 from linkwright.elements.springs import motion_of
 from linkwright.equations.reactions import carried_by_joint
 from linkwright.mechanism import Body, Point
@@ -64,7 +64,7 @@ class Imu(Element):
 
     Args:
         mechanism: that it belongs to.
-        at: where it sits: a point, or a body for its origin.
+        at: where it sits: a point, a body for its origin, or a name.
         force_noise: standard deviation of the specific force, m/s^2; with noise it needs a rate.
         rate_noise: standard deviation of the angular velocity, rad/s.
         force_bias: added to each component of the specific force, m/s^2.
@@ -81,7 +81,7 @@ class Imu(Element):
     def __init__(
         self,
         mechanism: Any,
-        at: Point | Body,
+        at: Spot,
         *,
         force_noise: float = 0.0,
         rate_noise: float = 0.0,
@@ -90,7 +90,7 @@ class Imu(Element):
         name: str = "imu",
     ) -> None:
         super().__init__(name, mechanism, doc="inertial unit")
-        point = at.origin if isinstance(at, Body) else at
+        point = self.point_at(at)
         frame = point.body.frame
         felt = acceleration_of(self, point) - self.mechanism.gravity_vector
         turn = point.body.omega
@@ -138,10 +138,7 @@ class ForceTorque(Element):
     ) -> None:
         super().__init__(name, mechanism, doc="force and torque sensor")
         m = self.mechanism
-        if isinstance(body, str):
-            if body not in m.bodies:
-                m.unknown(body, m.bodies, "body")
-            body = m.bodies[body]
+        body = self.body_at(body)
         others = self.loads_beyond(body)
         force, moment = carried_by_joint(m, body)
         rows = (

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from linkwright.algebra import Expr, maximum, select, sqrt, total
-from linkwright.blocks import Element, joint_of
+from linkwright.blocks import Element, Spot, joint_of
 from linkwright.blocks.places import minus
-from linkwright.mechanism import Body, Point
 
 
 class Spring(Element):
@@ -17,7 +16,7 @@ class Spring(Element):
 
     Args:
         mechanism: that it belongs to.
-        first: one end: a point, or a body for its origin.
+        first: one end: a point, a body for its origin, or a name.
         second: the other end.
         stiffness: N/m.
         length: at which it is slack, m.
@@ -35,8 +34,8 @@ class Spring(Element):
     def __init__(
         self,
         mechanism: Any,
-        first: Point | Body,
-        second: Point | Body,
+        first: Spot,
+        second: Spot,
         stiffness: float,
         *,
         length: float = 0.0,
@@ -45,8 +44,8 @@ class Spring(Element):
         name: str = "spring",
     ) -> None:
         super().__init__(name, mechanism, doc="spring and damper between two points")
-        a = first.origin if isinstance(first, Body) else first
-        b = second.origin if isinstance(second, Body) else second
+        a = self.point_at(first)
+        b = self.point_at(second)
         k = self.parameter("stiffness", stiffness, unit="N/m", least=0.0)
         c = self.parameter("damping", damping, unit="N*s/m", least=0.0)
         free = self.parameter("free_length", length, unit="m", least=0.0)

@@ -40,8 +40,8 @@ class Surface(Protocol):
     """What a point can touch."""
 
     @property
-    def body(self) -> Body | None:
-        """The body that carries it; None for the ground."""
+    def body(self) -> Body | str | None:
+        """The body that carries it, or its name; None for the ground."""
         ...
 
     @property
@@ -64,12 +64,12 @@ class Placed:
     """A surface's place.
 
     Args:
-        body: that carries it; the ground by default.
+        body: that carries it, or its name; the ground by default.
         centre: its origin in that body, m.
         rotation: rows of the matrix from its axes to the body's.
     """
 
-    body: Body | None = None
+    body: Body | str | None = None
     centre: Sequence[float] = (0.0, 0.0, 0.0)
     rotation: Sequence[Sequence[float]] = UNTURNED
 

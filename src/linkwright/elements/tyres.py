@@ -43,7 +43,7 @@ from linkwright.algebra import (
     sin,
     sqrt,
 )
-from linkwright.blocks import BlockError, Element, checked, joint_of
+from linkwright.blocks import BlockError, Element, Spot, checked, joint_of
 from linkwright.elements.tire_laws import TyreLaw
 from linkwright.mechanism import Body, Point
 
@@ -96,7 +96,7 @@ class Tyre(Element):
     def __init__(
         self,
         mechanism: Any,
-        at: Point | Body,
+        at: Spot,
         law: TyreLaw,
         *,
         forward: Vector,
@@ -122,7 +122,7 @@ class Tyre(Element):
                 f"{name!r} has rolling resistance but no wheel that could feel it",
                 remedy="give wheel=..., the body that spins",
             )
-        point = at.origin if isinstance(at, Body) else at
+        point = self.point_at(at)
         weight = self.let(maximum(self.input("load", load, unit=own("N")), 0.0))
         crawl = self.parameter("slow", slow, unit=own("m/s"), sign="positive")
         tread: Expr = ZERO
@@ -183,12 +183,7 @@ class Tyre(Element):
                     f"{self.name!r} is given both a wheel and a spin",
                     remedy="give wheel=... alone; its speed is known",
                 )
-            if isinstance(wheel, str):
-                if wheel not in m.bodies:
-                    m.unknown(wheel, m.bodies, "body")
-                return m.bodies[wheel]
-            self._refuse_others(wheel, "wheel")
-            return wheel
+            return self.body_at(wheel)
         if spin is None:
             return None
         speed = self.expr(spin)

@@ -33,7 +33,7 @@ from linkwright.showing import Shown
 if TYPE_CHECKING:
     from linkwright.algebra import Expr
     from linkwright.formats.assembling import Assembled
-    from linkwright.mechanism import Mechanism
+    from linkwright.mechanism import Mechanism, Point
     from linkwright.program import Program
     from linkwright.robots import conventions, coriolis, derivatives, dynamics, ik
     from linkwright.robots.ik import JointRates, Solution
@@ -308,6 +308,27 @@ class Robot(Quantities, Shown):
         from linkwright.robots.tree import spot_in
 
         return spot_in(*found)
+
+    def point(self, frame: str) -> Point:
+        """Return the origin of a link or another frame as a point of the mechanism.
+
+        Elements take the frame's name as well: `Contact(robot, ["foot"], ...)`.
+
+        Args:
+            frame: one of `frames`.
+
+        >>> from linkwright.formats.description import Link, LinkJoint, Mass
+        >>> links = Link("base"), Link("rod", Mass(1.0, (0.5, 0.0, 0.0)))
+        >>> hinge = LinkJoint("hinge", "revolute", "base", "rod")
+        >>> swing = Robot(Description("swing", links, (hinge,)))
+        >>> swing.point("rod").body.name
+        'rod'
+        """
+        from linkwright.algebra import constant
+
+        self.spot(frame)
+        body, place = self.assembled.places[frame]
+        return self.mechanism.point_of(body, tuple(map(constant, place.position)), frame)
 
     # -- quantities --------------------------------------------------------------------------------
     def quantity(
