@@ -37,6 +37,8 @@ Array = NDArray[np.float64]
 KINDS = (
     "revolute",
     "minus",
+    "opposite",
+    "flipped",
     "inclined",
     "referred",
     "prismatic",
@@ -117,6 +119,7 @@ def random_joint(kind: str, rng: np.random.Generator) -> tuple[Joint, Array, tup
     letter = "xyz"[rng.integers(3)]
     axis = _LETTERS[letter]
     slanted = _INCLINED[rng.integers(len(_INCLINED))]
+    back = (-axis[0], -axis[1], -axis[2])
     turn, slide = Motion("turn", axis), Motion("slide", axis)
     order = "".join(rng.permutation(list("xyz")))
     turns = tuple(Motion("turn", _LETTERS[c]) for c in order)
@@ -124,10 +127,14 @@ def random_joint(kind: str, rng: np.random.Generator) -> tuple[Joint, Array, tup
     if kind == "revolute":
         return Revolute(letter), pose, (turn,)
     if kind == "minus":
+        return Revolute(f"-{letter}"), pose, (Motion("turn", back),)
+    if kind == "opposite":
+        return Revolute(back), pose, (Motion("turn", back),)
+    if kind == "flipped":
         k = "xyz".index(letter)
         flip = np.full(3, -1.0)
         flip[(k + 1) % 3] = 1.0
-        return Revolute(f"-{letter}"), np.diag(flip), (Motion("turn", axis),)
+        return Revolute(f"-{letter}", body_axis=letter), np.diag(flip), (turn,)
     if kind == "inclined":
         return Revolute(slanted), pose, (Motion("turn", unit(slanted)),)
     if kind == "referred":

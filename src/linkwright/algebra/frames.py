@@ -277,16 +277,20 @@ class Frame:
         >>> from linkwright.algebra import symbols
         >>> (q,) = symbols("q")
         >>> n = Frame.root("n")
-        >>> n.turned("b", (0, -1, 0), q).axes
-        (b.x, n.y, b.z)
+        >>> b = n.turned("b", (0, -1, 0), q)
+        >>> b.axes, b.spins
+        ((b.x, n.y, b.z), ((q, -n.y),))
         """
         along, number = self._axis(axis, "the rotation axis")
         turn_angle = as_expr(angle)
-        if number is not None:
-            sign = along[number].data
-            return self.rotated(name, number + 1, scaled(sign, turn_angle))
-        cosines = rotations.axis_angle_cosines(along, turn_angle)
-        return _make(name, self, cosines, lambda frame: ((turn_angle, self.vector(*along)),))
+
+        def spins(frame: Frame) -> Spins:
+            return ((turn_angle, self.vector(*along)),)
+
+        if number is None:
+            return _make(name, self, rotations.axis_angle_cosines(along, turn_angle), spins)
+        turn = Turn(number, scaled(along[number].data, turn_angle), UNITS)
+        return _make(name, self, turn.cosines(), spins, turn=turn)
 
     def euler(
         self,

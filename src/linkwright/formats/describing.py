@@ -10,6 +10,7 @@ not the program that made it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -32,6 +33,7 @@ from linkwright.algebra.units import MKS
 from linkwright.errors import Error, InputError
 from linkwright.formats.schema import Model
 from linkwright.mechanism import Body, Constraint, Mechanism, Point
+from linkwright.mechanism.joints import axes
 from linkwright.mechanism.parts import Force
 
 _LAZY = frozenset({"x", "x0", "v"})
@@ -169,11 +171,14 @@ class _Describer:
         named = [q.name for q in b.coordinates]
         smalls = [bool(q.data.small) for q in b.coordinates]
         lead = b.lead
+        slides = [self._axis(d, parent) for _, d in b.translations]
+        turns = self._rotation(b)
+        written = replace(joint, translate=tuple(slides), rotate=axes(turns))
         data: dict[str, Any] = {
             "name": b.name,
             "parent": parent.name,
-            "translate": [self._axis(d, parent) for _, d in b.translations] or None,
-            "rotate": self._rotation(b),
+            "translate": slides or None,
+            "rotate": turns,
             "quaternion": joint.quaternion,
             "body_axis": None if joint.body_axis is None else str(joint.body_axis),
             "first_axis": _listed(joint.first_axis),
@@ -189,7 +194,7 @@ class _Describer:
             "com": [_value(x) for x in b.inertia.centre],
             "inertia": _moments(b.inertia.tensor),
             "armature": _value(m.armatures[b]) if b in m.armatures else None,
-            "coordinates": named if named != m.usual_names(b) else None,
+            "coordinates": named if named != m.usual_names(b.name, written) else None,
             "small": smalls if len(set(smalls)) > 1 else any(smalls),
             "doc": b.doc,
         }
@@ -202,16 +207,8 @@ class _Describer:
         if len(joint.rotate) == 3:
             return "".join(map(str, joint.rotate))
         assert b.parent is not None
-        (given,) = joint.rotate
-        (angle, along) = b.frame.spins[0]
-        given_angle = b.rotations[0]
-        if joint.offset != 0:
-            given_angle = given_angle + self.m.expr(joint.offset)
-        if angle is given_angle and isinstance(given, str | int):
-            return self._axis(along, b.parent)
-        if angle is not given_angle:
-            along = -along
-        return [self._components(along, b.parent)]
+        axis = self._axis(b.frame.spins[0][1], b.parent)
+        return axis if isinstance(axis, str) else [axis]
 
     def _axis(self, direction: Vector, parent: Body) -> Any:
         for letter, axis in zip("xyz", parent.frame.axes, strict=True):

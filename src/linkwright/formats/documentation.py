@@ -41,7 +41,10 @@ This page is made from the schema (`python -m linkwright.formats.documentation`)
 - The ground is the body `n` with the origin `o`. Every body `b` has the points `b0` (its origin)
   and `bcm` (its mass centre).
 - A **direction** is `"x"`, `"-z"` (of the ground, or, for a joint, of the parent), `"[b1]"` or
-  `"b.x"` (of a body), any vector expression, or three components.
+  `"b.x"` (of a body), any vector expression, or three components. However it is written, it means
+  one thing: `"-z"` and `[0, 0, -1]` are the same axis. A joint turns about its axis by the
+  right-hand rule, and with all coordinates zero the body's frame coincides with its parent's,
+  unless `body_axis` or `reference` places it.
 - The order of tables in the file is free: bodies are entered parents first, relations in the
   order `no_movement`, `loop`, `distance`, `roll`, `prescribe`, `constraint`. Among tables of one
   kind their order counts.

@@ -144,7 +144,7 @@ class Body(Connection):
         Axes | None, Field(description='one axis in the parent, or three body axes: `"z"`, `"xyz"`')
     ] = None
     body_axis: Annotated[
-        Text | None, Field(description="which axis of the body lies along one inclined axis")
+        Text | None, Field(description="which axis of the body lies along the one axis")
     ] = None
     first_axis: Annotated[
         Direction | None, Field(description="of three rotations: the first axis in the parent")

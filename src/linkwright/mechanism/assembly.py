@@ -61,7 +61,8 @@ class Assembly(Workspace):
                 zero.
             coordinates: names of the coordinates, in place of those made from the body's name.
             small: whether its coordinates and speeds are small; or one truth for each.
-            body_axis: for one inclined axis of rotation, which axis of the body lies along it.
+            body_axis: for one rotation, which axis of the body lies along it; by default the frames
+                coincide at angle zero.
             reference: the parent's direction from which the angle is measured.
             doc: what it is.
 
@@ -154,10 +155,16 @@ class Assembly(Workspace):
             small=orders[0],
             doc=f"massless cross of the joint of {name}",
         )
-        return self.body(
+        second = joint.second
+        assert second is not None
+        if coordinates_in is not None:
+            (axis,) = second.rotate
+            along = self._direction(middle, axis, coordinates_in)
+            second = replace(second, rotate=(along.components(middle.frame),))
+        made = self.body(
             name,
             parent=middle,
-            joint=joint.second,
+            joint=second,
             mass=mass,
             com=com,
             inertia=inertia,
@@ -165,6 +172,9 @@ class Assembly(Workspace):
             small=orders[1],
             doc=doc,
         )
+        if coordinates_in is not None:
+            made = self.bodies[name] = self._with_centre(made, com, coordinates_in)
+        return made
 
     def _refuse_foreign(self, name: str, *others: Body | None) -> None:
         for other in others:
@@ -192,6 +202,8 @@ class Assembly(Workspace):
         else:
             given = self.vector(axis, other.frame)
             v = parent.frame.vector(*(nominal(given @ a) for a in parent.frame.axes))
+        if not all(x.is_constant for x in v.components(parent.frame)):
+            raise MechanismError(f"the axis {axis} does not stand still in {parent.name!r}")
         return direction_of(v)
 
     def _frame(
@@ -219,19 +231,11 @@ class Assembly(Workspace):
         (axis,) = joint.rotate
         if joint.offset != 0:
             angles = [angles[0] + self.expr(joint.offset)]
-        if isinstance(axis, str | int) and (other is None or other is parent):
-            return above.rotated(
-                name, axis, angles[0], reference=reference, body_axis=joint.body_axis
-            )
-        direction = self._direction(parent, axis, other)
-        if joint.body_axis is None:
-            return above.turned(name, direction.components(above), angles[0])
+        direction = self._direction(parent, axis, other).components(above)
+        if joint.body_axis is None and reference is None:
+            return above.turned(name, direction, angles[0])
         return above.rotated(
-            name,
-            direction.components(above),
-            angles[0],
-            reference=reference,
-            body_axis=joint.body_axis,
+            name, direction, angles[0], reference=reference, body_axis=joint.body_axis
         )
 
     def _lead(self, joint: Joint, angles: list[Expr]) -> Expr:
@@ -259,14 +263,13 @@ class Assembly(Workspace):
             turns = [f"r{k + 1}" for k in range(len(turns))]
         return names + [f"{name}.{turn}" for turn in turns]
 
-    def usual_names(self, body: Body) -> list[str]:
+    def usual_names(self, name: str, joint: Joint) -> list[str]:
         """Return the names that a body's coordinates have unless others are given.
 
-        >>> m = Assembly("m")
-        >>> m.usual_names(m.body("b", translate="xy", coordinates=("X", "Y")))
+        >>> Assembly("m").usual_names("b", Joint(translate=("x", "y")))
         ['b.x', 'b.y']
         """
-        return self._coordinate_names(body.name, body.joint, None)
+        return self._coordinate_names(name, joint, None)
 
     def _small_list(self, small: bool | Sequence[bool], count: int) -> list[int]:
         if isinstance(small, bool):

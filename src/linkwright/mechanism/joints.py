@@ -2,8 +2,13 @@
 
 One building block serves all (AUTOSIM, section 8.1): up to three translations along directions
 fixed in the parent, then no rotation, one rotation, or three. The named joints are blocks with
-particular axes. With all coordinates zero, a body's frame coincides with its parent's, unless the
-axis of rotation is given in another way (see `Frame.rotated`).
+particular axes.
+
+An axis is a direction, however it is written: `"-z"`, `-3`, `(0, 0, -1)`, `(0, 0, -2)` and
+`-m.z` are one joint. A positive angle turns the body about that direction by the right-hand rule,
+and a positive shift moves it that way. With all coordinates zero, a body's frame coincides with
+its parent's. Only where `body_axis` or `reference` is given, the frame is placed by them
+(`Frame.rotated`).
 
 A universal joint is two blocks with a massless body between them; `Mechanism.body` makes it.
 """
@@ -14,10 +19,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from linkwright.algebra import Scalar
+from linkwright.algebra import Scalar, Vector
 from linkwright.errors import Error
 
-Axis: TypeAlias = "str | int | Sequence[Scalar | str]"
+# "x", "-z", 3, three components in the parent, a vector, or the text of a vector such as "[b1]".
+Axis: TypeAlias = "str | int | Sequence[Scalar | str] | Vector"
+
+_NAMES = frozenset("xyz")
 
 
 class MechanismError(Error):
@@ -29,10 +37,11 @@ class Joint:
     """A joint in the words of the building block.
 
     Args:
-        translate: directions of translation, fixed in the parent: "x", "-z", or three components.
+        translate: directions of translation, fixed in the parent: "x", "-z", three components, or
+            a vector.
         rotate: () for none; one axis, fixed in the parent; or three body axes such as "xyz".
         quaternion: describe three rotations by a quaternion instead of three angles.
-        body_axis: for one inclined axis: which axis of the body lies along it.
+        body_axis: for one rotation: which axis of the body lies along it.
         first_axis: for three rotations: the direction of the first one in the parent.
         reference: the parent's direction from which the (first) angle is measured.
         lead: advance along the axis of the one rotation, m/rad (a screw).
@@ -72,18 +81,20 @@ def axes(value: Any) -> tuple[Any, ...]:
 
     >>> axes("xy"), axes("-z"), axes([0, 0, 1]), axes(["x", (1, 0, 1)])
     (('x', 'y'), ('-z',), ((0, 0, 1),), ('x', (1, 0, 1)))
+    >>> axes("[b1] + [b2]")
+    ('[b1] + [b2]',)
     """
+    if isinstance(value, Vector | int):
+        return (value,)
     if value is None or value == "":
         return ()
     if isinstance(value, str):
-        if value.lstrip("+-") in ("x", "y", "z"):
+        if value.lstrip("+-") in _NAMES:
             return (value.lstrip("+"),)
-        return tuple(value)
-    if isinstance(value, int):
-        return (value,)
+        return tuple(value) if _NAMES.issuperset(value) else (value,)
     items = tuple(tuple(v) if isinstance(v, list) else v for v in value)
-    plain = all(not isinstance(v, tuple) for v in items)
-    names = all(isinstance(v, str) and v.lstrip("+-") in ("x", "y", "z") for v in items)
+    plain = all(not isinstance(v, tuple | Vector) for v in items)
+    names = all(isinstance(v, str) and v.lstrip("+-") in _NAMES for v in items)
     if len(items) == 3 and plain and not names:
         return (items,)
     return items
@@ -100,7 +111,8 @@ def Revolute(
 
     Args:
         axis: the axis, fixed in the parent.
-        body_axis: for an inclined axis, which axis of the body lies along it.
+        body_axis: which axis of the body lies along it; by default the body's frame coincides with
+            the parent's at angle zero.
         reference: the parent's direction from which the angle is measured.
         offset: the angle by which the body is turned with the coordinate at zero, rad.
 
