@@ -162,7 +162,7 @@ def test_show_writes_a_latex_report(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert told == f"wrote {file}\n"
     source = file.read_text(encoding="utf-8")
     check_latex(source)
-    assert r"\dot{a} &= a_{\mathrm{dot}}" in source
+    assert r"\dot{a} &= \dot{a}" in source
     assert "strut" in source
 
 

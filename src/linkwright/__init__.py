@@ -40,6 +40,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "symbols",
         "tan",
     ),
+    "linkwright.algebra.printers": ("latex",),
+    "linkwright.algebra.sympy_bridge": ("from_sympy", "to_sympy"),
     "linkwright.backends.c": ("c_source",),
     "linkwright.backends.kernel": ("Kernel", "compile"),
     "linkwright.backends.python": ("python_source",),
@@ -58,7 +60,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.formats.text": ("read_model", "write_model"),
     "linkwright.program": ("Program", "count"),
     "linkwright.analysis": ("LinearModel", "linearise"),
-    "linkwright.equations": ("Equations", "assemble", "derive", "equilibrium"),
+    "linkwright.equations": ("ClosedForm", "Equations", "assemble", "derive", "equilibrium"),
     "linkwright.equations.base": ("BaseParameters", "base_parameters"),
     "linkwright.mechanism": (
         "Ball",
@@ -114,6 +116,8 @@ if TYPE_CHECKING:
         symbols as symbols,
         tan as tan,
     )
+    from linkwright.algebra.printers import latex as latex
+    from linkwright.algebra.sympy_bridge import from_sympy as from_sympy, to_sympy as to_sympy
     from linkwright.analysis import LinearModel as LinearModel, linearise as linearise
     from linkwright.backends.c import c_source as c_source
     from linkwright.backends.kernel import (
@@ -128,6 +132,7 @@ if TYPE_CHECKING:
         sampled as sampled,
     )
     from linkwright.equations import (
+        ClosedForm as ClosedForm,
         Equations as Equations,
         assemble as assemble,
         derive as derive,

@@ -1,5 +1,6 @@
 """Equations of motion, in several formulations that check each other."""
 
+from linkwright.equations.closed_form import ClosedForm
 from linkwright.equations.closure import Assembly, AssemblyError, assemble
 from linkwright.equations.constraints import Elimination, Reduction
 from linkwright.equations.energy import Energy, add_energy_outputs
@@ -13,6 +14,7 @@ __all__ = [
     "FORMULATIONS",
     "Assembly",
     "AssemblyError",
+    "ClosedForm",
     "Elimination",
     "Energy",
     "Equations",

@@ -7,10 +7,10 @@ units (Sayers' thesis, sections 9.1 and 9.2).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from linkwright.algebra import ZERO, Expr, free_symbols
+from linkwright.algebra import ZERO, Expr, Vector, free_symbols
 from linkwright.algebra.printers import text
 from linkwright.equations.constraints import Elimination
 from linkwright.equations.equations import Equations
@@ -33,11 +33,26 @@ class Section:
     rows: tuple[Row, ...]
 
 
-def describe(equations: Equations) -> list[Section]:
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How formulas stand in the cells of tables."""
+
+    scalar: Callable[[Expr], str]
+    vector: Callable[[Vector], str] = str
+
+    def triple(self, values: Sequence[Expr]) -> str:
+        """Return three components in parentheses; 0 where all are zero."""
+        if all(x is ZERO for x in values):
+            return "0"
+        return "(" + ", ".join(self.scalar(x) for x in values) + ")"
+
+
+def describe(equations: Equations, style: Style | None = None) -> list[Section]:
     """Return the sections that describe a mechanism; empty ones are left out.
 
     Args:
         equations: those of the mechanism.
+        style: how formulas are written; as plain text, cut where they are long, by default.
 
     >>> from linkwright.equations import derive
     >>> m = Mechanism("pendulum")
@@ -47,14 +62,15 @@ def describe(equations: Equations) -> list[Section]:
     ['bodies', 'coordinates', 'speeds', 'gravity', 'parameters']
     """
     m = equations.mechanism
+    style = Style(short) if style is None else style
     sections = [
-        _bodies(m),
-        _points(m),
+        _bodies(m, style),
+        _points(m, style),
         _coordinates(m),
         _speeds(equations),
-        _constraints(equations),
-        _loads(m),
-        _gravity(m),
+        _constraints(equations, style),
+        _loads(m, style),
+        _gravity(m, style),
         _parameters(equations),
         _inputs(m),
         _outputs(m),
@@ -129,23 +145,17 @@ def short(x: Expr) -> str:
     return text(x, limit=_LIMIT)
 
 
-def _triple(values: Sequence[Expr]) -> str:
-    if all(x is ZERO for x in values):
-        return "0"
-    return "(" + ", ".join(short(x) for x in values) + ")"
-
-
 # -- sections --------------------------------------------------------------------------------------
-def _bodies(m: Mechanism) -> Section:
+def _bodies(m: Mechanism, style: Style) -> Section:
     rows = [
         (
             body.name,
             "" if body.parent is None else body.parent.name,
             joint_words(body),
-            str(body.offset),
-            short(body.inertia.mass),
-            _triple(body.inertia.centre),
-            _inertia_text(body),
+            style.vector(body.offset),
+            style.scalar(body.inertia.mass),
+            style.triple(body.inertia.centre),
+            _inertia_text(body, style),
             body.doc,
         )
         for body in m.depth_first()
@@ -154,11 +164,11 @@ def _bodies(m: Mechanism) -> Section:
     return Section("bodies", columns, tuple(rows))
 
 
-def _inertia_text(body: Body) -> str:
+def _inertia_text(body: Body, style: Style) -> str:
     tensor = body.inertia.tensor
     if all(x is ZERO for x in tensor[3:]):
-        return _triple(tensor[:3])
-    return f"{_triple(tensor[:3])} products {_triple(tensor[3:])}"
+        return style.triple(tensor[:3])
+    return f"{style.triple(tensor[:3])} products {style.triple(tensor[3:])}"
 
 
 def joint_words(body: Body) -> str:
@@ -182,8 +192,8 @@ def joint_words(body: Body) -> str:
     return "; ".join(words) or "fixed"
 
 
-def _points(m: Mechanism) -> Section:
-    rows = [(p.name, p.body.name, str(p.local)) for p in m.points.values()]
+def _points(m: Mechanism, style: Style) -> Section:
+    rows = [(p.name, p.body.name, style.vector(p.local)) for p in m.points.values()]
     return Section("points", ("point", "body", "place"), tuple(rows))
 
 
@@ -248,13 +258,13 @@ def _speeds(equations: Equations) -> Section:
     return Section("speeds", ("speed", "unit", "start", "status", "what"), tuple(rows))
 
 
-def _constraints(equations: Equations) -> Section:
+def _constraints(equations: Equations, style: Style) -> Section:
     rows = [
         (
             k.constraint.name,
             "speeds" if k.constraint.position is None else "places",
             _eliminated(k),
-            f"{short(_relation(k.constraint))} = 0",
+            f"{style.scalar(_relation(k.constraint))} = 0",
         )
         for k in equations.eliminations
     ]
@@ -271,34 +281,50 @@ def _eliminated(elimination: Elimination) -> str:
     return elimination.speed.name
 
 
-def _loads(m: Mechanism) -> Section:
+def _loads(m: Mechanism, style: Style) -> Section:
     rows = [
-        (f.name, "force", _magnitude(f), _line(f), f.point.name, f.reaction.name, f.doc)
+        (
+            f.name,
+            "force",
+            _magnitude(f, style),
+            _line(f, style),
+            f.point.name,
+            f.reaction.name,
+            f.doc,
+        )
         for f in m.forces
     ]
     rows += [
-        (t.name, "moment", _magnitude(t), str(t.direction), t.body.name, t.reaction.name, t.doc)
+        (
+            t.name,
+            "moment",
+            _magnitude(t, style),
+            style.vector(t.direction),
+            t.body.name,
+            t.reaction.name,
+            t.doc,
+        )
         for t in m.moments
     ]
     columns = ("load", "kind", "magnitude", "along", "on", "reaction", "what")
     return Section("forces and moments", columns, tuple(rows))
 
 
-def _magnitude(load: Force | Moment) -> str:
+def _magnitude(load: Force | Moment, style: Style) -> str:
     """Return the magnitude as it was written, but for names that only the description knows."""
-    if load.formula and "#" not in load.formula:
+    if style.scalar is short and load.formula and "#" not in load.formula:
         return load.formula
-    return short(load.magnitude)
+    return style.scalar(load.magnitude)
 
 
-def _line(force: Force) -> str:
+def _line(force: Force, style: Style) -> str:
     if force.away_from is not None:
         return f"away from {force.away_from.name}"
-    return str(force.direction)
+    return style.vector(force.direction)
 
 
-def _gravity(m: Mechanism) -> Section:
-    rows = () if m.gravity_vector.is_zero else ((str(m.gravity_vector),),)
+def _gravity(m: Mechanism, style: Style) -> Section:
+    rows = () if m.gravity_vector.is_zero else ((style.vector(m.gravity_vector),),)
     return Section("gravity", ("acceleration",), rows)
 
 

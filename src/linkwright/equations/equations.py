@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from linkwright.algebra import ZERO, Expr, as_expr, free_symbols, substitute, substitute_all, total
 from linkwright.equations.choices import Choices
@@ -27,12 +28,15 @@ from linkwright.program.linear import LinearError, ldlt
 from linkwright.program.passes import careful, liveness, optimise
 from linkwright.program.passes.replacing import with_reads
 
+if TYPE_CHECKING:
+    from linkwright.equations.closed_form import ClosedForm
+
 _NEAR = 1.1
 _WORTH_CARE = 200  # operations up to which the slower passes tell formulations apart
 _WORTH_OPTIMISING = 800
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Equations:
     """Equations of motion of a mechanism.
 
@@ -143,6 +147,33 @@ class Equations:
         from linkwright.equations.kernels import inverse_dynamics_program
 
         return inverse_dynamics_program(self)
+
+    def closed_form(self) -> ClosedForm:
+        """Return M(q), c(q, u), g(q) and Q with M u' + c + g = Q, intermediate names written out.
+
+        >>> m = Mechanism("cart")
+        >>> b = m.body("b", translate="x", mass="m")
+        >>> derive(m).closed_form().mass
+        ((m,),)
+        """
+        from linkwright.equations.closed_form import closed_form
+
+        return closed_form(self)
+
+    def latex(self) -> str:
+        r"""Return the equations in closed form as LaTeX (`align*` of `amsmath`).
+
+        >>> m = Mechanism("cart")
+        >>> b = m.body("x", translate="x", mass="m")
+        >>> print(derive(m).latex().splitlines()[3])
+        \mathbf{M} &= \begin{bmatrix} m \end{bmatrix} \\
+        """
+        return self.closed_form().latex()
+
+    def __repr__(self) -> str:
+        from linkwright.equations.description import summary
+
+        return f"Equations({self.mechanism.name!r}: {summary(self)}; {self.formulation})"
 
     def assemble(
         self,

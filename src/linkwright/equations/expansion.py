@@ -27,7 +27,7 @@ _AT_LAST = 16
 _PASSES = 6
 
 
-class _TooLarge(Exception):
+class TooManyProducts(Exception):
     """More products than are worth while."""
 
 
@@ -38,8 +38,8 @@ def expanded(formulation: Formulation) -> Formulation:
         made = formulation(kinematics, reduction, writer)
         tied = set(reduction.dependent)
         meaning = {s.target: s.value for s in writer.statements if s.target not in tied}
-        meaning.update(_steady_shares(reduction, _Expander(meaning)))
-        expander = _Expander(meaning)
+        meaning.update(_steady_shares(reduction, Expander(meaning)))
+        expander = Expander(meaning)
         relations = _relations(reduction, expander, writer)
         n = len(made.right)
         lower = {
@@ -53,7 +53,7 @@ def expanded(formulation: Formulation) -> Formulation:
     return collected
 
 
-def _steady_shares(reduction: Reduction, expander: _Expander) -> dict[Expr, Expr]:
+def _steady_shares(reduction: Reduction, expander: Expander) -> dict[Expr, Expr]:
     """Return the dependent speeds that are constant multiples of independent ones."""
     found: dict[Expr, Expr] = {}
     for i, u in enumerate(reduction.dependent):
@@ -64,7 +64,7 @@ def _steady_shares(reduction: Reduction, expander: _Expander) -> dict[Expr, Expr
     return found
 
 
-def _relations(reduction: Reduction, expander: _Expander, writer: Writer) -> list[Polynomial]:
+def _relations(reduction: Reduction, expander: Expander, writer: Writer) -> list[Polynomial]:
     """Return polynomials that vanish: what natural speeds are, and the constraints.
 
     A natural speed is a name that stands for a sum of speeds (a body's angular velocity), or what
@@ -103,7 +103,7 @@ def _shorter(p: Polynomial, relations: Sequence[Polynomial]) -> Polynomial:
                 rest = {k: -v / c for k, v in relation.items() if k is not m}
                 try:
                     trial = _replaced(p, m, rest)
-                except _TooLarge:
+                except TooManyProducts:
                     continue
                 if len(trial) < len(best):
                     best = trial
@@ -127,7 +127,7 @@ def _replaced(p: Polynomial, old: Expr, new: Polynomial) -> Polynomial:
         if not changed:
             return p
         p = _with_sines(_sum(parts))
-    raise _TooLarge
+    raise TooManyProducts
 
 
 def _quotient(m: Expr, divisor: Expr) -> Expr | None:
@@ -168,7 +168,7 @@ def _speeds_one_by_one(kinematics: Kinematics, reduction: Reduction, writer: Wri
             return
         (u,) = unknown
         known = [x * v for v, x in rows[i].items() if v is not u and x is not ZERO]
-        side = _Expander({}).short(-total([*known, split[i][1]]), writer)
+        side = Expander({}).short(-total([*known, split[i][1]]), writer)
         chosen[u] = side / rows[i][u]
         left.remove(i)
         open_speeds.remove(u)
@@ -178,7 +178,7 @@ def _speeds_one_by_one(kinematics: Kinematics, reduction: Reduction, writer: Wri
     ]
 
 
-class _Expander:
+class Expander:
     """Writes expressions out, through the meaning of names; results are kept.
 
     Args:
@@ -204,7 +204,7 @@ class _Expander:
             found = _with_sines(found)
             if len(found) <= _DURING // 2:
                 found = _shorter(found, relations)
-        except _TooLarge:
+        except TooManyProducts:
             return x
         if len(found) > _AT_LAST:
             return x
@@ -265,7 +265,7 @@ class _Expander:
             return None
         try:
             return self._combine(node)
-        except _TooLarge:
+        except TooManyProducts:
             return None
 
     def _combine(self, node: Expr) -> Polynomial:
@@ -306,14 +306,14 @@ def _sum(parts: Iterable[Polynomial]) -> Polynomial:
 
 def _times(a: Polynomial, b: Polynomial) -> Polynomial:
     if len(a) * len(b) > _DURING * 4:
-        raise _TooLarge
+        raise TooManyProducts
     return _sum({m * n: c * d} for m, c in a.items() for n, d in b.items())
 
 
 def _limited(p: Polynomial) -> Polynomial:
     found = {m: c for m, c in p.items() if c is not ZERO}
     if len(found) > _DURING:
-        raise _TooLarge
+        raise TooManyProducts
     return found
 
 

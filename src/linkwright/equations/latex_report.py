@@ -10,10 +10,12 @@ import re
 
 from linkwright.algebra import Expr
 from linkwright.algebra.printers import latex, latex_name
-from linkwright.equations.description import Section, describe, summary, written_out
+from linkwright.equations.description import Section, Style, describe, short, summary, written_out
 from linkwright.equations.equations import Equations
+from linkwright.mechanism import MechanismError
 
 _WIDTH = 130  # characters of source on one line of an equation
+_LONGEST = 6000  # characters of a closed form that is printed
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -67,7 +69,7 @@ def latex_report(equations: Equations) -> str:
     m = equations.mechanism
     parts = [_HEAD, rf"\section*{{{_escaped(m.name)}}}", _escaped(m.doc), r"\par"]
     parts.append(_escaped(summary(equations)) + ".")
-    for section in describe(equations):
+    for section in describe(equations, _STYLE):
         parts += [rf"\subsection*{{{section.title.capitalize()}}}", _table(section)]
     parts += _equations(equations)
     return "\n".join([*parts, r"\end{document}", ""])
@@ -88,23 +90,49 @@ def _table(section: Section) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return a cell; operators of long expressions are places where a line may end."""
-    return re.sub(r"([*+,/-])(?=\S)", r"\1\\allowbreak{}", _escaped(text))
+    """Return a cell; in long ones a line may end after a comma or an operator."""
+    parts = _FORMULA.split(text)
+    parts[::2] = [re.sub(r"([+,/-])(?=\S)", r"\1\\allowbreak{}", _escaped(x)) for x in parts[::2]]
+    parts[1::2] = [f"${source}$" for source in parts[1::2]]
+    return "".join(parts)
+
+
+def _formula(source: str) -> str:
+    """Mark LaTeX mathematics in a cell, between characters that no text has."""
+    return f"\x02{source}\x03"
+
+
+def _scalar(x: Expr) -> str:
+    told = short(x)
+    return told if told.endswith("…") else _formula(latex(x))
+
+
+_FORMULA = re.compile("\x02([^\x03]*)\x03")
+_STYLE = Style(_scalar, lambda v: _formula(v.latex()))
 
 
 # -- equations -------------------------------------------------------------------------------------
 def _equations(e: Equations) -> list[str]:
-    parts = [r"\subsection*{Equations of motion}"]
+    parts = [r"\subsection*{Equations of motion}", *_closed(e)]
     parts.append(f"Formulation: {_escaped(e.formulation)}. A dot is a derivative by time.")
     for title, rows in written_out(e).items():
         parts += [rf"\paragraph{{{title.capitalize()}}}", _aligned(rows)]
     return parts
 
 
+def _closed(e: Equations) -> list[str]:
+    """Return the closed form, where it is short enough for a page."""
+    try:
+        source = e.closed_form().latex()
+    except MechanismError:
+        return []
+    return [source] if len(source) < _LONGEST else []
+
+
 def _left(name: str) -> str:
     """Return the left side of an equation; a prime becomes a dot."""
     if name.endswith("'"):
-        return rf"\dot{{{latex_name(name[:-1])}}}"
+        return latex_name(f"{name[:-1]}_dot")
     return latex_name(name)
 
 

@@ -72,14 +72,19 @@ def latex(expr: Expr) -> str:
 
 
 def latex_name(name: str) -> str:
-    r"""Return the name of a symbol as LaTeX: Greek letters, subscripts, upright words.
+    r"""Return the name of a symbol as LaTeX: Greek letters, subscripts, upright words, dots.
 
     Args:
         name: a name as `symbol` accepts it.
 
     >>> latex_name("theta_a1"), latex_name("car.mass"), latex_name("q[1,2]")
     ('\\theta_{a1}', '\\mathrm{car}_{\\mathrm{mass}}', 'q_{1,2}')
+    >>> latex_name("p1_dot"), latex_name("p1_dot_dot")
+    ('\\dot{p}_{1}', '\\ddot{p}_{1}')
     """
+    dots = 0
+    while name.endswith("_dot") and name != "_dot":
+        name, dots = name[:-4], dots + 1
     parts = _NAME.match(name)
     body, primes, index = (
         (name, "", None) if parts is None else parts.group("body", "primes", "index")
@@ -95,7 +100,10 @@ def latex_name(name: str) -> str:
     if index is not None:
         below.append(index)
     subscript = f"_{{{','.join(below)}}}" if below else ""
-    return f"{_word(stem)}{primes}{subscript}"
+    letter = _word(stem)
+    if dots:
+        letter = f"\\{'d' * dots}ot{{{letter}}}"
+    return f"{letter}{primes}{subscript}"
 
 
 def _word(word: str) -> str:

@@ -19,9 +19,17 @@ _NUMBERS = ("value", "start")
 def command(
     model: str = MODEL,
     equations: bool = typer.Option(False, "--equations", help="Print the equations too."),
+    closed: bool = typer.Option(
+        False, "--closed-form", help="Print M, c, g and Q of M u' + c + g = Q instead."
+    ),
     latex: Annotated[
         Path | None,
-        typer.Option("--latex", metavar="FILE", help="Write a report in LaTeX instead."),
+        typer.Option(
+            "--latex",
+            metavar="FILE",
+            help="Write a report in LaTeX instead; with --closed-form the equations alone. "
+            "- is the terminal.",
+        ),
     ] = None,
     formulation: str = typer.Option(
         "auto", "--formulation", metavar="NAME", help="Pin one formulation of the equations."
@@ -46,7 +54,10 @@ def command(
         return
     derived = derive(mechanism, formulation)
     if latex is not None:
-        _write(latex, derived)
+        _write(latex, derived, closed)
+        return
+    if closed:
+        _show_closed(derived)
         return
     typer.echo(f"{mechanism.name}: {mechanism.doc}" if mechanism.doc else mechanism.name)
     typer.echo(summary(derived))
@@ -78,12 +89,34 @@ def _show_base(mechanism: Mechanism) -> None:
         typer.echo(f"\nwithout effect: {', '.join(found.idle)}")
 
 
-def _write(path: Path, derived: Equations) -> None:
+def _show_closed(derived: Equations) -> None:
+    """Print the closed form, entry by entry; those that are zero are left out."""
+    from linkwright.algebra import ZERO
+    from linkwright.algebra.printers import text
+
+    found = derived.closed_form()
+    typer.echo("M u' + c + g = Q, u = (" + ", ".join(u.name for u in found.speeds) + ")")
+    n = len(found.speeds)
+    rows = [(f"M[{i + 1},{j + 1}]", found.mass[i][j]) for i in range(n) for j in range(i + 1)]
+    for letter, parts in (("c", found.bias), ("g", found.gravity), ("Q", found.forces)):
+        rows += [(f"{letter}[{k + 1}]", x) for k, x in enumerate(parts)]
+    rows += [(f"{q.name}'", x) for q, x in found.rates.items()]
+    rows += [(u.name, x) for u, x in found.dependent.items()]
+    for name, value in rows:
+        if value is not ZERO:
+            typer.echo(f"  {name} = {text(value)}")
+
+
+def _write(path: Path, derived: Equations, closed: bool) -> None:
     from linkwright.equations.latex_report import latex_report
     from linkwright.errors import InputError
 
+    source = f"{derived.latex()}\n" if closed else latex_report(derived)
+    if str(path) == "-":
+        typer.echo(source, nl=False)
+        return
     try:
-        path.write_text(latex_report(derived), encoding="utf-8")
+        path.write_text(source, encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from None
     typer.echo(f"wrote {path}")
