@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import control
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from linkwright.control import (
     JointPID,
     LeadLag,
     Observer,
+    StateFeedback,
     StateSpace,
     TransferFunction,
     discretised,
@@ -56,6 +59,61 @@ def random_system(seed: int, n: int = 4, k: int = 2) -> tuple[Array, Array, Arra
         generator.normal(size=(n, k)),
         generator.normal(size=(k, n)),
     )
+
+
+@pytest.mark.parametrize("how", ["matrix", "gain", "names", "other order"])
+def test_state_feedback_is_the_lqr_of_the_same_gain(how: str) -> None:
+    """Poles of the loop are those of A - B K, and runs have the same numbers."""
+    m = cart_pole()
+    model = lw.linearise(m)
+    found = lqr(model.a, model.b, np.diag([1, 10, 0, 0]), [[0.1]])
+    names = list(model.states)
+    order = names[::-1]
+    given = {
+        "matrix": lambda: StateFeedback(m, found.gain),
+        "gain": lambda: StateFeedback(m, found, states=names, inputs=["F"]),
+        "names": lambda: StateFeedback(
+            m, {"F": dict(zip(names, found.gain[0].tolist(), strict=True))}
+        ),
+        "other order": lambda: StateFeedback(m, found.gain[:, ::-1], states=order),
+    }[how]()
+    ends = []
+    for law in (given, LQR(m, model, Q=[1, 10, 0, 0], R=0.1)):
+        s = System(m)
+        s.add(law, name="law")
+        ends.append(lw.simulate(s, 0.5, initial={"pole": 0.2}).final)
+    for name in (*names, "law.F"):
+        assert ends[0][name] == pytest.approx(ends[1][name], rel=1e-9)
+
+
+def test_state_feedback_holds_where_it_should() -> None:
+    m = cart_pole()
+    model = lw.linearise(m)
+    s = System(m)
+    law = StateFeedback(m, lqr(model.a, model.b, np.eye(4), [[1.0]]), target={"cart": 0.4})
+    s.add(law, rate=200)
+    final = lw.simulate(s, 20.0, initial={"pole": 0.1}).final
+    assert final["cart"] == pytest.approx(0.4, abs=1e-4)
+    assert final["pole"] == pytest.approx(0.0, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("gain", "more", "words"),
+    [
+        ([[1.0, 2.0]], {}, r"shape \(1, 2\).*pole_dot"),
+        ([[1.0, 2.0, np.nan, 0.0]], {}, "finite"),
+        ("much", {}, "no matrix"),
+        ({"G": {"cart": 1.0}}, {}, "'G'; there is F"),
+        ({"F": {"cat": 1.0}}, {}, "'cat'; there is cart"),
+        ([[1.0]], {"states": ["pol"]}, "did you mean 'pole'"),
+        ([[1.0]], {"states": ["pole"], "inputs": ["f"]}, "no input 'f'"),
+        ([[1.0] * 4], {"target": {"pol": 1.0}}, "did you mean 'pole'"),
+        ([[1.0] * 4], {"target": {"pole": np.nan}}, "target 'pole'"),
+    ],
+)
+def test_a_gain_that_does_not_fit_is_refused(gain: Any, more: dict[str, Any], words: str) -> None:
+    with pytest.raises(lw.Error, match=words):
+        StateFeedback(cart_pole(), gain, **more)
 
 
 # -- linear-quadratic control ----------------------------------------------------------------------

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+import tomllib
+from pathlib import Path
+
 import control
 import numpy as np
 import pytest
 
+import linkwright as lw
 from linkwright.analysis import linearise, linearise_along
 from linkwright.backends.kernel import compile as compile_kernel
 from linkwright.equations import derive
@@ -138,6 +143,29 @@ def test_model_is_handed_over_to_python_control() -> None:
     assert sorted(system.poles(), key=lambda p: p.imag)[1] == pytest.approx(
         -0.1 + np.sqrt(3.99) * 1j
     )
+
+
+def test_a_model_without_outputs_puts_out_its_states() -> None:
+    m = Mechanism("oscillator")
+    b = m.body("b", translate="x", mass=2)
+    m.input("F")
+    m.force("push", "F - 8*x - 0.4*v", at=b.origin, along="x")
+    system = linearise(m).to_control()
+    assert system.output_labels == ["b", "b_dot"]
+    assert control.step_response(system).outputs.shape[0] == 2
+    np.testing.assert_allclose(control.dcgain(system).ravel(), [1 / 8, 0], atol=1e-12)
+
+
+def test_the_extra_that_to_control_needs_is_named_and_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    m = Mechanism("free")
+    m.body("b", translate="x", mass=2)
+    monkeypatch.setitem(sys.modules, "control", None)
+    with pytest.raises(lw.Error, match=r"pip install 'linkwright\[control\]'"):
+        linearise(m).to_control()
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    assert "control" in project["project"]["optional-dependencies"]
 
 
 def test_linear_models_along_a_motion_follow_the_state() -> None:

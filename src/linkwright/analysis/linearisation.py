@@ -25,6 +25,7 @@ from linkwright.equations.closure import Relations, assemble, independent_column
 from linkwright.equations.evaluation import all_values, numbers
 from linkwright.equations.formulations import QUICK
 from linkwright.mechanism import Body, Mechanism
+from linkwright.recording.extras import extra
 
 Array = NDArray[np.float64]
 
@@ -84,17 +85,24 @@ class LinearModel:
         return tuple(n for k, n in enumerate(self.states) if k not in kept)
 
     def to_control(self) -> Any:
-        """Return the model as a state space system of python-control (the `control` extra)."""
-        import control
+        """Return the model as a state space system of python-control.
 
+        Its outputs are those of the model, or the states where the model has none. python-control
+        comes with `pip install linkwright[control]`.
+        """
+        control = extra("control", "control")
+        c, d, outputs = self.c, self.d, self.outputs
+        if not outputs:
+            c, d = np.eye(len(self.states)), np.zeros((len(self.states), len(self.inputs)))
+            outputs = self.states
         return control.ss(
             self.a,
             self.b,
-            self.c,
-            self.d,
+            c,
+            d,
             states=[_plain(n) for n in self.states],
             inputs=[_plain(n) for n in self.inputs] or 0,
-            outputs=[_plain(n) for n in self.outputs] or 0,
+            outputs=[_plain(n) for n in outputs],
         )
 
     def as_dict(self) -> dict[str, Any]:

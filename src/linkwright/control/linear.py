@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.blocks import BlockError, Element, Rate
+from linkwright.blocks import BlockError, Element, Rate, checked
 from linkwright.control.filters import StateSpace, dot, period_of
 from linkwright.errors import DomainError
 
@@ -166,8 +166,111 @@ def discretised(a: Any, b: Any, period: float) -> tuple[Array, Array]:
     return found[:n, :n], found[:n, n:]
 
 
-class LQR(Element):
-    """State feedback of a mechanism about an operating point, w = w0 - K (x - x0).
+class StateFeedback(Element):
+    """State feedback of a mechanism with a gain of your own, w = w0 - K (x - x0).
+
+    Args:
+        mechanism: what is driven, through its inputs.
+        K: the gain: a matrix with a row for each input and a column for each state, a `Gain` as
+            `lqr` returns it, or numbers by input and state, {"F": {"cart": 3.0}} (others 0).
+        states: names of the coordinates and speeds that are fed back, in the order of the columns;
+            by default all coordinates, then all speeds, as `linkwright.linearise` has them.
+        inputs: names of the inputs that are driven, in the order of the rows; all by default.
+        target: x0 by name, where the mechanism starts by default.
+        rest: w0 by name, the mechanism's own values by default.
+        name: of the element.
+
+    The states are ports of one number each, to which estimates may be connected; the ports
+    `target_...` shift x0.
+
+    >>> from linkwright.mechanism import Mechanism
+    >>> m = Mechanism("cart")
+    >>> b = m.body("b", translate="x", mass=1)
+    >>> f = m.force("push", m.input("F"), at=b, along="x")
+    >>> StateFeedback(m, [[1.0, 1.7]]).outputs["F"].values
+    (rest_F - b - 1.7*b_dot + target_b + 1.7*target_b_dot,)
+    """
+
+    def __init__(
+        self,
+        mechanism: Any,
+        K: Any,
+        *,
+        states: Sequence[str] | None = None,
+        inputs: Sequence[str] | None = None,
+        target: Mapping[str, float] | None = None,
+        rest: Mapping[str, float] | None = None,
+        name: str = "state_feedback",
+    ) -> None:
+        super().__init__(name, mechanism)
+        m = self.mechanism
+        speeds = [s.symbol.name for s in m.kinematics().speeds]
+        known = [*m.coordinates, *speeds]
+        self.fed_back = tuple(known if states is None else states)
+        self.driven = tuple(m.inputs if inputs is None else inputs)
+        for state in (*self.fed_back, *(target or {})):
+            if state not in known:
+                m.unknown(state, known, "coordinate or speed")
+        for driven in (*self.driven, *(rest or {})):
+            if driven not in m.inputs:
+                m.unknown(driven, m.inputs, "input")
+        if not self.driven:
+            raise BlockError(
+                f"{m.name!r} has no input that {name!r} could drive",
+                remedy="let a force or moment depend on m.input(...)",
+            )
+        self.matrix = gain_matrix(K, self.driven, self.fed_back, name)
+        deviations = []
+        for state in self.fed_back:
+            at = (target or {}).get(state, m.initial.get(state, 0.0))
+            x = self.input(_word(state), m.expr(state), doc=f"measured {state}")
+            wanted = checked(at, f"target {state!r} of {name!r}")
+            deviations.append(
+                x - self.input(f"target_{_word(state)}", wanted, doc=f"x0 of {state}")
+            )
+        for row, driven in zip(self.matrix, self.driven, strict=True):
+            w0 = {**m.values, **(rest or {})}[driven]
+            self.drive(driven, self.parameter(f"rest_{_word(driven)}", w0) - dot(row, deviations))
+
+
+def gain_matrix(K: Any, inputs: Sequence[str], states: Sequence[str], name: str) -> Array:
+    """Return a gain as a matrix with a row for each input and a column for each state.
+
+    Args:
+        K: a matrix, a `Gain`, or numbers by input and state.
+        inputs: names of the rows.
+        states: names of the columns.
+        name: whose gain it is, for messages.
+
+    >>> gain_matrix({"F": {"b": 2}}, ["F"], ["a", "b"], "feedback")
+    array([[0., 2.]])
+    """
+    if isinstance(K, Gain):
+        K = K.gain
+    if isinstance(K, Mapping):
+        for driven, row in K.items():
+            unknown = sorted(set(row) - set(states)) if driven in inputs else [driven]
+            if unknown:
+                there = ", ".join(states if driven in inputs else inputs)
+                raise BlockError(f"K of {name!r} is given for {unknown[0]!r}; there is {there}")
+        K = [[K.get(w, {}).get(x, 0.0) for x in states] for w in inputs]
+    try:
+        found = np.atleast_2d(np.asarray(K, dtype=float))
+    except (TypeError, ValueError) as error:
+        raise BlockError(f"K of {name!r} is no matrix of numbers: {K!r}") from error
+    if found.shape != (len(inputs), len(states)):
+        raise BlockError(
+            f"K of {name!r} has the shape {found.shape}",
+            remedy=f"give {len(inputs)} row(s) for {', '.join(inputs)} and {len(states)} columns "
+            f"for {', '.join(states)}",
+        )
+    if not np.isfinite(found).all():
+        raise BlockError(f"K of {name!r} is not finite", remedy="give finite numbers")
+    return found
+
+
+class LQR(StateFeedback):
+    """State feedback of a mechanism about an operating point, w = w0 - K (x - x0), by its cost.
 
     Args:
         mechanism: what is driven, through its inputs.
@@ -201,25 +304,26 @@ class LQR(Element):
         inputs: Mapping[str, float] | None = None,
         name: str = "lqr",
     ) -> None:
-        super().__init__(name, mechanism)
         if not model.inputs:
             raise BlockError("the linear model has no inputs that a controller could drive")
         q, r = weights(Q, model.states, "Q"), weights(R, model.inputs, "R")
         if period is None:
             self.gain = lqr(model.a, model.b, q, r)
         else:
+            checked(period, f"period of {name!r}", above=0.0)
             self.gain = dlqr(*discretised(model.a, model.b, period), q, r)
-        m = self.mechanism
-        deviations = []
         for state in model.states:
             if state not in model.point:
-                raise BlockError(f"{state!r} is no number of {m.name!r} that can be fed back")
-            x = self.input(_word(state), m.expr(state), doc=f"measured {state}")
-            at = self.input(f"target_{_word(state)}", model.point[state], doc=f"wanted {state}")
-            deviations.append(x - at)
-        for row, input_ in zip(self.gain.gain, model.inputs, strict=True):
-            rest = {**m.values, **(inputs or {})}[input_]
-            self.drive(input_, self.parameter(f"rest_{_word(input_)}", rest) - dot(row, deviations))
+                raise BlockError(f"{state!r} of the linear model is no number to be fed back")
+        super().__init__(
+            mechanism,
+            self.gain,
+            states=model.states,
+            inputs=model.inputs,
+            target={state: model.point[state] for state in model.states},
+            rest=inputs,
+            name=name,
+        )
 
 
 class Observer(StateSpace):
@@ -291,13 +395,21 @@ def weights(given: Any, names: Sequence[str], what: str) -> Array:
         unknown = sorted(set(given) - set(names))
         if unknown:
             raise BlockError(f"{what} weighs {', '.join(unknown)}; there is {', '.join(names)}")
-        return np.diag([float(given.get(name, 0.0)) for name in names])
+        row = [float(given.get(name, 0.0)) for name in names]
+        return _checked_weights(np.diag(row), what)
     array = np.asarray(given, dtype=float)
     if array.ndim == 0:
-        return float(array) * np.eye(n)
+        return _checked_weights(float(array) * np.eye(n), what)
     found = np.diag(array) if array.ndim == 1 else array
     if found.shape != (n, n):
         raise BlockError(f"{what} has the shape {found.shape} for {n} quantities")
+    return _checked_weights(found, what)
+
+
+def _checked_weights(found: Array, what: str) -> Array:
+    """Return weights, none of which is below zero or no number."""
+    if not np.isfinite(found).all() or np.diag(found).min(initial=0.0) < 0:
+        raise BlockError(f"{what} is {found.tolist()}", remedy="weigh by finite numbers from 0 on")
     return found
 
 
