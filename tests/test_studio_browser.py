@@ -133,7 +133,7 @@ def test_a_model_is_played_scrubbed_posed_run_and_changed(tmp_path: Path) -> Non
         canvas.click(position={"x": 48 + (box["width"] - 58) / 2, "y": 40})
         soon(lambda: abs(studio.player.time - 5.0) < 0.1)
         # a slider poses the model
-        tab(page, "Joints")
+        tab(page, "Pose")
         angle = field(page, "phi1")
         angle.fill("1.25")
         angle.press("Enter")
@@ -145,8 +145,8 @@ def test_a_model_is_played_scrubbed_posed_run_and_changed(tmp_path: Path) -> Non
         live = desk.live
         assert live is not None
         soon(lambda: live.latest.time > 0.3)
-        tab(page, "Values")
-        gravity = field(page, "g [m/s^2]")
+        tab(page, "Parameters")
+        gravity = field(page, "g [m/s²]")
         gravity.fill("3")
         gravity.press("Enter")
         soon(lambda: abs(live.values["g"] - 3.0) < 0.1)
@@ -193,7 +193,7 @@ def test_a_robot_file_is_moved_by_its_joints_and_held_by_its_servos(tmp_path: Pa
     with studio_page(ARM) as (studio, page, wrong):
         desk = desk_of(studio)
         soon(lambda: is_drawn(page, tmp_path, "arm"))
-        tab(page, "Joints")
+        tab(page, "Pose")
         waist = field(page, "waist")
         waist.fill("2.5")
         waist.press("Enter")
@@ -204,7 +204,7 @@ def test_a_robot_file_is_moved_by_its_joints_and_held_by_its_servos(tmp_path: Pa
         live = desk.live
         assert live is not None
         soon(lambda: live.latest.running)
-        tab(page, "Joints")
+        tab(page, "Pose")
         waist.fill("1")
         waist.press("Enter")
         soon(lambda: abs(desk.q[0] - 1.0) < 0.1)  # the servo has brought it there

@@ -32,7 +32,7 @@ def arm() -> Iterator[tuple[Studio, Any, list[str]]]:
     studio = open_studio([ARM])
     try:
         with opened(studio.address, script=WITHOUT_GRAPHICS) as (page, wrong):
-            page.get_by_role("tab", name="Joints").wait_for(timeout=1000 * PATIENCE)
+            page.get_by_role("tab", name="Pose").wait_for(timeout=1000 * PATIENCE)
             soon(lambda: _client(studio).camera.update_timestamp > 0)
             yield studio, page, wrong
     finally:
@@ -73,8 +73,8 @@ def test_the_tool_is_led_by_its_handle(arm: tuple[Studio, Any, list[str]]) -> No
     desk = desk_of(studio)
     scene = desk.scene
     assert scene is not None
-    tab(page, "Joints")
-    page.get_by_label("Show the handle").click()
+    tab(page, "Pose")
+    page.get_by_label("Show tool handle").click()
     frame = field(page, "Tool frame").input_value()
     before, q = pose_of(scene, desk.q, frame), desk.q.copy()
     axis, reach = before[:3, 1], 0.06
@@ -85,7 +85,7 @@ def test_the_tool_is_led_by_its_handle(arm: tuple[Studio, Any, list[str]]) -> No
     page.get_by_text("reached").first.wait_for()
     soon(lambda: np.linalg.norm(_moved(desk, frame, before) - reach * axis) < 0.2 * reach)
     soon(lambda: abs(float(field(page, "lift").input_value()) - desk.q[1]) < 0.02)
-    page.get_by_label("Show the handle").click()
+    page.get_by_label("Show tool handle").click()
     assert desk.trouble == []
     assert wrong == []
 
@@ -104,7 +104,7 @@ def test_a_body_is_pulled_by_its_handle(arm: tuple[Studio, Any, list[str]]) -> N
     assert live is not None
     page.keyboard.press("l")
     soon(lambda: live.latest.running)
-    page.get_by_label("Hold it by a handle").click()
+    page.get_by_label("Show drag handle").click()
     body = field(page, "Body").input_value()
     page.wait_for_timeout(500)
     before, q = live.centre(body), desk.q.copy()
@@ -113,7 +113,7 @@ def test_a_body_is_pulled_by_its_handle(arm: tuple[Studio, Any, list[str]]) -> N
     soon(lambda: live.pulling)
     soon(lambda: live.centre(body)[0] - before[0] > 0.02)  # it follows, against its servos
     soon(lambda: np.abs(desk.q - q).max() > 0.01)
-    page.get_by_label("Hold it by a handle").click()
+    page.get_by_label("Show drag handle").click()
     soon(lambda: not live.pulling)
     soon(lambda: abs(live.centre(body)[0] - before[0]) < 0.02)  # they bring it back
     page.get_by_role("button", name="Pause", exact=True).click()
@@ -132,9 +132,9 @@ def test_gravity_changed_while_it_runs_shows_in_the_plots() -> None:
             live = soon(lambda: desk.live)
             page.keyboard.press("l")
             soon(lambda: live.latest.time > 1.2)
-            tab(page, "Values")
+            tab(page, "Parameters")
             at = live.latest.time
-            gravity = field(page, "g [m/s^2]")
+            gravity = field(page, "g [m/s²]")
             gravity.fill("3")
             gravity.press("Enter")
             soon(lambda: live.values["g"] < 4)

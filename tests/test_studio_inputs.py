@@ -54,7 +54,7 @@ def test_robot_files_of_every_kind_open_and_move(file: str, joint: str) -> None:
         soon(lambda: not studio.player.playing)
         after = np.array([stage.position(k) for k in moving])
         assert np.abs(after - before).max() > 1e-3
-        tab(page, "Joints")
+        tab(page, "Pose")
         first = joint or stage.scene.poses.coordinates[0]
         page.get_by_text(first).first.wait_for()
 
@@ -83,9 +83,9 @@ def test_what_cannot_run_live_says_why_and_can_still_be_posed(
     def check(page: Any) -> None:
         tab(page, "Live")
         page.get_by_text("Cannot run live: the loops cannot be closed").first.wait_for()
-        tab(page, "Values")
+        tab(page, "Parameters")
         page.get_by_text("Cannot run live").last.wait_for()
-        tab(page, "Joints")
+        tab(page, "Pose")
         angle = field(page, "phi")
         angle.fill("1")
         angle.press("Enter")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -25,7 +25,7 @@ from linkwright.studio.live import Live, Reached
 from linkwright.studio.motions import resting
 from linkwright.studio.plant import plant_of
 from linkwright.studio.scene import Scene
-from linkwright.studio.standing import footing_of
+from linkwright.studio.standing import Footing, footing_of, set_down
 from linkwright.studio.takes import Take
 
 if TYPE_CHECKING:
@@ -40,6 +40,10 @@ QUICK_SPEEDS = 16
 FASTEST = 60
 """Rounds in a second."""
 
+UNSEEN = 15.0
+"""Seconds without a browser after which a live run is paused."""
+
+_RESHAPE = 0.1  # s between two changes of shapes
 _AGAIN = 10.0  # s, after which the same trouble is told again
 _REMEMBERED = 50  # troubles
 
@@ -78,6 +82,12 @@ class Desk:
         self.time = 0.0
         self._quit = threading.Event()
         self._seen: tuple[int, int] | None = None
+        self._drawn: dict[str, float] | None = None
+        self._reshaped = -np.inf
+        self.footing: Footing | None = None
+        self.speed: float | None = None
+        self.unseen = self._met = False
+        self._alone = 0.0
         self._thread: threading.Thread | None = None
         studio.player.listeners.append(self._played)
         studio.player.trouble = self.report
@@ -101,11 +111,32 @@ class Desk:
             return stopped_words(self.live.latest)
         return self.cannot
 
-    def listen(self, stage: Stage) -> None:
-        """Take notice of clicks on bodies."""
+    @property
+    def busy(self) -> bool:
+        """Whether somebody waits for the live run, which is being made."""
+        waited = self.preparing and bool(self._waiting)
+        return waited and self.live is None and not self.cannot
+
+    def set_speed(self, factor: float) -> None:
+        """Let the live run go faster or slower, also before it is made.
+
+        Args:
+            factor: seconds of the run in a second on the wall.
+        """
+        self.speed = factor
+        if self.live is not None:
+            self.live.set_speed(factor)
+
+    def listen(self, stage: Stage, nodes: Container[int] | None = None) -> None:
+        """Take notice of clicks on bodies.
+
+        Args:
+            stage: where they are drawn.
+            nodes: which; all by default.
+        """
         bodies = ["", *(b.name for b in stage.scene.robot.mechanism.depth_first())]
         for k, mesh in stage.meshes:
-            if 0 < k < len(bodies):
+            if 0 < k < len(bodies) and (nodes is None or k in nodes):
                 mesh.on_click(guarded(self, partial(self.select, bodies[k])))
 
     @property
@@ -166,11 +197,13 @@ class Desk:
         try:
             system = self.takes[0].system
             footing = footing_of(scene, self.studio.floor or 0.0) if self.walks else None
+            self.footing = footing
             start = resting(scene) if footing is None else footing.start
             begin = dict(zip(scene.poses.coordinates, map(float, start), strict=True))
             plant = plant_of(system or scene.robot, begin, scene.poses.values, footing)
             made = Live(plant, scene)
             made.set_ground(self.grounded)
+            made.set_speed(self.speed or made.speed)
         except Exception as error:
             self.cannot = f"Cannot run live: {error}"
             self.preparing = False
@@ -188,8 +221,40 @@ class Desk:
         """
         stage, scene = self.studio.stage, self.scene
         if stage is not None and scene is not None:
-            poses = self.live.poses if self.live is not None and self.mode == RUN else scene.poses
+            own = self.live is None or self.mode == PLAYED
+            poses = scene.poses if own or self.live is None else self.live.poses
             stage.show(poses(q))
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The parameters that the scene is drawn with: of the live run, but for what is played."""
+        own = self._scene_values()
+        return own if self.live is None or self.mode == PLAYED else own | self.live.parameters
+
+    def _scene_values(self) -> dict[str, float]:
+        assert self.scene is not None
+        m = self.scene.robot.mechanism
+        own = {n: float(v) for n, v in m.values.items() if n in m.parameters}
+        return own | dict(self.scene.poses.values)
+
+    def reshape(self, now: float) -> None:
+        """Let the shapes follow the parameters, some times in a second while a user changes them.
+
+        Args:
+            now: s on the wall.
+        """
+        stage = self.studio.stage
+        if stage is None or self.live is None or now - self._reshaped < _RESHAPE:
+            return
+        values, drawn = self.values, self._drawn or self._scene_values()
+        if values == drawn:
+            return
+        self._reshaped, self._drawn = now, values
+        scene = (stage.worn or stage.scene).with_values(values)
+        nodes = stage.reshape(scene)
+        self.listen(stage, nodes)
+        if self.mode != PLAYED:
+            self.show(self.q)
 
     def _played(self, t: float) -> None:
         """Take notice that the player shows a time."""
@@ -250,6 +315,17 @@ class Desk:
         self.q = np.asarray(q, float)
         self.show(self.q)
 
+    def run_from_here(self) -> None:
+        """Let the live run move the scene, from the pose that a user has set if there is one."""
+        live, scene = self.live, self.scene
+        assert live is not None
+        assert scene is not None
+        posed = self.mode == POSED
+        self.take_over(RUN)
+        if posed:
+            footing = self.footing if self.grounded else None
+            live.start_at(self.q if footing is None else set_down(scene, footing, self.q))
+
     def select(self, body: str) -> None:
         """Tell the panels that a user has clicked on a body.
 
@@ -292,10 +368,26 @@ class Desk:
             now: s on the wall.
         """
         self._try(self.show_live)
+        self._try(lambda: self.reshape(now))
+        self._try(lambda: self.rest(now))
         for period, refresh, last in tuple(self.refreshers):
             if now - last[0] >= period:
                 last[0] = now
                 self._try(refresh)
+
+    def rest(self, now: float) -> None:
+        """Pause a live run that nobody has looked at for a while.
+
+        Args:
+            now: s on the wall.
+        """
+        live = self.live
+        if self.server.get_clients() or not self._met:
+            self._met, self._alone = self._met or bool(self.server.get_clients()), now
+            self.unseen = self.unseen and live is not None and not live.latest.running
+        elif live is not None and live.latest.running and now - self._alone > UNSEEN:
+            live.pause()
+            self.unseen = True
 
     def _try(self, act: Callable[[], None]) -> None:
         try:
@@ -366,7 +458,7 @@ class Desk:
         for old in list(self._told)[:-_REMEMBERED]:
             del self._told[old]
         for client in self.server.get_clients().values():
-            client.add_notification("Something went wrong", words, color="red")
+            client.add_notification("Error", words, color="red")
 
 
 def desk_of(studio: Studio) -> Desk:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -27,7 +27,8 @@ from linkwright.simulation.described import phase_channels, phase_numbers
 from linkwright.simulation.native.session import Session
 from linkwright.studio.felt import Felt
 from linkwright.studio.forces import Arrow, Arrows, Shown
-from linkwright.studio.plant import Plant
+from linkwright.studio.plant import Plant, target_of
+from linkwright.studio.posing import Poser
 from linkwright.studio.scene import Scene
 from linkwright.system.phases import Phases
 
@@ -110,6 +111,8 @@ class Live:
         self._quit = False
         self.running, self.speed = False, plant.speed
         self.values = {a.name: a.value for a in plant.adjustables}
+        self._known = {a.name: a for a in plant.adjustables}
+        self._home = dict(plant.system.initial)
         self.pull_hertz = 1.2
         self._pull: Pull | None = None
         self._pushes: list[tuple[str, Array, int]] = []
@@ -153,13 +156,33 @@ class Live:
         return made
 
     def reset(self) -> None:
-        """Stand at the start again, with the values of now."""
+        """Stand at the start again, with the parameters of now; servos hold the start."""
         with self._lock:
-            self._epoch += 1
-            self._pushes.clear()
-            self._pull = None
-            self._begin()
-            self._wake.set()
+            self.plant.system.initial.clear()
+            self.plant.system.start(self._home)
+            held = {a.name: a.value for a in self.plant.adjustables if a.kind == "target"}
+            self._begin_again(held)
+
+    def start_at(self, q: Array) -> None:
+        """Stand where a user has put the scene, with the speeds of the start; servos hold it there.
+
+        Args:
+            q: coordinates of the scene.
+        """
+        names = self.scene.poses.coordinates
+        where = dict(zip(names, map(float, q), strict=True))
+        with self._lock:
+            self.plant.system.start(where)
+            held = {target_of(n): v for n, v in where.items() if target_of(n) in self.values}
+            self._begin_again(held)
+
+    def _begin_again(self, targets: Mapping[str, float]) -> None:
+        self.values.update(targets)
+        self._epoch += 1
+        self._pushes.clear()
+        self._pull = None
+        self._begin()
+        self._wake.set()
 
     # -- what the user wants -----------------------------------------------------------------------
     def play(self) -> None:
@@ -200,25 +223,58 @@ class Live:
             name: of an adjustable of the plant.
             value: in its unit.
         """
-        if name not in self.values:
-            raise Error(f"{name!r} cannot be changed", remedy=f"there are {', '.join(self.values)}")
+        self.set_values({name: value})
+
+    def set_values(self, values: Mapping[str, float]) -> None:
+        """Change several at once: all, or none where one of them cannot be.
+
+        Args:
+            values: by the names of adjustables, in their units.
+        """
+        wanted = {name: float(value) for name, value in values.items()}
+        for name, value in wanted.items():
+            if name not in self.values:
+                known = ", ".join(self.values)
+                raise Error(f"{name!r} cannot be changed", remedy=f"there are {known}")
+            if why := self._known[name].refusal(value):
+                raise Error(why)
         with self._lock:
-            self.values[name] = float(value)
+            changed = {**self.values, **wanted}
+            if self._own(wanted):
+                self._close_loops(changed)
+            self.values = changed
             machine = self._session.machine
             for array, signals in (("p", self.phases.p), ("w", self.phases.w)):
-                for k, signal in enumerate(signals):
-                    if signal.name == name:
-                        rows = machine.rows_of(array)
-                        rows[:, k] = value
-                        machine.put(array, rows)
-                        if array == "w":
-                            self._held[k] = value
-                        else:
-                            machine.prepare()
-                            self._refresh_poses()
+                places = {k: wanted[s.name] for k, s in enumerate(signals) if s.name in wanted}
+                if not places:
+                    continue
+                rows = machine.rows_of(array)
+                rows[:, list(places)] = list(places.values())
+                machine.put(array, rows)
+                if array == "w":
+                    self._held[list(places)] = list(places.values())
+                else:
+                    machine.prepare()
+                    self._refresh_poses()
             machine.field("slope_known")[:] = 0
             if not self.running:
                 self._publish()
+
+    def _close_loops(self, values: Mapping[str, float]) -> None:
+        """Move the coordinates to where loops are closed with other parameters."""
+        closed = Poser(self.scene, self._own(values)).closed(self.coordinates())
+        if closed is None:
+            changed = [n for n, v in values.items() if v != self.values[n]]
+            told = ", ".join(f"{n} = {values[n]:.6g}" for n in changed)
+            raise Error(f"the loops do not close with {told}", remedy="choose a value nearer by")
+        rows = self._session.machine.rows_of("x")
+        rows[:, self._coordinates] = closed
+        self._session.machine.put("x", rows)
+
+    def _own(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Return those values that are parameters of the mechanism."""
+        known = self.scene.robot.mechanism.parameters
+        return {n: v for n, v in values.items() if n in known}
 
     def set_ground(self, on: bool) -> None:
         """Let a robot stand on the ground, or fall through it.
@@ -226,8 +282,7 @@ class Live:
         Args:
             on: whether there is a ground.
         """
-        for name, stiffness in self.plant.grounds.items():
-            self.set_value(name, stiffness if on else 0.0)
+        self.set_values({n: stiff if on else 0.0 for n, stiff in self.plant.grounds.items()})
 
     def pull(self, body: str, target: Array) -> None:
         """Draw the mass centre of a body to a point.
@@ -373,6 +428,11 @@ class Live:
         return arrows, arrows.at(poses, now.__getitem__)
 
     @property
+    def parameters(self) -> dict[str, float]:
+        """The parameters of the mechanism as they are now."""
+        return self._own(dict(self.values))
+
+    @property
     def pushed(self) -> bool:
         """Whether a push acts, or will when the run goes on."""
         return bool(self._pushes)
@@ -383,7 +443,7 @@ class Live:
         return self._pull is not None
 
     def _refresh_poses(self) -> None:
-        own = {n: v for n, v in self.values.items() if n in self.scene.robot.mechanism.parameters}
+        own = self._own(self.values)
         self.poses = self.scene.poses.with_values(own) if own else self.scene.poses
 
     def coordinates(self, reached: Reached | None = None) -> Array:

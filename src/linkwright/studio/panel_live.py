@@ -9,20 +9,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.algebra import ZERO
-from linkwright.studio.desk import RUN, Desk, desk_of, guarded
+from linkwright.studio.desk import RUN, Desk, desk_of, guarded, stopped_words
 from linkwright.studio.keys import add_key, also_key
 from linkwright.studio.live import Live
+from linkwright.studio.plant import speed_of
+from linkwright.studio.playback import SPEEDS
+from linkwright.studio.status import DERIVING, pace_of, places
 from linkwright.studio.telling import only_words
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
-_WAITING = "**Run** derives and compiles the equations of motion, and starts."
-_DERIVING = "*Deriving and compiling the equations of motion …*"
+_WAITING = "Press **Run** to build and start the simulation."
 _PUSHES = {
-    "along": {"+x": (0, 1), "+y": (1, 1), "+z": (2, 1)},
-    "against": {"−x": (0, -1), "−y": (1, -1), "−z": (2, -1)},
+    "+": {"+x": (0, 1), "+y": (1, 1), "+z": (2, 1)},
+    "−": {"−x": (0, -1), "−y": (1, -1), "−z": (2, -1)},
 }
+_SLOWEST, _FASTEST = 0.01, 10.0  # times real time
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
@@ -44,13 +47,19 @@ def fill(desk: Desk) -> None:
     gui = desk.server.gui
     status = gui.add_markdown(_WAITING)
     run = gui.add_button("Run", icon="player-play", color="green")
-    row = gui.add_button_group("Run by hand", ("Step", "Reset"))
-    speed = gui.add_slider(
-        "Speed [×]", 0.05, 4.0, 0.05, 1.0, hint="Times the usual; the status tells the true pace"
+    step = gui.add_button_group("Simulation", ("Step", "Reset"))
+    assert desk.scene is not None
+    usual = speed_of(desk.scene.robot.mechanism)
+    speeds = sorted({usual, *(k for k in SPEEDS if _SLOWEST <= k <= _FASTEST)})
+    speed = gui.add_dropdown(
+        "Speed",
+        [f"{k:g}×" for k in speeds],
+        initial_value=f"{usual:g}×",
+        hint="Times real time: 0.1× shows a second in ten seconds",
     )
-    follow = gui.add_checkbox("Camera goes along", desk.follows)
+    follow = gui.add_checkbox("Follow with camera", desk.follows)
     if desk.walks:
-        ground = gui.add_checkbox("Stands on the ground", True, hint="Without it, it falls")
+        ground = gui.add_checkbox("Ground contact", True, hint="Off: the robot falls freely")
 
         def stand() -> None:
             desk.grounded = bool(ground.value)
@@ -62,15 +71,14 @@ def fill(desk: Desk) -> None:
     run.on_click(guarded(desk, ready.toggle))
 
     def by_hand(event: Any) -> None:
-        guarded(desk, ready.step if row.value == "Step" else ready.reset)(event)
+        guarded(desk, ready.step if step.value == "Step" else ready.reset)(event)
 
-    row.on_click(by_hand)
+    step.on_click(by_hand)
 
-    def pace(event: Any) -> None:
-        if desk.live is not None:
-            desk.live.set_speed(float(speed.value) * desk.live.plant.speed)
+    def pace() -> None:
+        desk.set_speed(float(str(speed.value).rstrip("×")))
 
-    speed.on_update(pace)
+    speed.on_update(guarded(desk, pace))
 
     def go_along() -> None:
         desk.follows = bool(follow.value)
@@ -78,7 +86,7 @@ def fill(desk: Desk) -> None:
     follow.on_update(guarded(desk, go_along))
 
     _keys(desk, ready)
-    with gui.add_folder("Pull and push"):
+    with gui.add_folder("Apply forces"):
         _hand(desk)
     desk.every(0.2, ready.refresh)
     if desk.quick:
@@ -88,12 +96,12 @@ def fill(desk: Desk) -> None:
 def _keys(desk: Desk, ready: _Ready) -> None:
     """Let keys run, step and reset; those that the recording has too act in a live run only."""
     studio = desk.studio
-    add_key(studio, "L", "run or pause the live run", lambda _: ready.toggle())
-    for key, words, act in (("N", "a step", ready.step), ("R", "reset", ready.reset)):
+    add_key(studio, "L", "Run or pause the live run", lambda _: ready.toggle())
+    for key, words, act in (("N", "Step", ready.step), ("R", "Reset", ready.reset)):
         if key not in studio.shared["keys"]:
-            add_key(studio, key, f"{words} of the live run", partial(_always, act))
+            add_key(studio, key, f"{words} the live run", partial(_always, act))
             continue
-        also_key(studio, key, f"{words} of the live run", partial(_running, desk, act))
+        also_key(studio, key, f"{words} the live run", partial(_running, desk, act))
 
 
 def _always(act: Callable[[], None], _event: Any) -> None:
@@ -120,7 +128,7 @@ class _Ready:
         elif live.latest.running:
             live.pause()
         else:
-            self.desk.take_over(RUN)
+            self.desk.run_from_here()
             live.play()
         self.refresh()
 
@@ -129,7 +137,7 @@ class _Ready:
         if self.desk.live is None:
             self.desk.prepare(self.step)
         else:
-            self.desk.take_over(RUN)
+            self.desk.run_from_here()
             self.desk.live.step()
 
     def reset(self) -> None:
@@ -148,28 +156,30 @@ class _Ready:
             self.status.content = text
         live = self.desk.live
         if live is None:
+            busy = self.desk.busy
+            self._button("Building …" if busy else "Run", disabled=busy)
             return
-        label = "Pause" if live.latest.running else "Run"
-        if self.run.label != label:
-            self.run.label = label
-            self.run.icon = "player-pause" if live.latest.running else "player-play"
+        self._button("Pause" if live.latest.running else "Run", disabled=False)
+
+    def _button(self, label: str, *, disabled: bool) -> None:
+        """Show what a press would do; while the run is made it would do nothing."""
+        if (self.run.label, self.run.disabled) != (label, disabled):
+            self.run.label, self.run.disabled = label, disabled
+            icons = {"Run": "player-play", "Pause": "player-pause", "Building …": "loader"}
+            self.run.icon = icons[label]
 
     def _words(self, live: Live | None) -> str:
         if live is None:
-            return only_words(self.desk.cannot) or (_DERIVING if self.desk.preparing else _WAITING)
+            return only_words(self.desk.cannot) or (DERIVING if self.desk.busy else _WAITING)
         now = live.latest
         if now.stopped:
-            return f"**Stopped**: {only_words(now.stopped)}. Reset to start over."
-        state = "running" if now.running else "paused"
+            return f"⚠ {only_words(stopped_words(now))}"
+        state = pace_of(live, now) or "running"
+        if self.desk.unseen:
+            state += ", because nobody was looking"
         if live.pushed and not now.running:
-            state += ", a push waits for *Run*"
-        places = 4 if live.plant.speed != 1 else 1 if now.running else 3  # steps are to be seen
-        words = f"**t = {now.time:.{places}f} s**, {state}"
-        if now.running and now.pace:
-            words += f", {now.pace:.3g} × real time"
-            if now.pace < 0.9 * live.speed:
-                words += " (cannot keep up)"
-        return words
+            state += ", an impulse waits for *Run*"
+        return f"**t = {now.time:.{places(live) + (not now.running)}f} s**, {state}"
 
 
 def _hand(desk: Desk) -> None:
@@ -178,17 +188,17 @@ def _hand(desk: Desk) -> None:
     m = scene.robot.mechanism
     bodies = [b.name for b in m.depth_first() if b.inertia.mass is not ZERO]
     if not bodies:
-        gui.add_markdown("No body has mass: there is nothing to pull at.")
+        gui.add_markdown("No body has mass, so no force can be applied.")
         return
     body = gui.add_dropdown(
         "Body", bodies, initial_value=bodies[0 if desk.walks else -1], hint="Or click on it"
     )
-    hold = gui.add_checkbox("Hold it by a handle", False, hint="Drag the handle: a spring pulls")
+    hold = gui.add_checkbox("Show drag handle", False, hint="Drag to pull the body with a spring")
     stiff = gui.add_slider(
-        "Stiffness [Hz]", 0.2, 4.0, 0.1, 1.2, hint="Frequency of the spring with the whole mass"
+        "Spring [Hz]", 0.2, 4.0, 0.1, 1.2, hint="Frequency of the spring with the whole mass"
     )
-    impulse = gui.add_slider("Push [N·s]", 0.1, 50.0, 0.1, 5.0)
-    groups = [gui.add_button_group(f"Push {w}", tuple(a)) for w, a in _PUSHES.items()]
+    impulse = gui.add_slider("Impulse [N·s]", 0.1, 50.0, 0.1, 5.0)
+    groups = [gui.add_button_group(f"Impulse {w}", tuple(a)) for w, a in _PUSHES.items()]
     handle = _Handle(desk)
 
     def choose(event: Any) -> None:

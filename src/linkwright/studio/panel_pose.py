@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import math
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.formats.places import quaternion_rotation, rotation_quaternion
-from linkwright.studio.desk import POSED, RUN, Desk, desk_of, guarded
+from linkwright.studio.desk import RUN, Desk, desk_of, guarded
 from linkwright.studio.generated import tuple3
 from linkwright.studio.motions import limits_of
-from linkwright.studio.plant import SERVO
-from linkwright.studio.posing import Posed, Poser, dragged, freedoms, pose_of, tools, within
-from linkwright.studio.telling import only_words
+from linkwright.studio.plant import target_of
+from linkwright.studio.posing import (
+    Posed,
+    Poser,
+    dragged,
+    freedoms,
+    pose_of,
+    quaternion_of,
+    tools,
+    within,
+    yaw_pitch_roll,
+)
+from linkwright.studio.telling import only_words, shown_unit, with_unit
 
 if TYPE_CHECKING:
     from linkwright.studio.scene import Scene
@@ -43,73 +54,144 @@ def fill(desk: Desk) -> None:
     """Fill the tab."""
     gui, scene = desk.server.gui, desk.scene
     assert scene is not None
-    words = gui.add_markdown("Move a slider to set a joint.")
+    words = gui.add_markdown("Move a slider to set a joint. *Run* starts from this pose.")
     joints = _Joints(desk, words)
     frames = tools(scene)
     if frames:
         _tool(desk, joints, frames)
-    gui.add_button("Back to the start", icon="home").on_click(guarded(desk, joints.home))
-    with gui.add_folder("Coordinates"):
-        joints.add_sliders()
+    gui.add_button("Reset pose", icon="home").on_click(guarded(desk, joints.home))
+    units = {scene.robot.mechanism.units.get(n, "?") for n in scene.poses.coordinates}
+    if "rad" in units or joints.poser.quaternions:
+        degrees = gui.add_checkbox("Angles in degrees", joints.degrees)
+
+        def turn() -> None:
+            joints.degrees = bool(degrees.value)
+            joints.add_sliders()
+
+        degrees.on_update(guarded(desk, turn))
+    with gui.add_folder("Coordinates") as joints.folder:
+        pass
+    joints.add_sliders()
     desk.every(0.2, joints.follow)
 
 
 class _Joints:
-    """The sliders of the coordinates."""
+    """The sliders of the coordinates.
+
+    A body that turns by a quaternion has three angles here: about the world's z, then y, then x.
+    """
 
     def __init__(self, desk: Desk, words: Any) -> None:
         assert desk.scene is not None
         self.desk, self.words, self.scene = desk, words, desk.scene
-        self.poser = Poser(desk.scene)
         self.start = desk.q.copy()
-        self.sliders: dict[str, Any] = {}
-        self.silent = False
+        self.degrees = False
+        self.folder: Any = None
+        self.sliders: dict[str, _Slider] = {}
         self.turn = threading.Lock()
+        self._poser = Poser(desk.scene)
+
+    @property
+    def poser(self) -> Poser:
+        """What sets coordinates, with the parameters of now."""
+        values = self.desk.values
+        if self._poser.values != values:
+            self._poser = Poser(self.scene, values)
+        return self._poser
 
     def add_sliders(self) -> None:
-        """Add a slider for each coordinate."""
+        """Add a slider for each coordinate, in place of those that there are."""
+        with self.turn:
+            for slider in self.sliders.values():
+                slider.handle.remove()
+            self.sliders = {s.name: s for s in self._wanted()}
+        with self.folder:
+            for slider in self.sliders.values():
+                slider.handle = self._add(slider)
+
+    def _wanted(self) -> list[_Slider]:
         m, limits = self.scene.robot.mechanism, limits_of(self.scene)
-        names = self.scene.poses.coordinates
+        names, made = self.scene.poses.coordinates, []
+        turned = {k: places for places in self.poser.quaternions for k in places}
         for k, name in enumerate(names[:_MANY]):
             unit = m.units.get(name, "?")
-            size = self.desk.studio.size
-            low, high = ends(self.start[k], unit, *map(float, limits[k]), size=size)
-            if any(k in places for places in self.poser.quaternions):
-                low, high = -1.0, 1.0
-            bounded = bool(np.isfinite(limits[k]).all())
-            slider = self.desk.server.gui.add_slider(
-                f"{name} [{unit}]",
-                low,
-                high,
-                (high - low) / 400,
-                float(np.clip(self.start[k], low, high)),
-                marks=((low, f"{low:.3g}"), (high, f"{high:.3g}")) if bounded else None,
-                hint=("limits" if bounded else "no limits, shown:")
-                + f" {low:.4g} to {high:.4g} {unit}",
-            )
-            slider.on_update(guarded(self.desk, lambda n=name, s=slider: self.slide(n, s.value)))
-            self.sliders[name] = slider
+            if k not in turned:
+                size = self.desk.studio.size
+                low, high = ends(self.start[k], unit, *map(float, limits[k]), size=size)
+                bounded = bool(np.isfinite(limits[k]).all())
+                made.append(_Slider(name, name, unit, low, high, bounded, (k,)))
+            elif k == turned[k][0]:
+                body = next(b for b in m.bodies.values() if name in {q.name for q in b.rotations})
+                for angle, high in (("yaw", math.pi), ("pitch", math.pi / 2), ("roll", math.pi)):
+                    where = f"{body.name} {angle}"
+                    made.append(_Slider(where, where, "rad", -high, high, False, tuple(turned[k])))
+        return made
+
+    def _add(self, each: _Slider) -> Any:
+        scale, unit = self._scale(each)
+        low, high = round(scale * each.low, 4), round(scale * each.high, 4)
+        told = "limits" if each.bounded else "unlimited (slider range"
+        value = float(np.clip(scale * self._value(each), low, high))
+        handle = self.desk.server.gui.add_slider(
+            with_unit(each.label, unit),
+            low,
+            high,
+            (high - low) / 400,
+            value,
+            marks=((low, f"{low:.3g}"), (high, f"{high:.3g}")) if each.bounded else None,
+            hint=f"{told} {low:.4g} to {high:.4g} {shown_unit(unit)}{'' if each.bounded else ')'}",
+        )
+
+        def moved(event: Any) -> None:
+            if event.client is not None:  # what we set ourselves is no wish of a user's
+                guarded(self.desk, lambda: self.slide(each.name, float(handle.value) / scale))(
+                    event
+                )
+
+        handle.on_update(moved)
+        return handle
+
+    def _scale(self, each: _Slider) -> tuple[float, str]:
+        """Return what a value is multiplied by to be shown, and its unit then."""
+        if self.degrees and each.unit == "rad":
+            return 180 / math.pi, "deg"
+        return 1.0, each.unit
+
+    def _value(self, each: _Slider) -> float:
+        """Return where the scene stands, or where a servo of the live run brings it."""
+        live = self.desk.live
+        if len(each.places) == 1:
+            target = target_of(each.name)
+            if self.desk.mode == RUN and live is not None and target in live.values:
+                return live.values[target]
+            return float(self.desk.q[each.places[0]])
+        angles = yaw_pitch_roll(self.desk.q[list(each.places)])
+        return angles[("yaw", "pitch", "roll").index(each.name.rpartition(" ")[2])]
 
     def slide(self, name: str, value: float) -> None:
         """Take a slider's value: as the servo's target in a run, else as the coordinate itself."""
-        if self.silent:
-            return
-        live = self.desk.live
-        target = f"{SERVO}.target_{''.join(c if c.isalnum() else '_' for c in name)}"
+        live, each = self.desk.live, self.sliders[name]
+        target = target_of(name)
         if self.desk.mode == RUN and live is not None:
             if target in live.values:
                 live.set_value(target, value)
-                self.words.content = f"target of **{only_words(name)}**: {value:.4g}"
+                self.words.content = f"Target of **{only_words(name)}**: {value:.4g}"
                 return
             live.pause()
         with self.turn:
-            self.take(self.poser.slid(self.desk.q, name, float(value)))
+            if len(each.places) == 1:
+                self.take(self.poser.slid(self.desk.q, name, float(value)))
+                return
+            turn = list(each.places)
+            angles = list(yaw_pitch_roll(self.desk.q[turn]))
+            angles[("yaw", "pitch", "roll").index(name.rpartition(" ")[2])] = value
+            self.take(self.poser.turned(self.desk.q, turn, quaternion_of(*angles)))
 
     def take(self, posed: Posed) -> None:
         """Show coordinates that were found, and say what there is to say."""
         self.desk.pose(posed.q)
-        mark = "✅" if posed.fine else "⛔"
-        self.words.content = f"{mark} {only_words(posed.words)}" if posed.words else "&nbsp;"
+        mark = "" if posed.fine else "⚠ "
+        self.words.content = f"{mark}{only_words(posed.words)}" if posed.words else "&nbsp;"
         self.follow()
 
     def home(self) -> None:
@@ -117,19 +199,28 @@ class _Joints:
         self.take(Posed(self.start.copy(), *within(self.scene, self.start)))
 
     def follow(self) -> None:
-        """Let the sliders show where the scene stands, while it is set by hand."""
-        if self.desk.mode != POSED:
-            return
-        self.silent = True
-        try:
-            for name, value in zip(self.scene.poses.coordinates, self.desk.q, strict=True):
-                slider = self.sliders.get(name)
-                if slider is not None:
-                    at = min(max(float(value), slider.min), slider.max)
-                    if abs(at - slider.value) > slider.step:
-                        slider.value = at
-        finally:
-            self.silent = False
+        """Let the sliders show where the scene stands, whatever moves it."""
+        for each in tuple(self.sliders.values()):
+            slider = each.handle
+            if slider is None:
+                continue
+            at = min(max(self._scale(each)[0] * self._value(each), slider.min), slider.max)
+            if abs(at - slider.value) > slider.step:
+                slider.value = at
+
+
+@dataclass(eq=False)
+class _Slider:
+    """A slider of the tab: of one coordinate, or of an angle of a body that turns freely."""
+
+    name: str
+    label: str
+    unit: str
+    low: float
+    high: float
+    bounded: bool
+    places: tuple[int, ...]
+    handle: Any = None
 
 
 def ends(
@@ -161,10 +252,10 @@ def ends(
 def _tool(desk: Desk, joints: _Joints, frames: list[str]) -> None:
     gui = desk.server.gui
     assert desk.scene is not None
-    with gui.add_folder("Drag the tool"):
+    with gui.add_folder("Move the tool"):
         frame = gui.add_dropdown("Tool frame", frames, initial_value=frames[0])
-        show = gui.add_checkbox("Show the handle", False, hint="Drag it: the joints follow")
-        turn = gui.add_checkbox("Keep the orientation too", freedoms(desk.scene, frames[0]) >= 6)
+        show = gui.add_checkbox("Show tool handle", False, hint="Drag to move the tool")
+        turn = gui.add_checkbox("Lock orientation", freedoms(desk.scene, frames[0]) >= 6)
     handle = _Tool(desk, joints)
 
     def change() -> None:

@@ -103,7 +103,7 @@ def _looks(studio: Studio) -> None:
         stage = studio.stage
         if stage is not None:
             stage.wire = bool(wire.value)
-            wear(stage, stage.worn or stage.scene)
+            wear(stage, stage.drawn)
             desk_of(studio).listen(stage)
 
     wire.on_update(set_wire)

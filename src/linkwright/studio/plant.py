@@ -4,19 +4,21 @@ The hand is an Element with a force at the mass centre of every body that has ma
 along the world's axes being inputs of the System. A robot file says nothing of control: each of its
 joints gets a servo,
 
-    tau = M (w^2 (target - q) - 2 zeta w u),
+    tau = M (w^2 (target - q) - 2 zeta w u) + g(q),
 
 M being what the joint moves at the start (the diagonal of the mass matrix), w the servo's frequency
-in rad/s, zeta its damping. Both are parameters of the run, and the targets inputs of it. A robot
-that stands on the ground (`linkwright.studio.standing`) is held more stiffly by the joints between
-its base and its feet, which carry it: with three times its weight times the height of its mass
-centre for a radian.
+in rad/s, zeta its damping, and g(q) what gravity and springs ask of the joint, so that it stands at
+its target (zero for a base that is free, and in loops). Both are parameters of the run, and the
+targets inputs of it. A robot that stands on the ground (`linkwright.studio.standing`) is held more
+stiffly by the joints between its base and its feet, which carry it: with three times its weight
+times the height of its mass centre for a radian.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
@@ -25,7 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra import ZERO, Expr, constant
-from linkwright.blocks import Element
+from linkwright.blocks import BlockError, Element
+from linkwright.control.models import inverse_dynamics
 from linkwright.elements import Contact, Plane
 from linkwright.errors import Error
 from linkwright.formats.description import Description
@@ -35,6 +38,7 @@ from linkwright.studio.motions import LIVELY
 from linkwright.studio.playback import usual_speed
 from linkwright.studio.solids import axes_along
 from linkwright.studio.standing import Footing
+from linkwright.studio.telling import with_unit
 from linkwright.system import System
 from linkwright.system.phases import Phases, Signal
 
@@ -50,6 +54,14 @@ _SINK = 1e-3  # m that a foot sinks into the ground when the robot stands
 _DISSIPATION = 2.0  # s/m
 _FIRMEST = 0.3  # of the inertia that a joint feels, taken away by its damping in one step
 _LOAD = 3.0  # of the weight times the height, for a radian of the joints that carry it
+
+_INERTIA = ("kg", "g", "t", "lbm", "slug", "kg*m^2", "lbm*in^2", "slug*ft^2", "kg/m^3")
+_NONNEGATIVE_UNITS = (
+    *("N/m", "N*s/m", "N*s^2/m^2", "N*m/rad", "N*m*s/rad", "N*s/rad", "Pa", "kg/s", "kg/s^2"),
+    *("lbf/in", "lbf/ft", "lbf*s/in", "lbf*s/ft", "lbf*in*s/rad", "lbf*in/rad"),
+)
+_POSITIVE = {"mass", "radius", "frequency"}
+_NONNEGATIVE = {"damping", "stiffness", "friction", "static", "dynamic", "viscous", "dissipation"}
 
 FREQUENCY, DAMPING = 12.0, 1.0
 """Of servos: rad/s, and the share of critical damping."""
@@ -67,6 +79,7 @@ class Adjustable:
         high: end of its range.
         doc: what it is, in words.
         kind: "parameter", "gain", "input" or "target".
+        sign: what it can be: "any", "nonnegative" or "positive".
     """
 
     name: str
@@ -76,16 +89,34 @@ class Adjustable:
     high: float
     doc: str = ""
     kind: str = "parameter"
+    sign: str = "any"
 
     @property
     def label(self) -> str:
         """The name with its unit.
 
-        >>> Adjustable("L", "m", 1.0, 0.1, 3.0).label
-        'L [m]'
+        >>> Adjustable("I", "kg*m^2", 1.0, 0.1, 3.0).label
+        'I [kg·m²]'
         """
         short = self.name.removeprefix(f"{SERVO}.").removeprefix("target_")
-        return short if self.unit in ("?", "1", "") else f"{short} [{self.unit}]"
+        return with_unit(short, self.unit)
+
+    def refusal(self, value: float) -> str:
+        """Return why a value cannot be, or nothing where it can.
+
+        Args:
+            value: in its unit.
+
+        >>> Adjustable("m", "kg", 1.0, 0.1, 3.0, sign="positive").refusal(0.0)
+        'm must be above zero: got 0'
+        """
+        if not math.isfinite(value):
+            return f"{self.name} must be a finite number: got {value:g}"
+        if self.sign == "positive" and value <= 0:
+            return f"{self.name} must be above zero: got {value:g}"
+        if self.sign == "nonnegative" and value < 0:
+            return f"{self.name} cannot be below zero: got {value:g}"
+        return ""
 
 
 @dataclass(eq=False)
@@ -104,7 +135,7 @@ class Plant:
     >>> from linkwright.models import load_model
     >>> plant = plant_of(load_model("pendulum"))
     >>> plant.hands, [a.label for a in plant.adjustables][:2]
-    ({'rod': (0, 1, 2)}, ['L [m]', 'g [m/s^2]'])
+    ({'rod': (0, 1, 2)}, ['L [m]', 'g [m/s²]'])
     """
 
     system: System
@@ -148,8 +179,7 @@ def plant_of(
         system.start(LIVELY.get(robot.mechanism.name, {}))
     known = {n: v for n, v in (values or {}).items() if n in system.mechanism.parameters}
     system.set(known)
-    timing = system.mechanism.timing
-    speed = usual_speed(timing.until) if timing is not None and timing.until < 3 else 1.0
+    speed = speed_of(system.mechanism)
     system.base = _base(system, round(RATE / speed))
     taken = _add_hand(system)
     servos: tuple[str, ...] = ()
@@ -167,6 +197,16 @@ def plant_of(
         if f"{HAND}.{word}_x" in place
     }
     return Plant(system, record, hands, servos, _adjustables(system, phases, robot), speed, grounds)
+
+
+def speed_of(mechanism: Mechanism) -> float:
+    """Return the speed at which a mechanism is best looked at, seconds in a second on the wall.
+
+    Args:
+        mechanism: that may say how long its motion lasts.
+    """
+    timing = mechanism.timing
+    return usual_speed(timing.until) if timing is not None and timing.until < 3 else 1.0
 
 
 def _recorded(system: System) -> tuple[str, ...]:
@@ -266,6 +306,7 @@ def _add_servos(
     servo = Element(SERVO, m, doc="holds joints at their targets")
     w = servo.parameter("frequency", FREQUENCY, unit="1/s", doc="how stiff the joints are held")
     zeta = servo.parameter("damping", DAMPING, unit="1", doc="share of critical damping")
+    carried = _carried(servo, joints) if footing is None else {}
     for q in joints:
         u = _speed_of(robot, q)
         word = _word(q.name)
@@ -275,11 +316,20 @@ def _add_servos(
             size = _LOAD * footing.mass * 9.81 * footing.height / FREQUENCY**2
             most = _FIRMEST * light[q.name] * RATE * STEPS / (2 * FREQUENCY * DAMPING)
             drag = min(max(drag, 1.5 * math.sqrt(size * drag)), max(drag, most))
-        servo.effort(f"tau_{word}", q, size * w * w * (target - q) - 2 * zeta * w * drag * u)
+        law = size * w * w * (target - q) - 2 * zeta * w * drag * u + carried.get(q, ZERO)
+        servo.effort(f"tau_{word}", q, law)
     member = system.add(servo, name=SERVO)
     held = {q.name: begin.get(q.name, float(m.initial.get(q.name, 0.0))) for q in joints}
     system.set({f"{member.name}.target_{_word(name)}": value for name, value in held.items()})
     return tuple(q.name for q in joints)
+
+
+def _carried(servo: Element, joints: Sequence[Expr]) -> dict[Expr, Expr]:
+    """Return what gravity and springs ask of each joint; nothing where that is not by joint."""
+    try:
+        return inverse_dynamics(servo, {q: q for q in joints})
+    except BlockError:  # a free base, or joints that follow others
+        return {}
 
 
 def _felt(robot: Robot, begin: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
@@ -312,6 +362,18 @@ def _speed_of(robot: Robot, q: Expr) -> Expr:
     return robot.mechanism.kinematics().rates[q]
 
 
+def target_of(coordinate: str) -> str:
+    """Return the name of the input that a servo brings a coordinate to.
+
+    Args:
+        coordinate: its name.
+
+    >>> target_of("joint-1")
+    'servo.target_joint_1'
+    """
+    return f"{SERVO}.target_{_word(coordinate)}"
+
+
 def _word(name: str) -> str:
     return "".join(c if c.isalnum() else "_" for c in name)
 
@@ -321,7 +383,7 @@ def _adjustables(system: System, phases: Phases, robot: Robot | None) -> tuple[A
     limits: dict[str, tuple[float, float]] = {}
     if robot is not None:
         pairs = zip(robot.coordinates, np.asarray(robot.limits, float), strict=True)
-        limits = {f"{SERVO}.target_{_word(n)}": (float(a), float(b)) for n, (a, b) in pairs}
+        limits = {target_of(n): (float(a), float(b)) for n, (a, b) in pairs}
     made = [_parameter(system, s) for s in phases.p]
     made += [_input(s, limits) for s in phases.w if not s.name.startswith(f"{HAND}.")]
     return tuple(made)
@@ -332,10 +394,10 @@ def _parameter(system: System, signal: Signal) -> Adjustable:
     own = signal.name in m.parameters
     unit = m.units.get(signal.name, signal.unit) if own else signal.unit
     doc = m.docs.get(signal.name, "") if own else signal.long_name
-    low, high = range_of(signal.value, unit)
-    return Adjustable(
-        signal.name, unit, signal.value, low, high, doc, "parameter" if own else "gain"
-    )
+    sign = sign_of(signal.name, unit, signal.value)
+    low, high = range_of(signal.value, unit, sign)
+    kind = "parameter" if own else "gain"
+    return Adjustable(signal.name, unit, signal.value, low, high, doc, kind, sign)
 
 
 def _input(signal: Signal, limits: Mapping[str, tuple[float, float]]) -> Adjustable:
@@ -348,18 +410,49 @@ def _input(signal: Signal, limits: Mapping[str, tuple[float, float]]) -> Adjusta
     return Adjustable(signal.name, signal.unit, value, low, high, signal.long_name, kind)
 
 
-def range_of(value: float, unit: str = "?") -> tuple[float, float]:
+def sign_of(name: str, unit: str, value: float) -> str:
+    """Return what a quantity can be: "any", "nonnegative" or "positive".
+
+    Masses, moments of inertia, stiffness and damping are told by their units, others by what they
+    are called. A model that gives such a quantity another sign knows what it does.
+
+    Args:
+        name: of the parameter.
+        unit: as text.
+        value: at the start.
+
+    >>> [
+    ...     sign_of(*told)
+    ...     for told in (("m", "kg", 2.0), ("ground.damping", "?", 0.0), ("x", "m", 0.0))
+    ... ]
+    ['positive', 'nonnegative', 'any']
+    """
+    plain = unit.replace(" ", "").replace("²", "^2").replace("**", "^")
+    words = set(re.split(r"[\W_\d]+", name.lower()))
+    if (plain in _INERTIA or words & _POSITIVE) and value > 0:
+        return "positive"
+    if (plain in (*_INERTIA, *_NONNEGATIVE_UNITS) or words & _NONNEGATIVE) and value >= 0:
+        return "nonnegative"
+    return "any"
+
+
+def range_of(value: float, unit: str = "?", sign: str = "any") -> tuple[float, float]:
     """Return a range for a slider about a value.
 
     Args:
         value: where it stands at the start.
         unit: as text; a zero angle ranges over half a turn to either side.
+        sign: what it can be.
 
     >>> range_of(9.80665), range_of(-4.0), range_of(0.0, "rad")[1] > 3
     ((0.98, 29.0), (-12.0, -0.4), True)
+    >>> range_of(0.0, "N*s/m", "nonnegative"), range_of(5.0, "N*s/m", "nonnegative")
+    ((0.0, 1.0), (0.0, 15.0))
     """
     if value == 0:
         reach = {"rad": math.pi, "N": 100.0, "N*m": 100.0}.get(unit, 1.0)
-        return -reach, reach
+        return (0.0 if sign == "nonnegative" else -reach), reach
     first, second = sorted((0.1 * value, 3 * value))
+    if sign == "nonnegative":
+        first = 0.0
     return float(f"{first:.2g}"), float(f"{second:.2g}")

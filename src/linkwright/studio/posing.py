@@ -8,8 +8,10 @@ with how far it is missed.
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
@@ -54,6 +56,7 @@ class Poser:
 
     Args:
         scene: of a robot or mechanism.
+        values: of parameters, over those that the scene is drawn with.
 
     >>> from linkwright.models import load_model
     >>> from linkwright.studio.scene import scene_of
@@ -63,6 +66,7 @@ class Poser:
     """
 
     scene: Scene
+    values: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def relations(self) -> Relations | None:
@@ -70,7 +74,7 @@ class Poser:
         m = self.scene.robot.mechanism
         if not any(_closes(self.scene, c) for c in m.constraints):
             return None
-        values = all_values(m, dict(self.scene.poses.values) or None)
+        values = all_values(m, {**self.scene.poses.values, **self.values} or None)
         held = {n: values[n] for n in m.inputs}
         return Relations(m, values, signals=(lambda t: held) if held else None)
 
@@ -96,6 +100,21 @@ class Poser:
             now = found
         return Posed(now, True, "loops closed")
 
+    def turned(self, q: Array, places: Sequence[int], quaternion: Array) -> Posed:
+        """Return the coordinates with a body turned, loops closed on the same branch.
+
+        Args:
+            q: where the scene stands.
+            places: of the body's quaternion in it.
+            quaternion: of unit length.
+        """
+        moved = np.array(q, float)
+        moved[list(places)] = quaternion
+        found = self.closed(moved)
+        if found is None:
+            return Posed(np.array(q, float), False, "the loops do not close there")
+        return Posed(found, *within(self.scene, found))
+
     @cached_property
     def quaternions(self) -> list[list[int]]:
         """Where the four numbers of each body that turns by a quaternion stand."""
@@ -119,6 +138,14 @@ class Poser:
                     moved[others[0]] = left
         return moved
 
+    def closed(self, q: Array) -> Array | None:
+        """Return the nearest coordinates with closed loops; None where there are none near.
+
+        Args:
+            q: where the scene stands.
+        """
+        return np.array(q, float) if self.relations is None else self._closed(q, -1)
+
     def _closed(self, q: Array, held: int) -> Array | None:
         """Return the nearest coordinates with closed loops, one of them held, by Newton's steps."""
         relations = self.relations
@@ -137,6 +164,36 @@ class Poser:
             longest = float(np.abs(step).max())
             now[[rows[i] for i in free]] += step * min(1.0, _LONGEST / max(longest, 1e-300))
         return None
+
+
+def yaw_pitch_roll(quaternion: Array) -> tuple[float, float, float]:
+    """Return the angles about z, then y, then x of a unit quaternion, rad.
+
+    Args:
+        quaternion: w, x, y, z.
+
+    >>> [round(x, 6) for x in yaw_pitch_roll(quaternion_of(0.3, -0.2, 0.1))]
+    [0.3, -0.2, 0.1]
+    """
+    r = np.array(quaternion_rotation([float(x) for x in quaternion]))
+    pitch = math.asin(min(max(-r[2, 0], -1.0), 1.0))
+    if abs(r[2, 0]) > 1 - 1e-9:  # yaw and roll are one turn
+        return math.atan2(-r[0, 1], r[1, 1]), pitch, 0.0
+    return math.atan2(r[1, 0], r[0, 0]), pitch, math.atan2(r[2, 1], r[2, 2])
+
+
+def quaternion_of(yaw: float, pitch: float, roll: float) -> Array:
+    """Return the unit quaternion (w, x, y, z) of angles about z, then y, then x.
+
+    Args:
+        yaw: about z, rad.
+        pitch: about the new y, rad.
+        roll: about the new x, rad.
+    """
+    (a, b), (c, d), (e, f) = ((math.cos(x / 2), math.sin(x / 2)) for x in (yaw, pitch, roll))
+    return np.array(
+        [a * c * e + b * d * f, a * c * f - b * d * e, a * d * e + b * c * f, b * c * e - a * d * f]
+    )
 
 
 def within(scene: Scene, q: Array) -> tuple[bool, str]:

@@ -122,7 +122,7 @@ def wear(stage: Stage, scene: Scene) -> None:
     """
     index = {node.name: k for k, node in enumerate(stage.scene.nodes) if not node.environment}
     surfaces = scene.surfaces_within(stage.most)
-    stage.worn = scene
+    stage.worn = stage.drawn = scene
     with stage.server.atomic():
         stage.strip()
         for j, (node, parts) in enumerate(zip(scene.nodes, surfaces, strict=True)):

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 PANELS: dict[str, str] = {
     "Play": "linkwright.studio.panel_play:add",
     "Live": "linkwright.studio.panel_live:add",
-    "Values": "linkwright.studio.panel_values:add",
-    "Joints": "linkwright.studio.panel_pose:add",
+    "Parameters": "linkwright.studio.panel_values:add",
+    "Pose": "linkwright.studio.panel_pose:add",
     "Scope": "linkwright.studio.panel_scope:add",
     "Inspect": "linkwright.studio.panel_inspect:add",
     "View": "linkwright.studio.panel_view:add",
@@ -78,6 +78,7 @@ class Studio:
     grid: Any = None
     size: float = 1.0
     centre: Any = None
+    view: dict[str, Any] = field(default_factory=dict)
     marks: Marks | None = None
     floor: float | None = None
     paint: Colour | None = None
@@ -170,6 +171,7 @@ class Studio:
         stage = self.stages[0]
         floor, view = ground_and_view(self.takes[0], stage.scene, *self.takes[1:])
         self.floor = floor
+        self.view = view
         self.size = size = float(view["radius"])
         self.centre = np.array(view["centre"])
         self.marks = Marks(self.server, stage.root, stage.size)

@@ -55,6 +55,8 @@ class Stage:
     shift: Array = field(default_factory=lambda: np.zeros(3))
     _opacities: dict[str, float | None] = field(default_factory=dict, repr=False)
     frames: bool = False
+    clear: bool = False
+    drawn: Scene = field(init=False, repr=False)
     lit: int | None = None
     _colours: dict[int, tuple[int, int, int]] = field(default_factory=dict, repr=False)
     _sent: Array | None = None
@@ -64,6 +66,7 @@ class Stage:
     def __post_init__(self) -> None:
         api = self.server.scene
         self.top = api.add_frame(self.root, show_axes=False)
+        self.drawn = self.scene
         self.size = extent(self.scene)
         self.most = _TRIANGLES // 4 if self.ghost else _TRIANGLES
         surfaces = self.scene.surfaces_within(self.most)
@@ -148,6 +151,38 @@ class Stage:
         self._opacities.clear()
         self._colours.clear()
         self.lit = None
+
+    def reshape(self, scene: Scene) -> list[int]:
+        """Draw the shapes that nodes have in a scene with other values; return whose have changed.
+
+        Args:
+            scene: what is drawn now, with other values of its parameters.
+        """
+        pairs = zip(self.drawn.nodes, scene.nodes, strict=False)
+        same = [a.name == b.name for a, b in pairs]
+        if not all(same) or len(self.drawn.nodes) != len(scene.nodes):
+            return []  # a strut has become a pin: nodes have no other place to hang in
+        index = {node.name: k for k, node in enumerate(self.scene.nodes) if not node.environment}
+        changed = [
+            j
+            for j, (old, new) in enumerate(zip(self.drawn.nodes, scene.nodes, strict=True))
+            if old.solids != new.solids and not new.environment and new.name in index
+        ]
+        surfaces = scene.surfaces_within(self.most) if changed else []
+        nodes = [index[scene.nodes[j].name] for j in changed]
+        with self.server.atomic():
+            for k, j in zip(nodes, changed, strict=True):
+                for _, mesh in (pair for pair in self.meshes if pair[0] == k):
+                    mesh.remove()
+                self.meshes = [pair for pair in self.meshes if pair[0] != k]
+                if scene.nodes[j].moves or not self.ghost:
+                    self.add_shapes(k, self.names[k], surfaces[j])
+            if self.clear:
+                self.set_clear(True)
+            if self.lit in nodes:
+                self.light_up(self.lit)
+        self.drawn = scene
+        return nodes
 
     def show(self, where: Where) -> None:
         """Move the nodes to where they are at one time.
@@ -245,6 +280,7 @@ class Stage:
 
     def set_clear(self, on: bool) -> None:
         """Let what is behind the bodies be seen through them, or not."""
+        self.clear = on
         with self.server.atomic():
             for k, mesh in self.meshes:
                 if self.scene.nodes[k].moves:

@@ -266,6 +266,35 @@ def footing_of(scene: Scene, floor: float = 0.0) -> Footing | None:
     return Footing(touches, start, floor, scene.up, mass, max(height, 1e-3))
 
 
+def set_down(scene: Scene, footing: Footing, q: Array) -> Array:
+    """Return coordinates moved up or down until the lowest point that can touch does.
+
+    Args:
+        scene: of a robot file with a free base.
+        footing: how it stands.
+        q: coordinates of the scene.
+    """
+    robot, names = scene.robot, scene.poses.coordinates
+    rows = {
+        body: k for k, body in enumerate([robot.mechanism.ground, *robot.mechanism.depth_first()])
+    }
+    poses = scene.poses(q).poses
+    lowest = np.inf
+    for touch in footing.touches:
+        pose = poses[rows[touch.body]]
+        place = pose[:3] + turned(pose[3:], np.array(touch.at))
+        lowest = min(lowest, float(place @ np.array(footing.up)) - touch.radius)
+    moved = np.array(q, float)
+    if not np.isfinite(lowest):
+        return moved
+    geometry, ground = Geometry(robot.mechanism), robot.mechanism.ground.frame
+    base = next(b for b in robot.mechanism.depth_first() if len(b.translations) == 3)
+    for name, along in base.translations:
+        share = float(np.array(scene.up) @ geometry.vector(along, ground))
+        moved[names.index(name.name)] += (footing.floor - lowest) * share
+    return moved
+
+
 def _foot(poses: Array, shape: _Shape, tall: float, count: int) -> _Shape:
     """Return the lower points of a shape that stands on the ground; a small one as a ball."""
     if shape.radius:

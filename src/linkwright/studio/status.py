@@ -41,7 +41,7 @@ class Status:
                 self._begin()
         desk = self.desk
         kind, mode, time, pace = self._live() if desk.mode == RUN else self._shown()
-        busy = desk.preparing and desk.live is None and not desk.cannot
+        busy = desk.busy
         return {
             "mode": mode,
             "kind": kind,

@@ -6,6 +6,10 @@ have written.
 
 from __future__ import annotations
 
+import re
+
+_RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
 
 def only_words(text: str) -> str:
     r"""Return Markdown that shows a text as it is.
@@ -17,3 +21,32 @@ def only_words(text: str) -> str:
     '\\<b\\>a\\_b\\</b\\>'
     """
     return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|&$~" else c for c in text)
+
+
+def shown_unit(unit: str) -> str:
+    """Return a unit as it is printed in books; nothing for one that is not known, or 1.
+
+    Args:
+        unit: as text.
+
+    >>> shown_unit("kg*m^2"), shown_unit("m/s^2"), shown_unit("deg"), shown_unit("1")
+    ('kg·m²', 'm/s²', '°', '')
+    """
+    if unit in ("?", "1", ""):
+        return ""
+    plain = re.sub(r"(?:\*\*|\^)\(?(-?\d+)\)?", lambda found: found[1].translate(_RAISED), unit)
+    return "°" if plain == "deg" else plain.replace("*", "·")
+
+
+def with_unit(name: str, unit: str) -> str:
+    """Return a name with its unit behind it, where it has one.
+
+    Args:
+        name: of a quantity.
+        unit: as text.
+
+    >>> with_unit("g", "m/s^2"), with_unit("zeta", "1")
+    ('g [m/s²]', 'zeta')
+    """
+    shown = shown_unit(unit)
+    return f"{name} [{shown}]" if shown else name

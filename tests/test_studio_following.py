@@ -1,0 +1,318 @@
+"""What is drawn, set and run in the studio is one thing: shapes, sliders, servos, parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwright as lw
+from linkwright.models import load_model
+from linkwright.robots import load
+from linkwright.studio.desk import PLAYED, POSED, RUN, UNSEEN, Desk, desk_of
+from linkwright.studio.live import Live
+from linkwright.studio.motions import resting
+from linkwright.studio.panel_pose import _Joints
+from linkwright.studio.panel_values import Values
+from linkwright.studio.plant import Plant, plant_of, speed_of, target_of
+from linkwright.studio.posing import Poser, quaternion_of, yaw_pitch_roll
+from linkwright.studio.scene import scene_of
+from linkwright.studio.server import Studio, open_studio
+from linkwright.studio.standing import footing_of, set_down
+
+ARM, SCARA, QUADRUPED = (
+    f"tests/robots/{n}" for n in ("oblique_arm.urdf", "scara.toml", "quadruped.urdf")
+)
+PARAMETRIC = {"pendulum": ("L", 2.0), "four-bar": ("L1", 0.6), "double-pendulum": ("L1", 1.7)}
+
+
+def live_desk(studio: Studio) -> tuple[Desk, Live]:
+    """Return the desk of a studio with a run that was made, and does not go on by itself."""
+    desk = desk_of(studio)
+    desk.make_live()
+    assert desk.live is not None
+    return desk, desk.live
+
+
+def drawn(studio: Studio) -> dict[int, np.ndarray[Any, np.dtype[np.float32]]]:
+    """Return the points of all meshes of each node, as the browser has them."""
+    assert studio.stage is not None
+    found: dict[int, list[Any]] = {}
+    for k, mesh in studio.stage.meshes:
+        found.setdefault(k, []).append(np.asarray(mesh.vertices))
+    return {k: np.concatenate(parts) for k, parts in found.items()}
+
+
+def settle(desk: Desk) -> None:
+    """Let the desk's rounds be over: shapes follow some times in a second."""
+    for k in range(3):
+        desk.go_round(1e6 + k + desk._reshaped if math.isfinite(desk._reshaped) else 1e6 + k)
+
+
+@pytest.mark.parametrize("name", PARAMETRIC)
+def test_shapes_follow_parameters_and_come_back(name: str) -> None:
+    """What a live run draws is what the model would be drawn as from the beginning."""
+    parameter, value = PARAMETRIC[name]
+    fresh = scene_of(load_model(name), values={parameter: value})
+    with open_studio([name]) as studio:
+        before = drawn(studio)
+        desk, live = live_desk(studio)
+        assert desk.scene is not None
+        desk._quit.set()  # the test goes round itself
+        desk.take_over(RUN)
+        live.set_value(parameter, value)
+        settle(desk)
+        after = drawn(studio)
+        assert before.keys() == after.keys()
+        assert any(not np.array_equal(before[k], after[k]) for k in before)
+        for k, points in after.items():
+            wanted = np.concatenate([s.points for s in fresh.surfaces[k]])
+            np.testing.assert_allclose(points, wanted, atol=1e-6)
+        closed = Poser(desk.scene, live.parameters).closed(live.coordinates())
+        assert closed is not None
+        np.testing.assert_allclose(live.coordinates(), closed, atol=1e-8)  # no loop is torn
+        live.reset()
+        settle(desk)
+        assert drawn(studio).keys() == after.keys()
+        desk._played(0.0)  # a recording is drawn with its own values
+        settle(desk)
+        assert all(np.array_equal(before[k], p) for k, p in drawn(studio).items())
+        desk.take_over(RUN)
+        live.set_values({a.name: a.value for a in live.plant.adjustables})
+        settle(desk)
+        assert all(np.array_equal(before[k], p) for k, p in drawn(studio).items())
+        assert desk.trouble == []
+
+
+def test_a_length_with_which_loops_cannot_close_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = load_model("four-bar")
+    live = Live(plant_of(model), scene_of(model))
+    before, values = live.coordinates().copy(), dict(live.values)
+    monkeypatch.setattr(Poser, "closed", lambda *_: None)
+    with pytest.raises(lw.Error, match="the loops do not close with L1 = 5"):
+        live.set_value("L1", 5.0)
+    assert live.values == values
+    np.testing.assert_array_equal(live.coordinates(), before)
+
+
+# -- poses and servos ------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["pendulum", "four-bar", ARM])
+def test_a_run_starts_from_the_pose_that_is_set(name: str) -> None:
+    with open_studio([name]) as studio:
+        desk, live = live_desk(studio)
+        desk._quit.set()
+        start = live.coordinates().copy()
+        assert desk.scene is not None
+        joints = _Joints(desk, SimpleNamespace(content=""))
+        joints.sliders = {s.name: s for s in joints._wanted()}
+        first = desk.scene.poses.coordinates[1 if name == ARM else 0]
+        wanted = float(desk.q[desk.scene.poses.coordinates.index(first)]) + 0.2
+        joints.slide(first, wanted)
+        assert desk.mode == POSED
+        posed = desk.q.copy()
+        desk.run_from_here()
+        assert desk.mode == RUN
+        np.testing.assert_allclose(live.coordinates(), posed, atol=1e-7)
+        if name == ARM:
+            assert live.values[target_of(first)] == pytest.approx(wanted)
+            live.advance(480)  # and it stays there
+            np.testing.assert_allclose(live.coordinates(), posed, atol=1e-3)
+        for each in joints.sliders.values():  # sliders and robot agree
+            k = desk.scene.poses.coordinates.index(each.name)
+            assert joints._value(each) == pytest.approx(posed[k], abs=1e-3)
+        live.reset()
+        np.testing.assert_allclose(live.coordinates(), start, atol=1e-7)
+        assert live.values == {a.name: a.value for a in live.plant.adjustables}
+        assert desk.trouble == []
+
+
+@pytest.mark.parametrize("name", [ARM, SCARA])
+@pytest.mark.parametrize("share", [0.25, 0.7])
+def test_joints_stand_where_they_are_told_to(name: str, share: float) -> None:
+    """A servo that did not carry the weight would hang below its target."""
+    robot = load(name)
+    scene = scene_of(robot)
+    limits = np.clip(robot.limits, -1.5, 1.5)
+    told = dict(
+        zip(robot.coordinates, (1 - share) * limits[:, 0] + share * limits[:, 1], strict=True)
+    )
+    start = dict(zip(scene.poses.coordinates, map(float, resting(scene)), strict=True))
+    plant = plant_of(robot, start)
+    assert set(plant.servos) == set(robot.coordinates)
+    live = Live(plant, scene)
+    live.set_values({target_of(n): float(v) for n, v in told.items()})
+    live.advance(240 * 5)
+    reached = dict(zip(scene.poses.coordinates, live.coordinates(), strict=True))
+    for coordinate, value in told.items():
+        assert reached[coordinate] == pytest.approx(value, abs=1e-3)
+
+
+def test_a_robot_that_was_posed_is_set_down_on_the_ground() -> None:
+    robot = load(QUADRUPED)
+    scene = scene_of(robot)
+    footing = footing_of(scene, 0.1)
+    assert footing is not None
+    q = footing.start.copy()
+    names = list(scene.poses.coordinates)
+    base = next(b for b in robot.mechanism.depth_first() if len(b.translations) == 3)
+    for name, _ in base.translations:
+        q[names.index(name.name)] += 0.3
+    down = set_down(scene, footing, q)
+    moved = scene.poses(down).poses[:, :3] - scene.poses(footing.start).poses[:, :3]
+    assert np.abs(moved @ np.array(scene.up)).max() < 1e-3
+
+
+def test_a_body_that_turns_freely_has_angles_in_place_of_a_quaternion() -> None:
+    scene = scene_of(load(QUADRUPED))
+    poser = Poser(scene)
+    (places,) = poser.quaternions
+    q = np.array(scene.poses.start)
+    posed = poser.turned(q, places, quaternion_of(0.4, -0.3, 0.2))
+    assert np.linalg.norm(posed.q[places]) == pytest.approx(1.0)
+    np.testing.assert_allclose(yaw_pitch_roll(posed.q[places]), [0.4, -0.3, 0.2], atol=1e-12)
+    with open_studio([QUADRUPED]) as studio:
+        joints = _Joints(desk_of(studio), SimpleNamespace(content=""))
+        labels = [s.label for s in joints._wanted()]
+        assert not set(labels) & {scene.poses.coordinates[k] for k in places}
+        assert sum(label.endswith((" yaw", " pitch", " roll")) for label in labels) == 3
+
+
+@pytest.mark.parametrize(
+    "angles", [(0.3, math.pi / 2, 0.0), (-2.0, -math.pi / 2, 0.0), (3.1, 1.5, -3.1)]
+)
+def test_angles_near_the_pole_give_the_same_turn(angles: tuple[float, float, float]) -> None:
+    first = quaternion_of(*angles)
+    again = quaternion_of(*yaw_pitch_roll(first))
+    assert abs(float(first @ again)) == pytest.approx(1.0, abs=1e-9)
+
+
+# -- speeds and values -----------------------------------------------------------------------------
+def test_the_speed_that_is_shown_is_the_real_factor() -> None:
+    with open_studio(["four-bar"]) as studio:
+        desk, live = live_desk(studio)
+        usual = speed_of(load_model("four-bar"))
+        assert live.speed == usual == 0.2
+        desk.set_speed(0.5)
+        assert live.speed == 0.5
+        ticks = (
+            live.due(100.0),
+            live.due(101.0 - 1e-9),
+        )  # a second on the wall; late ones are dropped
+        assert ticks[0] == 0
+        clock = [0.0]
+        timed = Live(plant_of(load_model("four-bar")), scene_of(load_model("four-bar")))
+        timed.set_speed(0.5)
+        done = 0
+        for k in range(101):
+            clock[0] = k / 100
+            n = timed.due(clock[0])
+            timed.advance(n)
+            done += n
+        assert timed.latest.time == pytest.approx(0.5, abs=0.01)
+
+
+PLANTS = ["pendulum", "four-bar", "whipple", "car", ARM, QUADRUPED]
+
+
+@pytest.fixture(scope="module")
+def plants() -> Iterator[dict[str, Plant]]:
+    made = {}
+    for name in PLANTS[:-2]:
+        made[name] = plant_of(load_model(name))
+    made[ARM] = plant_of(load(ARM))
+    quadruped = load(QUADRUPED)
+    made[QUADRUPED] = plant_of(quadruped, footing=footing_of(scene_of(quadruped)))
+    return made
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_sliders_offer_what_makes_sense(plants: dict[str, Plant], name: str) -> None:
+    found = plants[name].adjustables
+    assert found
+    for each in found:
+        assert each.low <= each.value <= each.high
+        assert each.low < each.high
+        words = each.name.lower()
+        if each.unit in ("kg", "kg*m^2") and each.value > 0:
+            assert each.low > 0
+            assert each.refusal(0.0)
+            assert each.refusal(-1.0)
+        if any(w in words for w in ("damping", "stiffness", "friction")) and each.value >= 0:
+            assert each.low >= 0
+            assert each.refusal(-1.0)
+            assert not each.refusal(each.high)
+        assert not each.refusal(each.value)
+        assert each.refusal(math.nan)
+        assert each.refusal(math.inf)
+
+
+def test_a_value_that_cannot_be_is_refused_where_it_is_typed() -> None:
+    with open_studio(["pendulum"]) as studio:
+        desk, live = live_desk(studio)
+        desk._quit.set()
+        tab = Values(desk)
+        tab.refresh()
+        mass = next(a for a in live.plant.adjustables if a.unit == "kg")
+        tab.change(mass.name, 0.0)
+        assert tab.refused.visible
+        assert f"{mass.name} must be above zero" in tab.refused.content.replace("\\", "")
+        assert live.values[mass.name] == mass.value
+        assert tab.sliders[mass.name][1].value == mass.value
+        tab.change(mass.name, 2 * mass.value)
+        assert not tab.refused.visible
+        tab.refresh()
+        assert tab.back.visible
+        assert tab.sliders[mass.name][1].label.endswith("•")
+        tab.restore()
+        tab.refresh()
+        assert live.values[mass.name] == mass.value
+        assert not tab.back.visible
+
+
+# -- who looks -------------------------------------------------------------------------------------
+def test_a_run_that_nobody_looks_at_is_paused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_studio(["pendulum"]) as studio:
+        desk, live = live_desk(studio)
+        desk._quit.set()
+        desk.take_over(RUN)
+        live.play()
+        looking: dict[int, object] = {}
+        monkeypatch.setattr(studio.server, "get_clients", lambda: looking)
+        desk.rest(0.0)
+        desk.rest(10 * UNSEEN)
+        assert live.latest.running  # nobody has come yet: a program runs it
+        looking[0] = object()
+        desk.rest(11 * UNSEEN)
+        looking.clear()
+        desk.rest(11.5 * UNSEEN)
+        assert live.latest.running
+        desk.rest(12.1 * UNSEEN)
+        assert not live.latest.running
+        assert desk.unseen
+        looking[1] = object()
+        desk.rest(13 * UNSEEN)
+        assert desk.unseen  # and it is told
+        live.play()
+        desk.rest(13.1 * UNSEEN)
+        assert not desk.unseen
+        live.pause()
+
+
+def test_a_stop_is_told_whatever_tab_is_open() -> None:
+    with open_studio(["pendulum"]) as studio:
+        desk, live = live_desk(studio)
+        desk._quit.set()
+        assert desk.mode == PLAYED
+        desk.take_over(RUN)
+        live._stop("no finite value of phi, phi_dot after t = 9.58 s")
+        told = studio.state({})
+        assert told["kind"] == "live"
+        assert told["pace"] == "stopped"
+        note = "Simulation diverged at t = 9.58 s (phi, phi_dot not finite). Press Reset."
+        assert told["note"] == note
