@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -25,6 +25,7 @@ import numpy as np
 
 from linkwright.algebra.expr import Expr, ExprError, Scalar, as_expr
 from linkwright.algebra.functions import Args, Function, apply, register
+from linkwright.errors import Error, ShapeError
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
 _PROTOTYPE = re.compile(r"\s*(double|void)\s+([A-Za-z_]\w*)\s*\(([^()]*)\)\s*;?\s*\Z", re.ASCII)
@@ -93,6 +94,91 @@ class ForeignFunction:
         if self.outputs == 1:
             return f"double {self.name}({arguments})"
         return f"void {self.name}({arguments}, double *out)"
+
+    def numbers(self, *args: float) -> list[float]:
+        """Call it with numbers, and return as many as it is declared to return.
+
+        What its Python callable raises becomes an Error that names it, as does another number of
+        values; Ctrl-C goes through.
+
+        Args:
+            args: as many as it takes.
+
+        >>> foreign("pair", python=lambda x: (x, 2 * x, 3 * x), outputs=2).numbers(1.0)
+        Traceback (most recent call last):
+            ...
+        linkwright.errors.ShapeError: the function 'pair' returned 3 values; it is declared to
+        return 2
+        """
+        return self._checked(self._call(args))
+
+    def arrays(self, *args: Any) -> list[Any]:
+        """Call it with arrays of one shape after broadcasting, and return one for each output.
+
+        Args:
+            args: as many as it takes, arrays or numbers.
+        """
+        given = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in args))
+        shape = given[0].shape
+        if self.vectorized:
+            return self._checked_arrays(self._call(given), shape)
+        flat = zip(*(x.ravel().tolist() for x in given), strict=True)
+        rows = [self.numbers(*row) for row in flat]
+        made = np.array(rows, dtype=float).reshape(-1, self.outputs)
+        return [made[:, k].reshape(shape) for k in range(self.outputs)]
+
+    def _call(self, args: Sequence[Any]) -> Any:
+        if self.python is None:
+            raise ExprError(
+                f"the foreign function {self.name!r} has no Python callable; give python=... to "
+                "evaluate it, or compile the program"
+            )
+        try:
+            return self.python(*args)
+        except Exception as error:
+            raise Error(
+                f"the function {self.name!r} failed: {type(error).__name__}: {error}"
+            ) from error
+
+    def _values(self, found: Any) -> list[Any]:
+        """Return the values that it returned, as many as are declared."""
+        if self.outputs == 1:
+            return [found]
+        values = list(found) if isinstance(found, Iterable) else [found]
+        if len(values) != self.outputs:
+            raise self._wrong("None" if found is None else f"{len(values)} values")
+        return values
+
+    def _checked(self, found: Any) -> list[float]:
+        numbers = []
+        for value in self._values(found):
+            if isinstance(value, float | int):
+                numbers.append(float(value))
+                continue
+            try:
+                array = np.asarray(value, dtype=float)
+            except (TypeError, ValueError):
+                raise self._wrong(f"{_brief(value)}, which is no number") from None
+            if array.size != 1 or value is None:
+                raise self._wrong("None" if value is None else f"{array.size} values")
+            numbers.append(float(array.ravel()[0]))
+        return numbers
+
+    def _checked_arrays(self, found: Any, shape: tuple[int, ...]) -> list[Any]:
+        arrays = []
+        for value in self._values(found):
+            try:
+                arrays.append(np.broadcast_to(np.asarray(value, dtype=float), shape))
+            except (TypeError, ValueError):
+                what = "None" if value is None else f"{_brief(value)} for arrays of shape {shape}"
+                raise self._wrong(what) from None
+        return arrays
+
+    def _wrong(self, what: str) -> ShapeError:
+        return ShapeError(
+            f"the function {self.name!r} returned {what}",
+            remedy=f"it is declared to return {self.outputs}",
+        )
 
     def __call__(self, *args: Scalar) -> Any:
         """Return the application to expressions: one Expr, or a tuple with several outputs."""
@@ -201,17 +287,14 @@ def _partial(args: Args, data: ForeignCall, i: int) -> Expr:
 
 def _evaluate(data: ForeignCall, *args: Any) -> Any:
     function = data.function
-    if function.python is None:
-        raise ExprError(
-            f"the foreign function {function.name!r} has no Python callable; give python=... to "
-            "evaluate it, or compile the program"
-        )
-    call = function.python
-    if not function.vectorized and any(np.ndim(x) for x in args):
-        kinds = [float] * function.outputs
-        call = np.vectorize(function.python, otypes=kinds)
-    result = call(*args)
-    return result if function.outputs == 1 else result[data.output]
+    if any(np.ndim(x) for x in args):
+        return function.arrays(*args)[data.output]
+    return function.numbers(*args)[data.output]
+
+
+def _brief(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]} ..."
 
 
 register(Function("foreign", None, lambda args, data: None, _partial, _evaluate))

@@ -1,10 +1,10 @@
-"""Foreign functions as compiled backends see them: what a Program calls, and Python callbacks."""
+"""Foreign functions as backends see them: what a Program calls, and the code that it has."""
 
 from __future__ import annotations
 
 import ctypes
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from linkwright.algebra.expr import FOREIGN, postorder
@@ -113,66 +113,29 @@ def from_source(function: ForeignFunction) -> tuple[object, Any] | None:
     return None if pointer is None else (library, pointer)
 
 
-def python_callable(function: ForeignFunction) -> Callable[..., Any]:
-    """Return a foreign function as one of Python's, of numbers: its own, or one that calls C.
+def with_python(function: ForeignFunction) -> ForeignFunction:
+    """Return a foreign function that has a Python callable, if need be one that calls its C source.
 
     Args:
         function: one that is bound.
     """
     if function.python is not None:
-        return function.python
+        return function
     found = from_source(function)
     assert found is not None
     library, pointer = found
-    pointer.argtypes = [ctypes.c_double] * function.arity
+    reals = [ctypes.c_double] * function.arity
     if function.outputs == 1:
-        pointer.restype = ctypes.c_double
-        made: Callable[..., Any] = pointer
-        return made
-    pointer.argtypes = [*pointer.argtypes, ctypes.POINTER(ctypes.c_double)]
-    pointer.restype = None
+        pointer.argtypes, pointer.restype = reals, ctypes.c_double
+    else:
+        pointer.argtypes, pointer.restype = [*reals, ctypes.POINTER(ctypes.c_double)], None
 
-    def several(*args: float) -> tuple[float, ...]:
+    def call(*args: float) -> Any:
+        if function.outputs == 1:
+            return pointer(*args)
         out = (ctypes.c_double * function.outputs)()
         pointer(*args, out)
         return tuple(out)
 
-    vars(several)["keep"] = library
-    return several
-
-
-def callback(function: ForeignFunction) -> Any:
-    """Return a C function pointer that calls the Python callable of a foreign function.
-
-    It takes the interpreter lock for each call. An exception cannot pass through machine code: it
-    is reported on stderr, and the value is nan.
-
-    Args:
-        function: one with a Python callable.
-    """
-    python = function.python
-    assert python is not None
-    if function.outputs == 1:
-
-        def single(*args: float) -> float:
-            try:
-                return float(python(*args))
-            except Exception:
-                sys.excepthook(*sys.exc_info())
-                return float("nan")
-
-        return ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * function.arity)(single)
-
-    def several(*args: Any) -> None:
-        *values, out = args
-        try:
-            results = [float(x) for x in python(*values)]
-        except Exception:
-            sys.excepthook(*sys.exc_info())
-            results = [float("nan")] * function.outputs
-        for k, value in enumerate(results):
-            out[k] = value
-
-    return ctypes.CFUNCTYPE(
-        None, *[ctypes.c_double] * function.arity, ctypes.POINTER(ctypes.c_double)
-    )(several)
+    vars(call)["keep"] = library
+    return replace(function, python=call, vectorized=False)

@@ -23,13 +23,14 @@ import numpy as np
 from linkwright.algebra.foreign import ForeignCall, ForeignFunction
 from linkwright.algebra.printers.names import python_identifier
 from linkwright.backends.arrays import Arrays, InputArray, StackArray
-from linkwright.backends.foreign import bound_functions, python_callable, same_call
+from linkwright.backends.foreign import bound_functions, same_call, with_python
 from linkwright.backends.llvm.signature import (
     Argument,
     Array,
     as_values,
     check_apart,
     check_output,
+    checked_size,
 )
 from linkwright.backends.lookup import lookup
 from linkwright.backends.parts import results_at_their_source
@@ -164,16 +165,15 @@ class Module:
 
 
 def _over_arrays(function: ForeignFunction) -> Callable[..., Any]:
-    """Return a function of arrays that gives the output, or all outputs, of a foreign function."""
-    python = python_callable(function)
-    over_arrays = python
-    if not function.vectorized:
-        over_arrays = np.vectorize(python, otypes=[float] * function.outputs)
+    """Return a function of numbers or arrays that gives the output, or all, of a foreign one."""
+    callable_ = with_python(function)
 
     def call_it(*args: Any) -> Any:
         if any(np.ndim(x) for x in args):
-            return over_arrays(*(np.asarray(x, float) for x in args))
-        return python(*(float(x) for x in args))
+            found = callable_.arrays(*args)
+        else:
+            found = callable_.numbers(*(float(x) for x in args))
+        return found[0] if function.outputs == 1 else found
 
     return call_it
 
@@ -486,6 +486,7 @@ class CompiledPython:
     ) -> Any:
         """Evaluate for each row; `threads` is of no use to NumPy and only checked."""
         checked_threads(threads)
+        size = checked_size(size)
         results = self._run(inputs, single=False)
         ports = self.program.outputs
         leads = {x.shape[: x.ndim - len(p.shape)] for x, p in zip(results, ports, strict=True)}

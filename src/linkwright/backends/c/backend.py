@@ -16,7 +16,8 @@ from linkwright.algebra.foreign import ForeignFunction
 from linkwright.backends.c.compiler import FLAGS, load_library
 from linkwright.backends.c.externals import linked_name
 from linkwright.backends.c.file import KINDS, c_source, write_text
-from linkwright.backends.foreign import bound_functions, callback
+from linkwright.backends.callbacks import callback, guarded
+from linkwright.backends.foreign import bound_functions
 from linkwright.backends.kernel import Kernel
 from linkwright.backends.llvm.batch import BatchCall, make_batch_call
 from linkwright.backends.llvm.signature import Dtype, Signature, make_signature
@@ -99,15 +100,23 @@ class CompiledC:
     @cached_property
     def scalar(self) -> Callable[..., Any]:
         """The function on single arrays."""
-        library, title, _ = self.library
-        return make_slow_call(_address(library, title), self.signature, self.program.name, self)
+        library, title, keep = self.library
+        call = make_slow_call(_address(library, title), self.signature, self.program.name, self)
+        return guarded(call) if keep else call
 
     @cached_property
     def batch(self) -> BatchCall:
         """The function over rows."""
-        rows = _address(self.library[0], _ROWS)
+        library, _, keep = self.library
+        rows = _address(library, _ROWS)
         return make_batch_call(
-            self.signature, 1, rows, rows, name=self.program.name, keep=self.library
+            self.signature,
+            1,
+            rows,
+            rows,
+            name=self.program.name,
+            keep=self.library,
+            guard=bool(keep),
         )
 
 

@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from linkwright.backends.callbacks import guarded
 from linkwright.backends.llvm import codegen, entries, target
 from linkwright.backends.llvm.batch import BatchCall, make_batch_call
 from linkwright.backends.llvm.compile import NativeCode, cached_native
@@ -77,26 +78,30 @@ def scalar_code(
 
 def scalar_call(program: Program, dtype: Dtype = "f64", slow: Any = None) -> Any:
     """Return the scalar kernel as a Python function on NumPy arrays."""
-    bind, kept = bindings(program)
-    code = scalar_code(program, dtype, bind)
-    return make_scalar_call(
+    bound = bindings(program)
+    code = scalar_code(program, dtype, bound.addresses)
+    call = make_scalar_call(
         code.address(SCALAR),
         [(p.name, p.shape) for p in program.inputs],
         [(p.name, p.shape) for p in program.outputs],
         dtype,
         slow,
         name=program.name,
-        keep=(code, kept),
+        keep=(code, bound.keep),
     )
+    return guarded(call) if bound.python else call
 
 
 def batch_call(program: Program, dtype: Dtype = "f64", lanes: int | None = None) -> BatchCall:
     """Return the batch kernel as a Python function on NumPy arrays with a leading axis."""
     width = target.host().lanes(dtype) if lanes is None else lanes
     key = _key(program, "batch", dtype, width)
-    bind, kept = bindings(program)
+    bound = bindings(program)
     code = cached_native(
-        key, lambda: batch_ir(program, dtype, width), [entries.ROWS, entries.BLOCKED], bind=bind
+        key,
+        lambda: batch_ir(program, dtype, width),
+        [entries.ROWS, entries.BLOCKED],
+        bind=bound.addresses,
     )
     signature = make_signature(
         [(p.name, p.shape) for p in program.inputs],
@@ -109,7 +114,8 @@ def batch_call(program: Program, dtype: Dtype = "f64", lanes: int | None = None)
         code.address(entries.ROWS),
         code.address(entries.BLOCKED),
         name=program.name,
-        keep=(code, kept),
+        keep=(code, bound.keep),
+        guard=bound.python,
     )
 
 

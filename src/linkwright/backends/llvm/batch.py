@@ -46,6 +46,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwright.backends.callbacks import guarded
 from linkwright.backends.llvm.blocks import (
     LayoutName,
     empty_aligned,
@@ -61,6 +62,7 @@ from linkwright.backends.llvm.signature import (
     as_values,
     check_apart,
     check_output,
+    checked_size,
 )
 from linkwright.backends.llvm.workers import share_blocks
 from linkwright.backends.threads import checked_threads
@@ -132,7 +134,7 @@ class BatchCall:
                 f"{self.name} takes {len(signature.inputs)} inputs ({wanted}), not {len(inputs)}",
                 remedy="pass outputs with out=",
             )
-        threads = checked_threads(threads)
+        threads, size = checked_threads(threads), checked_size(size)
         values = [
             as_values(a.name, x, dtype) for a, x in zip(signature.inputs, inputs, strict=True)
         ]
@@ -234,7 +236,7 @@ class BatchCall:
         elif rows:
             _agree(rows, "rows")
             given = next(iter(rows.values()))
-        elif size is not None and size >= 0:
+        elif size is not None:
             return "rows", size
         else:
             raise ShapeError(
@@ -313,8 +315,11 @@ def make_batch_call(
     *,
     name: str = "kernel",
     keep: object = None,
+    guard: bool = False,
 ) -> BatchCall:
     """A batch call from the addresses of the two native entries; `keep` is kept alive with it.
+
+    `guard` is for entries that call Python functions.
 
     Here one entry for W = 1, in which both layouts are the same, fills a batch with sevens:
 
@@ -326,7 +331,10 @@ def make_batch_call(
     >>> sevens(size=3)
     array([7., 7., 7.])
     """
-    return BatchCall(signature, lanes, _Entry(rows_address), _Entry(blocked_address), name, keep)
+    rows, blocked = _Entry(rows_address), _Entry(blocked_address)
+    if guard:
+        return BatchCall(signature, lanes, guarded(rows), guarded(blocked), name, keep)
+    return BatchCall(signature, lanes, rows, blocked, name, keep)
 
 
 def _agree(counts: dict[str, int], unit: str) -> None:

@@ -16,7 +16,8 @@ from typing import Any
 
 from linkwright.algebra.foreign import ForeignFunction
 from linkwright.algebra.tables import Floats
-from linkwright.backends.foreign import bound_functions, callback, from_source
+from linkwright.backends.callbacks import callback
+from linkwright.backends.foreign import bound_functions, from_source
 from linkwright.backends.llvm.functions.emitter import float_literal
 from linkwright.backends.lookup import lookup
 from linkwright.program import Program
@@ -190,8 +191,23 @@ def _call_text(name: str, function: ForeignFunction, scalar: str) -> str:
     return "\n".join([declared, head + "\n".join(lines), "  ret void", "}", ""])
 
 
-def bindings(program: Program) -> tuple[dict[str, int], list[object]]:
-    """Return the addresses of a Program's foreign functions by symbol, and what keeps them valid.
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The foreign functions of a Program.
+
+    Args:
+        addresses: by symbol.
+        keep: what keeps them valid.
+        python: whether one is Python's, so that whoever calls the code has to be `guarded`.
+    """
+
+    addresses: dict[str, int]
+    keep: tuple[object, ...]
+    python: bool
+
+
+def bindings(program: Program) -> Bound:
+    """Return the addresses of a Program's foreign functions.
 
     A function with C source is compiled where there is a compiler; else its Python callable is
     called. A name alone binds nothing, whatever this process has of that name.
@@ -201,11 +217,14 @@ def bindings(program: Program) -> tuple[dict[str, int], list[object]]:
     """
     addresses: dict[str, int] = {}
     keep: list[object] = []
+    python = False
     for function in bound_functions(program):
-        owner, pointer = from_source(function) or _from_python(function)
+        compiled = from_source(function)
+        python = python or compiled is None
+        owner, pointer = compiled or _from_python(function)
         addresses[symbol_name(function)] = ctypes.cast(pointer, ctypes.c_void_p).value or 0
         keep.append(owner)
-    return addresses, keep
+    return Bound(addresses, tuple(keep), python)
 
 
 def _from_python(function: ForeignFunction) -> tuple[object, Any]:

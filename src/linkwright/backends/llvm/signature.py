@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from operator import index
+from typing import Any, Literal, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,9 +121,44 @@ def check_output(name: str, value: object, dtype: np.dtype[Any]) -> Array:
         raise ShapeError(f"output {name!r} is read-only", remedy="pass an array that is writeable")
     if not np.can_cast(dtype, value.dtype, "same_kind"):
         raise ShapeError(f"output {name!r} has type {value.dtype}", remedy=f"pass a {dtype} array")
-    if any(step == 0 and n > 1 for n, step in zip(value.shape, value.strides, strict=True)):
+    if _overlaps_itself(value):
         raise ShapeError(f"output {name!r} overlaps itself", remedy="pass an array of its own")
     return value
+
+
+def _overlaps_itself(array: Array) -> bool:
+    """Whether two entries of an array share memory, as `as_strided` and `broadcast_to` allow."""
+    if array.flags.c_contiguous or array.flags.f_contiguous or array.size < 2:
+        return False
+    axes = sorted((abs(s), n) for n, s in zip(array.shape, array.strides, strict=True) if n > 1)
+    extent = array.itemsize
+    for stride, n in axes:
+        if stride < extent:
+            break
+        extent += stride * (n - 1)
+    else:
+        return False  # each axis steps over all that is inside it
+    places = np.zeros((), np.int64)
+    for stride, n in axes:
+        places = np.add.outer(places, stride * np.arange(n))
+    return bool((np.diff(np.sort(places, axis=None)) < array.itemsize).any())
+
+
+def checked_size(size: SupportsIndex | None) -> int | None:
+    """A number of rows, or None for what the arrays say; anything else is refused.
+
+    >>> checked_size(3)
+    3
+    """
+    if size is None:
+        return None
+    try:
+        count = -1 if isinstance(size, bool) else index(size)
+    except TypeError:
+        count = -1
+    if count < 0:
+        raise ShapeError(f"size={size!r} is no number of rows", remedy="pass 0 or more, such as 8")
+    return count
 
 
 def check_apart(outputs: Iterable[tuple[str, Array]]) -> None:

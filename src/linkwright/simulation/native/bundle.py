@@ -37,6 +37,8 @@ class Bundle:
         loop: the compiled driver.
         constants: for each Program with parameters of its own how many there are.
         rest: how many values the interpolant of a step needs.
+        keep: what keeps foreign functions valid.
+        python: whether one of them is Python's.
     """
 
     width: int
@@ -45,6 +47,7 @@ class Bundle:
     constants: dict[str, int]
     rest: int
     keep: object
+    python: bool
 
     def address(self, name: str) -> int:
         """Return the address of a function, 0 where there is none."""
@@ -107,10 +110,12 @@ def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lane
         key.update(f" {name} {made.fingerprint()}".encode())
     bind: dict[str, int] = {}
     keep: list[object] = []
+    python = False
     for made in programs.values():
-        addresses, kept = bindings(made)
-        bind.update(addresses)
-        keep.extend(kept)
+        bound = bindings(made)
+        bind.update(bound.addresses)
+        keep.extend(bound.keep)
+        python = python or bound.python
     names = [*programs, *(f"constants_{n}" for n in programs), SIZES]
     if method.adaptive:
         names += ["first"] if method.implicit else ["slope", "first"]
@@ -127,7 +132,8 @@ def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lane
         lambda: _driver_ir(variant),
         [RUN, PREPARE],
     )
-    return Bundle(lanes, code, loop, dict(zip(programs, sizes, strict=False)), sizes[-1], keep)
+    constants = dict(zip(programs, sizes, strict=False))
+    return Bundle(lanes, code, loop, constants, sizes[-1], keep, python)
 
 
 @lru_cache(maxsize=1)

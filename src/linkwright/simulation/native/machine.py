@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.backends.callbacks import guarded
 from linkwright.backends.llvm.blocks import empty_aligned, from_blocked, to_blocked
 from linkwright.errors import Error, ShapeError
 from linkwright.simulation.native.bundle import Bundle, bundle
@@ -36,6 +37,8 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 _LOG_ROWS = 256
+_GUARDED = 64
+"""Steps from one visit of Python to the next, where steps call Python functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +108,20 @@ class Machine:
         self._keep: list[object] = []
         self._config = self._configured()
         loop = self.bundle.loop
-        self._run = _ENTRY(loop.address(RUN))
-        self._prepare = _ENTRY(loop.address(PREPARE))
+        self._run, self._prepare = (
+            self._entry(loop.address(RUN)),
+            self._entry(loop.address(PREPARE)),
+        )
         self._begin()
+
+    def _entry(self, address: int) -> Callable[[int, int, int], None]:
+        made = _ENTRY(address)
+        return guarded(made) if self.calls_python else made
+
+    @property
+    def calls_python(self) -> bool:
+        """Whether steps call Python functions."""
+        return self.bundle.python
 
     # -- memory ------------------------------------------------------------------------------------
     def array(self, name: str) -> Array:
@@ -181,12 +195,27 @@ class Machine:
 
     # -- running -----------------------------------------------------------------------------------
     def budget(self, steps: int) -> None:
-        """Set after how many steps a block comes back at the latest."""
-        self._config[CONFIG["budget"]] = steps
+        """Set after how many steps a block comes back at the latest.
+
+        With Python functions in its steps it does so soon, so that little is lost if one fails.
+        """
+        self._config[CONFIG["budget"]] = min(steps, _GUARDED) if self.calls_python else steps
 
     def run(self, first: int, count: int) -> None:
-        """Drive some blocks until each has something to say; several threads may do so."""
-        self._run(self._config.ctypes.data, first, count)
+        """Drive some blocks until each has something to say; several threads may do so.
+
+        Where a Python function fails or is interrupted in a step, they stand where they stood.
+        """
+        if not self.calls_python:
+            self._run(self._config.ctypes.data, first, count)
+            return
+        blocks = slice(first, first + count)
+        arena, whole = self.arena[blocks].copy(), self.whole[blocks].copy()
+        try:
+            self._run(self._config.ctypes.data, first, count)
+        except BaseException:
+            self.arena[blocks], self.whole[blocks] = arena, whole
+            raise
 
     def extend(self, until: int) -> None:
         """Let the runs go on to a later base tick."""

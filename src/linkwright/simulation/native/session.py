@@ -186,6 +186,8 @@ class Session:
                 continue
             if status == tables.LOGGED:
                 continue
+            if status == tables.MORE and machine.calls_python and self.steps < limit:
+                continue
             if status in (tables.ROWS, tables.MORE):
                 self._watch_pace()
                 break
