@@ -61,6 +61,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.program": ("Program", "count"),
     "linkwright.analysis": ("LinearModel", "linearise"),
     "linkwright.equations": ("ClosedForm", "Equations", "assemble", "derive", "equilibrium"),
+    "linkwright.equations.energy": ("Energy", "energy"),
+    "linkwright.equations.reactions": ("Reactions", "reactions"),
     "linkwright.equations.base": ("BaseParameters", "base_parameters"),
     "linkwright.mechanism": (
         "Ball",
@@ -142,6 +144,8 @@ if TYPE_CHECKING:
         BaseParameters as BaseParameters,
         base_parameters as base_parameters,
     )
+    from linkwright.equations.energy import Energy as Energy, energy as energy
+    from linkwright.equations.reactions import Reactions as Reactions, reactions as reactions
     from linkwright.errors import (
         BackendError as BackendError,
         CompileError as CompileError,

@@ -7,7 +7,7 @@ from linkwright.equations.energy import Energy, add_energy_outputs
 from linkwright.equations.equations import Equations, derive
 from linkwright.equations.formulations import FORMULATIONS
 from linkwright.equations.oracle import Evaluation, evaluate_numerically
-from linkwright.equations.reactions import Reactions, add_reaction_outputs
+from linkwright.equations.reactions import Reactions
 from linkwright.equations.statics import Equilibrium, equilibrium
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "Reactions",
     "Reduction",
     "add_energy_outputs",
-    "add_reaction_outputs",
     "assemble",
     "derive",
     "equilibrium",

@@ -13,6 +13,10 @@ from linkwright.algebra import ZERO, Expr, constant, total
 from linkwright.equations.bodies import body_terms, geared, own_tensor
 from linkwright.equations.writer import NOTHING, Triple, add, apply, cross, dot, times, transposed
 from linkwright.mechanism import Body, Kinematics, Mechanism
+from linkwright.mechanism.parts import Output
+
+ENERGIES = ("energy.kinetic", "energy.potential", "energy.power")
+"""The channels of energies: kinetic, in the field of gravity, and the power of loads."""
 
 _HALF = constant(0.5)
 
@@ -27,6 +31,11 @@ class Energy:
         momentum: linear momentum, kg*m/s.
         angular_momentum: about the ground's origin, kg*m^2/s.
         power: of the active forces and moments together, gravity left out.
+
+    >>> m = Mechanism("ball")
+    >>> b = m.body("b", translate="x", mass="m", inertia=0)
+    >>> energy(m).momentum[0]
+    b_dot*m
     """
 
     kinetic: Expr
@@ -38,6 +47,9 @@ class Energy:
 
 def energy(mechanism: Mechanism) -> Energy:
     """Return energies, momenta and power of a mechanism as expressions.
+
+    Args:
+        mechanism: whose; `mechanism.output_all("energies")` records them.
 
     >>> m = Mechanism("ball")
     >>> b = m.body("b", translate="x", mass="m", inertia=0)
@@ -93,6 +105,31 @@ def _power(kinematics: Kinematics) -> Expr:
         turning = kinematics.omega(couple.body) - kinematics.omega(couple.reaction)
         parts.append(couple.magnitude * (couple.direction @ turning))
     return total(parts)
+
+
+def energy_outputs(mechanism: Mechanism) -> tuple[Output, ...]:
+    """Return outputs for the energies of a mechanism and the power of its loads.
+
+    Args:
+        mechanism: whose energies.
+
+    >>> m = Mechanism("ball")
+    >>> b = m.body("b", translate="x", mass="m", inertia=0)
+    >>> [o.name for o in energy_outputs(m)]
+    ['energy.kinetic', 'energy.potential', 'energy.power']
+    """
+    found = energy(mechanism)
+    joule, watt = (mechanism.unit_system.own_text(unit) for unit in ("J", "W"))
+    return tuple(
+        Output(name, value, unit, doc, made="energies")
+        for name, value, unit, doc in zip(
+            ENERGIES,
+            (found.kinetic, found.potential, found.power),
+            (joule, joule, watt),
+            ("kinetic energy", "energy in the field of gravity", "power of loads"),
+            strict=True,
+        )
+    )
 
 
 def add_energy_outputs(mechanism: Mechanism) -> None:

@@ -17,6 +17,7 @@ from linkwright.algebra import ZERO, Expr, as_expr, free_symbols, substitute, su
 from linkwright.equations.choices import Choices
 from linkwright.equations.closure import closed_samples, make_rates_exact
 from linkwright.equations.constraints import Elimination, Reduction, choose, reduce
+from linkwright.equations.derived_outputs import output_values
 from linkwright.equations.formulations import FORMULATIONS, QUICK, resolved
 from linkwright.equations.idle import idle_parameters
 from linkwright.equations.pivots import Array
@@ -448,7 +449,7 @@ def _finished(
             strict=True,
         )
     )
-    outputs = substitute_all((o.value for o in mechanism.outputs), acceleration_of)
+    outputs = substitute_all(output_values(mechanism), acceleration_of)
     coordinates = tuple(
         q for q in kinematics.rates if q not in {s.symbol for s in mechanism.states}
     )

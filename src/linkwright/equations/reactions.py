@@ -12,7 +12,7 @@ The expressions hold coordinates, speeds and the symbols of the speeds' rates, a
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from linkwright.algebra import (
@@ -49,6 +49,7 @@ from linkwright.mechanism import (
     Moment,
     Point,
 )
+from linkwright.mechanism.parts import Output
 from linkwright.program import Namer
 
 Wrench = tuple[Triple, Triple]
@@ -64,6 +65,12 @@ class Reactions:
             its joint, along the body's axes.
         multipliers: λ of each constraint, such that λ times the constraint is its power; None for
             one that the others imply, whose share cannot be told.
+
+    >>> m = Mechanism("hanging")
+    >>> b = m.body("b", rotate="z", mass="m", inertia=0)
+    >>> m.gravity(along=-m.z)
+    >>> reactions(m).joints[b][0][2]
+    9.81*m
     """
 
     joints: dict[Body, Wrench]
@@ -290,38 +297,30 @@ def _multipliers(
     return [substitute(x, meaning) for x in solutions[0]]
 
 
-def add_reaction_outputs(
-    mechanism: Mechanism, joints: Iterable[str] | None = None, *, constraints: bool = True
-) -> None:
-    """Add forces and moments in joints, and multipliers of constraints, to the outputs.
+def reaction_outputs(mechanism: Mechanism) -> tuple[Output, ...]:
+    """Return outputs for forces and moments in all joints, and multipliers of constraints.
 
     Args:
-        mechanism: what gets them: b.Fx to b.Fz and b.Mx to b.Mz for the joint of body b, along its
+        mechanism: whose joints: b.Fx to b.Fz and b.Mx to b.Mz for the joint of body b, along its
             axes and about its origin; `force of NAME` for a constraint.
-        joints: names of the bodies whose joints are wanted; all by default.
-        constraints: whether to add the constraints as well.
 
     >>> m = Mechanism("hanging")
     >>> b = m.body("b", rotate="z", mass="m", inertia=0)
-    >>> add_reaction_outputs(m)
-    >>> [o.name for o in m.outputs]
+    >>> [o.name for o in reaction_outputs(m)]
     ['b.Fx', 'b.Fy', 'b.Fz', 'b.Mx', 'b.My', 'b.Mz']
     """
     found = reactions(mechanism)
-    wanted = None if joints is None else set(joints)
-    for name in sorted((wanted or set()) - mechanism.bodies.keys()):
-        raise MechanismError(f"{mechanism.name!r} has no body {name!r}")
+    kinds = (("F", "force", "along", "N"), ("M", "moment", "about", "N*m"))
+    made: list[Output] = []
     for body in mechanism.depth_first():
-        if wanted is not None and body.name not in wanted:
-            continue
-        force, moment = found.joints[body]
-        for letter, x in zip("xyz", force, strict=True):
-            doc = f"force in the joint of {body.name} along its axis {letter}"
-            mechanism.output(f"{body.name}.F{letter}", x, unit="N", doc=doc, body=body)
-        for letter, x in zip("xyz", moment, strict=True):
-            doc = f"moment in the joint of {body.name} about its axis {letter}"
-            mechanism.output(f"{body.name}.M{letter}", x, unit="N*m", doc=doc, body=body)
-    if constraints:
-        for name, value in found.multipliers.items():
-            if value is not None:
-                mechanism.output(f"force of {name}", value, doc=f"multiplier of {name}")
+        for (symbol, what, way, unit), wrench in zip(kinds, found.joints[body], strict=True):
+            own = mechanism.unit_system.own_text(unit)
+            for letter, x in zip("xyz", wrench, strict=True):
+                doc = f"{what} in the joint of {body.name} {way} its axis {letter}"
+                name = f"{body.name}.{symbol}{letter}"
+                made.append(Output(name, x, own, doc, body.name, "reactions"))
+    for name, value in found.multipliers.items():
+        if value is not None:
+            doc = f"multiplier of {name}"
+            made.append(Output(f"force of {name}", value, "?", doc, made="reactions"))
+    return tuple(made)

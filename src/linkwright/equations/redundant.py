@@ -19,6 +19,7 @@ import numpy as np
 
 from linkwright.algebra import Expr, linear_coefficients
 from linkwright.equations.constraints import drift
+from linkwright.equations.derived_outputs import output_values
 from linkwright.equations.evaluation import Array, Evaluator, Signals, quantities
 from linkwright.equations.formulations import FORMULATIONS
 from linkwright.equations.projection import unreduced
@@ -116,12 +117,13 @@ class RedundantDynamics:
         results: dict[str, Sequence[object]] = {}
         if states:
             results["z_dot"] = [s.derivative for s in mechanism.states]
-        if mechanism.outputs:
-            results["y"] = [o.value for o in mechanism.outputs]
+        outputs = output_values(mechanism)
+        if outputs:
+            results["y"] = outputs
         self._results = tuple(results)
         self._more: Evaluator | None = None
         if results:
-            roots = [s.derivative for s in mechanism.states] + [o.value for o in mechanism.outputs]
+            roots = [s.derivative for s in mechanism.states] + outputs
             made = quantities(
                 mechanism,
                 "results",

@@ -109,7 +109,9 @@ class _Describer:
                 **({"body": o.body} if o.body else {}),
             }
             for o in m.outputs
+            if not o.made
         ]
+        data["output"] += [{"all": kind} for kind in sorted({o.made for o in m.outputs if o.made})]
         data["initial"] = {
             name: _value(m.initial_rules[name]) if name in m.initial_rules else value
             for name, value in m.initial.items()
@@ -148,7 +150,7 @@ class _Describer:
     def _functions(self) -> dict[str, Any]:
         """Return the tables and foreign functions that the expressions call."""
         m = self.m
-        roots: list[Expr] = [o.value for o in m.outputs]
+        roots: list[Expr] = [o.value for o in m.outputs if not o.made]
         roots += [f.magnitude for f in m.forces] + [t.magnitude for t in m.moments]
         roots += [s.derivative for s in m.states] + [c.speed for c in m.constraints]
         roots += [c.position for c in m.constraints if c.position is not None]

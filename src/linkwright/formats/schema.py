@@ -336,7 +336,16 @@ class Output(Record):
     doc: Annotated[StrictStr, Field(description="a longer name")] = ""
     body: Annotated[Name | None, Field(description="the body that it belongs to")] = None
     all: Annotated[
-        Literal["coordinates", "speeds", "accelerations", "forces", "moments"] | None,
+        Literal[
+            "coordinates",
+            "speeds",
+            "accelerations",
+            "forces",
+            "moments",
+            "energies",
+            "reactions",
+        ]
+        | None,
         Field(description="in place of the other keys: a kind of quantity"),
     ] = None
 

@@ -16,6 +16,7 @@ from linkwright.mechanism.parts import Body
 from linkwright.mechanism.workspace import Workspace
 
 KINDS = ("coordinates", "speeds", "accelerations", "forces", "moments")
+DERIVED = ("energies", "reactions")  # found by `linkwright.equations.derived_outputs`
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,9 @@ def quantities_of(mechanism: Workspace, kind: str) -> tuple[Quantity, ...]:
             Quantity(c.name, c.magnitude, "N*m", c.doc or c.name, c.body.name)
             for c in mechanism.moments
         )
-    raise MechanismError(f"there are no quantities {kind!r}; there are {', '.join(KINDS)}")
+    raise MechanismError(
+        f"there are no quantities {kind!r}; there are {', '.join((*KINDS, *DERIVED))}"
+    )
 
 
 def _coordinates(mechanism: Workspace) -> Iterator[Quantity]:

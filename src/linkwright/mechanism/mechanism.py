@@ -13,7 +13,7 @@ from typing import Any
 from linkwright.algebra import Expr, symbol
 from linkwright.algebra.units import checked_unit
 from linkwright.mechanism import loops
-from linkwright.mechanism.describing import quantities_of
+from linkwright.mechanism.describing import DERIVED, quantities_of
 from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.loading import Loaded
 from linkwright.mechanism.parts import Body, Constraint, Output, Point, State, Timing, Work
@@ -291,7 +291,11 @@ class Mechanism(Loaded, Shown):
         """Add channels for all quantities of some kinds, under their own names, each once.
 
         Args:
-            kinds: "coordinates", "speeds", "accelerations", "forces", "moments".
+            kinds: "coordinates", "speeds", "accelerations", "forces", "moments"; "energies"
+                (energy.kinetic, energy.potential, J, and energy.power of the loads, W);
+                "reactions" (for the joint of each body b the force b.Fx to b.Fz, N, and the moment
+                b.Mx to b.Mz, N*m, that its parent puts on it, along its axes and about its origin;
+                "force of NAME" for a constraint). The last two follow loads that come later.
 
         >>> m = Mechanism("m")
         >>> b = m.body("b", rotate="z", doc="rod")
@@ -301,9 +305,16 @@ class Mechanism(Loaded, Shown):
         """
         for kind in kinds:
             known = {o.name for o in self.outputs}
-            for q in quantities_of(self, kind):
-                if q.name not in known:
-                    self.outputs.append(Output(q.name, q.value, q.unit, q.doc, q.body))
+            found: Sequence[Output]
+            if kind in DERIVED:
+                makers = import_module("linkwright.equations.derived_outputs")
+                found = makers.DERIVED[kind](self)
+            else:
+                found = [
+                    Output(q.name, q.value, q.unit, q.doc, q.body)
+                    for q in quantities_of(self, kind)
+                ]
+            self.outputs.extend(o for o in found if o.name not in known)
 
     def run_for(self, until: float, *, step: float, every: int = 1) -> None:
         """Say how long a run is, and in which steps, unless it is told otherwise.

@@ -229,10 +229,14 @@ class State:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Output:
-    """A channel of results: its expression, unit and names."""
+    """A channel of results: its expression, unit and names.
+
+    `made` says what finds it from all loads together ("reactions", "energies"); empty for others.
+    """
 
     name: str
     value: Expr
     unit: str = "?"
     doc: str = ""
     body: str = ""
+    made: str = ""

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from linkwright.equations.energy import ENERGIES
 from linkwright.recording.recording import Array, Recording
-from linkwright.studies.prepared import ENERGIES
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,6 @@ from linkwright.system.phases import Phases, phase_program
 
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
-    from linkwright.mechanism.parts import Output
-
-ENERGIES = ("energy.kinetic", "energy.potential", "energy.power")
-"""The channels of energies: kinetic, in the field of gravity, and the power of loads."""
 
 _FORMAT = 1
 
@@ -171,24 +167,16 @@ def with_energies(mechanism: Mechanism) -> Mechanism:
     >>> [o.name for o in with_energies(load_model("pendulum")).outputs][-3:]
     ['energy.kinetic', 'energy.potential', 'energy.power']
     """
+    from linkwright.equations.energy import ENERGIES, energy_outputs
+
     view = copy.copy(mechanism)
     speeds = {s.symbol.name for s in mechanism.kinematics().speeds}
     own = {*mechanism.coordinates, *speeds, *(s.symbol.name for s in mechanism.states), *ENERGIES}
-    view.outputs = [*(o for o in mechanism.outputs if o.name not in own), *_energies(mechanism)]
-    return view
-
-
-def _energies(mechanism: Mechanism) -> list[Output]:
-    from linkwright.equations.energy import energy
-    from linkwright.mechanism.parts import Output
-
-    joule, watt = (mechanism.unit_system.own_text(unit) for unit in ("J", "W"))
-    found = energy(mechanism)
-    return [
-        Output(ENERGIES[0], found.kinetic, joule, "kinetic energy"),
-        Output(ENERGIES[1], found.potential, joule, "energy in the field of gravity"),
-        Output(ENERGIES[2], found.power, watt, "power of loads"),
+    view.outputs = [
+        *(o for o in mechanism.outputs if o.name not in own),
+        *energy_outputs(mechanism),
     ]
+    return view
 
 
 def _with_smallest(source: Source, mechanism: Mechanism, phases: Phases) -> Phases:

@@ -101,6 +101,7 @@ def _again(about: Mapping[str, Any], model: str, progress: Progress | None) -> F
             int(about["every"]),
             int(about.get("seed", 0)),
             float(about.get("tolerance", TOLERANCE)),
+            reactions=bool(about.get("reactions", False)),
         )
     except (TypeError, ValueError):
         raise InputError("what the recording says of its run is damaged") from None

@@ -58,6 +58,7 @@ class Request:
         seed: of noise.
         tolerance: of an adaptive method, relative error of a step.
         trust: whether C code in the model's file may be compiled and run.
+        reactions: whether forces and moments in all joints are recorded as well.
     """
 
     model: str
@@ -70,6 +71,7 @@ class Request:
     seed: int = 0
     tolerance: float = TOLERANCE
     trust: bool = False
+    reactions: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,7 +137,7 @@ def run_model(
     if out is not None:
         _check_target(out, replace_file, replace_journal)
     method = method_named(request.method)
-    known = remembered(source)
+    known = None if request.reactions else remembered(source)
     if known is not None:
         phases = numbered(known, request.values, request.initial)
         if phases is not None:
@@ -146,6 +148,8 @@ def run_model(
     from linkwright.models import load_model
 
     mechanism = load_model(request.model, trust=request.trust)
+    if request.reactions:
+        mechanism.output_all("reactions")
     if not source.known:
         from linkwright.formats.origins import origin_of
 
@@ -153,7 +157,8 @@ def run_model(
     made = prepare(source, mechanism)
     if made is None:
         return _switching(source, mechanism, request, method, out, progress, asked)
-    remember(made)
+    if not request.reactions:
+        remember(made)
     phases = numbered(made, request.values, request.initial)
     if phases is None:
         phases = _assembled(mechanism, made, request)
@@ -307,6 +312,8 @@ def _about(source: Source, request: Request, ticks: _Ticks, method: Method) -> d
     }
     if method.adaptive:
         told["tolerance"] = request.tolerance
+    if request.reactions:
+        told["reactions"] = True
     if source.text:
         told["model_text"] = source.text
     if source.file:

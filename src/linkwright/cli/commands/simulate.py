@@ -51,6 +51,9 @@ def command(
         1e-9, "--tolerance", metavar="E", help="Relative error of a step, where steps adapt."
     ),
     seed: int = typer.Option(0, "--seed", metavar="N", help="Of noise."),
+    reactions: bool = typer.Option(
+        False, "--reactions", help="Record forces and moments in all joints too."
+    ),
     trust: bool = TRUST,
     out: Path | None = _OUT,
     plot: bool = typer.Option(False, "--plot", help="Draw the recording beside it, as a PNG."),
@@ -63,6 +66,7 @@ def command(
     \b
     linkwright simulate pendulum
     linkwright simulate stanford-arm-controlled --until 10 --plot
+    linkwright simulate slider-crank --reactions
     linkwright simulate car --set STEER=0.02 --method rk4 --step 0.001 --out turn.csv
     """
     from linkwright.cli.models import read_settings
@@ -89,6 +93,7 @@ def command(
         seed,
         tolerance,
         trust,
+        reactions,
     )
     ending = ".parquet" if find_spec("pyarrow") else ".npz"
     target = Path(source_of(model).stem + ending) if out is None else out
