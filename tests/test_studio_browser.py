@@ -182,7 +182,7 @@ def test_a_recording_without_a_model_shows_its_channels(tmp_path: Path) -> None:
         assert np.allclose(height["y"], np.sin(height["x"]), atol=1e-6)
         frame = page.frame_locator("iframe.linkwright-scope")
         frame.get_by_text("Channels").click()
-        frame.get_by_role("button", name="Its rate of change").click()
+        frame.get_by_role("button", name="Derivative").click()
         (rate,) = soon(lambda: [g for g in graphs(page) if g["label"] == "d/dt height"])
         assert np.allclose(rate["y"], np.cos(rate["x"]), atol=1e-3)
         assert desk_of(studio).trouble == []

@@ -382,7 +382,7 @@ def test_k_hides_the_arrows_of_a_page(
         page.wait_for_selector("html[data-ready=yes]")
         page.keyboard.press("End")
         soon(lambda: page.evaluate("studio.arrows") == 4)
-        assert "arrow of" in page.locator("#legend").inner_text()
+        assert " m = " in page.locator("#legend").inner_text()
         assert soon(lambda: page.evaluate(RED) > 50)
         page.keyboard.press("k")
         soon(lambda: page.evaluate("studio.arrows") == 0)
@@ -468,7 +468,7 @@ def test_k_hides_the_arrows_of_the_studio(studio: Studio) -> None:
         assert marks.count == 4
         soon(lambda: page.evaluate("drawn.arrows[4]"))
         page.get_by_role("tab", name="View").click()
-        soon(lambda: page.get_by_text("arrow of").is_visible())
+        soon(lambda: page.get_by_text(" m = ").is_visible())
         page.keyboard.press("k")
         soon(lambda: not marks.forces and not marks.contacts)
 

@@ -140,7 +140,9 @@ def test_space_counts_once_where_the_button_was_clicked_before(
     assert wrong == []
 
 
-_WRITTEN = str.maketrans({"−": "-", "←": "arrowleft", "→": "arrowright"})
+_WRITTEN = str.maketrans(
+    {"−": "-", "←": "arrowleft", "→": "arrowright", "↑": "arrowup", "↓": "arrowdown"}
+)
 PAGE: tuple[tuple[str, str, Any], ...] = (
     ("Space", "studio.playing", True),
     ("Space", "studio.playing", False),
@@ -174,6 +176,13 @@ PAGE: tuple[tuple[str, str, Any], ...] = (
     ("2", "[studio.view.azimuth, studio.view.height]", [-90, 4]),
     ("3", "[studio.view.azimuth, studio.view.height]", [0, 4]),
     ("4", "[studio.view.azimuth, studio.view.height]", [-90, 89]),
+    ("ArrowDown", "studio.view.height", 74),
+    ("ArrowUp", "studio.view.height", 89),
+    ("Control+ArrowRight", "studio.view.azimuth", -70),
+    ("Control+ArrowLeft", "studio.view.azimuth", -90),
+    ("PageDown", "studio.view.distance > studio.first.distance", True),
+    ("PageUp", "+(studio.view.distance / studio.first.distance).toFixed(6)", 1),
+    ("z", "studio.view.distance === studio.first.distance", False),
     ("s", "document.querySelectorAll('#saved button').length", 1),
     ("1", "studio.view.height", 20),
     ("r", "studio.view.azimuth === studio.first.azimuth", True),
@@ -189,7 +198,7 @@ def test_each_key_of_the_page_does_what_its_sheet_says(runs: list[Path], tmp_pat
         page.wait_for_function("document.documentElement.dataset.ready === 'yes'")
         told = " ".join(page.evaluate("KEYS.map((k) => k[0])")).translate(_WRITTEN).split()
         pressed = {key.split("+")[-1].lower() if len(key) > 1 else key for key, _, _ in PAGE}
-        assert {key.lower() for key in told} - {"shift", "–"} <= pressed | {"-", "+"}
+        assert {key.lower() for key in told} - {"shift", "ctrl", "–"} <= pressed | {"-", "+"}
         for key, found, wanted in PAGE:
             page.keyboard.press(key)
             assert page.evaluate(found) == wanted, key

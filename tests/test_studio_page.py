@@ -271,3 +271,147 @@ def test_each_take_of_a_page_is_drawn_with_its_own_shapes(tmp_path: Path) -> Non
         )
         assert drawn == len(shapes[1]["parts"])
         assert wrong == []
+
+
+# -- the first seconds, and people with other needs ------------------------------------------------
+_BY_HAND = """window.frames_ = []; window.requestAnimationFrame = (f) => frames_.push(f);
+window.frame = (now) => { const all = frames_; frames_ = []; all.forEach((f) => f(now)); };"""
+
+
+@pytest.fixture(scope="module")
+def swinging(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of a pendulum over ten seconds."""
+    path = tmp_path_factory.mktemp("swinging") / "page.html"
+    run = lw.simulate(lw.load_model("pendulum"), 10.0, step=0.02, initial={"phi": 1.0})
+    write_page(path, [recorded_take("run", run.recording)])
+    return path
+
+
+def test_a_page_moves_when_it_opens_unless_motion_is_unwelcome(swinging: Path) -> None:
+    with opened(swinging, offline=True, moving=True, script=WITHOUT_GRAPHICS) as (page, wrong):
+        page.wait_for_function("studio.playing && studio.time > 0.1")
+        page.fill("#scrub", "0.5")  # who chooses a time keeps it
+        assert not page.evaluate("studio.playing")
+        assert page.inner_text("#time") == "5.000 s"
+        assert wrong == []
+    with opened(swinging, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
+        page.wait_for_selector("html[data-ready=yes]")
+        page.wait_for_function("studio.frames > 0")
+        assert page.evaluate("[studio.playing, studio.time]") == [False, 0]
+        assert wrong == []
+
+
+def test_the_clock_is_right_at_any_frame_rate_and_slow_frames_get_coarser(swinging: Path) -> None:
+    script = WITHOUT_GRAPHICS + _BY_HAND
+    with opened(swinging, offline=True, moving=True, script=script) as (page, wrong):
+        page.wait_for_selector("html[data-ready=yes]")
+        wide, level = page.evaluate("frame(0), [$('view').width, studio.level]")
+        assert level == 0
+        for now in range(500, 5001, 500):  # two frames a second
+            page.evaluate(f"frame({now})")
+        assert page.evaluate("studio.time") == pytest.approx(5.0, abs=1e-9)
+        page.evaluate("frame(5016)")
+        level, narrower = page.evaluate("[studio.level, $('view').width]")
+        assert level >= 1
+        assert narrower < wide
+        page.evaluate("frame(500000)")  # the page was hidden meanwhile
+        assert page.evaluate("studio.time") == pytest.approx(5.016, abs=1e-9)
+        assert wrong == []
+
+
+def test_cameras_glide_to_a_view_and_fit_shows_all(swinging: Path) -> None:
+    script = WITHOUT_GRAPHICS + _BY_HAND
+    with opened(swinging, offline=True, moving=True, script=script) as (page, wrong):
+        page.wait_for_selector("html[data-ready=yes]")
+        page.evaluate("play(studio, false), frame(0)")
+        first = page.evaluate("studio.view.azimuth")
+        page.keyboard.press("3")
+        page.evaluate("frame(100), frame(200)")
+        between = page.evaluate("studio.view.azimuth")
+        page.evaluate("frame(1000)")
+        assert first < between < page.evaluate("studio.view.azimuth") == 0
+        page.evaluate("nearer(studio, 0.1), $('fit').click(), frame(2000), frame(3000)")
+        inside = page.evaluate(
+            """() => { const s = studio, m = camera(s).camera; let most = 0;
+            for (const d of draws(s)) for (let k = 0; k < 8; k++) {
+              const p = d.box.map((e, i) => e[(k >> i) & 1]), w = times(m, d.model);
+              const at = [0, 1, 3].map((r) => w[r]*p[0] + w[4+r]*p[1] + w[8+r]*p[2] + w[12+r]);
+              most = Math.max(most, Math.abs(at[0] / at[2]), Math.abs(at[1] / at[2])); }
+            return most; }"""
+        )
+        assert 0.5 < inside < 1
+        assert wrong == []
+
+
+def test_keys_press_what_has_the_focus_and_a_mouse_gives_it_back(swinging: Path) -> None:
+    with opened(swinging, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
+        page.wait_for_selector("html[data-ready=yes]")
+        page.focus("#axes")
+        page.keyboard.press("Space")
+        assert page.evaluate("[studio.axes, studio.playing]") == [True, False]
+        page.click("#axes")
+        page.keyboard.press("Space")  # no longer the button's
+        assert page.evaluate("[studio.axes, studio.playing]") == [False, True]
+        page.keyboard.press("Space")
+        page.focus(".plot canvas >> nth=1")
+        assert page.evaluate("studio.plots.active") == 1
+        view = page.locator("#view")
+        assert view.get_attribute("role") == "img"
+        assert "rod" in str(view.get_attribute("aria-label"))
+        assert page.title() == "pendulum · Linkwright"
+        assert wrong == []
+
+
+@pytest.mark.parametrize("size", [(390, 844), (844, 390)], ids=["portrait", "landscape"])
+def test_all_of_a_page_can_be_reached_on_a_phone(tmp_path: Path, size: tuple[int, int]) -> None:
+    file = tmp_path / "page.html"
+    write_page(file, [open_take("four-bar")])
+    width, height = size
+    with opened(
+        file, offline=True, width=width, height=height, touch=True, script=WITHOUT_GRAPHICS
+    ) as (page, wrong):
+        page.wait_for_selector("html[data-ready=yes]")
+        page.wait_for_function("!$('legend').hidden")
+        boxes = {n: page.locator(n).bounding_box() for n in ("header", "#view", "#legend", "aside")}
+        assert boxes["header"]["height"] <= 56
+        assert boxes["#view"]["height"] >= 0.3 * height
+        assert boxes["aside"]["height"] >= 0.3 * height
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        page.locator("#menu").tap()
+        page.locator("#centre").tap()
+        assert page.evaluate("studio.centre")
+        page.locator("#help").tap()
+        dialog = page.locator("#keys").bounding_box()
+        assert dialog["x"] >= 0
+        assert dialog["x"] + dialog["width"] <= width
+        page.locator("#keys dd").last.scroll_into_view_if_needed()
+        page.locator("#keys button").tap()
+        page.locator("[data-view=top]").tap()  # also closes the menu; nothing lies over it
+        assert page.evaluate("studio.view.height") == 89
+        for name in ("#fit", "#save", "#play", "#loop", "summary:has-text('Channels')"):
+            page.locator(name).tap()
+        assert page.locator("#search").is_visible()
+        assert wrong == []
+
+
+def test_the_legend_of_forces_is_a_scale_bar(tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    write_page(file, [open_take("four-bar")])
+    with opened(file, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
+        page.wait_for_selector("html[data-ready=yes]")
+        for _ in range(3):
+            page.evaluate("nearer(studio, 0.6), render(studio)")
+            meters, newtons = page.inner_text("#legend").removesuffix(" N").split(" m = ")
+            long = page.evaluate("$('legend').querySelector('svg').getBoundingClientRect().width")
+            pixels = page.evaluate(
+                """(d) => { const c = camera(studio), right = unit(cross(c.up, c.away));
+                const x = (p) => { const m = c.camera, w = (r) =>
+                  m[r]*p[0] + m[4+r]*p[1] + m[8+r]*p[2] + m[12+r];
+                  return w(0) / w(3) / 2 * $('view').clientWidth; };
+                return x(plus(c.focus, right, d)) - x(c.focus); }""",
+                float(meters),
+            )
+            assert long == pytest.approx(pixels, abs=1)
+            scale = page.evaluate("scaleOf(studio, studio.moving[0].arrows).metres")
+            assert float(newtons) * scale == pytest.approx(float(meters), rel=0.01)
+        assert wrong == []

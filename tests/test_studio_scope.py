@@ -403,7 +403,7 @@ def test_the_page_derives_as_scipy_does_and_saves_tables(tmp_path: Path) -> None
             script = "(n) => Array.from(studio.plots.source.column(0, n).v)"
             return np.array(page.evaluate(script, name))
 
-        s, c, fast = column("s"), column("c"), column("fast")  # with 16 bits each
+        s, c, fast = column("s"), column("c"), column("fast")
         b, a = butter(2, 0.02)
         np.testing.assert_allclose(column("fast (2 %)"), filtfilt(b, a, fast), atol=1e-9)
         slope = np.gradient(s, r.times, edge_order=2)
@@ -426,14 +426,14 @@ def test_the_page_derives_as_scipy_does_and_saves_tables(tmp_path: Path) -> None
         canvas.click(position={"x": 48 + 0.25 * (canvas.bounding_box()["width"] - 58), "y": 50})
         assert page.evaluate("studio.time") == pytest.approx(5.0, abs=0.1)
         with page.expect_download() as got:
-            page.get_by_text("Save").click()
+            page.locator("summary", has_text="Save").click()
             page.get_by_text("Table, .csv").click()
         got.value.save_as(tmp_path / "scope.csv")
         table = read_recording(tmp_path / "scope.csv")
         assert table.names[-1] == rate
         np.testing.assert_allclose(table["s - c"], s - c, atol=1e-7)
         with page.expect_download() as got:
-            page.get_by_text("Save").click()
+            page.locator("summary", has_text="Save").click()
             page.get_by_text("Picture, .png").click()
         got.value.save_as(tmp_path / "scope.png")
         assert (tmp_path / "scope.png").read_bytes().startswith(b"\x89PNG")
@@ -517,13 +517,13 @@ def test_keys_in_the_scope_act_on_it_and_on_the_studio() -> None:
             page.wait_for_function("scope.source.window[0] > 4.9 && scope.source.window[1] < 10.1")
             # traces and graphs go one after another, as they came
             page.get_by_text("Graphs").click()
-            page.get_by_text("Clear the last trace").click()
+            page.get_by_text("Remove last trace").click()
             page.wait_for_function("scope.layout.graphs[0].traces.length === 1")
             page.get_by_text("Graphs").click()
-            page.get_by_text("Delete this graph").click()
+            page.get_by_text("Delete graph").click()
             page.get_by_text("Graphs").click()
-            page.get_by_text("Clear all").click()
-            page.get_by_text("No graph: choose channels").wait_for()
+            page.get_by_text("Remove all graphs").click()
+            page.get_by_text("No graphs. Add channels below.").wait_for()
             assert wrong == []
     finally:
         studio.close()

@@ -101,7 +101,7 @@ def test_what_is_asked_for_while_a_run_is_made_is_done_when_it_is_there(
 
 
 def test_the_legend_tells_thousands_of_newtons_plainly() -> None:
-    assert scale_of(1040.0, 1.0).legend(1.0) == "arrow of 0.5 m: 1620 N"
+    assert scale_of(1040.0, 1.0).legend(1.0) == "0.5 m = 1620 N"
 
 
 def test_the_handle_of_a_tool_goes_with_a_tool_that_moves_otherwise() -> None:

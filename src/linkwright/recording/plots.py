@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.files import write_with
+from linkwright.recording.colors import TRACES
 from linkwright.recording.derived import chosen, filtered, rate_of_change, spectrum
 from linkwright.recording.extras import extra
 from linkwright.recording.recording import Array, Channel, Recording, RecordingError
@@ -22,9 +23,6 @@ from linkwright.recording.recording import Array, Channel, Recording, RecordingE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-COLOURS = ("#2a6fbb", "#d9622b", "#2f9e6e", "#a23b72", "#c79a1e", "#4aa8c9", "#7a5bb0", "#6b7280")
-"""The colours of lines, told apart in light and dark and by most eyes."""
 
 LINES = ("-", "--", ":", "-.")
 """How the lines of one recording after the other are drawn."""
@@ -187,7 +185,7 @@ def _graphs(channels: Sequence[Channel]) -> list[list[int]]:
     """Return which channels are drawn together: those of a unit, as many as there are colours."""
     found: list[list[int]] = []
     for columns in _by_unit(channels).values():
-        parts = -(-len(columns) // len(COLOURS))
+        parts = -(-len(columns) // len(TRACES["light"]))
         found += [[int(k) for k in part] for part in np.array_split(columns, parts)]
     return found
 
@@ -229,7 +227,7 @@ def _draw(
                 x,
                 y,
                 LINES[number % len(LINES)],
-                color=COLOURS[place % len(COLOURS)],
+                color=TRACES["light"][place % len(TRACES["light"])],
                 label=words,
                 marker="o" if len(x) == 1 else None,
             )

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from linkwright.recording.plots import COLOURS, figure
+from linkwright.recording.colors import TRACES
+from linkwright.recording.plots import figure
 from linkwright.recording.recording import Recording, RecordingError
 
 _LONGEST = 200  # letters of what is told about a recording
 _STYLE = f"""
 :root {{ color-scheme: light dark; --ink: #1f2937; --soft: #6b7280; --line: #e5e7eb;
-  --page: #fafafa; --card: #ffffff; --accent: {COLOURS[0]}; }}
+  --page: #fafafa; --card: #ffffff; --accent: {TRACES["light"][0]}; }}
 @media (prefers-color-scheme: dark) {{ :root {{ --ink: #e5e7eb; --soft: #9aa3af; --line: #374151;
   --page: #111827; --card: #1f2937; }} }}
 * {{ box-sizing: border-box }}

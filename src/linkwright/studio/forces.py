@@ -51,6 +51,7 @@ class Arrow:
         turns: whether directions are in the node's axes, not in the world's.
         touch: the channel that is positive while the point touches; empty where it is no contact.
         down: how far below `at` it touches, m: the radius of a ball.
+        beside: how far next to `at` it is drawn, of the scene's radius, to leave a strut in sight.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Arrow:
     turns: bool = False
     touch: str = ""
     down: float = 0.0
+    beside: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -307,11 +309,11 @@ class Scale:
             units: of length and force.
 
         >>> scale_of(147.0, 0.5).legend(0.5)
-        'arrow of 0.2 m: 184 N'
+        '0.2 m = 184 N'
         """
         length = nice(USUAL * radius)
         force = float(f"{length / self.metres:.3g}")  # 1300, not 1.3e+03
-        return f"arrow of {length:g} {units[0]}: {force:g} {units[1]}"
+        return f"{length:g} {units[0]} = {force:g} {units[1]}"
 
 
 def scale_of(reference: float, radius: float, factor: float = 1.0) -> Scale:

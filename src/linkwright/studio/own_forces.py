@@ -23,6 +23,7 @@ from linkwright.program import optimise, program
 from linkwright.studio.forces import Arrow, Column
 
 Array: TypeAlias = NDArray[np.float64]
+_BESIDE = 0.08  # of the scene's radius: the arrow of a strut, next to it
 Known: TypeAlias = Callable[[str], "Array | float | None"]
 
 
@@ -33,6 +34,7 @@ class _Own:
     name: str
     point: Point
     parts: tuple[Expr, Expr, Expr]
+    beside: float = 0.0
 
 
 @dataclass(eq=False)
@@ -91,7 +93,8 @@ class OwnForces:
                 x, y, z = (float(evaluate(part, given)) for part in local)
                 parts = tuple(f"own.{own.name}.{k}" for k in range(3))
                 node = rows[own.point.body]
-                found.append(Arrow(own.name, node, (x, y, z), parts, turns=True))
+                at = (x, y, z)
+                found.append(Arrow(own.name, node, at, parts, turns=True, beside=own.beside))
         return tuple(found)
 
     def names_in(self, names: Sequence[str]) -> list[str]:
@@ -135,9 +138,9 @@ def _ends(force: Force) -> list[_Own]:
             return []  # within a joint, or between bodies at no point that is known
         return [_Own(force.name, force.point, _along(force, force.point, 1))]
     other = force.away_from
-    made = [_Own(force.name, force.point, _along(force, force.point, 1))]
+    made = [_Own(force.name, force.point, _along(force, force.point, 1), _BESIDE)]
     if other.body is not body:
-        made.append(_Own(f"{force.name} back", other, _along(force, other, -1)))
+        made.append(_Own(f"{force.name} back", other, _along(force, other, -1), _BESIDE))
     return made
 
 

@@ -15,7 +15,6 @@ import os
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from linkwright.errors import InputError
 from linkwright.files import write_text
+from linkwright.studio.asset_files import asset, icon
 from linkwright.studio.forces import (
     LEAST,
     LONGEST,
@@ -51,6 +51,8 @@ _SCRIPTS = (
     "signals.js",
     "plots.js",
     "scope.js",
+    "camera.js",
+    "arrows.js",
     "page.js",
 )
 _TOP = 65534  # the highest level; 65535 stands for what is no number
@@ -182,12 +184,8 @@ def _written(takes: Sequence[Take], title: str, frames: int, triangles: int) -> 
         "layout": first_layout(takes[0].recording).plain(),
         "scene": None if scene is None else _scene(block, scene, takes, triangles),
     }
-    assets = files(__package__).joinpath("assets")
-
-    def asset(name: str) -> str:
-        return assets.joinpath(name).read_text(encoding="utf-8")
-
     parts = {
+        "ICON": icon(),
         "TITLE": _escaped(data["title"]),
         "STYLE": asset("page.css") + asset("plots.css") + asset("touch.css"),
         "DATA": json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
@@ -255,6 +253,7 @@ def _arrows(block: _Block, take: Take, even: Array, poses: Array) -> dict[str, A
             "at": [float(f"{v:.6g}") for v in a.at],
             "down": a.down,
             "contact": bool(a.touch),
+            "beside": a.beside,
         }
         for a in arrows.each
     ]

@@ -392,9 +392,13 @@ def _from_description(robot: Robot, description: Description, roots: Sequence[st
             elif made is not None:
                 around.get(link.name, solids[row[body]]).append(made)
     told = {body for body, _ in places.values()}
-    if notes or not told.issuperset(bodies):  # without meshes, or added since: drawn by rods
-        geometry = Geometry(m)
-        plain = generated(geometry, _extent(robot, bodies))
+    if not seen:  # nothing but what is touched: rods between the joints too
+        plain = generated(Geometry(m, {}, {}, _ends(robot), True), _extent(robot, bodies))
+        for k, body in enumerate(bodies):
+            own = plain.get(body, [])
+            solids[k] += [s for s in own if s.kind != "box"] if solids[k] else own
+    elif notes or not told.issuperset(bodies):  # without meshes, or added since: drawn by rods
+        plain = generated(Geometry(m), _extent(robot, bodies))
         for k, body in enumerate(bodies):
             solids[k] = solids[k] or list(plain.get(body, ()))
     nodes = []

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from linkwright.errors import Error, InputError
 from linkwright.recording import Channel, Recording
+from linkwright.recording.colors import TRACES
 from linkwright.recording.derived import filtered, rate_of_change
 
 Array: TypeAlias = NDArray[np.float64]
@@ -34,9 +35,6 @@ _MOST_TRACES = 40
 _MOST_DERIVED = 200
 _FEWEST = 9  # samples that cannot be filtered yet
 _SHORTEST = 1e-12  # s, of a window
-
-COLOURS = ("#2f6690", "#c8553d", "#3f8f6b", "#b07d12", "#7a5ea8", "#4a5560", "#12a0b0", "#a13d63")
-"""Of the traces of a graph in pictures, as on the page."""
 
 
 # -- what is asked for -----------------------------------------------------------------------------
@@ -326,7 +324,7 @@ class Curve:
     label: str
     times: Array
     values: Array
-    colour: str = COLOURS[0]
+    colour: str = TRACES["light"][0]
     dashed: bool = False
 
 
@@ -357,7 +355,7 @@ def curves_of(columns: Columns, graph: Graph, window: tuple[float, float] | None
             c = curve_of(columns, name, window)
         except Error:
             continue
-        made.append(replace(c, colour=COLOURS[k % len(COLOURS)]))
+        made.append(replace(c, colour=TRACES["light"][k % len(TRACES["light"])]))
     return made
 
 

@@ -15,12 +15,12 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qs, quote, urlsplit
 
 from linkwright.errors import Error, InputError
+from linkwright.studio.asset_files import asset
 from linkwright.studio.guarding import Gate
 
 if TYPE_CHECKING:
@@ -97,10 +97,6 @@ def assembled(page: str, scripts: Sequence[str], styles: Sequence[str] = ()) -> 
         scripts: names of those that it runs, in order.
         styles: names of style sheets beyond those that all pages share.
     """
-    assets = files(__package__).joinpath("assets")
-
-    def asset(name: str) -> str:
-        return assets.joinpath(name).read_text(encoding="utf-8")
 
     def give(_asked: Asked) -> Reply:
         parts = {

@@ -37,7 +37,8 @@ class Seen:
 
     Args:
         floor: height of the ground, m; None for none.
-        view: centre, radius and distance (m), azimuth and height (degrees).
+        view: centre, radius and distance (m), azimuth and height (degrees), and the azimuths from
+            which the front and the side are seen.
         travels: whether the whole thing goes away from where it began, so that it is followed.
     """
 
@@ -236,7 +237,7 @@ def _view(scene: Scene, points: Array, first: Array, around: Array) -> dict[str,
     """Return where to look from: flat mechanisms from the front, others from a corner."""
     if not len(points):
         still = {"centre": [0.0, 0.0, 0.0], "radius": 1.0, "distance": 2.75}
-        return {**still, "azimuth": -55.0, "height": 22.0}
+        return {**still, "azimuth": -55.0, "height": 22.0, **_faces(scene, flat=False)}
     size = float(np.linalg.norm(np.ptp(first, axis=0))) if len(first) else 0.0
     if not len(first) or np.linalg.norm(np.ptp(points, axis=0)) < 4 * size:
         first = points
@@ -257,7 +258,20 @@ def _view(scene: Scene, points: Array, first: Array, around: Array) -> dict[str,
         "distance": round(max(distance, 0.5 * radius), 6),
         "azimuth": azimuth,
         "height": height,
+        **_faces(scene, flat=flat and not isinstance(scene.robot.source, Description)),
     }
+
+
+def _faces(scene: Scene, *, flat: bool) -> dict[str, float]:
+    """Return where to stand to see the front and the side, degrees.
+
+    Robots and vehicles face along x; of a flat mechanism, the front shows its plane.
+    """
+    if flat:
+        return {"front": -90.0, "side": 0.0}
+    x, y, _ = map(float, scene.upright[:, 0])
+    front = math.degrees(math.atan2(y, x)) if math.hypot(x, y) > 1e-6 else 0.0
+    return {"front": round(front, 6) + 0.0, "side": round(front - 90.0, 6)}
 
 
 def _fitted(points: Array, middle: Array, azimuth: float, height: float) -> tuple[Array, float]:

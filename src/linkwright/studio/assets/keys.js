@@ -5,7 +5,7 @@ function passKeys(own) {
     if (typing || e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented) return;
     if (own?.(e)) return e.preventDefault();
     const key = e.key === " " ? "space" : e.key.toLowerCase();
-    if (key === "space" && e.target.closest?.("button, summary, [tabindex]")) return; // it presses what has the focus
+    if (key === "space" && e.target.closest?.("button, summary, [tabindex]:not(canvas)")) return; // it presses what has the focus
     if (!/^([a-z0-9]|space|home|end|pageup|pagedown|escape)$/.test(key)) return;
     e.preventDefault();
     fetch("key", { method: "POST", body: JSON.stringify({ key }) }).catch(() => {});

@@ -1,20 +1,21 @@
-// The page: what is shown, how it plays, and what keys and pointers do.
+// The page: what is shown, how it plays, and what keys do.
 const $ = (id) => document.getElementById(id);
-const KEYS = [["space", "play, pause"], ["← →", "one frame"], ["Shift ← →", "ten frames"], ["Home End", "start, end"],
-  ["[ ]", "slower, faster"], ["L", "loop"], ["F", "follow the next body"], ["T", "trace"], ["A", "frames"], ["C", "mass centre"],
-  ["K", "forces and contact points"], [", .", "shorter, longer arrows"],
-  ["O", "other recordings"], ["G", "ground"], ["U", "surroundings"], ["N", "names of points"], ["P", "plots"], ["+ − 0", "zoom plots"], ["M", "mark in plots"], ["D", "light, dark"], ["1 – 4", "views"], ["S", "keep a view"],
-  ["R", "view from the start"], ["?", "this sheet"]];
+const KEYS = [["Space", "play, pause"], ["← →", "previous, next frame"], ["Shift ← →", "ten frames"], ["Home End", "start, end"], ["[ ]", "slower, faster"], ["L", "loop"],
+  ["1 – 4", "isometric, front, side, top"], ["Z", "zoom to fit"], ["R", "reset view"], ["↑ ↓", "tilt the camera"], ["Ctrl ← →", "orbit"], ["PageUp PageDown", "zoom in, out"], ["S", "save view"], ["F", "follow the next body"],
+  ["A", "body axes"], ["C", "center of mass"], ["T", "trail"], ["K", "forces and contacts"], [", .", "shorter, longer arrows"], ["O", "other recordings"], ["G", "ground"], ["U", "environment"], ["N", "labels"],
+  ["P", "plots"], ["+ − 0", "zoom the graphs"], ["M", "marker in the graphs"], ["D", "light, dark"], ["?", "this help"]];
 const WHOLE = -2; // to follow the center of mass of all
 const NICE = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
+const SLOW = 0.04, ASLEEP = 2; // s: a frame that takes too long; a gap in which nobody looked
 
 async function start() {
   const data = JSON.parse($("data").textContent), block = await inflate($("block").textContent.trim());
   const s = window.studio = { data, time: 0, playing: false, loop: true, speed: 1, follow: -1, selected: -1, axes: false, centre: false,
-    trace: false, forces: true, longer: 1, arrows: 0, ground: true, ghosts: "overlay", night: 0, dirty: true, frames: 0 };
+    trace: false, forces: true, longer: 1, arrows: 0, ground: true, ghosts: "overlay", night: 0, dirty: true, frames: 0, level: 0, slow: 0 };
   $("title").textContent = data.title;
   $("doc").textContent = $("doc").title = data.doc !== data.title ? data.doc : "";
   $("story").textContent = data.story;
+  $("about").textContent = [data.doc, data.story, `Made by Linkwright ${data.version}.`].filter(Boolean).join(" ");
   s.takes = data.takes.map((t) => ({ ...t, poses: t.poses && columns(block, t.poses), centre: t.centre && columns(block, t.centre),
     arrows: t.arrows && { ...t.arrows, forces: columns(block, t.arrows.forces), touching: columns(block, t.arrows.touching) },
     labels: t.channels.labels, values: t.channels.values ? numbers(block, t.channels.values) : [], times: t.channels.times && numbers(block, t.channels.times)[0] }));
@@ -26,15 +27,18 @@ async function start() {
   notes(data.notes);
   setPlots(s);
   if (data.scene) {
-    try { setScene(s, block); } catch (error) { s.renderer = null; empty("The scene cannot be drawn", error.message); }
+    try { setScene(s, block); } catch (error) { s.renderer = null; empty("3-D view unavailable", error.message); }
   } else { document.body.classList.add("noscene"); $("side").prepend($("notes")); for (const id of ["axes", "centre", "trace", "follow", "panel"]) $(id).disabled = true; }
-  setTransport(s); setKeys(s);
-  for (const [key, words] of KEYS) { const a = document.createElement("dt"), b = document.createElement("dd"); a.textContent = key; b.textContent = words; document.querySelector("#keys dl").append(a, b); }
+  setTransport(s); setKeys(s); setFocus();
+  for (const [key, words] of KEYS) { const a = document.createElement("dt"), b = document.createElement("dd"); a.append(...key.split(" ").map((k) => { const e = document.createElement("kbd"); e.textContent = k; return e; })); b.textContent = words; document.querySelector("#keys dl").append(a, b); }
   goTo(s, s.time);
-  let last = performance.now();
+  if (data.scene && !matchMedia("(prefers-reduced-motion: reduce)").matches && !location.hash.includes("still")) play(s, true);
+  let last = null;
   const tick = (now) => {
-    const passed = Math.min(0.1, (now - last) / 1000); last = now;
-    if (s.playing) advance(s, passed * s.speed);
+    const gap = last === null ? 0 : (now - last) / 1000, passed = gap < ASLEEP ? gap : 0; // a hidden page stands still
+    last = now;
+    if (s.playing) { pace(s, passed); advance(s, passed * s.speed); }
+    if (glide(s, passed)) s.dirty = true;
     if (s.dirty) { s.dirty = false; render(s); s.frames++; }
     requestAnimationFrame(tick);
   };
@@ -45,6 +49,11 @@ async function start() {
 function empty(title, words) { const b = document.createElement("b"); b.textContent = title; $("empty").hidden = false; $("empty").replaceChildren(b, words); }
 function notes(list) { $("notes").replaceChildren(...list.map((t) => { const p = document.createElement("p"); p.textContent = t; p.onclick = () => p.remove(); p.title = "Click to dismiss"; return p; })); }
 function theme(s, name) { document.documentElement.dataset.theme = name; s.night = name === "dark" ? 1 : 0; s.dirty = true; s.plots?.draw(); }
+// Where frames take long, fewer pixels and coarser shadows are drawn; the clock stays right.
+function pace(s, frame) {
+  s.slow = frame > SLOW ? s.slow + 1 : Math.max(0, s.slow - 1);
+  if (s.slow >= 6 && s.level < QUALITY.length - 1) { s.level++; s.slow = 0; s.dirty = true; }
+}
 
 // -- time ------------------------------------------------------------------------------------------
 function goTo(s, t) {
@@ -55,6 +64,8 @@ function goTo(s, t) {
   $("scrub").setAttribute("aria-valuetext", $("time").textContent);
   s.plots.setTime(s.time);
 }
+// A time that the user has chosen stays.
+function point(s, t) { play(s, false); goTo(s, t); }
 function advance(s, by) {
   const t = s.time + by;
   if (t <= s.to) return goTo(s, t);
@@ -66,7 +77,7 @@ function play(s, on) {
   s.playing = on && s.to > s.from;
   $("sign").setAttribute("d", s.playing ? "M3 2h4v12H3zM9 2h4v12H9z" : "M4 2v12l10-6z"); $("play").setAttribute("aria-label", s.playing ? "pause" : "play");
 }
-function step(s, frames) { play(s, false); goTo(s, s.from + (Math.round((s.time - s.from) * s.rate) + frames) / s.rate); }
+function step(s, frames) { point(s, s.from + (Math.round((s.time - s.from) * s.rate) + frames) / s.rate); }
 function setTransport(s) {
   const long = s.to - s.from, usual = long > 30 ? NICE.find((k) => long / k <= 30) || 100 : long < 3 && long > 0 ? [...NICE].reverse().find((k) => long / k >= 3) || 0.001 : 1;
   const around = NICE.indexOf(usual);
@@ -74,24 +85,27 @@ function setTransport(s) {
   s.speed = usual;
   $("speed").onchange = () => { s.speed = +$("speed").value; };
   $("play").onclick = () => play(s, !s.playing);
-  $("first").onclick = () => goTo(s, s.from); $("back").onclick = () => step(s, -1); $("forth").onclick = () => step(s, 1);
+  $("first").onclick = () => point(s, s.from); $("back").onclick = () => step(s, -1); $("forth").onclick = () => step(s, 1);
   $("loop").onclick = () => { s.loop = !s.loop; $("loop").setAttribute("aria-pressed", s.loop); };
-  $("scrub").oninput = () => goTo(s, s.from + (s.to - s.from) * +$("scrub").value);
+  $("scrub").oninput = () => point(s, s.from + (s.to - s.from) * +$("scrub").value);
   if (!(s.to > s.from)) for (const id of ["play", "back", "forth", "scrub", "first"]) $(id).disabled = true;
 }
 function setKeys(s) {
   const press = (id) => () => $(id).click();
-  const arrows = (by) => () => { s.longer = Math.min(100, Math.max(0.01, s.longer * by)); legend(s); s.dirty = true; };
+  const arrows = (by) => () => { s.longer = Math.min(100, Math.max(0.01, s.longer * by)); s.dirty = true; };
   const speed = (by) => () => { const o = $("speed"); o.selectedIndex = Math.min(o.length - 1, Math.max(0, o.selectedIndex + by)); s.speed = +o.value; };
-  const keys = { " ": press("play"), ArrowLeft: (e) => step(s, e.shiftKey ? -10 : -1), ArrowRight: (e) => step(s, e.shiftKey ? 10 : 1),
-    Home: () => goTo(s, s.from), End: () => goTo(s, s.to), "[": speed(-1), "]": speed(1), l: press("loop"), t: press("trace"), a: press("axes"),
-    c: press("centre"), o: press("ghosts"), k: press("forces"), ",": arrows(0.8), ".": arrows(1.25), p: press("panel"), d: press("theme"), s: press("save"), "?": press("help"),
-    g: () => { s.ground = !s.ground; s.dirty = true; }, u: () => { s.bare = !s.bare; s.dirty = true; }, n: () => { s.named = !s.named; s.dirty = true; }, r: () => { if (s.renderer) { s.view = { ...s.first }; s.dirty = true; } },
+  const turn = (x, y) => { if (s.renderer) orbit(s, x, y); }, zoom = (by) => () => { if (s.renderer) nearer(s, by); };
+  const across = (way) => (e) => (e.ctrlKey ? turn(20 * way, 0) : step(s, (e.shiftKey ? 10 : 1) * way));
+  const keys = { " ": press("play"), ArrowLeft: across(-1), ArrowRight: across(1), ArrowUp: () => turn(0, 15), ArrowDown: () => turn(0, -15), PageUp: zoom(0.8), PageDown: zoom(1.25),
+    Home: () => point(s, s.from), End: () => point(s, s.to), "[": speed(-1), "]": speed(1), l: press("loop"), t: press("trace"), a: press("axes"),
+    c: press("centre"), o: press("ghosts"), k: press("forces"), ",": arrows(0.8), ".": arrows(1.25), p: press("panel"), d: press("theme"), s: press("save"), "?": press("help"), z: press("fit"),
+    g: () => { s.ground = !s.ground; s.dirty = true; }, u: () => { s.bare = !s.bare; s.dirty = true; }, n: () => { s.named = !s.named; s.dirty = true; }, r: () => { if (s.renderer) look(s, s.first); },
     f: () => { const o = $("follow"); if (o.length) { o.selectedIndex = (o.selectedIndex + 1) % o.length; o.onchange(); } } };
   ["corner", "front", "side", "top"].forEach((name, k) => { keys[k + 1] = () => document.querySelector(`[data-view=${name}]`).click(); });
   addEventListener("keydown", (e) => {
     const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName) && e.target.type !== "range";
-    if (typing || e.ctrlKey || e.metaKey || e.altKey || $("keys").open) return;
+    const turns = e.ctrlKey && /^Arrow(Left|Right)$/.test(e.key), presses = e.key === " " && /^(BUTTON|SUMMARY)$/.test(e.target.tagName);
+    if (typing || presses || (e.ctrlKey && !turns) || e.metaKey || e.altKey || $("keys").open) return;
     const act = keys[e.key.length === 1 ? e.key.toLowerCase() : e.key];
     if (act || s.plots.key(e)) e.preventDefault();
     act?.(e);
@@ -99,15 +113,25 @@ function setKeys(s) {
   $("panel").onclick = () => { const off = document.body.classList.toggle("nopanel"); $("panel").setAttribute("aria-pressed", !off); s.dirty = true; };
   $("theme").onclick = () => theme(s, s.night ? "light" : "dark");
   $("help").onclick = () => $("keys").showModal();
-  $("forces").onclick = () => { s.forces = !s.forces; $("forces").setAttribute("aria-pressed", s.forces); legend(s); s.dirty = true; };
+  $("menu").onclick = () => { const open = document.body.classList.toggle("menu"); $("menu").setAttribute("aria-expanded", open); };
+  $("forces").onclick = () => { s.forces = !s.forces; $("forces").setAttribute("aria-pressed", s.forces); s.dirty = true; };
   for (const id of ["axes", "centre", "trace"]) $(id).onclick = () => { s[id] = !s[id]; $(id).setAttribute("aria-pressed", s[id]); s.dirty = true; };
+}
+// After a click or a choice by hand the keys act on the scene again; who uses keys keeps the focus.
+function setFocus() {
+  let byHand = false;
+  const away = () => { if (!$("keys").open) { document.activeElement?.blur(); $("view").focus({ preventScroll: true }); } };
+  addEventListener("pointerdown", (e) => { byHand = true; if (!e.target.closest("header")) { document.body.classList.remove("menu"); $("menu").setAttribute("aria-expanded", "false"); } }, true);
+  addEventListener("keydown", () => { byHand = false; }, true);
+  addEventListener("change", (e) => { if (byHand && e.target.tagName === "SELECT" && e.target.closest("header, footer")) away(); });
+  addEventListener("click", (e) => { if (byHand && e.detail > 0 && e.target.closest("header button, footer button, #views button")) away(); });
 }
 
 // -- plots -----------------------------------------------------------------------------------------
 function setPlots(s) {
   const source = new LocalSource(s.takes, [s.from, s.to], s.data.layout), count = s.takes[0].values[0]?.length || 0, all = s.takes[0].channels.of || count;
   const thinned = count < all ? ` (resampled: ${count.toLocaleString("en")} of ${all.toLocaleString("en")} samples)` : "";
-  s.plots = new Scope($("plots"), source, { onTime: (t) => goTo(s, t), menus: { Save: [["Picture, .png", () => s.plots.savePicture(s.data.title)],
+  s.plots = new Scope($("plots"), source, { onTime: (t) => point(s, t), clock: true, menus: { Save: [["Picture, .png", () => s.plots.savePicture(s.data.title)],
     [`Table, .csv${thinned}`, () => download(new Blob([csvText(source)], { type: "text/csv" }), "scope.csv"), "All channels, with those that were derived"]] } });
   if (!s.data.scene) s.plots.list.open = true;
 }
@@ -115,8 +139,9 @@ function setPlots(s) {
 // -- scene -----------------------------------------------------------------------------------------
 function setScene(s, block) {
   const scene = s.data.scene, r = s.renderer = new Renderer($("view"));
-  s.nodes = scene.nodes.map((n) => ({ ...n, parts: n.parts.map((p) => ({ mesh: r.upload(mesh(block, p)), colour: p.colour })) }));
-  const parts = (list) => list.map((p) => ({ mesh: r.upload(mesh(block, p)), colour: p.colour }));
+  const parts = (list) => list.map((p) => ({ mesh: r.upload(mesh(block, p)), colour: p.colour, box: p.low.map((v, i) => [v, v + 65534 * p.step[i]]) }));
+  s.nodes = scene.nodes.map((n) => ({ ...n, parts: parts(n.parts) }));
+  $("view").setAttribute("aria-label", `3-D view of ${s.data.title}: ${s.nodes.filter((n) => n.moves).slice(0, 12).map((n) => n.name).join(", ") || "nothing moves"}`);
   for (const t of s.takes) t.own = s.nodes.map((n, k) => (t.shapes?.[k] ? { parts: parts(t.shapes[k].parts), point: t.shapes[k].point } : n));
   s.size = scene.view.radius;
   s.view = { azimuth: scene.view.azimuth, height: scene.view.height, distance: scene.view.distance, centre: [...scene.view.centre] };
@@ -128,9 +153,9 @@ function setScene(s, block) {
   $("follow").onchange = () => { follow(s, +$("follow").value); };
   if (scene.travels) follow(s, WHOLE);
   if (s.moving.length > 1) $("ghosts").hidden = false;
-  $("ghosts").onclick = () => { s.ghosts = { overlay: "beside", beside: "hidden", hidden: "overlay" }[s.ghosts]; $("ghosts").textContent = { overlay: "Overlay", beside: "Side by side", hidden: "Only the first" }[s.ghosts]; s.dirty = true; };
+  $("ghosts").onclick = () => { s.ghosts = { overlay: "beside", beside: "hidden", hidden: "overlay" }[s.ghosts]; $("ghosts").textContent = { overlay: "Overlay", beside: "Side by side", hidden: "Only first" }[s.ghosts]; s.dirty = true; };
   $("forces").hidden = !s.moving.some((t) => t.arrows);
-  setPointer(s); setViews(s); legend(s);
+  setPointer(s); setViews(s);
 }
 function follow(s, k) {
   s.follow = k; $("follow").value = k;
@@ -158,30 +183,6 @@ function poseOf(s, take, node) {
   for (let i = 3; i < 7; i++) p[i] *= size;
   return p;
 }
-function setViews(s) {
-  const angles = { corner: [s.first.azimuth === -72 ? -55 : s.first.azimuth, 20], front: [-90, 4], side: [0, 4], top: [-90, 89] };
-  document.querySelectorAll("[data-view]").forEach((b) => { b.onclick = () => { [s.view.azimuth, s.view.height] = angles[b.dataset.view]; s.dirty = true; }; });
-  const store = "linkwright views of " + s.data.title;
-  let kept = [];
-  try { kept = JSON.parse(localStorage.getItem(store)) || []; } catch { kept = []; }
-  const show = () => $("saved").replaceChildren(...kept.map((v, k) => { const b = document.createElement("button"); b.textContent = "View " + (k + 1); 
-    b.onclick = () => { s.view = { ...v, centre: [...v.centre] }; s.dirty = true; }; return b; }));
-  const keep = () => { $("forget").hidden = !kept.length; try { localStorage.setItem(store, JSON.stringify(kept)); } catch { /* kept for this visit only */ } show(); };
-  $("forget").hidden = !kept.length;
-  $("forget").onclick = () => { kept.pop(); keep(); };
-  $("save").onclick = () => { kept.push({ ...s.view, centre: [...s.view.centre] }); keep(); };
-  show();
-}
-function camera(s) {
-  const v = s.view, a = (v.azimuth * Math.PI) / 180, h = (v.height * Math.PI) / 180;
-  let centre = v.centre;
-  if (s.home) centre = plus(centre, minus(placeOf(s, s.follow), s.home));
-  const away = [Math.cos(a) * Math.cos(h), Math.sin(a) * Math.cos(h), Math.sin(h)], eye = plus(centre, away, v.distance);
-  const canvas = s.renderer.canvas, aspect = canvas.width / canvas.height, near = Math.max(0.02 * v.distance, 1e-6), far = 60 * Math.max(v.distance, s.size);
-  const up = v.height > 88.5 ? [-Math.cos(a), -Math.sin(a), 0] : [0, 0, 1];
-  const angle = aspect > 1 ? 0.66 : 2 * Math.atan(Math.tan(0.33) / aspect);
-  return { eye, focus: centre, camera: times(perspective(angle, aspect, near, far), looking(eye, centre, up)), span: 1.5 * Math.max(s.size, 0.3 * v.distance), away, up, angle };
-}
 function draws(s) {
   const made = [], list = s.moving.length ? (s.ghosts === "hidden" ? s.moving.slice(0, 1) : s.moving) : [null];
   list.forEach((take, order) => s.nodes.forEach((node, k) => {
@@ -189,7 +190,7 @@ function draws(s) {
     const pose = poseOf(s, take, k), beside = s.ghosts === "beside" ? order * 1.5 * s.size : 0;
     const model = posed([pose[0], pose[1] + beside, ...pose.slice(2)]);
     if (order && !node.moves && !beside) return;
-    for (const p of take ? take.own[k].parts : node.parts) made.push({ mesh: p.mesh, model, node: k, glow: k === s.selected ? 1 : 0,
+    for (const p of take ? take.own[k].parts : node.parts) made.push({ mesh: p.mesh, box: p.box, model, node: k, glow: k === s.selected ? 1 : 0,
       tint: order && !beside ? [...p.colour.slice(0, 3).map((c) => 0.55 * c + [0.1, 0.25, 0.35][0]), 0.32] : p.colour });
   }));
   return made;
@@ -217,51 +218,15 @@ function overlays(s, made) {
   }
   return new Float32Array(lines);
 }
-// Forces as arrows from where they act, contact points as balls, bright where they touch.
-function scaleOf(s, a) { const [usual, longest, least] = a.share; return { metres: (s.longer * usual * a.radius) / a.reference, longest: longest * a.radius, least: least * a.reference }; }
-function legend(s) {
-  const a = s.moving?.find((t) => t.arrows)?.arrows;
-  $("legend").hidden = !a || !s.forces;
-  if (!a) return;
-  const long = a.share[0] * a.radius, power = 10 ** Math.floor(Math.log10(long)), length = [1, 2, 5, 10].find((k) => k * power >= 0.999 * long) * power;
-  $("legend").lastElementChild.textContent = `arrow of ${+length.toPrecision(2)} ${a.units[0]}: ${+(length / scaleOf(s, a).metres).toPrecision(3)} ${a.units[1]}`;
-}
-function forces(s, made) {
-  s.arrows = 0;
-  if (!s.forces) return;
-  s.moving.forEach((take, order) => {
-    const a = take.arrows, beside = s.ghosts === "beside" ? order * 1.5 * s.size : 0;
-    if (!a || (order && !beside)) return;
-    const scale = scaleOf(s, a), [k, j, f] = between(s, take, a.forces[0].length), value = (c) => c[k] + f * (c[j] - c[k]), poses = new Map();
-    a.each.forEach((each, i) => {
-      if (!poses.has(each.node)) poses.set(each.node, posed(poseOf(s, take, each.node)));
-      const m = poses.get(each.node), [u, v, w] = each.at;
-      const at = [0, 1, 2].map((r) => m[r] * u + m[4 + r] * v + m[8 + r] * w + m[12 + r]);
-      at[1] += beside; at[2] -= each.down;
-      const force = [0, 1, 2].map((r) => value(a.forces[3 * i + r])), size = Math.hypot(...force), long = Math.min(scale.longest, size * scale.metres);
-      if (each.contact) {
-        const touches = a.touching[i][f < 0.5 ? k : j] > 0.5, r = (touches ? 0.017 : 0.013) * a.radius;
-        made.push({ mesh: s.renderer.ball, model: new Float32Array([r, 0, 0, 0, 0, r, 0, 0, 0, 0, r, 0, ...at, 1]), tint: touches ? [1, 0.69, 0.13, 1] : [0.6, 0.65, 0.7, 1], mark: true, over: touches });
-      }
-      if (size < scale.least || !(long > 0)) return;
-      s.arrows++;
-      const z = unit(force), y = unit(cross(z, Math.abs(z[0]) < 0.7 ? [1, 0, 0] : [0, 1, 0])), head = Math.min(0.065 * a.radius, 0.5 * long), wide = Math.min(1, long / (0.1 * a.radius));
-      for (const [mesh, r, from, l] of [[s.renderer.rod, 0.0095 * wide * a.radius, 0, long - head], [s.renderer.cone, 0.026 * wide * a.radius, long - head, head]]) {
-        const p = plus(at, z, from), x = cross(y, z);
-        made.push({ mesh, model: new Float32Array([r * x[0], r * x[1], r * x[2], 0, r * y[0], r * y[1], r * y[2], 0, l * z[0], l * z[1], l * z[2], 0, ...p, 1]), tint: [0.86, 0.22, 0.12, 1], mark: true, over: true });
-      }
-    });
-  });
-}
 function lastMoving(s) { for (let k = s.nodes.length - 1; k > 0; k--) if (s.nodes[k].moves && s.nodes[k].parts.length) return k; return 0; }
 function render(s) {
   if (!s.renderer) return;
-  const canvas = s.renderer.canvas, density = Math.min(2, window.devicePixelRatio || 1), w = Math.round(canvas.clientWidth * density), h = Math.round(canvas.clientHeight * density);
+  const canvas = s.renderer.canvas, quality = QUALITY[s.level], density = Math.min(2, window.devicePixelRatio || 1) * quality.share, w = Math.round(canvas.clientWidth * density), h = Math.round(canvas.clientHeight * density);
   if (!w || !h) return;
   if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }
-  const view = camera(s), made = draws(s), lines = (forces(s, made), overlays(s, made)), raw = s.size / 3, power = 10 ** Math.floor(Math.log10(raw));
+  const view = camera(s), made = draws(s), lines = (forces(s, made, view), overlays(s, made)), raw = s.size / 3, power = 10 ** Math.floor(Math.log10(raw));
   const cell = [1, 2, 5, 10].find((k) => k * power >= raw) * power;
-  s.renderer.frame(view, made, lines, { night: s.night, floor: s.ground ? s.data.scene.floor : null, reach: Math.max(7 * s.size, 2.2 * s.view.distance), cell, density, paint: s.data.scene.ground });
+  s.renderer.frame(view, made, lines, { night: s.night, floor: s.ground ? s.data.scene.floor : null, reach: Math.max(7 * s.size, 2.2 * s.view.distance), cell, density, quality, paint: s.data.scene.ground });
   labels(s, view);
 }
 function select(s, k) {
@@ -273,39 +238,4 @@ function select(s, k) {
   small.textContent = [n.doc && n.doc !== n.name ? n.doc : "", n.mass ? `${+n.mass.toPrecision(4)} kg` : "", n.parent ? `on ${n.parent}` : ""].filter(Boolean).join(" · ");
   $("chip").replaceChildren(n.name + " ", small);
 }
-function setPointer(s) {
-  const canvas = $("view"), touches = new Map();
-  let moved = 0, spread = 0;
-  const at = (e) => [e.clientX, e.clientY];
-  const apart = () => { const [a, b] = [...touches.values()]; return touches.size === 2 ? Math.hypot(a[0] - b[0], a[1] - b[1]) : 0; };
-  canvas.onpointerdown = (e) => { canvas.setPointerCapture(e.pointerId); canvas.focus({ preventScroll: true }); touches.set(e.pointerId, at(e)); moved = 0; spread = apart(); };
-  canvas.onpointermove = (e) => {
-    const before = touches.get(e.pointerId);
-    if (!before) return;
-    const [dx, dy] = minus([...at(e), 0], [...before, 0]);
-    touches.set(e.pointerId, at(e)); moved += Math.abs(dx) + Math.abs(dy);
-    if (touches.size === 2) {
-      const now = apart();
-      if (spread && now) nearer(s, spread / now);
-      spread = now; pan(s, dx / 2, dy / 2);
-    } else if (e.buttons & 2 || e.buttons & 4 || e.shiftKey) pan(s, dx, dy);
-    else { s.view.azimuth -= 0.35 * dx; s.view.height = Math.min(89.5, Math.max(-89.5, s.view.height + 0.35 * dy)); }
-    s.dirty = true;
-  };
-  canvas.onpointerup = canvas.onpointercancel = (e) => {
-    touches.delete(e.pointerId);
-    if (moved < (e.pointerType === "touch" ? 12 : 4) && !touches.size && e.button === 0 && e.type === "pointerup") {
-      const box = canvas.getBoundingClientRect(), k = canvas.width / box.width;
-      select(s, s.renderer.pick(camera(s), draws(s), (e.clientX - box.left) * k, (e.clientY - box.top) * k));
-    }
-  };
-  canvas.oncontextmenu = (e) => e.preventDefault();
-  canvas.addEventListener("wheel", (e) => { e.preventDefault(); nearer(s, Math.exp(0.0012 * e.deltaY)); }, { passive: false });
-  canvas.ondblclick = () => { if (s.selected >= 0) follow(s, s.selected === s.follow ? -1 : s.selected); };
-}
-function nearer(s, factor) { s.view.distance = Math.min(200 * s.size, Math.max(0.05 * s.size, s.view.distance * factor)); s.dirty = true; }
-function pan(s, dx, dy) {
-  const c = camera(s), right = unit(cross(c.up, c.away)), up = cross(c.away, right), k = (2 * s.view.distance * Math.tan(c.angle / 2)) / $("view").clientHeight;
-  s.view.centre = plus(plus(s.view.centre, right, -dx * k), up, dy * k);
-}
-start().catch((error) => { empty("The page cannot be shown", error.message); document.documentElement.dataset.ready = "failed"; });
+start().catch((error) => { empty("This page failed to load", error.message); document.documentElement.dataset.ready = "failed"; });

@@ -1,6 +1,5 @@
 // Drawing of graphs: curves over time and phase plots, in a rectangle of a canvas.
-const INKS = { light: ["#2f6690", "#c8553d", "#3f8f6b", "#b07d12", "#7a5ea8", "#4a5560", "#12a0b0", "#a13d63"],
-  dark: ["#7fb2db", "#ef8a71", "#74c69d", "#e3b341", "#b79be0", "#aab6c2", "#5fd0dd", "#e086a8"] };
+const INKS = "%TRACES%"; // light and dark, put here when a page is made
 const TONES = { light: { soft: "#5c6875", line: "#d6dbe1", ink: "#1f2933", accent: "#c8553d", mark: "#2f6690", shade: "#2f669022" },
   dark: { soft: "#94a1ae", line: "#2c353f", ink: "#e7ebef", accent: "#e5785f", mark: "#7fb2db", shade: "#7fb2db26" } };
 const LEFT = 48, RIGHT = 10, TOP = 8, BOTTOM = 18;

@@ -1,28 +1,30 @@
 // A small renderer on WebGL 2: solids with a soft shadow, a grid that fades away, thick lines.
+// How fine pictures are: pixels along an edge, texels of the shadow, how far around each it is smoothed.
+const QUALITY = [{ share: 1, shade: 2048, taps: 2 }, { share: 0.75, shade: 1024, taps: 1 }, { share: 0.6, shade: 1024, taps: 1 }, { share: 0.45, shade: 512, taps: 0 }];
 const SOLID_VERTEX = `#version 300 es
 layout(location=0) in vec3 place; layout(location=1) in vec3 normal;
 uniform mat4 model, camera, sun; out vec3 at, facing; out vec4 lit;
 void main(){ vec4 w = model*vec4(place,1.); at = w.xyz; facing = mat3(model)*normal; lit = sun*w; gl_Position = camera*w; }`;
 const SHADE = `
-uniform highp sampler2DShadow shade; uniform float texel;
+uniform highp sampler2DShadow shade; uniform float texel; uniform int taps;
 float sunlight(vec4 lit, float slope){
   vec3 p = lit.xyz/lit.w*.5+.5; if(any(greaterThan(abs(p-.5),vec3(.499)))) return 1.;
   float sum = 0., bias = .0012+.003*slope;
-  for(int i=-2;i<=2;i++) for(int j=-2;j<=2;j++) sum += texture(shade, vec3(p.xy+vec2(i,j)*texel*1.3, p.z-bias));
-  return sum/25.; }`;
+  for(int i=-taps;i<=taps;i++) for(int j=-taps;j<=taps;j++) sum += texture(shade, vec3(p.xy+vec2(i,j)*texel*1.3, p.z-bias));
+  float side = float(2*taps+1); return sum/(side*side); }`;
 const SOLID_FRAGMENT = `#version 300 es
 precision highp float; in vec3 at, facing; in vec4 lit; out vec4 colour;
 uniform vec4 tint; uniform vec3 eye, toSun; uniform float night, glow; ${SHADE}
 void main(){
   vec3 n = normalize(facing), v = normalize(eye-at); if(dot(n,v)<0.) n = -n;
   float key = max(dot(n,toSun),0.), s = sunlight(lit,1.-key);
-  vec3 sky = mix(vec3(.86,.90,.96), vec3(.34,.40,.50), night), earth = mix(vec3(.62,.58,.54), vec3(.13,.14,.16), night);
+  vec3 sky = mix(vec3(.86,.90,.96), vec3(.34,.40,.50), night), earth = mix(vec3(.46,.44,.42), vec3(.13,.14,.16), night);
   vec3 base = pow(tint.rgb, vec3(2.2));
   vec3 light = mix(earth,sky,n.z*.5+.5)*mix(.62,.75,night) + vec3(1.,.96,.9)*key*s*mix(1.05,1.15,night);
   light += vec3(.5,.6,.75)*.22*max(dot(n,normalize(vec3(-toSun.x,-toSun.y,.35))),0.);
   vec3 h = normalize(v+toSun); float shine = pow(max(dot(n,h),0.),48.)*.28*s;
-  float rim = pow(1.-max(dot(n,v),0.),4.)*mix(.10,.22,night);
-  vec3 c = base*light + shine + rim*sky; c = c*(1.+.05*c)/(1.+.55*c)*1.2; c = mix(c, vec3(1.,.45,.25), glow*.35);
+  float edge = 1.-max(dot(n,v),0.), rim = pow(edge,4.)*.22*night;
+  vec3 c = base*light*(1.-.42*(1.-night)*edge*edge*edge) + shine + rim*sky; c = c*(1.+.05*c)/(1.+.55*c)*1.2; c = mix(c, vec3(1.,.45,.25), glow*.35);
   colour = vec4(pow(c,vec3(1./2.2))*tint.a, tint.a); }`;
 const GROUND_VERTEX = `#version 300 es
 layout(location=0) in vec3 place; uniform mat4 camera, sun; uniform vec3 middle; uniform float reach; out vec3 at; out vec4 lit;
@@ -35,10 +37,10 @@ float lines(float size, float wide){ vec2 p = at.xy/size, w = fwidth(p), d = abs
 void main(){
   float far = length(at.xy-middle.xy)/reach, fade = smoothstep(1.,.12,far);
   float s = 1.-sunlight(lit,0.), grid = max(lines(cell,1.1)*.30, lines(cell*5.,1.3)*.62);
-  vec3 ink = mix(vec3(.36,.42,.50), vec3(.62,.70,.80), night), floorTint = mix(vec3(.985,.98,.97), vec3(.135,.165,.195), night);
+  vec3 ink = mix(vec3(.36,.42,.50), vec3(.62,.70,.80), night), floorTint = mix(vec3(.80,.815,.83), vec3(.135,.165,.195), night);
   floorTint = mix(floorTint, paint.rgb*mix(1.,.36,night), paint.a);
   vec3 dark = mix(vec3(.23,.27,.33), vec3(.02,.03,.04), night);
-  vec3 c = mix(floorTint, ink, grid*mix(.55,.38,night)); c = mix(c, dark, s*mix(.40,.62,night));
+  vec3 c = mix(floorTint, ink, grid*mix(.55,.38,night)); c = mix(c, dark, s*mix(.50,.62,night));
   float a = fade*mix(.86,.9,night); colour = vec4(c*a, a); }`;
 const LINE_VERTEX = `#version 300 es
 layout(location=0) in vec2 corner; layout(location=1) in vec3 from; layout(location=2) in vec3 to; layout(location=3) in vec4 ink;
@@ -99,17 +101,8 @@ class Renderer {
     this.line = this.program(LINE_VERTEX, LINE_FRAGMENT);
     this.depth = this.program(SOLID_VERTEX, DEPTH_FRAGMENT);
     this.picker = this.program(SOLID_VERTEX, PICK_FRAGMENT);
-    this.size = 2048;
-    this.shade = gl.createTexture();
-    gl.bindTexture(gl.TEXTURE_2D, this.shade);
-    gl.texStorage2D(gl.TEXTURE_2D, 1, gl.DEPTH_COMPONENT24, this.size, this.size);
-    for (const [k, v] of [[gl.TEXTURE_MIN_FILTER, gl.LINEAR], [gl.TEXTURE_MAG_FILTER, gl.LINEAR],
-      [gl.TEXTURE_COMPARE_MODE, gl.COMPARE_REF_TO_TEXTURE], [gl.TEXTURE_COMPARE_FUNC, gl.LEQUAL],
-      [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE], [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE]]) gl.texParameteri(gl.TEXTURE_2D, k, v);
     this.target = gl.createFramebuffer();
-    gl.bindFramebuffer(gl.FRAMEBUFFER, this.target);
-    gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.DEPTH_ATTACHMENT, gl.TEXTURE_2D, this.shade, 0);
-    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+    this.setShade(QUALITY[0].shade);
     this.plane = this.upload({ points: new Float32Array([-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0]),
       normals: new Float32Array([0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1]), faces: new Uint32Array([0, 1, 2, 0, 2, 3]) });
     this.ball = this.upload(ballMesh());
@@ -128,6 +121,19 @@ class Renderer {
     gl.bindVertexArray(null);
     gl.enable(gl.DEPTH_TEST);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+  }
+  setShade(size) {
+    const gl = this.gl;
+    if (this.shade) gl.deleteTexture(this.shade);
+    this.size = size; this.shade = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, this.shade);
+    gl.texStorage2D(gl.TEXTURE_2D, 1, gl.DEPTH_COMPONENT24, size, size);
+    for (const [k, v] of [[gl.TEXTURE_MIN_FILTER, gl.LINEAR], [gl.TEXTURE_MAG_FILTER, gl.LINEAR],
+      [gl.TEXTURE_COMPARE_MODE, gl.COMPARE_REF_TO_TEXTURE], [gl.TEXTURE_COMPARE_FUNC, gl.LEQUAL],
+      [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE], [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE]]) gl.texParameteri(gl.TEXTURE_2D, k, v);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, this.target);
+    gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.DEPTH_ATTACHMENT, gl.TEXTURE_2D, this.shade, 0);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }
   program(vertex, fragment) {
     const gl = this.gl, made = gl.createProgram();
@@ -159,6 +165,7 @@ class Renderer {
     const gl = this.gl, width = this.canvas.width, height = this.canvas.height;
     const sunward = unit([0.45, -0.55, 0.95]), r = view.span;
     const sun = times(parallel(r, 0.05 * r, 6 * r), looking(plus(view.focus, sunward, 3 * r), view.focus, [0, 1, 0]));
+    if (this.size !== look.quality.shade) this.setShade(look.quality.shade);
     gl.bindFramebuffer(gl.FRAMEBUFFER, this.target);
     gl.viewport(0, 0, this.size, this.size);
     gl.clear(gl.DEPTH_BUFFER_BIT);
@@ -174,7 +181,7 @@ class Renderer {
       gl.useProgram(p.made);
       gl.uniformMatrix4fv(p.at.camera, false, view.camera);
       if (p.at.sun) gl.uniformMatrix4fv(p.at.sun, false, sun);
-      if (p.at.shade) { gl.uniform1i(p.at.shade, 0); gl.uniform1f(p.at.texel, 1 / this.size); }
+      if (p.at.shade) { gl.uniform1i(p.at.shade, 0); gl.uniform1f(p.at.texel, 1 / this.size); gl.uniform1i(p.at.taps, look.quality.taps); }
       if (p.at.night) gl.uniform1f(p.at.night, look.night);
     };
     const solids = (part) => {
@@ -203,8 +210,6 @@ class Renderer {
     }
     const clear = draws.filter((d) => d.tint[3] < 0.99);
     if (clear.length) { gl.enable(gl.CULL_FACE); solids(clear); gl.disable(gl.CULL_FACE); }
-    const over = draws.filter((d) => d.over); // seen faintly through what hides it
-    if (over.length) { gl.disable(gl.DEPTH_TEST); solids(over.map((d) => ({ ...d, tint: [...d.tint.slice(0, 3), 0.3] }))); gl.enable(gl.DEPTH_TEST); }
     gl.disable(gl.BLEND);
   }
   draw(program, d) {

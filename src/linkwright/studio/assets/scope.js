@@ -1,6 +1,6 @@
 // The scope: stacked graphs of channels with a time cursor through all, on the page and in the studio.
 function make(tag, props = {}, ...inner) { const e = Object.assign(document.createElement(tag), props); e.append(...inner); return e; }
-const DERIVE = [["rate", "d/dt of a"], ["filter", "low-pass of a"], ["add", "a + b"], ["sub", "a − b"], ["phase", "phase plot: a over b"]];
+const DERIVE = [["rate", "derivative of a"], ["filter", "low-pass of a"], ["add", "a + b"], ["sub", "a − b"], ["phase", "phase plot: a versus b"]];
 const MOST_ROWS = 250;
 class Scope {
   // source: see LocalSource; hooks: onTime(t), onLayout(layout), menus ({Save: [[words, act]], ...}), csv.
@@ -8,7 +8,7 @@ class Scope {
     Object.assign(this, { home, source, hooks, active: 0, graphs: [], lens: false, closeness: 0.1 });
     home.classList.add("scope");
     this.tools = make("div", { className: "tools" });
-    this.overview = make("canvas", { className: "overview", title: "Drag: choose the time that is shown. Double-click: all of it" });
+    this.overview = make("canvas", { className: "overview", title: "Timeline: drag to zoom in, double-click for the full range" });
     this.readout = make("div", { className: "readout" });
     this.stack = make("div", { className: "stack" });
     home.append(this.tools, this.overview, this.readout, this.stack, this.deriving(), this.listing());
@@ -93,16 +93,16 @@ class Scope {
       return box;
     };
     const button = (words, hint, act) => make("button", { textContent: words, title: hint, onclick: act });
-    this.lensButton = button("Lens", "A second pane that shows the curves around the cursor", () => {
+    this.lensButton = button("Inset", "Zoom inset: a second pane that shows the curves around the cursor", () => {
       this.lens = !this.lens; this.lensButton.setAttribute("aria-pressed", this.lens); this.hooks.onLens?.(); this.draw(); });
     this.lensButton.setAttribute("aria-pressed", "false");
     this.tools.append(
-      menu("Graphs", [["Add a graph", () => this.addGraph()], ["Delete this graph", () => this.deleteGraph(), "The graph with the coloured edge"],
-        ["Clear this graph", () => this.clearGraph()], ["Clear the last trace", () => this.clearLast()], ["Clear all", () => this.clearAll()]]),
+      menu("Graphs", [["Add graph", () => this.addGraph()], ["Delete graph", () => this.deleteGraph(), "The selected graph"],
+        ["Clear graph", () => this.clearGraph(), "The selected graph"], ["Remove last trace", () => this.clearLast()], ["Remove all graphs", () => this.clearAll()]]),
       ...Object.entries(this.hooks.menus || {}).map(([title, entries]) => menu(title, entries)),
       make("span", { className: "gap" }),
       make("div", { className: "group" }, button("−", "Zoom out (−)", () => this.zoom(2)), button("+", "Zoom in around the cursor (+)", () => this.zoom(0.5)),
-        button("All", "All of the time (0)", () => this.quiet((l) => { l.window = null; }))),
+        button("Full", "Full range (0)", () => this.quiet((l) => { l.window = null; }))),
       this.lensButton);
   }
   setOverview() {
@@ -128,29 +128,29 @@ class Scope {
     c.ondblclick = () => this.quiet((l) => { l.window = null; });
   }
   deriving() {
-    const kind = make("select", { ariaLabel: "what to derive" }, ...DERIVE.map(([k, w]) => new Option(w, k)));
+    const kind = make("select", { ariaLabel: "what to compute" }, ...DERIVE.map(([k, w]) => new Option(w, k)));
     const names = make("datalist", { id: "names" }), field = (id) => { const i = make("input", { type: "text", id, placeholder: id, autocomplete: "off", ariaLabel: id }); i.setAttribute("list", "names"); return i; };
-    const a = field("a"), b = field("b"), cutoff = make("input", { type: "number", id: "cutoff", min: 0, max: 100, step: "any", value: 0, ariaLabel: "low-pass" });
-    const by = make("label", { title: "Butterworth low-pass: percent of half the sampling rate; 0 or 100: none" }, "low-pass ", cutoff, " %");
-    const said = make("p", { className: "said" }), go = make("button", { id: "derive", textContent: "Show it" });
+    const a = field("a"), b = field("b"), cutoff = make("input", { type: "number", id: "cutoff", min: 0, max: 100, step: "any", value: 0, ariaLabel: "cutoff" });
+    const by = make("label", { title: "Butterworth low-pass, in percent of half the sampling rate; 0 or 100: no filter" }, "cutoff ", cutoff, " % of Nyquist");
+    const said = make("p", { className: "said" }), go = make("button", { id: "derive", textContent: "Add" });
     const fit = () => { b.hidden = !["add", "sub", "phase"].includes(kind.value); by.hidden = !["rate", "filter"].includes(kind.value); };
     kind.onchange = fit; fit();
     go.onclick = () => {
       const known = (n) => this.source.channels.some((c) => c[0] === n) || this.layout.derived.some((d) => d.name === n), needs = b.hidden ? [a] : [a, b];
       const wrong = needs.find((i) => !known(i.value)), share = +cutoff.value;
-      said.textContent = wrong ? (wrong.value ? `There is no channel ${wrong.value}.` : `Name the channel ${wrong.id}.`) : "";
-      if (!by.hidden && !(share >= 0 && share <= 100)) said.textContent = "A low-pass is between 0 and 100 percent.";
-      if (!by.hidden && kind.value === "filter" && (share === 0 || share === 100)) said.textContent = "Choose a low-pass between 0 and 100 percent.";
+      said.textContent = wrong ? (wrong.value ? `No channel ${wrong.value}.` : `Choose channel ${wrong.id}.`) : "";
+      if (!by.hidden && !(share >= 0 && share <= 100)) said.textContent = "The cutoff must be between 0 and 100 %.";
+      if (!by.hidden && kind.value === "filter" && (share === 0 || share === 100)) said.textContent = "Choose a cutoff between 0 and 100 %.";
       if (said.textContent) return;
       if (kind.value === "phase") this.phase(b.value, a.value);
       else this.derive({ kind: kind.value, a: a.value, b: b.hidden ? "" : b.value, cutoff: by.hidden ? 0 : share });
     };
     this.names = names;
     this.fields = { kind, a, b, cutoff, fit };
-    return make("details", { className: "derive" }, make("summary", {}, "Derive"), make("div", { className: "form" }, kind, a, b, by, go, names), said);
+    return make("details", { className: "derive" }, make("summary", {}, "Computed channel"), make("div", { className: "form" }, kind, a, b, by, go, names), said);
   }
   listing() {
-    this.search = make("input", { type: "search", id: "search", placeholder: "Find a channel", ariaLabel: "find a channel", oninput: () => this.fill() });
+    this.search = make("input", { type: "search", id: "search", placeholder: "Search channels", ariaLabel: "search channels", oninput: () => this.fill() });
     this.count = make("span", { id: "count" }); this.rows = make("div", { id: "channels" });
     this.list = make("details", { id: "list" }, make("summary", {}, "Channels ", this.count), this.search, this.rows);
     return this.list;
@@ -162,15 +162,15 @@ class Scope {
     this.count.textContent = `(${all.length})`;
     this.names.replaceChildren(...all.slice(0, 2000).map((l) => make("option", { value: l[0] })));
     this.rows.replaceChildren(...found.slice(0, MOST_ROWS).map((l) => this.row(l, here)));
-    if (found.length > MOST_ROWS) this.rows.append(make("p", { className: "said" }, `… and ${found.length - MOST_ROWS} more: type part of a name.`));
-    if (!found.length) this.rows.textContent = all.length ? "No channel has that in its name." : "There are none.";
+    if (found.length > MOST_ROWS) this.rows.append(make("p", { className: "said" }, `… and ${found.length - MOST_ROWS} more: type part of the name.`));
+    if (!found.length) this.rows.textContent = all.length ? "No matches." : "No channels.";
   }
   row([name, unit, long, , , own], here) {
     const box = make("input", { type: "checkbox", checked: here.has(name), onchange: () => this.toggle(name, box.checked) });
     const made = make("label", { title: [name, long].filter(Boolean).join(": ") }, box, make("span", { textContent: name }), make("small", { textContent: unit === "?" ? "" : unit }));
     const act = (words, hint, does) => made.append(make("button", { textContent: words, title: hint, ariaLabel: hint, onclick: (e) => { e.preventDefault(); does(); } }));
-    act("d/dt", "Its rate of change", () => this.derive({ kind: "rate", a: name }));
-    if (own) act("✕", "Forget it", () => this.forget(name));
+    act("d/dt", "Derivative", () => this.derive({ kind: "rate", a: name }));
+    if (own) act("✕", "Delete", () => this.forget(name));
     return made;
   }
   // -- graphs --------------------------------------------------------------------------------------
@@ -180,31 +180,31 @@ class Scope {
     this.stack.replaceChildren(...this.graphs.map((g) => g.box));
     if (!graphs.length) {
       const some = this.source.channels.length > 0;
-      this.stack.append(make("p", { className: "said" }, some ? "No graph: choose channels below to plot them." : "The recording has no channels."));
+      this.stack.append(make("p", { className: "said" }, some ? "No graphs. Add channels below." : "The recording has no channels."));
       if (some) this.list.open = true;
     }
     this.fill(); this.draw();
   }
   graph(told, k) {
-    const canvas = make("canvas"), legend = make("div", { className: "legend" }), off = make("button", { textContent: "✕", title: "Take this graph away", ariaLabel: "take this graph away" });
+    const canvas = make("canvas"), legend = make("div", { className: "legend" }), off = make("button", { textContent: "✕", title: "Remove graph", ariaLabel: "remove graph" });
     const words = make("span"), box = make("div", { className: "plot" }, make("h3", {}, words, off), canvas, legend);
     box.classList.toggle("active", k === this.active && this.layout.graphs.length > 1);
-    box.onpointerdown = () => { if (this.active !== k) { this.active = k; this.graphs.forEach((g, j) => g.box.classList.toggle("active", j === k)); this.fill(); } };
+    for (const kind of ["pointerdown", "focusin"]) box.addEventListener(kind, () => { if (this.active !== k) { this.active = k; this.graphs.forEach((g, j) => g.box.classList.toggle("active", j === k)); this.fill(); } });
     off.onclick = () => this.deleteGraph(k);
-    canvas.setAttribute("role", "img");
+    canvas.setAttribute("role", "img"); canvas.tabIndex = 0;
     canvas.setAttribute("aria-label", told.across ? `${told.traces.join(", ")} over ${told.across}` : "graph of " + told.traces.join(", "));
     const made = { told, canvas, legend, words, box, rows: [], panes: [] };
     if (told.across) canvas.classList.add("phase");
     told.traces.forEach((name, ink) => this.source.names.forEach((take, j) => {
       const [mark, value, then, gap, ends] = ["i", "b", "u", "s", "small"].map((t) => make(t));
       const words = this.source.names.length > 1 ? `${name} · ${take}` : name, label = make("span", { textContent: words });
-      const drop = make("button", { textContent: "✕", title: "Take this trace away", ariaLabel: "take this trace away", onclick: () => this.change((l) => { l.graphs[k].traces = l.graphs[k].traces.filter((n) => n !== name); }) });
+      const drop = make("button", { textContent: "✕", title: "Remove trace", ariaLabel: "remove trace", onclick: () => this.change((l) => { l.graphs[k].traces = l.graphs[k].traces.filter((n) => n !== name); }) });
       const item = make("div", {}, mark, label, ends, value, then, gap, drop);
       item.dataset.channel = name; item.dataset.take = j;
       legend.append(item);
       made.rows.push({ name, words, take: j, ink, item, mark, label, value, then, gap, ends });
     }));
-    if (!told.traces.length) legend.append(make("p", { className: "said" }, "Empty: choose channels for it below."));
+    if (!told.traces.length) legend.append(make("p", { className: "said" }, "Add channels below."));
     this.listen(made);
     return made;
   }
@@ -257,8 +257,8 @@ class Scope {
   }
   caption({ told, words, rows }) {
     const units = [...new Set(told.traces.map((n) => this.source.unit(n)).filter((u) => u !== "?"))], kinds = new Set(told.traces.map((n) => this.source.channels.find((c) => c[0] === n)?.[3] || ""));
-    const kind = kinds.size === 1 ? [...kinds][0] : "", unit = units.length > 1 ? "several units" : units[0] === "1" ? "no unit" : units[0] || "";
-    words.textContent = told.across ? `${told.traces.join(", ")} over ${told.across}` : [kind, unit].filter(Boolean).join(", ") || (told.traces.length ? "unit not known" : "empty graph");
+    const kind = kinds.size === 1 ? [...kinds][0] : "", unit = units.length > 1 ? "mixed units" : units[0] === "1" ? "dimensionless" : units[0] || "";
+    words.textContent = told.across ? `${told.traces.join(", ")} over ${told.across}` : [kind, unit].filter(Boolean).join(", ") || (told.traces.length ? "unknown unit" : "empty graph");
     const inks = INKS[this.theme], { mark } = this.layout, marked = mark !== null && mark !== undefined, wide = this.home.clientWidth > 600;
     for (const r of rows) {
       const v = this.source.value(r.name, r.take, this.source.time), m = marked ? this.source.value(r.name, r.take, mark) : NaN, error = this.source.error(r.name), unit = this.source.unit(r.name);
@@ -268,12 +268,13 @@ class Scope {
       put(r.value, shownNumber(v)); put(r.then, marked ? shownNumber(m) : ""); put(r.gap, marked ? "Δ " + shownNumber(v - m) : "");
       const [low, high] = this.source.range(r.name, r.take), ends = low <= high ? `${shownNumber(low)} to ${shownNumber(high)}` : "";
       put(r.ends, wide ? ends : "");
-      r.item.title = error || `${r.name}${unitText(unit)} ${shownNumber(v)} at the cursor${marked ? `, ${shownNumber(m)} at the mark` : ""}${ends ? `; ${ends} in what is shown` : ""}`;
+      r.item.title = error || `${r.name}${unitText(unit)} ${shownNumber(v)} at the cursor${marked ? `, ${shownNumber(m)} at the marker` : ""}${ends ? `; ${ends} in view` : ""}`;
       r.item.classList.toggle("wrong", Boolean(error));
       if (error && !r.told) { r.told = make("em", {}, error); r.item.after(r.told); } else if (!error && r.told) { r.told.remove(); r.told = null; }
     }
   }
   drawOverview() {
+    this.overview.hidden = Boolean(this.hooks.clock) && !this.layout.window; // a page has a timeline of its own
     const ready = cleared(this.overview);
     if (!ready) return;
     const [g, w, h] = ready, { source, theme } = this, tone = TONES[theme], box = [LEFT, 5, w - RIGHT, h - 15], [a, b] = source.span;
@@ -287,14 +288,15 @@ class Scope {
   }
   tell() {
     const { mark } = this.layout, t = this.source.time, [a, b] = this.source.span, marked = mark !== null && mark !== undefined;
-    const words = `t ${clock(t, b - a)}` + (marked ? ` · mark ${clock(mark, b - a)} · Δ ${clock(t - mark, b - a)}` : "");
+    const words = (this.hooks.clock ? "" : `t ${clock(t, b - a)}`) + (marked ? `${this.hooks.clock ? "" : " · "}marker ${clock(mark, b - a)} · Δ ${clock(t - mark, b - a)}` : "");
     this.readout.title = marked && t !== mark ? `1/Δ: ${shownNumber(1 / Math.abs(t - mark))} Hz` : "";
     if (!this.saying) {
-      this.saying = make("span"); this.unmark = make("button", { textContent: "✕", title: "Take the mark away", ariaLabel: "take the mark away", onclick: () => this.setMark(null) });
-      this.marker = make("button", { textContent: "Mark", title: "A second cursor here (M, or Shift and click)", onclick: () => this.setMark(this.source.time) });
-      this.readout.append(this.saying, make("span", { className: "gap" }), this.unmark, this.marker);
+      this.saying = make("span"); this.unmark = make("button", { textContent: "✕", title: "Remove marker", ariaLabel: "remove marker", onclick: () => this.setMark(null) });
+      this.marker = make("button", { textContent: "Marker", title: "Set a second cursor here (M, or Shift-click)", onclick: () => this.setMark(this.source.time) });
+      this.readout.append(this.saying, make("span", { className: "gap" }), this.unmark);
+      (this.hooks.clock ? this.tools : this.readout).append(this.marker);
     }
-    put(this.saying, words); this.unmark.hidden = !marked;
+    put(this.saying, words); this.unmark.hidden = !marked; this.readout.hidden = Boolean(this.hooks.clock) && !marked;
   }
   key(e) {
     const acts = { "+": () => this.zoom(0.5), "=": () => this.zoom(0.5), "-": () => this.zoom(2), 0: () => this.quiet((l) => { l.window = null; }), m: () => this.setMark(this.layout.mark === null ? this.source.time : null) };

@@ -59,13 +59,13 @@ async function serve() {
     menus: {
       Save: [["Picture, .png", () => scope.savePicture(source.title)], ["Picture, .svg", () => { make("a", { href: "scope/picture", download: "scope.svg" }).click(); }],
         ...[".csv", ".npz", ".parquet", ".mcap", ".erd"].map(save),
-        ["Recording, SL's next", async () => { try { told(`Saved: ${(await post("scope/next", "")).name}`); setTimeout(() => told(""), 8000); } catch (error) { told(error.message); } }, "The next dNNNNN of the folder, as SL's plotter saves"]],
-      Open: [["Recording …", () => picker.click(), "With the same graphs"], ["The last recording", opened(() => post("scope/last", "")), "The newest of the folder, with the same graphs"],
-        ["Window of its own", () => { open(location.href, "_blank"); }, "This scope in a window of its own"]],
+        ["SL file (next dNNNNN)", async () => { try { told(`Saved: ${(await post("scope/next", "")).name}`); setTimeout(() => told(""), 8000); } catch (error) { told(error.message); } }, "Into the folder of the studio, as SL's plotter saves"]],
+      Open: [["Open recording …", () => picker.click(), "With the same graphs"], ["Open most recent", opened(() => post("scope/last", "")), "The newest recording of the folder, with the same graphs"],
+        ["Open in new window", () => { open(location.href, "_blank"); }]],
     },
   });
   const last = make("input", { type: "number", min: 0, max: 300, step: 1, ariaLabel: "seconds of the live run" });
-  const lasting = make("label", { className: "lasting", hidden: true, title: "Seconds of the live run that are shown; 0: all that is kept" }, "last ", last, " s");
+  const lasting = make("label", { className: "lasting", hidden: true, title: "Seconds of the live run in view; 0: all that is kept" }, "window ", last, " s");
   last.onchange = () => scope.quiet((l) => { l.last = Math.max(0, +last.value || 0); l.window = null; });
   scope.readout.append(lasting);
   passKeys((e) => scope.key(e));
@@ -84,7 +84,7 @@ async function serve() {
       if (document.getElementById("told").dataset.lost) { told(""); delete document.getElementById("told").dataset.lost; }
       if (first) { first = false; document.documentElement.dataset.ready = "yes"; }
     } catch (error) {
-      told(error instanceof TypeError ? "The studio does not answer any more." : error.message);
+      told(error instanceof TypeError ? "Connection lost: the studio does not answer. Start it again with linkwright studio." : error.message);
       document.getElementById("told").dataset.lost = "yes";
       await new Promise((done) => setTimeout(done, 2000));
     }
