@@ -1,5 +1,10 @@
 """Borders between Python and native code: what is handed over is what the code was made for."""
 
+import gc
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,6 +12,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import linkwright as lw
+from linkwright.backends.llvm import compile as compile_module
 from linkwright.program import program
 
 BACKENDS = ("llvm", "c", "python")
@@ -77,3 +83,78 @@ def test_a_batch_may_be_empty_or_of_any_integer_type(backend: str) -> None:
     kernel = doubled(backend)
     assert kernel.batch(np.ones((2, 2)), size=0).shape == (0, 2, 2)
     assert kernel.batch(np.ones((2, 2)), size=np.int32(3)).shape == (3, 2, 2)
+
+
+# -- code lives as long as anything that can call it -----------------------------------------------
+COLLECTED = """
+import gc
+import numpy as np
+import linkwright as lw
+from linkwright.program import program
+
+(x,) = lw.symbols("x", "coordinate")
+said = []
+
+
+class Owner:
+    def __init__(self, call, given):
+        self.call, self.given, self.own = call, given, self
+
+    def __del__(self):
+        said.append(float(self.call(self.given).ravel()[0]))
+
+
+def owned(backend, kind, number, foreign):
+    # the owner is the younger one, so that the collector comes to the code before
+    f = lw.foreign("f", python=lambda a: a + number) if foreign else lambda a: a + number
+    made = lw.compile(program("p", {"x": [x]}, {"y": [f(x)]}), backend=backend)
+    call = {"call": made, "scalar": made.scalar, "batch": made.batch}[kind]
+    given = np.ones((9, 1)) if kind == "batch" else np.ones(1)
+    call(given)
+    return Owner(call, given)
+
+
+gc.disable()
+for backend in ("llvm", "c"):
+    for kind in ("call", "scalar", "batch"):
+        for foreign in (False, True):
+            print(backend, kind, foreign, flush=True)
+            made = owned(backend, kind, 6, foreign)
+            assert not said
+            del made
+            gc.collect()
+            assert said == [7.0], said
+            said.clear()
+print("whole")
+"""
+
+
+def test_a_kernel_may_be_called_while_it_is_collected() -> None:
+    """By the `__del__` of an owner in a cycle that is freed together with it."""
+    done = subprocess.run(
+        [sys.executable, "-c", COLLECTED],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(Path(lw.__file__).parents[1])},
+    )
+    last = done.stdout.splitlines()[-1:]
+    assert (done.returncode, last) == (0, ["whole"]), (last, done.stderr[-2000:])
+
+
+def test_code_is_freed_with_its_kernel() -> None:
+    x = lw.symbols("x", "coordinate")[0]
+    gc.collect()
+    before = len(compile_module._engines)
+    kernels = [lw.compile(program("p", {"x": x}, {"y": x + k})) for k in range(3)]
+    assert [k(1.0) for k in kernels] == [1.0, 2.0, 3.0]
+    assert len(compile_module._engines) >= before + 3
+    del kernels
+    gc.collect()
+    assert len(compile_module._engines) == before
+
+
+def test_the_collector_does_not_see_what_holds_code() -> None:
+    code = compile_module.native(compile_module.HALF_EXAMPLE, ["half"])
+    assert not gc.is_tracked(code._engine)

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -38,6 +39,33 @@ _bind_lock = threading.Lock()
 _bound: dict[str, int | None] = {}
 
 
+# Engines by number. The table is never freed, so that nothing at the end of the process finds its
+# code gone.
+_engines: dict[int, Any] = {}
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_engines))
+_numbers = count()
+
+
+class _Held:
+    """The number of an engine, which is freed when nothing has this object any more.
+
+    An engine unmaps its code when it is finalised, and the collector of cycles finalises what it
+    has found in any order: the `__del__` of a kernel's owner could call code that is gone. What
+    lies in the table it does not find, and this object, which refers to nothing, is hidden from it:
+    it goes when the last reference does, which is after everything else was finalised.
+    """
+
+    __slots__ = ("number",)
+
+    def __init__(self, engine: Any) -> None:
+        self.number = next(_numbers)
+        _engines[self.number] = engine
+        ctypes.pythonapi.PyObject_GC_UnTrack(ctypes.py_object(self))
+
+    def __del__(self, free: Callable[[int, None], Any] = _engines.pop) -> None:
+        free(self.number, None)
+
+
 @dataclass(frozen=True, slots=True)
 class NativeCode:
     """Loaded machine code; it stays in memory as long as this object is alive."""
@@ -45,7 +73,7 @@ class NativeCode:
     addresses: Mapping[str, int]
     object_size: int
     from_cache: bool
-    _engine: Any = field(repr=False)
+    _engine: _Held = field(repr=False)
 
     def address(self, name: str) -> int:
         """Address of a function or a global variable that was named when the code was loaded."""
@@ -139,7 +167,7 @@ def load(
     absent = sorted(name for name, address in addresses.items() if not address)
     if absent:
         raise CompileError(f"object code does not define {', '.join(absent)}")
-    return NativeCode(addresses, len(object_code), from_cache, engine)
+    return NativeCode(addresses, len(object_code), from_cache, _Held(engine))
 
 
 def native(
