@@ -21,8 +21,10 @@ from linkwright.equations.derived_outputs import output_values
 from linkwright.equations.formulations import FORMULATIONS, QUICK, resolved
 from linkwright.equations.idle import idle_parameters
 from linkwright.equations.pivots import Array
+from linkwright.equations.resistance import refuse_unresisted
 from linkwright.equations.search import dynamics
 from linkwright.equations.writer import Writer
+from linkwright.errors import Error
 from linkwright.mechanism import Kinematics, Mechanism, MechanismError
 from linkwright.program import Assign, Loop, Namer, Program, Statement, count, program
 from linkwright.program.linear import LinearError, ldlt
@@ -305,8 +307,10 @@ def derive(
     names = resolved(formulation, kinematics, eliminated)
     try:
         found = [_derived(mechanism, name, start) for name in names]
-    except LinearError:
-        _derived(mechanism, "kane", start)  # names what moves no mass
+    except Error as error:
+        if isinstance(error, LinearError):
+            _derived(mechanism, "kane", start)  # names what moves no mass
+        refuse_unresisted(mechanism, values=known)
         raise
     return found[0] if len(found) == 1 else _smallest(found)
 

@@ -154,6 +154,35 @@ def evaluate_numerically(
     )
 
 
+def mass_numerically(
+    mechanism: Mechanism,
+    coordinates: Mapping[str, float],
+    values: Mapping[str, float] | None = None,
+) -> tuple[list[str], Array, Array]:
+    """Return the names of the tree's speeds, their mass matrix, and the rows of the constraints.
+
+    Args:
+        mechanism: what to evaluate.
+        coordinates: value of each coordinate, by name.
+        values: parameters and inputs, beside the mechanism's defaults.
+
+    >>> m = Mechanism("cart")
+    >>> b = m.body("b", translate="x", mass=2, inertia=0)
+    >>> mass_numerically(m, {"b": 0})[:2]
+    (['b_dot'], array([[2.]]))
+    """
+    kinematics = mechanism.kinematics()
+    known = _known(mechanism, coordinates, values, 0.0)
+    names = [s.symbol for s in kinematics.speeds]
+    u = np.zeros(len(names))
+    known.update(zip(names, u, strict=True))
+    states, _ = _outward(kinematics, known, u)
+    mass, _ = _project(mechanism, states, known, len(u))
+    mass += np.diag(_armatures(kinematics, known))
+    jacobian, _ = _rows(mechanism.constraints, names, known)
+    return [s.name for s in names], mass, jacobian
+
+
 def _known(
     mechanism: Mechanism,
     coordinates: Mapping[str, float],

@@ -135,7 +135,8 @@ def assembled(
     Args:
         description: what a file says.
         base: "file" for joints as they are, the root link on the ground; "free" for a root link
-            that moves freely; "fixed" for a robot whose free joint on the root is held.
+            that moves freely, an error where a joint of the file lets it do so already; "fixed" for
+            a robot whose free joint on the root is held.
         friction: let joints have the damping, dry friction and springs that the file gives.
         mimic: let joints follow others where the file says so; else they are free to move.
         locked: coordinates (rad or m) at which joints are held, by name of the joint.
@@ -236,6 +237,8 @@ class _Assembler:
                     where[group] = m.ground, Place()
             else:
                 assert group.joint is not None
+                if base == "free":
+                    _refuse_free_twice(m.name, group)
                 parent, frame = where[group.above]
                 at = composed(inverted(frame), group.at)
                 where[group] = self._hang(parent, at, group.joint, group)
@@ -461,6 +464,19 @@ class _Assembler:
         for k in range(3):
             i, j = (k + 1) % 3, (k + 2) % 3
             m.constrain_position(turned.axes[i] @ matching.axes[j], name=f"{name} about {'xyz'[k]}")
+
+
+def _refuse_free_twice(name: str, group: Group) -> None:
+    """Refuse a free root without mass that carries a group by a free joint."""
+    above, joint = group.above, group.joint
+    assert above is not None
+    assert joint is not None
+    if joint.kind == "free" and above.above is None and above.mass is None:
+        raise InputError(
+            f"{name!r} floats already, by its joint {joint.name!r}; a base that is free besides "
+            "would move nothing that has mass",
+            remedy='load it with base="file"',
+        )
 
 
 # -- frames ----------------------------------------------------------------------------------------

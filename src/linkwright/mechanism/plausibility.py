@@ -5,14 +5,26 @@ larger than the sum of the other two. Published data sometimes break that (the l
 560); such a mechanism is simulated all the same, but the analyst should know. Nothing is said of a
 body that only ever turns about one of its axes and has a moment about that axis alone, as is usual
 in the plane.
+
+A run of negative or infinite masses and moments gives numbers that mean nothing, so `refuse_unreal`
+stands at the door of every run, with the values that the run has.
 """
 
 from __future__ import annotations
 
-from linkwright.algebra import ZERO, evaluate_all
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwright.algebra import ZERO, Expr, evaluate_all, free_symbols
+from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.mechanism import Mechanism
 from linkwright.mechanism.parts import Body
-from linkwright.mechanism.rigidity import Finding, mass_findings
+from linkwright.mechanism.rigidity import SLACK, TINY, Finding, mass_findings
+
+Array: TypeAlias = NDArray[Any]
 
 
 def mechanism_findings(mechanism: Mechanism) -> list[Finding]:
@@ -50,6 +62,92 @@ def implausible(mechanism: Mechanism) -> list[str]:
     ['odd: its largest moment of inertia, 0.3, exceeds the sum of the other two, 0.2']
     """
     return [str(found) for found in mechanism_findings(mechanism)]
+
+
+def refuse_unreal(mechanism: Mechanism, values: Mapping[str, ArrayLike] | None = None) -> None:
+    """Refuse masses and inertias that are negative or not finite, and joints that move none.
+
+    Args:
+        mechanism: what is to run.
+        values: of parameters, over the mechanism's own; in a batch an array with one for each run.
+
+    >>> m = Mechanism("m")
+    >>> arm = m.body("arm", rotate="z", mass="2*m1", inertia=1)
+    >>> m.defaults(m1=1)
+    >>> refuse_unreal(m, {"m1": [1, 2, -3]})
+    Traceback (most recent call last):
+        ...
+    linkwright.mechanism.joints.MechanismError: arm: its mass, -6, is negative (run 2); it comes \
+from m1 = -3
+    """
+    given = {**mechanism.values, **(values or {})}
+    known = {
+        x: np.asarray(given[name], dtype=float)
+        for name, x in mechanism.parameters.items()
+        if name in given
+    }
+    heavy: dict[Body, Array] = {}
+    for body in mechanism.bodies.values():
+        inertia = body.inertia
+        parts = [inertia.mass, *inertia.tensor, *inertia.centre]
+        parts += [c for _, c in body.offset.terms]
+        used = free_symbols(*parts)
+        if not known.keys() >= set(used):
+            return  # a parameter without a value is told of where the run needs it
+        found = evaluate_all(parts, known)
+        count = max(np.size(x) for x in found)
+        rows = np.array([np.broadcast_to(x, (count,)) for x in found], dtype=float).T
+        for run in np.flatnonzero(_is_unreal(rows))[:1]:
+            where = "" if count == 1 else f" (run {run})"
+            raise MechanismError(
+                f"{_why(body, rows[run])}{where}", remedy=_origin(used, known, run)
+            )
+        weighs = rows[:, :7].any(axis=1)
+        for above in body.ancestors():
+            heavy[above] = heavy.get(above, np.zeros(1, bool)) | weighs
+    _refuse_massless(mechanism, heavy)
+
+
+def _is_unreal(rows: Array) -> NDArray[np.bool_]:
+    """Return which rows of mass, moments and places are negative or not finite."""
+    finite = np.asarray(np.isfinite(rows).all(axis=1))
+    mass, xx, yy, zz, xy, yz, zx = np.where(finite[:, None], rows[:, :7], 0.0).T
+    matrices = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]).transpose(2, 0, 1)
+    sizes = np.linalg.eigvalsh(matrices)
+    slack = SLACK * np.maximum(np.abs(sizes).max(axis=1), TINY * np.abs(mass))
+    unreal: NDArray[np.bool_] = ~finite | (mass < 0) | (sizes[:, 0] < -slack)
+    return unreal
+
+
+def _why(body: Body, row: Array) -> str:
+    """Return what is wrong with a body that cannot be."""
+    mass, *tensor = (float(x) for x in row[:7])
+    for found in mass_findings(body.name, mass, tensor):
+        if found.severity == "error":
+            return str(found)
+    what = "mass centre" if not np.isfinite(row[7:10]).all() else "place in its parent"
+    return f"{body.name}: its {what} is not finite"
+
+
+def _origin(used: Iterable[Expr], known: Mapping[Expr, Array], run: int) -> str:
+    """Return which values of parameters a number comes from."""
+    told = [f"{x.name} = {np.ravel(known[x])[run % np.size(known[x])]:g}" for x in used]
+    return f"it comes from {', '.join(told)}" if told else "give it a positive mass and inertia"
+
+
+def _refuse_massless(mechanism: Mechanism, heavy: Mapping[Body, Array]) -> None:
+    """Refuse joints that move nothing but bodies without mass, where nothing else holds them."""
+    if mechanism.constraints:
+        return
+    for body in mechanism.bodies.values():
+        if body.coordinates and body not in mechanism.armatures and not heavy[body].all():
+            lanes = heavy[body]
+            where = "" if len(lanes) == 1 else f" (run {int(np.flatnonzero(~lanes)[0])})"
+            raise MechanismError(
+                f"{body.name}: it moves, but neither it nor what it carries has mass{where}, so no "
+                "acceleration can be found",
+                remedy="give it a small mass",
+            )
 
 
 def _numbers(mechanism: Mechanism, body: Body) -> list[float]:

@@ -20,7 +20,7 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 Six: TypeAlias = tuple[float, float, float, float, float, float]
 
 SLACK = 1e-9
-_TINY = 1e-7  # m^2: moments of a body this small are noise of the data, not its shape
+TINY = 1e-7  # m^2: moments of a body this small are noise of the data, not its shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,14 @@ def mass_findings(
     """
     xx, yy, zz, xy, yz, zx = (float(x) for x in tensor)
     matrix = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
+    if not (np.isfinite(mass) and np.isfinite(matrix).all()):
+        what = "moment of inertia" if np.isfinite(mass) else "mass"
+        value = next(x for x in (mass, *matrix.flat) if not np.isfinite(x))
+        yield Finding("finite", "error", part, f"its {what}, {value:g}, is not finite")
+        return
     low, middle, high = (float(x) for x in np.linalg.eigvalsh(matrix))
     largest = max(abs(low), abs(high))
-    slack = SLACK * max(largest, _TINY * abs(mass))
+    slack = SLACK * max(largest, TINY * abs(mass))
     if mass < 0:
         yield Finding(
             "mass", "error", part, f"its mass, {mass:g}, is negative", "give it a small mass"

@@ -20,9 +20,11 @@ from linkwright.algebra import ONE, ZERO, Expr, symbol, total
 from linkwright.equations.articulated import articulated
 from linkwright.equations.choices import Choices
 from linkwright.equations.projection import project, unreduced
+from linkwright.equations.resistance import refuse_unresisted
 from linkwright.equations.tree import TreeDynamics, composite, inverse, mass_matrix, with_armatures
 from linkwright.equations.writer import Writer
 from linkwright.errors import Error, InputError
+from linkwright.mechanism import Mechanism
 from linkwright.program import Assign, Namer, Program
 from linkwright.program.factors import factors
 from linkwright.program.linear import ldlt
@@ -150,10 +152,20 @@ def forward_dynamics(tree: Tree) -> Program:
         tree: of the robot.
     """
     try:
-        return _accelerations(tree, efforts_of(tree))
+        made = _accelerations(tree, efforts_of(tree))
     except Error:
         _refuse_massless(tree)
+        _refuse_singular(tree)
         raise
+    _refuse_singular(tree)
+    return made
+
+
+def _refuse_singular(tree: Tree) -> None:
+    """Refuse a robot whose mass matrix has no inverse anywhere."""
+    mechanism = tree.kinematics.mechanism
+    assert isinstance(mechanism, Mechanism)
+    refuse_unresisted(mechanism)
 
 
 def _refuse_massless(tree: Tree) -> None:

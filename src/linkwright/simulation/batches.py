@@ -18,6 +18,7 @@ from linkwright.algebra import ZERO, linear_coefficients
 from linkwright.equations.closure import assemble
 from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
+from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.simulation.native.batch import Batch, run_batch, run_count
 from linkwright.simulation.native.methods import method_named
 from linkwright.system import Phases, System
@@ -83,9 +84,11 @@ def simulate_batch(
     system = model.copy() if isinstance(model, System) else _alone(model, until, step)
     given = {**(values or {}), **(inputs or {})}
     count = run_count(runs, [*(initial or {}).values(), *given.values(), seed])
+    own = system.mechanism.parameters
+    refuse_unreal(system.mechanism, {n: v for n, v in given.items() if n in own})
     phases = _typical(system, initial or {}, given).phases(record if every else ())
     refuse_senseless(system, given)
-    own = _starts(system, phases, initial or {}, given, count)
+    starts = _starts(system, phases, initial or {}, given, count)
     parameters, sources = {s.name for s in phases.p}, {s.name for s in phases.w}
     found = run_batch(
         phases,
@@ -94,7 +97,7 @@ def simulate_batch(
         method=method,
         step=step,
         every=every,
-        initial=own,
+        initial=starts,
         values={n: v for n, v in given.items() if n in parameters},
         inputs={n: v for n, v in given.items() if n in sources},
         seed=seed,

@@ -24,8 +24,10 @@ from linkwright.equations.closure import Relations, assemble
 from linkwright.equations.equations import Equations, derive
 from linkwright.equations.evaluation import Array, all_values
 from linkwright.equations.formulations import QUICK
+from linkwright.equations.resistance import refuse_unresisted
 from linkwright.errors import DomainError, Error
 from linkwright.mechanism import Mechanism
+from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.simulation.forms import Independent
 from linkwright.simulation.holding import Held, Input, Records
 from linkwright.simulation.integrators import METHODS as STEPPED, Integrator
@@ -271,6 +273,7 @@ class Simulation:
         self.about: Mapping[str, Any] = {}
         self.sampled = sampled
         self.values = all_values(mechanism, values)
+        refuse_unreal(mechanism, self.values)
         self.held = Held(mechanism, self.values, inputs)
         signals = self.held if mechanism.inputs else None
         if equations is None and form == "auto" and len(mechanism.constraints) > MANY:
@@ -430,6 +433,10 @@ class Simulation:
 
     def _record(self, records: Records, t: float, x: Array) -> None:
         row = self.form.observe(t, x)
+        if not records.times and not np.isfinite(row[2]).all():
+            refuse_unresisted(
+                self.mechanism, dict(zip(self.names, map(float, self.q), strict=True)), self.values
+            )
         records.add(t, tuple(np.array(part) for part in row), self.held(t))
         self._look(records, t, row[0])
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from linkwright.equations.resistance import refuse_unresisted
 from linkwright.errors import DomainError
 from linkwright.mechanism.provenance import named
 from linkwright.recording import Recording
@@ -153,6 +154,8 @@ def _driven(
         raise RunInterrupted(so_far, session.time, again) from error
     run = _run(system, session.phases, outcome, settings, time.perf_counter() - begun)
     if outcome.stop is not None and outcome.stop.failed:
+        if not outcome.steps:
+            _refuse_unresisted(system, session.phases)
         remedy = "look there for a singularity, a force that jumps or an unstable loop"
         raise RunStopped(
             f"the run of {system.name!r} stopped: {outcome.stop.reason}",
@@ -160,6 +163,14 @@ def _driven(
             remedy=f"{remedy}, or {session.machine.settings.method.remedy}",
         )
     return run
+
+
+def _refuse_unresisted(system: System, phases: Phases) -> None:
+    """Say where a run cannot begin because a joint moves nothing that has mass."""
+    m = system.mechanism
+    at = {s.name: float(s.value) for s in phases.x}
+    pose = {name: at[name] for name in m.coordinates if name in at}
+    refuse_unresisted(m, pose if len(pose) == len(m.coordinates) else None, _all_values(system))
 
 
 def _all_values(system: System) -> dict[str, float]:

@@ -141,10 +141,13 @@ def run_model(
     if known is not None:
         phases = numbered(known, request.values, request.initial)
         if phases is not None:
+            if request.values:
+                _refuse_unreal(request)
             try:
                 return _native(known, phases, request, method, out, progress, asked)
             except Forgotten:
                 pass
+    from linkwright.mechanism.plausibility import refuse_unreal
     from linkwright.models import load_model
 
     mechanism = load_model(request.model, trust=request.trust)
@@ -154,6 +157,7 @@ def run_model(
         from linkwright.formats.origins import origin_of
 
         source = replace(source, origin=origin_of(mechanism))
+    refuse_unreal(mechanism, request.values)
     made = prepare(source, mechanism)
     if made is None:
         return _switching(source, mechanism, request, method, out, progress, asked)
@@ -163,6 +167,26 @@ def run_model(
     if phases is None:
         phases = _assembled(mechanism, made, request)
     return _native(made, phases, request, method, out, progress, asked)
+
+
+def _refuse_unreal(request: Request) -> None:
+    """Refuse values with which a body's mass or inertia is none."""
+    from linkwright.mechanism.plausibility import refuse_unreal
+    from linkwright.models import load_model
+
+    refuse_unreal(load_model(request.model, trust=request.trust), request.values)
+
+
+def _refuse_start(request: Request, session: Session) -> None:
+    """Say why a run could not begin; where a joint moves nothing that has mass, name it."""
+    from linkwright.equations.resistance import refuse_unresisted
+    from linkwright.models import load_model
+
+    mechanism = load_model(request.model, trust=request.trust)
+    at = {s.name: float(s.value) for s in session.phases.x}
+    pose = {name: at[name] for name in mechanism.coordinates if name in at}
+    whole = len(pose) == len(mechanism.coordinates)
+    refuse_unresisted(mechanism, pose if whole else None, request.values)
 
 
 def _assembled(mechanism: Mechanism, made: Prepared, request: Request) -> Phases:
@@ -288,6 +312,12 @@ class _Writer:
             self.journal.path.unlink(missing_ok=True)
         return made
 
+    def drop(self) -> None:
+        """Close the journal and take it away: the run had no beginning."""
+        if self.journal is not None:
+            self.journal.close()
+            self.journal.path.unlink(missing_ok=True)
+
     def leave(self) -> None:
         """Close the journal, which stays where it holds samples."""
         if self.journal is not None:
@@ -357,6 +387,12 @@ def _native(
         raise
     seconds = time.perf_counter() - begun
     stop = session.stop
+    if stop is not None and stop.failed and not session.steps:
+        try:
+            _refuse_start(request, session)
+        except Error:
+            writer.drop()
+            raise
     more: dict[str, Any] = {}
     if stop is not None:
         more["stopped"] = {"time": stop.time, "reason": stop.reason, "names": list(stop.names)}

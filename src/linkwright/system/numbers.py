@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from linkwright.algebra import Expr, evaluate, free_symbols
 from linkwright.blocks import BlockError, Foreign
 from linkwright.equations.closure import assemble
+from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.system.arrows import told_floors, told_forces
 from linkwright.system.member import Member
 from linkwright.system.phases import Phases, Signal
@@ -85,6 +86,7 @@ def parameters(system: System) -> dict[str, float]:
             found[member.symbols[p.symbol].name] = p.value
     own = {name: v for name, v in system.values.items() if name in found or name in m.parameters}
     refuse_senseless(system, own)
+    refuse_unreal(m, {name: v for name, v in own.items() if name in m.parameters})
     return {**found, **own}
 
 
