@@ -39,7 +39,7 @@ KINDS = ("linear", "cubic")
 OUTSIDE = ("hold", "linear")
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Table1:
     """A function of one variable, given by points.
 
@@ -123,6 +123,10 @@ class Table1:
         """Return the value of the table at an expression."""
         return apply("table1", (as_expr(x),), self)
 
+    def __repr__(self) -> str:
+        points = f"{len(self.x)} points from {self.x[0]:g} to {self.x[-1]:g}"
+        return f"Table1({self.name!r}: {points}, {self.kind}, digest {self.digest:x})"
+
     def __hash__(self) -> int:
         return self.digest
 
@@ -144,7 +148,7 @@ class Table1:
         return _horner(self.coefficients[piece], x - self.origins[piece])[()]
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Table2:
     """A function of two variables, given by points on a grid.
 
@@ -215,6 +219,10 @@ class Table2:
     def __call__(self, x: Scalar, y: Scalar) -> Expr:
         """Return the value of the table at two expressions."""
         return apply("table2", (as_expr(x), as_expr(y)), self)
+
+    def __repr__(self) -> str:
+        points = f"{len(self.x)} x {len(self.y)} points"
+        return f"Table2({self.name!r}: {points}, {self.kind}, digest {self.digest:x})"
 
     def __hash__(self) -> int:
         return self.digest

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from linkwright.analysis.modes import Mode, modes, moving_states
 from linkwright.backends.kernel import Kernel, compile as compile_kernel
+from linkwright.brief import brief
 from linkwright.equations import Equations, derive
 from linkwright.equations.closure import Relations, assemble, independent_columns
 from linkwright.equations.evaluation import all_values, numbers
@@ -30,7 +31,7 @@ from linkwright.recording.extras import extra
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LinearModel:
     """x' = A x + B w, y = C x + D w for small changes about an operating point.
 
@@ -64,6 +65,12 @@ class LinearModel:
     point: dict[str, float] = field(default_factory=dict)
     drift: Array = field(default_factory=lambda: np.zeros(0))
     computed: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return (
+            f"LinearModel({len(self.states)} states, {len(self.inputs)} inputs, "
+            f"{len(self.outputs)} outputs: {brief(list(self.states))[1:-1]})"
+        )
 
     def modes(self) -> list[Mode]:
         """Return eigenvalues and shapes, states on which nothing depends set aside."""

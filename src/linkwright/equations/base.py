@@ -23,6 +23,7 @@ import numpy as np
 
 from linkwright.algebra import ZERO, Expr, free_symbols, symbol
 from linkwright.backends.kernel import compile as compile_program
+from linkwright.brief import one_line
 from linkwright.equations.choices import Choices
 from linkwright.equations.columns import Array, base_of
 from linkwright.equations.idle import slopes_of
@@ -38,6 +39,7 @@ _SPARE = 4  # states beyond as many as there are parameters
 _SHARE = 1e-8  # smaller ones of a parameter, in doubles, are rounding errors
 
 
+@one_line
 @dataclass(frozen=True, slots=True)
 class BaseParameters:
     """Inertial parameters by what becomes of them, as `body.name`.

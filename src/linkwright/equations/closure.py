@@ -18,6 +18,7 @@ import numpy as np
 
 from linkwright.algebra import ONE, Expr, Vector, free_symbols, linear_coefficients, total
 from linkwright.algebra.calculus import gradient
+from linkwright.brief import one_line
 from linkwright.equations.evaluation import Array, Evaluator, Signals, all_values, quantities
 from linkwright.errors import DomainError
 from linkwright.mechanism import Constraint, Mechanism, Work
@@ -165,6 +166,7 @@ def rank_of(matrix: Array, rank: float = 1e-7) -> int:
     return int((s > rank * s[0]).sum()) if s[0] > 0 else 0
 
 
+@one_line
 @dataclass(frozen=True, slots=True)
 class Assembly:
     """A mechanism put together.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linkwright.algebra import ZERO, Expr, constant, total
+from linkwright.brief import one_line
 from linkwright.equations.bodies import body_terms, geared, own_tensor
 from linkwright.equations.writer import NOTHING, Triple, add, apply, cross, dot, times, transposed
 from linkwright.mechanism import Body, Kinematics, Mechanism
@@ -21,6 +22,7 @@ ENERGIES = ("energy.kinetic", "energy.potential", "energy.power")
 _HALF = constant(0.5)
 
 
+@one_line
 @dataclass(frozen=True, slots=True)
 class Energy:
     """Energies in J, momenta along the ground's axes, power in W.

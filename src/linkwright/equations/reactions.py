@@ -23,6 +23,7 @@ from linkwright.algebra import (
     linear_coefficients,
     substitute,
 )
+from linkwright.brief import one_line
 from linkwright.equations.bodies import BodyTerms, body_terms, own_tensor, swung
 from linkwright.equations.closure import closed_samples, make_rates_exact
 from linkwright.equations.constraints import choose, nonzero_rows, sampled_rows
@@ -56,6 +57,7 @@ Wrench = tuple[Triple, Triple]
 _NONE: Wrench = (NOTHING, NOTHING)
 
 
+@one_line
 @dataclass(frozen=True, slots=True)
 class Reactions:
     """What joints and constraints do.

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwright.algebra import Expr, substitute_all, symbol, total
+from linkwright.brief import one_line
 from linkwright.equations.closure import Relations, assemble, least_norm, start_values
 from linkwright.equations.evaluation import Array, Evaluator, all_values, quantities
 from linkwright.equations.redundant import RedundantDynamics, split_motion, tree_parts
@@ -31,6 +32,7 @@ _FALLS = 40
 _FALL = 0.2
 
 
+@one_line
 @dataclass(frozen=True, slots=True)
 class Equilibrium:
     """A configuration at rest.

@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from linkwright.brief import one_line
+
 Triple: TypeAlias = tuple[float, float, float]
 Rotation: TypeAlias = tuple[Triple, Triple, Triple]
 
@@ -212,6 +214,7 @@ class Ignored:
         return self.what + (f" ({', '.join(places)})" if places else "") + f": {self.why}"
 
 
+@one_line
 @dataclass(frozen=True, slots=True)
 class Description:
     """All that a robot file says and Linkwright uses.

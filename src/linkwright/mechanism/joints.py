@@ -16,7 +16,7 @@ A universal joint is two blocks with a massless body between them; `Mechanism.bo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, fields
 from typing import Any, TypeAlias
 
 from linkwright.algebra import Scalar, Vector
@@ -32,7 +32,7 @@ class MechanismError(Error):
     """A mechanism that cannot be built as described."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Joint:
     """A joint in the words of the building block.
 
@@ -63,6 +63,14 @@ class Joint:
     offset: Any = 0
     matrix: Any = None
     at_origin: bool = False
+
+    def __repr__(self) -> str:
+        told = (f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if self._is_set(f))
+        return f"Joint({', '.join(told)})"
+
+    def _is_set(self, of: Field[Any]) -> bool:
+        value = getattr(self, of.name)
+        return value is not of.default and not (value == () == of.default)
 
     def __post_init__(self) -> None:
         if len(self.translate) > 3:

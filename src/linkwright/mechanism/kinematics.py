@@ -30,6 +30,7 @@ from linkwright.algebra import (
     symbol,
     total,
 )
+from linkwright.brief import one_line
 from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.parts import Body, Point
 
@@ -125,6 +126,7 @@ class BodyMotion:
         return chain[::-1]
 
 
+@one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class Kinematics:
     """Speeds, velocities and kinematical equations of a mechanism without its constraints."""

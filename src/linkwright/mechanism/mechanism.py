@@ -35,6 +35,17 @@ class Mechanism(Loaded, Shown):
     rod_dot*n.z
     """
 
+    def __repr__(self) -> str:
+        counts = [
+            (len(self.bodies), "body", "bodies"),
+            (len(self.coordinates), "coordinate", "coordinates"),
+            (len(self.constraints), "constraint", "constraints"),
+            (len(self.forces) + len(self.moments), "load", "loads"),
+            (len(self.parameters), "parameter", "parameters"),
+        ]
+        told = [f"{n} {one if n == 1 else more}" for n, one, more in counts if n]
+        return f"Mechanism({self.name!r}: {', '.join(told) or 'empty'})"
+
     def constrain(
         self,
         zero: Value,

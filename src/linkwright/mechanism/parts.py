@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from linkwright.algebra import Expr, Frame, Vector
+from linkwright.brief import one_line
 from linkwright.mechanism.joints import Joint
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ class Point:
         return self.body.mechanism.kinematics().velocity(self)
 
 
+@one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class Force:
     """A force of some magnitude along a line, on one body and the opposite on another.
@@ -152,6 +154,7 @@ class Force:
     away_from: Point | None = None
 
 
+@one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class Moment:
     """A couple in N m about a direction, on one body and the opposite on another."""
@@ -182,6 +185,7 @@ class Work:
     turns: bool = False
 
 
+@one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class Constraint:
     """A relation that must hold.
@@ -218,6 +222,7 @@ class Timing:
     every: int = 1
 
 
+@one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
     """An extra state of the analyst's, with the expression of its derivative."""
@@ -227,6 +232,7 @@ class State:
     initial: float = 0.0
 
 
+@one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class Output:
     """A channel of results: its expression, unit and names.

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import Expr, Scalar, Table1, as_expr
 from linkwright.blocks import Block
+from linkwright.brief import one_line
 from linkwright.errors import Error
 
 Array = NDArray[np.float64]
@@ -27,6 +28,7 @@ class MotionError(Error):
     """A motion that cannot be carried out as described."""
 
 
+@one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class Trajectory:
     """Values over time, as polynomials between instants.

@@ -236,7 +236,7 @@ class Solve:
 Statement: TypeAlias = Assign | Loop | Call | Solve
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Program:
     """Inputs, statements and outputs.
 
@@ -261,6 +261,13 @@ class Program:
     statements: tuple[Statement, ...] = ()
     slow: frozenset[Expr] = field(default_factory=frozenset)
     auxiliary: frozenset[str] = field(default_factory=frozenset)
+
+    def __repr__(self) -> str:
+        taken, given = (
+            ", ".join(f"{p.name}{list(p.shape) if p.shape else ''}" for p in ports)
+            for ports in (self.inputs, self.outputs)
+        )
+        return f"Program({self.name!r}: {taken} -> {given}; {len(self.statements)} statements)"
 
     def input_symbols(self) -> tuple[Expr, ...]:
         """Return the symbols of all inputs, in order."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.brief import brief
 from linkwright.errors import Error
 from linkwright.recording.recorded import Recorded
 
@@ -57,7 +58,7 @@ class Channel:
         return words if self.unit in ("?", "1", "") else f"{words} ({self.unit})"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Recording(Recorded):
     """Channels over time.
 
@@ -102,6 +103,13 @@ class Recording(Recorded):
         object.__setattr__(self, "data", rows)
         object.__setattr__(self, "about", plain(about or {}))
         object.__setattr__(self, "of", of)
+
+    def __repr__(self) -> str:
+        span = f"{self.times[0]:g} s to {self.times[-1]:g} s" if len(self.times) else "empty"
+        return (
+            f"Recording({len(self.times)} samples of {len(self.channels)} channels, {span}: "
+            f"{brief([c.name for c in self.channels])[1:-1]})"
+        )
 
     @property
     def recording(self) -> Recording:

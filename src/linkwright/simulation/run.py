@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwright.brief import one_line
 from linkwright.equations.description import meanings
 from linkwright.equations.energy import energy
 from linkwright.equations.evaluation import Array, Evaluator, quantities
@@ -19,6 +20,7 @@ from linkwright.recording.recorded import Recorded
 from linkwright.recording.recording import Channel, Recording
 
 
+@one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class Energies:
     """Energies of a run over time: kinetic and in the field of gravity, J; power of loads, W."""
@@ -48,7 +50,7 @@ class Energies:
         return gain - work
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Run(Recorded):
     """A simulation that was carried out.
 
@@ -90,6 +92,13 @@ class Run(Recorded):
     residual: float
     report: tuple[str, ...] = field(repr=False)
     about: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"Run({self.mechanism.name!r}: {self.times[-1]:g} s, {len(self.times)} samples of "
+            f"{len(self.states) + len(self.outputs)} channels, {self.steps} steps of "
+            f"{self.about.get('method', 'its method')})"
+        )
 
     def __getitem__(self, name: str) -> Array:
         """Return a state, an acceleration or an output over time."""

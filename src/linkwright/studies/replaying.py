@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.brief import one_line
 from linkwright.errors import InputError
 from linkwright.recording.recording import Array, Recording
 from linkwright.studies.running import METHOD, TOLERANCE, Finished, Progress, Request, run_model
@@ -41,6 +42,7 @@ class Difference:
     again: float
 
 
+@one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class Replayed:
     """A recording beside the run that was made again.

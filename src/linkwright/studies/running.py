@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwright.brief import one_line
 from linkwright.errors import DomainError, Error, InputError
 from linkwright.recording.files import file_format
 from linkwright.recording.journal import Journal
@@ -74,6 +75,7 @@ class Request:
     reactions: bool = False
 
 
+@one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class Finished:
     """A run that has ended.

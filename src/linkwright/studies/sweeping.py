@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwright.brief import brief
 from linkwright.errors import Error, InputError
 from linkwright.files import write_text, write_with
 from linkwright.mechanism import Mechanism
@@ -33,7 +34,7 @@ Progress = Callable[[int], None]
 Model = str | Mechanism | System
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sweep:
     """What a sweep has found: a column for each parameter and each thing kept, a row for each run.
 
@@ -50,6 +51,9 @@ class Sweep:
     plan: Plan
     columns: Columns = field(repr=False)
     folder: Path | None = None
+
+    def __repr__(self) -> str:
+        return f"Sweep({len(self)} runs: {brief(list(self.columns))[1:-1]})"
 
     def __len__(self) -> int:
         return len(self.columns["run"])

@@ -126,7 +126,7 @@ class Event:
     guard: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Phases:
     """A flattened System.
 
@@ -178,6 +178,12 @@ class Phases:
             wrong = [i for i in tick.slots if not 0 <= i < len(self.d)]
             if wrong:
                 raise Error(f"the tick {tick.name!r} writes to slots {wrong} that do not exist")
+
+    def __repr__(self) -> str:
+        return (
+            f"Phases({self.name!r}: {len(self.x)} states, {len(self.d)} discrete, "
+            f"{len(self.p)} parameters, {len(self.w)} inputs, {len(self.ticks)} ticks)"
+        )
 
     @property
     def coordinates(self) -> tuple[int, ...]:

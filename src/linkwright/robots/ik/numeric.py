@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwright.brief import one_line
 from linkwright.errors import InputError, ShapeError
 from linkwright.robots.ik.targets import poses
 
@@ -30,6 +31,7 @@ _LOOK = 3  # steps between two looks at who has arrived
 _PROGRESS = 0.9  # of the error that must be gone from look to look
 
 
+@one_line
 @dataclass(frozen=True, slots=True)
 class Solution:
     """What inverse kinematics found; with several goals, one row for each.

@@ -41,7 +41,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Batch:
     """Runs that were carried out together.
 
@@ -93,6 +93,14 @@ class Batch:
     of: Any = field(default=None, repr=False)
     given: Mapping[str, ArrayLike] = field(default_factory=dict, repr=False)
     reasons: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        early = int(np.count_nonzero(np.isfinite(self.stopped)))
+        ended = f", {early} ended before their time" if early else ""
+        return (
+            f"Batch({len(self.x)} runs of {len(self.states)} states, {len(self.times)} samples of "
+            f"{len(self.channels)} channels, {self.steps} steps{ended})"
+        )
 
     def recording(self, run: int) -> Recording:
         """Return the channels of one run over time, up to where it ended.
