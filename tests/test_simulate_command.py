@@ -407,7 +407,7 @@ def test_a_recording_that_finds_no_room_stays_a_journal(
         (["pendulum", "--initial", "fi=1"], "fi"),
         (["pendulum", "--method", "euler"], "no method 'euler'"),
         (["pendulum", "--until", "0"], "not after the start"),
-        (["pendulum", "--until", "nan"], "not after the start"),
+        (["pendulum", "--until", "nan"], "no finite number"),
         (["pendulum", "--step", "-1"], "not above zero"),
         (["pendulum", "--step", "0.3", "--until", "1"], "not a whole number of steps"),
         (["pendulum", "--every", "0"], "1 or more"),

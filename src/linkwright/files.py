@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
+import re
+import secrets
+import shutil
+import stat
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -51,9 +57,14 @@ def write_with(
 ) -> None:
     """Let a function fill a file, which gets its name when that has ended well.
 
+    A symbolic link is followed. The contents are on the disk before the name is, and the name is
+    when this returns. A file that is replaced keeps its mode, a new one has that of the umask. To a
+    pipe or a character device the contents are written when they are complete; a folder, a socket
+    or a disk is refused.
+
     Args:
         path: where to.
-        fill: writes the contents to the open file.
+        fill: writes the contents to the open file, which can be sought in.
         replace: whether a file that is there already may be replaced.
 
     >>> import tempfile
@@ -62,40 +73,156 @@ def write_with(
     ...     [p.name for p in Path(folder).iterdir()]
     ['a.txt']
     """
-    target = Path(path)
-    if not replace and target.exists():
-        raise _there(target)
+    named = Path(path)
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".new")
+        target = named.resolve() if named.is_symlink() else named
+        there = target.stat() if target.exists() else None
+        if there is not None and not stat.S_ISREG(there.st_mode):
+            _write_through(named, target, there.st_mode, fill)
+        elif there is not None and not replace:
+            raise file_exists(named)
+        else:
+            _write_whole(target, there, fill, replace)
+    except FileExistsError:
+        raise file_exists(named) from None
+    except RuntimeError as error:  # of `resolve`, for links that go in a circle
+        raise InputError(f"the file cannot be written: {error}", file=named) from None
     except OSError as error:
-        raise _refused(target, error) from None
-    temporary = Path(name)
+        raise file_refused(named, error) from None
+
+
+def _write_through(
+    named: Path, target: Path, mode: int, fill: Callable[[BinaryIO], object]
+) -> None:
+    """Write to what takes bytes as they come; its name stays what it is."""
+    if not (stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)):
+        kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISBLK, "a disk"), (stat.S_ISSOCK, "a socket"))
+        kind = next((words for test, words in kinds if test(mode)), "no file")
+        raise InputError(f"this is {kind}, where nothing can be written", file=named)
+    with tempfile.TemporaryFile() as complete:
+        fill(complete)
+        complete.seek(0)
+        with target.open("wb") as file:
+            shutil.copyfileobj(complete, file)
+
+
+def _write_whole(
+    target: Path, there: os.stat_result | None, fill: Callable[[BinaryIO], object], replace: bool
+) -> None:
+    """Write a plain file under another name, flush it to the disk, and rename it."""
+    _remove_stale(target)
+    handle, temporary = _temporary(target, 0o666 if there is None else stat.S_IMODE(there.st_mode))
     try:
         with os.fdopen(handle, "wb") as file:
             fill(file)
-        temporary.chmod(0o644)
-        if replace:
-            temporary.replace(target)
-        else:
-            os.link(temporary, target)  # fails where another has made it meanwhile
-    except FileExistsError:
-        raise _there(target) from None
-    except OSError as error:
-        raise _refused(target, error) from None
+            file.flush()
+            if there is not None:
+                _keep_owner_and_mode(handle, there)
+            os.fsync(handle)
+            if replace:
+                temporary.replace(target)
+            else:
+                _name(temporary, target)
+        flush_folder(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def _there(target: Path) -> InputError:
+def _temporary(target: Path, mode: int) -> tuple[int, Path]:
+    """Open a file beside a target; it is locked as long as whoever writes it lives."""
+    while True:
+        path = target.parent / f"{_prefix(target)}{secrets.token_hex(4)}{_NEW}"
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        except FileExistsError:
+            continue
+        if not try_lock(handle) or os.fstat(handle).st_nlink:
+            return handle, path
+        os.close(handle)  # another took it for stale before it was locked
+
+
+def _remove_stale(target: Path) -> None:
+    """Remove what writers of a target that were killed have left beside it."""
+    with suppress(OSError):
+        name = re.compile(re.escape(_prefix(target)) + "[0-9a-f]{8}" + re.escape(_NEW))
+        for path in target.parent.iterdir():
+            if name.fullmatch(path.name):
+                with suppress(OSError), path.open("rb") as file:
+                    if try_lock(file.fileno()):
+                        path.unlink()
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name[:48]}."
+
+
+def _keep_owner_and_mode(handle: int, there: os.stat_result) -> None:
+    if (os.fstat(handle).st_uid, os.fstat(handle).st_gid) != (there.st_uid, there.st_gid):
+        with suppress(PermissionError):
+            os.fchown(handle, there.st_uid, there.st_gid)
+    os.fchmod(handle, stat.S_IMODE(there.st_mode))
+
+
+def _name(temporary: Path, target: Path) -> None:
+    """Give a file a name that is free; FileExistsError where another has taken it meanwhile."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+        temporary.replace(target)
+
+
+def try_lock(handle: int) -> bool:
+    """Lock an open file for this process, which goes with it; False where another has it locked.
+
+    Args:
+        handle: of the open file.
+    """
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def flush_folder(folder: Path) -> None:
+    """Flush the names in a folder to the disk, so that they outlast a power failure.
+
+    Args:
+        folder: where a name was given or taken away.
+    """
+    with suppress(OSError):  # some file systems cannot, and then need not
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def file_exists(target: Path) -> InputError:
+    """Return the error of a file that is there already.
+
+    Args:
+        target: its name.
+    """
     return InputError("the file exists already", file=target, remedy="use --force to replace it")
 
 
-def _refused(target: Path, error: OSError) -> InputError:
+def file_refused(target: Path, error: OSError) -> InputError:
+    """Return the error of a file that cannot be written.
+
+    Args:
+        target: its name.
+        error: what the system says.
+    """
     return InputError(
         f"the file cannot be written: {error.strerror or error}", file=target, remedy=_ADVICE
     )
 
 
+_NEW = ".new"
 _ADVICE = "see that the folder is there, may be written, and has room"
 
 

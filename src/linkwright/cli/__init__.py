@@ -10,14 +10,12 @@ import os
 import sys
 from collections.abc import Sequence
 
+from linkwright.cli.signals import INTERRUPTED, ending
 from linkwright.errors import Error
 
 __all__ = ["main"]
 
 FAILED = 2
-INTERRUPTED = 130
-
-
 _SPELLINGS = {"--d/dt": "--rate"}  # what Click cannot have as the name of an option
 
 
@@ -29,22 +27,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         0 on success, 1 when the reader of a pipe went away, 2 for wrong usage or an `Error`,
-        130 after Ctrl-C.
+        130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
 
     Example:
         >>> main(["--version"])  # doctest: +ELLIPSIS
         linkwright ...
         0
     """
-    from linkwright.cli.app import build
+    words = sys.argv[1:] if arguments is None else arguments
+    with ending() as signals:
+        code = signals.code(_run([_SPELLINGS.get(word, word) for word in words]))
+    if signals.signal is not None:
+        _print_error(f"ended by {signals.signal.name}")
+    return code
 
+
+def _run(words: Sequence[str]) -> int:
+    """Run a command and return its exit code."""
     try:
-        words = sys.argv[1:] if arguments is None else arguments
-        build()(args=[_SPELLINGS.get(word, word) for word in words], prog_name="linkwright")
+        from linkwright.cli.app import build
+
+        build()(args=words, prog_name="linkwright")
     except SystemExit as leave:
         return _finish(leave.code)
     except Error as error:
-        _complain(error)
+        _print_error("error: ", str(error))
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -62,12 +69,10 @@ def _finish(code: str | int | None) -> int:
     return code if isinstance(code, int) else int(code is not None)
 
 
-def _complain(error: Error) -> None:
-    """Print an error on one line of stderr, in red where that is a terminal."""
+def _print_error(label: str, message: str = "") -> None:
+    """Print one line on stderr, in red where that is a terminal."""
     from rich.console import Console
     from rich.text import Text
 
-    message = " ".join(str(error).split())
-    Console(stderr=True, soft_wrap=True).print(
-        Text.assemble(("error: ", "bold red"), (message, "red"))
-    )
+    words = " ".join(message.split())
+    Console(stderr=True, soft_wrap=True).print(Text.assemble((label, "bold red"), (words, "red")))

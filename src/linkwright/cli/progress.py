@@ -1,6 +1,7 @@
 """A progress bar for runs: simulated time, how many times real time, what is left.
 
-It shows on a terminal only, on stderr, and goes away when the run has ended.
+It shows on a terminal, on stderr, and goes away when the run has ended. Elsewhere a long run says
+once a minute on stderr how far it is.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 Show = Callable[[float, float], None]
+MINUTE = 60.0
 
 
 @contextmanager
@@ -21,8 +23,11 @@ def run_bar(words: str, *, quiet: bool = False) -> Iterator[Show | None]:
         words: what is going on.
         quiet: show nothing.
     """
-    if quiet or not sys.stderr.isatty():
+    if quiet:
         yield None
+        return
+    if not sys.stderr.isatty():
+        yield _said_each_minute(words)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -46,6 +51,26 @@ def run_bar(words: str, *, quiet: bool = False) -> Iterator[Show | None]:
             bar.update(task, completed=t, total=until, pace=pace)
 
         yield show
+
+
+def _said_each_minute(words: str) -> Show:
+    """Return a function that prints how far a run is, and how long it will take, once a minute."""
+    begun: list[tuple[float, float]] = []
+    said = [0.0]
+
+    def show(t: float, until: float) -> None:
+        now = time.monotonic()
+        if not begun:
+            begun.append((t, now))
+            said[0] = now
+        elif now - said[0] >= MINUTE:
+            said[0] = now
+            gone = t - begun[0][0]
+            left = brief_seconds((until - t) / gone * (now - begun[0][1])) if gone > 0 else "no end"
+            line = f"{words}: t = {t:.6g} of {until:g} s; {left} to go at this pace"
+            print(line, file=sys.stderr, flush=True)
+
+    return show
 
 
 @contextmanager

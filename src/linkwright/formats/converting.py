@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linkwright.errors import InputError
-from linkwright.files import write_text
+from linkwright.files import file_exists, write_text
 from linkwright.formats.description import Description, Ignored, Shape
 from linkwright.formats.robot_files import (
     read_description,
@@ -128,9 +128,7 @@ def write_description(
     if not replace:
         for path in texts:
             if path.exists():
-                raise InputError(
-                    "the file exists already", file=path, remedy="use --force to replace it"
-                )
+                raise file_exists(path)
     for path, text in reversed(texts.items()):  # the robot file last, when all it needs is there
         if path.parent != target.parent:
             try:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linkwright.errors import InputError
+from linkwright.files import file_exists
 from linkwright.recording.erd import ErdChannel, ErdFile, read_erd, write_erd
+from linkwright.recording.extras import extra
 from linkwright.recording.journal import MAGIC, recovered
 from linkwright.recording.mcap import read_mcap, write_mcap
 from linkwright.recording.origins import as_read, to_be_written
@@ -23,11 +25,20 @@ from linkwright.recording.tables import read_csv, read_numpy, write_csv, write_n
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """A format: what it is, how it is read, how it is written (None where it is only read)."""
+    """A format: what it is, how it is read, how it is written (None where it is only read).
+
+    `package` is what both need besides Linkwright itself.
+    """
 
     words: str
     read: Callable[[Path], Recording]
     write: Callable[[Path, Recording, bool], None] | None
+    package: str = ""
+
+    def require(self) -> None:
+        """Raise an error where the package that the format needs is not installed."""
+        if self.package:
+            extra(self.package, "recording")
 
 
 def _read_erd(path: Path) -> Recording:
@@ -49,7 +60,7 @@ def _write_erd(path: Path, recording: Recording, replace: bool) -> None:
             remedy="record at a fixed step, or choose another format",
         )
     if not replace and path.exists():
-        raise InputError("the file exists already", file=path, remedy="use --force to replace it")
+        raise file_exists(path)
     labels = tuple(
         ErdChannel(c.name, c.long, c.unit, c.generic, c.body) for c in recording.channels
     )
@@ -65,10 +76,10 @@ def _write_sl(path: Path, recording: Recording, replace: bool) -> None:
 
 
 FORMATS: dict[str, FileFormat] = {
-    ".parquet": FileFormat("Parquet", read_parquet, write_parquet),
+    ".parquet": FileFormat("Parquet", read_parquet, write_parquet, "pyarrow.parquet"),
     ".csv": FileFormat("comma-separated text", read_csv, write_csv),
     ".npz": FileFormat("NumPy arrays", read_numpy, write_numpy),
-    ".mcap": FileFormat("MCAP (Foxglove, PlotJuggler)", read_mcap, write_mcap),
+    ".mcap": FileFormat("MCAP (Foxglove, PlotJuggler)", read_mcap, write_mcap, "mcap.writer"),
     ".erd": FileFormat("ERD header and .bin", _read_erd, _write_erd),
     ".journal": FileFormat("journal of a run", recovered, None),
 }

@@ -2,13 +2,18 @@
 
 It begins with a line that names the format and one of JSON with the channels. Blocks follow, each
 with its number of rows and a check sum before the rows of 64-bit floats (time first), lowest byte
-first. A block that is cut off or damaged ends what can be read; all before it is good.
+first. A block that is cut off or damaged ends what can be read; all before it is good. A block is
+with the system when it has been appended, so that it outlasts the process; it is flushed to the
+disk once a second, so that it outlasts a power failure. The file is locked while the run lives.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import struct
+import time
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -19,20 +24,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwright.errors import InputError
+from linkwright.files import file_refused, flush_folder, try_lock
 from linkwright.recording.recording import Channel, Recording, from_json, to_json
 
 MAGIC = b"LINKWRIGHT JOURNAL 1\n"
 _HEAD = struct.Struct("<II")
 _LONGEST_HEADER = 64 << 20
+_FLUSH = 1.0  # s from one flush to the disk to the next, about
 
 
 class Journal:
     """A recording in the making.
 
     Args:
-        path: the file, which is begun anew.
+        path: the file, which must not be there.
         channels: what the columns are, time apart.
         about: where it comes from, as plain data.
+        replace: whether the journal of a run that died may be replaced.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -47,18 +55,26 @@ class Journal:
         path: str | os.PathLike[str],
         channels: Iterable[Channel],
         about: Mapping[str, Any] | None = None,
+        *,
+        replace: bool = False,
     ) -> None:
         self.path = Path(path)
         self.channels = tuple(channels)
         header = to_json(Recording([], self.channels, [], about).about, self.channels).encode()
         try:
-            self._file: BinaryIO = self.path.open("wb", buffering=0)
+            self._file: BinaryIO = _begun(self.path, replace)
+        except FileExistsError:
+            require_no_journal(self.path, replace=False)
+            raise _left(self.path) from None
         except OSError as error:
-            raise _refused(self.path, error) from None
+            raise file_refused(self.path, error) from None
+        self._flushed = time.monotonic()
         try:
             self._put(MAGIC + header + b"\n")
-        except InputError:
-            self._file.close()
+            self.flush()
+            flush_folder(self.path.parent)
+        except BaseException:
+            self.remove()
             raise
 
     def append(self, times: ArrayLike, data: ArrayLike) -> None:
@@ -74,6 +90,8 @@ class Journal:
             return
         block = np.concatenate([t, rows], axis=1).astype("<f8").tobytes()
         self._put(_HEAD.pack(len(t), zlib.crc32(block)) + block)
+        if time.monotonic() - self._flushed > _FLUSH:
+            self.flush()
 
     def _put(self, content: bytes) -> None:
         try:
@@ -81,10 +99,25 @@ class Journal:
             while rest:
                 rest = rest[self._file.write(rest) :]
         except OSError as error:
-            raise _refused(self.path, error) from None
+            raise file_refused(self.path, error) from None
+
+    def flush(self) -> None:
+        """Flush what was appended to the disk."""
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # of what is no file on a disk
+                raise file_refused(self.path, error) from None
+        self._flushed = time.monotonic()
 
     def close(self) -> None:
         """Close the file, which stays."""
+        self._file.close()
+
+    def remove(self) -> None:
+        """Close the file, and take it away."""
+        if stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
+            self.path.unlink(missing_ok=True)
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -97,6 +130,51 @@ class Journal:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _begun(path: Path, replace: bool) -> BinaryIO:
+    """Open a journal that is this run's alone; FileExistsError where there is one."""
+    if path.exists() and not path.is_file():  # a pipe or a device is written to as it is
+        return path.open("wb", buffering=0)
+    if replace and path.exists():
+        require_no_journal(path, replace=True)
+        path.unlink(missing_ok=True)
+    file = path.open("xb", buffering=0)
+    try_lock(file.fileno())
+    if not os.fstat(file.fileno()).st_nlink:  # another took it for that of a dead run
+        file.close()
+        raise FileExistsError
+    return file
+
+
+def require_no_journal(path: Path, *, replace: bool) -> None:
+    """Refuse to begin a run where another goes on, or has left its journal.
+
+    Args:
+        path: of the journal.
+        replace: whether that of a run that died may be replaced.
+    """
+    if not path.is_file():
+        return
+    try:
+        with path.open("rb") as file:
+            dead = try_lock(file.fileno())
+    except OSError as error:
+        raise file_refused(path, error) from None
+    if not dead:
+        raise InputError(
+            "another run is being recorded here", file=path, remedy="wait, or choose another file"
+        )
+    if not replace:
+        raise _left(path)
+
+
+def _left(path: Path) -> InputError:
+    return InputError(
+        "an earlier run has left its journal",
+        file=path,
+        remedy=f"linkwright recover {path}, or use --force to begin anew",
+    )
 
 
 def recovered(path: str | os.PathLike[str]) -> Recording:
@@ -130,14 +208,7 @@ def recovered(path: str | os.PathLike[str]) -> Recording:
         blocks.append(np.frombuffer(block, "<f8").reshape(rows, width))
         place = stop
     whole = np.concatenate(blocks)
+    about = {**about, "recovered": True}
     if place < len(content):
-        about = {**about, "cut_off": True}
+        about["cut_off"] = True
     return Recording(whole[:, 0], channels, whole[:, 1:], about)
-
-
-def _refused(path: Path, error: OSError) -> InputError:
-    return InputError(
-        f"the file cannot be written: {error.strerror or error}",
-        file=path,
-        remedy="see that the folder is there, may be written, and has room",
-    )

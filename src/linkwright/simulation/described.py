@@ -24,12 +24,14 @@ def spacing(ticks: int, samples: int = SAMPLES) -> int:
         ticks: of the whole run.
         samples: about how many are wanted, at most.
 
-    >>> spacing(15_000), spacing(100), spacing(100_003)
-    (15, 1, 101)
+    >>> spacing(15_000), spacing(100), spacing(100_003), spacing(10**15)
+    (15, 1, 101, 1000000000000)
     """
     least = max(1, -(-ticks // samples))
-    fitting = (n for n in range(least, 4 * least) if ticks % n == 0)
-    return next(fitting, least)
+    counts = range(ticks // least, max(ticks // (4 * least), 1) - 1, -1)
+    fitting = (ticks // count for count in counts if ticks % count == 0)
+    found = next(fitting, least)
+    return found if found < 4 * least else least
 
 
 def phase_channels(phases: Phases) -> list[Channel]:

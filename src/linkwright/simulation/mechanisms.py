@@ -31,11 +31,24 @@ from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.simulation.forms import Independent
 from linkwright.simulation.holding import Held, Input, Records
 from linkwright.simulation.integrators import METHODS as STEPPED, Integrator
+from linkwright.simulation.native.limits import (
+    Pace,
+    require_end,
+    require_every,
+    require_step,
+    require_tolerance,
+)
 from linkwright.simulation.native.machine import Settings
 from linkwright.simulation.native.methods import Method, method_named
 from linkwright.simulation.run import Run
 from linkwright.simulation.stopwatch import Stopwatch
-from linkwright.simulation.stretch import Gone, Stretch, is_native, stretch_settings
+from linkwright.simulation.stretch import (
+    Gone,
+    Stretch,
+    is_native,
+    require_progress,
+    stretch_settings,
+)
 from linkwright.simulation.switching import FORMS, MANY, FormChoice
 from linkwright.simulation.systems import SystemRun, simulate_system
 from linkwright.system import System
@@ -210,14 +223,12 @@ def begin(
     if form not in FORMS:
         raise Error(f"there is no form {form!r}", remedy=f"choose one of {', '.join(FORMS)}")
     chosen = method_named(method)
-    if not 0 < until < np.inf:
-        raise Error(f"the end time {until} is not after the start")
-    if step is not None and not step > 0:
-        raise Error(f"the step {step} is not above zero")
-    if record_every < 1:
-        raise Error(f"every {record_every} steps cannot be recorded; it is 1 or more")
+    require_end(until)
+    require_every(record_every)
+    require_tolerance(tolerance)
     if step is None:
         step = until / (_RECORDS if chosen.adaptive else 1000)
+    require_step(step, until)
     count = round(until / step)
     if count < 1 or abs(count * step - until) > 1e-9 * until:
         raise Error(
@@ -290,6 +301,8 @@ class Simulation:
         self.choice = FormChoice(mechanism, self.relations, self.values, signals, form, preparing)
         self.stretches: dict[tuple[Independent, float | None], Stretch] = {}
         self.steps = self.evaluations = 0
+        self.going: Stretch | None = None
+        self.pace = Pace(settings.until * settings.step, often=20_000)
         self.sink: Sink | None = None
         self.equations = equations
         self.sample(0.0)
@@ -342,6 +355,7 @@ class Simulation:
             if stretch is not None:
                 jacobian = self.relations.speed(self.q, t)[0]
                 taken = partial(self._taken, records, step)
+                self.going = stretch
                 gone = stretch.go(k, x, self.held.now, jacobian, taken)
                 t, x = gone.t, gone.x
                 self._took(gone, stretch)
@@ -360,6 +374,11 @@ class Simulation:
             if k % every == 0 or k == count:
                 self._record(records, t, x)
         return self._finished(records)
+
+    @property
+    def accepted(self) -> int:
+        """Accepted steps so far, those of a native stretch that goes on among them."""
+        return self.steps + (0 if self.going is None else self.going.steps)
 
     def _stretch(self, t: float, k: int) -> Stretch | None:
         """Return the native code to go on with from a whole step, where there is one."""
@@ -389,6 +408,7 @@ class Simulation:
 
     def _took(self, gone: Gone, stretch: Stretch) -> None:
         """Take over where a native stretch ended."""
+        self.going = None
         self.steps += gone.steps
         self.evaluations += gone.evaluations
         self.q, self.u = self.form.observe(gone.t, gone.x)[:2]
@@ -410,6 +430,8 @@ class Simulation:
                 continue
             t, x = t_new, x_new
             self.steps += 1
+            if integrator.adaptive:
+                require_progress(self.pace, self.steps, t)
             if self.choice.watches or self.sampled is not None:
                 self.q, self.u = self.form.observe(t, x)[:2]
             changed = self.sample(t)

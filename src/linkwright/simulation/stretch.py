@@ -34,6 +34,7 @@ from linkwright.errors import DomainError
 from linkwright.program import Assign, Call, Namer, Program, Solve, Statement, program
 from linkwright.simulation.forms import Independent, observer
 from linkwright.simulation.native import tables
+from linkwright.simulation.native.limits import Pace
 from linkwright.simulation.native.machine import Machine, Settings
 from linkwright.simulation.native.methods import Method
 from linkwright.system.dynamics import settled
@@ -140,6 +141,9 @@ class Stretch:
         machine.put("w", [inputs[s.name] for s in self.phases.w])
         machine.prepare()
         machine.budget(_STEPS)
+        seconds = self.phases.tick_seconds
+        pace = Pace(self.settings.until * seconds)
+        pace.restart(0, tick * seconds)
         following = (tick // every + 1) * every
         while True:
             machine.run(0, 1)
@@ -151,14 +155,26 @@ class Stretch:
             machine.field("row")[0] = 0
             if status not in (tables.MORE, tables.ROWS):
                 break
+            if self.settings.method.adaptive:
+                require_progress(pace, self.steps, self._time(machine))
         return self._gone(machine, status)
 
-    def _gone(self, machine: Machine, status: int) -> Gone:
-        whole = {n: int(machine.field(n)[0]) for n in ("k", "start", "in_gap", "steps")}
+    @property
+    def steps(self) -> int:
+        """Accepted steps since the stretch began."""
+        return 0 if self._machine is None else int(self._machine.field("steps")[0])
+
+    def _time(self, machine: Machine) -> float:
+        """Return where the machine stands, s."""
         seconds = self.phases.tick_seconds
-        t = whole["k"] * seconds
-        if whole["in_gap"]:
-            t = whole["start"] * seconds + float(machine.field("s").view(np.float64)[0])
+        if int(machine.field("in_gap")[0]):
+            s = float(machine.field("s").view(np.float64)[0])
+            return int(machine.field("start")[0]) * seconds + s
+        return int(machine.field("k")[0]) * seconds
+
+    def _gone(self, machine: Machine, status: int) -> Gone:
+        whole = {n: int(machine.field(n)[0]) for n in ("k", "steps")}
+        t = self._time(machine)
         if status in (tables.NOT_FINITE, tables.TOO_SMALL):
             self._refuse(machine, t)
         method = self.settings.method
@@ -185,6 +201,22 @@ class Stretch:
         raise DomainError(
             f"no step from t = {t:.6g} s keeps the error below the tolerance",
             remedy="look for a singularity or a jump there, or use a method with fixed steps",
+        )
+
+
+def require_progress(pace: Pace, steps: int, t: float) -> None:
+    """End a run whose steps have become so short that it would never come to its end.
+
+    Args:
+        pace: of the run.
+        steps: taken so far.
+        t: where it stands, s.
+    """
+    mean = pace.crawls(steps, t)
+    if mean is not None:
+        raise DomainError(
+            f"steps of {mean:.2g} s from t = {t:.6g} s on would never come to an end",
+            remedy="look at the forces and speeds there, or use a method with fixed steps",
         )
 
 

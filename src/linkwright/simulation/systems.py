@@ -18,6 +18,7 @@ from linkwright.mechanism.provenance import named
 from linkwright.recording import Recording
 from linkwright.recording.recorded import Recorded
 from linkwright.simulation.described import phase_channels, phase_numbers, spacing
+from linkwright.simulation.native.limits import require_end, require_every
 from linkwright.simulation.native.session import Happened, Outcome, Progress, Session, Stop
 from linkwright.system import Phases, System
 
@@ -126,6 +127,9 @@ def simulate_system(
         tolerance: of an adaptive method, relative error of a step.
         progress: called now and then with the time that was reached, s.
     """
+    require_end(until)
+    if every is not None:
+        require_every(every)
     own = system.copy()
     own.start(initial or {})
     own.set({**(values or {}), **(inputs or {})})

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from linkwright.brief import one_line
 from linkwright.errors import InputError
 from linkwright.recording.recording import Array, Recording
-from linkwright.studies.running import METHOD, TOLERANCE, Finished, Progress, Request, run_model
+from linkwright.studies.recorder import Progress
+from linkwright.studies.running import METHOD, TOLERANCE, Finished, Request, run_model
 from linkwright.studies.sources import source_of
 
 _NEEDED = ("model", "until", "step", "method", "every")
@@ -118,7 +119,7 @@ def _again(about: Mapping[str, Any], model: str, progress: Progress | None) -> F
 def _compared(old: Recording, finished: Finished) -> Replayed:
     new = finished.recording
     rows = min(len(old), len(new))
-    ended = "interrupted" in old.about or "cut_off" in old.about
+    ended = any(key in old.about for key in ("interrupted", "recovered"))
     notes = [
         f"{words}: {old.about.get(key, 'unknown')} then, {new.about.get(key, 'unknown')} now"
         for key, words in (("version", "version"), ("hash", "program"))
@@ -128,7 +129,11 @@ def _compared(old: Recording, finished: Finished) -> Replayed:
     gone = [n for n in old.names if n not in new]
     notes += [f"not recorded now: {', '.join(gone)}"] if gone else []
     difference = None
-    if not ended and len(old) != len(new):
+    if ended and len(old) < len(new):
+        t = float(old.times[-1]) if len(old) else 0.0
+        how = "was interrupted" if "interrupted" in old.about else "died"
+        notes.append(f"the run {how}; it was compared up to its last sample, t = {t:.9g} s")
+    elif len(old) != len(new):
         longer = old if len(old) > len(new) else new
         t = float(longer.times[rows])
         difference = Difference(t, "", len(old), len(new))

@@ -8,25 +8,23 @@ that is killed leaves the journal (`linkwright recover`).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from linkwright.brief import one_line
-from linkwright.errors import DomainError, Error, InputError
-from linkwright.recording.files import file_format
-from linkwright.recording.journal import Journal
-from linkwright.recording.origins import KEY as ORIGIN, with_relative_paths
-from linkwright.recording.recording import Array, Channel, Recording
+from linkwright.errors import DomainError, Error
+from linkwright.recording.origins import KEY as ORIGIN
+from linkwright.recording.recording import Recording
 from linkwright.simulation.described import SAMPLES, phase_channels, phase_numbers, spacing
+from linkwright.simulation.native.limits import require_end, require_every, require_step
 from linkwright.simulation.native.methods import Method, method_named
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.native.stored import Forgotten
 from linkwright.simulation.stopwatch import Stopwatch
 from linkwright.studies.prepared import Prepared, numbered, prepare, remember, remembered
+from linkwright.studies.recorder import VISIT, Buffer, Progress, Recorder, Target
 from linkwright.studies.sources import Source, source_of
 from linkwright.system.phases import Phases
 from linkwright.version import __version__
@@ -38,10 +36,7 @@ METHOD = "dopri5"
 TOLERANCE = 1e-9
 _UNTIL = 10.0
 _STEPS = 10_000  # of a fixed step, where neither the model nor the user gives one
-_VISIT = 0.1  # s from one visit of Python to the next, about
 _FIRST = 2_000  # steps before the first visit
-
-Progress = Callable[[float, float], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +131,9 @@ def run_model(
     """
     asked = time.perf_counter()
     source = source_of(request.model)
-    if out is not None:
-        _check_target(out, replace_file, replace_journal)
+    target = None if out is None else Target(out, replace_file, replace_journal)
+    if target is not None:
+        target.check()
     method = method_named(request.method)
     known = None if request.reactions else remembered(source)
     if known is not None:
@@ -146,7 +142,7 @@ def run_model(
             if request.values:
                 _refuse_unreal(request)
             try:
-                return _native(known, phases, request, method, out, progress, asked)
+                return _native(known, phases, request, method, target, progress, asked)
             except Forgotten:
                 pass
     from linkwright.mechanism.plausibility import refuse_unreal
@@ -162,13 +158,13 @@ def run_model(
     refuse_unreal(mechanism, request.values)
     made = prepare(source, mechanism)
     if made is None:
-        return _switching(source, mechanism, request, method, out, progress, asked)
+        return _switching(source, mechanism, request, method, target, progress, asked)
     if not request.reactions:
         remember(made)
     phases = numbered(made, request.values, request.initial)
     if phases is None:
         phases = _assembled(mechanism, made, request)
-    return _native(made, phases, request, method, out, progress, asked)
+    return _native(made, phases, request, method, target, progress, asked)
 
 
 def _refuse_unreal(request: Request) -> None:
@@ -208,30 +204,6 @@ def _assembled(mechanism: Mechanism, made: Prepared, request: Request) -> Phases
     )
 
 
-def _check_target(out: Path, replace_file: bool, replace_journal: bool) -> None:
-    chosen = file_format(out)
-    if chosen.write is None:
-        raise InputError(f"a {chosen.words} is only read", file=out)
-    if out.exists() and not replace_file:
-        raise InputError("the file exists already", file=out, remedy="use --force to replace it")
-    journal = journal_of(out)
-    if journal.exists() and not replace_journal:
-        raise InputError(
-            "an earlier run has left its journal, or is still going on",
-            file=journal,
-            remedy=f"linkwright recover {journal}, or use --force to begin anew",
-        )
-
-
-def journal_of(out: Path) -> Path:
-    """Return where the journal of a run lies.
-
-    >>> journal_of(Path("run.parquet")).name
-    'run.parquet.journal'
-    """
-    return out.with_name(out.name + ".journal")
-
-
 @dataclass(frozen=True, slots=True)
 class _Ticks:
     """End time, tick, and ticks from sample to sample."""
@@ -246,17 +218,15 @@ def _ticks(request: Request, method: Method, timing: tuple[float, float, int] | 
     until = request.until
     if until is None:
         until = timing[0] if timing else _UNTIL
-    if not 0 < until < float("inf"):
-        raise Error(f"the end time {until} is not after the start")
+    require_end(until)
     step = request.step
-    if step is not None and not 0 < step < float("inf"):
-        raise Error(f"the step {step} is not above zero")
-    if request.every is not None and request.every < 1:
-        raise Error(f"every {request.every} steps cannot be recorded; it is 1 or more")
+    if request.every is not None:
+        require_every(request.every)
     if step is None:
         usual = timing[1] if timing else until / _STEPS
         count = SAMPLES if method.adaptive else max(1, round(until / usual))
         step = until / count
+    require_step(step, until)
     count = round(until / step)
     if count < 1 or abs(count * step - until) > 1e-9 * until:
         raise Error(
@@ -264,68 +234,6 @@ def _ticks(request: Request, method: Method, timing: tuple[float, float, int] | 
             remedy="choose a step that divides it",
         )
     return _Ticks(until, step, request.every or spacing(count))
-
-
-def _journal(out: Path, channels: list[Channel], about: Mapping[str, Any]) -> Journal:
-    return Journal(journal_of(out), channels, with_relative_paths(about, out.parent))
-
-
-class _Writer:
-    """Samples on their way: kept, and written to the journal now and then.
-
-    Args:
-        channels: what they are.
-        about: where they come from.
-        out: where the recording is to go.
-    """
-
-    def __init__(self, channels: list[Channel], about: Mapping[str, Any], out: Path | None) -> None:
-        self.channels = channels
-        self.about = dict(about)
-        self.out = out
-        self.times: list[Array] = []
-        self.rows: list[Array] = []
-        self.journal = None if out is None else _journal(out, channels, self.about)
-
-    def put(self, times: Array, rows: Array) -> None:
-        """Take samples; they are in the journal when this returns."""
-        if len(times):
-            self.times.append(times)
-            self.rows.append(rows)
-            if self.journal is not None:
-                self.journal.append(times, rows)
-
-    def finish(self, more: Mapping[str, Any]) -> Recording:
-        """Return the recording, written to its place; the journal goes when it is there."""
-        width = len(self.channels)
-        times = np.concatenate([np.empty(0), *self.times])
-        rows = np.concatenate([np.empty((0, width)), *self.rows])
-        made = Recording(times, self.channels, rows, {**self.about, **more})
-        if self.journal is not None and self.out is not None:
-            self.journal.close()
-            try:
-                made.save(self.out)
-            except Error as error:
-                kept = self.journal.path
-                raise InputError(
-                    f"the recording cannot be written ({error}), but its samples are in {kept}",
-                    remedy=f"make room, then linkwright recover {kept}",
-                ) from None
-            self.journal.path.unlink(missing_ok=True)
-        return made
-
-    def drop(self) -> None:
-        """Close the journal and take it away: the run had no beginning."""
-        if self.journal is not None:
-            self.journal.close()
-            self.journal.path.unlink(missing_ok=True)
-
-    def leave(self) -> None:
-        """Close the journal, which stays where it holds samples."""
-        if self.journal is not None:
-            self.journal.close()
-            if not self.times:
-                self.journal.path.unlink(missing_ok=True)
 
 
 def _about(source: Source, request: Request, ticks: _Ticks, method: Method) -> dict[str, Any]:
@@ -360,7 +268,7 @@ def _native(
     phases: Phases,
     request: Request,
     method: Method,
-    out: Path | None,
+    target: Target | None,
     progress: Progress | None,
     asked: float,
 ) -> Finished:
@@ -379,13 +287,13 @@ def _native(
     about["parameters"] = {**prepared.values, **request.values}
     if (phases.meta or {}).get("driven"):
         about["driven"] = True
-    writer = _Writer(phase_channels(phases), about, out)
+    recorder = Recorder(phase_channels(phases), about, target)
     begun = time.perf_counter()
     interrupted = False
     try:
-        interrupted = _drive(session, writer, ticks.until, progress)
+        interrupted = _drive(session, recorder, ticks.until, progress)
     except BaseException:
-        writer.leave()
+        recorder.leave()
         raise
     seconds = time.perf_counter() - begun
     stop = session.stop
@@ -393,17 +301,18 @@ def _native(
         try:
             _refuse_start(request, session)
         except Error:
-            writer.drop()
+            recorder.drop()
             raise
     more: dict[str, Any] = {}
     if stop is not None:
         more["stopped"] = {"time": stop.time, "reason": stop.reason, "names": list(stop.names)}
     if interrupted:
         more["interrupted"] = session.time
-    recording = writer.finish(more)
+    failed = stop is not None and stop.failed
+    recording, path = recorder.finish(more, least=2 if failed else 1)
     return Finished(
         recording,
-        out,
+        path,
         ticks.until,
         session.time,
         session.steps,
@@ -411,29 +320,29 @@ def _native(
         begun - asked,
         "" if stop is None else stop.reason,
         () if stop is None else stop.names,
-        stop is not None and stop.failed,
+        failed,
         f"look for a singularity there, or {method.remedy}",
         interrupted,
         tuple((e.name, e.time) for e in session.events),
     )
 
 
-def _drive(session: Session, writer: _Writer, until: float, progress: Progress | None) -> bool:
-    """Go to the end in stretches of about `_VISIT`; return whether it was interrupted."""
+def _drive(session: Session, recorder: Recorder, until: float, progress: Progress | None) -> bool:
+    """Go to the end in stretches of about `VISIT`; return whether it was interrupted."""
     steps = _FIRST
     try:
         while not session.done:
             begun, before = time.perf_counter(), session.steps
             samples = session.advance(steps)
-            writer.put(samples.times, samples.values)
+            recorder.put(samples.times, samples.values)
             if progress is not None:
                 progress(session.time, until)
             took = max(time.perf_counter() - begun, 1e-6)
             pace = max(session.steps - before, 1) / took
-            steps = int(min(max(pace * _VISIT, 100), 50_000_000))
+            steps = int(min(max(pace * VISIT, 100), 50_000_000))
     except KeyboardInterrupt:
         rest = session.advance(1)  # what was recorded before the interrupt came
-        writer.put(rest.times, rest.values)
+        recorder.put(rest.times, rest.values)
         return True
     return False
 
@@ -444,7 +353,7 @@ def _switching(
     mechanism: Mechanism,
     request: Request,
     method: Method,
-    out: Path | None,
+    target: Target | None,
     progress: Progress | None,
     asked: float,
 ) -> Finished:
@@ -466,9 +375,9 @@ def _switching(
     about["initial"] = {n: float(v) for n, v in states.items()}
     if is_driven(mechanism):
         about["driven"] = True
-    writer = _Writer(list(run_channels(view, states)), about, out)
-    buffer = _Buffer(writer, ticks.until, progress)
-    steps, stop, remedy, interrupted = 0, "", "", False
+    recorder = Recorder(list(run_channels(view, states)), about, target)
+    buffer = Buffer(recorder, ticks.until, progress)
+    simulation, stop, remedy, interrupted = None, "", "", False
     told: tuple[str, ...] = ()
     begun, watch = time.perf_counter(), Stopwatch()
     try:
@@ -484,17 +393,16 @@ def _switching(
                 sink=buffer.add,
                 preparing=watch,
             )
-        run = simulation.run()
-        steps, told = run.steps, run.report
+        told = simulation.run().report
     except KeyboardInterrupt:
         interrupted = True
     except DomainError as error:
         if not buffer.count:
-            writer.leave()
+            recorder.leave()
             raise
         stop, remedy = error.what, error.remedy or ""
     except BaseException:
-        writer.leave()
+        recorder.leave()
         raise
     seconds = time.perf_counter() - begun - watch.seconds
     buffer.flush()
@@ -503,12 +411,13 @@ def _switching(
         more["stopped"] = {"time": buffer.time, "reason": stop, "names": []}
     if interrupted:
         more["interrupted"] = buffer.time
+    recording, path = recorder.finish(more, least=2 if stop else 1)
     return Finished(
-        writer.finish(more),
-        out,
+        recording,
+        path,
         ticks.until,
         buffer.time,
-        steps,
+        0 if simulation is None else simulation.accepted,
         seconds,
         begun - asked + watch.seconds,
         stop,
@@ -517,41 +426,3 @@ def _switching(
         interrupted=interrupted,
         report=tuple(told),
     )
-
-
-class _Buffer:
-    """Records that come one by one, handed on now and then.
-
-    Args:
-        writer: what takes them.
-        until: the end time, s.
-        progress: called now and then with the time that was reached and the end time, s.
-    """
-
-    def __init__(self, writer: _Writer, until: float, progress: Progress | None) -> None:
-        self.writer = writer
-        self.until = until
-        self.progress = progress
-        self.time = 0.0
-        self.count = 0
-        self._times: list[float] = []
-        self._rows: list[Array] = []
-        self._last = time.perf_counter()
-
-    def add(self, t: float, row: Array) -> None:
-        """Take one record."""
-        self._times.append(t)
-        self._rows.append(row)
-        self.time = t
-        self.count += 1
-        if time.perf_counter() - self._last > _VISIT:
-            self.flush()
-            if self.progress is not None:
-                self.progress(t, self.until)
-            self._last = time.perf_counter()
-
-    def flush(self) -> None:
-        """Hand on what is there."""
-        if self._times:
-            self.writer.put(np.array(self._times), np.array(self._rows))
-            self._times, self._rows = [], []

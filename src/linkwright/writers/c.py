@@ -19,6 +19,12 @@ from linkwright.writers.content import Channel, Content, Item
 from linkwright.writers.documentation import documentation, origin
 
 _INCLUDES = ("ctype", "stdint", "stdio", "stdlib", "string", "time")
+_POSIX = (
+    "#if defined(__unix__) || defined(__APPLE__)",
+    "#define _POSIX_C_SOURCE 200112L /* for lstat and chmod */",
+    "#endif",
+)
+_POSIX_INCLUDES = ("#ifdef _POSIX_C_SOURCE", "#include <sys/stat.h>", "#endif")
 _ARGUMENTS = {
     "q": "q",
     "u": "u",
@@ -46,11 +52,13 @@ def c_program(content: Content, file_name: str) -> str:
     return "\n".join(
         [
             _comment([*documentation(content), "", *_ABOUT]),
+            *_POSIX,
             "#include <math.h>",
             "",
             *file.preamble(),
             *file.functions,
             *(f"#include <{name}.h>" for name in _INCLUDES),
+            *_POSIX_INCLUDES,
             "",
             *_tables(content, file_name),
             *_globals(content),

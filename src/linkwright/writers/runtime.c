@@ -103,9 +103,53 @@ static const char *sim_date(void)
     return text;
 }
 
+/* Return whether a name is that of a link, a pipe or a device, which must stay what it is; a plain
+   file gets the mode of the one that it is about to replace. */
+static int sim_is_special(const char *temporary, const char *name)
+{
+#ifdef _POSIX_C_SOURCE
+    struct stat there;
+    if (lstat(name, &there) != 0) {
+        return 0;
+    }
+    return !S_ISREG(there.st_mode) || chmod(temporary, there.st_mode & 07777) != 0;
+#else
+    (void)temporary, (void)name;
+    return 0;
+#endif
+}
+
+/* Copy a finished file to where a name leads; return whether that worked. */
+static int sim_pour(const char *temporary, const char *name)
+{
+    char block[4096];
+    size_t n;
+    FILE *from = fopen(temporary, "rb"), *to = fopen(name, "wb");
+    int good = from != NULL && to != NULL;
+    while (good && (n = fread(block, 1, sizeof block, from)) > 0) {
+        good = fwrite(block, 1, n, to) == n;
+    }
+    good = good && !ferror(from);
+    if (from != NULL) {
+        fclose(from);
+    }
+    if (to != NULL && fclose(to) != 0) {
+        good = 0;
+    }
+    return good;
+}
+
 /* Give a finished file its name. */
 static void sim_publish(const char *temporary, const char *name)
 {
+    if (sim_is_special(temporary, name)) {
+        const int good = sim_pour(temporary, name);
+        remove(temporary);
+        if (!good) {
+            sim_die(SIM_FAILED, "cannot write ", name);
+        }
+        return;
+    }
     if (rename(temporary, name) == 0) {
         return;
     }

@@ -389,10 +389,18 @@ def _date() -> str:
 
 
 def _publish(path: Path, content: bytes) -> None:
-    """Write a file under another name, and give it its own when it is complete."""
+    """Write a file under another name, and give it its own when it is complete.
+
+    A link is followed, a pipe or a device written to, and a file that is replaced keeps its mode.
+    """
     temporary = path.with_name(path.name + ".tmp")
     try:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            path.write_bytes(content)
+            return
         temporary.write_bytes(content)
+        if path.exists():
+            temporary.chmod(path.stat().st_mode & 0o7777)
         temporary.replace(path)
     except OSError:
         raise Stop(FAILED, f"cannot write {path}") from None

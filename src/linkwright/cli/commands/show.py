@@ -109,14 +109,11 @@ def _show_closed(derived: Equations) -> None:
 
 def _write(path: Path, derived: Equations, closed: bool) -> None:
     from linkwright.equations.latex_report import latex_report
-    from linkwright.errors import InputError
+    from linkwright.files import write_text
 
     source = f"{derived.latex()}\n" if closed else latex_report(derived)
     if str(path) == "-":
         typer.echo(source, nl=False)
         return
-    try:
-        path.write_text(source, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from None
+    write_text(path, source, replace=True)
     typer.echo(f"wrote {path}")

@@ -120,11 +120,11 @@ def _fail(found: Finished) -> None:
     """Raise the error of a run that could not go on."""
     from linkwright.errors import DomainError
 
-    kept = f"{len(found.recording)} samples up to t = {found.recording.times[-1]:.6g} s are in"
-    raise DomainError(
-        f"the run stopped: {found.stop}; {kept} {found.path}",
-        remedy=found.remedy,
-    )
+    kept = "nothing was recorded"
+    if found.path is not None:
+        end = found.recording.times[-1]
+        kept = f"{len(found.recording)} samples up to t = {end:.6g} s are in {found.path}"
+    raise DomainError(f"the run stopped: {found.stop}; {kept}", remedy=found.remedy)
 
 
 def _draw(found: Finished, target: Path) -> Path:
@@ -151,7 +151,7 @@ def _told(found: Finished, picture: Path | None) -> dict[str, Any]:
         "preparing": found.preparing,
         "samples": len(found.recording),
         "events": [{"name": name, "time": t} for name, t in found.events],
-        "recording": str(found.path),
+        "recording": None if found.path is None else str(found.path),
         "method": found.recording.about["method"],
         "step": found.recording.about["step"],
         "hash": found.recording.about.get("hash", ""),
@@ -178,7 +178,8 @@ def _say(model: str, found: Finished, picture: Path | None) -> None:
         f"after {brief_seconds(found.preparing)} of preparing"
     )
     if found.interrupted:
-        typer.echo(f"interrupted at t = {found.time:.6g} s; what was recorded is kept")
+        kept = "nothing was recorded" if found.path is None else "what was recorded is kept"
+        typer.echo(f"interrupted at t = {found.time:.6g} s; {kept}")
     elif found.stop and not found.failed:
         typer.echo(found.stop)
     for name, t in found.events[:_SHOWN]:
@@ -197,10 +198,9 @@ def _say(model: str, found: Finished, picture: Path | None) -> None:
             f"{energies.potential:.6g} {energies.unit} potential; gain {energies.gain:.6g} "
             f"{energies.unit}{worked}{left and left + ' unaccounted for'}"
         )
-    typer.echo(
-        f"recording: {found.path} ({len(found.recording)} samples of "
-        f"{len(found.recording.channels)} channels)"
-    )
+    if found.path is not None:
+        size = f"{len(found.recording)} samples of {len(found.recording.channels)} channels"
+        typer.echo(f"recording: {found.path} ({size})")
     if picture is not None:
         typer.echo(f"picture: {picture}")
         if sys.stdout.isatty():

@@ -9,7 +9,6 @@ leaves it whole.
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +17,13 @@ from numpy.typing import NDArray
 
 from linkwright.errors import Error
 from linkwright.simulation.native import tables
+from linkwright.simulation.native.limits import (
+    Pace,
+    require_end,
+    require_every,
+    require_step,
+    require_tolerance,
+)
 from linkwright.simulation.native.machine import Array, Machine, Settings
 from linkwright.simulation.native.methods import method_named
 from linkwright.simulation.native.tables import LOG, WHOLE
@@ -26,9 +32,6 @@ from linkwright.system.phases import Phases, Signal
 _CALL = 50_000
 _ROWS = 4096
 _WHOLE_TICKS = 1e-9
-_CRAWL = 500_000
-_TOO_MANY = 1e10
-"""A run crawls where so many steps in a row go at a pace that takes this many to the end."""
 Progress = Callable[[float], None]
 
 
@@ -150,7 +153,7 @@ class Session:
         self.stop: Stop | None = None
         self.done = False
         self._sampled = 0
-        self._pace = (0, 0.0)
+        self._pace = Pace(until)
         self._kept: list[Samples] = []
 
     @property
@@ -258,7 +261,7 @@ class Session:
         pairs = zip(saved["event_index"].tolist(), saved["event_time"].tolist(), strict=True)
         self.events = [Happened(names[int(i)], float(t)) for i, t in pairs]
         self.done, self.stop = False, None
-        self._pace = (self.steps, self.time)
+        self._pace.restart(self.steps, self.time)
 
     # -- pieces ------------------------------------------------------------------------------------
     def _take(self) -> Samples:
@@ -284,14 +287,11 @@ class Session:
 
     def _watch_pace(self) -> None:
         """End a run whose steps have become so short that it would never come to its end."""
-        steps, t = self.steps, self.time
-        done = steps - self._pace[0]
-        if done < _CRAWL or not self.machine.settings.method.adaptive:
+        if not self.machine.settings.method.adaptive:
             return
-        left = self.machine.settings.until * self.phases.tick_seconds - t
-        mean = (t - self._pace[1]) / done
-        self._pace = (steps, t)
-        if mean * _TOO_MANY < left:
+        t = self.time
+        mean = self._pace.crawls(self.steps, t)
+        if mean is not None:
             reason = f"steps of {mean:.2g} s from t = {t:.6g} s on would never come to an end"
             names = self._fastest()
             self.done = True
@@ -335,24 +335,20 @@ def make_settings(
 ) -> Settings:
     """Return checked settings of a run."""
     chosen = method_named(method)
-    if not 0 < until < math.inf:
-        raise Error(f"the end time {until} is not after the start")
+    require_end(until)
     ticks = round(until / phases.tick_seconds)
     if ticks < 1 or abs(ticks * phases.tick_seconds - until) > _WHOLE_TICKS * until:
         raise Error(
             f"the end time {until} s is not a whole number of ticks of {phases.tick_seconds} s",
             remedy="choose one that is, or another base tick",
         )
-    if step is not None and not step > 0:
-        raise Error(f"the step {step} is not above zero")
-    if every < 0:
-        raise Error(f"every {every} ticks cannot be recorded; it is 0 or more")
+    require_step(phases.tick_seconds if step is None else step, until)
+    require_every(every, least=0)
     if every and phases.output is None:
         every = 0
     if not isinstance(seed, int | np.integer):
         raise Error(f"the seed {seed!r} is no whole number")
-    if not 0 < tolerance < 1:
-        raise Error(f"the tolerance {tolerance} is not between 0 and 1")
+    require_tolerance(tolerance)
     least = 1e-2 * tolerance if absolute is None else absolute
     size = phases.tick_seconds if step is None else step
     return Settings(chosen, ticks, size, every, tolerance, least, seed=int(seed))

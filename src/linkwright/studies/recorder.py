@@ -1,0 +1,170 @@
+"""The samples of a run on their way to a file: kept, in a journal while it goes on, then recorded.
+
+The journal lies beside the target. It is made before the run and belongs to it alone, so that two
+runs to one name do not meet in it; it goes when the recording is in its place.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linkwright.errors import Error, InputError
+from linkwright.files import file_exists
+from linkwright.recording.files import file_format
+from linkwright.recording.journal import Journal, require_no_journal
+from linkwright.recording.origins import with_relative_paths
+from linkwright.recording.recording import Array, Channel, Recording
+
+VISIT = 0.1
+"""From one visit of Python to the next, s, about."""
+
+Progress = Callable[[float, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a recording goes.
+
+    Args:
+        path: its ending says the format.
+        replace: whether a file that is there may be replaced.
+        replace_journal: whether the journal of a run that died may be replaced.
+    """
+
+    path: Path
+    replace: bool = False
+    replace_journal: bool = False
+
+    @property
+    def journal(self) -> Path:
+        """Where the journal lies.
+
+        >>> Target(Path("run.parquet")).journal.name
+        'run.parquet.journal'
+        """
+        return self.path.with_name(self.path.name + ".journal")
+
+    def check(self) -> None:
+        """Raise an error where a recording could not be written in the end."""
+        chosen = file_format(self.path)
+        if chosen.write is None:
+            raise InputError(f"a {chosen.words} is only read", file=self.path)
+        chosen.require()
+        if self.path.exists() and not self.replace:
+            raise file_exists(self.path)
+        require_no_journal(self.journal, replace=self.replace_journal)
+
+
+class Recorder:
+    """Samples on their way: kept, and written to the journal now and then.
+
+    Args:
+        channels: what they are.
+        about: where they come from.
+        target: where the recording is to go; None for nowhere.
+    """
+
+    def __init__(
+        self, channels: list[Channel], about: Mapping[str, Any], target: Target | None
+    ) -> None:
+        self.channels = channels
+        self.about = dict(about)
+        self.target = target
+        self.samples: list[tuple[Array, Array]] = []
+        self.journal: Journal | None = None
+        if target is not None:
+            told = with_relative_paths(self.about, target.path.parent)
+            self.journal = Journal(target.journal, channels, told, replace=target.replace_journal)
+
+    def put(self, times: Array, rows: Array) -> None:
+        """Take samples; they are in the journal when this returns."""
+        if len(times):
+            self.samples.append((times, rows))
+            if self.journal is not None:
+                self.journal.append(times, rows)
+
+    def finish(self, more: Mapping[str, Any], least: int = 1) -> tuple[Recording, Path | None]:
+        """Return the recording, and where it is; the journal goes when it is in its place.
+
+        Args:
+            more: what is known at the end.
+            least: samples below which nothing is worth keeping.
+        """
+        width = len(self.channels)
+        times = np.concatenate([np.empty(0), *(t for t, _ in self.samples)])
+        rows = np.concatenate([np.empty((0, width)), *(x for _, x in self.samples)])
+        made = Recording(times, self.channels, rows, {**self.about, **more})
+        if self.journal is None or self.target is None:
+            return made, None
+        if len(made) < least:
+            self.journal.remove()
+            return made, None
+        self.journal.flush()
+        try:
+            made.save(self.target.path, replace=self.target.replace)
+        except Error as error:
+            kept = self.journal.path
+            self.journal.close()
+            raise InputError(
+                f"the recording cannot be written ({error}), but its samples are in {kept}",
+                remedy=f"make room, then linkwright recover {kept}",
+            ) from None
+        self.journal.remove()
+        return made, self.target.path
+
+    def drop(self) -> None:
+        """Take the journal away: the run had no beginning."""
+        if self.journal is not None:
+            self.journal.remove()
+
+    def leave(self) -> None:
+        """Close the journal, which stays where it holds samples."""
+        if self.journal is not None:
+            if self.samples:
+                self.journal.close()
+            else:
+                self.journal.remove()
+
+
+class Buffer:
+    """Records that come one by one, handed on now and then.
+
+    Args:
+        recorder: what takes them.
+        until: the end time, s.
+        progress: called now and then with the time that was reached and the end time, s.
+    """
+
+    def __init__(self, recorder: Recorder, until: float, progress: Progress | None) -> None:
+        self.recorder = recorder
+        self.until = until
+        self.progress = progress
+        self.time = 0.0
+        self.count = 0
+        self._times: list[float] = []
+        self._rows: list[Array] = []
+        self._last = time.perf_counter()
+
+    def add(self, t: float, row: Array) -> None:
+        """Take one record."""
+        self._times.append(t)
+        self._rows.append(row)
+        self.time = t
+        self.count += 1
+        if time.perf_counter() - self._last > VISIT:
+            self.flush()
+            if self.progress is not None:
+                self.progress(t, self.until)
+            self._last = time.perf_counter()
+
+    def flush(self) -> None:
+        """Hand on what is there."""
+        if self._times:
+            self.recorder.put(np.array(self._times), np.array(self._rows))
+            self._times, self._rows = [], []
