@@ -190,10 +190,10 @@ def linearise_along(
     >>> [float(l.a[1, 0].round(2)) for l in linearise_along(m, [{"b": 0.0}, {"b": 1.0}])]
     [0.0, 8.25]
     """
-    if values:
-        mechanism.set_values(values)
+    mechanism = mechanism.with_values(values)
     known = all_values(mechanism, None)
     equations = derive(mechanism, QUICK) if equations is None else equations
+    mechanism = equations.mechanism.with_values(known)
     relations = Relations(mechanism, known, "python")
     kernel = _jacobians(equations)
     result = []

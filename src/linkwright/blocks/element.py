@@ -86,6 +86,12 @@ class Element(Block):
         self.floors: list[tuple[Sequence[float], Sequence[float]]] = []
         self.places = Places(self.let)
 
+    def content(self) -> tuple[object, ...]:
+        """Return all that the element is made of; equal as long as nothing of it changes."""
+        tables = (self.in_joints, self.drives, self.beyond)
+        own = (*(tuple(t.items()) for t in tables), tuple(self.forces), tuple(self.moments))
+        return (*super().content(), *own)
+
     def force(
         self,
         name: str,
@@ -465,11 +471,7 @@ class _ElementScope:
         if name in own:
             return own[name]
         m = self.element.mechanism
-        known = name in m.parameters
-        found: object = m.scope.lookup(kind, name)
-        if kind == "value" and name in m.parameters and not known:
-            del m.parameters[name]
-            return None
+        found: object = m.scope.known(kind, name)
         return found
 
     def names(self, kind: Any) -> Iterable[str]:

@@ -56,6 +56,20 @@ class BlockWorkspace:
         self._streams: set[str] = set()
         self.function: Callable[..., Any] | None = None
 
+    def content(self) -> tuple[object, ...]:
+        """Return all that the block is made of; equal as long as nothing of it changes.
+
+        >>> from linkwright.blocks import Block
+        >>> b = Block("b")
+        >>> before = b.content()
+        >>> u = b.input("u")
+        >>> b.content() == before
+        False
+        """
+        tables = (self.inputs, self.outputs, self.parameters, self.states, self.memories)
+        lists = (self.noises, self.crossings, self.statements)
+        return (*(tuple(t.values()) for t in tables), *(tuple(part) for part in lists))
+
     # -- what it computes on the way ---------------------------------------------------------------
     def let(self, value: Value) -> Expr:
         """Return a symbol for a partial result, so that sums which share it compute it once.

@@ -238,9 +238,10 @@ def assemble(
     >>> round(assemble(m, {"crank": 0.5}).coordinates["rod"], 6)
     -0.74207
     """
+    mechanism = mechanism.with_values(values)
     given = start_values(mechanism, initial)
     if relations is None:
-        relations = Relations(mechanism, all_values(mechanism, values))
+        relations = Relations(mechanism, all_values(mechanism, None))
     report: list[str] = []
     held = set(initial or {}) & mechanism.coordinates.keys() or set(given)
     q, residual, computed = _positions(relations, given, held, time, report)
@@ -463,21 +464,25 @@ def _turning(mechanism: Mechanism, constraint: Constraint) -> tuple[Work, ...]:
     return (*constraint.works, *added)
 
 
-def make_rates_exact(mechanism: Mechanism, samples: Mapping[Expr, Array]) -> None:
-    """Replace relations of speed that are not the rates of their relations of position.
+def with_exact_rates(mechanism: Mechanism, samples: Mapping[Expr, Array] | None) -> Mechanism:
+    """Return a mechanism whose relations of speed are the rates of their relations of position.
 
     The relative velocity of two points along a direction that turns is the rate of their distance
-    along it only where the points are together in all other directions.
+    along it only where the points are together in all other directions. Where that is so, the
+    mechanism itself comes back; otherwise a view of it.
 
     Args:
-        mechanism: whose constraints are looked at.
-        samples: configurations in which the loops are closed.
+        mechanism: whose constraints are looked at; it stays as it is.
+        samples: configurations in which the loops are closed; None where there are none.
     """
     from linkwright.algebra import evaluate_all
 
+    if samples is None:
+        return mechanism
     kinematics = mechanism.kinematics()
     speeds = [s.symbol for s in kinematics.speeds]
     generator = np.random.default_rng(7)
+    found, told = list(mechanism.constraints), list[str]()
     for i, c in enumerate(mechanism.constraints):
         if c.position is None:
             continue
@@ -493,8 +498,11 @@ def make_rates_exact(mechanism: Mechanism, samples: Mapping[Expr, Array]) -> Non
                 given[x] = samples.get(x, np.full(size, number))
         a, b = (np.asarray(v) for v in evaluate_all([rate, c.speed], given))
         if np.abs(a - b).max() > 1e-7 * max(float(np.abs(a).max()), 1e-300):
-            mechanism.constraints[i] = replace(c, speed=rate, works=_turning(mechanism, c))
-            mechanism.reports.append(
+            found[i] = replace(c, speed=rate, works=_turning(mechanism, c))
+            told.append(
                 f"{c.name}: its points are apart across the direction, so the turning of the "
                 "direction was added to the relation of speeds"
             )
+    if not told:
+        return mechanism
+    return mechanism.with_parts(constraints=found, reports=[*mechanism.reports, *told])

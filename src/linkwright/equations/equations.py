@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from linkwright.algebra import ZERO, Expr, as_expr, free_symbols, substitute, substitute_all, total
 from linkwright.equations.choices import Choices
-from linkwright.equations.closure import closed_samples, make_rates_exact
+from linkwright.equations.closure import closed_samples, with_exact_rates
 from linkwright.equations.constraints import Elimination, Reduction, choose, reduce
 from linkwright.equations.derived_outputs import output_values
 from linkwright.equations.formulations import FORMULATIONS, QUICK, resolved
@@ -297,8 +297,8 @@ def derive(
         raise MechanismError(f"{mechanism.name!r} has nothing that moves")
     known = {**mechanism.values, **(values or {})}
     samples = closed_samples(mechanism, known, closed_at)
-    if samples is not None:
-        make_rates_exact(mechanism, samples)
+    mechanism = with_exact_rates(mechanism, samples)
+    kinematics = mechanism.kinematics()
     eliminations = choose(kinematics, known, samples, dependent)
     eliminated = sum(e.speed is not None for e in eliminations)
     start = _start(mechanism, eliminations, known, samples)

@@ -25,7 +25,7 @@ from linkwright.algebra import (
 )
 from linkwright.brief import one_line
 from linkwright.equations.bodies import BodyTerms, body_terms, own_tensor, swung
-from linkwright.equations.closure import closed_samples, make_rates_exact
+from linkwright.equations.closure import closed_samples, with_exact_rates
 from linkwright.equations.constraints import choose, nonzero_rows, sampled_rows
 from linkwright.equations.pivots import Array, solve_in_safe_order
 from linkwright.equations.writer import (
@@ -95,8 +95,8 @@ def reactions(mechanism: Mechanism, values: Mapping[str, float] | None = None) -
     kinematics = mechanism.kinematics()
     known = {**mechanism.values, **(values or {})}
     samples = closed_samples(mechanism, known, None)
-    if samples is not None:
-        make_rates_exact(mechanism, samples)
+    mechanism = with_exact_rates(mechanism, samples)
+    kinematics = mechanism.kinematics()
     chosen = choose(kinematics, known, samples)
     terms = body_terms(kinematics)
     pushes = _loads(mechanism, terms)

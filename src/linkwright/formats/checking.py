@@ -77,7 +77,7 @@ def check_mechanism(m: Mechanism) -> Report:
         facts.append(("states", ", ".join(s.symbol.name for s in m.states)))
     facts += [("constraint", line) for line in _eliminations(equations)]
     facts += [("assembly", line) for line in _assembly(m)]
-    facts += [("note", line) for line in m.reports]
+    facts += [("note", line) for line in equations.mechanism.reports]
     return Report(tuple(facts), tuple(warnings), tuple(mechanism_findings(m)))
 
 

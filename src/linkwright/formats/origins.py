@@ -16,7 +16,8 @@ from typing import Any
 from linkwright.errors import Error
 from linkwright.formats.text import write_model
 from linkwright.mechanism import Mechanism
-from linkwright.mechanism.provenance import LONGEST, Provenance, extent
+from linkwright.mechanism.provenance import LONGEST, Provenance
+from linkwright.mechanism.structure import Structure, structure_of
 
 
 def origin_of(thing: Any) -> dict[str, Any]:
@@ -33,12 +34,12 @@ def origin_of(thing: Any) -> dict[str, Any]:
     mechanism = thing if isinstance(thing, Mechanism) else getattr(thing, "mechanism", None)
     if not isinstance(mechanism, Mechanism) or not mechanism.bodies:
         return {}
-    known, size = mechanism.provenance, extent(mechanism)
-    if known is not None and known.model and known.size == size:
+    known, now = mechanism.provenance, structure_of(mechanism)
+    if known is not None and known.model and known.structure == now:
         return {"model": known.model}
     told: dict[str, Any] = {}
     # What acts on a robot is not drawn, so a robot file is named even where loads were added.
-    if known is not None and known.file and _still(known, size):
+    if known is not None and known.file and _still(known, now):
         told = {"file": known.file, "digest": known.digest, "options": dict(known.options)}
         if known.text:
             return {**told, "text": known.text}
@@ -51,6 +52,7 @@ def origin_of(thing: Any) -> dict[str, Any]:
     return told
 
 
-def _still(known: Provenance, size: tuple[int, ...]) -> bool:
+def _still(known: Provenance, now: Structure) -> bool:
     """Return whether a mechanism is drawn as its file says."""
-    return known.size == size or (known.robot is not None and known.size[:2] == size[:2])
+    then = known.structure
+    return then == now or (known.robot is not None and then is not None and then.moves_alike(now))

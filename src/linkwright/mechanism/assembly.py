@@ -123,6 +123,7 @@ class Assembly(Workspace):
         if coordinates_in is not None:
             made = self._with_centre(made, com, coordinates_in)
         self.bodies[name] = made
+        self._changed()
         return made
 
     def _two_blocks(

@@ -41,6 +41,7 @@ class Loaded(Assembly):
         """
         direction = -self.z if along is None else self.vector(along)
         self.gravity_vector = direction * self.expr(g)
+        self._changed()
 
     def force(
         self,
@@ -82,6 +83,7 @@ class Loaded(Assembly):
             _written(magnitude),
         )
         self.forces.append(made)
+        self._changed()
         return made
 
     def strut(
@@ -129,6 +131,7 @@ class Loaded(Assembly):
             other,
         )
         self.forces.append(made)
+        self._changed()
         return made
 
     def moment(
@@ -170,6 +173,7 @@ class Loaded(Assembly):
             _written(magnitude),
         )
         self.moments.append(made)
+        self._changed()
         return made
 
     def armature(self, body: Body, inertia: Value) -> None:
@@ -188,6 +192,7 @@ class Loaded(Assembly):
         if not body.coordinates:
             raise MechanismError(f"{body.name!r} has no coordinate; an armature needs one")
         self.armatures[body] = self.armatures.get(body, ZERO) + self.expr(inertia)
+        self._changed()
 
     def _refuse_others(self, name: str, given: Value) -> None:
         """Refuse what is no body of this mechanism."""

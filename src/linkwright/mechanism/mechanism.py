@@ -72,6 +72,7 @@ class Mechanism(Loaded, Shown):
         label = name or f"constraint {len(self.constraints) + 1}"
         made = Constraint(label, speed, None, chosen, works=works)
         self.constraints.append(made)
+        self._changed()
         return made
 
     def constrain_position(
@@ -102,6 +103,7 @@ class Mechanism(Loaded, Shown):
         label = name or f"constraint {len(self.constraints) + 1}"
         made = Constraint(label, speed, position, None, chosen, works)
         self.constraints.append(made)
+        self._changed()
         return made
 
     def no_movement(
@@ -130,6 +132,7 @@ class Mechanism(Loaded, Shown):
             works=(Work(direction, first, second),),
         )
         self.constraints.append(made)
+        self._changed()
         return made
 
     def close(
@@ -163,7 +166,9 @@ class Mechanism(Loaded, Shown):
         >>> len(m.close("pin", m.point("pivot", at=(1, 1, 0)), tip, Revolute("z")))
         2
         """
-        return loops.close(self, name, first, second, joint, along=along, second_axis=second_axis)
+        made = loops.close(self, name, first, second, joint, along=along, second_axis=second_axis)
+        self._changed()
+        return made
 
     def distance(self, first: Point, second: Point, length: Value, *, name: str = "") -> Constraint:
         """Hold two points at a distance, as a massless rod with a ball at each end does.
@@ -179,7 +184,9 @@ class Mechanism(Loaded, Shown):
         >>> m.distance(m.origin, b.origin, "L").speed
         b*b_dot
         """
-        return loops.distance(self, first, second, self.expr(length), name)
+        made = loops.distance(self, first, second, self.expr(length), name)
+        self._changed()
+        return made
 
     def prescribe(self, coordinate: Value, motion: Value, *, name: str = "") -> Constraint:
         """Let a coordinate follow a function of time.
@@ -272,6 +279,7 @@ class Mechanism(Loaded, Shown):
         self.coordinates[name] = z
         self.units[name] = checked_unit(unit, name)
         self.states.append(State(z, self.expr(derivative), initial))
+        self._changed()
         return z
 
     def output(

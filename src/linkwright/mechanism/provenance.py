@@ -1,8 +1,8 @@
 """Where a mechanism comes from, so that recordings of it can name that.
 
 Whoever makes a mechanism from a name or a file leaves a note in it. The note holds for the
-mechanism as it was then: one to which parts were added since is no longer what the name says, and
-recordings of it hold its text instead.
+mechanism as it was then: one that was changed since is no longer what the name says, and recordings
+of it hold its text instead.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwright.files import digest_of
+from linkwright.mechanism.structure import Structure, structure_of
 
 if TYPE_CHECKING:
     from linkwright.mechanism.workspace import Workspace
@@ -34,7 +35,7 @@ class Provenance:
         text: what the file held, where that is everything; otherwise empty.
         options: with which it was read or assembled.
         robot: the description of a robot and how it was assembled, while they are at hand.
-        size: how many parts the mechanism had.
+        structure: what the mechanism was made of.
 
     >>> Provenance(model="n-four-bar:n=40").model
     'n-four-bar:n=40'
@@ -46,18 +47,7 @@ class Provenance:
     text: str = field(default="", repr=False)
     options: Mapping[str, Any] = field(default_factory=dict)
     robot: Any = field(default=None, repr=False)
-    size: tuple[int, ...] = ()
-
-
-def extent(mechanism: Workspace) -> tuple[int, ...]:
-    """Return how many parts of each kind a mechanism has; the first two say how it can move.
-
-    Args:
-        mechanism: any.
-    """
-    m = mechanism
-    kinds = (m.bodies, m.constraints, m.forces, m.moments, m.states)
-    return tuple(len(kind) for kind in kinds)
+    structure: Structure | None = field(default=None, repr=False)
 
 
 def from_model(mechanism: Workspace, name: str) -> None:
@@ -67,7 +57,7 @@ def from_model(mechanism: Workspace, name: str) -> None:
         mechanism: just made.
         name: of the model, with options.
     """
-    mechanism.provenance = Provenance(model=name, size=extent(mechanism))
+    mechanism.provenance = Provenance(model=name, structure=structure_of(mechanism))
 
 
 def from_file(
@@ -91,7 +81,7 @@ def from_file(
         else:
             path, digest, text = str(found), digest_of(content), whole_text(found, content)
     mechanism.provenance = Provenance(
-        "", path, digest, text, dict(options or {}), robot, extent(mechanism)
+        "", path, digest, text, dict(options or {}), robot, structure_of(mechanism)
     )
 
 
@@ -125,5 +115,5 @@ def named(mechanism: Workspace) -> str:
         mechanism: any.
     """
     known = mechanism.provenance
-    same = known is not None and known.model and known.size == extent(mechanism)
+    same = known is not None and known.model and known.structure == structure_of(mechanism)
     return known.model if known is not None and same else mechanism.name

@@ -34,7 +34,17 @@ class MechanismScope:
         return MechanismScope(self.mechanism, {**self.lazy, **more})
 
     def lookup(self, kind: str, name: str) -> Any:
-        """Return what the name stands for, or None where it is not known."""
+        """Return what the name stands for; a name that is not known becomes a parameter.
+
+        Where the model declares its parameters, that is None.
+        """
+        found = self.known(kind, name)
+        if found is not None or kind != "value" or self.mechanism.declared_only:
+            return found
+        return self.mechanism.parameter(name)
+
+    def known(self, kind: str, name: str) -> Any:
+        """Return what the name stands for, or None where it is not known; nothing is made."""
         m = self.mechanism
         if kind == "function":
             return self._functions().get(name) or m.functions.get(name)
@@ -49,12 +59,7 @@ class MechanismScope:
                 return table[name]
         if name == "t":
             return m.time
-        found = self._derived(name)
-        if found is not None:
-            return found
-        if m.declared_only:
-            return None
-        return m.parameter(name)
+        return self._derived(name)
 
     def _derived(self, name: str) -> Any:
         """Return an automatic point, an axis, a speed, an acceleration, or a load for `fm`."""

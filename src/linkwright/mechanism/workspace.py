@@ -7,8 +7,10 @@ parameters; a text model declares its parameters and refuses unknown ones.
 
 from __future__ import annotations
 
+import copy
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from linkwright.algebra import (
     ZERO,
@@ -42,6 +44,10 @@ if TYPE_CHECKING:
     from linkwright.mechanism.kinematics import Kinematics
 
 Value = Any
+
+_dependents: weakref.WeakKeyDictionary[Workspace, list[weakref.WeakMethod[Callable[[], None]]]] = (
+    weakref.WeakKeyDictionary()
+)  # what is told of changes; kept beside a mechanism, so that views of it have none
 
 
 class Workspace:
@@ -146,8 +152,9 @@ class Workspace:
                 f"the parameter {name!r} is in use already, without the promise {sign!r}",
                 remedy="declare it before it is used",
             )
-        if default is not None:
+        if default is not None and self.values.get(name) != float(default):
             self.values[name] = float(default)
+            self._changed()
         if unit != "?":
             self.units[name] = unit
         if doc:
@@ -279,6 +286,7 @@ class Workspace:
             if name not in self.parameters and name not in self.inputs:
                 self.unknown(name, (*self.parameters, *self.inputs), "parameter")
             self.values[name] = float(value)
+        self._changed()
 
     def start(self, values: Mapping[str, Value] | None = None, **more: Value) -> None:
         """Set initial values of coordinates, speeds and extra states by name.
@@ -318,6 +326,71 @@ class Workspace:
         """
         self.defaults(values, **more)
         self._follow_rules()
+
+    def with_values(self, values: Mapping[str, float] | None) -> Self:
+        """Return a view with other values; the mechanism stays as it is.
+
+        Args:
+            values: value of each parameter or input; initial values that depend on them follow.
+
+        >>> m = Workspace("m")
+        >>> v = m.parameter("v", 5.0)
+        >>> m.start(spin="-v/2")
+        >>> m.with_values({"v": 3}).initial, m.initial
+        ({'spin': -1.5}, {'spin': -2.5})
+        """
+        if not values:
+            return self
+        view = copy.copy(self)
+        view.values, view.initial = dict(self.values), dict(self.initial)
+        view.set_values(values)
+        return view
+
+    def with_parts(
+        self,
+        *,
+        forces: Iterable[Force] | None = None,
+        moments: Iterable[Moment] | None = None,
+        constraints: Iterable[Constraint] | None = None,
+        outputs: Iterable[Output] | None = None,
+        reports: Iterable[str] | None = None,
+    ) -> Self:
+        """Return a view with other parts; the mechanism stays as it is.
+
+        Args:
+            forces: in place of its own.
+            moments: in place of its own.
+            constraints: in place of its own.
+            outputs: in place of its own.
+            reports: in place of its own.
+
+        >>> m = Workspace("m")
+        >>> len(m.with_parts(reports=["a"]).reports), len(m.reports)
+        (1, 0)
+        """
+        view = copy.copy(self)
+        view.forces = list(self.forces if forces is None else forces)
+        view.moments = list(self.moments if moments is None else moments)
+        view.constraints = list(self.constraints if constraints is None else constraints)
+        view.outputs = list(self.outputs if outputs is None else outputs)
+        view.reports = list(self.reports if reports is None else reports)
+        view._kinematics = None
+        return view
+
+    def when_changed(self, forget: Callable[[], None]) -> None:
+        """Let a method be called whenever the mechanism is changed by one of its own methods.
+
+        Args:
+            forget: a bound method, which forgets what was derived; its object is not kept alive.
+        """
+        _dependents.setdefault(self, []).append(weakref.WeakMethod(forget))
+
+    def _changed(self) -> None:
+        """Tell whoever has derived something that it does not hold any more."""
+        for known in _dependents.get(self, ()):
+            forget = known()
+            if forget is not None:
+                forget()
 
     def _follow_rules(self) -> None:
         """Compute the initial values that are given by expressions."""

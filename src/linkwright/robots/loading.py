@@ -78,7 +78,7 @@ def robot_of(source: Robot | Mechanism) -> Robot:
     >>> robot_of(puma) is puma, robot_of(puma.mechanism).coordinates == puma.coordinates
     (True, True)
     """
-    from linkwright.mechanism.provenance import extent
+    from linkwright.mechanism.structure import structure_of
 
     if isinstance(source, Robot):
         return source
@@ -88,6 +88,7 @@ def robot_of(source: Robot | Mechanism) -> Robot:
     description, assembled = known.robot
     made = Robot(description, **known.options)
     made.__dict__["assembled"] = replace(assembled, mechanism=source)
-    if known.size != extent(source):  # parts were added, and the disk cache knows it without them
+    source.when_changed(made.forget)
+    if known.structure != structure_of(source):  # the disk cache knows it as it was
         made.__dict__["_digest"] = ""
     return made

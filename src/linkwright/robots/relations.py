@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from linkwright.algebra import Expr
-from linkwright.equations.closure import closed_samples, make_rates_exact
+from linkwright.equations.closure import closed_samples, with_exact_rates
 from linkwright.equations.constraints import choose, reduce
 from linkwright.equations.equations import in_order
 from linkwright.equations.writer import Writer
@@ -36,8 +36,8 @@ def tree_of(mechanism: Mechanism, known: Mapping[Expr, Expr | float] | None = No
     if not mechanism.constraints:
         return Tree(kinematics, values=put_in or None)
     samples = closed_samples(mechanism, mechanism.values, None)
-    if samples is not None:
-        make_rates_exact(mechanism, samples)
+    mechanism = with_exact_rates(mechanism, samples)
+    kinematics = mechanism.kinematics()
     eliminations = choose(kinematics, mechanism.values, samples)
     writer = Writer(mechanism.name)
     rates = dict(kinematics.rates)

@@ -124,7 +124,16 @@ class Robot(Quantities, Shown):
         else:
             made = as_assembled(self._source, symbolic=self._options["symbolic"])
         self.timings["assemble"] = time.perf_counter() - started
+        made.mechanism.when_changed(self.forget)
         return made
+
+    def forget(self) -> None:
+        """Forget what was derived: the mechanism has been changed, and is what counts now."""
+        own = type(self)
+        for name in [n for n in vars(self) if isinstance(getattr(own, n, None), cached_property)]:
+            if name != "assembled":
+                del self.__dict__[name]
+        self.__dict__["_digest"] = ""  # the disk cache knows it as it was
 
     @cached_property
     def _digest(self) -> str:

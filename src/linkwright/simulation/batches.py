@@ -134,7 +134,7 @@ def _starts(
     """Return where the states of each run start."""
     m = system.mechanism
     states = {s.name for s in (*phases.x, *phases.d)}
-    if _apart(m, states):
+    if _apart(m, states) and not (m.initial_rules and given):
         return {n: v for n, v in initial.items() if n in states}
     own = {*m.coordinates, *(s.symbol.name for s in m.kinematics().speeds)}
     known = {*m.parameters, *m.inputs}

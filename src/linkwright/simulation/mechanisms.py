@@ -236,7 +236,7 @@ def begin(
             remedy="choose a step that divides it",
         )
     equations = mechanism if isinstance(mechanism, Equations) else None
-    plain = mechanism_of(mechanism)
+    plain = mechanism_of(mechanism).with_values(values)
     settings = stretch_settings(chosen, count, step, record_every, tolerance)
     about: dict[str, Any] = {
         "version": __version__,
@@ -290,7 +290,8 @@ class Simulation:
         if equations is None and form == "auto" and len(mechanism.constraints) > MANY:
             form = "redundant"
         if equations is None and form != "redundant":
-            equations = derive(mechanism, QUICK, values=values)
+            equations = derive(mechanism, QUICK)
+            self.mechanism = mechanism = equations.mechanism  # with the relations that they have
         self.relations = Relations(mechanism, self.values, signals=signals)
         start = assemble(mechanism, initial, values, relations=self.relations)
         self.report = [*start.report, *_left_out(equations)]

@@ -11,7 +11,6 @@ changes on the way (`linkwright.simulation.switching`).
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -169,14 +168,10 @@ def with_energies(mechanism: Mechanism) -> Mechanism:
     """
     from linkwright.equations.energy import ENERGIES, energy_outputs
 
-    view = copy.copy(mechanism)
     speeds = {s.symbol.name for s in mechanism.kinematics().speeds}
     own = {*mechanism.coordinates, *speeds, *(s.symbol.name for s in mechanism.states), *ENERGIES}
-    view.outputs = [
-        *(o for o in mechanism.outputs if o.name not in own),
-        *energy_outputs(mechanism),
-    ]
-    return view
+    kept = (o for o in mechanism.outputs if o.name not in own)
+    return mechanism.with_parts(outputs=[*kept, *energy_outputs(mechanism)])
 
 
 def _with_smallest(source: Source, mechanism: Mechanism, phases: Phases) -> Phases:

@@ -172,7 +172,6 @@ def plant_of(
     """
     if isinstance(source, System):
         system, robot = source.copy(), None
-        system._flat = {}
     else:
         robot = source if isinstance(source, Robot) else Robot(source)
         system = System(robot.mechanism)

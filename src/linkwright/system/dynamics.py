@@ -8,7 +8,6 @@ nothing.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping, Sequence
 
 from linkwright.algebra import ZERO, Expr, free_symbols, sqrt, symbol, total
@@ -38,13 +37,9 @@ def loaded(mechanism: Mechanism, forces: Iterable[Force], moments: Iterable[Mome
     >>> len(loaded(m, [f], []).forces), len(m.forces)
     (1, 0)
     """
-    view = copy.copy(mechanism)
-    view.forces = [*mechanism.forces, *forces]
-    view.moments = [*mechanism.moments, *moments]
-    view.constraints = list(mechanism.constraints)
-    view.reports = list(mechanism.reports)
-    view._kinematics = None
-    return view
+    return mechanism.with_parts(
+        forces=[*mechanism.forces, *forces], moments=[*mechanism.moments, *moments]
+    )
 
 
 def equations_of(

@@ -17,7 +17,7 @@ from linkwright.blocks import BlockError, Element, Foreign, with_targets
 from linkwright.equations import Equations
 from linkwright.equations.description import meanings
 from linkwright.equations.reactions import load_on_branch
-from linkwright.mechanism import Force, Moment
+from linkwright.mechanism import Force, Mechanism, Moment
 from linkwright.program import Program, Statement, optimise
 from linkwright.program.passes.replacing import with_reads
 from linkwright.system.clock import Clock
@@ -32,12 +32,21 @@ if TYPE_CHECKING:
     from linkwright.system.system import System
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Flattened:
+    """The phases of a System, and the mechanism as its equations have it, with exact relations."""
+
+    phases: Phases
+    mechanism: Mechanism
+
+
 @dataclass(slots=True)
 class _Flat:
     """A System being flattened: its arrays, its definitions and the Programs made so far."""
 
     system: System
     clock: Clock
+    wires: Mapping[Expr, Wire]
     equations: Equations | None
     table: Definitions
     x: list[Signal] = field(default_factory=list)
@@ -90,7 +99,7 @@ class _Flat:
         return optimise(made)
 
 
-def flatten(system: System, record: Sequence[str] | None = None) -> Phases:
+def flatten(system: System, record: Sequence[str] | None = None) -> Flattened:
     """Return the phases of a System, without the numbers (`numbered` puts them in).
 
     Args:
@@ -101,10 +110,10 @@ def flatten(system: System, record: Sequence[str] | None = None) -> Phases:
     for name in clock.schedules:
         system.members[name].set_period(clock.period(name))
     forces, moments = _loads(system)
-    _wire_branches(system, [*forces, *moments])
+    wires = {**system.wires, **_branches(system, [*forces, *moments])}
     view = loaded(system.mechanism, forces, moments)
     equations = equations_of(view, system.formulation)
-    flat = _Flat(system, clock, equations, Definitions(), starts=starts(system))
+    flat = _Flat(system, clock, wires, equations, Definitions(), starts=starts(system))
     _define(flat)
     _states(flat)
     channels = _channels(flat, record)
@@ -112,7 +121,7 @@ def flatten(system: System, record: Sequence[str] | None = None) -> Phases:
     _parameters(flat, outputs)
     ticks = _segments(flat)
     events, event_list = _events(flat)
-    return Phases(
+    phases = Phases(
         system.name,
         tuple(flat.x),
         tuple(flat.d),
@@ -131,6 +140,7 @@ def flatten(system: System, record: Sequence[str] | None = None) -> Phases:
         quaternions=_quaternions(flat),
         meta={"system": system.name, "tick": str(clock.tick), "members": _told(system)},
     )
+    return Flattened(phases, system.mechanism if equations is None else equations.mechanism)
 
 
 # -- definitions -----------------------------------------------------------------------------------
@@ -150,8 +160,9 @@ def _loads(system: System) -> tuple[list[Force], list[Moment]]:
     return forces, moments
 
 
-def _wire_branches(system: System, loads: Sequence[Force | Moment]) -> None:
-    """Drive the ports that take the loads of all elements on a branch of the mechanism."""
+def _branches(system: System, loads: Sequence[Force | Moment]) -> dict[Expr, Wire]:
+    """Return what drives the ports that take the loads of all elements on a branch."""
+    wires: dict[Expr, Wire] = {}
     elements = {n: m.block for n, m in system.members.items() if isinstance(m.block, Element)}
     motors = {f"{n}.{load}": b for n, e in elements.items() for load, b in e.in_joints.items()}
     for name, element in elements.items():
@@ -160,7 +171,8 @@ def _wire_branches(system: System, loads: Sequence[Force | Moment]) -> None:
             found = [w for load in outside if (w := load_on_branch(load, body)) is not None]
             rows = [(*force, *moment) for force, moment in found]
             for k, x in enumerate(system.members[name].of(port)):
-                system.wires[x] = Wire(total(row[k] for row in rows))
+                wires[x] = Wire(total(row[k] for row in rows))
+    return wires
 
 
 def _define(flat: _Flat) -> None:
@@ -181,7 +193,7 @@ def _define(flat: _Flat) -> None:
             flat.noise[first] = flat.noise[second] = number
     home = {x: m.name for m in flat.members for _, symbols in m.inputs() for x in symbols}
     unknowns: dict[Expr, Expr] = {}
-    for x, wire in system.wires.items():
+    for x, wire in flat.wires.items():
         if wire.solved:
             unknowns[x] = wire.value
             table.homes[x] = home.get(x, MECHANISM)
@@ -202,7 +214,7 @@ def _stream(member: str, stream: str) -> int:
 # -- arrays ----------------------------------------------------------------------------------------
 def _states(flat: _Flat) -> None:
     """Fill x, d and w, and the rates of x; `numbered` says where they start."""
-    system, m = flat.system, flat.system.mechanism
+    m = flat.system.mechanism
     if flat.equations is not None:
         _mechanism_states(flat, flat.equations)
     for member in flat.members:
@@ -220,7 +232,7 @@ def _states(flat: _Flat) -> None:
     for member in flat.members:
         for port, symbols in member.inputs():
             inputs += [_signal(x, port.unit, "input", port.doc, member.name) for x in symbols]
-    flat.w = [signal for signal in inputs if signal.symbol not in system.wires]
+    flat.w = [signal for signal in inputs if signal.symbol not in flat.wires]
 
 
 def _signal(x: Expr, unit: str, kind: str, doc: str, home: str = "") -> Signal:

@@ -49,10 +49,15 @@ class Member:
         self.block = block
         self.rate = rate
         self.held = not isinstance(rate, Continuous)
-        self.symbols = _symbols(name, block, self.held, owner)
-        self.symbols[block.time] = time
+        self.symbols: dict[Expr, Expr] = {block.time: time}
         if isinstance(block, Element):
             self.symbols[block.mechanism.time] = time
+        self._owner = owner
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take up what was added to the block since."""
+        self.symbols |= _symbols(self.name, self.block, self.held, self._owner)
 
     def __getattr__(self, name: str) -> Any:
         """Return the symbol of a port, state or parameter; of an array, the tuple of symbols."""

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from linkwright.algebra import Expr, evaluate, free_symbols
 from linkwright.blocks import BlockError, Foreign
 from linkwright.equations.closure import assemble
+from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.system.arrows import told_floors, told_forces
 from linkwright.system.member import Member
@@ -42,12 +43,13 @@ def _begun(member: Member) -> Iterable[tuple[Expr, Expr]]:
     return zip((x for _, x, _ in states), initial, strict=True)
 
 
-def numbered(system: System, phases: Phases) -> Phases:
+def numbered(system: System, phases: Phases, mechanism: Mechanism) -> Phases:
     """Return the phases with the numbers that the System has now.
 
     Args:
         system: whose numbers they are.
         phases: what it was flattened to.
+        mechanism: with the relations that its equations have.
     """
     values = parameters(system)
     inputs = system.inputs()
@@ -60,7 +62,7 @@ def numbered(system: System, phases: Phases) -> Phases:
             f"{system.name!r} has no value for {', '.join(missing)}",
             remedy="give defaults to the mechanism, or values to the System",
         )
-    at = _beginnings(system, values)
+    at = _beginnings(system, values, mechanism)
     initialise = phases.initialise
     if initialise is not None and any(x.name in system.initial for x in starts(system)):
         initialise = None  # the values say it all
@@ -105,7 +107,9 @@ def refuse_senseless(system: System, values: Mapping[str, ArrayLike]) -> None:
                 p.checked(np.max(values[name]), member.name)
 
 
-def _beginnings(system: System, values: Mapping[str, float]) -> dict[str, float]:
+def _beginnings(
+    system: System, values: Mapping[str, float], mechanism: Mechanism
+) -> dict[str, float]:
     """Return where every state starts, by name."""
     m = system.mechanism
     speeds = [s.symbol.name for s in m.kinematics().speeds]
@@ -119,7 +123,7 @@ def _beginnings(system: System, values: Mapping[str, float]) -> dict[str, float]
     if own:
         given = {name: v for name, v in system.initial.items() if name in own}
         known = {name: v for name, v in system.values.items() if name in {*m.parameters, *m.inputs}}
-        start_of = assemble(m, given, known)
+        start_of = assemble(mechanism, given, {**m.values, **known})
         at |= {**start_of.coordinates, **start_of.speeds}
     at.update((name, v) for name, v in system.initial.items() if name not in own)
     return at

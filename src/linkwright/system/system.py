@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linkwright.algebra import Expr, as_expr
 from linkwright.algebra.language import parse
@@ -37,14 +37,21 @@ from linkwright.blocks import (
 )
 from linkwright.errors import UnitError
 from linkwright.mechanism import Mechanism
+from linkwright.mechanism.structure import content_of
 from linkwright.showing import Shown
 from linkwright.system.clock import Clock, make_clock
 from linkwright.system.member import Member, Wire
 from linkwright.system.numbers import numbered
 from linkwright.system.phases import Phases
 
+if TYPE_CHECKING:
+    from linkwright.system.flattening import Flattened
+
 Source = Any
 """A number, an expression, a text, or a sequence of these for an array."""
+
+KEPT = 8
+"""How many flattened forms of a System are kept."""
 
 NEWTON_STEPS = 8
 """Steps of Newton's method in an algebraic loop that is not linear."""
@@ -92,7 +99,7 @@ class System(Shown):
         self.wires: dict[Expr, Wire] = {}
         self.values: dict[str, float] = {}
         self.initial: dict[str, float] = {}
-        self._flat: dict[object, Phases] = {}
+        self._flat: dict[object, Flattened] = {}
 
     # -- members -----------------------------------------------------------------------------------
     def add(
@@ -135,7 +142,6 @@ class System(Shown):
         member = Member(label, block, chosen, self.owner, self.time)
         self.members[label] = member
         self._defaults(member)
-        self._flat = {}
         return member
 
     def _foreign(
@@ -242,7 +248,6 @@ class System(Shown):
         for x, value in zip(places, values, strict=True):
             self._check_units(value, x)
             self.wires[x] = Wire(value, solve)
-        self._flat = {}
 
     def _targets(self, target: Any) -> tuple[Expr, ...]:
         if isinstance(target, str):
@@ -357,13 +362,36 @@ class System(Shown):
         """
         from linkwright.system.flattening import flatten
 
-        m = self.mechanism
         wanted = None if record is None else tuple(record)
-        parts = (m.forces, m.moments, m.outputs, m.constraints, m.states, m.bodies, m.parameters)
-        key = (wanted, *(len(part) for part in parts))
+        for member in self.members.values():
+            member.refresh()
+        key = (wanted, *self.content())
         if key not in self._flat:
+            while len(self._flat) >= KEPT:
+                del self._flat[next(iter(self._flat))]
             self._flat[key] = flatten(self, wanted)
-        return numbered(self, self._flat[key])
+        found = self._flat[key]
+        return numbered(self, found.phases, found.mechanism)
+
+    def content(self) -> tuple[object, ...]:
+        """Return all that the flattened System depends on, numbers apart; equal while it is.
+
+        >>> s = System(name="s")
+        >>> before = s.content()
+        >>> member = s.add(Block("b"))
+        >>> s.content() == before
+        False
+        """
+        members = ((n, m.rate, *m.block.content()) for n, m in self.members.items())
+        wires = tuple(self.wires.items())
+        return (
+            self.name,
+            self.base,
+            self.formulation,
+            content_of(self.mechanism),
+            tuple(members),
+            wires,
+        )
 
     def inputs(self) -> dict[str, float]:
         """Return the inputs of the System: what nothing drives, with defaults.
@@ -394,7 +422,7 @@ class System(Shown):
         made.base = self.base
         made.members, made.wires = dict(self.members), dict(self.wires)
         made.values, made.initial = dict(self.values), dict(self.initial)
-        made._flat = self._flat  # what is flattened stays right until one of the two changes
+        made._flat = self._flat  # each is found by its content
         return made
 
     def summary(self) -> str:
@@ -442,11 +470,7 @@ class _SystemScope:
             port: object = self.system.members[member][rest]
             return port
         m = self.system.mechanism
-        known = name in m.parameters
-        found: object = m.scope.lookup(kind, name)
-        if kind == "value" and name in m.parameters and not known:
-            del m.parameters[name]
-            return None
+        found: object = m.scope.known(kind, name)
         return found
 
     def names(self, kind: Any) -> Iterable[str]:

@@ -6,8 +6,7 @@ position) and tables of everything that users see: parameters, inputs, initial v
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,7 +24,7 @@ from linkwright.equations.equations import Equations, derive
 from linkwright.equations.meanings import parameter_units, parameter_words
 from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
-from linkwright.mechanism.describing import Quantity, quantities_of
+from linkwright.mechanism.describing import quantities_of
 from linkwright.mechanism.parts import Output, Timing
 from linkwright.program import Code, Port, Program, lower, program
 from linkwright.program.passes import optimise
@@ -135,9 +134,12 @@ def make_content(
     values = dict.fromkeys((*mechanism.parameters, *mechanism.inputs), 1.0) | mechanism.values
     kinds = channels or (() if mechanism.outputs else ("coordinates", "speeds"))
     extra = [q for kind in kinds for q in quantities_of(mechanism, kind)]
-    with _more_outputs(mechanism, extra):
-        outputs = tuple(mechanism.outputs)
-        equations = derive(mechanism, formulation, values=values)
+    taken = {o.name for o in mechanism.outputs}
+    more = (Output(q.name, q.value, q.unit, q.doc, q.body) for q in extra if q.name not in taken)
+    outputs = (*mechanism.outputs, *more)
+    view = mechanism.with_parts(outputs=outputs)
+    equations = derive(view, formulation, values=values)
+    mechanism = equations.mechanism.with_parts(outputs=mechanism.outputs)
     zero = _relations(mechanism)
     used = {x.name for x in (*equations.parameters(), *free_symbols(*(g for _, g in zero)))}
     p = [x for name, x in sorted(mechanism.parameters.items()) if name in used]
@@ -191,20 +193,6 @@ def timing_of(mechanism: Mechanism, settings: Mapping[str, float]) -> Timing:
             f"a run of {until:g} s cannot go in steps of {step:g} s, put out every {every:g}"
         )
     return Timing(until, step, int(every))
-
-
-@contextmanager
-def _more_outputs(mechanism: Mechanism, extra: Sequence[Quantity]) -> Iterator[None]:
-    """Let a mechanism have more outputs for a while."""
-    before = list(mechanism.outputs)
-    taken = {o.name for o in before}
-    mechanism.outputs.extend(
-        Output(q.name, q.value, q.unit, q.doc, q.body) for q in extra if q.name not in taken
-    )
-    try:
-        yield
-    finally:
-        mechanism.outputs[:] = before
 
 
 def _with_inputs(motion: Program, own: Mapping[str, Sequence[Expr]]) -> Program:
