@@ -128,10 +128,11 @@ def test_a_slot_that_turns_counts_in_the_relation_of_speeds() -> None:
     loop.no_movement(bead.origin, loop.origin, slot.y)
     loop.no_movement(bead.origin, loop.origin, "z")
     start = {"bead.x": 1.0, "slot_dot": 1.0, "bead.u": 0.0, "bead.v": 1.0, "bead.w": 0.0}
-    found = simulate(loop, 1.0, step=1.0, initial=start).final
+    run = simulate(loop, 1.0, step=1.0, initial=start)
+    found = run.final
     assert found["slot"] == pytest.approx(expected["slot"], abs=1e-9)
     assert math.hypot(found["bead.x"], found["bead.y"]) == pytest.approx(expected["s"], abs=1e-9)
-    assert any("turning of the direction" in line for line in loop.reports)
+    assert any("turning of the direction" in line for line in run.report)
 
 
 def oblique_four_bar(closed_by: Joint) -> Mechanism:

@@ -236,7 +236,7 @@ def begin(
             remedy="choose a step that divides it",
         )
     equations = mechanism if isinstance(mechanism, Equations) else None
-    plain = mechanism_of(mechanism).with_values(values)
+    plain = mechanism_of(mechanism)
     settings = stretch_settings(chosen, count, step, record_every, tolerance)
     about: dict[str, Any] = {
         "version": __version__,
@@ -277,13 +277,14 @@ class Simulation:
         settings: Settings,
         preparing: Stopwatch,
     ) -> None:
-        self.mechanism = mechanism
+        self.model = mechanism
+        self.mechanism = mechanism = mechanism.with_values(values)
         self.settings = settings
         self.preparing = preparing
         self.tolerance = settings.relative
         self.about: Mapping[str, Any] = {}
         self.sampled = sampled
-        self.values = all_values(mechanism, values)
+        self.values = all_values(mechanism, None)
         refuse_unreal(mechanism, self.values)
         self.held = Held(mechanism, self.values, inputs)
         signals = self.held if mechanism.inputs else None
@@ -291,10 +292,12 @@ class Simulation:
             form = "redundant"
         if equations is None and form != "redundant":
             equations = derive(mechanism, QUICK)
-            self.mechanism = mechanism = equations.mechanism  # with the relations that they have
+        if equations is not None:
+            self.mechanism = mechanism = equations.mechanism.with_values(self.values)
         self.relations = Relations(mechanism, self.values, signals=signals)
-        start = assemble(mechanism, initial, values, relations=self.relations)
-        self.report = [*start.report, *_left_out(equations)]
+        start = assemble(mechanism, initial, relations=self.relations)
+        more = (line for line in mechanism.reports if line not in self.model.reports)
+        self.report = [*start.report, *_left_out(equations), *more]
         self.names = [*start.coordinates]
         self.speeds = [*start.speeds]
         self.q = np.array(list(start.coordinates.values()))
@@ -471,7 +474,7 @@ class Simulation:
             records.residual = max(records.residual, float(np.abs(g).max()) / size)
 
     def _finished(self, records: Records) -> Run:
-        m = self.mechanism
+        m = self.model
         q, u, a, y = (np.array(column) for column in zip(*records.rows, strict=True))
         states = {n: q[:, i] for i, n in enumerate(self.names)}
         states |= {n: u[:, i] for i, n in enumerate(self.speeds)}
