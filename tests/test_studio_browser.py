@@ -165,7 +165,7 @@ def test_a_model_is_played_scrubbed_posed_run_and_changed(tmp_path: Path) -> Non
         frame.locator("pre.linkwright-code").wait_for(timeout=1000 * PATIENCE)
         soon(lambda: is_drawn(page, tmp_path, "last"))
         page.get_by_role("button", name="Help").click()
-        page.get_by_text("play, pause").wait_for()
+        page.get_by_text("Play, pause").wait_for()
         assert desk.trouble == []
         assert wrong == []
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -221,7 +220,7 @@ PLANTS = ["pendulum", "four-bar", "whipple", "car", ARM, QUADRUPED]
 
 
 @pytest.fixture(scope="module")
-def plants() -> Iterator[dict[str, Plant]]:
+def plants() -> dict[str, Plant]:
     made = {}
     for name in PLANTS[:-2]:
         made[name] = plant_of(load_model(name))

@@ -432,9 +432,13 @@ def test_a_frame_of_any_number_of_arrows_is_three_messages_at_most(
     assert server.told == []
     marks.show(track.arrows, shown)  # nothing has changed
     assert server.told == []
-    moved = Shown(shown.points + 0.1, 1.1 * shown.forces, ~shown.touching)
+    moved = Shown(shown.points + 0.1, 1.1 * shown.forces, shown.touching)
     marks.show(track.arrows, moved)
-    assert sorted(server.told) == ["colors", "points", "points"]
+    assert sorted(server.told) == ["points", "points"]
+    server.told.clear()
+    lifted = Shown(moved.points, moved.forces, np.zeros_like(moved.touching))
+    marks.show(track.arrows, lifted)  # a point that touches nothing is not shown
+    assert server.told == ["visible"]
 
 
 @pytest.fixture

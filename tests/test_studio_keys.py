@@ -49,6 +49,15 @@ def _camera(studio: Studio) -> Any:
     return np.subtract(client.camera.position, client.camera.look_at)
 
 
+def _fits(studio: Studio) -> bool:
+    """Return whether the camera looks at the middle of what is drawn now, and from near by."""
+    assert studio.stage is not None
+    low, high = studio.stage.box()
+    (client,) = studio.server.get_clients().values()
+    off = np.abs(np.subtract(client.camera.look_at, (low + high) / 2)).max()
+    return bool(off < 1e-3 and np.linalg.norm(_camera(studio)) < 6 * np.linalg.norm(high - low))
+
+
 def _live(studio: Studio) -> Live:
     live = desk_of(studio).live
     assert live is not None
@@ -78,19 +87,21 @@ STUDIO: tuple[tuple[str, Callable[[Studio, Any], Any], Any], ...] = (
     ("X", lambda s, p: s.stages[0].handles[1].show_axes, True),
     ("C", lambda s, p: s.stages[0].centre.visible, True),
     ("G", lambda s, p: s.grid.visible, False),
-    ("K", lambda s, p: s.marks and s.marks.forces, False),
-    ("I", lambda s, p: s.dark, True),
-    ("T", _chosen("Trace of"), "upper"),
+    ("K", lambda s, p: p.get_by_text("No forces act").is_visible(), True),
+    ("U", lambda s, p: p.get_by_text("no environment").is_visible(), True),
+    ("I", lambda s, p: len(s.dark), 1),
+    ("T", _chosen("Trail"), "upper"),
     ("F", _chosen("Follow"), "upper"),
     ("F", _chosen("Follow"), "lower"),
-    ("F", _chosen("Follow"), "nothing"),
+    ("F", _chosen("Follow"), "off"),
     ("2", lambda s, p: abs(_camera(s)[0]) < 0.01 and _camera(s)[1] < -1, True),
     ("3", lambda s, p: abs(_camera(s)[1]) < 0.01 and _camera(s)[0] > 1, True),
     ("4", lambda s, p: _camera(s)[2] > 1 and abs(_camera(s)[0]) < 0.2, True),
     ("1", lambda s, p: (_camera(s) > 0).tolist(), [True, False, True]),
+    ("Z", lambda s, p: _fits(s), True),
     ("V", lambda s, p: p.get_by_role("button", name="1", exact=True).is_visible(), True),
-    ("H", lambda s, p: p.get_by_text("this sheet").is_visible(), True),
-    ("H", lambda s, p: p.get_by_text("this sheet").count(), 0),
+    ("H", lambda s, p: p.get_by_text("All commands").is_visible(), True),
+    ("H", lambda s, p: p.get_by_text("All commands").count(), 0),
     ("L", lambda s, p: _live(s).latest.running, True),
     ("L", lambda s, p: _live(s).latest.running, False),
     ("R", lambda s, p: _live(s).latest.tick, 0),

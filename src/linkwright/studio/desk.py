@@ -43,6 +43,7 @@ FASTEST = 60
 UNSEEN = 15.0
 """Seconds without a browser after which a live run is paused."""
 
+_ELSEWHERE = 2.0  # sizes of the model from its centre: what looks there does not see it
 _RESHAPE = 0.1  # s between two changes of shapes
 _AGAIN = 10.0  # s, after which the same trouble is told again
 _REMEMBERED = 50  # troubles
@@ -412,7 +413,7 @@ class Desk:
         if follow is not None:
             follow(reached.time)
         if self.follows:
-            self._follow(live)
+            self._follow()
 
     def _show_forces(self, live: Live, reached: Reached) -> None:
         """Draw the forces of the state that is shown."""
@@ -425,22 +426,37 @@ class Desk:
         else:
             marks.show(*found)
 
-    def _follow(self, live: Live) -> None:
-        """Move the cameras along with the mass centre of a live run."""
-        stage = self.studio.stage
-        assert stage is not None
-        now = self.to_picture(live.poses(self.q).centre)
-        first, self._followed = self._followed is None, now
+    def centre(self, q: Array) -> Array:
+        """Return the mass centre of the scene at some coordinates, in the axes of the picture, m.
+
+        Args:
+            q: its coordinates.
+        """
+        assert self.scene is not None
+        own = self.live is None or self.mode == PLAYED
+        poses = self.scene.poses if own or self.live is None else self.live.poses
+        return self.to_picture(poses(q).centre)
+
+    def _follow(self) -> None:
+        """Move the cameras along with the mass centre of a live run.
+
+        At first they stay as they are, but for one that looks elsewhere: it is brought to the
+        model, as far away as it was.
+        """
+        now, before = self.centre(self.q), self._followed
+        self._followed = now
         for client in self.server.get_clients().values():
             camera = client.camera
             if camera.update_timestamp == 0.0:  # it has not told where it is
                 continue
-            away = np.asarray(camera.position) - np.asarray(camera.look_at)
-            if first:
-                away *= 3.2 * stage.size / max(float(np.linalg.norm(away)), 1e-9)
-            with client.atomic():
-                camera.position = now + away
-                camera.look_at = now
+            at = np.asarray(camera.look_at)
+            by = np.zeros(3) if before is None else now - before
+            if before is None and float(np.linalg.norm(now - at)) > _ELSEWHERE * self.size:
+                by = now - at
+            if by.any():
+                with client.atomic():
+                    camera.position = np.asarray(camera.position) + by
+                    camera.look_at = at + by
 
     def report(self, words: str) -> None:
         """Tell the user of trouble; the same again only after some seconds.

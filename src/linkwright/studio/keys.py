@@ -58,6 +58,20 @@ def also_key(studio: Studio, key: str, words: str, act: Callable[[Any], object])
     studio.server.gui.add_command(words, hotkey=key).on_trigger(call)
 
 
+def says(words: str) -> Callable[[Any], None]:
+    """Return what a key does that has nothing to act on: it says so.
+
+    Args:
+        words: what there is not.
+    """
+
+    def act(event: Any) -> None:
+        if event.client is not None:
+            event.client.add_notification("Nothing to change", words, auto_close_seconds=4.0)
+
+    return act
+
+
 def sheet(studio: Studio) -> str:
     """Return the table of keys for the help sheet, in Markdown.
 
@@ -68,8 +82,8 @@ def sheet(studio: Studio) -> str:
     for key, line in studio.shared.get("keys", {}).items():
         lines.setdefault(line, []).append(shown(key))
     rows = [(", ".join(keys), line) for line, keys in lines.items()]
-    rows += [("W A S D Q E, arrows", "move the camera"), ("Ctrl K", "all commands")]
-    return "\n".join(["| key | does |", "|---|---|", *(f"| {k} | {w} |" for k, w in rows)])
+    rows += [("W A S D Q E, arrows", "Move the camera"), ("Ctrl K", "All commands")]
+    return "\n".join(["| key | action |", "|---|---|", *(f"| {k} | {w} |" for k, w in rows)])
 
 
 def shown(key: str) -> str:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from linkwright.studio.forces import Arrows, Scale, Shown, adapted, reference_of, scale_of
 
 Array: TypeAlias = NDArray[np.float64]
-FORCE, TOUCHING, APART = (205, 24, 8), (255, 166, 0), (140, 152, 166)
-"""Colours: of arrows, and of points that touch and that do not."""
+FORCE, TOUCHING = (205, 24, 8), (255, 166, 0)
+"""Colors: of arrows, and of points that touch."""
 
 _SOON, _LATER = 5, 120  # frames after which the lengths of arrows are looked at again
 _STILL = 1e-4  # of the scene's radius: less is no change
@@ -47,7 +47,6 @@ class Marks:
     _points: Any = None
     _drawn: Array = field(default_factory=lambda: np.zeros((0, 2, 3)), repr=False)
     _dots: Array = field(default_factory=lambda: np.zeros((0, 3)), repr=False)
-    _bright: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool), repr=False)
     _peaks: list[float] = field(default_factory=list, repr=False)
     _last: tuple[Arrows, Shown] | None = field(default=None, repr=False)
 
@@ -142,34 +141,28 @@ class Marks:
             self._arrows.visible = True
 
     def _show_points(self, arrows: Arrows, shown: Shown) -> None:
-        if not self.contacts or not arrows.contact.any():
+        touching = arrows.contact & shown.touching
+        if not self.contacts or not touching.any():
             if self._points is not None and self._points.visible:
                 self._points.visible = False
             return
-        dots, bright = shown.points[arrows.contact], shown.touching[arrows.contact]
+        dots = shown.points[touching]
         if self._points is None or len(dots) != len(self._dots):
             self._points = self.server.scene.add_point_cloud(
                 f"{self.root}/contacts",
                 dots.astype(np.float32),
-                _tints(bright),
+                TOUCHING,
                 point_size=0.016 * self.radius,
                 point_shape="circle",
                 precision="float32",
             )
+        elif _changed(dots, self._dots, _STILL * self.radius):
+            self._points.points = dots.astype(np.float32)
         else:
-            if _changed(dots, self._dots, _STILL * self.radius):
-                self._points.points = dots.astype(np.float32)
-            else:
-                dots = self._dots
-            if (bright != self._bright).any():
-                self._points.colors = _tints(bright)
-        self._dots, self._bright = dots, bright
+            dots = self._dots
+        self._dots = dots
         if not self._points.visible:
             self._points.visible = True
-
-
-def _tints(bright: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    return np.where(bright[:, None], np.array(TOUCHING), np.array(APART)).astype(np.uint8)
 
 
 def _changed(now: Array, before: Array, least: float) -> bool:

@@ -1,4 +1,4 @@
-"""The help sheet, under the tabs: mouse and keyboard, and what each tab is for."""
+"""The help sheet: mouse and keyboard, and what each tab is for."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
 SHEET = """
-Keys act everywhere but where text is typed; in the scope + − 0 zoom, and M sets a second cursor.
+Keys work everywhere but where text is typed; in the scope + − 0 zoom, and M sets a marker.
 
-| mouse | does |
+| mouse | action |
 |---|---|
-| left drag | turn about the model |
-| right drag | move sideways |
-| wheel | nearer, farther |
-| click on a body | choose it in *Live* and *Inspect* |
-| drag a handle | pull at a body, or lead the tool |
-| click in a graph | go to that time; with Shift: a second cursor |
-| drag over the bar of time | choose what the graphs show; double-click for all |
-| Ctrl and wheel in a graph | zoom |
+| drag | orbit |
+| right-drag | pan |
+| scroll | zoom |
+| click on a body | select it in *Live* and *Inspect* |
+| drag a handle | pull a body, or move the tool |
+| click in a graph | go to that time; with Shift: set the marker |
+| drag over the timeline | choose what the graphs show; double-click for all |
+| Ctrl-scroll in a graph | zoom |
 
-**Play** shows a recording, **Live** runs the model at the pace of the clock and lets you pull and
-push, **Values** changes parameters, gains and inputs while it runs, **Joints** sets coordinates and
-drags the tool, **Scope** plots channels, **Inspect** shows bodies, equations and code.
+**Play** shows a recording, **Live** runs the model in real time and lets you pull and push it,
+**Parameters** changes parameters, gains and inputs while it runs, **Pose** sets joints and moves
+the tool, **Scope** plots channels, **Inspect** shows bodies, equations and code.
 """
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
-    """Add a button below the tabs, and the key H.
+    """Add the key H, which the button in the bar over the scene presses.
 
     Args:
         studio: what it explains.
         tabs: where tabs go; it needs none.
-        name: on the button.
+        name: of the panel.
     """
     gui = studio.server.gui
     open_now: dict[int, Any] = {}  # by the number of the browser that asked for it
@@ -45,9 +45,9 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         if event.client is None:
             return
         own = event.client.gui
-        with own.add_modal("Mouse, keys and tabs") as made:
-            own.add_button("Close", hint="Or H, or Escape").on_click(close)
+        with own.add_modal("Shortcuts") as made:
             own.add_markdown(f"{sheet(studio)}\n{SHEET}")
+            own.add_button("Close", hint="Or H, or Escape").on_click(close)
         open_now[event.client.client_id] = made
 
     def close(event: Any) -> None:
@@ -59,6 +59,5 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         shown = event.client is not None and event.client.client_id in open_now
         (close if shown else show)(event)
 
-    gui.add_button(name, icon="help", color="gray").on_click(show)
-    add_key(studio, "H", "this sheet", turn)
-    gui.add_command("Close the sheet", hotkey="escape").on_trigger(close)
+    add_key(studio, "H", "Shortcuts", turn)
+    gui.add_command("Close the shortcuts", hotkey="escape").on_trigger(close)

@@ -85,9 +85,8 @@ class Inspector:
         }
 
     def now(self) -> dict[str, Any]:
-        """Return which body is chosen, and whether the page is dark."""
-        dark = self.desk.studio.dark
-        return {"selected": self.selected, "number": self.number, "dark": dark}
+        """Return which body is chosen."""
+        return {"selected": self.selected, "number": self.number}
 
     def select(self, asked: Asked) -> Reply:
         """Choose a body, for all panels."""

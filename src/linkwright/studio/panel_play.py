@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.studio.desk import RUN, desk_of
-from linkwright.studio.keys import add_key
+from linkwright.studio.keys import add_key, says
 from linkwright.studio.playback import SPEEDS
 from linkwright.studio.telling import only_words
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
-_FRAME = "one frame back, on; live: N is a step"
+_FRAME = "Previous, next frame (live: N is a step)"
 _EVERY = 0.1  # s between updates of the slider while playing
 
 
@@ -32,14 +32,14 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         first = studio.takes[0]
         heading = gui.add_markdown(_heading(studio))
         if not player.end > player.start:
-            empty = "Nothing moves here: the recording holds less than two samples."
-            unrun = "This System has not run yet: the tab *Live* runs it, with all that acts on it."
+            empty = "Nothing to play: the recording has fewer than two samples."
+            unrun = "This System has not run yet. Press **Run** in the tab *Live*."
             gui.add_markdown(empty if first.system is None or len(first.recording) != 1 else unrun)
             return
         play = gui.add_button("Play", hint="Play or pause", icon="player-play")
         span = player.end - player.start
         scrub = gui.add_slider(
-            "Time, s",
+            "Time [s]",
             min=player.start,
             max=player.end,
             step=max(span / 2000, 1e-9),
@@ -51,11 +51,15 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         loop = gui.add_checkbox("Loop", player.loop)
         if len(studio.stages) > 1:
             _arrangement(studio)
+        else:
+            add_key(studio, "O", "Other recordings", says("Only one recording is open."))
 
     def label() -> None:
         words = "Pause" if player.playing else "Play"
         if play.label != words:
             play.label, play.icon = words, f"player-{words.lower()}"
+
+    desk_of(studio).every(0.2, label)
 
     def press(_: Any = None) -> None:
         if not player.playing and player.time >= player.end:
@@ -121,7 +125,7 @@ def _heading(studio: Studio) -> str:
         words.append(f"*{only_words(first.story)}*")
     if len(studio.takes) > 1:
         others = ", ".join(only_words(take.name) for take in studio.takes[1:])
-        words.append(f"{only_words(first.name)} in full; as ghosts: {others}")
+        words.append(f"Main: {only_words(first.name)} · Ghosts: {others}")
     notes = dict.fromkeys(n for take in studio.takes for n in take.notes)
     return "\n\n".join(["  \n".join(words), *(f"⚠ {only_words(note)}" for note in notes)])
 
@@ -143,17 +147,17 @@ def _keys(studio: Studio, press: Any, speed: Any) -> None:
         speed.value = speed.options[min(max(at, 0), len(speed.options) - 1)]
 
     for key, words, act, line in (
-        ("space", "play or pause", press, "play, pause"),
-        ("P", "play or pause", press, "play, pause"),
-        ("B", "one frame back", lambda _: step(-1), _FRAME),
-        ("N", "one frame on", lambda _: step(1), _FRAME),
-        ("R", "back to the start", lambda _: begin(), "to the start; live: reset"),
-        ("home", "start of the recording", lambda _: player.go_to(player.start), "start, end"),
-        ("end", "end of the recording", lambda _: player.go_to(player.end), "start, end"),
-        ("pagedown", "slower", lambda _: paced(-1), "slower, faster"),
-        ("pageup", "faster", lambda _: paced(1), "slower, faster"),
+        ("space", "Play or pause", press, "Play, pause"),
+        ("P", "", press, "Play, pause"),
+        ("B", "Previous frame", lambda _: step(-1), _FRAME),
+        ("N", "Next frame", lambda _: step(1), _FRAME),
+        ("R", "Back to the start", lambda _: begin(), "To the start (live: reset)"),
+        ("home", "Start of the recording", lambda _: player.go_to(player.start), "Start, end"),
+        ("end", "End of the recording", lambda _: player.go_to(player.end), "Start, end"),
+        ("pagedown", "Slower", lambda _: paced(-1), "Slower, faster"),
+        ("pageup", "Faster", lambda _: paced(1), "Slower, faster"),
     ):
-        add_key(studio, key, words, act, line=line)
+        add_key(studio, key, words or "Play or pause (P)", act, line=line)
 
 
 def _arrangement(studio: Studio) -> None:
@@ -167,7 +171,7 @@ def _arrangement(studio: Studio) -> None:
             (choice.options.index(choice.value) + 1) % len(choice.options)
         ]
 
-    add_key(studio, "O", "other recordings", turn)
+    add_key(studio, "O", "Other recordings", turn)
 
     def arrange(_: Any) -> None:
         for k, stage in enumerate(studio.stages):

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkwright.errors import InputError
+from linkwright.errors import Error, InputError
 from linkwright.recording.origins import to_be_sent
 from linkwright.studio.desk import desk_of
 from linkwright.studio.scope_desk import ScopeDesk
@@ -56,13 +56,16 @@ def _open(scope: ScopeDesk, asked: Asked) -> Reply:
     name = Path(asked.query.get("name", "").replace("\\", "/")).name
     if not is_recording(name):
         raise InputError(
-            f"{name or 'a file without a name'} is no recording by its name",
+            f"{name or 'a file without a name'} has an unknown file type",
             remedy="open a file that linkwright has saved, or one of SL's (d00001)",
         )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_bytes(asked.body)
-        return as_json({"name": scope.open(path)})
+        try:
+            return as_json({"name": scope.open(path)})
+        except Error as error:  # with the name that the user knows
+            raise InputError(str(error).replace(str(path), name)) from None
 
 
 def _save(scope: ScopeDesk, suffix: str) -> Reply:

@@ -1,4 +1,4 @@
-"""The tab View: frames, mass centre, traces, a camera that follows, saved views, light and dark."""
+"""The tab View: views and fit, axes, trails, forces, a camera that follows, light and dark."""
 
 from __future__ import annotations
 
@@ -7,18 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwright.studio.desk import desk_of
-from linkwright.studio.keys import add_key
+from linkwright.studio.desk import RUN, desk_of
+from linkwright.studio.keys import add_key, says
 from linkwright.studio.rewearing import wear
 from linkwright.studio.tracing import Trace
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
-_ANGLES = {"Corner": (-55, 20), "Front": (-90, 4), "Side": (0, 4), "Top": (-90, 89)}
-_FROM = "look from a corner, the front, the side, above"
-_NOTHING = "nothing"
+_VIEWS = ("Isometric", "Front", "Side", "Top")
+_FROM = "Isometric, front, side, top view"
+_NOTHING = "off"
 _WIDE = 388  # pixels: all tabs in a row
+
+
+def angles_of(studio: Studio, view: str) -> tuple[float, float]:
+    """Return where a view is seen from: azimuth and height over the ground, degrees.
+
+    Args:
+        studio: whose scene says where its front is.
+        view: one of the names on the buttons.
+    """
+    front, side = float(studio.view["front"]), float(studio.view["side"])
+    usual = float(studio.view["azimuth"])
+    corner = -55.0 if usual == -72.0 else usual  # flat ones are looked at from the front at first
+    heights = {"Isometric": (corner, 20.0), "Front": (front, 4.0), "Side": (side, 4.0)}
+    return heights.get(view, (-90.0, 89.0))
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
@@ -31,22 +45,22 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
     """
     gui = studio.server.gui
     with tabs.add_tab(name):
-        dark = gui.add_checkbox("Dark", studio.dark)
         if studio.stage is not None:
+            _views(studio)
             _looks(studio)
             _forces(studio)
             _follow(studio)
-            _views(studio)
             gui.main_panel.set_width(_WIDE)
         else:
-            studio.server.scene.add_label("/nothing", "Nothing to draw: see the tab Play")
+            studio.server.scene.add_label("/nothing", "Nothing to draw: see the tab Scope")
+        dark = gui.add_button("Light or dark", icon="sun-moon", color="gray")
 
-    _turned(studio, "I", "light or dark", dark)
+    def turn(event: Any) -> None:
+        if event.client is not None:
+            studio.set_theme(event.client)
 
-    def set_dark(_: Any) -> None:
-        studio.set_theme(dark=bool(dark.value))
-
-    dark.on_update(set_dark)
+    dark.on_click(turn)
+    add_key(studio, "I", "Light or dark", turn)
 
 
 def _turned(studio: Studio, key: str, words: str, box: Any) -> None:
@@ -70,22 +84,21 @@ def _next(studio: Studio, key: str, words: str, choice: Any) -> None:
 
 def _looks(studio: Studio) -> None:
     gui = studio.server.gui
-    frames = gui.add_checkbox("Frames of the bodies", False)
-    clear = gui.add_checkbox("See through bodies", False, hint="For what is inside or behind")
-    wire = gui.add_checkbox("Wire frame", False, hint="Only the edges of triangles")
-    centre = gui.add_checkbox("Mass centre", False)
+    frames = gui.add_checkbox("Body axes", False)
+    clear = gui.add_checkbox("Transparent bodies", False, hint="For what is inside or behind")
+    wire = gui.add_checkbox("Wireframe", False, hint="Only the edges of triangles")
+    centre = gui.add_checkbox("Center of mass", False)
     ground = gui.add_checkbox("Ground", bool(studio.grid.visible))
-    if studio.stage is not None and any(n.environment for n in studio.stage.scene.nodes):
-        _around(studio)
+    _around(studio)
     if studio.stage is not None and studio.stage.labels:
         _names(studio)
     names = _moving(studio)
-    trace = gui.add_dropdown("Trace of", (_NOTHING, *names))
+    trace = gui.add_dropdown("Trail", (_NOTHING, *names))
     drawn = Trace(studio)
-    _turned(studio, "X", "frames of the bodies", frames)
-    _turned(studio, "C", "mass centre", centre)
-    _turned(studio, "G", "ground", ground)
-    _next(studio, "T", "trace of the next body", trace)
+    _turned(studio, "X", "Body axes", frames)
+    _turned(studio, "C", "Center of mass", centre)
+    _turned(studio, "G", "Ground", ground)
+    _next(studio, "T", "Trail of the next body", trace)
 
     def set_frames(_: Any) -> None:
         for stage in studio.stages:
@@ -129,8 +142,11 @@ def _looks(studio: Studio) -> None:
 
 
 def _around(studio: Studio) -> None:
-    shown = studio.server.gui.add_checkbox("Surroundings", True, hint="What stands around it")
-    _turned(studio, "U", "surroundings", shown)
+    if studio.stage is None or not any(n.environment for n in studio.stage.scene.nodes):
+        add_key(studio, "U", "Environment", says("This model has no environment."))
+        return
+    shown = studio.server.gui.add_checkbox("Environment", True)
+    _turned(studio, "U", "Environment", shown)
 
     def set_shown(_: Any) -> None:
         for stage in studio.stages:
@@ -140,7 +156,7 @@ def _around(studio: Studio) -> None:
 
 
 def _names(studio: Studio) -> None:
-    shown = studio.server.gui.add_checkbox("Names of points", True)
+    shown = studio.server.gui.add_checkbox("Labels", True)
 
     def set_shown(_: Any) -> None:
         for stage in studio.stages:
@@ -153,9 +169,9 @@ def _names(studio: Studio) -> None:
 def _forces(studio: Studio) -> None:
     gui, marks = studio.server.gui, studio.marks
     assert marks is not None
-    contacts = gui.add_checkbox("Contact points", marks.contacts, hint="Bright where they touch")
+    contacts = gui.add_checkbox("Contact points", marks.contacts, hint="Shown while they touch")
     forces = gui.add_checkbox("Forces", marks.forces, hint="As arrows, from where they act")
-    longer = gui.add_slider("Arrows [×]", 0.1, 10.0, 0.1, 1.0, hint="Longer or shorter")
+    longer = gui.add_slider("Force scale", 0.1, 10.0, 0.1, 1.0, hint="Length of the arrows")
     legend = gui.add_markdown("", visible=False)
     contacts.visible = forces.visible = longer.visible = False
 
@@ -173,12 +189,15 @@ def _forces(studio: Studio) -> None:
             legend.content = marks.legend
             legend.visible = bool(marks.legend)
 
-    def toggle(_: Any) -> None:
+    def toggle(event: Any) -> None:
+        if not marks.acts and not marks.touches:
+            says("No forces act in what is shown.")(event)
+            return
         forces.value = contacts.value = not (forces.value or contacts.value)
 
     for handle in (contacts, forces, longer):
         handle.on_update(wanted)
-    add_key(studio, "K", "forces and contact points", toggle)
+    add_key(studio, "K", "Forces and contact points", toggle)
     desk_of(studio).every(0.5, tell)
 
 
@@ -192,7 +211,7 @@ def _follow(studio: Studio) -> None:
     assert stage is not None
     follow = studio.server.gui.add_dropdown("Follow", (_NOTHING, *_moving(studio)))
     last: dict[str, Any] = {"at": None}
-    _next(studio, "F", "follow the next body", follow)
+    _next(studio, "F", "Follow the next body", follow)
 
     def set_follow(_: Any) -> None:
         chosen = follow.value
@@ -217,8 +236,9 @@ def _follow(studio: Studio) -> None:
 
 def _views(studio: Studio) -> None:
     gui = studio.server.gui
-    usual = gui.add_button_group("Look from", tuple(_ANGLES))
-    keep = gui.add_button("Save this view")
+    usual = gui.add_button_group("View", _VIEWS)
+    whole = gui.add_button("Fit to view", icon="focus-2", hint="Or the key Z")
+    keep = gui.add_button("Save view", icon="bookmark", color="gray")
     kept: list[tuple[Any, Any]] = []
     saved = gui.add_button_group("Saved views", ("1",), visible=False)
 
@@ -230,27 +250,55 @@ def _views(studio: Studio) -> None:
         saved.options = tuple(str(k + 1) for k in range(len(kept)))
         saved.visible = True
 
-    usual.on_click(lambda event: _look_from(studio, *_ANGLES[usual.value], event))
+    usual.on_click(lambda event: _look_from(studio, str(usual.value), event))
+    whole.on_click(partial(_fit, studio))
     keep.on_click(save)
-    for k, (name, angles) in enumerate(_ANGLES.items()):
-        go = partial(_look_from, studio, *angles)
-        add_key(studio, str(k + 1), f"look from: {name.lower()}", go, line=_FROM)
-    add_key(studio, "V", "save this view", save)
+    for k, name in enumerate(_VIEWS):
+        go = partial(_look_from, studio, name)
+        add_key(studio, str(k + 1), f"{name} view", go, line=_FROM)
+    add_key(studio, "Z", "Fit to view", partial(_fit, studio))
+    add_key(studio, "V", "Save view", save)
     studio.server.on_client_connect(partial(_step_back, studio))
 
     saved.on_click(lambda event: _look(event.client, *kept[int(saved.value) - 1]))
 
 
-def _look_from(studio: Studio, azimuth: float, height: float, event: Any) -> None:
-    """Let a browser look at the whole scene from somewhere, degrees about and over the ground."""
+def _look_from(studio: Studio, view: str, event: Any) -> None:
+    """Let a browser look at the whole scene from a side."""
     if event.client is None:
         return
+    azimuth, height = angles_of(studio, view)
     a, h = np.radians(azimuth), np.radians(height)
     away = np.array([np.cos(a) * np.cos(h), np.sin(a) * np.cos(h), np.sin(h)])
     first = studio.server.initial_camera
     usual = float(np.linalg.norm(np.subtract(first.position, first.look_at)))
-    far = usual * _narrow(event.client.camera)
-    _look(event.client, studio.centre + far * away, studio.centre)
+    far, at = usual * _narrow(event.client.camera), _middle(studio)
+    _look(event.client, at + far * away, at)
+
+
+def _middle(studio: Studio) -> Any:
+    """Return what to look at: the middle of the scene, gone along with a model that travels."""
+    stage, desk = studio.stage, desk_of(studio)
+    if stage is None or desk.mode != RUN or not desk.follows:
+        return studio.centre
+    gone = desk.centre(desk.q) - desk.centre(stage.scene.poses.start)
+    gone[2] = 0.0
+    return studio.centre + gone
+
+
+def _fit(studio: Studio, event: Any) -> None:
+    """Bring all that is drawn of the model into view, from where the browser looks."""
+    stage = studio.stage
+    if event.client is None or stage is None:
+        return
+    low, high = stage.box()
+    at, radius = (low + high) / 2, max(float(np.linalg.norm(high - low)) / 2, 1e-6)
+    camera = event.client.camera
+    away = np.subtract(camera.position, camera.look_at)
+    length = float(np.linalg.norm(away))
+    away = away / length if length > 1e-9 else np.array([0.0, -1.0, 0.3])
+    far = 1.1 * radius / np.sin(float(camera.fov) / 2) * _narrow(camera)
+    _look(event.client, at + far * away, at)
 
 
 def _step_back(studio: Studio, client: Any) -> None:

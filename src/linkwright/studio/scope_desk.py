@@ -25,6 +25,7 @@ from linkwright.studio.charts import layout_picture
 from linkwright.studio.desk import PLAYED, RUN, Desk
 from linkwright.studio.live import Live
 from linkwright.studio.playback import Track, player_for
+from linkwright.studio.replaying import nothing_matches
 from linkwright.studio.scope import (
     MOST_POINTS,
     Columns,
@@ -148,7 +149,6 @@ class ScopeDesk:
             "live": self.desk.mode == RUN,
             "span": span,
             "window": window,
-            "dark": self.desk.studio.dark,
             "takes": names,
             "known": str(known),
             "values": self._values(columns, layout, time),
@@ -331,6 +331,12 @@ def show_instead(desk: Desk, name: str, recording: Recording) -> None:
     take = Take(name, recording)
     if desk.scene is not None:
         take = scene_take(name, recording, desk.scene)
+        known = {c.name for c in studio.takes[0].recording.channels}
+        if take.q is None and not known & {c.name for c in recording.channels}:
+            raise InputError(
+                f"{name} does not fit what is shown: {nothing_matches(desk.scene, recording)}",
+                remedy="open it by itself: linkwright studio FILE",
+            )
     story = f"{name}. {recorded_story(recording)}"
     take = replace(take, system=studio.takes[0].system, story=story)
     studio.takes[0] = take

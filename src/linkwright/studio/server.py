@@ -72,7 +72,7 @@ class Studio:
     tracks: list[Track | None] = field(default_factory=list)
     player: Player = field(init=False)
     gate: Gate = field(init=False, repr=False)
-    dark: bool = False
+    dark: set[int] = field(default_factory=set)
     closers: list[Callable[[], None]] = field(default_factory=list)
     shared: dict[str, Any] = field(default_factory=dict)
     grid: Any = None
@@ -95,7 +95,7 @@ class Studio:
         self.port = int(self.server.get_port())
         self.player = player_for(self.takes)
         try:
-            self.set_theme(dark=False)
+            self.set_theme()
             self.server.gui.set_panel_label(self.takes[0].name)
             self.server.gui.main_panel.dock_right()
             self._build()
@@ -175,18 +175,6 @@ class Studio:
         self.size = size = float(view["radius"])
         self.centre = np.array(view["centre"])
         self.marks = Marks(self.server, stage.root, stage.size)
-        self.grid = self.server.scene.add_grid(
-            "/ground",
-            infinite_grid=True,
-            cell_size=_nice(size / 3),
-            section_size=5 * _nice(size / 3),
-            cell_color=(205, 211, 218),
-            section_color=(170, 180, 190),
-            fade_distance=9 * size,
-            shadow_opacity=0.35,
-            position=(0.0, 0.0, floor if floor is not None else 0.0),
-            visible=floor is not None,
-        )
         self.paint_ground(stage.scene)
         a, h = np.radians(view["azimuth"]), np.radians(view["height"])
         away = np.array([np.cos(a) * np.cos(h), np.sin(a) * np.cos(h), np.sin(h)])
@@ -206,36 +194,55 @@ class Studio:
         self.paint = scene.ground
         if scene.floor is not None:
             self.floor = scene.floor
-            self.grid.position = (0.0, 0.0, scene.floor)
-        self._tint_ground()
+        self.grid = self._draw_ground(self.server)
+        for client in self.server.get_clients().values():
+            if client.client_id in self.dark:
+                self._draw_ground(client, dark=True)
 
-    def set_theme(self, *, dark: bool) -> None:
-        """Make the page light or dark.
+    def set_theme(self, client: Any = None) -> None:
+        """Make the page light in all browsers, or the other of light and dark in one.
 
         Args:
-            dark: which.
+            client: the browser; all, which are light, by default.
         """
-        self.dark = dark
-        self.server.gui.configure_theme(
+        dark = client is not None and client.client_id not in self.dark
+        if client is not None:
+            (self.dark.add if dark else self.dark.discard)(client.client_id)
+        where = self.server if client is None else client
+        where.gui.configure_theme(
             dark_mode=dark,
             control_width="large",
             show_logo=False,
             show_share_button=False,
             brand_color=(104, 164, 212) if dark else (47, 102, 144),
         )
-        self._tint_ground()
-        top, bottom = ((17, 22, 27), (30, 38, 46)) if dark else ((238, 241, 244), (251, 249, 245))
+        top, bottom = ((17, 22, 27), (30, 38, 46)) if dark else ((226, 231, 236), (246, 245, 242))
         rows = np.linspace(top, bottom, 64).round().astype(np.uint8)
-        self.server.scene.set_background_image(np.repeat(rows[:, None, :], 8, axis=1))
+        where.scene.set_background_image(np.repeat(rows[:, None, :], 8, axis=1))
+        if client is not None and self.grid is not None:
+            self._draw_ground(client, dark=dark)
 
-    def _tint_ground(self) -> None:
-        if self.grid is not None:
-            self.grid.cell_color = (64, 76, 88) if self.dark else (205, 211, 218)
-            self.grid.section_color = (96, 112, 128) if self.dark else (170, 180, 190)
-            if self.paint is not None:
-                r, g, b = (round((90 if self.dark else 255) * v) for v in self.paint[:3])
-                self.grid.plane_color = (r, g, b)
-            self.grid.plane_opacity = 0.0 if self.paint is None else 1.0
+    def _draw_ground(self, where: Any, *, dark: bool = False) -> Any:
+        """Draw the ground in all browsers, or in its other colours in one."""
+        cell = _nice(self.size / 3)
+        floor, grid = self.floor, self.grid
+        made = where.scene.add_grid(
+            "/ground",
+            infinite_grid=True,
+            cell_size=cell,
+            section_size=5 * cell,
+            cell_color=(64, 76, 88) if dark else (192, 199, 206),
+            section_color=(96, 112, 128) if dark else (158, 168, 178),
+            fade_distance=9 * self.size,
+            shadow_opacity=0.35,
+            position=(0.0, 0.0, floor if floor is not None else 0.0),
+            visible=floor is not None if grid is None else bool(grid.visible),
+        )
+        if self.paint is not None:
+            r, g, b = (round((90 if dark else 255) * v) for v in self.paint[:3])
+            made.plane_color = (r, g, b)
+        made.plane_opacity = 0.0 if self.paint is None else 1.0
+        return made
 
     def wait(self) -> None:
         """Serve until `close` is called or the program is interrupted."""

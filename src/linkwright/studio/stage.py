@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.studio.hanging import against, carriers
+from linkwright.studio.hanging import against, carriers, turned
 from linkwright.studio.poses import Where
 from linkwright.studio.scene import Marked, Scene
 from linkwright.studio.solids import colour
@@ -246,6 +246,21 @@ class Stage:
         if self._now is None:
             return self.shift
         return np.asarray(self._now[node, :3] + self.shift)
+
+    def box(self) -> tuple[Array, Array]:
+        """Return the lowest and highest coordinates of all that is drawn of the model now, m."""
+        low, high = np.full(3, np.inf), np.full(3, -np.inf)
+        if self._now is not None:
+            pairs = zip(self.drawn.nodes, self.drawn.surfaces, strict=True)
+            own = [parts for node, parts in pairs if not node.environment]
+            for pose, parts in zip(self._now, own, strict=False):
+                for s in parts:
+                    points = pose[:3] + turned(np.tile(pose[3:], (len(s.points), 1)), s.points)
+                    low = np.minimum(low, points.min(axis=0))
+                    high = np.maximum(high, points.max(axis=0))
+        if not np.isfinite(low).all():
+            low, high = np.full(3, -self.size), np.full(3, self.size)
+        return low + self.shift, high + self.shift
 
     def set_frames(self, on: bool) -> None:
         """Show or hide the frames of the nodes that move."""

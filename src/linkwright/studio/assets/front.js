@@ -1,21 +1,24 @@
 // The bar over the studio's scene: what moves it, its time and its pace, and what is wrong.
 (() => {
   const home = location.pathname.endsWith("/") ? location.pathname : location.pathname + "/";
-  const quiet = 6000, often = 250, seldom = 1500; // ms: without an answer; between questions; while nobody looks
+  const quiet = 5000, often = 250, seldom = 1500; // ms: without an answer; between questions; while nobody looks
   // Viser would write the address of its server into ours.
   const replace = history.replaceState.bind(history);
   history.replaceState = (state, title, url) => { if (title !== "Viser") replace(state, title, url); };
   const still = matchMedia("(prefers-reduced-motion: reduce)"), parts = {};
-  let again = "", answered = Date.now();
+  let again = "", answered = Date.now(), missed = 0;
   const say = (part, words) => { if (parts[part].textContent !== words) parts[part].textContent = words; };
   function build() {
     const bar = document.createElement("div");
     bar.id = "lw-bar";
-    bar.innerHTML = '<div id="lw-now" role="status"><span id="lw-mode"></span><span id="lw-time"></span><span id="lw-pace"></span></div>' +
+    bar.innerHTML = '<div id="lw-row"><div id="lw-now" role="status"><span id="lw-mode"></span><span id="lw-time"></span><span id="lw-pace"></span></div><button id="lw-help" type="button" aria-label="Help" title="Shortcuts (H)">?</button></div>' +
       '<div id="lw-note" role="alert"></div><div id="lw-lost" role="alert"></div>';
     document.body.append(bar);
+    document.getElementById("lw-help").onclick = () => press("h");
     for (const part of ["now", "mode", "time", "pace", "note", "lost"]) parts[part] = document.getElementById("lw-" + part);
   }
+  // A key of the studio's, as if it were pressed.
+  function press(key) { document.body.dispatchEvent(new KeyboardEvent("keydown", { key, code: "Key" + key.toUpperCase(), bubbles: true })); }
   function lost(words) {
     if (parts.lost.dataset.words === words) return;
     parts.lost.dataset.words = words;
@@ -40,12 +43,40 @@
       if (!answer.ok) throw new Error("another studio");
       show(await answer.json());
       answered = Date.now();
+      missed = 0;
     } catch (error) {
-      if (error.name === "AbortError") lost(`The studio has not answered for ${Math.round((Date.now() - answered) / 1000)} s. It may be busy or suspended.`);
+      if (error.name === "AbortError") { if (++missed > 1) lost(`The studio has not answered for ${Math.round((Date.now() - answered) / 1000)} s. It may be busy or suspended.`); }
       else lost("Connection lost: the studio has ended.");
     }
     clearTimeout(timer);
     setTimeout(ask, document.hidden ? seldom : often);
   }
-  addEventListener("DOMContentLoaded", () => { build(); ask(); });
+  // Light and dark: each browser has its own, as its user prefers or has chosen last.
+  const root = document.documentElement, night = matchMedia("(prefers-color-scheme: dark)");
+  const scheme = () => root.dataset.mantineColorScheme || "light";
+  let chosen = null;
+  try { chosen = localStorage.getItem("linkwright-theme"); } catch { /* a frame without storage */ }
+  function theme() {
+    for (const frame of document.querySelectorAll("iframe")) frame.contentWindow.postMessage({ theme: scheme() }, "*");
+    if (settled) try { localStorage.setItem("linkwright-theme", scheme()); } catch { /* as above */ }
+  }
+  let settled = false;
+  function settle() { // when the keys work, press the one that changes it
+    if (!document.querySelector("[role=tab]")) return setTimeout(settle, 200);
+    if (scheme() !== (chosen || (night.matches ? "dark" : "light"))) press("i");
+    setTimeout(() => { settled = true; }, 1000);
+  }
+  addEventListener("message", (e) => { if (e.data?.theme === "?") e.source.postMessage({ theme: scheme() }, "*"); });
+  // On a phone the sheet with the tabs begins closed: the model is what people come for.
+  function fold() {
+    const handle = document.querySelector(".mantine-Paper-root[style*='position: fixed'] [style*='cursor: pointer']");
+    if (handle) handle.click(); else if (innerWidth < 577) setTimeout(fold, 200);
+  }
+  addEventListener("DOMContentLoaded", () => {
+    build();
+    ask();
+    settle();
+    if (innerWidth < 577) fold();
+    new MutationObserver(theme).observe(root, { attributeFilter: ["data-mantine-color-scheme"] });
+  });
 })();

@@ -93,7 +93,6 @@ async function inspect() {
   for (;;) {
     try {
       const now = await post("now");
-      document.documentElement.dataset.theme = now.dark ? "dark" : "light";
       if (now.number !== state.number) {
         state.number = now.number;
         if (now.selected !== state.selected) { state.selected = now.selected; mark(); show(); document.querySelector("#tree [aria-selected=true]")?.scrollIntoView({ block: "nearest" }); }

@@ -11,3 +11,7 @@ function passKeys(own) {
     fetch("key", { method: "POST", body: JSON.stringify({ key }) }).catch(() => {});
   });
 }
+// Light or dark: as the page around says, or as the user prefers in a window of its own.
+addEventListener("message", (e) => { if (e.source === parent && e.data?.theme) document.documentElement.dataset.theme = e.data.theme; });
+if (parent === window) document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+else parent.postMessage({ theme: "?" }, "*");

@@ -77,7 +77,6 @@ async function serve() {
       asking = await post("scope/ask", JSON.stringify(sent));
       if (wants.time === null) { source.time = source.valuesAt = asking.time; }
       const anew = source.take(asking, Boolean(sent.layout || wants.layout));
-      document.documentElement.dataset.theme = asking.dark ? "dark" : "light";
       lasting.hidden = !asking.live;
       if (document.activeElement !== last) last.value = source.layout.last;
       if (anew || first) scope.build(); else scope.draw();
