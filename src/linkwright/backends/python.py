@@ -10,6 +10,7 @@ identifiers made by `python_identifier`, and text that `plain` has made harmless
 
 from __future__ import annotations
 
+import builtins
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -56,7 +57,8 @@ from linkwright.program import Port, Program, lower
 from linkwright.program.code import Code, Instruction, LoopCode
 
 _LITERAL = re.compile(r"-?(\d+(\.\d+)?(e[+-]?\d+)?|np\.inf|np\.nan)\Z")
-_BUILTINS = frozenset({"range", "len", "enumerate", "batch"})
+_USED = frozenset({"range", "len", "enumerate", "int", "batch"})
+_BUILTINS = frozenset(dir(builtins))
 _COMPARE = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 _FUNCTIONS = {
     "sin": "np.sin",
@@ -126,7 +128,7 @@ class Module:
     """A module while it is written."""
 
     dtype: str
-    names: Names = field(default_factory=lambda: Names(python_identifier, _BUILTINS))
+    names: Names = field(default_factory=lambda: Names(python_identifier, _USED))
     functions: list[str] = field(default_factory=list)
     called: dict[Code, str] = field(default_factory=dict)
     tables: dict[Any, tuple[str, list[str]]] = field(default_factory=dict)
@@ -148,7 +150,8 @@ class Module:
         """Return the name under which a foreign function is given to the module."""
         name = data.function.name
         if name not in self.foreign:
-            self.foreign[name] = (self.names(name), data.function)
+            own = f"user_{name}" if name in _BUILTINS else name
+            self.foreign[name] = (self.names(own), data.function)
         return self.foreign[name][0]
 
     def text(self, about: Sequence[str]) -> str:
@@ -201,8 +204,10 @@ def python_source(program: Program, *, dtype: str = "float64") -> str:
     return _write(program, dtype)[1]
 
 
-def python_functions(codes: Mapping[str, Code], about: Sequence[str]) -> tuple[str, list[str]]:
-    """Return a module with a function for each code, and the foreign functions that it calls.
+def python_functions(
+    codes: Mapping[str, Code], about: Sequence[str]
+) -> tuple[str, dict[str, ForeignFunction]]:
+    """Return a module with a function for each code, and the foreign functions by what it calls.
 
     The functions take a sequence of numbers for each input, and return a tuple of lists.
 
@@ -226,7 +231,7 @@ def python_functions(codes: Mapping[str, Code], about: Sequence[str]) -> tuple[s
     for name, code in codes.items():
         module.called[code] = module.names(name)
         _write_called(module, code)
-    return module.text(about), list(module.foreign)
+    return module.text(about), dict(module.foreign.values())
 
 
 def _write(program: Program, dtype: str) -> tuple[str, str, Module]:

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
 from linkwright.algebra.foreign import ForeignFunction
-from linkwright.backends.foreign import foreign_functions
 from linkwright.backends.python import python_functions
 from linkwright.errors import CompileError
 from linkwright.program import Code
@@ -72,12 +71,11 @@ def python_program(content: Content, file_name: str) -> str:
     if content.closure is not None:
         codes["equations_closure"] = content.closure
     text, called = python_functions(codes, [*documentation(content), "", *_ABOUT])
-    known = {f.name: f for f in foreign_functions(content.program)}
     fixed = _fixed_part()
     parts = [text.replace("\nimport numpy as np\n", f"\n{_FUTURE}\nimport numpy as np\n", 1)]
     if called:
         parts += ["import shutil", _BUILD]
-    parts += [_foreign(known[name], fixed) for name in called]
+    parts += [_foreign(name, function, fixed) for name, function in called.items()]
     return "\n".join([*parts, fixed, *_callers(content), *_tables(content, file_name)])
 
 
@@ -87,10 +85,10 @@ def _fixed_part() -> str:
     return text[text.index(_FUTURE) + len(_FUTURE) :]
 
 
-def _foreign(function: ForeignFunction, fixed: str) -> str:
+def _foreign(own: str, function: ForeignFunction, fixed: str) -> str:
     """Return the definition of a foreign function."""
     taken = {name for found in _DEFINED.findall(fixed) for name in found if name}
-    if function.name in taken:
+    if own in taken:
         raise CompileError(
             f"the foreign function {function.name!r} has a name that the program uses itself",
             remedy="give it another name",
@@ -101,7 +99,7 @@ def _foreign(function: ForeignFunction, fixed: str) -> str:
             remedy="declare it with c_source=..., or write the C program and link it",
         )
     source = function.c_source.strip()
-    return f"{function.name} = lw_build({source!r}, {function.name!r}, {function.arity}, " + (
+    return f"{own} = lw_build({source!r}, {function.name!r}, {function.arity}, " + (
         f"{function.outputs})\n"
     )
 

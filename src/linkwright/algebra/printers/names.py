@@ -84,7 +84,7 @@ def _identifier(name: str, reserved: frozenset[str]) -> str:
 def _escaped(body: str) -> str:
     out: list[str] = []
     for i, c in enumerate(body):
-        if _is_word(c):
+        if _is_word(c) and (i or not c.isdigit()):
             out.append(c)
         elif c in "._" and i and _is_word(body[i - 1]) and _is_word(body[i + 1 : i + 2]):
             out.append("__" if c == "." else "_")
