@@ -11,6 +11,7 @@ from linkwright.blocks.element import (
     mechanism_of,
 )
 from linkwright.blocks.foreign import KEEP, Foreign
+from linkwright.blocks.kinds import Kind
 from linkwright.blocks.numbers import checked, checked_all
 from linkwright.blocks.ports import Crossing, Noise, Parameter, Port, State
 from linkwright.blocks.rates import (
@@ -40,6 +41,7 @@ __all__ = [
     "Hold",
     "Integrator",
     "JointCoordinate",
+    "Kind",
     "Noise",
     "Parameter",
     "Port",

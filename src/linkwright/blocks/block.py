@@ -19,6 +19,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from linkwright.algebra import PI, Expr, cos, free_symbols, log, sqrt, symbol
+from linkwright.blocks.numbers import checked
 from linkwright.blocks.ports import Crossing, Noise, Parameter, Port, State
 from linkwright.blocks.rates import BlockError, Continuous, Rate
 from linkwright.blocks.workspace import BlockWorkspace, Value
@@ -88,6 +89,9 @@ class Block(BlockWorkspace):
         self, name: str, shape: tuple[int, ...], values: Sequence[Value], unit: str, doc: str
     ) -> tuple[Expr, ...]:
         self._refuse_taken(name)
+        for value in values:
+            if isinstance(value, float):
+                checked(value, f"{name} of {self.name!r}")
         defaults = tuple(self.expr(v) for v in values)
         made = self._symbols(name, shape, "input", unit)
         self.inputs[name] = Port(name, unit, shape, made, defaults, doc=doc)

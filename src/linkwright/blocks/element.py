@@ -130,7 +130,7 @@ class Element(Block):
         reaction: Body | None = None,
         doc: str = "",
     ) -> Expr:
-        unit = self.mechanism.unit_system.own_text("N")
+        unit = self.own_unit("N")
         made = self.output(name, magnitude, unit=unit, doc=doc)
         other = self.mechanism.ground if reaction is None else reaction
         self.forces.append(Force(name, made, direction, point, other, doc))
@@ -176,7 +176,7 @@ class Element(Block):
         else:
             self.show_force(name, at=point)
         rows = zip("xyz", parts, strict=True)
-        unit = self.mechanism.unit_system.own_text("N")
+        unit = self.own_unit("N")
         return tuple(self.output(f"{name}_{c}", x, unit=unit, doc=doc) for c, x in rows)
 
     def show_force(self, name: str, *, at: Spot, touch: str = "", below: float = 0.0) -> None:
@@ -193,6 +193,17 @@ class Element(Block):
         self.arrows[name] = Arrow(
             name, point, tuple(f"{name}_{c}" for c in "xyz"), None, touch, below
         )
+
+    def own_unit(self, unit: str) -> str:
+        """Return the text of the unit in which the mechanism computes what has an SI unit.
+
+        Args:
+            unit: an SI unit.
+
+        >>> Element("e", Mechanism("m", units="in-lb")).own_unit("N*m")
+        'lbf*in'
+        """
+        return self.mechanism.unit_system.own_text(unit)
 
     def point_at(self, given: Spot, *, center_of_mass: bool = False) -> Point:
         """Return the point that is meant.
@@ -297,7 +308,7 @@ class Element(Block):
             reaction: the body that feels the opposite; the ground by default.
             doc: what it is.
         """
-        unit = self.mechanism.unit_system.own_text("N*m")
+        unit = self.own_unit("N*m")
         made = self.output(name, magnitude, unit=unit, doc=doc)
         self._refuse_others(on, name)
         direction = direction_of(self.mechanism.vector(about))

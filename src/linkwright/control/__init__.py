@@ -16,9 +16,11 @@ from linkwright.control.linear import (
 )
 from linkwright.control.models import inverse_dynamics
 from linkwright.control.pid import PID, JointPID, PidGains, pid_law
+from linkwright.control.registry import CONTROLLERS
 from linkwright.control.servo import PD, GravityCompensation, saturated
 
 __all__ = [
+    "CONTROLLERS",
     "LQR",
     "PD",
     "PID",

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, total
-from linkwright.blocks import Block, BlockError, Rate, Sampled, as_rate
+from linkwright.blocks import Block, BlockError, Rate, Sampled, as_rate, checked, checked_all
 
 Array = NDArray[np.float64]
 
@@ -48,8 +48,8 @@ class StateSpace(Block):
         rate: Rate | float | Fraction | None = None,
     ) -> None:
         super().__init__(name, rate=rate, doc="linear system")
-        A, B, C = (np.atleast_2d(np.asarray(x, dtype=float)) for x in (a, b, c))
-        D = np.zeros((len(C), B.shape[1])) if d is None else np.atleast_2d(np.asarray(d, float))
+        A, B, C = (_matrix(x, n, name) for x, n in ((a, "a"), (b, "b"), (c, "c")))
+        D = np.zeros((len(C), B.shape[1])) if d is None else _matrix(d, "d", name)
         n = len(A)
         if A.shape != (n, n) or len(B) != n or C.shape[1] != n:
             raise BlockError(
@@ -58,7 +58,9 @@ class StateSpace(Block):
         if D.shape != (len(C), B.shape[1]):
             raise BlockError(f"the matrix D of {name!r} has the shape {D.shape}")
         u = [self.input("u")] if B.shape[1] == 1 else list(self.input_vector("u", B.shape[1]))
-        start = [0.0] * n if initial is None else [float(x) for x in initial]
+        start: Sequence[float] = [0.0] * n
+        if initial is not None:
+            start = checked_all(initial, f"the initial value of {name!r}", count=n)
         timed = self.rate is not None
         make = self.memory if timed else self.state
         x = [make(f"x{i}", initial=start[i]) for i in range(n)]
@@ -125,8 +127,9 @@ class LeadLag(TransferFunction):
         rate: Rate | float | Fraction | None = None,
         name: str = "lead_lag",
     ) -> None:
-        if not zero > 0 or not pole > 0:
-            raise BlockError(f"zero and pole of {name!r} are above zero, rad/s")
+        checked(zero, f"the zero of {name!r}, rad/s,", above=0)
+        checked(pole, f"the pole of {name!r}, rad/s,", above=0)
+        checked(gain, f"the gain of {name!r}")
         super().__init__([gain / zero, gain], [1 / pole, 1.0], rate=rate, name=name)
 
 
@@ -142,8 +145,8 @@ def canonical(
     >>> canonical([1], [1, 3])[0]
     array([[-3.]])
     """
-    bottom = np.trim_zeros(np.asarray(denominator, dtype=float), "f")
-    top = np.trim_zeros(np.asarray(numerator, dtype=float), "f")
+    bottom = np.trim_zeros(_matrix(denominator, "denominator", "filter")[0], "f")
+    top = np.trim_zeros(_matrix(numerator, "numerator", "filter")[0], "f")
     n = len(bottom) - 1
     if n < 0 or len(top) > n + 1:
         raise BlockError("the numerator has a higher order than the denominator")
@@ -156,6 +159,17 @@ def canonical(
     b = np.zeros((n, 1))
     b[:1] = 1.0
     return a, b, (top[1:] - top[0] * bottom[1:])[None, :], d
+
+
+def _matrix(given: Any, what: str, name: str) -> Array:
+    """Return a matrix of finite numbers, or say which one is none."""
+    try:
+        found = np.atleast_2d(np.asarray(given, dtype=float))
+    except (TypeError, ValueError) as error:
+        raise BlockError(f"{what} of {name!r} is no matrix of numbers: {given!r}") from error
+    if not np.isfinite(found).all():
+        raise BlockError(f"{what} of {name!r} is not finite", remedy="give finite numbers")
+    return found
 
 
 def dot(row: Sequence[float] | Array, entries: Sequence[Expr]) -> Expr:

@@ -78,12 +78,18 @@ def numbers(
         found = [given.get(name, 0.0) for name in names]
     elif isinstance(given, SupportsFloat):
         found = [float(given)] * len(names)
-    elif len(given) != len(names) or isinstance(given, str):
+    elif not _is_list(given):
+        raise BlockError(f"{what} is {given!r}", remedy="give a number, or one for each joint")
+    elif len(given) != len(names):
         raise BlockError(f"{what} has {len(given)} numbers for {len(names)} joints")
     else:
         found = list(given)
     rows = zip(found, names, strict=True)
     return [checked(value, f"{what} of {name!r}", least=least) for value, name in rows]
+
+
+def _is_list(given: object) -> bool:
+    return hasattr(given, "__len__") and not isinstance(given, str)
 
 
 def gains(element: Element, name: str, given: PerJoint, joints: Sequence[str]) -> list[Expr]:

@@ -397,7 +397,10 @@ def weights(given: Any, names: Sequence[str], what: str) -> Array:
             raise BlockError(f"{what} weighs {', '.join(unknown)}; there is {', '.join(names)}")
         row = [float(given.get(name, 0.0)) for name in names]
         return _checked_weights(np.diag(row), what)
-    array = np.asarray(given, dtype=float)
+    try:
+        array = np.asarray(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise BlockError(f"{what} is {given!r}", remedy="give numbers") from error
     if array.ndim == 0:
         return _checked_weights(float(array) * np.eye(n), what)
     found = np.diag(array) if array.ndim == 1 else array

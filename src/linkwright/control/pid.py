@@ -63,12 +63,15 @@ class PidGains:
         return self.kp / self.ki if self.kp and self.ki else 1.0
 
     def __post_init__(self) -> None:
-        for name in ("kp", "ki", "kd", "filter", "weight"):
+        for name in ("kp", "ki", "kd", "weight"):
             checked(getattr(self, name), f"{name} of a PID law")
+        for name in ("low", "high"):
+            checked(getattr(self, name), f"{name} of a PID law", finite=False)
+        checked(self.filter, "filter of a PID law", above=0)
+        if self.unwind is not None:
+            checked(self.unwind, "unwind of a PID law", above=0)
         if not self.low < self.high:
             raise BlockError(f"a PID law has no room between {self.low} and {self.high}")
-        if not self.filter > 0 or (self.unwind is not None and not self.unwind > 0):
-            raise BlockError("the filter and the unwinding time of a PID law are above zero")
 
 
 def pid_law(

@@ -5,6 +5,7 @@ from linkwright.elements.drag import Drag
 from linkwright.elements.filters import Butterworth
 from linkwright.elements.friction import Friction, LuGre
 from linkwright.elements.muscle import Muscle
+from linkwright.elements.registry import ELEMENTS
 from linkwright.elements.sensors import Encoder, ForceTorque, Imu
 from linkwright.elements.springs import JointSpring, Spring, Stop
 from linkwright.elements.surfaces import Box, Capsule, HeightField, Plane, Sphere, Surface
@@ -12,6 +13,7 @@ from linkwright.elements.tire_laws import LinearTyre, MagicFormula, TableTyre, T
 from linkwright.elements.tyres import Tyre
 
 __all__ = [
+    "ELEMENTS",
     "Box",
     "Butterworth",
     "Capsule",

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from linkwright.algebra import ZERO, Expr, as_expr, maximum, select, sqrt, total
-from linkwright.blocks import BlockError, Element, Spot
+from linkwright.blocks import BlockError, Element, Spot, checked
 from linkwright.blocks.places import cross, minus, plus
 from linkwright.elements.surfaces import Plane, Surface, Triple, checked_rotation
 from linkwright.mechanism import Point
@@ -85,24 +85,26 @@ class Contact(Element):
         if not given:
             raise BlockError(f"the contact {name!r} has no points")
         self.surface = surface
-        self._k = self.parameter("stiffness", stiffness, unit="N/m", least=0.0)
-        self._b = self.parameter("damping", damping, unit="N*s/m", least=0.0)
-        self._a = (
-            self.parameter("dissipation", dissipation, unit="s/m", least=0.0)
-            if dissipation
-            else None
-        )
+        own = self.own_unit
+        stiff, damp = own("N/m"), own("N*s/m")
+        self._k = self.parameter("stiffness", stiffness, unit=stiff, least=0.0)
+        self._b = self.parameter("damping", damping, unit=damp, least=0.0)
+        self._a: Expr | None = None
+        if dissipation:
+            self._a = self.parameter("dissipation", dissipation, unit=own("s/m"), least=0.0)
         self._sticks = static is not None
+        checked(viscous, f"viscous of {name!r}", least=0)
         if static is None:
-            self._viscous = self.parameter("viscous", viscous, unit="N*s/m", least=0.0)
+            self._viscous = self.parameter("viscous", viscous, unit=damp, least=0.0)
         else:
             kc = stiffness if tangential is None else tangential
+            slips = static if dynamic is None else dynamic
+            self._cs = self.parameter("static", static, unit="1", least=0.0)
+            self._cd = self.parameter("dynamic", slips, unit="1", least=0.0)
+            self._kc = self.parameter("tangential", kc, unit=stiff, least=0.0)
             bc = 2 * math.sqrt(kc) if tangential_damping is None else tangential_damping
-            self._cs = self.parameter("static", static, least=0.0)
-            self._cd = self.parameter("dynamic", static if dynamic is None else dynamic, least=0.0)
-            self._kc = self.parameter("tangential", kc, unit="N/m", least=0.0)
-            self._bc = self.parameter("tangential_damping", bc, unit="N*s/m", least=0.0)
-            self._rest = self.parameter("rest", rest, unit="m/s", sign="positive")
+            self._bc = self.parameter("tangential_damping", bc, unit=damp, least=0.0)
+            self._rest = self.parameter("rest", rest, unit=own("m/s"), sign="positive")
         m = self.mechanism
         self._carrier = m.ground if surface.body is None else self.body_at(surface.body)
         self._turn = checked_rotation(surface.rotation)
@@ -124,8 +126,8 @@ class Contact(Element):
         touching = depth > 0
         damper = self._b if self._a is None else self._b + self._k * self._a * depth
         push = maximum(self._k * depth - damper * outward, 0.0)
-        press = self.output(f"normal{k}", select(touching, push, 0.0), unit="N")
-        self.output(f"depth{k}", depth, unit="m")
+        press = self.output(f"normal{k}", select(touching, push, 0.0), unit=self.own_unit("N"))
+        self.output(f"depth{k}", depth, unit=self.own_unit("m"))
         self.event(f"touch{k}", depth)
         slide = self._held(_less(speed, normal, outward))
         if self._sticks:
@@ -170,11 +172,13 @@ class Contact(Element):
         self, k: int, place: Triple, normal: Triple, slide: Triple, press: Expr, touching: Expr
     ) -> Triple:
         """Return the force along the surface, and remember where the point holds on."""
-        anchor = tuple(self.memory(f"anchor{k}{c}", unit="m") for c in "xyz")
+        anchor = tuple(self.memory(f"anchor{k}{c}", unit=self.own_unit("m")) for c in "xyz")
         slips = self.memory(f"slips{k}", doc="1 while the point slips")
         begun = self.memory(f"begun{k}", doc="1 once the point has a place to hold on")
         before = [
-            v if v is ZERO else self.memory(f"slide{k}{c}", unit="m/s", doc="one step ago")
+            v
+            if v is ZERO
+            else self.memory(f"slide{k}{c}", unit=self.own_unit("m/s"), doc="one step ago")
             for v, c in zip(slide, "xyz", strict=True)
         ]
         away = (place[0] - anchor[0], place[1] - anchor[1], place[2] - anchor[2])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from linkwright.blocks import Block, BlockError, Rate
+from linkwright.blocks import Block, Rate, checked
 
 
 class Butterworth(Block):
@@ -34,8 +34,8 @@ class Butterworth(Block):
         name: str = "butterworth",
     ) -> None:
         super().__init__(name, rate=rate, doc="low-pass filter of second order")
-        if not 0 <= cutoff <= 100:
-            raise BlockError(f"the cutoff of {name!r}, {cutoff} %, is not between 0 and 100")
+        checked(cutoff, f"the cutoff of {name!r}, in percent,", least=0, most=100)
+        checked(initial, f"the initial value of {name!r}")
         u = self.input("u", initial)
         if cutoff in (0, 100):
             self.output("y", u, initial=initial)

@@ -42,14 +42,14 @@ class Encoder(Element):
         name: str = "encoder",
     ) -> None:
         super().__init__(name, mechanism, doc="encoder of a joint")
-        step = self.parameter("resolution", resolution, sign="positive")
-        zero = self.parameter("offset", offset)
         q, _ = motion_of(self, coordinate)
+        unit = self.mechanism.units[q.name]
+        step = self.parameter("resolution", resolution, unit=unit, sign="positive")
+        zero = self.parameter("offset", offset, unit=unit)
         count = self.let(floor((q - zero) / step + 0.5))
         angle = self.let(count * step + zero)
         before = self.memory("before", angle)
         started = self.memory("started", 1.0)
-        unit = self.mechanism.units[q.name]
         self.output("count", count, unit="1", doc=f"{q.name} in steps")
         self.output("angle", angle, unit=unit, doc=f"{q.name} in whole steps")
         speed = started * (angle - before) / self.period
@@ -96,7 +96,15 @@ class Imu(Element):
         turn = point.body.omega
         on = point.body.name
         felt_in, turn_in = felt.components(frame), turn.components(frame)
-        show(self, "force", felt_in, "m/s^2", force_noise, force_bias, f"specific force of {on}")
+        show(
+            self,
+            "force",
+            felt_in,
+            self.own_unit("m/s^2"),
+            force_noise,
+            force_bias,
+            f"specific force of {on}",
+        )
         show(self, "rate", turn_in, "rad/s", rate_noise, rate_bias, f"angular velocity of {on}")
 
 
@@ -142,8 +150,8 @@ class ForceTorque(Element):
         others = self.loads_beyond(body)
         force, moment = carried_by_joint(m, body)
         rows = (
-            ("force", force, others[:3], "N", force_noise, force_bias),
-            ("moment", moment, others[3:], "N*m", moment_noise, moment_bias),
+            ("force", force, others[:3], self.own_unit("N"), force_noise, force_bias),
+            ("moment", moment, others[3:], self.own_unit("N*m"), moment_noise, moment_bias),
         )
         for kind, own, loads, unit, noise, bias in rows:
             parts = [x - y for x, y in zip(own, loads, strict=True)]

@@ -46,16 +46,17 @@ class Spring(Element):
         super().__init__(name, mechanism, doc="spring and damper between two points")
         a = self.point_at(first)
         b = self.point_at(second)
-        k = self.parameter("stiffness", stiffness, unit="N/m", least=0.0)
-        c = self.parameter("damping", damping, unit="N*s/m", least=0.0)
-        free = self.parameter("free_length", length, unit="m", least=0.0)
+        k = self.parameter("stiffness", stiffness, unit=self.own_unit("N/m"), least=0.0)
+        c = self.parameter("damping", damping, unit=self.own_unit("N*s/m"), least=0.0)
+        free = self.parameter("free_length", length, unit=self.own_unit("m"), least=0.0)
         way = [self.let(x) for x in minus(self.position(b), self.position(a))]
         far = self.let(sqrt(total(x**2 for x in way)))
         parting = minus(self.velocity(b), self.velocity(a))
         rate = total(x * v for x, v in zip(way, parting, strict=True)) / far
         pull = k * (far - free) + c * rate
-        self.output("length", far, unit="m", doc="distance of its ends")
-        tension = self.output("tension", maximum(pull, 0.0) if pulls_only else pull, unit="N")
+        self.output("length", far, unit=self.own_unit("m"), doc="distance of its ends")
+        pull = maximum(pull, 0.0) if pulls_only else pull
+        tension = self.output("tension", pull, unit=self.own_unit("N"))
         force = [self.let(tension / far * x) for x in way]
         for name, end, sign in (("first", a, 1), ("second", b, -1)):
             if end.body.parent is not None:
@@ -165,5 +166,5 @@ def units_of(element: Element, coordinate: Expr | str) -> tuple[str, str]:
         coordinate: of the joint: its symbol or its name.
     """
     turns = joint_of(element.mechanism, coordinate).turns
-    length, force, moment = map(element.mechanism.unit_system.own_text, ("m", "N", "N*m"))
+    length, force, moment = map(element.own_unit, ("m", "N", "N*m"))
     return ("rad", moment) if turns else (length, force)

@@ -113,7 +113,7 @@ class Tyre(Element):
         name: str = "tyre",
     ) -> None:
         super().__init__(name, mechanism, doc="forces of a tire from slip")
-        own = self.mechanism.unit_system.own_text
+        own = self.own_unit
         self.wheel_radius = checked(radius, f"radius of {name!r}", least=0)
         self.wheel = self._wheel_of(wheel, spin, radius)
         turns = self.wheel is not None or spin is not None

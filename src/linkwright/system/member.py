@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from linkwright.algebra import Expr, as_expr, substitute_all, symbol
+from linkwright.algebra import Expr, as_expr, free_symbols, substitute_all, symbol
 from linkwright.blocks import (
     Block,
     BlockError,
@@ -22,7 +22,7 @@ from linkwright.blocks import (
     State,
     with_targets,
 )
-from linkwright.program import Statement
+from linkwright.program import Assign, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,14 @@ class Member:
         if isinstance(block, Element):
             self.symbols[block.mechanism.time] = time
         self._owner = owner
+        self._now: dict[Expr, Expr] = {}
         self.refresh()
 
     def refresh(self) -> None:
         """Take up what was added to the block since."""
         self.symbols |= _symbols(self.name, self.block, self.held, self._owner)
+        computed = self.held and self.block.function is None
+        self._now = _read_inside(self.name, self.block, self._owner) if computed else {}
 
     def __getattr__(self, name: str) -> Any:
         """Return the symbol of a port, state or parameter; of an array, the tuple of symbols."""
@@ -82,6 +85,11 @@ class Member:
         """Return expressions of the block in the System's symbols."""
         return tuple(substitute_all(exprs, self.symbols))
 
+    def _inside(self, exprs: Iterable[Expr]) -> tuple[Expr, ...]:
+        """Return expressions that the block computes at an instant: there, its own outputs are
+        what they become at this instant, and not what was held until then."""
+        return tuple(substitute_all(exprs, {**self.symbols, **self._now}))
+
     def inputs(self) -> Iterable[tuple[Port, tuple[Expr, ...]]]:
         """Yield the input ports with their symbols in the System."""
         for port in self.block.inputs.values():
@@ -90,13 +98,17 @@ class Member:
     def outputs(self) -> Iterable[tuple[Port, tuple[Expr, ...], tuple[Expr, ...]]]:
         """Yield the output ports with their symbols and their values."""
         for port in self.block.outputs.values():
-            yield port, self.of(port.symbols), self.of(port.values)
+            yield port, self.of(port.symbols), self._inside(port.values)
 
     def statements(self) -> Iterable[Statement]:
         """Yield what the block computes on the way."""
         for statement in self.block.statements:
-            read = statement.with_operands(self.of(statement.operands))
+            read = statement.with_operands(self._inside(statement.operands))
             yield with_targets(read, self.of(statement.targets))
+        for port in self.block.outputs.values():
+            for x, value in zip(port.symbols, self._inside(port.values), strict=True):
+                if x in self._now:
+                    yield Assign(self._now[x], value)
 
     def integrated(self) -> Iterable[tuple[State, Expr, Expr]]:
         """Yield the states that are integrated, with their symbols and rates."""
@@ -122,7 +134,7 @@ class Member:
                 )
             following.append(state.following)
         symbols = self.of(state.symbol for state in states)
-        yield from zip(states, symbols, self.of(following), strict=True)
+        yield from zip(states, symbols, self._inside(following), strict=True)
 
     def set_period(self, period: Fraction) -> None:
         """Let the block know its period, s."""
@@ -130,6 +142,21 @@ class Member:
 
     def __repr__(self) -> str:
         return f"Member({self.name}, {self.rate})"
+
+
+def _read_inside(name: str, block: Block, owner: str) -> dict[Expr, Expr]:
+    """Return a symbol for each output that the block itself reads, for its value at an instant."""
+    read = [x for statement in block.statements for x in statement.operands]
+    read += [value for port in block.outputs.values() for value in port.values]
+    for state in (*block.states.values(), *block.memories.values()):
+        read += [] if state.following is None else [state.following]
+    inside = set(free_symbols(*read))
+    return {
+        x: symbol(f"{name}.now.{x.name}", "local", owner=owner, unit=x.data.unit)
+        for port in block.outputs.values()
+        for x in port.symbols
+        if x in inside
+    }
 
 
 def _symbols(name: str, block: Block, held: bool, owner: str) -> dict[Expr, Expr]:

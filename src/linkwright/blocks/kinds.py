@@ -1,0 +1,30 @@
+"""The kinds of blocks that ship, as a list that tests and documents walk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linkwright.blocks.block import Block
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of block or element.
+
+    Args:
+        block: its class.
+        passive: whether it never puts more energy into a mechanism than it has taken from it; of
+            what puts no loads on a mechanism, that is so.
+
+    >>> from linkwright.blocks import Integrator
+    >>> Kind(Integrator).name
+    'Integrator'
+    """
+
+    block: type[Block]
+    passive: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of its class."""
+        return self.block.__name__

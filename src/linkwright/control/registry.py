@@ -1,0 +1,26 @@
+"""All controllers, one line each. A new one is added here, and the battery of tests finds it."""
+
+from __future__ import annotations
+
+from linkwright.blocks.kinds import Kind
+from linkwright.control.computed_torque import ComputedTorque, Feedforward
+from linkwright.control.filters import LeadLag, StateSpace, TransferFunction
+from linkwright.control.linear import LQR, Observer, StateFeedback
+from linkwright.control.pid import PID, JointPID
+from linkwright.control.servo import PD, GravityCompensation
+
+CONTROLLERS = (
+    Kind(ComputedTorque),
+    Kind(Feedforward),
+    Kind(GravityCompensation),
+    Kind(JointPID),
+    Kind(LQR),
+    Kind(LeadLag, passive=True),
+    Kind(Observer, passive=True),
+    Kind(PD, passive=True),
+    Kind(PID, passive=True),
+    Kind(StateFeedback),
+    Kind(StateSpace, passive=True),
+    Kind(TransferFunction, passive=True),
+)
+"""Every kind of controller."""

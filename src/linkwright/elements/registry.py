@@ -1,0 +1,30 @@
+"""All elements, one line each. A new element is added here, and the battery of tests finds it."""
+
+from __future__ import annotations
+
+from linkwright.blocks.kinds import Kind
+from linkwright.elements.contact import Contact
+from linkwright.elements.drag import Drag
+from linkwright.elements.filters import Butterworth
+from linkwright.elements.friction import Friction, LuGre
+from linkwright.elements.muscle import Muscle
+from linkwright.elements.sensors import Encoder, ForceTorque, Imu
+from linkwright.elements.springs import JointSpring, Spring, Stop
+from linkwright.elements.tyres import Tyre
+
+ELEMENTS = (
+    Kind(Butterworth, passive=True),
+    Kind(Contact, passive=True),
+    Kind(Drag, passive=True),
+    Kind(Encoder, passive=True),
+    Kind(ForceTorque, passive=True),
+    Kind(Friction, passive=True),
+    Kind(Imu, passive=True),
+    Kind(JointSpring, passive=True),
+    Kind(LuGre, passive=True),
+    Kind(Muscle),
+    Kind(Spring, passive=True),
+    Kind(Stop, passive=True),
+    Kind(Tyre, passive=True),
+)
+"""Every kind of element."""
