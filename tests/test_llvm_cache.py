@@ -99,6 +99,34 @@ def test_a_symbolic_link_is_not_followed(folder: Path, tmp_path: Path) -> None:
     assert store.fetch(KEY) is None
 
 
+def test_a_folder_in_place_of_an_entry_is_survived(folder: Path) -> None:
+    store = opened()
+    (folder / f"{KEY.hex()}.lwo").mkdir()
+    assert store.fetch(KEY) is None
+    with pytest.warns(RuntimeWarning, match="cannot write native code"):
+        store.put(KEY, b"code")
+    assert store.fetch(KEY) is None
+
+
+def test_a_pipe_in_place_of_an_entry_does_not_hang(folder: Path) -> None:
+    """Nobody writes into it; it goes, and the entry takes its place."""
+    code = (
+        "import os; from linkwright.backends.llvm import cache\n"
+        "store = cache.open_cache(); key = cache.entry_key(b'program', 'settings')\n"
+        "os.mkfifo(store.folder / (key.hex() + '.lwo'))\n"
+        "assert store.fetch(key) is None\n"
+        "store.put(key, b'code'); assert store.fetch(key) == b'code'\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_the_home_of_nobody_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cache.DIRECTORY_VARIABLE, "~nobody-of-this-name/x")
+    with pytest.warns(RuntimeWarning, match="native code is not cached.*nobody-of-this-name"):
+        assert cache.open_cache() is None
+    assert axpy_result() == (False, [7.0, 9.0])
+
+
 def test_a_spoiled_kernel_is_built_again_and_right(folder: Path) -> None:
     assert axpy_result() == (False, [7.0, 9.0])
     assert axpy_result() == (True, [7.0, 9.0])

@@ -41,6 +41,11 @@ _ABANDONED_AFTER = 3600.0
 _KEEP_WHEN_FULL = 0.9
 _warned: set[str] = set()
 
+# A link is not followed, and nobody is waited for who would have to write into a pipe.
+_FLAGS = os.O_RDONLY
+for _name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
+    _FLAGS |= getattr(os, _name, 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Cache:
@@ -52,15 +57,17 @@ class Cache:
     def fetch(self, key: bytes) -> bytes | None:
         """The code stored under `key`, or None when there is no sound entry."""
         path = self._path(key)
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
         try:
-            handle = os.open(path, flags)
+            handle = os.open(path, _FLAGS)
         except OSError:
             return None
-        with os.fdopen(handle, "rb") as file:
-            state = os.fstat(file.fileno())
-            sound = stat.S_ISREG(state.st_mode) and _is_own(state)
-            code = _open_entry(key, file.read()) if sound else None
+        state = os.fstat(handle)
+        if stat.S_ISREG(state.st_mode) and _is_own(state):
+            with os.fdopen(handle, "rb") as file:
+                code = _open_entry(key, file.read())
+        else:
+            os.close(handle)
+            code = None
         with suppress(OSError):
             if code is None:
                 path.unlink()
@@ -135,7 +142,13 @@ def cache_folder() -> Path | None:
     """
     asked = os.environ.get(DIRECTORY_VARIABLE)
     if asked is not None:
-        return None if asked.strip().lower() in ("", "off") else Path(asked).expanduser().absolute()
+        if asked.strip().lower() in ("", "off"):
+            return None
+        try:
+            return Path(asked).expanduser().absolute()
+        except RuntimeError as error:
+            _warn_once(f"native code is not cached: {DIRECTORY_VARIABLE}={asked!r}: {error}")
+            return None
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not Path(base).is_absolute():
         try:
