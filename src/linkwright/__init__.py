@@ -213,9 +213,10 @@ if not TYPE_CHECKING:  # hidden from type checkers, so that they report an unkno
         home = _HOME.get(name)
         if home is None:
             raise AttributeError(f"module 'linkwright' has no attribute {name!r}")
-        if home == __name__:
-            return import_module(f"{home}.{name}")
-        value = getattr(import_module(home), name)
+        with import_module("linkwright.forking").importing:
+            if home == __name__:
+                return import_module(f"{home}.{name}")
+            value = getattr(import_module(home), name)
         globals()[name] = value
         return value
 

@@ -52,6 +52,7 @@ from linkwright.algebra.numbers import (
     times,
 )
 from linkwright.errors import Error
+from linkwright.forking import held_over_forks
 
 if TYPE_CHECKING:
     from linkwright.algebra.symbols import SymbolInfo
@@ -271,6 +272,7 @@ _collided: weakref.WeakValueDictionary[tuple[str, Any, tuple[Expr, ...]], Expr] 
 )
 _any_collided = False
 _lock = threading.RLock()
+held_over_forks(_lock, 0)
 _by_key: Callable[[Expr], int] = attrgetter("key")
 
 

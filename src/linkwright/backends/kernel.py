@@ -7,13 +7,13 @@ A backend is one module and one line in `BACKENDS`. The module has a function
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
 
 from linkwright.errors import BackendError, ShapeError
+from linkwright.forking import cached_property, importing
 from linkwright.program import Counts, Port, Program, ProgramError, count
 
 BACKENDS: dict[str, str] = {
@@ -178,7 +178,8 @@ def compile(program: Program, *, backend: str = "llvm", dtype: str = "float64") 
         )
     if not isinstance(program, Program):
         raise ProgramError(f"{program!r} is not a Program; make one with linkwright.program")
-    build: Callable[[Program, str], Compiled] = import_module(module).build
+    with importing:
+        build: Callable[[Program, str], Compiled] = import_module(module).build
     return Kernel(program, backend, dtype, build(program, dtype))
 
 

@@ -15,7 +15,6 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from textwrap import indent
 from typing import Any
 
@@ -53,6 +52,7 @@ from linkwright.backends.source import (
 )
 from linkwright.backends.threads import checked_threads
 from linkwright.errors import CompileError, ShapeError
+from linkwright.forking import cached_property
 from linkwright.program import Port, Program, lower
 from linkwright.program.code import Code, Instruction, LoopCode
 

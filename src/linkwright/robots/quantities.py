@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from linkwright.forking import cached_property
 from linkwright.robots.later import Later
 from linkwright.robots.quantity import USUAL_REFERENCE, FrameQuantity, Quantity, frame_label
 

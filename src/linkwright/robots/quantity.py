@@ -8,13 +8,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import InputError, ShapeError
+from linkwright.forking import cached_property
 
 if TYPE_CHECKING:
     from linkwright.backends.kernel import Kernel

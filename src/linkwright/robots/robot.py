@@ -17,13 +17,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import InputError
+from linkwright.forking import cached_property
 from linkwright.formats.description import Description, Ignored
 from linkwright.robots.later import Later
 from linkwright.robots.quantities import Quantities, Slopes

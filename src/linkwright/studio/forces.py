@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.errors import Error
+from linkwright.forking import cached_property
 from linkwright.recording import Recording
 from linkwright.studio.hanging import turned
 from linkwright.studio.scene import Scene

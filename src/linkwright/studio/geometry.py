@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, Frame, Vector
 from linkwright.algebra.evaluate import evaluate_all
+from linkwright.forking import cached_property
 from linkwright.mechanism import Body, Constraint, Mechanism, Point
 
 Array = NDArray[np.float64]

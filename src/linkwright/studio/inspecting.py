@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from html import escape
 
 import numpy as np
@@ -24,6 +23,7 @@ from linkwright.equations import Equations, derive
 from linkwright.equations.description import joint_words, short
 from linkwright.equations.formulations import QUICK
 from linkwright.errors import InputError
+from linkwright.forking import cached_property
 from linkwright.formats.description import Description
 from linkwright.mechanism import Body, Mechanism
 from linkwright.mechanism.plausibility import implausible

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, evaluate, free_symbols
+from linkwright.forking import cached_property
 from linkwright.mechanism import Force, Mechanism, Point
 from linkwright.program import optimise, program
 from linkwright.studio.forces import Arrow, Column

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -22,6 +21,7 @@ from linkwright.algebra import ONE, ZERO, Expr, constant, sqrt, total
 from linkwright.algebra.functions import maximum, select
 from linkwright.equations.writer import Triple, Writer, add, apply, dot, subtract
 from linkwright.errors import InputError, ShapeError
+from linkwright.forking import cached_property
 from linkwright.mechanism import Body, Point
 from linkwright.program import Program
 from linkwright.robots import Robot

@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from linkwright.equations.closure import Relations
 from linkwright.equations.evaluation import all_values
+from linkwright.forking import cached_property
 from linkwright.formats.description import Description
 from linkwright.formats.places import quaternion_rotation
 from linkwright.mechanism import Constraint

@@ -12,7 +12,6 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error
+from linkwright.forking import cached_property
 from linkwright.formats.description import Description, Link, Place, Shape
 from linkwright.formats.places import composed
 from linkwright.mechanism import Body, Mechanism

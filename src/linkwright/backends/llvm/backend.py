@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from linkwright.backends.llvm.externals import bindings
 from linkwright.backends.llvm.fastcall import make_scalar_call
 from linkwright.backends.llvm.lines import Module
 from linkwright.backends.llvm.signature import Dtype, make_signature
+from linkwright.forking import cached_property
 from linkwright.program import Program, code, lower, lowering
 from linkwright.version import __version__
 

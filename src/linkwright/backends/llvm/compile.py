@@ -23,6 +23,7 @@ import llvmlite.binding as llvm
 
 from linkwright.backends.llvm import cache, elf, target
 from linkwright.errors import CompileError
+from linkwright.forking import held_over_forks
 
 _GOT_CALLS = """
 !llvm.module.flags = !{!2147483000}
@@ -35,7 +36,8 @@ define double @half(double %x) {
 }
 """
 _MATHEMATICS = {"linux": "libm.so.6", "darwin": "libSystem.dylib", "win32": "ucrtbase.dll"}
-_bind_lock = threading.Lock()
+_bind_lock = threading.RLock()
+held_over_forks(_bind_lock, 2)
 _bound: dict[str, int | None] = {}
 
 

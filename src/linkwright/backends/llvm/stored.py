@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from linkwright.backends.llvm.batch import BatchCall, make_batch_call
 from linkwright.backends.llvm.compile import NativeCode, cached_native
 from linkwright.backends.llvm.fastcall import make_scalar_call
 from linkwright.backends.llvm.signature import make_signature
+from linkwright.forking import cached_property
 
 if TYPE_CHECKING:
     from linkwright.program import Program

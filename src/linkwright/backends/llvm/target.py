@@ -24,10 +24,13 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from linkwright.backends.llvm.signature import Dtype
+from linkwright.forking import held_over_forks
 
 Model = Literal["small", "default"]
 
-_lock = threading.Lock()
+_lock = threading.RLock()
+held_over_forks(_lock, 3)
+held_over_forks(llvm.ffi.lib._lock, 4)  # of LLVM itself, around each of its functions
 _ready = False
 
 

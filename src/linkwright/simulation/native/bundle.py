@@ -19,6 +19,7 @@ from linkwright.backends.llvm.backend import generator
 from linkwright.backends.llvm.compile import NativeCode, cached_native
 from linkwright.backends.llvm.externals import bindings
 from linkwright.backends.llvm.target import host
+from linkwright.forking import held_over_forks
 from linkwright.program import Program
 from linkwright.simulation.native.methods import Method
 from linkwright.simulation.native.tables import PREPARE, RUN, Variant
@@ -97,7 +98,8 @@ def bundle(phases: Phases, method: Method, width: int | None = None) -> Bundle:
 
 
 _MOST = 16
-_lock = threading.Lock()
+_lock = threading.RLock()
+held_over_forks(_lock, 1)
 _remembered: dict[tuple[object, ...], tuple[dict[str, Program], Bundle]] = {}
 
 

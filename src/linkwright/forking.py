@@ -1,0 +1,76 @@
+"""Forks of a process whose threads are at work: the child finds no lock that nobody will release.
+
+A fork copies locks as they are, but only the thread that forks. So it waits until the locks of this
+package, and that of LLVM, are free, and holds them while the process is copied; the child then has
+whole tables, too. Values that are computed once are not computed under a lock at all.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import threading
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["cached_property", "held_over_forks", "importing"]
+
+if TYPE_CHECKING or sys.version_info >= (3, 12):
+    from functools import cached_property
+else:
+
+    class cached_property(functools.cached_property):  # noqa: N801
+        """A property that is computed once, as in Python 3.12: without a lock."""
+
+        def __get__(self, instance: Any, owner: Any = None) -> Any:
+            if instance is None:
+                return self
+            found = instance.__dict__
+            if self.attrname not in found:
+                found[self.attrname] = self.func(instance)
+            return found[self.attrname]
+
+
+_locks: list[tuple[int, AbstractContextManager[Any]]] = []
+
+
+def held_over_forks(lock: AbstractContextManager[Any], rank: int) -> None:
+    """Let a fork wait for a lock.
+
+    Args:
+        lock: of a module, which lives as long as the process.
+        rank: a thread that holds a lock may only wait for one of higher rank.
+    """
+    _locks.append((rank, lock))
+    _locks.sort(key=lambda entry: entry[0])
+
+
+importing = threading.RLock()
+"""Held while modules are imported on first use: a child could not import what is half done."""
+
+
+class _Taken(threading.local):
+    """What this thread holds while it forks; more may be registered while it waits."""
+
+    locks: tuple[AbstractContextManager[Any], ...] = ()
+
+
+_taken = _Taken()
+
+
+def _take() -> None:
+    importing.acquire()
+    _taken.locks = tuple(lock for _, lock in _locks)
+    for lock in _taken.locks:
+        lock.__enter__()
+
+
+def _release() -> None:
+    for lock in reversed(_taken.locks):
+        lock.__exit__(None, None, None)
+    importing.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_take, after_in_parent=_release, after_in_child=_release)

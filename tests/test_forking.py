@@ -1,0 +1,132 @@
+"""A fork while threads derive and compile: the child works, and nobody waits for ever."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import linkwright as lw
+from linkwright.forking import cached_property
+
+START = """
+import os, sys, threading, time, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of forks with threads, which this is about
+import linkwright as lw
+from linkwright.backends.kernel import Kernel
+from linkwright.program import program
+
+(x,) = lw.symbols("x", "coordinate")
+
+
+def child_computes():
+    pid = os.fork()
+    if pid == 0:
+        made = lw.compile(program("p", {"x": x}, {"y": 3 * lw.sin(x) + os.getpid()}))
+        right = made(0.0) == os.getpid() and made.batch([0.0] * 9).tolist() == [os.getpid()] * 9
+        os._exit(0 if right else 1)
+    for _ in range(600):
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return status == 0
+        time.sleep(0.05)
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+    return False
+"""
+
+COMPILING = """
+at_work, go_on = threading.Event(), threading.Event()
+
+
+class Slow:
+    @property
+    def scalar(self):
+        at_work.set()
+        go_on.wait()
+
+
+slow = Kernel(program("slow", {"x": x}, {"y": x}), "llvm", "float64", Slow())
+thread = threading.Thread(target=lambda: slow.scalar)
+thread.start()
+at_work.wait()
+good = child_computes()
+go_on.set()
+thread.join()
+sys.exit(not good)
+"""
+
+LOCKED = """
+from linkwright.algebra import expr
+from linkwright.backends.llvm import compile as native, target
+from linkwright.simulation.native import bundle
+
+lw.compile(program("p", {"x": x}, {"y": x + 1}))(1.0)
+for lock in (expr._lock, bundle._lock, native._bind_lock, target._lock, target.llvm.ffi.lib._lock):
+    taken, left = threading.Event(), []
+
+    def hold():
+        with lock:
+            taken.set()
+            time.sleep(0.05)
+            left.append(lock)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    taken.wait()
+    if not child_computes():
+        sys.exit(f"hangs: {lock}")
+    assert left, "the fork did not wait"
+    thread.join()
+"""
+
+BUSY = """
+over = threading.Event()
+
+
+def busy():
+    k = 0.5
+    while not over.is_set():
+        k += 1
+        lw.compile(program("q", {"x": x}, {"y": lw.cos(x) * k + lw.sqrt(x + k)}))(1.0)
+
+
+threads = [threading.Thread(target=busy) for _ in range(2)]
+for thread in threads:
+    thread.start()
+good = all(child_computes() for _ in range(3))
+over.set()
+for thread in threads:
+    thread.join()
+sys.exit(not good)
+"""
+
+
+@pytest.mark.parametrize("what", [COMPILING, LOCKED, BUSY], ids=["compiling", "locked", "busy"])
+def test_a_child_forked_while_threads_work_works_too(what: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", START + what],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": str(Path(lw.__file__).parents[1])},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_a_cached_property_is_computed_once() -> None:
+    calls = []
+
+    class Thing:
+        @cached_property
+        def value(self) -> int:
+            """Its value."""
+            calls.append(1)
+            return 7
+
+    thing = Thing()
+    assert (thing.value, thing.value, calls) == (7, 7, [1])
+    assert vars(thing) == {"value": 7}
+    assert Thing.value.__doc__ == "Its value."
