@@ -66,7 +66,7 @@ def test_everything_can_be_shown_and_written(tmp_path: Path) -> None:
     for k, seen in enumerate((run, ran.recording, m)):
         path = tmp_path / f"{k}.html"
         assert seen.page(path, title="Seen") == path.stat().st_size
-        assert "<title>Seen</title>" in path.read_text()
+        assert "<title>Seen · Linkwright</title>" in path.read_text()
     both = studio_of(run, ran)
     assert len(both.stages) == 2
     both.close()

@@ -240,10 +240,12 @@ def _rails(g: Geometry, body: Body, radius: float) -> list[Solid]:
         x, y, z = at.tolist()
         guide = Place((x, y, z), axes_along(along))
         return [Solid("box", (4.0 * radius, 4.0 * radius, 5.0 * radius), guide, JOINT)]
-    reach = 12 * radius
+    usual = 12 * radius if parent is g.mechanism.ground else 5 * radius
+    low, high = g.reach.get(body.translations[0][0].name, (0.0, 0.0))
+    start, end = min(-usual, low - 4 * radius), max(usual, high + 4 * radius)
     side = _across(along)
     below = np.cross(along, side) * 1.9 * radius
-    return [rod(at + below - along * reach, at + below + along * reach, 0.35 * radius, FIXED)]
+    return [rod(at + below + along * start, at + below + along * end, 0.35 * radius, FIXED)]
 
 
 def _anchors(g: Geometry, size: float) -> list[Solid]:

@@ -40,6 +40,7 @@ class Geometry:
         at: coordinates at which directions and distances are taken; the start by default.
         tips: further places to which arms lead, by body, in its frame.
         level: whether the ground is at height 0, as for robot files.
+        reach: the lowest and the highest value of coordinates in a motion, by name.
     """
 
     mechanism: Mechanism
@@ -47,6 +48,7 @@ class Geometry:
     at: Mapping[str, float] = field(default_factory=dict)
     tips: Mapping[Body, Sequence[float]] = field(default_factory=dict)
     level: bool = False
+    reach: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @cached_property
     def _given(self) -> dict[Expr, float]:

@@ -32,6 +32,7 @@ from linkwright.studio.triangles import Colour
 
 Look = Callable[[Geometry], dict[str, list[Solid]]]
 GLASS = colour("#27323f")
+SKIN = colour("#d8b79a")
 
 
 def _parameters(g: Geometry) -> dict[str, float]:
@@ -81,16 +82,29 @@ def car(g: Geometry) -> dict[str, list[Solid]]:
         ],
         JOINT,
     )
-    lower = hull(
+    # Convex parts leave room for the wheels: before, between, behind and above them.
+    gap, top = 1.3 * r, 2.12 * r
+    sides = [
+        hull([(x, y * outer, z * r) for x, y, z in corners], ACCENT)
+        for corners in (
+            [(tail, 0.92, 1.4), (-gap, 0.95, 1.4), (tail, 0.94, 2.25), (-gap, 0.97, 2.25)],
+            [(gap, 0.99, 1.3), (base - gap, 0.99, 1.3), (gap, 1.0, 2.3), (base - gap, 1.0, 2.3)],
+            [
+                (base + gap, 0.92, 1.35),
+                (nose, 0.84, 1.3),
+                (base + gap, 0.94, 2.2),
+                (nose, 0.85, 2.0),
+            ],
+        )
+    ]
+    upper = hull(
         [
-            (tail, 0.93 * outer, 1.35 * r),
-            (nose, 0.86 * outer, 1.30 * r),
-            (tail, 0.96 * outer, 2.2 * r),
-            (0.06 * base, outer, 1.45 * r),
-            (0.94 * base, outer, 1.45 * r),
+            (tail, 0.94 * outer, top),
+            (nose, 0.85 * outer, 2.03 * r),
+            (0.06 * base, outer, top),
+            (0.94 * base, outer, top),
             (tail + 0.02 * base, 0.9 * outer, 2.75 * r),
             (0.84 * base, 0.92 * outer, 2.68 * r),
-            (nose - 0.015 * base, 0.84 * outer, 2.05 * r),
         ],
         ACCENT,
     )
@@ -125,7 +139,7 @@ def car(g: Geometry) -> dict[str, list[Solid]]:
         for x, tint in ((nose - 0.012 * base, PALE), (tail + 0.02 * base, colour("#7d1f14")))
     ]
     lamps = [_halved(lamp, side) for lamp in lamps for side in (-1, 1)]
-    return {"nrb": wheels, "rb": [floor, lower, cabin, roof, *lamps]}
+    return {"nrb": wheels, "rb": [floor, *sides, upper, cabin, roof, *lamps]}
 
 
 def _halved(solid: Solid, side: int) -> Solid:
@@ -203,8 +217,10 @@ def whipple(g: Geometry) -> dict[str, list[Solid]]:
     hip, neck = (0.25, 0.0, -0.70), (0.50, 0.0, -1.14)
     rider = [
         rod(hip, neck, 0.105, LINKS[0]),
-        Solid("sphere", (0.105,), _at(0.60, 0, -1.36), colour("#d8b79a")),
+        rod(neck, (0.585, 0.0, -1.31), 0.05, SKIN),
+        Solid("sphere", (0.105,), _at(0.60, 0, -1.36), SKIN),
         Solid("ellipsoid", (0.125, 0.115, 0.08), _at(0.595, 0, -1.41), PALE),
+        rod((0.49, -0.15, -1.10), (0.49, 0.15, -1.10), 0.062, LINKS[0]),
     ]
     for side, foot in ((-1, (0.50, 0.12)), (1, (0.36, -0.13))):
         y = 0.09 * side
@@ -212,10 +228,14 @@ def whipple(g: Geometry) -> dict[str, list[Solid]]:
         knee = (0.62 - 0.04 * side, y, -0.42 + 0.06 * side)
         rider += tubes([(0.25, y, -0.70), knee, ankle], 0.055, JOINT)
         rider.append(rod(ankle, (ankle[0] + 0.12, y, ankle[2] + 0.02), 0.035, PALE))
-        shoulder = (0.49, 0.17 * side, -1.10)
-        rider += tubes(
-            [shoulder, (0.64, 0.24 * side, -0.88), (0.83, 0.21 * side, -0.78)], 0.036, LINKS[0]
+        elbow, hand = (0.62, 0.24 * side, -0.89), (0.83, 0.21 * side, -0.78)
+        rider += tubes([(0.49, 0.16 * side, -1.10), elbow], 0.05, LINKS[0])
+        rider += [rod(elbow, hand, 0.038, SKIN), Solid("sphere", (0.045,), _at(*hand), SKIN)]
+        pedal = (ankle[0] + 0.05, y, ankle[2] + 0.05)
+        frame += tubes(
+            [(crank[0], 0.05 * side, crank[2]), (pedal[0], 0.05 * side, pedal[2])], 0.01, METAL
         )
+        frame.append(Solid("box", (0.09, 0.07, 0.02), Place(pedal), JOINT))
     made = {"frame": [*frame, *rider], "heading": [], "lean": []}
     for name, radius in (("rear", rear), ("front", front)):
         axis = g.axis(m.bodies[name])
@@ -334,6 +354,22 @@ LOOKS: dict[str, Look] = {
     "spacecraft-2": spacecraft_2,
 }
 """Looks by the names of mechanisms."""
+
+STORIES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "car": (("FY1", "FY2"), ("alphaf", "alphar"), ("yaw", "roll")),
+    "car-small": (("FY1", "FY2"), ("alphaf", "alphar"), ("yaw", "roll")),
+    "cart": (("steer", "yaw"), ("b.u", "b.v"), ("r", "steer rate")),
+    "double-pendulum": (("phi1", "phi2"), ("phi1_dot", "phi2_dot")),
+    "four-bar": (("tension",), ("a", "b", "c"), ("tilt",)),
+    "puma560": (("tool x", "tool y", "tool z"), ("q1", "q2", "q3"), ("tau1", "tau2", "tau3")),
+    "slider-crank": (("piston",), ("crank_dot",), ("piston_dot",)),
+    "spacecraft-1": (("c", "d", "e", "f"), ("b.rx", "b.ry", "b.rz")),
+    "spacecraft-2": (("a1", "a2", "a3", "a4"), ("w.p", "w.q", "w.r")),
+    "stanford-arm": (("c",), ("a", "b"), ("d", "e", "f")),
+    "stanford-arm-controlled": (("a", "b", "d", "e", "f"), ("c",)),
+    "whipple": (("phi", "delta"), ("psi",), ("phi_dot", "delta_dot")),
+}
+"""The channels that are shown at first, graph by graph, by the names of mechanisms."""
 
 FLOORS: dict[str, float] = {"car": 0.0, "whipple": 0.0}
 """Heights of the ground along the upward direction, where no wheel of the tree says it."""

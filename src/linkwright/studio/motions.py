@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import named
+from linkwright.models import STARTS
 from linkwright.recording import Channel, Recording
 from linkwright.recording.generic import generic_name
 from linkwright.studio.scene import Scene
@@ -31,8 +32,8 @@ _ROUGHEST = 1 / 60  # s
 _TOLERANCE = 1e-8  # of adaptive steps
 _LONGER = "dopri5"  # takes long steps where the motion is smooth
 
-LIVELY: dict[str, dict[str, float]] = {"whipple": {"phi_dot": 0.6}}
-"""Where shipped models start, in place of their own start, so that there is something to see."""
+SHOWN_FOR: dict[str, float] = {"stanford-arm": 0.7}
+"""Seconds that are shown of a model which flies apart later: nothing holds the arm's hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def simulated_story(mechanism: Mechanism, made: Recording, asked: Asked) -> str:
         shown = {n: "" if u in ("?", "1", "") else f" {u}" for n, u in units.items()}
         return ", ".join(f"{n} = {v:g}{shown[n]}" for n, v in numbers.items())
 
-    push = "" if asked.initial else listed(LIVELY.get(mechanism.name, {}))
+    push = "" if asked.initial else listed(STARTS.get(mechanism.name, {}))
     start = f"from {listed(asked.initial)}" if asked.initial else "from the model's own start"
     start += f", given a push ({push})" if push else ""
     changed = f", with {listed(asked.values)}" if asked.values else ""
@@ -117,7 +118,7 @@ def simulated(
 ) -> Recording:
     """Return a run of a mechanism as long as it says itself, ten seconds otherwise.
 
-    It takes half the model's own steps, and starts where `LIVELY` says, if nobody asks otherwise.
+    It takes half the model's own steps, and starts where `STARTS` says, if nobody asks otherwise.
     Where that would take too long it takes steps as long as the error allows; where these are short
     too, as where friction chatters, rough ones, and ends where it is when time is over.
 
@@ -128,7 +129,8 @@ def simulated(
     """
     asked = asked or Asked()
     own = mechanism.timing
-    end = asked.until or (own.until if own is not None else 10.0)
+    usual = SHOWN_FOR.get(mechanism.name) or (own.until if own is not None else 10.0)
+    end = asked.until or usual
     step = min(own.step / 2 if own is not None else 1e-3, end / _SAMPLES)
     if asked.until is not None:
         return _run(mechanism, asked, step, _Samples(end, math.inf))
@@ -156,7 +158,7 @@ def _as_far(mechanism: Mechanism, asked: Asked, step: float, samples: _Samples) 
 
 
 def _start(mechanism: Mechanism, asked: Asked) -> Mapping[str, float] | None:
-    return asked.initial or LIVELY.get(mechanism.name)
+    return asked.initial or STARTS.get(mechanism.name)
 
 
 def _run(

@@ -168,12 +168,16 @@ def known_in(
         numbers = {n: v for n, v in numbers.items() if n not in mechanism.inputs}
     numbers.update(told if isinstance(told, Mapping) else {})
     numbers = {n: v for n, v in numbers.items() if isinstance(v, int | float)}
+    drives = about.get("drives")
+    driven = dict(drives) if isinstance(drives, Mapping) else {}
 
     def known(name: str) -> Array | float | None:
         if name == mechanism.time.name:
             return times
         if name in there:
             return channel(name)
+        if driven.get(name) in there:
+            return channel(driven[name])
         return numbers.get(name)
 
     return known

@@ -33,8 +33,8 @@ from linkwright.elements import Contact, Plane
 from linkwright.errors import Error
 from linkwright.formats.description import Description
 from linkwright.mechanism import Body, Mechanism
+from linkwright.models import STARTS
 from linkwright.robots import Robot
-from linkwright.studio.motions import LIVELY
 from linkwright.studio.playback import usual_speed
 from linkwright.studio.solids import axes_along
 from linkwright.studio.standing import Footing
@@ -175,7 +175,7 @@ def plant_of(
     else:
         robot = source if isinstance(source, Robot) else Robot(source)
         system = System(robot.mechanism)
-        system.start(LIVELY.get(robot.mechanism.name, {}))
+        system.start(STARTS.get(robot.mechanism.name, {}))
     known = {n: v for n, v in (values or {}).items() if n in system.mechanism.parameters}
     system.set(known)
     speed = speed_of(system.mechanism)

@@ -95,6 +95,7 @@ class Scene:
         looked_from: azimuth and height at first, degrees; None where they follow from the motion.
         bare: the same without its dress.
         dress: what it wears, or None.
+        reach: the lowest and the highest value of coordinates in its motion: rails are as long.
 
     >>> from linkwright.models import load_model
     >>> scene = scene_of(load_model("pendulum"))
@@ -119,6 +120,35 @@ class Scene:
     looked_from: tuple[float, float] | None = None
     bare: Scene | None = field(default=None, repr=False)
     dress: Dress | None = field(default=None, repr=False)
+    reach: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
+
+    def reaching(self, q: Array) -> Scene:
+        """Return the scene with rails as long as what slides on them goes.
+
+        Args:
+            q: coordinates of a motion, times x coordinates.
+
+        >>> from linkwright.models import load_model
+        >>> scene = scene_of(load_model("slider-crank"))
+        >>> far = scene.reaching(np.array([[0.0, 0.0, 3.0]]))
+        >>> [round(float(np.ptp(s.surfaces[0][-1].points[:, 0])), 1) for s in (scene, far)]
+        [0.3, 3.3]
+        """
+        slides = {b.translations[0][0].name for b in self._bodies if len(b.translations) == 1}
+        names = self.poses.coordinates
+        ends = {
+            name: (float(column.min()), float(column.max()))
+            for name, column in zip(names, np.asarray(q, float).T, strict=True)
+            if name in slides and np.isfinite(column).all() and len(column)
+        }
+        if not ends or _has_shapes(self.robot.source) or self.dress is not None:
+            return self
+        made = _from_mechanism(self.robot, dict(self.poses.values), {}, self.poses, ends)
+        return replace(self, nodes=made.nodes, reach=ends)
+
+    @property
+    def _bodies(self) -> list[Body]:
+        return list(self.robot.mechanism.bodies.values())
 
     def with_values(self, values: Mapping[str, float]) -> Scene:
         """Return the scene with the shapes that it has for other values of parameters.
@@ -141,7 +171,7 @@ class Scene:
         if self.bare is not None and self.dress is not None:
             made = self.bare.with_values(values).dressed(self.dress)
         else:
-            made = _from_mechanism(self.robot, dict(poses.values), {}, self.poses)
+            made = _from_mechanism(self.robot, dict(poses.values), {}, self.poses, self.reach)
         made.floor = self.floor if made.floor is None else made.floor
         if len(made.poses.hanging) == len(poses.hanging):
             made.poses = poses
@@ -219,7 +249,11 @@ def _has_shapes(source: object) -> TypeGuard[Description]:
 
 # -- mechanisms ------------------------------------------------------------------------------------
 def _from_mechanism(
-    robot: Robot, values: dict[str, float], at: dict[str, float], known: Poses | None = None
+    robot: Robot,
+    values: dict[str, float],
+    at: dict[str, float],
+    known: Poses | None = None,
+    reach: Mapping[str, tuple[float, float]] | None = None,
 ) -> Scene:
     from linkwright.studio.looks import look_of
 
@@ -227,7 +261,8 @@ def _from_mechanism(
     at = at or _assembled(m, values)
     tool = _tool(robot)
     tips = _ends(robot) | ({} if tool is None else {tool[0]: tool[1].position})
-    geometry = Geometry(m, values, at, tips, isinstance(robot.source, Description))
+    level = isinstance(robot.source, Description)
+    geometry = Geometry(m, values, at, tips, level, reach or {})
     bodies = [m.ground, *m.depth_first()]
     hanging: list[Hanging] = [spot_in(body, Place()) for body in bodies]
     for span in geometry.spans:
@@ -258,9 +293,11 @@ def _from_mechanism(
     x, y, z = map(float, geometry.up)
     floor = _floor(geometry, bodies, now)
     frames = _frames(robot, bodies)
-    return Scene(
+    made = Scene(
         m.name, m.doc, robot, tuple(nodes), poses, (x, y, z), geometry.falls, floor, frames
     )
+    made.reach = geometry.reach
+    return made
 
 
 def _ends(robot: Robot) -> dict[Body, tuple[float, float, float]]:

@@ -32,6 +32,7 @@ KINDS = ("rate", "filter", "add", "sub")
 
 _MOST_GRAPHS = 40
 _MOST_TRACES = 40
+_FIRST_TRACES = 6  # of a graph that nobody has chosen
 _MOST_DERIVED = 200
 _FEWEST = 9  # samples that cannot be filtered yet
 _SHORTEST = 1e-12  # s, of a window
@@ -202,11 +203,28 @@ def first_layout(recording: Recording) -> Layout:
     moves = np.zeros(len(recording.channels), bool)
     if len(rows):
         moves = (rows != rows[:1]).any(axis=0) & np.isfinite(rows).any(axis=0)
+    names = [c.name for c, on in zip(recording.channels, moves, strict=True) if on]
+    names = names or [c.name for c in recording.channels]
+    chosen = [[n for n in graph if n in names] for graph in _story(recording)]
     groups: dict[str, list[str]] = {}
-    for channel, moving in zip(recording.channels, moves, strict=True):
-        if moving or not moves.any():
+    for channel in recording.channels:
+        if channel.name in names and not any(channel.name in graph for graph in chosen):
             groups.setdefault(channel.unit, []).append(channel.name)
-    return Layout(tuple(Graph(tuple(names[:3])) for names in list(groups.values())[:3]))
+    told = [graph for graph in chosen if graph]
+    if len(told) < 2:
+        told += [group[:_FIRST_TRACES] for group in groups.values()]
+    return Layout(tuple(Graph(tuple(graph)) for graph in told[:3]))
+
+
+def _story(recording: Recording) -> list[tuple[str, ...]]:
+    """Return the graphs that tell what happens: those of a shipped model, the feet's forces."""
+    from linkwright.studio.looks import STORIES
+
+    found = list(STORIES.get(str(recording.about.get("model", "")), ()))
+    forces = recording.about.get("forces")
+    told = [f for f in forces if isinstance(f, Mapping)] if isinstance(forces, list | tuple) else []
+    feet = [str(f["force"][-1]) for f in told if f.get("touch") and f.get("force")]
+    return [tuple(feet[:_FIRST_TRACES]), *found] if feet else found
 
 
 # -- what is computed ------------------------------------------------------------------------------

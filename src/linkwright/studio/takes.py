@@ -220,6 +220,7 @@ def recorded_take(
     if recording.about.get("times") == "counted":
         more.append("there is no column 'time': the lines are taken to be a second apart")
     story = recorded_story(recording)
+    scene = scene if q is None else scene.reaching(q)
     return Take(name, recording, scene, q, (*moved.notes, *notes, *more), moved.system, story)
 
 
@@ -264,7 +265,8 @@ def scene_take(name: str, recording: Recording, scene: Scene) -> Take:
         scene: what moves.
     """
     _settle(scene, recording)
-    return Take(name, recording, scene, *coordinates_in(scene, recording))
+    q, notes = coordinates_in(scene, recording)
+    return Take(name, recording, scene if q is None else scene.reaching(q), q, notes)
 
 
 def _settle(scene: Scene, recording: Recording) -> None:

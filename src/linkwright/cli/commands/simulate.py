@@ -72,6 +72,7 @@ def command(
     from linkwright.cli.models import read_settings
     from linkwright.cli.progress import run_bar
     from linkwright.errors import InputError
+    from linkwright.models import STARTS
     from linkwright.studies.running import Request, run_model
     from linkwright.studies.sources import source_of
 
@@ -88,7 +89,7 @@ def command(
         step,
         method,
         read_settings(settings),
-        read_settings(initial, option="--initial"),
+        read_settings(initial, option="--initial") or dict(STARTS.get(model, {})),
         every,
         seed,
         tolerance,
@@ -109,6 +110,9 @@ def command(
     if as_json:
         typer.echo(json.dumps(_told(found, picture), indent=2))
     elif not quiet:
+        if model in STARTS and not initial:
+            shown = ", ".join(f"{n} = {v:g}" for n, v in STARTS[model].items())
+            typer.echo(f"{model} starts with {shown}; --initial starts it otherwise")
         _say(model, found, picture)
     if found.failed:
         _fail(found)
