@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 import linkwright as lw
 from linkwright.cli import main
-from linkwright.models.library import MODELS, STARTS
+from linkwright.models.library import MODELS
 from linkwright.recording.colors import PAPER, TRACES
+from linkwright.studies.starts import STARTS
 from linkwright.studio.forces import USUAL, force_track, recorded_forces, scale_of
 from linkwright.studio.hanging import turned
 from linkwright.studio.looks import LOOKS, STORIES

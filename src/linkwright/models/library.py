@@ -63,12 +63,6 @@ MODELS: dict[str, Model] = {
     "puma560": Model("PUMA 560 arm with geared drives (Corke, Armstrong)", "puma560:build"),
 }
 
-STARTS: dict[str, dict[str, float]] = {"whipple": {"phi_dot": 0.6}}
-"""Where commands and pages start a model when nobody says otherwise: a push, so that it moves.
-
-The model's own start stays what it is: a bicycle that rides straight, about which it is linearized.
-"""
-
 # Ending of a file's name, and the function that reads it, as `module:function`.
 READERS: dict[str, str] = {
     suffix: "linkwright.formats.robot_files:read_mechanism"

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import named
-from linkwright.models import STARTS
 from linkwright.recording import Channel, Recording
 from linkwright.recording.generic import generic_name
+from linkwright.studies.starts import STARTS
 from linkwright.studio.scene import Scene
 
 Array = NDArray[np.float64]

@@ -33,8 +33,8 @@ from linkwright.elements import Contact, Plane
 from linkwright.errors import Error
 from linkwright.formats.description import Description
 from linkwright.mechanism import Body, Mechanism
-from linkwright.models import STARTS
 from linkwright.robots import Robot
+from linkwright.studies.starts import STARTS
 from linkwright.studio.playback import usual_speed
 from linkwright.studio.solids import axes_along
 from linkwright.studio.standing import Footing

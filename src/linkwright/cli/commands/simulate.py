@@ -72,9 +72,9 @@ def command(
     from linkwright.cli.models import read_settings
     from linkwright.cli.progress import run_bar
     from linkwright.errors import InputError
-    from linkwright.models import STARTS
     from linkwright.studies.running import Request, run_model
     from linkwright.studies.sources import source_of
+    from linkwright.studies.starts import STARTS
 
     if not 0 < tolerance < 1:
         raise InputError(f"the tolerance {tolerance} is not between 0 and 1")
