@@ -223,7 +223,7 @@ def test_ops_takes_options_and_formulations(capsys: pytest.CaptureFixture[str]) 
         (["ops", "cart", "--set", "L9=3"], "error: 'cart' has no parameter 'L9'"),
         (["ops", "car", "--set", "SPEDE=3"], "did you mean 'SPEED'?"),
         (["ops", "cart", "--set", "L1"], "error: --set 'L1' is not NAME=VALUE"),
-        (["ops", "cart", "--set", "L1=long"], "error: --set L1: 'long' is not a number"),
+        (["ops", "cart", "--set", "L1=long"], "error: --set L1 is 'long', which is not a number"),
         (["ops", "cart", "--formulation", "fast"], "error: there is no formulation 'fast'"),
         (["show", "missing.toml"], "error: there is no file 'missing.toml'"),
         (["show", "n-four-bar:n=x"], "option 'n' of model 'n-four-bar' is a whole number"),

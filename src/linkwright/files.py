@@ -15,7 +15,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from linkwright.brief import brief
 from linkwright.errors import InputError
+
+
+def path_of(given: object, what: str = "a file") -> Path:
+    """Return a path that is given as a text or a path; anything else is refused.
+
+    Args:
+        given: what should be a path.
+        what: what lies there, in errors.
+
+    >>> path_of("a.toml").name
+    'a.toml'
+    """
+    if not isinstance(given, str | os.PathLike) or not os.fspath(given):
+        raise InputError(f"{what} is named by a text or a path, not by {brief(given)}")
+    return Path(os.fspath(given))
 
 
 def write_text(path: str | os.PathLike[str], text: str, *, replace: bool = False) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.algebra.units import Amount
 from linkwright.analysis.modes import Mode, modes, moving_states
 from linkwright.backends.kernel import Kernel, compile as compile_kernel
 from linkwright.brief import brief
@@ -25,7 +26,7 @@ from linkwright.equations import Equations, derive
 from linkwright.equations.closure import Relations, assemble, independent_columns
 from linkwright.equations.evaluation import all_values, numbers
 from linkwright.equations.formulations import QUICK
-from linkwright.mechanism import Body, Mechanism
+from linkwright.mechanism import Body, Mechanism, mechanism_of
 from linkwright.recording.extras import extra
 
 Array = NDArray[np.float64]
@@ -140,9 +141,9 @@ class LinearModel:
 
 def linearise(
     mechanism: Mechanism,
-    at: Mapping[str, float] | None = None,
+    at: Mapping[str, Amount] | None = None,
     *,
-    values: Mapping[str, float] | None = None,
+    values: Mapping[str, Amount] | None = None,
     time: float = 0.0,
     equations: Equations | None = None,
 ) -> LinearModel:
@@ -169,9 +170,9 @@ def linearise(
 
 def linearise_along(
     mechanism: Mechanism,
-    states: Sequence[Mapping[str, float]],
+    states: Sequence[Mapping[str, Amount]],
     *,
-    values: Mapping[str, float] | None = None,
+    values: Mapping[str, Amount] | None = None,
     times: Iterable[float] | None = None,
     equations: Equations | None = None,
 ) -> list[LinearModel]:
@@ -190,7 +191,7 @@ def linearise_along(
     >>> [float(l.a[1, 0].round(2)) for l in linearise_along(m, [{"b": 0.0}, {"b": 1.0}])]
     [0.0, 8.25]
     """
-    mechanism = mechanism.with_values(values)
+    mechanism = mechanism_of(mechanism).with_values(values)
     known = all_values(mechanism, None)
     equations = derive(mechanism, QUICK) if equations is None else equations
     mechanism = equations.mechanism.with_values(known)

@@ -8,7 +8,6 @@ from linkwright.blocks.element import (
     JointCoordinate,
     Spot,
     joint_of,
-    mechanism_of,
 )
 from linkwright.blocks.foreign import KEEP, Foreign
 from linkwright.blocks.kinds import Kind
@@ -26,6 +25,7 @@ from linkwright.blocks.rates import (
     sampled,
 )
 from linkwright.blocks.workspace import Value, indices, with_targets
+from linkwright.mechanism import mechanism_of
 
 __all__ = [
     "CONTINUOUS",

@@ -22,7 +22,7 @@ from linkwright.blocks.block import Block
 from linkwright.blocks.places import Places, cross
 from linkwright.blocks.rates import BlockError, Rate
 from linkwright.blocks.workspace import Value
-from linkwright.mechanism import Body, Force, Mechanism, Moment, Point
+from linkwright.mechanism import Body, Force, Mechanism, Moment, Point, mechanism_of
 
 Spot: TypeAlias = Point | Body | str
 """A point, a body for its origin, or the name of a point, a body or a robot's frame."""
@@ -450,24 +450,6 @@ def joint_of(mechanism: Mechanism, coordinate: Expr | str) -> JointCoordinate:
             return JointCoordinate(q, body, body.frame.spins[0][1], True)
     mechanism.unknown(name, mechanism.coordinates, "coordinate")
     raise AssertionError("unreachable")
-
-
-def mechanism_of(given: Any) -> Mechanism:
-    """Return a mechanism, or the mechanism of a robot.
-
-    Args:
-        given: either.
-
-    >>> mechanism_of(Mechanism("m")).name
-    'm'
-    """
-    found = given if isinstance(given, Mechanism) else getattr(given, "mechanism", None)
-    if not isinstance(found, Mechanism):
-        raise BlockError(
-            f"{given!r} is no mechanism and has none",
-            remedy="give a mechanism, or a robot: load_model(NAME), load(FILE)",
-        )
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Real
 from typing import TypeAlias
 
 from linkwright.errors import Error
@@ -83,7 +84,7 @@ def exact(value: float | Fraction) -> Fraction:
     if isinstance(value, Fraction):
         return value
     given: object = value
-    if isinstance(given, str) or not math.isfinite(value):
+    if not isinstance(given, Real) or not math.isfinite(value):
         raise BlockError(f"{value!r} is no time and no rate", remedy="give a finite number")
     whole = Fraction(value)
     simple = whole.limit_denominator(_DENOMINATOR)

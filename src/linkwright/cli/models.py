@@ -21,13 +21,16 @@ MODEL = typer.Argument(
     help="A shipped model (NAME or NAME:OPTION=VALUE), or a file: .toml, .urdf, .xml, .dyn.",
 )
 SET = typer.Option(
-    [], "--set", metavar="NAME=VALUE", help="Change a parameter; may be given several times."
+    [],
+    "--set",
+    metavar="NAME=VALUE",
+    help="Change a parameter: 0.5, or '50 cm'; may be given several times.",
 )
 INITIAL = typer.Option(
     [],
     "--initial",
     metavar="NAME=VALUE",
-    help="Where a coordinate, speed or state starts; may be given several times.",
+    help="Where a coordinate, speed or state starts: 0.5, or '30 deg'; may be given several times.",
 )
 TRUST = typer.Option(
     False, "--trust", help="Compile C code in the model file and run it; look at it first."
@@ -37,9 +40,23 @@ UNTIL = typer.Option(
 )
 
 
-def read_settings(texts: Sequence[str], option: str = "--set") -> dict[str, float]:
-    """Return the values of options such as ``--set NAME=VALUE``.
+def read_settings(
+    texts: Sequence[str],
+    option: str = "--set",
+    model: str | Mechanism | None = None,
+    *,
+    trust: bool = False,
+) -> dict[str, float]:
+    """Return the values of options such as ``--set NAME=VALUE``, where VALUE may have a unit.
 
+    Args:
+        texts: what was given.
+        option: which option it was, in errors.
+        model: whose units count; it is only opened where a value has one.
+        trust: whether C code in the model's file may be compiled.
+
+    >>> read_settings(["phi=90 deg"], model="pendulum")
+    {'phi': 1.5707963267948966}
     >>> read_settings(["L1=0.5", "F = 1e3"])
     {'L1': 0.5, 'F': 1000.0}
     """
@@ -51,14 +68,28 @@ def read_settings(texts: Sequence[str], option: str = "--set") -> dict[str, floa
         try:
             result[name] = float(value)
         except ValueError:
-            raise InputError(f"{option} {name}: {value!r} is not a number") from None
+            result[name] = _with_unit(name, value, option, model, trust)
         if not math.isfinite(result[name]):
             raise InputError(f"{option} {name}: {value!r} is not finite", remedy="give a number")
     return result
 
 
+def _with_unit(
+    name: str, value: str, option: str, model: str | Mechanism | None, trust: bool
+) -> float:
+    from linkwright.algebra.units import amount
+    from linkwright.models import load_model
+
+    what = f"{option} {name}"
+    if model is None:
+        return amount(value, what)
+    mechanism = load_model(model, trust=trust) if isinstance(model, str) else model
+    mechanism.kinematics()  # speeds get their units
+    return amount(value, what, mechanism.units.get(name, "?"), mechanism.unit_system)
+
+
 def read_asked(
-    until: float | None, settings: Sequence[str], initial: Sequence[str]
+    until: float | None, settings: Sequence[str], initial: Sequence[str], model: str | None = None
 ) -> Asked | None:
     """Return what is asked of a motion that is made to be looked at.
 
@@ -69,7 +100,11 @@ def read_asked(
 
     if until is not None and not 0 < until < math.inf:
         raise InputError(f"the end time {until} is not after the start")
-    found = Asked(until, read_settings(settings), read_settings(initial, option="--initial"))
+    found = Asked(
+        until,
+        read_settings(settings, model=model),
+        read_settings(initial, "--initial", model),
+    )
     return found or None
 
 
@@ -94,7 +129,7 @@ def open_model(name: str, settings: Sequence[str] = (), *, trust: bool = False) 
     from linkwright.models import load_model
 
     mechanism = load_model(name, trust=trust)
-    values = read_settings(settings)
+    values = read_settings(settings, model=mechanism)
     if values:
         mechanism.set_values(values)
     return mechanism

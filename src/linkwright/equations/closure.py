@@ -18,10 +18,11 @@ import numpy as np
 
 from linkwright.algebra import ONE, Expr, Vector, free_symbols, linear_coefficients, total
 from linkwright.algebra.calculus import gradient
+from linkwright.algebra.units import Amount
 from linkwright.brief import one_line
 from linkwright.equations.evaluation import Array, Evaluator, Signals, all_values, quantities
 from linkwright.errors import DomainError
-from linkwright.mechanism import Constraint, Mechanism, Work
+from linkwright.mechanism import Constraint, Mechanism, Work, mechanism_of
 
 RANK = 1e-8
 _CLOSED = 1e-10
@@ -188,11 +189,11 @@ class Assembly:
     report: tuple[str, ...]
 
 
-def start_values(mechanism: Mechanism, initial: Mapping[str, float] | None) -> dict[str, float]:
+def start_values(mechanism: Mechanism, initial: Mapping[str, Amount] | None) -> dict[str, float]:
     """Return the given start values over those of the mechanism; an unknown name is an error."""
     speeds = [s.symbol.name for s in mechanism.kinematics().speeds]
     known = [*mechanism.coordinates, *speeds]
-    given = {**mechanism.initial, **(initial or {})}
+    given = {**mechanism.initial, **mechanism.amounts(initial, "initial")}
     for name, value in given.items():
         if name not in known:
             mechanism.unknown(name, known, "coordinate, speed or state")
@@ -212,8 +213,8 @@ def start_coordinates(relations: Relations, given: Mapping[str, float]) -> Array
 
 def assemble(
     mechanism: Mechanism,
-    initial: Mapping[str, float] | None = None,
-    values: Mapping[str, float] | None = None,
+    initial: Mapping[str, Amount] | None = None,
+    values: Mapping[str, Amount] | None = None,
     *,
     time: float = 0.0,
     relations: Relations | None = None,
@@ -238,7 +239,7 @@ def assemble(
     >>> round(assemble(m, {"crank": 0.5}).coordinates["rod"], 6)
     -0.74207
     """
-    mechanism = mechanism.with_values(values)
+    mechanism = mechanism_of(mechanism).with_values(values)
     given = start_values(mechanism, initial)
     if relations is None:
         relations = Relations(mechanism, all_values(mechanism, None))

@@ -25,7 +25,7 @@ from linkwright.equations.resistance import refuse_unresisted
 from linkwright.equations.search import dynamics
 from linkwright.equations.writer import Writer
 from linkwright.errors import Error
-from linkwright.mechanism import Kinematics, Mechanism, MechanismError
+from linkwright.mechanism import Kinematics, Mechanism, MechanismError, mechanism_of
 from linkwright.program import Assign, Loop, Namer, Program, Statement, count, program
 from linkwright.program.linear import LinearError, ldlt
 from linkwright.program.passes import careful, liveness, optimise
@@ -292,6 +292,7 @@ def derive(
         raise MechanismError(
             f"there is no formulation {formulation!r}; there are auto, {QUICK}, {there}"
         )
+    mechanism = mechanism_of(mechanism)
     kinematics = mechanism.kinematics()
     if not kinematics.speeds and not mechanism.states:
         raise MechanismError(f"{mechanism.name!r} has nothing that moves")

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, free_symbols
+from linkwright.algebra.units import Amount
 from linkwright.mechanism import Mechanism, MechanismError
 from linkwright.program import Assign, Program, program
 
 Array = NDArray[np.float64]
 
 
-def all_values(mechanism: Mechanism, values: Mapping[str, float] | None) -> dict[str, float]:
+def all_values(mechanism: Mechanism, values: Mapping[str, Amount] | None) -> dict[str, float]:
     """Return the mechanism's values with some replaced; an unknown name is an error.
 
     Args:
@@ -27,10 +28,11 @@ def all_values(mechanism: Mechanism, values: Mapping[str, float] | None) -> dict
         values: values of parameters and inputs by name.
     """
     known = {**mechanism.parameters, **mechanism.inputs}
-    for name in values or {}:
+    given = mechanism.amounts(values, "values")
+    for name in given:
         if name not in known:
             mechanism.unknown(name, known, "parameter")
-    return {**mechanism.values, **(values or {})}
+    return {**mechanism.values, **given}
 
 
 def numbers(mechanism: Mechanism, wanted: Iterable[Expr], values: Mapping[str, float]) -> Array:

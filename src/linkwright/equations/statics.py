@@ -18,12 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwright.algebra import Expr, substitute_all, symbol, total
+from linkwright.algebra.units import Amount
 from linkwright.brief import one_line
 from linkwright.equations.closure import Relations, assemble, least_norm, start_values
 from linkwright.equations.evaluation import Array, Evaluator, all_values, quantities
 from linkwright.equations.redundant import RedundantDynamics, split_motion, tree_parts
 from linkwright.errors import DomainError
-from linkwright.mechanism import Mechanism
+from linkwright.mechanism import Mechanism, mechanism_of
 from linkwright.program import Program
 from linkwright.program.derivatives import derivative
 
@@ -85,8 +86,8 @@ def balance_program(mechanism: Mechanism) -> Program:
 
 def equilibrium(
     mechanism: Mechanism,
-    initial: Mapping[str, float] | None = None,
-    values: Mapping[str, float] | None = None,
+    initial: Mapping[str, Amount] | None = None,
+    values: Mapping[str, Amount] | None = None,
     *,
     time: float = 0.0,
 ) -> Equilibrium:
@@ -105,10 +106,12 @@ def equilibrium(
     >>> round(equilibrium(m).coordinates["b"], 4)
     -0.1962
     """
+    mechanism = mechanism_of(mechanism)
     numbers = all_values(mechanism, values)
     relations = Relations(mechanism, numbers)
     start_values(mechanism, initial)
-    coordinates = {k: v for k, v in (initial or {}).items() if k in mechanism.coordinates}
+    given = mechanism.amounts(initial, "initial")
+    coordinates = {k: v for k, v in given.items() if k in mechanism.coordinates}
     start = assemble(mechanism, coordinates, values, time=time, relations=relations)
     problem = _Balance(mechanism, relations, numbers, time)
     q = np.array(list(start.coordinates.values()))

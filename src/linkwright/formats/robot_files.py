@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwright.errors import InputError
+from linkwright.files import path_of
 from linkwright.formats.description import Description, Written
 from linkwright.formats.xml import DEFAULT_CAPS, read_bytes, root_tag
 
@@ -168,6 +169,7 @@ def read_description(
     ...     read_description(file).links
     (Link(name='a', mass=None, shapes=(), line=1),)
     """
+    path = path_of(path, "a robot")
     key = robot_format(path)
     if key is None:
         known = sorted({s for f in FORMATS.values() for s in f.suffixes})
@@ -177,7 +179,7 @@ def read_description(
             remedy=f"known endings are {', '.join(known)}",
         )
     found: Description = _function(FORMATS[key].reader)(
-        Path(path), roots=tuple(Path(root) for root in roots)
+        path, roots=tuple(Path(root) for root in roots)
     )
     return found
 

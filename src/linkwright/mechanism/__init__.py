@@ -15,7 +15,7 @@ from linkwright.mechanism.joints import (
     Weld,
 )
 from linkwright.mechanism.kinematics import BodyMotion, Kinematics, Speed
-from linkwright.mechanism.mechanism import Mechanism
+from linkwright.mechanism.mechanism import Mechanism, mechanism_of
 from linkwright.mechanism.parts import (
     Body,
     Constraint,
@@ -54,4 +54,5 @@ __all__ = [
     "Universal",
     "Weld",
     "Work",
+    "mechanism_of",
 ]

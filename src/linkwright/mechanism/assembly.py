@@ -16,10 +16,11 @@ from linkwright.algebra import (
     nominal,
     symbol,
 )
+from linkwright.brief import brief
 from linkwright.mechanism.joints import Joint, MechanismError, axes
 from linkwright.mechanism.kinematics import advance_per_radian
 from linkwright.mechanism.parts import Body, Inertia, Point
-from linkwright.mechanism.workspace import Value, Workspace
+from linkwright.mechanism.workspace import Value, Workspace, require_name
 
 
 class Assembly(Workspace):
@@ -29,7 +30,7 @@ class Assembly(Workspace):
         self,
         name: str,
         *,
-        parent: Body | None = None,
+        parent: Body | str | None = None,
         joint: Joint | None = None,
         translate: Value = None,
         rotate: Value = None,
@@ -37,7 +38,7 @@ class Assembly(Workspace):
         mass: Value = None,
         com: Sequence[Value] = (0, 0, 0),
         inertia: Value = None,
-        coordinates_in: Body | None = None,
+        coordinates_in: Body | str | None = None,
         coordinates: Sequence[str] | None = None,
         small: bool | Sequence[bool] = False,
         body_axis: str | int | None = None,
@@ -48,15 +49,17 @@ class Assembly(Workspace):
 
         Args:
             name: letters, digits and underscores; also the name of a single coordinate.
-            parent: the body that it hangs on; the ground by default.
+            parent: the body that it hangs on (parent link), or its name; the ground, "n", by
+                default.
             joint: a joint such as `Revolute("z")`; or give `translate` and `rotate`.
             translate: directions of translation, fixed in the parent: "xy", ["x", (1, 0, 1)].
             rotate: one axis fixed in the parent, or three body axes: "z", "xyz", (0, 1, 1).
             at: the joint's place in the parent, m.
             mass: kg; by default a parameter named after the body.
             com: mass centre in the body's frame, m.
-            inertia: about the mass centre along body axes, kg*m^2: 3 moments, 6 entries (xx, yy,
-                zz, xy, yz, zx), a 3 by 3 matrix, or 0; by default parameters named after the body.
+            inertia: about the mass centre along body axes, kg*m^2: one number for all three axes,
+                3 moments, 6 entries (xx, yy, zz, xy, yz, zx), a 3 by 3 matrix, or 0; by default
+                parameters named after the body.
             coordinates_in: a body in whose frame `at` and `com` are given, with all coordinates
                 zero.
             coordinates: names of the coordinates, in place of those made from the body's name.
@@ -75,9 +78,17 @@ class Assembly(Workspace):
                 f"body {name!r} comes after velocities have been used",
                 remedy="add all bodies before forces, constraints and outputs that use velocities",
             )
+        require_name(name, "a body")
         if name in self.bodies or name == "n":
             raise MechanismError(f"{self.name!r} has a body {name!r} already")
-        parent = self.ground if parent is None else parent
+        if joint is not None and not isinstance(joint, Joint):
+            raise MechanismError(
+                f"the joint of {name!r} is {brief(joint)}, which is not a joint",
+                remedy='give a joint such as Revolute("z"), or translate= and rotate=',
+            )
+        parent = self.body_of(parent, f"the parent of {name!r}")
+        if coordinates_in is not None:
+            coordinates_in = self.body_of(coordinates_in, f"coordinates_in of {name!r}")
         self._refuse_foreign(name, parent, coordinates_in)
         block = {
             "translate": translate,
@@ -303,6 +314,11 @@ class Assembly(Workspace):
             entries = [self.parameter(f"{name}_I{k}", unit=own("kg*m^2")) for k in keys]
         elif isinstance(inertia, int | float | str | Expr):
             entries = [inertia, inertia, inertia, 0, 0, 0]
+        elif not isinstance(inertia, list | tuple):
+            raise MechanismError(
+                f"the inertia of {name!r} is {brief(inertia)}",
+                remedy="give one number, 3 moments, 6 entries, or a matrix",
+            )
         elif len(inertia) == 3 and isinstance(inertia[0], list | tuple):
             rows = inertia
             self._refuse_asymmetric(name, rows)
@@ -329,9 +345,9 @@ class Assembly(Workspace):
     def point(
         self,
         name: str,
-        body: Body | None = None,
+        body: Body | str | None = None,
         at: Sequence[Value] = (0, 0, 0),
-        coordinates_in: Body | None = None,
+        coordinates_in: Body | str | None = None,
     ) -> Point:
         """Add a point that is fixed in a body.
 
@@ -345,9 +361,12 @@ class Assembly(Workspace):
         >>> m.point("tip", at=(1, 0, 0)).position
         n.x
         """
+        require_name(name, "a point")
         if name in self.points:
             raise MechanismError(f"{self.name!r} has a point {name!r} already")
-        body = self.ground if body is None else body
+        body = self.body_of(body, f"the body of {name!r}")
+        if coordinates_in is not None:
+            coordinates_in = self.body_of(coordinates_in, f"coordinates_in of {name!r}")
         if coordinates_in is None or coordinates_in is body:
             local = body.frame.vector(*self.exprs(at))
         else:

@@ -18,7 +18,7 @@ from linkwright.algebra.language import parse
 from linkwright.mechanism.assembly import Assembly
 from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.parts import Body, Force, Moment, Point
-from linkwright.mechanism.workspace import Value
+from linkwright.mechanism.workspace import Value, require_name
 
 STANDARD_GRAVITY = 9.81
 
@@ -48,9 +48,9 @@ class Loaded(Assembly):
         name: str,
         magnitude: Value = None,
         *,
-        at: Point | Body,
+        at: Point | Body | str,
         along: Value,
-        reaction: Point | Body | None = None,
+        reaction: Point | Body | str | None = None,
         doc: str = "",
     ) -> Force:
         """Add a force of known direction.
@@ -91,8 +91,8 @@ class Loaded(Assembly):
         name: str,
         magnitude: Value = None,
         *,
-        at: Point | Body,
-        to: Point | Body | None = None,
+        at: Point | Body | str,
+        to: Point | Body | str | None = None,
         doc: str = "",
     ) -> Force:
         """Add a force along the line between two points; positive pushes them apart.
@@ -139,9 +139,9 @@ class Loaded(Assembly):
         name: str,
         magnitude: Value = None,
         *,
-        on: Body,
+        on: Body | str,
         about: Value,
-        reaction: Body | None = None,
+        reaction: Body | str | None = None,
         doc: str = "",
     ) -> Moment:
         """Add a couple.
@@ -160,15 +160,16 @@ class Loaded(Assembly):
         T
         """
         self._refuse_load(name)
+        on, other = self.body_of(on, name), self.body_of(reaction, name)
         self._refuse_others(name, on)
-        self._refuse_others(name, reaction)
+        self._refuse_others(name, other)
         value = self.parameter(name) if magnitude is None else self.expr(magnitude)
         made = Moment(
             name,
             value,
             direction_of(self.vector(about)),
             on,
-            self.ground if reaction is None else reaction,
+            other,
             doc,
             _written(magnitude),
         )
@@ -203,12 +204,15 @@ class Loaded(Assembly):
         """Return the point of a load: a point, the origin of a body, or that of the ground."""
         if given is None:
             return self.origin
+        if isinstance(given, str):
+            given = self.points[given] if given in self.points else self.body_of(given, name)
         found = given.origin if isinstance(given, Body) else given
         if not isinstance(found, Point) or found.body.mechanism is not self:
             raise MechanismError(f"{name!r} needs a point of {self.name!r}, not {given!r}")
         return found
 
     def _refuse_load(self, name: str) -> None:
+        require_name(name, "a load")
         if name in {f.name for f in self.forces} | {m.name for m in self.moments}:
             raise MechanismError(f"{self.name!r} has a force or moment {name!r} already")
 

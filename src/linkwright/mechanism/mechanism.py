@@ -12,6 +12,7 @@ from typing import Any
 
 from linkwright.algebra import Expr, symbol
 from linkwright.algebra.units import checked_unit
+from linkwright.brief import brief
 from linkwright.mechanism import loops
 from linkwright.mechanism.describing import DERIVED, quantities_of
 from linkwright.mechanism.joints import Joint, MechanismError
@@ -379,3 +380,21 @@ class Mechanism(Loaded, Shown):
         ['b_dot']
         """
         return import_module("linkwright.equations").derive(self, formulation)
+
+
+def mechanism_of(given: Any) -> Mechanism:
+    """Return a mechanism, or the mechanism of a robot.
+
+    Args:
+        given: either.
+
+    >>> mechanism_of(Mechanism("m")).name
+    'm'
+    """
+    found = given if isinstance(given, Mechanism) else getattr(given, "mechanism", None)
+    if not isinstance(found, Mechanism):
+        raise MechanismError(
+            f"{brief(given)} is no mechanism and has none",
+            remedy="give a mechanism, or a robot: load_model(NAME), load(FILE)",
+        )
+    return found

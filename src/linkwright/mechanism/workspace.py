@@ -23,7 +23,8 @@ from linkwright.algebra import (
     symbol,
 )
 from linkwright.algebra.language import parse, read, resolve
-from linkwright.algebra.units import checked_unit, unit_system
+from linkwright.algebra.units import Amount, amount, amounts, by_name, checked_unit, unit_system
+from linkwright.brief import brief
 from linkwright.mechanism import kinematics as kinematics_of
 from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.parts import (
@@ -269,7 +270,7 @@ class Workspace:
                 )
             self._signs[name] = sign
 
-    def defaults(self, values: Mapping[str, float] | None = None, **more: float) -> None:
+    def defaults(self, values: Mapping[str, Amount] | None = None, **more: Amount) -> None:
         """Set default values of parameters and inputs; an unknown name is an error.
 
         Args:
@@ -282,10 +283,10 @@ class Workspace:
         >>> m.values["L1"]
         1.5
         """
-        for name, value in {**(values or {}), **more}.items():
+        for name, value in {**by_name(values, "values"), **more}.items():
             if name not in self.parameters and name not in self.inputs:
                 self.unknown(name, (*self.parameters, *self.inputs), "parameter")
-            self.values[name] = float(value)
+            self.values[name] = self.amount(name, value, "the value")
         self._changed()
 
     def start(self, values: Mapping[str, Value] | None = None, **more: Value) -> None:
@@ -302,15 +303,15 @@ class Workspace:
         >>> m.initial
         {'b': 0.25}
         """
-        for name, value in {**(values or {}), **more}.items():
+        for name, value in {**by_name(values, "values"), **more}.items():
             self.initial_rules.pop(name, None)
             if isinstance(value, str | Expr):
                 self.initial_rules[name] = self.expr(value)
                 self._follow_rules()
             else:
-                self.initial[name] = float(value)
+                self.initial[name] = self.amount(name, value, "the start")
 
-    def set_values(self, values: Mapping[str, float] | None = None, **more: float) -> None:
+    def set_values(self, values: Mapping[str, Amount] | None = None, **more: Amount) -> None:
         """Change the values of parameters and inputs; initial values that depend on them follow.
 
         Args:
@@ -327,7 +328,7 @@ class Workspace:
         self.defaults(values, **more)
         self._follow_rules()
 
-    def with_values(self, values: Mapping[str, float] | None) -> Self:
+    def with_values(self, values: Mapping[str, Amount] | None) -> Self:
         """Return a view with other values; the mechanism stays as it is.
 
         Args:
@@ -339,7 +340,7 @@ class Workspace:
         >>> m.with_values({"v": 3}).initial, m.initial
         ({'spin': -1.5}, {'spin': -2.5})
         """
-        if not values:
+        if values is None or not by_name(values, "values"):
             return self
         view = copy.copy(self)
         view.values, view.initial = dict(self.values), dict(self.initial)
@@ -398,6 +399,34 @@ class Workspace:
         for name, rule in self.initial_rules.items():
             self.initial[name] = float(evaluate(rule, known))
 
+    def amount(self, name: str, value: object, what: str) -> float:
+        """Return a number that is given for a name; a text such as "30 deg" is converted.
+
+        Args:
+            name: of a parameter, input, coordinate or speed.
+            value: the number, or a text of a number and a unit.
+            what: what it is, in errors.
+
+        >>> m = Workspace("m")
+        >>> L = m.parameter("L", unit="m")
+        >>> m.amount("L", "20 cm", "the value")
+        0.2
+        """
+        unit = self.units.get(name, "?")
+        return amount(value, f"{what} of {name!r}", unit, self.unit_system)
+
+    def amounts(self, given: object, what: str) -> dict[str, float]:
+        """Return numbers by name; texts such as "30 deg" are converted.
+
+        Args:
+            given: a mapping from names to numbers or texts; None for nothing.
+            what: what it is, in errors.
+
+        >>> Workspace("m").amounts({"a": 1, "b": "1 km"}, "values")
+        {'a': 1.0, 'b': 1000.0}
+        """
+        return amounts(given, what, lambda name: self.units.get(name, "?"), self.unit_system)
+
     def unknown(self, name: str, known: Iterable[str], what: str) -> None:
         """Raise the error for a name that is not known, with the nearest spelling."""
         import difflib
@@ -427,9 +456,14 @@ class Workspace:
 
     def exprs(self, values: Sequence[Value]) -> tuple[Expr, Expr, Expr]:
         """Return three components as expressions."""
-        if len(values) != 3:
-            raise MechanismError(f"three components are needed, not {len(values)}: {values!r}")
-        a, b, c = (self.expr(v) for v in values)
+        if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+            raise MechanismError(
+                f"three components are needed, not {brief(values)}", remedy="such as (0, 0, 0.5)"
+            )
+        parts = list(values)
+        if len(parts) != 3:
+            raise MechanismError(f"three components are needed, not {len(parts)}: {values!r}")
+        a, b, c = (self.expr(v) for v in parts)
         return a, b, c
 
     def vector(self, value: Value, frame: Frame | None = None) -> Vector:
@@ -451,6 +485,30 @@ class Workspace:
                 raise MechanismError(f"there is no axis {value}; use 1, 2, 3 or 'x', 'y', 'z'")
             return base.axes[abs(value) - 1] * (1 if value > 0 else -1)
         return base.vector(*self.exprs(value))
+
+    def body_of(self, value: Body | str | None, what: str) -> Body:
+        """Return a body that is given by itself or by its name; the ground for None or "n".
+
+        Args:
+            value: the body, or its name.
+            what: what it is for, in errors.
+
+        >>> m = Workspace("m")
+        >>> m.body_of("n", "the parent") is m.ground
+        True
+        """
+        if value is None or value == self.ground.name:
+            return self.ground
+        if isinstance(value, str):
+            if value not in self.bodies:
+                self.unknown(value, (self.ground.name, *self.bodies), "body")
+            return self.bodies[value]
+        if not isinstance(value, Body):
+            raise MechanismError(
+                f"{what} is {brief(value)}, which is not a body",
+                remedy="give what m.body(...) returned, or a body's name",
+            )
+        return value
 
     # -- structure ---------------------------------------------------------------------------------
     def children(self, body: Body) -> tuple[Body, ...]:
@@ -493,3 +551,16 @@ class Workspace:
         if local not in known:
             known[local] = Point(name or f"{body.name}{tuple(map(str, at))}", body, local)
         return known[local]
+
+
+def require_name(name: object, what: str) -> None:
+    """Refuse what is no name.
+
+    Args:
+        name: what should be a text.
+        what: what it names, in errors.
+
+    >>> require_name("rod", "a body")
+    """
+    if not isinstance(name, str) or not name:
+        raise MechanismError(f"{what} is named by a text, not by {brief(name)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -11,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from linkwright.errors import InputError
+from linkwright.files import path_of
 from linkwright.formats.robot_files import FORMATS
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import from_model
@@ -74,7 +76,7 @@ _TRUTHS = {"on": True, "true": True, "yes": True, "1": True}
 _TRUTHS |= {"off": False, "false": False, "no": False, "0": False}
 
 
-def load_model(name: str, *, trust: bool = False) -> Mechanism:
+def load_model(name: str | os.PathLike[str], *, trust: bool = False) -> Mechanism:
     """Return a model by its name with options, or from a file.
 
     Args:
@@ -89,6 +91,7 @@ def load_model(name: str, *, trust: bool = False) -> Mechanism:
         ...
     linkwright.errors.InputError: there is no model 'pendulun'; did you mean 'pendulum'?
     """
+    name = str(path_of(name, "a model"))
     for suffix, home in READERS.items():
         file, found, options = name.partition(suffix)
         if found and (not options or options.startswith(":")):

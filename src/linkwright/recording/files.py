@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linkwright.errors import InputError
-from linkwright.files import file_exists
+from linkwright.files import file_exists, path_of
 from linkwright.recording.erd import ErdChannel, ErdFile, read_erd, write_erd
 from linkwright.recording.extras import extra
 from linkwright.recording.journal import MAGIC, recovered
@@ -117,7 +117,7 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
     ...     read_recording(Path(folder) / "run.csv")["x"]
     array([1., 2.])
     """
-    path = Path(path)
+    path = path_of(path, "a recording")
     if not path.exists():
         raise InputError("there is no such file", file=path)
     if path.is_dir():

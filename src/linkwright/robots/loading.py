@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from linkwright.files import path_of
 from linkwright.robots.robot import Robot
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def load(
     from linkwright.formats.robot_files import read_description, robot_format
 
     started = time.perf_counter()
+    path = path_of(path, "a robot")
     kind = robot_format(path)
     if kind in (None, "text"):
         from linkwright.models import load_model

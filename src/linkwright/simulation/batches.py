@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import ZERO, linear_coefficients
+from linkwright.algebra.units import Amount, by_name, span
+from linkwright.brief import brief
 from linkwright.equations.closure import assemble
-from linkwright.errors import Error
+from linkwright.errors import Error, InputError
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.simulation.native.batch import Batch, run_batch, run_count
@@ -30,7 +32,7 @@ _STEPS = 1000
 
 def simulate_batch(
     model: Mechanism | System,
-    until: float,
+    until: Amount,
     *,
     runs: int | None = None,
     step: float | None = None,
@@ -79,16 +81,18 @@ def simulate_batch(
         [-4.905, 0.0, 4.905]
     """
     method_named(method)
+    until, step = span(until, "the end time"), None if step is None else span(step, "the step")
     if not 0 < until < np.inf:
         raise Error(f"the end time {until} is not after the start")
     system = model.copy() if isinstance(model, System) else _alone(model, until, step)
-    given = {**(values or {}), **(inputs or {})}
-    count = run_count(runs, [*(initial or {}).values(), *given.values(), seed])
+    given = _each(system, {**by_name(values, "values"), **by_name(inputs, "inputs")}, "values")
+    initial = _each(system, by_name(initial, "initial"), "initial")
+    count = run_count(runs, [*initial.values(), *given.values(), seed])
     own = system.mechanism.parameters
     refuse_unreal(system.mechanism, {n: v for n, v in given.items() if n in own})
-    phases = _typical(system, initial or {}, given).phases(record if every else ())
+    phases = _typical(system, initial, given).phases(record if every else ())
     refuse_senseless(system, given)
-    starts = _starts(system, phases, initial or {}, given, count)
+    starts = _starts(system, phases, initial, given, count)
     parameters, sources = {s.name for s in phases.p}, {s.name for s in phases.w}
     found = run_batch(
         phases,
@@ -115,6 +119,24 @@ def _alone(mechanism: Mechanism, until: float, step: float | None) -> System:
         raise Error(f"the step {step} is not above zero")
     base = _STEPS / Fraction(until) if step is None else 1 / Fraction(step)
     return System(mechanism, base=base)
+
+
+def _each(system: System, given: Given, what: str) -> dict[str, ArrayLike]:
+    """Return numbers for each name, one or one for each run; texts with units are converted."""
+    m = system.mechanism
+    found: dict[str, ArrayLike] = {}
+    for name, value in given.items():
+        if isinstance(value, str):
+            found[name] = m.amount(name, value, what)
+            continue
+        try:
+            found[name] = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{what} of {name!r} is {brief(value)}, which is not numbers",
+                remedy="give one number, or one for each run",
+            ) from None
+    return found
 
 
 def _first(value: ArrayLike) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from linkwright.algebra.units import by_name
 from linkwright.equations.evaluation import Array
 from linkwright.mechanism import Mechanism
 
@@ -19,10 +20,10 @@ class Held:
     ) -> None:
         self.mechanism = mechanism
         self.now = {n: values[n] for n in mechanism.inputs}
-        for name, value in inputs.items():
+        for name, value in by_name(inputs, "inputs").items():
             self._check(name)
             if not callable(value):
-                self.now[name] = float(value)
+                self.now[name] = mechanism.amount(name, value, "the input")
         self.functions = {n: f for n, f in inputs.items() if callable(f)}
 
     def _check(self, name: str) -> None:

@@ -19,6 +19,7 @@ from typing import Any, Protocol, overload
 
 import numpy as np
 
+from linkwright.algebra.units import Amount, by_name, span
 from linkwright.blocks import mechanism_of
 from linkwright.equations.closure import Relations, assemble
 from linkwright.equations.equations import Equations, derive
@@ -74,12 +75,12 @@ class HasMechanism(Protocol):
 @overload
 def simulate(
     mechanism: Mechanism | Equations | HasMechanism,
-    until: float,
+    until: Amount,
     *,
     step: float | None = None,
     method: str = "dop853",
-    initial: Mapping[str, float] | None = None,
-    values: Mapping[str, float] | None = None,
+    initial: Mapping[str, Amount] | None = None,
+    values: Mapping[str, Amount] | None = None,
     inputs: Mapping[str, Input] | None = None,
     sampled: Sampled | None = None,
     record_every: int | None = None,
@@ -92,13 +93,13 @@ def simulate(
 @overload
 def simulate(
     mechanism: System,
-    until: float,
+    until: Amount,
     *,
     step: float | None = None,
     method: str = "dop853",
-    initial: Mapping[str, float] | None = None,
-    values: Mapping[str, float] | None = None,
-    inputs: Mapping[str, float] | None = None,
+    initial: Mapping[str, Amount] | None = None,
+    values: Mapping[str, Amount] | None = None,
+    inputs: Mapping[str, Amount] | None = None,
     record_every: int | None = None,
     tolerance: float = 1e-10,
     record: Iterable[str] | None = None,
@@ -109,12 +110,12 @@ def simulate(
 
 def simulate(
     mechanism: Mechanism | Equations | HasMechanism | System,
-    until: float,
+    until: Amount,
     *,
     step: float | None = None,
     method: str = "dop853",
-    initial: Mapping[str, float] | None = None,
-    values: Mapping[str, float] | None = None,
+    initial: Mapping[str, Amount] | None = None,
+    values: Mapping[str, Amount] | None = None,
     inputs: Mapping[str, Any] | None = None,
     sampled: Sampled | None = None,
     record_every: int | None = None,
@@ -200,12 +201,12 @@ def simulate(
 
 def begin(
     mechanism: Mechanism | Equations | HasMechanism,
-    until: float,
+    until: Amount,
     *,
     step: float | None = None,
     method: str = "dop853",
-    initial: Mapping[str, float] | None = None,
-    values: Mapping[str, float] | None = None,
+    initial: Mapping[str, Amount] | None = None,
+    values: Mapping[str, Amount] | None = None,
     inputs: Mapping[str, Input] | None = None,
     sampled: Sampled | None = None,
     record_every: int | None = None,
@@ -220,6 +221,7 @@ def begin(
     where the form changes on the way.
     """
     record_every = 1 if record_every is None else record_every
+    until, step = span(until, "the end time"), None if step is None else span(step, "the step")
     if form not in FORMS:
         raise Error(f"there is no form {form!r}", remedy=f"choose one of {', '.join(FORMS)}")
     chosen = method_named(method)
@@ -237,6 +239,7 @@ def begin(
         )
     equations = mechanism if isinstance(mechanism, Equations) else None
     plain = mechanism_of(mechanism)
+    initial, values = plain.amounts(initial, "initial"), plain.amounts(values, "values")
     settings = stretch_settings(chosen, count, step, record_every, tolerance)
     about: dict[str, Any] = {
         "version": __version__,
@@ -251,7 +254,7 @@ def begin(
         about["tolerance"] = tolerance
     watch = preparing or Stopwatch()
     simulation = Simulation(
-        plain, equations, values, inputs or {}, sampled, form, initial, settings, watch
+        plain, equations, values, by_name(inputs, "inputs"), sampled, form, initial, settings, watch
     )
     simulation.sink, simulation.tolerance = sink, tolerance
     simulation.about = {**about, "hash": simulation.fingerprint()}

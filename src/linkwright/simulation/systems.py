@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from linkwright.algebra.units import Amount, by_name, span
 from linkwright.equations.resistance import refuse_unresisted
 from linkwright.errors import DomainError
 from linkwright.mechanism.provenance import named
@@ -98,13 +99,13 @@ class RunInterrupted(KeyboardInterrupt):
 
 def simulate_system(
     system: System,
-    until: float,
+    until: Amount,
     *,
     step: float | None = None,
     method: str = "dopri5",
-    initial: Mapping[str, float] | None = None,
-    values: Mapping[str, float] | None = None,
-    inputs: Mapping[str, float] | None = None,
+    initial: Mapping[str, Amount] | None = None,
+    values: Mapping[str, Amount] | None = None,
+    inputs: Mapping[str, Amount] | None = None,
     record: Iterable[str] | None = None,
     every: int | None = None,
     seed: int = 0,
@@ -131,8 +132,9 @@ def simulate_system(
     if every is not None:
         require_every(every)
     own = system.copy()
-    own.start(initial or {})
-    own.set({**(values or {}), **(inputs or {})})
+    until, step = span(until, "the end time"), None if step is None else span(step, "the step")
+    own.start(by_name(initial, "initial"))
+    own.set({**by_name(values, "values"), **by_name(inputs, "inputs")})
     phases = own.phases(record)
     spaced = spacing(round(until / phases.tick_seconds)) if every is None else every
     session = Session(

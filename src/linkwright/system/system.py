@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright.algebra import Expr, as_expr
 from linkwright.algebra.language import parse
-from linkwright.algebra.units import parse_unit, unit_of
+from linkwright.algebra.units import Amount, parse_unit, unit_of
 from linkwright.blocks import (
     CONTINUOUS,
     Block,
@@ -35,6 +35,7 @@ from linkwright.blocks import (
     exact,
     mechanism_of,
 )
+from linkwright.brief import brief
 from linkwright.errors import UnitError
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.structure import content_of
@@ -153,6 +154,11 @@ class System(Shown):
     ) -> Foreign:
         import inspect
 
+        if not callable(function):
+            raise BlockError(
+                f"{brief(function)} is no block, no element and no function",
+                remedy="add a Block, an Element, or a function with a rate",
+            )
         sizes = dict(inputs or {})
         for argument in inspect.signature(function).parameters:
             whole = self._whole(argument)
@@ -313,7 +319,7 @@ class System(Shown):
             raise UnitError(f"{target.name} is in {wanted}, but {value} is in {found}")
 
     # -- numbers -----------------------------------------------------------------------------------
-    def set(self, values: Mapping[str, float]) -> None:
+    def set(self, values: Mapping[str, Amount]) -> None:
         """Set values of parameters and of inputs that nothing drives.
 
         Args:
@@ -327,9 +333,9 @@ class System(Shown):
         >>> s.inputs()
         {'b.u': 3.0}
         """
-        self.values.update((name, float(value)) for name, value in values.items())
+        self.values.update(self.mechanism.amounts(values, "values"))
 
-    def start(self, values: Mapping[str, float]) -> None:
+    def start(self, values: Mapping[str, Amount]) -> None:
         """Set where states start.
 
         Args:
@@ -342,7 +348,7 @@ class System(Shown):
         >>> [x.value for x in s.phases().x]
         [0.5, 0.0]
         """
-        self.initial.update((name, float(value)) for name, value in values.items())
+        self.initial.update(self.mechanism.amounts(values, "initial"))
 
     def clock(self) -> Clock:
         """Return the base clock and when each member runs.

@@ -38,7 +38,7 @@ def command(
     from linkwright.cli.tables import print_table
 
     mechanism = open_model(model, settings, trust=trust)
-    found = linearise(mechanism, read_settings(at, option="--at") or None)
+    found = linearise(mechanism, read_settings(at, "--at", mechanism) or None)
     if as_json:
         typer.echo(json.dumps(found.as_dict(), indent=2))
         return

@@ -53,7 +53,7 @@ def command(
     from linkwright.studio.page import page_notes, write_page
     from linkwright.studio.takes import is_recording, may_become, open_take
 
-    asked = read_asked(until, settings, initial)
+    asked = read_asked(until, settings, initial, model or what[0])
     first = what[0]
     stem = Path(first).name.partition(":")[0]
     beside = Path(first).parent if is_recording(first) else Path()

@@ -75,7 +75,7 @@ def command(
     from linkwright.studio.server import open_studio
     from linkwright.studio.showing import open_browser
 
-    asked = read_asked(until, settings, initial)
+    asked = read_asked(until, settings, initial, model or what[0])
     studio = open_studio(
         what,
         model=model,

@@ -86,7 +86,8 @@ def method_named(name: str) -> Method:
         >>> method_named("rk4").order
         4
     """
-    known = ALIASES.get(name, name)
+    given: object = name
+    known = ALIASES.get(name, name) if isinstance(given, str) else ""
     if known not in METHODS:
         raise Error(f"there is no method {name!r}", remedy=f"choose one of {', '.join(METHODS)}")
     return METHODS[known]

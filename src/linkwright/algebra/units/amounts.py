@@ -1,0 +1,122 @@
+"""Numbers that people give: a number, or a text with a unit such as "30 deg" or "9.81 m/s^2"."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from linkwright.algebra.units.parse import parse_unit
+from linkwright.algebra.units.systems import MKS, UnitSystem
+from linkwright.brief import brief
+from linkwright.errors import InputError, UnitError
+
+Amount: TypeAlias = float | str
+"""A number, or a text of a number and a unit."""
+
+_AMOUNT = re.compile(
+    r"\s*(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*\{?\s*(?P<unit>[^{}]*?)\s*\}?\s*\Z"
+)
+
+
+def amount(value: object, what: str, unit: str = "?", system: UnitSystem = MKS) -> float:
+    """Return a given number; a text with a unit is converted.
+
+    Args:
+        value: a number, or a text of a number and a unit.
+        what: what it is for, in errors.
+        unit: the unit that is wanted; "?" for that of the system, whatever its dimension.
+        system: the system of units.
+
+    >>> amount("90 deg", "the angle", "rad")
+    1.5707963267948966
+    >>> amount("10 in", "the length"), amount(3, "the count")
+    (0.254, 3.0)
+    """
+    if isinstance(value, str):
+        return _converted(value, what, unit, system)
+    if not isinstance(value, bool | bytes):
+        try:
+            return float(value)  # type: ignore[arg-type] # what has no number is told below
+        except (TypeError, ValueError):
+            pass
+    raise InputError(
+        f"{what} is {brief(value)}, which is not a number", remedy='give a number, or "30 deg"'
+    )
+
+
+def _converted(text: str, what: str, unit: str, system: UnitSystem) -> float:
+    found = _AMOUNT.match(text)
+    number = math.nan if found is None else float(found["number"])
+    if found is None or not math.isfinite(number):
+        raise InputError(
+            f"{what} is {brief(text)}, which is not a number with or without a unit",
+            remedy='give a number, or a text such as "30 deg"',
+        )
+    if not found["unit"]:
+        return number
+    try:
+        given = parse_unit(found["unit"])
+    except UnitError as error:
+        raise UnitError(f"{what}: {error}") from None
+    wanted = system.coherent_unit(given) if unit == "?" else parse_unit(unit)
+    if not given.fits(wanted):
+        raise UnitError(f"{what} is in {unit}, so {brief(text)} does not fit")
+    return number * given.to(wanted)
+
+
+def amounts(
+    given: object,
+    what: str,
+    unit_of: Callable[[str], str] = lambda _: "?",
+    system: UnitSystem = MKS,
+) -> dict[str, float]:
+    """Return numbers by name; what is no mapping from names to numbers is refused.
+
+    Args:
+        given: the mapping, or None for nothing.
+        what: what it is, in errors.
+        unit_of: the unit of each name.
+        system: the system of units, where a name has none.
+
+    >>> amounts({"rod": "180 deg"}, "initial", lambda name: "rad")
+    {'rod': 3.141592653589793}
+    """
+    return {
+        name: amount(value, f"{what} of {name!r}", unit_of(name), system)
+        for name, value in by_name(given, what).items()
+    }
+
+
+def by_name(given: object, what: str) -> Mapping[str, Any]:
+    """Return a mapping by name as it is, nothing for None; anything else is refused.
+
+    Args:
+        given: what should be a mapping.
+        what: what it is, in errors.
+
+    >>> by_name(None, "values")
+    {}
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise InputError(
+            f"{what} maps names to numbers, which {brief(given)} does not",
+            remedy=f"{what}={{'name': 0.3}}",
+        )
+    return given
+
+
+def span(value: object, what: str) -> float:
+    """Return a time in seconds: a number, or a text such as "200 ms".
+
+    Args:
+        value: what is given.
+        what: what it is, in errors.
+
+    >>> span("200 ms", "the end time")
+    0.2
+    """
+    return amount(value, what, "s")
