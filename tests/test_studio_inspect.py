@@ -239,7 +239,7 @@ def test_the_page_shows_the_tree_equations_code_and_warnings() -> None:
             page.fill("#find", "")
             page.get_by_role("tab", name="Equations").click()
             page.locator("math >> visible=true").first.wait_for(timeout=60_000)
-            assert page.get_by_text("needed for its motion").count() == 1
+            assert page.get_by_text("operations used").count() == 1
             page.get_by_role("tab", name="Code").click()
             page.locator("pre .w").first.wait_for(timeout=60_000)
             page.locator(".bar select").select_option("Python")

@@ -34,7 +34,7 @@ from linkwright.program.report import ops_table
 from linkwright.robots import Robot
 from linkwright.studio.geometry import Geometry
 
-WHOLE = "the whole model"
+WHOLE = "Whole model"
 _LARGE = 24  # speeds from which on equations are written by articulated bodies
 _ROWS = 60  # equations of a group that are shown
 _WIDE = 400  # nodes of an expression that is drawn; longer ones are cut texts
@@ -97,11 +97,11 @@ class Inspection:
     >>> from linkwright.models import load_model
     >>> seen = Inspection(Robot(load_model("double-pendulum")))
     >>> seen.names
-    ('the whole model', 'upper', 'lower')
+    ('Whole model', 'upper', 'lower')
     >>> [(t.depth, t.name, t.mass, t.joint) for t in seen.tree()]
     [(1, 'upper', 1.0, 'turns about n.z'), (2, 'lower', 1.0, 'turns about n.z')]
     >>> seen.operations("lower")[1]
-    ('needed for its motion', '9', '17', '4', '0')
+    ('operations used', '9', '17', '4', '0')
     """
 
     robot: Robot = field(repr=False)
@@ -153,11 +153,14 @@ class Inspection:
         whole = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
         rows = [
             ("joint", joint_words(body)),
-            ("on", "ground" if body.parent is m.ground else str(body.parent and body.parent.name)),
-            ("at", str(body.offset)),
+            (
+                "parent",
+                "ground" if body.parent is m.ground else str(body.parent and body.parent.name),
+            ),
+            ("offset", str(body.offset)),
             ("coordinates", self._coordinates(body)),
             ("mass", f"{g.mass(body):.6g} kg" + _symbol(body.inertia.mass)),
-            ("mass centre", _numbers(g.centre(body)) + " m"),
+            ("center of mass", _numbers(g.centre(body)) + " m"),
             ("inertia xx, yy, zz", _numbers(tensor[:3]) + " kg·m²"),
             ("inertia xy, yz, zx", _numbers(tensor[3:]) + " kg·m²"),
             ("principal moments", _numbers(np.linalg.eigvalsh(whole)) + " kg·m²"),
@@ -167,7 +170,7 @@ class Inspection:
             shown = [f"{n} at {where}" for n, where in frames[:_ROWS]]
             rows.append(("frames", "\n".join(shown)))
         if body.doc and body.doc != name:
-            rows.insert(0, ("what", body.doc))
+            rows.insert(0, ("description", body.doc))
         return rows
 
     def _body(self, name: str) -> Body:
@@ -211,12 +214,12 @@ class Inspection:
         kinematics = m.kinematics()
         whole = sum(self._geometry.mass(b) for b in m.depth_first())
         return [
-            ("what", m.doc or m.name),
+            ("description", m.doc or m.name),
             ("bodies", str(len(m.depth_first()))),
             ("coordinates", str(len(m.coordinates))),
             ("speeds", str(len(kinematics.speeds))),
             ("constraints", str(len(m.constraints))),
-            ("loads", str(len(m.forces) + len(m.moments))),
+            ("applied forces", str(len(m.forces) + len(m.moments))),
             ("mass", f"{whole:.6g} kg"),
             ("parameters", str(len(m.parameters))),
         ]
@@ -299,8 +302,8 @@ class Inspection:
             whole.select - others.select,
         )
         told = (
-            ("needed for its motion", needed),
-            ("of these, for it alone", alone),
+            ("operations used", needed),
+            ("exclusive to this body", alone),
             (WHOLE, whole),
         )
         return [("operations", "add", "mul", "call", "select"), *(_counted(w, c) for w, c in told)]

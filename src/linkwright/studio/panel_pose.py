@@ -206,7 +206,7 @@ class _Joints:
                 continue
             at = min(max(self._scale(each)[0] * self._value(each), slider.min), slider.max)
             if abs(at - slider.value) > slider.step:
-                slider.value = at
+                slider.value = round(at, 4) + 0.0  # not -0.000
 
 
 @dataclass(eq=False)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _VIEWS = ("Isometric", "Front", "Side", "Top")
 _FROM = "Isometric, front, side, top view"
 _NOTHING = "off"
-_WIDE = 388  # pixels: all tabs in a row
+_WIDE, _SLIM = 388, 292  # pixels: all tabs in a row, and for narrow windows
+_NARROW = 540  # pixels that are left to the scene
 
 
 def angles_of(studio: Studio, view: str) -> tuple[float, float]:
@@ -305,10 +306,14 @@ def _step_back(studio: Studio, client: Any) -> None:
     """Let a browser with a narrow window see all of the scene, until its user moves the camera."""
     first = studio.server.initial_camera
     at, away = np.array(first.look_at), np.subtract(first.position, first.look_at)
-    stands = at + away
+    stands, wide = at + away, True
 
     def fit(_: Any) -> None:
-        nonlocal stands
+        nonlocal stands, wide
+        if wide and client.camera.update_timestamp != 0.0:
+            wide = False
+            if 0 < client.camera.image_width < _NARROW:  # a tablet: the model needs the room
+                client.gui.main_panel.set_width(_SLIM)
         wanted = at + _narrow(client.camera) * away
         if np.abs(wanted - stands).max() > 0.01 * studio.size:
             stands = wanted

@@ -47,6 +47,10 @@ PANELS: dict[str, str] = {
 """The tabs, in order: name, and the function of a `Studio` that fills it, or leaves it out."""
 
 LOOPBACK = "127.0.0.1"
+SUNWARD = (0.45, -0.55, 0.95)
+"""Where the sun stands, as in pages."""
+
+_SKY, _SUN, _FILL = 2.2, 3.2, 0.7
 _UNKNOWN = {"mode": "", "kind": "", "time": "", "pace": "", "note": "", "busy": False, "again": ""}
 
 
@@ -89,7 +93,7 @@ class Studio:
         port = free_port(self.host, self.port)
         self.gate = Gate(self.host, tuple(self.names), self.framed)
         client = Path(viser.__file__).parent / "client" / "build"
-        front = Front(client, f"{self.takes[0].name} – Linkwright", self.state)
+        front = Front(client, f"{self.takes[0].name} · Linkwright", self.state)
         with redirect_stdout(StringIO()), guarding(self.gate, front.answer):
             self.server = _closed_server(viser)(host=self.host, port=port, verbose=False)
         self.port = int(self.server.get_port())
@@ -124,9 +128,27 @@ class Studio:
         """The first scene, or None where there is none."""
         return self.stages[0] if self.stages else None
 
+    def _light(self) -> None:
+        """Light the scene as pages are lit: a sky, the sun from the same side, a fill opposite."""
+        api = self.server.scene
+        api.configure_environment_map(None)
+        api.configure_default_lights(enabled=False)
+        api.add_light_hemisphere(
+            "/sky", sky_color=(219, 230, 245), ground_color=(128, 124, 120), intensity=_SKY
+        )
+        for name, place, colour, intensity in (
+            ("/sun", SUNWARD, (255, 245, 230), _SUN),
+            ("/fill", (-SUNWARD[0], -SUNWARD[1], 0.35), (190, 210, 240), _FILL),
+        ):
+            far = tuple(100.0 * x for x in place)
+            api.add_light_directional(
+                name, color=colour, intensity=intensity, cast_shadow=name == "/sun", position=far
+            )
+
     def _build(self) -> None:
         api = self.server.scene
         api.set_up_direction("+z")
+        self._light()
         for k, take in enumerate(self.takes):
             if take.scene is None:
                 continue
@@ -216,7 +238,7 @@ class Studio:
             show_share_button=False,
             brand_color=(104, 164, 212) if dark else (47, 102, 144),
         )
-        top, bottom = ((17, 22, 27), (30, 38, 46)) if dark else ((226, 231, 236), (246, 245, 242))
+        top, bottom = ((17, 22, 27), (30, 38, 46)) if dark else ((206, 215, 224), (234, 236, 237))
         rows = np.linspace(top, bottom, 64).round().astype(np.uint8)
         where.scene.set_background_image(np.repeat(rows[:, None, :], 8, axis=1))
         if client is not None and self.grid is not None:
@@ -231,8 +253,8 @@ class Studio:
             infinite_grid=True,
             cell_size=cell,
             section_size=5 * cell,
-            cell_color=(64, 76, 88) if dark else (192, 199, 206),
-            section_color=(96, 112, 128) if dark else (158, 168, 178),
+            cell_color=(64, 76, 88) if dark else (184, 192, 200),
+            section_color=(96, 112, 128) if dark else (150, 160, 170),
             fade_distance=9 * self.size,
             shadow_opacity=0.35,
             position=(0.0, 0.0, floor if floor is not None else 0.0),

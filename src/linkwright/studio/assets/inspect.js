@@ -27,7 +27,7 @@ function fillTree(all) {
     rows.push(row);
     for (const f of frames ? t.frames : inside) rows.push(Object.assign(make("div", { className: "frame", textContent: "⌖ " + f, title: `${f}: fixed to ${t.name}`, onclick: () => choose(t.name) }), { style: `padding-left:${26 + 14 * (words ? 0 : Math.min(t.depth, 12))}px` }));
   }
-  $("tree").replaceChildren(...(rows.length ? rows : [make("p", { className: "said" }, "Nothing has that in its name.")]));
+  $("tree").replaceChildren(...(rows.length ? rows : [make("p", { className: "said" }, "No matches.")]));
   mark();
 }
 function mark() {
@@ -48,7 +48,7 @@ async function show() {
     if (turn !== state.asked) return;
     put(state.view === "body" ? body(told) : state.view === "equations" ? equations(told) : code(told));
     state.shown = wish; say("");
-  } catch (error) { if (turn === state.asked) { put([]); say(error instanceof TypeError ? "The studio does not answer any more." : error.message); } }
+  } catch (error) { if (turn === state.asked) { put([]); say(error instanceof TypeError ? "Connection lost" : error.message); } }
   finally { clearTimeout(wait); }
 }
 function put(parts) { $("shown").replaceChildren(...parts); $("shown").scrollTop = 0; document.documentElement.dataset.shown = JSON.stringify([state.selected, state.view, state.language]); }
@@ -78,7 +78,7 @@ function code(told) {
   return [bar, pre];
 }
 function warnings() {
-  if (!state.warnings.length) return [make("p", { className: "said" }, "The plausibility check finds nothing against this model: masses and inertias are those of rigid bodies.")];
+  if (!state.warnings.length) return [make("p", { className: "said" }, "No warnings: masses and inertias are those of rigid bodies.")];
   return [make("ul", {}, ...state.warnings.slice(0, 200).map((w) => make("li", { textContent: w })))];
 }
 async function inspect() {
