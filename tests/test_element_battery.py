@@ -120,6 +120,12 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     },
     "Muscle": lambda m, r: {"points": ["post", "tip"], "strength": r.uniform(1, 20),
                             "coordinates": ["arm", "cart"], "activation": r.uniform(0, 1)},
+    "RoundContact": lambda m, r: {
+        "first": elements.Sphere(0.1, body="ball"), "second": elements.Plane(),
+        "stiffness": r.uniform(2e3, 2e4), "damping": r.uniform(1, 30),
+        "dissipation": r.uniform(0.1, 1), "friction": r.uniform(0.1, 1), "creep": 0.05,
+        "rolling": 0.01,
+    },
     "Spring": lambda m, r: {
         "first": "n", "second": "ball", "stiffness": r.uniform(1, 50), "length": FAR,
         "damping": r.uniform(0, 3), "pulls_only": bool(r.integers(2)),

@@ -6,6 +6,7 @@ from linkwright.elements.filters import Butterworth
 from linkwright.elements.friction import Friction, LuGre
 from linkwright.elements.muscle import Muscle
 from linkwright.elements.registry import ELEMENTS
+from linkwright.elements.round_contact import RoundContact
 from linkwright.elements.sensors import Encoder, ForceTorque, Imu
 from linkwright.elements.springs import JointSpring, Spring, Stop
 from linkwright.elements.surfaces import Box, Capsule, HeightField, Plane, Sphere, Surface
@@ -30,6 +31,7 @@ __all__ = [
     "MagicFormula",
     "Muscle",
     "Plane",
+    "RoundContact",
     "Sphere",
     "Spring",
     "Stop",

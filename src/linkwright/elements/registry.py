@@ -8,6 +8,7 @@ from linkwright.elements.drag import Drag
 from linkwright.elements.filters import Butterworth
 from linkwright.elements.friction import Friction, LuGre
 from linkwright.elements.muscle import Muscle
+from linkwright.elements.round_contact import RoundContact
 from linkwright.elements.sensors import Encoder, ForceTorque, Imu
 from linkwright.elements.springs import JointSpring, Spring, Stop
 from linkwright.elements.tyres import Tyre
@@ -23,6 +24,7 @@ ELEMENTS = (
     Kind(JointSpring, passive=True),
     Kind(LuGre, passive=True),
     Kind(Muscle),
+    Kind(RoundContact, passive=True),
     Kind(Spring, passive=True),
     Kind(Stop, passive=True),
     Kind(Tyre, passive=True),
