@@ -359,7 +359,8 @@ class Inspection:
             if port in [p.name for p in part.outputs]:
                 wanted = [n for n in names if own is None or n in own]
                 for n, x in zip(wanted, part.port(port).entries, strict=True):
-                    lines.append(rf"  \dot{{{latex_name(n)}}} &= {_latex(x)} \\")
+                    rate = latex_name(f"{n}_dot")
+                    lines.append(rf"  {rate} &= {_latex(x)} \\")
         return "\n".join([*lines, r"\end{align*}", ""])
 
 

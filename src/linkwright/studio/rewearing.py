@@ -73,14 +73,14 @@ class Wardrobe:
         self._forget()
         for client in self.studio.server.get_clients().values():
             client.add_notification(
-                "The dress is on again", self.file.name, color="green", auto_close_seconds=6.0
+                "Scene file reloaded", self.file.name, color="green", auto_close_seconds=6.0
             )
         return True
 
     def _complain(self, words: str) -> None:
         self._forget()
         self.told = [
-            client.add_notification("The dress stays as it was", words, color="red")
+            client.add_notification("Scene file not reloaded", words, color="red")
             for client in self.studio.server.get_clients().values()
         ]
 
