@@ -135,7 +135,7 @@ def test_lists_can_go_together() -> None:
         ("model = 'pendulum'", "no until"),
         ("until = 1", "no model"),
         ("model = 'pendulum'\nuntil = 1\nparametres = 3", "did you mean 'parameters'?"),
-        ("model = 'pendulum'\nuntil = -1", "not above zero"),
+        ("model = 'pendulum'\nuntil = -1", "not after the start"),
         ("model = 'pendulum'\nuntil = 1\nruns = 0", "1 or more"),
         ("model = 'pendulum'\nuntil = 1\nmethod = 'euler'", "no method 'euler'"),
         ("model = 'pendulum'\nuntil = 1\n[parameters]\nL = 'long'", "L is neither"),

@@ -16,7 +16,7 @@ from linkwright.algebra.units import Unit, check_units, parse_unit
 from linkwright.errors import Error
 from linkwright.formats.document import Document
 from linkwright.mechanism import Mechanism
-from linkwright.mechanism.plausibility import mechanism_findings
+from linkwright.mechanism.plausibility import mechanism_findings, refuse_unreal
 from linkwright.mechanism.rigidity import Finding
 
 if TYPE_CHECKING:
@@ -65,9 +65,10 @@ def check_mechanism(m: Mechanism) -> Report:
     [('odd', 'triangle inequality')]
     """
     from linkwright.equations import derive
+    from linkwright.equations.formulations import QUICK
 
     warnings = [*unit_warnings(m), *_unused(m), *_without_value(m), *_without_code(m)]
-    equations = derive(m, "kane")
+    equations = derive(m, QUICK)
     facts = [
         ("bodies", ", ".join(m.bodies) or "none"),
         ("coordinates", ", ".join(x.name for x in equations.coordinates) or "none"),
@@ -78,7 +79,10 @@ def check_mechanism(m: Mechanism) -> Report:
     facts += [("constraint", line) for line in _eliminations(equations)]
     facts += [("assembly", line) for line in _assembly(m)]
     facts += [("note", line) for line in equations.mechanism.reports]
-    return Report(tuple(facts), tuple(warnings), tuple(mechanism_findings(m)))
+    findings = tuple(mechanism_findings(m))
+    if not any(found.severity == "error" for found in findings):
+        refuse_unreal(m)
+    return Report(tuple(facts), tuple(warnings), findings)
 
 
 def _eliminations(equations: Equations) -> Iterator[str]:

@@ -11,15 +11,20 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from linkwright.errors import InputError
 from linkwright.files import file_exists, write_text
 from linkwright.formats.description import Description, Ignored, Shape
 from linkwright.formats.robot_files import (
     read_description,
+    robot_format,
     target_format,
     written_description,
 )
+
+if TYPE_CHECKING:
+    from linkwright.mechanism import Mechanism
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +76,37 @@ def convert(
     ('dh', ['<gazebo>'])
     """
     key = to or target_format(target)
+    if key == "text" and robot_format(source) == "text":
+        from linkwright.formats.text import open_model
+        from linkwright.formats.writer import model_text
+
+        return _write_model(model_text(open_model(source).model), target, replace)
     robot = _seen_from(read_description(source, roots=roots), Path(source), Path(target))
     return write_description(robot, target, to=key, replace=replace)
+
+
+def convert_mechanism(
+    mechanism: Mechanism, target: str | os.PathLike[str], *, to: str = "", replace: bool = False
+) -> Conversion:
+    """Write a mechanism in a format of robots; as a text model it keeps all that it has.
+
+    Args:
+        mechanism: what to write.
+        target: the file to write.
+        to: key of the format to write; without it, the target's ending tells.
+        replace: whether files that are there already may be replaced.
+    """
+    from linkwright.formats.surveying import description_of
+    from linkwright.formats.text import write_model
+
+    if (to or target_format(target)) == "text":
+        return _write_model(write_model(mechanism), target, replace)
+    return write_description(description_of(mechanism), target, to=to, replace=replace)
+
+
+def _write_model(text: str, target: str | os.PathLike[str], replace: bool) -> Conversion:
+    write_text(target, text, replace=replace)
+    return Conversion(Description(Path(target).stem, (), ()), "text", (Path(target),), (), ())
 
 
 def _seen_from(robot: Description, source: Path, target: Path) -> Description:

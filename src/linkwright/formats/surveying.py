@@ -109,7 +109,10 @@ class _Survey:
                 f"{what} depends on {', '.join(sorted(other)[:3])}",
                 remedy="a robot file holds constant places and masses only",
             )
-        return [float(x) for x in evaluate_all(values, known)]
+        found = [float(x) for x in evaluate_all(values, known)]
+        if not all(map(math.isfinite, found)):
+            raise InputError(f"{what} is not finite")
+        return found
 
     def _body(self, body: Body) -> None:
         assert body.parent is not None

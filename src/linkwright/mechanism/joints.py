@@ -73,6 +73,11 @@ class Joint:
         return value is not of.default and not (value == () == of.default)
 
     def __post_init__(self) -> None:
+        if self.matrix is not None and self.rotate:
+            raise MechanismError(
+                "a joint has rotations or a constant matrix, not both",
+                remedy="leave out one of rotate and matrix",
+            )
         if len(self.translate) > 3:
             raise MechanismError("a joint has at most three translations")
         if len(self.rotate) == 2:

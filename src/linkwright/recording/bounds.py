@@ -6,23 +6,34 @@ from pathlib import Path
 
 from linkwright.errors import InputError
 
-MOST_BYTES = 1 << 32
+MOST_BYTES = 1 << 31
 """Of the numbers of a recording, once they are unpacked."""
+MOST_COLUMNS = 100_000
+"""Channels of a recording."""
+_FREE = 1 << 28  # bytes that any file may unpack to
+_MOST_RATIO = 1000  # of what is unpacked to the size of a file, beyond that
 
 
-def require_room(path: Path, size: int) -> None:
+def require_room(path: Path, size: int, packed: int | None = None) -> None:
     """Refuse a file whose numbers would take too much room.
 
     Args:
         path: the file.
         size: what they take when they are unpacked, bytes.
+        packed: what they take in the file, bytes, where that is known.
 
     >>> require_room(Path("a.npz"), 1 << 40)
     Traceback (most recent call last):
         ...
-    linkwright.errors.InputError: a.npz: it unpacks to 1099511627776 bytes; 4294967296 are read at \
+    linkwright.errors.InputError: a.npz: it unpacks to 1099511627776 bytes; 2147483648 are read at \
 the most
     """
+    if packed is not None and size > _FREE and size > _MOST_RATIO * packed:
+        raise InputError(
+            f"it unpacks to {size} bytes, more than {_MOST_RATIO} times its own {packed}",
+            file=path,
+            remedy="no recording is so empty",
+        )
     if size > MOST_BYTES:
         raise InputError(
             f"it unpacks to {size} bytes", file=path, remedy=f"{MOST_BYTES} are read at the most"

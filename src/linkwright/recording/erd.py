@@ -10,6 +10,7 @@ with the header's name and `.bin`, one record of floats for each sample, lowest 
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from linkwright.errors import InputError
 from linkwright.files import write_bytes
+from linkwright.recording.bounds import MOST_COLUMNS, require_room
 
 _MAGIC = "ERDFILEV2.00"
 _FIELDS = {"SHORTNAM": 8, "LONGNAME": 32, "UNITSNAM": 8, "GENNAME": 32, "RIGIBODY": 32}
@@ -99,6 +101,7 @@ def read_erd(path: str | os.PathLike[str]) -> ErdFile:
     if not lines or lines[0].strip() != _MAGIC:
         raise InputError(f"the file does not begin with {_MAGIC}", file=path, line=1)
     channels, samples, step = _numbers(path, lines)
+    data = _data(path, samples, channels)
     fields: dict[str, list[str]] = {key: [""] * channels for key in _FIELDS}
     texts = {"TITLE": "", "XLABEL": "Time", "XUNITS": "sec"}
     history = []
@@ -116,7 +119,7 @@ def read_erd(path: str | os.PathLike[str]) -> ErdFile:
     labels = zip(*(fields[key] for key in _FIELDS), strict=True)
     return ErdFile(
         tuple(ErdChannel(*label) for label in labels),
-        _data(path, samples, channels),
+        data,
         step,
         texts["TITLE"],
         tuple(history),
@@ -146,6 +149,15 @@ def _numbers(path: Path, lines: Sequence[str]) -> tuple[int, int, float]:
             file=path,
             line=2,
         )
+    if channels > MOST_COLUMNS:
+        raise InputError(
+            f"the header counts {channels} channels; {MOST_COLUMNS} are read at the most",
+            file=path,
+            line=2,
+        )
+    require_room(path, 8 * samples * (channels + 1))
+    if not 0 <= step_value < math.inf or step_value * samples == math.inf:
+        raise InputError(f"the step {step_value} s is none between samples", file=path, line=2)
     return channels, samples, step_value
 
 
@@ -156,13 +168,16 @@ def _data(path: Path, samples: int, channels: int) -> NDArray[np.float32]:
             break
     else:
         raise InputError(f"the data are not there: {path.name}.bin", file=path)
-    found = np.frombuffer(binary.read_bytes(), dtype="<f4")
-    if found.size != samples * channels:
+    size = binary.stat().st_size
+    if size != 4 * samples * channels:
         raise InputError(
-            f"the data have {found.size} numbers, not {samples} samples of {channels} channels",
+            f"the data have {size} bytes, not 4 for each of {samples} samples of {channels} "
+            "channels",
             file=binary,
         )
-    return found.reshape(samples, channels).astype(np.float32)
+    found = np.frombuffer(binary.read_bytes(), dtype="<f4")
+    with np.errstate(invalid="ignore"):  # of values that are not numbers
+        return found.reshape(samples, channels).astype(np.float32)
 
 
 def write_erd(path: str | os.PathLike[str], erd: ErdFile) -> None:

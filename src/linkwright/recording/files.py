@@ -131,6 +131,8 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
         raise InputError(error.what, file=path, remedy=error.remedy) from None
     except OSError as error:
         raise InputError(f"cannot read the file: {error.strerror}", file=path) from None
+    except MemoryError:
+        raise InputError("the recording does not fit into memory", file=path) from None
 
 
 def write_recording(

@@ -13,12 +13,13 @@ import io
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from linkwright.errors import InputError
+from linkwright.errors import Error, InputError
 from linkwright.files import write_with
+from linkwright.recording import bounds
 from linkwright.recording.extras import extra
 from linkwright.recording.recording import Channel, Recording, to_json
 
@@ -100,18 +101,39 @@ def read_mcap(path: Path) -> Recording:
     reading = extra("mcap.reader", "recording")
     try:
         with path.open("rb") as file:
-            reader = reading.make_reader(file)
+            reader = reading.SeekingReader(file, record_size_limit=bounds.MOST_BYTES)
+            if reader.get_summary() is None:  # then all of it is read for attachments, too
+                _require_room(path, file)
             for attachment in reader.iter_attachments():
                 if attachment.name == _ARCHIVE:
                     return read_numpy_bytes(path, attachment.data)
+            _require_room(path, file)
             return _from_messages(path, reader)
-    except InputError:
+    except Error:
         raise
     except Exception as error:  # the package raises many kinds for a damaged file
         words = str(error) or type(error).__name__
         raise InputError(
             f"this is not an MCAP file, or it is damaged: {words}", file=path
         ) from None
+
+
+def _require_room(path: Path, file: BinaryIO) -> None:
+    """Refuse a file whose chunks unpack to more than fits, before any of them is."""
+    streaming, records = (
+        extra("mcap.stream_reader", "recording"),
+        extra("mcap.records", "recording"),
+    )
+    total = 0
+    file.seek(0)
+    stream = streaming.StreamReader(file, emit_chunks=True, record_size_limit=bounds.MOST_BYTES)
+    for record in stream.records:
+        if isinstance(record, records.Chunk):
+            size = max(record.uncompressed_size, len(record.data))
+            if record.compression == "zstd":
+                size = max(size, extra("zstandard", "recording").frame_content_size(record.data))
+            total += size
+            bounds.require_room(path, total, path.stat().st_size)
 
 
 def _from_messages(path: Path, reader: Any) -> Recording:

@@ -56,37 +56,41 @@ def read_parquet(path: Path) -> Recording:
     arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
     try:
         told = parquet.read_metadata(path)
-        require_room(path, 8 * told.num_rows * told.num_columns)
+        groups = (told.row_group(k).total_byte_size for k in range(told.num_row_groups))
+        numbers = 8 * told.num_rows * told.num_columns
+        require_room(path, max(numbers, sum(groups)), path.stat().st_size)
         table = parquet.read_table(path, memory_map=False)
-    except (arrow.ArrowException, OSError) as error:
+        names = list(table.schema.names)
+        channels = [_channel(field) for field in table.schema]
+    except (arrow.ArrowException, OSError, ValueError) as error:
         journal = path.with_name(path.name + ".journal")
         remedy = f"linkwright recover {journal}" if journal.exists() else None
-        words = str(error).splitlines()[0]
+        words = next(iter(str(error).splitlines()), "")
         raise InputError(
             f"this is not a Parquet file, or it is damaged: {words}", file=path, remedy=remedy
         ) from None
-    names = table.schema.names
     data = np.column_stack(
         [_numbers(path, table, k) for k in range(len(names))] or [np.empty((table.num_rows, 0))]
     )
     known = (table.schema.metadata or {}).get(_KEY)
     if known is None:
-        return recording_of(path, [_channel(field) for field in table.schema], data)
+        return recording_of(path, channels, data)
     try:
-        about, channels = from_json(known)
+        about, told_channels = from_json(known)
     except ValueError:
         raise InputError("its metadata are damaged", file=path) from None
-    if len(channels) + 1 != len(names):
+    if len(told_channels) + 1 != len(names) or names[0] not in TIMES:
         raise InputError("its metadata do not match its columns", file=path)
-    timed = names[0].lower() in TIMES
-    times = data[:, 0] if timed else np.arange(len(data), dtype=float)
-    return Recording(times, channels, data[:, int(timed) :], about)
+    return Recording(data[:, 0], told_channels, data[:, 1:], about)
 
 
 def _numbers(path: Path, table: Any, k: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     try:
-        return np.asarray(table.column(k).to_numpy(), dtype=float)
-    except (TypeError, ValueError):
+        column = np.asarray(table.column(k).to_numpy(), dtype=float)
+        if column.ndim != 1:
+            raise ValueError
+        return column
+    except (TypeError, ValueError, NotImplementedError):
         name = table.schema.names[k]
         raise InputError(f"the column {name!r} holds no numbers", file=path) from None
 

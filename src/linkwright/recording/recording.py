@@ -91,17 +91,28 @@ class Recording(Recorded):
     ) -> None:
         t = np.ascontiguousarray(times, dtype=float)
         labels = tuple(channels)
-        rows = np.ascontiguousarray(data, dtype=float).reshape(len(t), len(labels))
+        rows = np.ascontiguousarray(data, dtype=float)
+        if t.ndim != 1 or rows.size != len(t) * len(labels):
+            raise RecordingError(
+                f"{len(labels)} channels at {t.size} times are not {rows.size} numbers"
+            )
+        rows = rows.reshape(len(t), len(labels))
         names = [c.name for c in labels]
         if len(set(names)) < len(names):
             twice = sorted({n for n in names if names.count(n) > 1})
             raise RecordingError(f"channels must differ in name; there are two of {twice[0]!r}")
+        if not np.isfinite(t).all():
+            where = int(np.flatnonzero(~np.isfinite(t))[0])
+            raise RecordingError(f"the time of sample {where + 1} is {t[where]}, no finite number")
         if np.any(np.diff(t) < 0):
             raise RecordingError("the times of a recording do not go backwards")
         object.__setattr__(self, "times", t)
         object.__setattr__(self, "channels", labels)
         object.__setattr__(self, "data", rows)
-        object.__setattr__(self, "about", plain(about or {}))
+        try:
+            object.__setattr__(self, "about", plain(about or {}))
+        except RecursionError:
+            raise RecordingError("what is known of the recording is nested too deeply") from None
         object.__setattr__(self, "of", of)
 
     def __repr__(self) -> str:
@@ -241,9 +252,9 @@ def to_json(about: Mapping[str, Any], channels: Iterable[Channel] = ()) -> str:
 
 def from_json(text: str | bytes) -> tuple[dict[str, Any], tuple[Channel, ...]]:
     """Return what `to_json` wrote; ValueError where it is something else."""
-    found = json.loads(text)
     try:
+        found = json.loads(text)
         channels = tuple(Channel(*map(str, label)) for label in found["channels"])
         return dict(found["about"]), channels
-    except (TypeError, KeyError) as error:
+    except (TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(str(error)) from None

@@ -17,12 +17,12 @@ import numpy as np
 
 from linkwright.errors import InputError
 from linkwright.files import write_bytes, write_text
+from linkwright.recording.bounds import MOST_COLUMNS
 from linkwright.recording.recording import Channel, Recording, RecordingError
 
 NAME = re.compile(r"d(\d{5,})\Z")
 _SEPARATOR = b"  \n"
 _LONGEST_HEADER = 4 << 20
-_MOST_COLUMNS = 100_000
 
 
 def read_sl(path: str | os.PathLike[str]) -> Recording:
@@ -45,7 +45,7 @@ def read_sl(path: str | os.PathLike[str]) -> Recording:
         raise InputError(
             "the header does not begin with three whole numbers and a rate", file=path, line=1
         ) from None
-    if not (0 < columns <= _MOST_COLUMNS and rows >= 0 and total == rows * columns):
+    if not (0 < columns <= MOST_COLUMNS and rows >= 0 and total == rows * columns):
         raise InputError(
             f"the header counts {total} values in {rows} rows of {columns}", file=path, line=1
         )
@@ -61,8 +61,8 @@ def read_sl(path: str | os.PathLike[str]) -> Recording:
     texts = [label[0].decode("latin-1") for label in labels if label is not None]
     values = np.frombuffer(content[len(content) - size :], ">f4").reshape(rows, columns)
     channels = [Channel(n, u) for n, u in zip(texts[::2], texts[1::2], strict=True)]
-    times = np.arange(1, rows + 1) / frequency
-    with np.errstate(invalid="ignore"):  # of values that are not numbers
+    with np.errstate(invalid="ignore", over="ignore"):  # of what is not finite
+        times = np.arange(1, rows + 1) / frequency
         data = values.astype(float)
     return Recording(times, channels, data, {"source": path.name})
 

@@ -1,11 +1,13 @@
 """Recordings as comma-separated text and as NumPy arrays.
 
-The text has a first line `# linkwright {...}` with all that is known of the channels, then the
-names with their units in brackets, then numbers in the shortest form that reads back exactly. Any
-other table of numbers with names in its first line is read too: units in square or round brackets,
-columns parted by commas, semicolons or tabs (then with decimal commas, too), empty cells for what
-is not known. The NumPy archive holds `times`, `data` and the same text as `about`; it is read
-without pickle.
+The text has the names with their units in brackets in its first line, then numbers in the shortest
+form that reads back exactly, as pandas and PyArrow read it. The last column, `# linkwright`, is
+empty but for its first cell, which tells all that is known of the channels as JSON; in files of
+older versions, and of no samples, that stands in a line `# linkwright {...}` above. Any other table
+of numbers with names in its first line is read too: units in square or round brackets, columns
+parted by commas, semicolons or tabs (then with decimal commas, too), empty cells for what is not
+known. The NumPy archive holds `times`, `data` and the same text as `about`; it is read without
+pickle.
 """
 
 from __future__ import annotations
@@ -14,30 +16,22 @@ import csv
 import io
 import math
 import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from linkwright.errors import InputError
+from linkwright.errors import Error, InputError
 from linkwright.files import write_bytes, write_with
 from linkwright.recording.bounds import require_room
-from linkwright.recording.labels import TIMES, channel_of, recording_of
+from linkwright.recording.labels import TIMES, channel_of, labelled, recording_of
 from linkwright.recording.recording import Recording, from_json, to_json
 
-_MARK = "# linkwright "
+_MARK = "# linkwright"
+_PARTED = "part columns by commas, semicolons or tabs"
 _SEPARATORS = (",", ";", "\t")
-_DAMAGED = (
-    ValueError,
-    KeyError,
-    EOFError,
-    OSError,
-    MemoryError,
-    zipfile.BadZipFile,
-    zlib.error,
-    NotImplementedError,  # of zipfile, for what it cannot unpack
-)
+_LONGEST_CELL = 64 << 20
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how what a spreadsheet would compute begins
 
 
 def write_csv(path: Path, recording: Recording, replace: bool = True) -> None:
@@ -48,13 +42,28 @@ def write_csv(path: Path, recording: Recording, replace: bool = True) -> None:
         recording: what to write.
         replace: whether a file that is there already may be replaced.
     """
+    told = to_json(recording.about, recording.channels)
     text = io.StringIO()
-    text.write(f"{_MARK}{to_json(recording.about, recording.channels)}\n")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["t [s]", *(f"{c.name} [{c.unit}]" for c in recording.channels)])
-    rows = np.column_stack([recording.times, recording.data]).tolist()
-    writer.writerows([map(repr, row) for row in rows])
+    labels = [f"{c.name} [{c.unit}]" for c in recording.channels]
+    rows = [
+        [repr(x) for x in row]
+        for row in np.column_stack([recording.times, recording.data]).tolist()
+    ]
+    if rows:
+        rows[0].append(told)
+    else:
+        text.write(f"{_MARK} {told}\n")
+    for row in rows[1:]:
+        row.append("")
+    writer.writerow(["t [s]", *map(_harmless, labels), *([_MARK] if rows else [])])
+    writer.writerows(rows)
     write_bytes(path, text.getvalue().encode(), replace=replace)
+
+
+def _harmless(label: str) -> str:
+    """Return a label that no spreadsheet takes for a formula."""
+    return f"'{label}" if label.startswith(_FORMULA) else label
 
 
 def read_csv(path: Path) -> Recording:
@@ -64,52 +73,81 @@ def read_csv(path: Path) -> Recording:
         path: the file; a column named time or t is the time, otherwise rows are counted.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError("the file is not text", file=path) from None
-    known = None
-    first = text.split("\n", 1)[0]
-    if first.startswith(_MARK):
-        try:
-            known = from_json(first[len(_MARK) :])
-        except ValueError:
-            raise InputError("the line of JSON is damaged", file=path, line=1) from None
-    numbered = [(k, line) for k, line in enumerate(text.splitlines(), 1) if line and line[0] != "#"]
-    if not numbered:
+    longest = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        return _read_table(path, text)
+    except csv.Error as error:
+        raise InputError(f"the table is damaged: {error}", file=path) from None
+    finally:
+        csv.field_size_limit(longest)
+
+
+def _read_table(path: Path, text: str) -> Recording:
+    first, end, _ = text.partition("\n")
+    told = first[len(_MARK) :].strip() if first.startswith(f"{_MARK} ") else None
+    lines, skipped = text, 0
+    while lines.startswith(("#", "\n", "\r\n")):
+        _, end, lines = lines.partition("\n")
+        skipped += 1
+        if not end:
+            lines = ""
+    head = lines.partition("\n")[0]
+    own = next(csv.reader(io.StringIO(lines, newline="")), [""])[-1:] == [_MARK]
+    between = "," if told is not None or own else max(_SEPARATORS, key=head.count)
+    read = csv.reader(io.StringIO(lines, newline=""), delimiter=between, skipinitialspace=True)
+    labels = next(read, None)
+    if labels is None:
         raise InputError("the table is empty", file=path)
-    between = max(_SEPARATORS, key=numbered[0][1].count)
-    labels = next(csv.reader([numbered[0][1]], delimiter=between, skipinitialspace=True))
     if all(map(_is_number, labels)):
         raise InputError(
             "the first line holds numbers, not the names of the columns",
             file=path,
-            line=numbered[0][0],
+            line=skipped + 1,
             remedy="write a line of names above, such as: time [s], shoulder [deg]",
         )
-    rows = []
-    for k, line in numbered[1:]:
-        cells = next(csv.reader([line], delimiter=between))
-        try:
-            row = [float(x) if x.strip() else math.nan for x in cells]
-        except ValueError:
-            row = _unusual(cells, between, path, k)
-        if len(row) != len(labels):
+    width = len(labels)
+    if labels[-1] == _MARK:
+        labels.pop()
+    rows: list[list[float]] = []
+    for cells in read:
+        line = skipped + read.line_num
+        if not cells or cells[0].startswith("#"):
+            continue
+        if len(cells) != width:
             raise InputError(
-                f"the line has {len(row)} numbers, and {len(labels)} columns have names",
+                f"the line has {len(cells)} numbers, and {width} columns have names",
                 file=path,
-                line=k,
+                line=line,
+                remedy=None if len(cells) > 1 else _PARTED,
             )
-        rows.append(row)
+        if width > len(labels):
+            last = cells.pop()
+            told = last if told is None and not rows else told
+        rows.append(_numbers(cells, between, path, line))
     table = np.array(rows, dtype=float).reshape(len(rows), len(labels))
-    channels = [channel_of(label) for label in labels]
-    if known is None:
-        return recording_of(path, channels, table, numbered[0][0])
-    about, told = known
-    timed = channels[0].name.lower() in TIMES
-    if len(told) != len(labels) - timed:
-        raise InputError("the line of JSON does not match the columns", file=path, line=1)
-    times = table[:, 0] if timed else np.arange(len(table), dtype=float)
-    return Recording(times, told, table[:, int(timed) :], about)
+    if told is None and not rows:
+        raise InputError("the table has no rows of numbers", file=path, line=skipped + 1)
+    if told is None:
+        return recording_of(path, [channel_of(label) for label in labels], table, skipped + 1)
+    try:
+        about, channels = from_json(told)
+    except ValueError:
+        raise InputError("what it tells of itself in JSON is damaged", file=path) from None
+    if len(channels) + 1 != len(labels) or labelled(labels[0])[0] not in TIMES:
+        raise InputError("what it tells of itself does not match the columns", file=path)
+    return Recording(table[:, 0], channels, table[:, 1:], about)
+
+
+def _numbers(cells: Sequence[str], between: str, path: Path, line: int) -> list[float]:
+    """Return the numbers of a line."""
+    try:
+        row = [float(x) if x.strip() else math.nan for x in cells]
+    except ValueError:
+        return _unusual(cells, between, path, line)
+    return _unusual(cells, between, path, line) if any("_" in x for x in cells) else row
 
 
 def _unusual(cells: Sequence[str], between: str, path: Path, line: int) -> list[float]:
@@ -126,7 +164,7 @@ def _unusual(cells: Sequence[str], between: str, path: Path, line: int) -> list[
                 f"{cell!r} is not a number",
                 file=path,
                 line=line,
-                remedy="part columns by commas, semicolons or tabs" if len(cells) == 1 else None,
+                remedy=_PARTED if len(cells) == 1 else None,
             )
         row.append(float(text) if text else math.nan)
     return row
@@ -137,7 +175,7 @@ def _is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    return True
+    return "_" not in text
 
 
 def write_numpy(path: Path, recording: Recording, replace: bool = True) -> None:
@@ -178,12 +216,17 @@ def read_numpy_bytes(path: Path, content: bytes) -> Recording:
         raise InputError("this is not an archive of NumPy arrays (.npz)", file=path)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as parts:
-            require_room(path, sum(part.file_size for part in parts.infolist()))
+            sizes = {part.filename: part.file_size for part in parts.infolist()}
+            require_room(path, sum(sizes.values()), len(content))
+            if sizes.get("about.npy", 0) > 4 * _LONGEST_CELL:
+                raise ValueError("what it tells of itself is too long")
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             missing = {"about", "times", "data"} - set(archive.files)
             if missing:
                 raise ValueError(f"it has no array {min(missing)!r}")
             about, channels = from_json(str(archive["about"]))
             return Recording(archive["times"], channels, archive["data"], about)
-    except _DAMAGED as error:
+    except Error:
+        raise
+    except Exception as error:  # zipfile and NumPy raise many kinds for a damaged file
         raise InputError(f"this is not a recording, or it is damaged: {error}", file=path) from None

@@ -21,9 +21,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import InputError
+from linkwright.errors import Error, InputError
 from linkwright.recording.recording import Array, plain
 from linkwright.simulation.described import spacing
+from linkwright.simulation.native.limits import (
+    is_number,
+    require_end,
+    require_step,
+    require_tolerance,
+)
 from linkwright.simulation.native.methods import method_named
 
 REDUCTIONS = ("final", "min", "max", "mean", "rms")
@@ -39,6 +45,8 @@ _KEYS = {
 _ROOM = 64 << 20  # bytes of samples of a part
 _LARGEST_PART = 1024
 _MOST = 100_000_000
+_FAR = 40.0  # deviations that no draw goes beyond
+_LARGEST_LOG = 700.0  # of a number that is not infinite
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +98,14 @@ class Plan:
     @property
     def grid(self) -> tuple[int, ...]:
         """The lengths of the lists; one length where they go together."""
-        lengths = [len(axis) for axis in self._axes().values()]
+        lengths = self.lengths
         return tuple(lengths[:1] if self.together else lengths)
+
+    @property
+    def lengths(self) -> list[int]:
+        """The lengths of the lists and ranges, none of which is made for that."""
+        given = (*self.parameters.values(), *self.initial.values())
+        return [n for n in map(_length, given) if n is not None]
 
     @property
     def count(self) -> int:
@@ -141,6 +155,13 @@ def _places(place: NDArray[np.int64], grid: tuple[int, ...]) -> tuple[Any, ...]:
     return tuple(np.unravel_index(place, grid)) if grid else ()
 
 
+def _length(given: Any) -> int | None:
+    """Return the number of values of a list or a range; None for what is neither."""
+    if isinstance(given, Mapping):
+        return int(given["count"]) if "from" in given else None
+    return len(given) if isinstance(given, list | tuple | np.ndarray) else None
+
+
 def _axis(given: Any) -> Array | None:
     """Return the values of a list or a range; None for what is neither."""
     if isinstance(given, Mapping):
@@ -175,17 +196,19 @@ def checked(plan: Plan) -> Plan:
     6
     """
     method_named(plan.method)
-    for words, value in (("until", plan.until), ("step", plan.step)):
-        if value is not None and not 0 < value < math.inf:
-            raise InputError(f"{words} = {value} is not above zero")
+    try:
+        require_end(plan.until)
+        if plan.step is not None:
+            require_step(plan.step, plan.until)
+        require_tolerance(plan.tolerance)
+    except Error as error:
+        raise InputError(error.what, remedy=error.remedy) from None
     if plan.runs < 1 or (plan.every is not None and plan.every < 1) or (plan.part or 1) < 1:
         raise InputError("runs, every and part are 1 or more")
-    if not 0 < plan.tolerance < 1:
-        raise InputError(f"tolerance = {plan.tolerance} is not between 0 and 1")
     for table in (plan.parameters, plan.initial):
         for name, given in table.items():
             _check_spec(name, given)
-    lengths = {len(axis) for axis in plan._axes().values()}
+    lengths = set(plan.lengths)
     if plan.together and len(lengths) > 1:
         raise InputError(
             f"lists that go together have one length, not {sorted(lengths)}",
@@ -206,16 +229,20 @@ def _check_spec(name: str, given: Any) -> None:
         values = given if isinstance(given, list | tuple) else [given]
         if not values:
             raise InputError(f"the list of {name} is empty")
-        if any(isinstance(v, bool) or not isinstance(v, int | float) for v in values):
-            raise InputError(f"{name} holds something that is no number")
+        if not all(map(is_number, values)):
+            raise InputError(f"{name} holds something that is no finite number")
         return
     if "from" in given:
         unknown = set(given) - {"from", "to", "count", "log"}
         if unknown or "to" not in given or "count" not in given:
             raise InputError(f"the range of {name} is {{ from, to, count }}, and log if wanted")
         count, ends = given["count"], (given["from"], given["to"])
-        if not isinstance(count, int) or count < 1 or not all(map(_is_number, ends)):
-            raise InputError(f"the range of {name} has a count below 1 or ends that are no numbers")
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MOST:
+            raise InputError(f"the range of {name} has no count from 1 to {_MOST:,}")
+        if not all(map(is_number, ends)) or not math.isfinite(float(ends[1]) - float(ends[0])):
+            raise InputError(f"the range of {name} has ends that are no finite numbers")
+        if not isinstance(given.get("log", False), bool):
+            raise InputError(f"log of the range of {name} is true or false")
         if given.get("log") and min(ends) <= 0:
             raise InputError(f"the range of {name} is logarithmic, but does not stay above zero")
         return
@@ -229,15 +256,20 @@ def _check_spec(name: str, given: Any) -> None:
     size = DISTRIBUTIONS[kinds[0]]
     if not isinstance(numbers, list | tuple) or len(numbers) != size:
         raise InputError(f"{kinds[0]} of {name} takes {size} numbers")
-    if not all(map(_is_number, numbers)):
-        raise InputError(f"{kinds[0]} of {name} holds something that is no number")
-    wrong = numbers[1] < 0 if "normal" in kinds[0] else list(numbers) != sorted(numbers)
-    if wrong:
+    if not all(map(is_number, numbers)):
+        raise InputError(f"{kinds[0]} of {name} holds something that is no finite number")
+    if not _can_be_drawn(kinds[0], [float(x) for x in numbers]):
         raise InputError(f"{kinds[0]} of {name} cannot have the numbers {list(numbers)}")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def _can_be_drawn(kind: str, numbers: list[float]) -> bool:
+    """Return whether all draws from a distribution are finite numbers."""
+    if kind in ("normal", "lognormal"):
+        largest = abs(numbers[0]) + _FAR * numbers[1]
+        return numbers[1] >= 0 and largest < (_LARGEST_LOG if kind == "lognormal" else math.inf)
+    spread = numbers[-1] - numbers[0]
+    ordered = numbers == sorted(numbers) and math.isfinite(spread)
+    return ordered and (spread > 0 or kind == "uniform")
 
 
 def _check_reduction(plan: Plan, name: str, reduction: str) -> None:
@@ -327,7 +359,9 @@ def read_plan(path: Path) -> Plan:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot read the file: {error.strerror}", file=path) from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except RecursionError:
+        raise InputError("this is no plan: it is nested too deeply", file=path) from None
+    except ValueError as error:  # no TOML, no text, or a number of thousands of digits
         raise InputError(f"this is no TOML: {error}", file=path) from None
     try:
         return checked(plan_of(data, path.parent))
@@ -359,25 +393,49 @@ def plan_of(data: Mapping[str, Any], folder: Path) -> Plan:
     model = data["model"]
     if not isinstance(model, str):
         raise InputError("model is a text: a name, or a path")
-    beside = folder / model.partition(":")[0]
+    return Plan(
+        _beside(model, folder),
+        _real(data, "until"),
+        None if "step" not in data else _real(data, "step"),
+        str(data.get("method", "dopri5")),
+        _table(data, "parameters"),
+        _table(data, "initial"),
+        {n: _kept(v) for n, v in _table(data, "channels").items()},
+        _whole(data, "runs", 1),
+        _whole(data, "seed", 0),
+        data.get("combine", "grid") == "together",
+        None if "every" not in data else _whole(data, "every"),
+        _real(data, "tolerance", 1e-8),
+        None if "part" not in data else _whole(data, "part"),
+    )
+
+
+def _beside(model: str, folder: Path) -> str:
+    """Return where a model is: beside the plan, if there is such a file."""
     try:
-        return Plan(
-            str(folder / model) if beside.is_file() else model,
-            float(data["until"]),
-            None if "step" not in data else float(data["step"]),
-            str(data.get("method", "dopri5")),
-            _table(data, "parameters"),
-            _table(data, "initial"),
-            {n: _kept(v) for n, v in _table(data, "channels").items()},
-            int(data.get("runs", 1)),
-            int(data.get("seed", 0)),
-            data.get("combine", "grid") == "together",
-            None if "every" not in data else int(data["every"]),
-            float(data.get("tolerance", 1e-8)),
-            None if "part" not in data else int(data["part"]),
-        )
-    except (TypeError, ValueError):
-        raise InputError("until, step, runs, seed, every, part, tolerance are numbers") from None
+        there = (folder / model.partition(":")[0]).is_file()
+    except (OSError, ValueError):  # no name of a file
+        there = False
+    return str(folder / model) if there else model
+
+
+def _real(data: Mapping[str, Any], key: str, usual: float | None = None) -> float:
+    value = data.get(key, usual)
+    if not is_number(value):
+        raise InputError(f"{key} = {_shown(value)} is no finite number")
+    return float(value)
+
+
+def _whole(data: Mapping[str, Any], key: str, usual: int | None = None) -> int:
+    value = data.get(key, usual)
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 1 << 63:
+        raise InputError(f"{key} = {_shown(value)} is no whole number")
+    return value
+
+
+def _shown(value: Any) -> str:
+    text = str(value) if isinstance(value, float) else json.dumps(value, default=str)
+    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def _table(data: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def _again(about: Mapping[str, Any], model: str, progress: Progress | None) -> F
             float(about.get("tolerance", TOLERANCE)),
             reactions=bool(about.get("reactions", False)),
         )
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError("what the recording says of its run is damaged") from None
     known = about.get("model_hash")
     if known is not None and source_of(model).digest != known:

@@ -206,14 +206,19 @@ def run_sweep(
     if model is None:
         source_of(plan.model)
     job = job_of(plan, model)
-    done = {} if folder is None else _begun(job, folder, model is None, resume, force)
+    about = _told(job, model is None)
+    done = {} if folder is None else _begun(job, folder, about, resume, force)
     finished = sum(len(job.rows(part)) for part in done)
     tell = progress or (lambda _: None)
     tell(finished)
     missing = [part for part in range(job.parts) if part not in done]
     kept: dict[int, Columns] = {}
+    kept_any = False
     for part, columns in _carried_out(job, missing, threads, cluster):
         if folder is not None:
+            if not done and not kept_any:
+                _open(folder, about)
+                kept_any = True
             write_part(part_file(folder, part), columns)
         else:
             kept[part] = columns
@@ -261,14 +266,20 @@ def part_file(folder: Path, part: int) -> Path:
     return folder / f"part-{part:05d}.parquet"
 
 
-def _begun(job: Job, folder: Path, by_name: bool, resume: bool, force: bool) -> dict[int, Path]:
-    """Return the parts that are there already, in a folder that is made where it is not."""
-    about = {
+def _told(job: Job, by_name: bool) -> dict[str, Any]:
+    """Return what a folder tells of its sweep."""
+    return {
         "plan": job.plan.as_data(),
         "model_hash": source_of(job.plan.model).digest if by_name else "",
         "part": job.size,
         "version": __version__,
     }
+
+
+def _begun(
+    job: Job, folder: Path, about: Mapping[str, Any], resume: bool, force: bool
+) -> dict[int, Path]:
+    """Return the parts that are there already; nothing is written yet."""
     told = folder / PLAN
     if folder.exists() and not folder.is_dir():
         raise InputError("this is a file, not a folder for a sweep", file=folder)
@@ -277,9 +288,8 @@ def _begun(job: Job, folder: Path, by_name: bool, resume: bool, force: bool) -> 
         if there and not told.is_file():
             raise InputError("the folder holds something else than a sweep", file=folder)
         if there and force:
-            for path in (*folder.glob("part-*.parquet"), told):
-                path.unlink()
-        elif there:
+            return {}
+        if there:
             if not resume:
                 raise InputError(
                     "the sweep was begun already",
@@ -287,16 +297,28 @@ def _begun(job: Job, folder: Path, by_name: bool, resume: bool, force: bool) -> 
                     remedy="use --resume to go on with it, or --force to begin anew",
                 )
             _check_same(told, about)
-        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"the folder cannot be used: {error.strerror}", file=folder) from None
-    if not told.exists():
-        write_text(told, json.dumps(about, indent=1) + "\n", replace=True)
     return {
         part: part_file(folder, part)
         for part in range(job.parts)
         if _is_whole(part_file(folder, part), len(job.rows(part)))
     }
+
+
+def _open(folder: Path, about: Mapping[str, Any]) -> None:
+    """Make the folder for the first part of a sweep; parts of an older one go.
+
+    A plan that cannot be run leaves nothing behind, since nothing is written before.
+    """
+    told = folder / PLAN
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in folder.glob("part-*.parquet"):
+            path.unlink()
+    except OSError as error:
+        raise InputError(f"the folder cannot be used: {error.strerror}", file=folder) from None
+    write_text(told, json.dumps(about, indent=1) + "\n", replace=True)
 
 
 def _check_same(told: Path, about: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ The unit of length counts; Pinocchio's reader leaves it out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -22,6 +23,9 @@ from linkwright.errors import InputError
 from linkwright.formats.xml import Caps, Element, read_xml
 from linkwright.studio.triangles import Colour, Surface
 
+_MOST_NODES = 20_000
+_MOST_OFFSET = 64
+_MOST_TRIANGLES = 4_000_000
 CAPS = Caps(size=64 * 2**20, depth=100, elements=400_000, attributes=64, length=64 * 2**20)
 
 
@@ -35,7 +39,7 @@ def read_collada(path: Path) -> list[Surface]:
     asset = next(root.all("asset"), None)
     unit = 1.0
     if asset is not None:
-        unit = next((float(e.attributes.get("meter", 1)) for e in asset.all("unit")), unit)
+        unit = next((_meter(e) for e in asset.all("unit")), unit)
     named = {f"#{e.attributes['id']}": e for e in _walk(root) if "id" in e.attributes}
     scale = np.diag([unit, unit, unit, 1.0])
     found: list[Surface] = []
@@ -43,6 +47,8 @@ def read_collada(path: Path) -> list[Surface]:
         for scene in library.all("visual_scene"):
             for matrix, instance in _instances(scene, scale, named):
                 found.extend(_placed(matrix, instance, named))
+                if sum(len(surface.faces) for surface in found) > _MOST_TRIANGLES:
+                    raise instance.error(f"the scene has more than {_MOST_TRIANGLES:,} triangles")
     if not found:
         raise InputError("this file holds no triangles", file=path)
     return found
@@ -61,8 +67,12 @@ def _instances(
 ) -> Iterator[tuple[Any, Element]]:
     """Yield the matrix and the instance of each geometry in a scene."""
     stack = [(node, scale, 0) for node in reversed(list(scene.all("node")))]
+    visited = 0
     while stack:
         node, above, depth = stack.pop()
+        visited += 1
+        if visited > _MOST_NODES:
+            raise node.error(f"the scene has more than {_MOST_NODES:,} nodes")
         matrix = above @ _transform(node)
         for instance in node.all("instance_geometry"):
             yield matrix, instance
@@ -78,15 +88,15 @@ def _transform(node: Element) -> Any:
     for e in node.children:
         step = np.eye(4)
         if e.tag == "matrix":
-            step = _numbers(e)[:16].reshape(4, 4)
+            step = _numbers(e, 16).reshape(4, 4)
         elif e.tag == "translate":
-            step[:3, 3] = _numbers(e)[:3]
+            step[:3, 3] = _numbers(e, 3)
         elif e.tag == "scale":
-            step[:3, :3] = np.diag(_numbers(e)[:3])
+            step[:3, :3] = np.diag(_numbers(e, 3))
         elif e.tag == "rotate":
             from linkwright.formats.places import turned
 
-            x, y, z, degrees = _numbers(e)[:4]
+            x, y, z, degrees = _numbers(e, 4)
             step[:3, :3] = turned((x, y, z), float(np.radians(degrees)))
         else:
             continue
@@ -94,11 +104,48 @@ def _transform(node: Element) -> Any:
     return made
 
 
-def _numbers(element: Element) -> Any:
+def _meter(element: Element) -> float:
     try:
-        return np.array(element.text.split(), dtype=float)
+        unit = float(element.attributes.get("meter", 1))
+    except ValueError:
+        unit = 0.0
+    if not 0 < unit < math.inf:
+        raise element.error(f"{element.words} has no length in meters above zero")
+    return unit
+
+
+def _numbers(element: Element, count: int | None = None) -> Any:
+    """Return the numbers of an element, or so many of them."""
+    try:
+        found = np.array(element.text.split(), dtype=float)
     except ValueError:
         raise element.error(f"{element.words} holds something that is no number") from None
+    if not np.isfinite(found).all():
+        raise element.error(f"{element.words} holds a number that is not finite")
+    if count is not None and len(found) < count:
+        raise element.error(f"{element.words} has {len(found)} numbers instead of {count}")
+    return found[:count]
+
+
+def _indices(element: Element) -> Any:
+    try:
+        return np.array(element.text.split(), dtype=np.int64)
+    except (ValueError, OverflowError):
+        raise element.error(f"{element.words} holds something that is no index") from None
+
+
+def _offset(element: Element) -> int:
+    text = element.attributes.get("offset", "0")
+    if not text.isdecimal() or int(text) > _MOST_OFFSET:
+        raise element.error(f"{element.words} has no offset from 0 to {_MOST_OFFSET}")
+    return int(text)
+
+
+def _column(element: Element, row: Any, stride: int, column: int) -> Any:
+    """Return one of the interleaved columns of indices."""
+    if len(row) % stride:
+        raise element.error(f"{element.words} has {len(row)} indices, not in groups of {stride}")
+    return row.reshape(-1, stride)[:, column]
 
 
 def _placed(matrix: Any, instance: Element, named: Mapping[str, Element]) -> Iterator[Surface]:
@@ -120,31 +167,33 @@ def _placed(matrix: Any, instance: Element, named: Mapping[str, Element]) -> Ite
 
 def _triangles(group: Element, named: Mapping[str, Element]) -> tuple[Any, Any]:
     inputs = list(group.all("input"))
-    stride = 1 + max((int(e.attributes.get("offset", 0)) for e in inputs), default=0)
+    stride = 1 + max(map(_offset, inputs), default=0)
     vertex = next((e for e in inputs if e.attributes.get("semantic") == "VERTEX"), None)
     if vertex is None:
         raise group.error(f"{group.words} has no vertices")
-    column = int(vertex.attributes.get("offset", 0))
+    column = _offset(vertex)
     points = _positions(named, vertex.attributes.get("source", ""), group)
-    rows = [np.array(e.text.split(), dtype=np.int64) for e in group.all("p")]
+    rows = [_column(e, _indices(e), stride, column) for e in group.all("p")]
     if group.tag == "triangles":
-        rows = [row.reshape(-1, stride)[:, column] for row in rows]
-        faces = np.concatenate(rows).reshape(-1, 3) if rows else np.empty((0, 3), np.int64)
+        flat = np.concatenate(rows) if rows else np.empty(0, np.int64)
+        if len(flat) % 3:
+            raise group.error(f"{group.words} has {len(flat)} corners, not three a triangle")
+        faces = flat.reshape(-1, 3)
     else:
-        faces = _fans(group, rows, stride, column)
+        faces = _fans(group, rows)
     if len(faces) and (faces.min() < 0 or faces.max() >= len(points)):
         raise group.error("a triangle has a point that is not there")
     return points, faces
 
 
-def _fans(group: Element, rows: list[Any], stride: int, column: int) -> Any:
+def _fans(group: Element, rows: list[Any]) -> Any:
+    polygons = rows
     if group.tag == "polylist":
-        counts = [int(x) for e in group.all("vcount") for x in e.text.split()]
-        flat = rows[0].reshape(-1, stride)[:, column] if rows else np.empty(0, np.int64)
-        ends = np.cumsum([0, *counts])
-        polygons = [flat[a:b] for a, b in pairwise(ends)]
-    else:
-        polygons = [row.reshape(-1, stride)[:, column] for row in rows]
+        counts = [n for e in group.all("vcount") for n in _indices(e).tolist()]
+        flat = np.concatenate(rows) if rows else np.empty(0, np.int64)
+        if any(n < 0 for n in counts) or sum(counts) != len(flat):
+            raise group.error(f"{group.words} counts {sum(counts)} corners and has {len(flat)}")
+        polygons = [flat[a:b] for a, b in pairwise(np.cumsum([0, *counts]))]
     made = [(p[0], p[k], p[k + 1]) for p in polygons for k in range(1, len(p) - 1)]
     return np.array(made, dtype=np.int64).reshape(-1, 3)
 
@@ -159,7 +208,10 @@ def _positions(named: Mapping[str, Element], source: str, group: Element) -> Any
     array = None if at is None else next(at.all("float_array"), None)
     if array is None:
         raise group.error(f"the points {source!r} are missing")
-    return _numbers(array).reshape(-1, 3)
+    found = _numbers(array)
+    if len(found) % 3:
+        raise array.error(f"{array.words} has {len(found)} numbers, not three a point")
+    return found.reshape(-1, 3)
 
 
 def _colour(material: Element | None, named: Mapping[str, Element]) -> Colour | None:
@@ -172,6 +224,7 @@ def _colour(material: Element | None, named: Mapping[str, Element]) -> Colour | 
         if e.tag == "diffuse":
             colour = next(e.all("color"), None)
             if colour is not None:
+                _numbers(colour, 3)
                 r, g, b, *rest = _numbers(colour)
                 return float(r), float(g), float(b), 1.0 if not rest else max(float(rest[0]), 0.15)
     return None

@@ -59,15 +59,16 @@ def _check_model(file: str, as_json: bool, option: list[str], trust: bool) -> No
             "findings": [asdict(found) for found in report.findings],
         }
         typer.echo(json.dumps(told, indent=2))
-        return
-    for label, text in report.facts:
-        typer.echo(f"{label:<12} {text}")
-    for warning in report.warnings:
-        typer.echo(f"warning: {warning}", err=True)
-    for found in report.findings:
-        typer.echo(_line(found), err=True)
-    count = len(report.warnings) + sum(f.severity != "note" for f in report.findings)
-    typer.echo(f"{file}: " + (f"with {count} warning(s)" if count else "sound"))
+    else:
+        for label, text in report.facts:
+            typer.echo(f"{label:<12} {text}")
+        for warning in report.warnings:
+            typer.echo(f"warning: {warning}", err=True)
+        for found in report.findings:
+            typer.echo(_line(found), err=True)
+        typer.echo(f"{file}: {_state(report.findings, len(report.warnings))}")
+    if any(found.severity == "error" for found in report.findings):
+        raise typer.Exit(BAD)
 
 
 def _model_report(file: str, option: list[str], trust: bool) -> Report:
@@ -136,14 +137,20 @@ def _line(found: Finding) -> str:
 def _verdict(
     file: str, findings: tuple[Finding, ...], left: tuple[Finding, ...], files: list[str]
 ) -> str:
-    counts = {s: sum(f.severity == s for f in findings) for s in ("error", "warning")}
-    words = ", ".join(f"{count} {severity}(s)" for severity, count in counts.items() if count)
-    state = f"with {words}" if words else "sound"
+    state = _state(findings)
     if not files:
         return f"{file}: {state}"
     serious = sum(found.severity != "note" for found in left)
     rest = f", {serious} finding(s) left" if serious else ""
     return f"{file}: {state}; wrote {', '.join(files)}{rest}"
+
+
+def _state(findings: tuple[Finding, ...], warnings: int = 0) -> str:
+    """Return in words how many errors and warnings there are."""
+    counts = {s: sum(f.severity == s for f in findings) for s in ("error", "warning")}
+    counts["warning"] += warnings
+    words = ", ".join(f"{count} {severity}(s)" for severity, count in counts.items() if count)
+    return f"with {words}" if words else "sound"
 
 
 def _options(words: list[str]) -> dict[str, int]:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from linkwright.cli.robots import ROBOT, is_shipped, open_robot
+from linkwright.cli.robots import ROBOT, is_shipped
 
 
 def command(
@@ -31,10 +31,12 @@ def command(
     """Convert a robot between URDF, MJCF, Denavit-Hartenberg tables, SL and text models."""
     from dataclasses import asdict
 
-    from linkwright.formats.converting import convert, write_description
+    from linkwright.formats.converting import convert, convert_mechanism
 
     if is_shipped(source):
-        done = write_description(open_robot(source)[0], target, to=to, replace=force)
+        from linkwright.models import load_model
+
+        done = convert_mechanism(load_model(source), target, to=to, replace=force)
     else:
         done = convert(source, target, roots=root or (), to=to, replace=force)
     if as_json:

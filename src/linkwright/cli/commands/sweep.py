@@ -44,10 +44,10 @@ def command(
     step = 0.025
     method = "rk4"
     runs = 1000
-    [parameters]
+    \\[parameters]
     SPEED = [600, 800, 968]
     CA1 = { normal = [-25439, 2500] }
-    [channels]
+    \\[channels]
     r = ["final", "max"]
     """
     from linkwright.cli.progress import part_bar
