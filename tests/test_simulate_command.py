@@ -170,7 +170,10 @@ def test_fixed_steps_converge_to_the_adaptive_run(here: Path) -> None:
 def test_robot_files_are_simulated(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     robot = Path(__file__).parent / "robots" / "oblique_arm.urdf"
     found = told(capsys, str(robot), "--until", "0.5")
-    assert abs(found["energy"]["drift"]) < 1e-6 * found["energy"]["scale"]
+    energies = found["energy"]
+    assert energies["drift"] is None  # the joint `reach` leans on its limit, which takes energy
+    assert energies["gain"] < 0
+    assert abs(energies["gain"] - energies["work"]) < 0.1 * energies["scale"]
     assert main(["replay", "oblique_arm.parquet"]) == 0
 
 

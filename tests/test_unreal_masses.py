@@ -236,3 +236,25 @@ def test_forward_dynamics_says_why_it_has_no_solution() -> None:
     robot = lw.Robot(parse_urdf(text))
     with pytest.raises(lw.Error, match="nothing that has mass moves with first_dot, j_dot where"):
         robot.forward_dynamics([0, 0], [0, 0], [0, 0])
+
+
+def test_mass_that_is_welded_to_the_ground_counts_nowhere() -> None:
+    """The mass centre is that of what moves, from URDF, MJCF or a mechanism, as in Pinocchio."""
+    import pinocchio as pin
+
+    heavy = """<link name="world"><inertial><mass value="50"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+    text = _put(URDF, 2.0, 1.0).replace('<link name="world"/>', heavy)
+    block = '<body name="block" pos="0 1 0"><geom type="sphere" size="1" mass="50"/></body>'
+    mjcf = _put(MJCF, 2.0, 1.0).replace("<worldbody>", f"<worldbody>{block}")
+    m = lw.Mechanism("arms")
+    m.body("block", joint=lw.Weld(), at=(0, 1, 0), mass=50, inertia=1)
+    m.body("arm", joint=lw.Revolute("z"), mass=2, com=(0.5, 0, 0), inertia=1)
+    m.gravity("-z")
+    robots = [lw.Robot(parse_urdf(text)), lw.Robot(parse_mjcf(mjcf)), lw.Robot(m)]
+    model = pin.buildModelFromXML(text)
+    theirs = pin.centerOfMass(model, model.createData(), pin.neutral(model))
+    for robot in robots:
+        assert np.allclose(robot.centre_of_mass([0.0]), theirs)
+        assert np.allclose(robot.centre_of_mass([1.0]), [0.5 * np.cos(1), 0.5 * np.sin(1), 0])
+        assert robot.potential_energy([0.3]) == pytest.approx(0.0, abs=1e-12)

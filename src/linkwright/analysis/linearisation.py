@@ -26,6 +26,7 @@ from linkwright.equations import Equations, derive
 from linkwright.equations.closure import Relations, assemble, independent_columns
 from linkwright.equations.evaluation import all_values, numbers
 from linkwright.equations.formulations import QUICK
+from linkwright.equations.poles import refuse_pole
 from linkwright.mechanism import Body, Mechanism, mechanism_of
 from linkwright.recording.extras import extra
 
@@ -201,6 +202,7 @@ def linearise_along(
     for state, time in zip(states, times or [0.0] * len(states), strict=True):
         assembly = assemble(mechanism, state, None, time=time, relations=relations)
         point = {**assembly.coordinates, **assembly.speeds}
+        refuse_pole(mechanism, assembly.coordinates, "there is no linear model")
         result.append(_at_point(equations, relations, kernel, known, point, time))
     return result
 

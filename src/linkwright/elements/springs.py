@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from linkwright.algebra import Expr, maximum, select, sqrt, total
+from linkwright.algebra import Expr, maximum, sqrt, total
 from linkwright.blocks import Element, Spot, joint_of
 from linkwright.blocks.places import minus
+from linkwright.equations.stops import stop_effort
 
 
 class Spring(Element):
@@ -135,16 +136,13 @@ class Stop(Element):
         k = self.parameter("stiffness", stiffness, unit=f"{load}/{unit}", least=0.0)
         c = self.parameter("damping", damping, unit=f"{load}*s/{unit}", least=0.0)
         q, u = motion_of(self, coordinate)
-        push: Expr | float = 0.0
-        if lower is not None:
-            depth = self.parameter("lower", lower, unit=unit) - q
-            push = push + select(depth > 0, maximum(k * depth - c * u, 0.0), 0.0)
-            self.event("lower", depth)
-        if upper is not None:
-            depth = q - self.parameter("upper", upper, unit=unit)
-            push = push - select(depth > 0, maximum(k * depth + c * u, 0.0), 0.0)
-            self.event("upper", depth)
-        self.effort("effort", q, push)
+        low = None if lower is None else self.parameter("lower", lower, unit=unit)
+        high = None if upper is None else self.parameter("upper", upper, unit=unit)
+        if low is not None:
+            self.event("lower", low - q)
+        if high is not None:
+            self.event("upper", q - high)
+        self.effort("effort", q, stop_effort(q, u, low, high, k, c))
 
 
 def motion_of(element: Element, coordinate: Expr | str) -> tuple[Expr, Expr]:

@@ -57,6 +57,7 @@ from linkwright.formats.places import (
     unit,
 )
 from linkwright.mechanism import Ball, Body, Free, Joint, Mechanism, Prismatic, Weld
+from linkwright.mechanism.parts import Range
 from linkwright.mechanism.provenance import from_file
 
 BASES = ("file", "fixed", "free")
@@ -127,6 +128,7 @@ def assembled(
     base: str = "file",
     friction: bool = True,
     mimic: bool = True,
+    limits: bool = True,
     locked: Mapping[str, float] | None = None,
     symbolic: bool = False,
 ) -> Assembled:
@@ -139,6 +141,7 @@ def assembled(
             a robot whose free joint on the root is held.
         friction: let joints have the damping, dry friction and springs that the file gives.
         mimic: let joints follow others where the file says so; else they are free to move.
+        limits: let runs stop joints at the ends of the ranges that the file gives.
         locked: coordinates (rad or m) at which joints are held, by name of the joint.
         symbolic: keep masses, mass centres and inertias as parameters, with their values as
             defaults, in place of numbers.
@@ -164,14 +167,23 @@ def assembled(
     made.mechanism.gravity(along=swept(description.gravity or FALL), g=1)
     made.add_joint_loads(friction)
     made.tie_mimics()
+    if limits:
+        made.add_ranges()
     for closure in description.closures:
         made.close(closure)
     notes = [f"{changed} entries of rotations made exact"] if changed else []
+    touched = sum(shape.touched for link in given.links for shape in link.shapes)
+    if touched:
+        made.mechanism.reports.append(
+            f"{touched} shape(s) for contact touch nothing in a run; give the robot a ground with "
+            "linkwright.elements.Contact"
+        )
     whole = Assembled(made.mechanism, tuple(made.joints), made.places, (*description.notes, *notes))
     options = {
         "base": base,
         "friction": friction,
         "mimic": mimic,
+        "limits": limits,
         "locked": dict(locked or {}),
         "symbolic": symbolic,
     }
@@ -442,6 +454,16 @@ class _Assembler:
                 q - multiplier * other - offset, name=f"{made.name} follows {leader}", eliminate=q
             )
             self.joints[k] = replace(made, follows=(other, multiplier, offset))
+
+    def add_ranges(self) -> None:
+        """Let joints of one coordinate know how far they may go."""
+        for made in self.joints:
+            lower, upper = made.limits.lower, made.limits.upper
+            single = len(made.coordinates) == 1 and made.follows is None
+            if not single or (lower is None and upper is None):
+                continue
+            if lower is None or upper is None or lower < upper:
+                self.mechanism.ranges.append(Range(made.coordinates[0], lower, upper))
 
     def close(self, closure: Closure) -> None:
         """Close a loop."""

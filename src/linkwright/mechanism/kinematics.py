@@ -249,7 +249,7 @@ def _body_motion(
 ) -> BodyMotion:
     parent = body.parent
     assert parent is not None
-    absolute = _stands_still(parent) and _moves_freely(body)
+    absolute = stands_still(parent) and _moves_freely(body)
     turning = _rotation_speeds(mechanism, body)
     if absolute:
         moving = _absolute_speeds(mechanism, body)
@@ -275,7 +275,7 @@ def _body_motion(
     return BodyMotion((*moving, *turning), ZERO_VECTOR, False, above, arm)
 
 
-def _stands_still(body: Body) -> bool:
+def stands_still(body: Body) -> bool:
     """Whether a body is the ground, or welded to it."""
     while body.parent is not None and not body.coordinates:
         body = body.parent

@@ -131,6 +131,21 @@ class Point:
 
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
+class Range:
+    """How far a joint may go; runs stop it there (`linkwright.equations.stops`).
+
+    Args:
+        coordinate: of the joint.
+        lower: end of the range, rad or m; None for none.
+        upper: end of the range, rad or m; None for none.
+    """
+
+    coordinate: Expr
+    lower: float | None
+    upper: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Force:
     """A force of some magnitude along a line, on one body and the opposite on another.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from linkwright.algebra import Expr, Vector
-from linkwright.mechanism.parts import Body, Constraint, Force, Moment, Output, State
+from linkwright.mechanism.parts import Body, Constraint, Force, Moment, Output, Range, State
 
 if TYPE_CHECKING:
     from linkwright.mechanism.workspace import Workspace
@@ -29,6 +29,7 @@ class Structure:
         states: extra states.
         gravity: the field.
         armatures: of joints.
+        ranges: how far joints may go in runs.
     """
 
     bodies: tuple[Body, ...]
@@ -37,6 +38,7 @@ class Structure:
     states: tuple[State, ...]
     gravity: Vector
     armatures: tuple[tuple[Body, Expr], ...]
+    ranges: tuple[Range, ...] = ()
 
     def moves_alike(self, other: Structure) -> bool:
         """Whether the bodies and relations are the same, whatever acts on them.
@@ -72,6 +74,7 @@ def structure_of(mechanism: Workspace) -> Structure:
         tuple(m.states),
         m.gravity_vector,
         tuple(m.armatures.items()),
+        tuple(m.ranges),
     )
 
 

@@ -35,6 +35,7 @@ from linkwright.mechanism.parts import (
     Moment,
     Output,
     Point,
+    Range,
     State,
     Timing,
 )
@@ -79,6 +80,7 @@ class Workspace:
         self.constraints: list[Constraint] = []
         self.states: list[State] = []
         self.outputs: list[Output] = []
+        self.ranges: list[Range] = []
         self.coordinates: dict[str, Expr] = {}
         self.variables: dict[str, Any] = {}
         self.functions: dict[str, Callable[..., object]] = {}
@@ -355,6 +357,7 @@ class Workspace:
         constraints: Iterable[Constraint] | None = None,
         outputs: Iterable[Output] | None = None,
         reports: Iterable[str] | None = None,
+        ranges: Iterable[Range] | None = None,
     ) -> Self:
         """Return a view with other parts; the mechanism stays as it is.
 
@@ -364,6 +367,7 @@ class Workspace:
             constraints: in place of its own.
             outputs: in place of its own.
             reports: in place of its own.
+            ranges: in place of its own.
 
         >>> m = Workspace("m")
         >>> len(m.with_parts(reports=["a"]).reports), len(m.reports)
@@ -375,6 +379,7 @@ class Workspace:
         view.constraints = list(self.constraints if constraints is None else constraints)
         view.outputs = list(self.outputs if outputs is None else outputs)
         view.reports = list(self.reports if reports is None else reports)
+        view.ranges = list(self.ranges if ranges is None else ranges)
         view._kinematics = None
         return view
 

@@ -22,6 +22,7 @@ def load(
     roots: Sequence[str | Path] = (),
     friction: bool | None = None,
     mimic: bool = True,
+    limits: bool = True,
     locked: Mapping[str, float] | None = None,
     symbolic: bool = False,
 ) -> Robot:
@@ -35,6 +36,8 @@ def load(
         friction: whether joints have the damping, dry friction and springs that the file gives. By
             default they do, except in URDF, where it is the custom to leave them out of dynamics.
         mimic: whether joints follow others where the file says so.
+        limits: whether runs stop joints at the limits that the file gives, as MuJoCo and Drake do;
+            what a robot computes of itself (dynamics, Jacobians) knows of no limits.
         locked: coordinates at which joints are held, by name, rad or m.
         symbolic: keep masses, mass centres and inertias as inputs, for identification and sweeps.
 
@@ -58,13 +61,20 @@ def load(
             base=base,
             friction=friction is not False,
             mimic=mimic,
+            limits=limits,
             locked=locked,
             symbolic=symbolic,
         )
     description = read_description(path, roots=roots)
     keeps = kind != "urdf" if friction is None else friction
     made = Robot(
-        description, base=base, friction=keeps, mimic=mimic, locked=locked, symbolic=symbolic
+        description,
+        base=base,
+        friction=keeps,
+        mimic=mimic,
+        limits=limits,
+        locked=locked,
+        symbolic=symbolic,
     )
     made.timings["read"] = time.perf_counter() - started
     return made

@@ -3,8 +3,10 @@
 The centroidal momentum is linear momentum, then angular momentum about the mass centre, along the
 world's axes; the centroidal matrix A takes speeds to it (Orin and Goswami 2008). Both come from one
 sweep from the tips to the ground that gathers what hangs on each body: mass, first moment and
-second moment about the body's reference point. The inertia of geared rotors is left out of the
-momentum, and counts in the kinetic energy.
+second moment about the body's reference point. Mass that is welded to the ground cannot move and
+counts nowhere, as in Pinocchio; so a robot is the same from a file, whose root link becomes part of
+the ground, and as a mechanism. The inertia of geared rotors is left out of the momentum, and counts
+in the kinetic energy.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from linkwright.equations.writer import (
     transposed,
 )
 from linkwright.mechanism import Body
+from linkwright.mechanism.kinematics import stands_still
 from linkwright.program import Program
 from linkwright.robots.kinematics import Columns, Moving, movements, rows_of, stances
 from linkwright.robots.tree import Results, Tree
@@ -46,8 +49,9 @@ class Gathered:
 
 
 def own_of(tree: Tree) -> dict[Body, Moments]:
-    """Return the moments of each body about its reference point."""
-    return lumped(tree.kinematics, regroup=False)
+    """Return the moments of each body about its reference point; of the ground's parts none."""
+    found = lumped(tree.kinematics, regroup=False)
+    return {body: NO_MASS if stands_still(body) else own for body, own in found.items()}
 
 
 def gather(writer: Writer, tree: Tree, *, second: bool) -> Gathered:

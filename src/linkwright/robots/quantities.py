@@ -156,7 +156,7 @@ class Quantities(ABC):
     # -- masses ------------------------------------------------------------------------------------
     @cached_property
     def centre_of_mass(self) -> Quantity:
-        """The mass centre in the world, m: `centre_of_mass(q)`."""
+        """The mass centre of what can move in the world, m: `centre_of_mass(q)`."""
         return self.quantity("centre_of_mass", lambda tree: momentum.centre_of_mass(tree))
 
     @cached_property

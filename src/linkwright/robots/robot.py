@@ -57,6 +57,7 @@ class Robot(Quantities, Shown):
         base: "file", "free" or "fixed", for a description.
         friction: whether joints have the damping, dry friction and springs of the description.
         mimic: whether joints follow others where the description says so.
+        limits: whether runs stop joints at the limits of the description.
         locked: coordinates at which joints are held, by name, rad or m.
         symbolic: keep inertial parameters, or all those of a mechanism, as the last input `p` of
             quantities, which is their values where it is left out.
@@ -78,6 +79,7 @@ class Robot(Quantities, Shown):
         base: str = "file",
         friction: bool = True,
         mimic: bool = True,
+        limits: bool = True,
         locked: Mapping[str, float] | None = None,
         symbolic: bool = False,
     ) -> None:
@@ -89,6 +91,7 @@ class Robot(Quantities, Shown):
             "base": base,
             "friction": friction,
             "mimic": mimic,
+            "limits": limits,
             "locked": locked,
             "symbolic": symbolic,
         }

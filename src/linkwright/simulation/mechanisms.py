@@ -25,7 +25,9 @@ from linkwright.equations.closure import Relations, assemble
 from linkwright.equations.equations import Equations, derive
 from linkwright.equations.evaluation import Array, all_values
 from linkwright.equations.formulations import QUICK
+from linkwright.equations.poles import AT, NEAR, pole_words, poles
 from linkwright.equations.resistance import refuse_unresisted
+from linkwright.equations.stops import run_notes, with_stops
 from linkwright.errors import DomainError, Error
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
@@ -240,6 +242,9 @@ def begin(
     equations = mechanism if isinstance(mechanism, Equations) else None
     plain = mechanism_of(mechanism)
     initial, values = plain.amounts(initial, "initial"), plain.amounts(values, "values")
+    notes = run_notes(plain, stopping=equations is None)
+    if equations is None:
+        plain = with_stops(plain)
     settings = stretch_settings(chosen, count, step, record_every, tolerance)
     about: dict[str, Any] = {
         "version": __version__,
@@ -258,6 +263,7 @@ def begin(
     )
     simulation.sink, simulation.tolerance = sink, tolerance
     simulation.about = {**about, "hash": simulation.fingerprint()}
+    simulation.report.extend(notes)
     simulation.compile()
     return simulation
 
@@ -481,6 +487,8 @@ class Simulation:
         q, u, a, y = (np.array(column) for column in zip(*records.rows, strict=True))
         states = {n: q[:, i] for i, n in enumerate(self.names)}
         states |= {n: u[:, i] for i, n in enumerate(self.speeds)}
+        near = AT if self.settings.method.adaptive else NEAR
+        self.report += pole_words(poles(m), states, records.times, near)
         return Run(
             m,
             self.values,

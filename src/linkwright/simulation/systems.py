@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from linkwright.algebra.units import Amount, by_name, span
+from linkwright.equations.poles import AT, NEAR, pole_words, poles
 from linkwright.equations.resistance import refuse_unresisted
 from linkwright.errors import DomainError
 from linkwright.mechanism.provenance import named
@@ -194,6 +195,11 @@ def _run(
     if system.mechanism.bodies:
         about["model"] = named(system.mechanism)
         about["parameters"] = {**_all_values(system), **about["parameters"]}
+        near = AT if "tolerance" in settings else NEAR
+        columns = dict(zip(outcome.samples.names, outcome.samples.values.T, strict=True))
+        times = outcome.samples.times
+        if len(times) and (words := pole_words(poles(system.mechanism), columns, times, near)):
+            about["notes"] = [*about.get("notes", []), *words]
     recording = Recording(outcome.samples.times, channels, outcome.samples.values, about, system)
     return SystemRun(
         system,

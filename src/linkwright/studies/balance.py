@@ -25,7 +25,8 @@ class Balance:
         potential: energy in the field of gravity.
         gain: of both together since the start.
         work: of loads since the start.
-        drift: what the gain is more than the work; None where constraints that move work too.
+        drift: what the gain is more than the work; None where constraints that move work too, or
+            a joint met its end stop, whose push is too short for the samples.
         scale: the largest of the energies on the way, less the smallest.
         unit: of all of them.
     """
@@ -62,7 +63,9 @@ def balance(recording: Recording) -> Balance | None:
     work = integral(recording.times, power) if np.any(power) else 0.0
     scale = max(float(np.ptp(part)) for part in (kinetic, potential, total))
     unit = recording.channel(ENERGIES[0]).unit
-    drift = None if recording.about.get("driven") else gain - work
+    about = recording.about
+    unknown = about.get("driven") or (about.get("limits") and work)
+    drift = None if unknown else gain - work
     return Balance(float(kinetic[-1]), float(potential[-1]), gain, work, drift, scale, unit)
 
 

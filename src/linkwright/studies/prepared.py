@@ -104,11 +104,18 @@ def prepare(source: Source, mechanism: Mechanism) -> Prepared | None:
         source: where it comes from.
         mechanism: what it is.
     """
+    from linkwright.equations.poles import poles
+    from linkwright.equations.stops import run_notes, with_stops
     from linkwright.system import System
 
     if not _is_regular(mechanism):
         return None
-    phases = System(with_energies(mechanism), base=1000).phases()
+    phases = System(with_energies(with_stops(mechanism)), base=1000).phases()
+    if turning := [[p.body, p.coordinate, p.repeats] for p in poles(mechanism)]:
+        phases = replace(phases, meta={**(phases.meta or {}), "poles": turning})
+    if notes := run_notes(mechanism):
+        told = {"limits": bool(mechanism.ranges), "notes": list(notes)}
+        phases = replace(phases, meta={**(phases.meta or {}), **told})
     phases = _with_smallest(source, mechanism, phases)
     if is_driven(mechanism):
         phases = replace(phases, meta={**(phases.meta or {}), "driven": True})

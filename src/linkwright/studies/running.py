@@ -287,6 +287,8 @@ def _native(
     about["parameters"] = {**prepared.values, **request.values}
     if (phases.meta or {}).get("driven"):
         about["driven"] = True
+    meta = phases.meta or {}
+    about |= {k: v for k, v in meta.items() if k in ("limits", "notes")}
     recorder = Recorder(phase_channels(phases), about, target)
     begun = time.perf_counter()
     interrupted = False
@@ -324,7 +326,19 @@ def _native(
         f"look for a singularity there, or {method.remedy}",
         interrupted,
         tuple((e.name, e.time) for e in session.events),
+        (*map(str, meta.get("notes", ())), *_pole_words(meta.get("poles"), recording, method)),
     )
+
+
+def _pole_words(known: Any, recording: Recording, method: Method) -> list[str]:
+    """Return what there is to say of angles that came near their pole."""
+    if not known or not len(recording):
+        return []
+    from linkwright.equations.poles import AT, NEAR, Pole, pole_words
+
+    joints = [Pole(str(body), str(q), bool(repeats)) for body, q, repeats in known]
+    columns = {p.coordinate: recording[p.coordinate] for p in joints}
+    return pole_words(joints, columns, recording.times, AT if method.adaptive else NEAR)
 
 
 def _drive(session: Session, recorder: Recorder, until: float, progress: Progress | None) -> bool:

@@ -23,6 +23,7 @@ from linkwright.equations.writer import Triple, Writer, add, apply, dot, subtrac
 from linkwright.errors import InputError, ShapeError
 from linkwright.forking import cached_property
 from linkwright.mechanism import Body, Point
+from linkwright.mechanism.kinematics import stands_still
 from linkwright.program import Program
 from linkwright.robots import Robot
 from linkwright.robots.kinematics import ON_GROUND, Stance, placed, quaternion, stances
@@ -225,12 +226,12 @@ def _span(writer: Writer, found: Mapping[Body, Stance], first: Point, second: Po
 
 
 def _centre(writer: Writer, found: Mapping[Body, Stance]) -> list[Expr]:
-    """Return the mass centre of all bodies; the origin where nothing has mass."""
+    """Return the mass centre of the bodies that can move; the origin where nothing has mass."""
     moments: list[Triple] = []
     masses: list[Expr] = []
     for body, stance in found.items():
         mass = body.inertia.mass
-        if mass is ZERO:
+        if mass is ZERO or stands_still(body):
             continue
         at = writer.triple(add(stance.position, apply(stance.rotation, body.inertia.centre)))
         masses.append(mass)

@@ -17,6 +17,7 @@ from linkwright.blocks import BlockError, Element, Foreign, with_targets
 from linkwright.equations import Equations
 from linkwright.equations.description import meanings
 from linkwright.equations.reactions import load_on_branch
+from linkwright.equations.stops import run_notes, stop_loads
 from linkwright.mechanism import Force, Mechanism, Moment
 from linkwright.program import Program, Statement, optimise
 from linkwright.program.passes.replacing import with_reads
@@ -111,7 +112,8 @@ def flatten(system: System, record: Sequence[str] | None = None) -> Flattened:
         system.members[name].set_period(clock.period(name))
     forces, moments = _loads(system)
     wires = {**system.wires, **_branches(system, [*forces, *moments])}
-    view = loaded(system.mechanism, forces, moments)
+    stops, couples = stop_loads(system.mechanism)
+    view = loaded(system.mechanism, [*forces, *stops], [*moments, *couples])
     equations = equations_of(view, system.formulation)
     flat = _Flat(system, clock, wires, equations, Definitions(), starts=starts(system))
     _define(flat)
@@ -143,6 +145,8 @@ def flatten(system: System, record: Sequence[str] | None = None) -> Flattened:
             "tick": str(clock.tick),
             "members": _told(system),
             "drives": _drives(system),
+            **({"limits": True} if system.mechanism.ranges else {}),
+            **({"notes": list(notes)} if (notes := run_notes(system.mechanism)) else {}),
         },
     )
     return Flattened(phases, system.mechanism if equations is None else equations.mechanism)

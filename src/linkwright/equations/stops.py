@@ -1,0 +1,181 @@
+"""Joint limits in runs: end stops that push back, sized by what the joint moves.
+
+A joint that has a range (`Mechanism.ranges`, filled from the limits of robot files) meets a spring
+and damper at its ends. Beyond the end by d, and going further at the rate v, it pushes back with
+
+    f = max(0, k d + c v),   k = I w²,   c = 2 sqrt(k I'),
+
+with I the inertia that the joint moves while the others are held (the diagonal of the mass matrix),
+I' what it moves while they are free (1 over the diagonal of its inverse), and w = 100 rad/s: twice
+as stiff as MuJoCo's limits are by default, and about a millirad of give under the weight of an arm
+of a meter. A stop never pulls, and it is passive: with k d²/2 stored in it, what it takes from the
+joint is that and a loss that is never negative: c v² while it pushes, and where it lets go
+(k d + c v < 0, so v < 0) what was stored. Damping by the smaller inertia I' keeps the fastest rate
+at 2 w sqrt(I / I'), so that fixed steps stay stable.
+
+Limits belong to runs alone. Equations, and what robots compute of themselves (inverse and forward
+dynamics, linear models), are those of the joint without its stops.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from linkwright.algebra import ZERO, Expr, maximum, select
+from linkwright.equations.oracle import mass_numerically
+from linkwright.mechanism import Force, Mechanism, Moment
+from linkwright.mechanism.structure import structure_of
+
+FREQUENCY = 100.0
+"""Of a stop with what the joint moves, rad/s."""
+
+_LEAST = 1e-9  # of the largest inertia, where a joint moves none
+
+
+def stop_effort(
+    q: Expr,
+    u: Expr,
+    lower: Expr | float | None,
+    upper: Expr | float | None,
+    stiffness: Expr | float,
+    damping: Expr | float,
+) -> Expr:
+    """Return what end stops put on a joint, N*m or N; they never pull inward.
+
+    Args:
+        q: the joint's coordinate.
+        u: its rate.
+        lower: end of the range, rad or m; None for none.
+        upper: end of the range, rad or m; None for none.
+        stiffness: N*m/rad or N/m.
+        damping: N*m*s/rad or N*s/m.
+
+    >>> from linkwright.algebra import symbols
+    >>> q, u = symbols("q u")
+    >>> stop_effort(q, u, None, 2.0, 100.0, 0.0)
+    -select(0 < q - 2, max(0, 100*(q - 2)), 0)
+    """
+    push: Expr = ZERO
+    if lower is not None:
+        depth = lower - q
+        push = push + select(depth > 0, maximum(stiffness * depth - damping * u, 0.0), 0.0)
+    if upper is not None:
+        depth = q - upper
+        push = push - select(depth > 0, maximum(stiffness * depth + damping * u, 0.0), 0.0)
+    return push
+
+
+def stop_loads(mechanism: Mechanism) -> tuple[list[Force], list[Moment]]:
+    """Return the loads by which a mechanism's joints stop at the ends of their ranges.
+
+    Args:
+        mechanism: with values for its parameters.
+
+    >>> from linkwright.mechanism.parts import Range
+    >>> m = Mechanism("m")
+    >>> b = m.body("b", rotate="z", mass=1, inertia=2)
+    >>> m.ranges.append(Range(b.coordinates[0], -1.0, None))
+    >>> [str(t.magnitude) for t in stop_loads(m)[1]]
+    ['select(0 < -b - 1, max(0, -400*(50 + 50*b + b_dot)), 0)']
+    """
+    forces: list[Force] = []
+    moments: list[Moment] = []
+    if not mechanism.ranges:
+        return forces, moments
+    sizes = _sizes(mechanism)
+    rates = mechanism.kinematics().rates
+    for given in mechanism.ranges:
+        q = given.coordinate
+        body = next(b for b in mechanism.bodies.values() if q in b.coordinates)
+        held, free = sizes[rates[q]]
+        stiff = held * FREQUENCY**2
+        damping = 2 * float(np.sqrt(stiff * free))
+        effort = stop_effort(q, rates[q], given.lower, given.upper, stiff, damping)
+        name, doc = f"stop of {q.name}", f"end stop of {q.name}"
+        assert body.parent is not None
+        if q in body.rotations:
+            axis = body.frame.spins[0][1]
+            moments.append(Moment(name, effort, axis, body, body.parent, doc))
+        else:
+            along = next(d for x, d in body.translations if x is q)
+            forces.append(Force(name, effort, along, body.origin, body.parent, doc))
+    return forces, moments
+
+
+def with_stops(mechanism: Mechanism) -> Mechanism:
+    """Return a view of a mechanism whose joints stop at the ends of their ranges.
+
+    Args:
+        mechanism: which stays as it is; it is returned itself where no joint has a range.
+    """
+    if not mechanism.ranges:
+        return mechanism
+    forces, moments = stop_loads(mechanism)
+    known, before = mechanism.provenance, structure_of(mechanism)
+    view = mechanism.with_parts(
+        forces=[*mechanism.forces, *forces], moments=[*mechanism.moments, *moments], ranges=[]
+    )
+    if known is not None and known.structure == before:
+        view.provenance = replace(known, structure=structure_of(view))
+    return view
+
+
+def range_words(mechanism: Mechanism) -> str:
+    """Return a sentence on the joints that stop at their limits; empty where none does.
+
+    Args:
+        mechanism: what runs.
+
+    >>> range_words(Mechanism("m"))
+    ''
+    """
+    names = [given.coordinate.name for given in mechanism.ranges]
+    if not names:
+        return ""
+    shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+    return (
+        f"{len(names)} joint(s) stop at the limits of the file: {shown} "
+        "(its limits of speed and effort are left to controllers)"
+    )
+
+
+def run_notes(mechanism: Mechanism, *, stopping: bool = True) -> tuple[str, ...]:
+    """Return what a run of a robot takes from its file, and what it leaves out, in sentences.
+
+    Args:
+        mechanism: what runs; only one that comes from a robot file has such notes.
+        stopping: whether the run knows of its limits: equations that were derived before do not.
+
+    >>> run_notes(Mechanism("m"))
+    ()
+    """
+    words = range_words(mechanism)
+    if words and not stopping:
+        words = "the equations were derived without the joint limits of the file"
+    known = mechanism.provenance
+    told = mechanism.reports if known is not None and known.robot is not None else []
+    return (*([words] if words else []), *told)
+
+
+def _sizes(mechanism: Mechanism) -> dict[Expr, tuple[float, float]]:
+    """Return what each speed moves while the others are held, and while they are free."""
+    pose = dict.fromkeys(mechanism.coordinates, 0.0)
+    for given in mechanism.ranges:
+        name = given.coordinate.name
+        low = -np.inf if given.lower is None else given.lower
+        pose[name] = float(np.clip(pose[name], low, np.inf if given.upper is None else given.upper))
+    for body in mechanism.bodies.values():
+        if body.joint.quaternion and not any(pose[e.name] for e in body.rotations):
+            pose[body.rotations[0].name] = 1.0
+    missing = {n: 1.0 for n in mechanism.parameters if n not in mechanism.values}
+    names, mass, _ = mass_numerically(mechanism, pose, missing)
+    held = np.diag(mass)
+    least = _LEAST * max(float(held.max()), 1e-6)
+    held = np.maximum(held, least)
+    free = 1.0 / np.maximum(np.diag(np.linalg.pinv(mass, hermitian=True)), 1.0 / held.max() / 1e9)
+    free = np.clip(free, least, held)
+    speeds = mechanism.kinematics().speeds
+    assert [s.symbol.name for s in speeds] == names
+    return {s.symbol: (float(a), float(b)) for s, a, b in zip(speeds, held, free, strict=True)}
