@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,11 +18,14 @@ from linkwright.studio.live import Live
 from linkwright.studio.motions import resting
 from linkwright.studio.panel_pose import _Joints
 from linkwright.studio.panel_values import Values
+from linkwright.studio.panel_view import angles_of
 from linkwright.studio.plant import Plant, plant_of, speed_of, target_of
 from linkwright.studio.posing import Poser, quaternion_of, yaw_pitch_roll
 from linkwright.studio.scene import scene_of
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.standing import footing_of, set_down
+from linkwright.studio.takes import open_take
+from linkwright.studio.viewing import ground_and_view
 
 ARM, SCARA, QUADRUPED = (
     f"tests/robots/{n}" for n in ("oblique_arm.urdf", "scara.toml", "quadruped.urdf")
@@ -315,3 +319,66 @@ def test_a_stop_is_told_whatever_tab_is_open() -> None:
         assert told["pace"] == "stopped"
         note = "Simulation diverged at t = 9.58 s (phi, phi_dot not finite). Press Reset."
         assert told["note"] == note
+
+
+# -- where one looks from --------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("name", "front", "side"),
+    [(QUADRUPED, (1, 0), (0, -1)), ("car", (1, 0), (0, -1)), ("pendulum", (0, -1), (1, 0))],
+)
+def test_the_front_is_where_robots_and_vehicles_face(
+    name: str, front: tuple[int, int], side: tuple[int, int]
+) -> None:
+    """Robots and vehicles face along x; a flat mechanism shows its plane."""
+    take = open_take(name)
+    assert take.scene is not None
+    _, view = ground_and_view(take, take.scene)
+    studio: Any = SimpleNamespace(view=view)
+    for words, wanted in (("Front", front), ("Side", side)):
+        azimuth, height = angles_of(studio, words)
+        where = np.cos(np.radians(azimuth)), np.sin(np.radians(azimuth))
+        np.testing.assert_allclose(where, wanted, atol=1e-6)
+        assert height < 10
+    assert angles_of(studio, "Top")[1] > 80
+
+
+def test_a_handle_is_as_large_as_what_is_drawn() -> None:
+    """All frames of a pendulum are at one place, which says nothing of its size."""
+    with open_studio(["pendulum"]) as studio:
+        desk = desk_of(studio)
+        assert studio.stage is not None
+        low, high = studio.stage.box()
+        assert desk.size > 0.3 * float(np.linalg.norm(high - low))
+
+
+def test_the_framing_stays_when_a_run_starts() -> None:
+    """A camera follows from where it is; only one that looks elsewhere is brought to the model."""
+
+    class Camera:
+        update_timestamp = 1.0
+
+        def __init__(self, at: tuple[float, float, float]) -> None:
+            self.look_at = np.array(at)
+            self.position = np.add(self.look_at, [0.0, -7.0, 1.0])
+
+    def client(camera: Camera) -> Any:
+        return SimpleNamespace(camera=camera, atomic=nullcontext)
+
+    with open_studio([QUADRUPED]) as studio:
+        desk = desk_of(studio)
+        desk._quit.set()
+        assert desk.scene is not None
+        near, far = Camera((0.1, 0.0, 0.2)), Camera((500.0, 0.0, 0.0))
+        before = near.position.copy()
+        desk.server = SimpleNamespace(get_clients=lambda: {0: client(near), 1: client(far)})
+        desk._follow()
+        np.testing.assert_array_equal(near.position, before)
+        np.testing.assert_allclose(far.look_at, desk.centre(desk.q), atol=1e-9)
+        np.testing.assert_allclose(far.position - far.look_at, [0.0, -7.0, 1.0], atol=1e-9)
+        moved = desk.q.copy()
+        moved[desk.scene.poses.coordinates.index("floating_base.x")] += 2.0
+        gone = desk.centre(moved) - desk.centre(desk.q)
+        desk.q = moved
+        desk._follow()
+        np.testing.assert_allclose(near.position - before, gone, atol=1e-9)
+        desk.server = studio.server
