@@ -143,6 +143,19 @@ class Kernel:
             return self.scalar(*inputs)
         return self.scalar(*inputs, *(out if isinstance(out, tuple | list) else (out,)))
 
+    def __copy__(self) -> Kernel:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Kernel:
+        """Return itself: a kernel never changes, and its code is loaded once."""
+        return self
+
+    def __reduce__(self) -> str:
+        raise BackendError(
+            "a kernel is machine code of this process, and is not pickled",
+            remedy="build it in each process from the model; the cache on disk has its code",
+        )
+
     def __repr__(self) -> str:
         taken = ", ".join(_shown(port) for port in self.inputs)
         given = ", ".join(_shown(port) for port in self.outputs)

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from linkwright.recording.carried import with_origin
 from linkwright.recording.recording import Recording
 
 KEY = "origin"
 FOLDER = "folder"
 """In the table, in memory alone: the folder of the file that the recording was read from."""
-
-_TELLER = ("linkwright.formats.origins", "origin_of")  # of a higher layer, which knows the formats
 
 
 def to_be_written(recording: Recording, folder: Path) -> Recording:
@@ -29,7 +27,8 @@ def to_be_written(recording: Recording, folder: Path) -> Recording:
         recording: in memory.
         folder: where the file goes.
     """
-    return recording.told(with_relative_paths(_with_origin(recording), folder))
+    about = with_origin(recording.about, recording.of)
+    return recording.told(with_relative_paths(about, folder))
 
 
 def to_be_sent(recording: Recording) -> Recording:
@@ -38,21 +37,11 @@ def to_be_sent(recording: Recording) -> Recording:
     Args:
         recording: in memory.
     """
-    about = _with_origin(recording)
+    about = with_origin(recording.about, recording.of)
     origin = about.get(KEY)
     if isinstance(origin, Mapping) and isinstance(origin.get("file"), str):
         about[KEY] = {**origin, "file": Path(origin["file"]).name}
     return recording.told(about)
-
-
-def _with_origin(recording: Recording) -> dict[str, Any]:
-    about = dict(recording.about)
-    if KEY not in about and recording.of is not None:
-        module, name = _TELLER
-        told = getattr(import_module(module), name)(recording.of)
-        if told:
-            about[KEY] = told
-    return about
 
 
 def with_relative_paths(about: Mapping[str, Any], folder: Path) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Protocol
 
+from linkwright.recording.carried import Carried
 from linkwright.showing import Shown
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class HasRecording(Protocol):
         """Its channels over time."""
 
 
-class Recorded(Shown):
+class Recorded(Carried, Shown):
     """A recording, or something that has one as `recording`."""
 
     __slots__ = ()

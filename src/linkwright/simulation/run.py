@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from linkwright.mechanism.provenance import named
 from linkwright.recording.generic import generic_name
 from linkwright.recording.recorded import Recorded
 from linkwright.recording.recording import Channel, Recording
+
+_TEXT = "linkwright.formats.text"  # of a higher layer, which knows text models
 
 
 @one_line
@@ -99,6 +102,22 @@ class Run(Recorded):
             f"{len(self.states) + len(self.outputs)} channels, {self.steps} steps of "
             f"{self.about.get('method', 'its method')})"
         )
+
+    def _packed(self, held: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields, with the mechanism as text."""
+        try:
+            text = import_module(_TEXT).write_model(self.mechanism)
+        except Error as error:
+            raise Error(
+                f"the run of {self.mechanism.name!r} cannot be sent, because its mechanism cannot "
+                f"be written as text ({error})",
+                remedy="send its recording, run.recording",
+            ) from error
+        return {**held, "mechanism": text, "values": dict(self.values), "about": dict(self.about)}
+
+    @classmethod
+    def _unpacked(cls, held: dict[str, Any]) -> dict[str, Any]:
+        return {**held, "mechanism": import_module(_TEXT).read_model(held["mechanism"])}
 
     def __getitem__(self, name: str) -> Array:
         """Return a state, an acceleration or an output over time."""

@@ -18,6 +18,7 @@ from linkwright.equations.resistance import refuse_unresisted
 from linkwright.errors import DomainError
 from linkwright.mechanism.provenance import named
 from linkwright.recording import Recording
+from linkwright.recording.carried import StayedBehind
 from linkwright.recording.recorded import Recorded
 from linkwright.simulation.described import phase_channels, phase_numbers, spacing
 from linkwright.simulation.native.limits import require_end, require_every
@@ -58,6 +59,9 @@ class SystemRun(Recorded):
     events: tuple[Happened, ...]
     stop: Stop | None
     seconds: float
+
+    def _packed(self, held: dict[str, Any]) -> dict[str, Any]:
+        return {**held, "system": StayedBehind(f"the System of {self.recording!r}")}
 
     @property
     def times(self) -> Any:

@@ -151,6 +151,12 @@ class BatchCall:
             return None
         return results[0] if len(results) == 1 else tuple(results)
 
+    def __copy__(self) -> BatchCall:
+        return self
+
+    def __deepcopy__(self, memo: object) -> BatchCall:
+        return self
+
     def plain_rows(self, inputs: Sequence[Array]) -> Any:
         """Evaluate plain rows with the least overhead; None where the arrays are not that.
 

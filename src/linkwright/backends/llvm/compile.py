@@ -64,6 +64,9 @@ class _Held:
         _engines[self.number] = engine
         ctypes.pythonapi.PyObject_GC_UnTrack(ctypes.py_object(self))
 
+    def __reduce__(self) -> str:
+        raise CompileError("native code belongs to its process, and is not copied")
+
     def __del__(self, free: Callable[[int, None], Any] = _engines.pop) -> None:
         free(self.number, None)
 
@@ -76,6 +79,15 @@ class NativeCode:
     object_size: int
     from_cache: bool
     _engine: _Held = field(repr=False)
+
+    def __copy__(self) -> NativeCode:
+        return self
+
+    def __deepcopy__(self, memo: object) -> NativeCode:
+        return self
+
+    def __reduce__(self) -> str:
+        raise CompileError("native code belongs to its process, and is not pickled")
 
     def address(self, name: str) -> int:
         """Address of a function or a global variable that was named when the code was loaded."""

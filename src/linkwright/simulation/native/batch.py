@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from linkwright.backends.llvm.blocks import from_blocked
 from linkwright.backends.threads import checked_threads
 from linkwright.errors import Error
+from linkwright.recording.carried import Carried
 from linkwright.recording.generic import generic_name
 from linkwright.recording.recording import Channel, Recording
 from linkwright.simulation.native import tables
@@ -42,7 +43,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Batch:
+class Batch(Carried):
     """Runs that were carried out together.
 
     Args:

@@ -114,6 +114,13 @@ class Machine:
         )
         self._begin()
 
+    def __reduce__(self) -> str:
+        """Refuse copies: what native code works on are the addresses of these very arrays."""
+        raise Error(
+            "native memory is not copied or pickled",
+            remedy="take snapshot(), and restore it in another one of the same System",
+        )
+
     def _entry(self, address: int) -> Callable[[int, int, int], None]:
         made = _ENTRY(address)
         return guarded(made) if self.calls_python else made

@@ -1,0 +1,99 @@
+"""Results that are copied, and sent to other processes, as those of `multiprocessing`.
+
+Numbers and names travel. The model that a result is of does not, since expressions belong to their
+process: a recording tells of it what a file would tell, and can be shown with that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import fields, replace
+from importlib import import_module
+from typing import Any, TypeVar
+
+from linkwright.errors import Error
+
+Made = TypeVar("Made", bound="Carried")
+
+_MODELS = ("of", "mechanism", "system")
+_TELLER = ("linkwright.formats.origins", "origin_of")  # of a higher layer, which knows the formats
+
+
+class Carried:
+    """A dataclass that holds numbers, and maybe the model that they are of."""
+
+    __slots__ = ()
+
+    def __copy__(self: Made) -> Made:
+        return self._with({})
+
+    def __deepcopy__(self: Made, memo: dict[int, Any]) -> Made:
+        """Copy all but the model, which is the same."""
+        held = self._held().items()
+        return self._with({n: x if n in _MODELS else deepcopy(x, memo) for n, x in held})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, (type(self), self._packed(self._held()))
+
+    def _held(self) -> dict[str, Any]:
+        this: Any = self
+        return {f.name: getattr(self, f.name) for f in fields(this)}
+
+    def _with(self: Made, changes: Mapping[str, Any]) -> Made:
+        this: Any = self
+        made: Made = replace(this, **changes)
+        return made
+
+    def _packed(self, held: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields as they travel."""
+        if held.get("of") is not None:
+            held.update(about=with_origin(held["about"], held["of"]), of=None)
+        return {**held, "about": dict(held["about"])} if "about" in held else held
+
+    @classmethod
+    def _unpacked(cls, held: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields as they are in this process."""
+        return held
+
+
+def _arrived(cls: type[Carried], held: dict[str, Any]) -> Carried:
+    return cls(**cls._unpacked(held))
+
+
+def with_origin(about: Mapping[str, Any], of: Any) -> dict[str, Any]:
+    """Return what is known of a result, with what is told of the model that it is of.
+
+    Args:
+        about: as plain data.
+        of: the model; None where it is not at hand.
+    """
+    known = dict(about)
+    if "origin" not in known and of is not None:
+        module, name = _TELLER
+        told = getattr(import_module(module), name)(of)
+        if told:
+            known["origin"] = told
+    return known
+
+
+class StayedBehind:
+    """Stands for a model in a process that does not have it.
+
+    Args:
+        what: what it is, in words.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __repr__(self) -> str:
+        return f"StayedBehind({self._what!r})"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise Error(
+            f"{vars(self).get('_what', 'the model')} stayed in the process that ran it",
+            remedy="build it here again where you need it",
+        )
