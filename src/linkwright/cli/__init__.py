@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from linkwright.cli.signals import INTERRUPTED, ending
+from linkwright.cli.terminal import harmless
 from linkwright.errors import Error
 
 __all__ = ["main"]
@@ -74,5 +75,5 @@ def _print_error(label: str, message: str = "") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    words = " ".join(message.split())
+    words = " ".join(harmless(message).split())
     Console(stderr=True, soft_wrap=True).print(Text.assemble((label, "bold red"), (words, "red")))

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from linkwright.cli.terminal import harmless
+
 Show = Callable[[float, float], None]
 MINUTE = 60.0
 
@@ -30,6 +32,7 @@ def run_bar(words: str, *, quiet: bool = False) -> Iterator[Show | None]:
         yield _said_each_minute(words)
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
@@ -39,7 +42,7 @@ def run_bar(words: str, *, quiet: bool = False) -> Iterator[Show | None]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(words, total=None, pace="", completed=0)
+        task = bar.add_task(escape(harmless(words)), total=None, pace="", completed=0)
         first: list[tuple[float, float]] = []  # preparing does not count
 
         def show(t: float, until: float) -> None:
@@ -67,7 +70,7 @@ def _said_each_minute(words: str) -> Show:
             said[0] = now
             gone = t - begun[0][0]
             left = brief_seconds((until - t) / gone * (now - begun[0][1])) if gone > 0 else "no end"
-            line = f"{words}: t = {t:.6g} of {until:g} s; {left} to go at this pace"
+            line = f"{harmless(words)}: t = {t:.6g} of {until:g} s; {left} to go at this pace"
             print(line, file=sys.stderr, flush=True)
 
     return show
@@ -86,6 +89,7 @@ def part_bar(words: str, total: int, *, quiet: bool = False) -> Iterator[Callabl
         yield lambda _: None
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -101,7 +105,7 @@ def part_bar(words: str, total: int, *, quiet: bool = False) -> Iterator[Callabl
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(words, total=total)
+        task = bar.add_task(escape(harmless(words)), total=total)
         yield lambda done: bar.update(task, completed=done)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Sequence
 
-import typer
+from linkwright.cli.terminal import echo, harmless
 
 Row = Sequence[str]
 
@@ -28,7 +28,8 @@ def print_table(
     """
     kept = [k for k in range(len(columns)) if any(row[k] for row in rows)]
     names = [columns[k] for k in kept]
-    cells = [[row[k] for k in kept] for row in rows]
+    cells = [[harmless(row[k]) for k in kept] for row in rows]
+    title = harmless(title)
     if sys.stdout.isatty():
         _rich(names, cells, title, numbers)
     else:
@@ -39,14 +40,14 @@ def _plain(
     names: Sequence[str], cells: Sequence[Row], title: str, numbers: Collection[str]
 ) -> None:
     if title:
-        typer.echo(title)
+        echo(title)
     widths = [max(len(name), *(len(row[k]) for row in cells), 0) for k, name in enumerate(names)]
     for row in (names, *cells):
         padded = [
             cell.rjust(width) if name in numbers else cell.ljust(width)
             for name, cell, width in zip(names, row, widths, strict=True)
         ]
-        typer.echo("  ".join(padded).rstrip())
+        echo("  ".join(padded).rstrip())
 
 
 def _rich(names: Sequence[str], cells: Sequence[Row], title: str, numbers: Collection[str]) -> None:

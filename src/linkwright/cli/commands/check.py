@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linkwright.cli.robots import ROBOT, is_shipped, open_robot
+from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
     from linkwright.formats.checking import Report
@@ -58,15 +59,15 @@ def _check_model(file: str, as_json: bool, option: list[str], trust: bool) -> No
             "warnings": report.warnings,
             "findings": [asdict(found) for found in report.findings],
         }
-        typer.echo(json.dumps(told, indent=2))
+        echo(json.dumps(told, indent=2))
     else:
         for label, text in report.facts:
-            typer.echo(f"{label:<12} {text}")
+            echo(f"{label:<12} {text}")
         for warning in report.warnings:
-            typer.echo(f"warning: {warning}", err=True)
+            echo(f"warning: {warning}", err=True)
         for found in report.findings:
-            typer.echo(_line(found), err=True)
-        typer.echo(f"{file}: {_state(report.findings, len(report.warnings))}")
+            echo(_line(found), err=True)
+        echo(f"{file}: {_state(report.findings, len(report.warnings))}")
     if any(found.severity == "error" for found in report.findings):
         raise typer.Exit(BAD)
 
@@ -86,7 +87,7 @@ def _model_report(file: str, option: list[str], trust: bool) -> Report:
         document = open_model(file)
     except ModelError as error:
         for fault in error.faults[1:]:
-            typer.echo(f"also: {fault}", err=True)
+            echo(f"also: {fault}", err=True)
         raise
     return check(document, options=_options(option), trust=trust)
 
@@ -114,17 +115,17 @@ def _check_robot(
             "notes": list(robot.notes),
             "written": files,
         }
-        typer.echo(json.dumps(report, indent=2))
+        echo(json.dumps(report, indent=2))
     else:
         for label, text in facts:
-            typer.echo(f"{label:<12} {text}")
+            echo(f"{label:<12} {text}")
         for entry in robot.ignored:
-            typer.echo(f"not read: {entry.words}", err=True)
+            echo(f"not read: {entry.words}", err=True)
         for note in robot.notes:
-            typer.echo(f"note: {note}", err=True)
+            echo(f"note: {note}", err=True)
         for found in findings:
-            typer.echo(_line(found), err=True)
-        typer.echo(_verdict(file, findings, left, files))
+            echo(_line(found), err=True)
+        echo(_verdict(file, findings, left, files))
     if any(found.severity == "error" for found in left):
         raise typer.Exit(BAD)
 

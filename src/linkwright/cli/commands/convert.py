@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from linkwright.cli.robots import ROBOT, is_shipped
+from linkwright.cli.terminal import echo
 
 
 def command(
@@ -47,11 +48,11 @@ def command(
             "dropped": [asdict(entry) for entry in done.dropped],
             "notes": list(done.robot.notes),
         }
-        typer.echo(json.dumps(report, indent=2))
+        echo(json.dumps(report, indent=2))
         return
     for label, entries in (("not read", done.unread), ("dropped", done.dropped)):
         for entry in entries:
-            typer.echo(f"{label}: {entry.words}", err=True)
+            echo(f"{label}: {entry.words}", err=True)
     for note in done.robot.notes:
-        typer.echo(f"note: {note}", err=True)
-    typer.echo(f"wrote {', '.join(str(file) for file in done.files)}")
+        echo(f"note: {note}", err=True)
+    echo(f"wrote {', '.join(str(file) for file in done.files)}")

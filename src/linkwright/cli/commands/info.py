@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from linkwright.cli.robots import ROBOT, open_robot
+from linkwright.cli.terminal import echo
 
 
 def command(
@@ -28,10 +29,10 @@ def command(
 
     machine = describe()
     if as_json:
-        typer.echo(json.dumps(dataclasses.asdict(machine), indent=2))
+        echo(json.dumps(dataclasses.asdict(machine), indent=2))
         return
     for label, value in machine.lines():
-        typer.echo(f"{label:<10} {value}")
+        echo(f"{label:<10} {value}")
 
 
 def _robot(file: str, roots: list[Path], as_json: bool) -> None:
@@ -41,11 +42,11 @@ def _robot(file: str, roots: list[Path], as_json: bool) -> None:
 
     robot, form = open_robot(file, roots)
     if as_json:
-        typer.echo(json.dumps(dataclasses.asdict(robot), indent=2))
+        echo(json.dumps(dataclasses.asdict(robot), indent=2))
         return
     for label, value in summary(robot, form):
-        typer.echo(f"{label:<10} {value}")
-    typer.echo()
+        echo(f"{label:<10} {value}")
+    echo()
     rows = []
     for joint in robot.joints:
         limits = joint.limits
@@ -55,9 +56,9 @@ def _robot(file: str, roots: list[Path], as_json: bool) -> None:
     columns = ("joint", "kind", "parent", "child", "axis", "lower", "upper", "speed", "effort")
     print_table(columns, rows, title="joints", numbers=columns[5:])
     for entry in robot.ignored:
-        typer.echo(f"not read: {entry.words}", err=True)
+        echo(f"not read: {entry.words}", err=True)
     for note in robot.notes:
-        typer.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)
 
 
 def _shown(value: float | None) -> str:

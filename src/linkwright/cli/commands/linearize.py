@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from linkwright.cli.models import MODEL, SET, TRUST
+from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
     from linkwright.analysis import LinearModel, Mode
@@ -40,7 +41,7 @@ def command(
     mechanism = open_model(model, settings, trust=trust)
     found = linearise(mechanism, read_settings(at, "--at", mechanism) or None)
     if as_json:
-        typer.echo(json.dumps(found.as_dict(), indent=2))
+        echo(json.dumps(found.as_dict(), indent=2))
         return
     print_table(
         ("eigenvalue 1/s", "frequency rad/s", "damping", "mostly"),
@@ -50,9 +51,9 @@ def command(
         numbers=("eigenvalue 1/s", "frequency rad/s", "damping"),
     )
     if found.neutral:
-        typer.echo(f"\nneutral    {', '.join(found.neutral)}")
+        echo(f"\nneutral    {', '.join(found.neutral)}")
     if found.computed:
-        typer.echo(f"computed   {', '.join(found.computed)}")
+        echo(f"computed   {', '.join(found.computed)}")
     if matrices:
         _print_matrices(found)
 
@@ -77,7 +78,7 @@ def _print_matrices(found: LinearModel) -> None:
     )
     for letter, matrix, rows, columns in named:
         if matrix.size:
-            typer.echo()
+            echo()
             table = [
                 (name, *(f"{x:.6g}" for x in row)) for name, row in zip(rows, matrix, strict=True)
             ]

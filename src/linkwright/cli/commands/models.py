@@ -6,6 +6,8 @@ import json
 
 import typer
 
+from linkwright.cli.terminal import echo
+
 
 def command(
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
@@ -19,7 +21,7 @@ def command(
             {"name": name, "description": model.doc, "options": list(option_texts(name))}
             for name, model in MODELS.items()
         ]
-        typer.echo(json.dumps(told, indent=2))
+        echo(json.dumps(told, indent=2))
         return
     rows = [(name, model.doc, " ".join(option_texts(name))) for name, model in MODELS.items()]
     print_table(("model", "what", "options"), rows)

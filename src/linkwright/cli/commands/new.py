@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from linkwright.cli.terminal import echo
+
 
 def command(
     name: Annotated[str, typer.Argument(help="Name of the new model, or of its file.")],
@@ -28,4 +30,4 @@ def command(
     text = starter(file.stem, template)
     path = file if output is None else output
     write_text(path, text, replace=force)
-    typer.echo(f"wrote {path}; `linkwright check {path}` validates it")
+    echo(f"wrote {path}; `linkwright check {path}` validates it")

@@ -11,6 +11,7 @@ import typer
 
 from linkwright.cli.models import MODEL, SET
 from linkwright.cli.tables import print_table
+from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
     from linkwright.program import Program
@@ -77,7 +78,7 @@ def command(
             told["stages"] = {rate.label: c.as_dict() for rate, c in by_stage.items()}
         if passes:
             told["passes"] = ops_as_dict(written, tuple(PASSES))["passes"]
-        typer.echo(json.dumps(told, indent=2))
+        echo(json.dumps(told, indent=2))
         return
     columns, *rows = ops_table(program)
     if outputs is not None:
@@ -91,10 +92,10 @@ def command(
 def _print_passes(written: Program) -> None:
     from linkwright.program.report import passes_table
 
-    typer.echo()
+    echo()
     columns, *rows = passes_table(written)
     print_table(columns, rows, title="after each pass", numbers=_NUMBERS)
-    typer.echo("\none after the other; above is the best of several orders")
+    echo("\none after the other; above is the best of several orders")
 
 
 def _is_robot(model: str) -> bool:
@@ -121,7 +122,7 @@ def _of_robot(
         told = counts_as_dict(program)
         if passes:
             told["passes"] = ops_as_dict(quantity.derived(), tuple(PASSES))["passes"]
-        typer.echo(json.dumps(told, indent=2))
+        echo(json.dumps(told, indent=2))
         return
     columns, *rows = ops_table(program)
     print_table(columns, rows, title=f"{model}: {quantity.name}", numbers=_NUMBERS)
@@ -156,7 +157,7 @@ def _smallest(model: str, kernel: str, written: Program, moves: int, seed: int) 
     if not moves:
         found = shipped_program(model, kernel, written)
         if found is not None:
-            typer.echo("the program that ships with the model; --moves N searches anew", err=True)
+            echo("the program that ships with the model; --moves N searches anew", err=True)
             return found
         moves = MOVES
     return _searched(written, moves, seed)
@@ -208,9 +209,9 @@ def _compare(
     if as_json:
         data: list[dict[str, object]] = [dict(zip(columns, row, strict=True)) for row in told]
         data += [{"formulation": r.formulation, "refused": r.refused} for r in refused]
-        typer.echo(json.dumps(data, indent=2))
+        echo(json.dumps(data, indent=2))
         return
     cells = [tuple(str(x) for x in row) for row in told]
     print_table(columns, cells, title=f"{model}, {kernel}", numbers=_NUMBERS)
     for r in refused:
-        typer.echo(f"{r.formulation}: {r.refused}")
+        echo(f"{r.formulation}: {r.refused}")

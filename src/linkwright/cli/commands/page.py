@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from linkwright.cli.models import INITIAL, SET, UNTIL, folders
+from linkwright.cli.terminal import echo
 from linkwright.errors import InputError
 
 _WHAT = typer.Argument(
@@ -67,5 +68,5 @@ def command(
     ]
     size = write_page(target, takes, title=title, most=int(most * 1e6))
     for note in page_notes(takes):
-        typer.echo(f"note: {note}", err=True)
-    typer.echo(f"{target}: {size / 1e6:.2f} MB; open it in a browser")
+        echo(f"note: {note}", err=True)
+    echo(f"{target}: {size / 1e6:.2f} MB; open it in a browser")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from linkwright.cli.terminal import echo
+
 if TYPE_CHECKING:
     from linkwright.recording import Recording
 
@@ -76,7 +78,7 @@ def command(
             cutoff=cutoff,
         )  # fmt: skip
         save_figure(target, drawing)
-    typer.echo(f"{target}")
+    echo(f"{target}")
 
 
 def _parted(what: Sequence[str]) -> tuple[list[Path], list[str]]:
@@ -95,7 +97,7 @@ def _labels(files: Sequence[Path]) -> list[str]:
 def _list(recording: Recording) -> None:
     width = max((len(n) for n in recording.names), default=0)
     for c in recording.channels:
-        typer.echo(f"{c.name:<{width}}  {c.unit:<10} {c.long}".rstrip())
+        echo(f"{c.name:<{width}}  {c.unit:<10} {c.long}".rstrip())
 
 
 def _draw_in_terminal(
@@ -114,4 +116,4 @@ def _draw_in_terminal(
         for name, x, curves in lines:
             shown = "" if unit in ("?", "1") else f" ({unit})"
             drawn = text_plot(x, curves, width=max(size.columns - 16, 20), height=8)
-            typer.echo("\n".join([f"{name}{shown}", *drawn, ""]))
+            echo("\n".join([f"{name}{shown}", *drawn, ""]))

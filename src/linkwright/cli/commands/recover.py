@@ -6,6 +6,8 @@ from pathlib import Path
 
 import typer
 
+from linkwright.cli.terminal import echo
+
 _JOURNAL = typer.Argument(..., metavar="JOURNAL", help="The .journal of the dead run.")
 _OUT = typer.Option(
     None,
@@ -35,7 +37,7 @@ def command(
             "the journal's name has no ending to leave out", file=journal, remedy="give --out"
         )
     found.save(target, replace=force)
-    typer.echo(
+    echo(
         f"{len(found)} samples of {len(found.channels)} channels up to t = {found.times[-1]:g} s "
         f"are in {target}"
     )

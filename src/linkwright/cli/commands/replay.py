@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from linkwright.cli.terminal import echo
+
 if TYPE_CHECKING:
     from linkwright.studies.replaying import Replayed
 
@@ -31,7 +33,7 @@ def command(
     with run_bar(f"replaying {recording}", quiet=quiet or as_json) as show:
         found = replay(read_recording(recording), progress=show)
     if as_json:
-        typer.echo(json.dumps(_told(found), indent=2))
+        echo(json.dumps(_told(found), indent=2))
     elif found.difference is not None or not quiet:
         _say(recording, found)
     if found.difference is not None:
@@ -53,15 +55,15 @@ def _say(path: Path, found: Replayed) -> None:
     size = f"{len(found.recording)} samples of {len(found.recording.channels)} channels"
     first = found.difference
     if first is None:
-        typer.echo(f"{path}: the same bit for bit, {size}")
+        echo(f"{path}: the same bit for bit, {size}")
     elif not first.channel:
-        typer.echo(f"{path}: differs from t = {first.time:.9g} s on: other times")
+        echo(f"{path}: differs from t = {first.time:.9g} s on: other times")
     else:
-        typer.echo(
+        echo(
             f"{path}: differs first at t = {first.time:.9g} s in {first.channel}: "
             f"{first.recorded!r} recorded, {first.again!r} now"
         )
         worst = sorted(found.largest.items(), key=lambda item: -item[1])[:5]
-        typer.echo("largest differences: " + ", ".join(f"{n} {v:.3g}" for n, v in worst))
+        echo("largest differences: " + ", ".join(f"{n} {v:.3g}" for n, v in worst))
     for note in found.notes:
-        typer.echo(note)
+        echo(note)

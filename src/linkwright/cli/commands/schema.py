@@ -6,6 +6,8 @@ import json
 
 import typer
 
+from linkwright.cli.terminal import echo
+
 
 def command(
     dress: bool = typer.Option(False, "--dress", help="Of dress files, in place of text models."),
@@ -14,8 +16,8 @@ def command(
     if dress:
         from linkwright.studio.dress_tables import DressTable
 
-        typer.echo(json.dumps(DressTable.model_json_schema(), indent=2))
+        echo(json.dumps(DressTable.model_json_schema(), indent=2))
         return
     from linkwright.formats.schema import Model
 
-    typer.echo(json.dumps(Model.model_json_schema(), indent=2))
+    echo(json.dumps(Model.model_json_schema(), indent=2))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linkwright.cli.models import MODEL, SET
+from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
     from linkwright.equations import Equations
@@ -59,16 +60,16 @@ def command(
     if closed:
         _show_closed(derived)
         return
-    typer.echo(f"{mechanism.name}: {mechanism.doc}" if mechanism.doc else mechanism.name)
-    typer.echo(summary(derived))
+    echo(f"{mechanism.name}: {mechanism.doc}" if mechanism.doc else mechanism.name)
+    echo(summary(derived))
     for section in describe(derived):
-        typer.echo()
+        echo()
         print_table(section.columns, section.rows, title=section.title, numbers=_NUMBERS)
     if equations:
         for title, rows in written_out(derived).items():
-            typer.echo(f"\n{title}")
+            echo(f"\n{title}")
             for name, value in rows:
-                typer.echo(f"  {name} = {text(value)}")
+                echo(f"  {name} = {text(value)}")
 
 
 def _show_base(mechanism: Mechanism) -> None:
@@ -78,15 +79,15 @@ def _show_base(mechanism: Mechanism) -> None:
 
     found = base_parameters(mechanism)
     everything = len(found.base) + len(found.regrouped) + len(found.idle)
-    typer.echo(
+    echo(
         f"{mechanism.name}: {everything} inertial parameters, {len(found.base)} base parameters; "
         f"{len(found.regrouped)} are counted with them, {len(found.idle)} have no effect"
     )
-    typer.echo("m: mass; mx, my, mz: first moments; Jxx ... Jzx: about the body's origin\n")
+    echo("m: mass; mx, my, mz: first moments; Jxx ... Jzx: about the body's origin\n")
     rows = [(name, ", ".join(found.gathered(name))) for name in found.base]
     print_table(("base parameter", "counted with it"), rows)
     if found.idle:
-        typer.echo(f"\nwithout effect: {', '.join(found.idle)}")
+        echo(f"\nwithout effect: {', '.join(found.idle)}")
 
 
 def _show_closed(derived: Equations) -> None:
@@ -95,7 +96,7 @@ def _show_closed(derived: Equations) -> None:
     from linkwright.algebra.printers import text
 
     found = derived.closed_form()
-    typer.echo("M u' + c + g = Q, u = (" + ", ".join(u.name for u in found.speeds) + ")")
+    echo("M u' + c + g = Q, u = (" + ", ".join(u.name for u in found.speeds) + ")")
     n = len(found.speeds)
     rows = [(f"M[{i + 1},{j + 1}]", found.mass[i][j]) for i in range(n) for j in range(i + 1)]
     for letter, parts in (("c", found.bias), ("g", found.gravity), ("Q", found.forces)):
@@ -104,7 +105,7 @@ def _show_closed(derived: Equations) -> None:
     rows += [(u.name, x) for u, x in found.dependent.items()]
     for name, value in rows:
         if value is not ZERO:
-            typer.echo(f"  {name} = {text(value)}")
+            echo(f"  {name} = {text(value)}")
 
 
 def _write(path: Path, derived: Equations, closed: bool) -> None:
@@ -113,7 +114,7 @@ def _write(path: Path, derived: Equations, closed: bool) -> None:
 
     source = f"{derived.latex()}\n" if closed else latex_report(derived)
     if str(path) == "-":
-        typer.echo(source, nl=False)
+        echo(source, nl=False)
         return
     write_text(path, source, replace=True)
-    typer.echo(f"wrote {path}")
+    echo(f"wrote {path}")

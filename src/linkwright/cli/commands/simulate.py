@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from linkwright.cli.models import INITIAL, MODEL, SET, TRUST, UNTIL
+from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
     from linkwright.studies.running import Finished
@@ -108,11 +109,11 @@ def command(
         )
     picture = _draw(found, target) if plot and len(found.recording) > 1 else None
     if as_json:
-        typer.echo(json.dumps(_told(found, picture), indent=2))
+        echo(json.dumps(_told(found, picture), indent=2))
     elif not quiet:
         if model in STARTS and not initial:
             shown = ", ".join(f"{n} = {v:g}" for n, v in STARTS[model].items())
-            typer.echo(f"{model} starts with {shown}; --initial starts it otherwise")
+            echo(f"{model} starts with {shown}; --initial starts it otherwise")
         _say(model, found, picture)
     if found.failed:
         _fail(found)
@@ -176,37 +177,37 @@ def _say(model: str, found: Finished, picture: Path | None) -> None:
 
     pace = real_time(found.time, found.seconds)
     about = found.recording.about
-    typer.echo(
+    echo(
         f"{model}: {found.time:g} s simulated in {brief_seconds(found.seconds)} ({pace}), "
         f"{found.steps:,} steps of {about['method']}, "
         f"after {brief_seconds(found.preparing)} of preparing"
     )
     if found.interrupted:
         kept = "nothing was recorded" if found.path is None else "what was recorded is kept"
-        typer.echo(f"interrupted at t = {found.time:.6g} s; {kept}")
+        echo(f"interrupted at t = {found.time:.6g} s; {kept}")
     elif found.stop and not found.failed:
-        typer.echo(found.stop)
+        echo(found.stop)
     for name, t in found.events[:_SHOWN]:
-        typer.echo(f"event at t = {t:.6g} s: {name}")
+        echo(f"event at t = {t:.6g} s: {name}")
     if len(found.events) > _SHOWN:
-        typer.echo(f"and {len(found.events) - _SHOWN} more events")
+        echo(f"and {len(found.events) - _SHOWN} more events")
     for sentence in found.report:
-        typer.echo(sentence)
+        echo(sentence)
     _say_final(found)
     energies = balance(found.recording)
     if energies is not None and energies.scale > 0:
         worked = f", work of loads {energies.work:.6g} {energies.unit}" if energies.work else ""
         left = "" if energies.drift is None else f"; {abs(energies.drift):.2g} {energies.unit}"
-        typer.echo(
+        echo(
             f"energy: {energies.kinetic:.6g} {energies.unit} kinetic, "
             f"{energies.potential:.6g} {energies.unit} potential; gain {energies.gain:.6g} "
             f"{energies.unit}{worked}{left and left + ' unaccounted for'}"
         )
     if found.path is not None:
         size = f"{len(found.recording)} samples of {len(found.recording.channels)} channels"
-        typer.echo(f"recording: {found.path} ({size})")
+        echo(f"recording: {found.path} ({size})")
     if picture is not None:
-        typer.echo(f"picture: {picture}")
+        echo(f"picture: {picture}")
         if sys.stdout.isatty():
             _draw_here(found)
 
@@ -227,7 +228,7 @@ def _say_final(found: Finished) -> None:
     title = f"at t = {found.recording.times[-1]:g} s"
     print_table(("channel", "value", "unit", "meaning"), shown, title=title, numbers=["value"])
     if len(shown) < len(rows):
-        typer.echo(f"and {len(rows) - len(shown)} more channels")
+        echo(f"and {len(rows) - len(shown)} more channels")
 
 
 def _draw_here(found: Finished) -> None:
@@ -238,4 +239,4 @@ def _draw_here(found: Finished) -> None:
     for unit, lines in drawn_lines([found.recording], (), None, False, False, 0).items():
         for name, x, curves in lines:
             label = name if unit in ("?", "1") else f"{name} ({unit})"
-            typer.echo("\n".join([label, *text_plot(x, curves, width=72, height=6), ""]))
+            echo("\n".join([label, *text_plot(x, curves, width=72, height=6), ""]))

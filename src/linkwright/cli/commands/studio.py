@@ -10,6 +10,7 @@ from pathlib import Path
 import typer
 
 from linkwright.cli.models import INITIAL, SET, UNTIL, folders
+from linkwright.cli.terminal import echo
 
 _WHAT = typer.Argument(
     ...,
@@ -89,8 +90,8 @@ def command(
     )
     studio.shared["again"] = shlex.join(["linkwright", *sys.argv[1:]])
     if told := warning(host):
-        typer.echo(told, err=True)
-    typer.echo(f"studio: {studio.address} (Ctrl+C to stop)")
+        echo(told, err=True)
+    echo(f"studio: {studio.address} (Ctrl+C to stop)")
     if browser:
         open_browser(studio.address)
     studio.wait()

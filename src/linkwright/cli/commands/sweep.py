@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from linkwright.cli.terminal import echo
+
 if TYPE_CHECKING:
     from linkwright.studies.sweeping import Sweep
 
@@ -74,11 +76,11 @@ def command(
                 progress=show,
             )
     except KeyboardInterrupt:
-        typer.echo(f"interrupted; what is done is in {folder}, --resume goes on", err=True)
+        echo(f"interrupted; what is done is in {folder}, --resume goes on", err=True)
         raise typer.Exit(130) from None
     seconds = time.perf_counter() - begun
     if as_json:
-        typer.echo(json.dumps(_told(found, seconds), indent=2))
+        echo(json.dumps(_told(found, seconds), indent=2))
     elif not quiet:
         _say(found, seconds)
 
@@ -106,10 +108,10 @@ def _say(found: Sweep, seconds: float) -> None:
     from linkwright.cli.progress import brief_seconds
     from linkwright.cli.tables import print_table
 
-    typer.echo(f"{len(found):,} runs of {found.plan.until:g} s in {brief_seconds(seconds)}")
+    echo(f"{len(found):,} runs of {found.plan.until:g} s in {brief_seconds(seconds)}")
     stopped = int(np.isfinite(found["stopped"]).sum())
     if stopped:
-        typer.echo(f"{stopped:,} of them ended before their time; see the column stopped")
+        echo(f"{stopped:,} of them ended before their time; see the column stopped")
     rows = []
     for name in _columns(found)[:24]:
         good = found[name][np.isfinite(found[name])]
@@ -118,4 +120,4 @@ def _say(found: Sweep, seconds: float) -> None:
             rows.append((name, *(f"{x:.6g}" for x in numbers)))
     columns = ("kept", "mean", "deviation", "least", "most")
     print_table(columns, rows, numbers=columns[1:])
-    typer.echo(f"results: {found.folder}")
+    echo(f"results: {found.folder}")

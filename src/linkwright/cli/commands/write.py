@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from linkwright.cli.models import MODEL, SET, TRUST
+from linkwright.cli.terminal import echo
 
 _FOLDER = typer.Option(..., "-o", "--output", metavar="DIR", help="The folder in which to write.")
 _CHANNELS = typer.Option(
@@ -64,7 +65,7 @@ def command(
         force=force,
     )
     for path in done.files:
-        typer.echo(f"wrote {path}")
-    typer.echo(f"\nIn {folder}:")
+        echo(f"wrote {path}")
+    echo(f"\nIn {folder}:")
     for line in done.commands:
-        typer.echo(f"    {line}")
+        echo(f"    {line}")
