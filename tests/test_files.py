@@ -43,7 +43,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "show.tex": lambda path: main(["show", "pendulum", "--latex", str(path)]),
     "page.html": lambda path: main(["page", "pendulum", "--until", "0.1", "-o", str(path)]),
     "robot.urdf": lambda path: main(["convert", "puma560", str(path), "--force"]),
-    "new.toml": lambda path: main(["new", "arm", "--output", str(path), "--force"]),
+    "new.toml": lambda path: main(["new", "arm", "--out", str(path), "--force"]),
 }
 
 

@@ -212,7 +212,11 @@ if not TYPE_CHECKING:  # hidden from type checkers, so that they report an unkno
         """Import a public name from its home and remember it."""
         home = _HOME.get(name)
         if home is None:
-            raise AttributeError(f"module 'linkwright' has no attribute {name!r}")
+            import difflib
+
+            near = difflib.get_close_matches(name, _HOME, 1, cutoff=0.7)
+            hint = f"; did you mean {near[0]!r}?" if near and not name.startswith("_") else ""
+            raise AttributeError(f"module 'linkwright' has no attribute {name!r}{hint}")
         with import_module("linkwright.forking").importing:
             if home == __name__:
                 return import_module(f"{home}.{name}")

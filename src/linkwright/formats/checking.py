@@ -140,7 +140,7 @@ def _unused(m: Mechanism) -> Iterator[str]:
         roots += [x for row in b.frame.cosines for x in row]
     for c in m.constraints:
         roots += [c.speed, *(() if c.position is None else (c.position,))]
-    roots += [s.derivative for s in m.states] + [o.value for o in m.outputs]
+    roots += [s.derivative for s in m.states] + [o.value for o in m.outputs if not o.made]
     roots += [*m.armatures.values(), *m.initial_rules.values()]
     roots += [c for v in vectors for _, c in v.terms]
     roots += [x for x in m.variables.values() if isinstance(x, Expr)]
@@ -210,4 +210,5 @@ def _quantities(
         rate = None if own is None else own / parse_unit("s")
         yield f"rate of state {s.symbol.name!r}", s.derivative, rate
     for o in m.outputs:
-        yield f"output {o.name!r}", o.value, None if o.unit == "?" else o.unit
+        if not o.made:
+            yield f"output {o.name!r}", o.value, None if o.unit == "?" else o.unit

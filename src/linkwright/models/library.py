@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -205,3 +206,33 @@ def _read_value(name: str, key: str, value: str, default: object) -> object:
 def _nearest(name: str, known: Iterable[str]) -> str | None:
     near = difflib.get_close_matches(name, list(known), 1)
     return f"did you mean {near[0]!r}?" if near else None
+
+
+def model_text(template: str, name: str) -> str:
+    """Return the text model of a shipped model under another name, to start from.
+
+    Args:
+        template: which one, with options after a colon.
+        name: the name of the new one.
+
+    >>> 'name = "press"' in model_text("slider-crank", "press")
+    True
+    """
+    from linkwright.formats.starters import STARTERS, require_model_name
+    from linkwright.formats.text import write_model
+
+    require_model_name(name)
+    stem, _, options = template.partition(":")
+    if stem not in MODELS:
+        near = difflib.get_close_matches(stem, (*STARTERS, *MODELS), 1)
+        known = ", ".join((*STARTERS, *MODELS))
+        raise InputError(
+            f"there is no template {template!r}",
+            remedy=f"did you mean {near[0]!r}?" if near else f"choose one of {known}",
+        )
+    shipped = files("linkwright.models").joinpath("text", f"{stem}.toml")
+    if shipped.is_file() and not options:
+        text = shipped.read_text(encoding="utf-8")
+    else:
+        text = write_model(load_model(template))
+    return re.sub(r'(?m)^name = "[^"]*"', f'name = "{name}"', text, count=1)

@@ -6,10 +6,12 @@ import os
 from typing import TYPE_CHECKING, Protocol
 
 from linkwright.recording.carried import Carried
+from linkwright.recording.extras import extra
 from linkwright.showing import Shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
     from linkwright.recording.recording import Recording
 
@@ -37,6 +39,20 @@ class Recorded(Carried, Shown):
         from linkwright.recording.files import write_recording
 
         write_recording(path, self.recording, replace=replace)
+
+    def to_pandas(self: HasRecording) -> DataFrame:
+        """Return the channels as a pandas DataFrame, indexed by time in s (extra `pandas`).
+
+        Units and long names of the columns are in `frame.attrs`.
+        """
+        pandas = extra("pandas", "pandas")
+        made = self.recording
+        frame = pandas.DataFrame(
+            made.data, columns=list(made.names), index=pandas.Index(made.times, name="t")
+        )
+        frame.attrs["units"] = {c.name: c.unit for c in made.channels}
+        frame.attrs["long"] = {c.name: c.long for c in made.channels}
+        return frame
 
     def plot(
         self: HasRecording,

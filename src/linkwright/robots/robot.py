@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.algebra import ZERO, evaluate
 from linkwright.errors import InputError
 from linkwright.forking import cached_property
 from linkwright.formats.description import Description, Ignored
@@ -209,6 +210,19 @@ class Robot(Quantities, Shown):
     def links(self) -> tuple[str, ...]:
         """The links that joints move, in the order of the tree."""
         return self._facts.links
+
+    @property
+    def mass(self) -> float:
+        """The mass of all that moves, kg.
+
+        >>> from linkwright.robots import load
+        >>> round(load("stanford-arm").mass, 3) > 0
+        True
+        """
+        m = self.mechanism
+        total = sum((body.inertia.mass for body in m.bodies.values()), ZERO)
+        known = {x: m.values[name] for name, x in m.parameters.items() if name in m.values}
+        return float(evaluate(total, known))
 
     # -- configurations ----------------------------------------------------------------------------
     @cached_property
@@ -452,7 +466,8 @@ class Robot(Quantities, Shown):
         """Return coordinates that bring a frame to a pose, within the limits of the joints.
 
         Args:
-            target: the pose, a 4 x 4 matrix, or several along the first axis.
+            target: the pose, a 4 x 4 matrix, or several along the first axis; or a position of
+                three numbers, m, which leaves the orientation free, or several.
             frame: the name of the frame.
             start: coordinates to begin with; by default the middle of the limits.
             tolerance: of position (m) and orientation (rad).

@@ -12,22 +12,40 @@ from linkwright.cli.terminal import echo
 
 def command(
     name: Annotated[str, typer.Argument(help="Name of the new model, or of its file.")],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; NAME.toml by default.")
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="File to write; NAME.toml by default."),
     ] = None,
     template: Annotated[
-        str, typer.Option("--template", "-t", help="What to start from: pendulum, cart or arm.")
+        str,
+        typer.Option(
+            "--template",
+            "-t",
+            metavar="WHAT",
+            help="What to start from: pendulum, cart (wheels that roll), arm (any number of "
+            "links), crank (a closed loop), motor (ready for a controller), or any shipped model.",
+        ),
     ] = "pendulum",
     force: Annotated[
         bool, typer.Option("--force", help="Replace a file that is there already.")
     ] = False,
 ) -> None:
-    """Write a commented text model to start from."""
+    """Write a commented text model to start from.
+
+    \b
+    linkwright new swing
+    linkwright new press --template crank
+    linkwright new my-car --template car
+    """
     from linkwright.files import write_text
-    from linkwright.formats.starters import starter
+    from linkwright.formats.starters import STARTERS, starter
+    from linkwright.models.library import model_text
 
     file = Path(name if name.endswith(".toml") else f"{name}.toml")
-    text = starter(file.stem, template)
-    path = file if output is None else output
+    if template in STARTERS:
+        text = starter(file.stem, template)
+    else:
+        text = model_text(template, file.stem)
+    path = file if out is None else out
     write_text(path, text, replace=force)
     echo(f"wrote {path}; `linkwright check {path}` validates it")

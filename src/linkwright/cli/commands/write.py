@@ -9,7 +9,7 @@ import typer
 from linkwright.cli.models import MODEL, SET, TRUST
 from linkwright.cli.terminal import echo
 
-_FOLDER = typer.Option(..., "-o", "--output", metavar="DIR", help="The folder in which to write.")
+_FOLDER = typer.Option(..., "-o", "--out", metavar="DIR", help="The folder in which to write.")
 _CHANNELS = typer.Option(
     [],
     "--channels",

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from linkwright.errors import InputError
 
-STARTERS = ("pendulum", "cart", "arm")
+STARTERS = ("pendulum", "cart", "arm", "crank", "motor")
 
 _NAME = re.compile(r"\w[\w.+-]*")
 
@@ -25,10 +25,21 @@ def starter(name: str, template: str = "pendulum") -> str:
     if template not in STARTERS:
         known = ", ".join(STARTERS)
         raise InputError(f"there is no template {template!r}", remedy=f"choose one of {known}")
+    require_model_name(name)
+    text = files(__package__).joinpath(f"{template}.toml").read_text(encoding="utf-8")
+    return text.replace("@NAME@", name)
+
+
+def require_model_name(name: str) -> None:
+    """Refuse what cannot be the name of a model.
+
+    Args:
+        name: what was given.
+
+    >>> require_model_name("swing")
+    """
     if not _NAME.fullmatch(name):
         raise InputError(
             f"{name!r} cannot be the name of a model",
             remedy="use letters, digits, '-', '_' and '.'",
         )
-    text = files(__package__).joinpath(f"{template}.toml").read_text(encoding="utf-8")
-    return text.replace("@NAME@", name)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.brief import one_line
 from linkwright.errors import InputError, ShapeError
-from linkwright.robots.ik.targets import poses
+from linkwright.robots.ik.targets import goals_of
 
 if TYPE_CHECKING:
     from linkwright.robots.quantity import Quantity
@@ -73,7 +73,8 @@ def solve(
 
     Args:
         robot: with joints of one degree of freedom.
-        target: the pose, a 4 x 4 (or 3 x 4) matrix, or several along the first axis.
+        target: the pose, a 4 x 4 (or 3 x 4) matrix, or several along the first axis; or a
+            position, three numbers in m, which leaves the orientation free, or several.
         frame: the name of the frame.
         start: coordinates to begin with, one row or one for each goal; by default the middle of
             the limits. Later attempts begin at random.
@@ -87,7 +88,7 @@ def solve(
         damping: added to the damping by the error.
         seed: of the random starts.
     """
-    goals = poses(target)
+    goals, weights = goals_of(target, weights)
     alone = goals.ndim == 2
     goals = goals[None] if alone else goals
     if goals.ndim != 3:
