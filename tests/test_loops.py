@@ -290,3 +290,14 @@ def test_a_level_pendulum_finds_where_it_hangs(joint: Joint) -> None:
     found = equilibrium(m)
     assert found.outputs["height"] == pytest.approx(-0.7, rel=1e-12)
     assert found.stable
+
+
+def test_a_relation_that_is_not_linear_in_the_speeds_is_refused_by_name() -> None:
+    """At once, where it is stated, in Python and in a text."""
+    m = Mechanism("m")
+    m.body("b", translate="xy", mass=1)
+    with pytest.raises(MechanismError, match="'odd' is not linear in the speeds"):
+        m.constrain("b.x_dot*b.y_dot - 1", name="odd")
+    assert not m.constraints
+    m.constrain("b.x*b.y_dot - sin(t)*b.x_dot", name="even")
+    assert [c.name for c in m.constraints] == ["even"]

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from linkwright.algebra import Expr, symbol
+from linkwright.algebra import Expr, free_symbols, linear_coefficients, symbol
 from linkwright.algebra.units import checked_unit
 from linkwright.brief import brief
+from linkwright.errors import Error
 from linkwright.mechanism import loops
 from linkwright.mechanism.describing import DERIVED, quantities_of
 from linkwright.mechanism.joints import Joint, MechanismError
@@ -71,6 +72,7 @@ class Mechanism(Loaded, Shown):
         speed = self.expr(zero)
         chosen = None if eliminate is None else self.expr(eliminate)
         label = name or f"constraint {len(self.constraints) + 1}"
+        _refuse_nonlinear(label, speed)
         made = Constraint(label, speed, None, chosen, works=works)
         self.constraints.append(made)
         self._changed()
@@ -398,3 +400,16 @@ def mechanism_of(given: Any) -> Mechanism:
             remedy="give a mechanism, or a robot: load_model(NAME), load(FILE)",
         )
     return found
+
+
+def _refuse_nonlinear(name: str, zero: Expr) -> None:
+    """Refuse a relation that is not linear in the speeds."""
+    speeds = [x for x in free_symbols(zero) if x.data.role == "speed"]
+    try:
+        linear_coefficients(zero, speeds)
+    except Error:
+        raise MechanismError(
+            f"{name!r} is not linear in the speeds: {str(zero)[:80]}",
+            remedy="a constraint between speeds is a sum of speeds, each with a factor of "
+            "coordinates, parameters and time",
+        ) from None
