@@ -272,6 +272,7 @@ def test_a_value_that_cannot_be_is_refused_where_it_is_typed() -> None:
         tab.refresh()
         assert tab.back.visible
         assert tab.sliders[mass.name][1].label.endswith("•")
+        assert tab.command.content == f"`--set {mass.name}={2 * mass.value:g}`"  # as a command
         tab.restore()
         tab.refresh()
         assert live.values[mass.name] == mass.value

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from linkwright.errors import Error
 from linkwright.studio.desk import Desk, desk_of, guarded
 from linkwright.studio.plant import Adjustable
-from linkwright.studio.telling import only_words
+from linkwright.studio.telling import only_words, with_unit
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
 
-_TITLES = {"gain": "Gains", "input": "Inputs", "parameter": "Parameters"}
+_TITLES = {"input": "Inputs", "parameter": "Parameters"}
 _MANY = 80
 _START = "Start a live run to edit parameters: press **Run** in the tab Live."
 _CHANGES = (
@@ -34,6 +34,19 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
             Values(desk)
 
 
+def label_of(each: Adjustable) -> str:
+    """Return the name of an adjustable below that of what it belongs to, with its unit.
+
+    Args:
+        each: of a run.
+
+    >>> label_of(Adjustable("ground.tangential_damping", "N*s/m", 1.0, 0.0, 3.0))
+    'tangential damping [N·s/m]'
+    """
+    _, _, below = each.name.partition(".")
+    return with_unit(below.replace("_", " "), each.unit) if below else each.label
+
+
 class Values:
     """The sliders of the tab, made as soon as the run is.
 
@@ -46,6 +59,7 @@ class Values:
         self.desk = desk
         self.words = gui.add_markdown(f"*{_START}*")
         self.refused = gui.add_markdown("", visible=False)
+        self.command = gui.add_markdown("", visible=False)
         self.back = gui.add_button("Restore defaults", icon="restore", visible=False)
         self.back.on_click(guarded(desk, self.restore))
         self.place = gui.add_folder(None)
@@ -62,30 +76,38 @@ class Values:
             return
         if not self.made:
             self.made = True
-            self._fill([a for a in live.plant.adjustables if a.kind in _TITLES])
+            self._fill([a for a in live.plant.adjustables if a.kind != "target"])
+        changed = {
+            n: live.values[n] for n, (a, _) in self.sliders.items() if live.values[n] != a.value
+        }
         for name, (each, slider) in self.sliders.items():
-            wanted = each.label if live.values[name] == each.value else f"{each.label} •"
+            wanted = label_of(each) + (" •" if name in changed else "")
             if slider.label != wanted:
                 slider.label = wanted
-        changed = any(live.values[n] != a.value for n, (a, _) in self.sliders.items())
-        if self.back.visible != changed:
-            self.back.visible = changed
+        own = [f"--set {n}={v:.6g}" for n, v in changed.items() if "." not in n]
+        told = f"`{' '.join(own)}`" if own else ""
+        if self.command.content != told:
+            self.command.content, self.command.visible = told, bool(told)
+        if self.back.visible != bool(changed):
+            self.back.visible = bool(changed)
 
     def _fill(self, shown: list[Adjustable]) -> None:
         gui = self.desk.server.gui
         self.words.content = _CHANGES if shown else "No adjustable parameters."
+        groups: dict[str, list[Adjustable]] = {}
+        for each in shown[:_MANY]:
+            owner = each.name.partition(".")[0].capitalize() if "." in each.name else ""
+            groups.setdefault(owner or _TITLES.get(each.kind, "Parameters"), []).append(each)
         with self.place:
-            for kind, title in _TITLES.items():
-                group = [a for a in shown if a.kind == kind][:_MANY]
-                if group:
-                    with gui.add_folder(f"{title} ({len(group)})"):
-                        for each in group:
-                            self._add(each)
+            for title, group in groups.items():
+                with gui.add_folder(f"{title} ({len(group)})"):
+                    for each in group:
+                        self._add(each)
 
     def _add(self, each: Adjustable) -> None:
         """Add a slider that changes a value of the live run."""
         slider = self.desk.server.gui.add_slider(
-            each.label,
+            label_of(each),
             each.low,
             each.high,
             (each.high - each.low) / 200,
