@@ -1,16 +1,19 @@
-"""Draw the pictures of the README: a motion of the Stanford arm with its operations beside others',
-and models as the pages that `linkwright page` writes show them, one with forces.
+"""Draw the pictures of the README: models as the pages of `linkwright page` show them, four of them
+in motion, the live studio, and the operations of the Stanford arm beside those of others.
 
-``make pictures`` runs it. It needs the extra `plot`, Playwright and a Chromium on the machine, and
-writes into ``docs/pictures``.
+``make pictures`` runs it; names of pictures after it draw only these. It needs the extras `plot`
+and `studio`, Playwright and a Chromium on the machine, and writes into ``docs/pictures``.
 """
 
 from __future__ import annotations
 
 import runpy
 import shutil
+import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +42,10 @@ FLAGS = (
 )
 
 
+WIDE, TALL = 960, 600  # pixels of a picture
+FRAMES, RATE = 60, 15  # of the moving picture, and how many of them in a second
+
+
 @dataclass(frozen=True, slots=True)
 class Shot:
     """A page to be photographed.
@@ -50,7 +57,6 @@ class Shot:
         azimuth: where it stands, degrees; None for the usual place.
         height: how far up, degrees; None for the usual.
         dark: the dark looks.
-        press: keys to press before.
         dress: what the model wears.
     """
 
@@ -60,107 +66,175 @@ class Shot:
     azimuth: float | None = None
     height: float | None = None
     dark: bool = False
-    press: str = ""
     dress: str = ""
 
+    @property
+    def name(self) -> str:
+        """What the picture is called."""
+        return f"studio-{self.dress or Path(self.model).stem}"
 
+
+LANDING = "forces"
 SHOTS = (
-    Shot("car", 0.75, 0.9, -50),
-    Shot("whipple", 0.12, 1.1, -72),
-    Shot("spacecraft-1", 0.4, dark=True),
+    Shot("car", 0.75, 0.85, -50),
+    Shot("whipple", 0.12, 0.95, -62),
+    Shot("spacecraft-1", 0.4, 0.9, dark=True),
     Shot("four-bar", 0.06, 0.92),
-    Shot("stanford-arm-controlled", 0.25, dress="work-cell"),
+    Shot("stanford-arm-controlled", 0.25, 0.62, dress="work-cell"),
+    Shot(LANDING, 1.0, 0.95),
+)
+MOVING = (
+    Shot("whipple", 0.35, 0.95, -62),
+    Shot(LANDING, 1.0, 0.95),
+    Shot("car", 1.0, 0.9, -50),
+    Shot("stanford-arm-controlled", 0.3, 0.62, dress="work-cell"),
 )
 INK, SOFT, ACCENT = "#1f2933", "#c3ccd6", "#c8553d"
+BARE = """header, footer, aside, #views, #story, #notes, #chip { display: none !important }"""
 
 
-def main() -> None:
-    """Write all pictures."""
+def main(wanted: Sequence[str] = ()) -> None:
+    """Write all pictures, or those of some names."""
+    from playwright.sync_api import sync_playwright
+
     FOLDER.mkdir(parents=True, exist_ok=True)
-    _chart()
-    _pages()
+
+    def asked(name: str) -> bool:
+        return not wanted or name in wanted
+
+    if asked("operations"):
+        _chart()
+    browser = next((found for found in map(shutil.which, BROWSERS) if found), None)
+    if browser is None:
+        raise SystemExit("pictures need Chromium; sh scripts/need_chromium.sh says how to get it")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
+        running = play.chromium.launch(executable_path=browser, args=list(FLAGS))
+        for shot in SHOTS:
+            if asked(shot.name):
+                _still(running, Path(folder), shot)
+        if asked("motion"):
+            _motion(running, Path(folder))
+        if asked("studio-live"):
+            _live(running)
+        running.close()
 
 
 def _chart() -> None:
-    """Draw the motion of the arm beside the counts."""
+    """Draw the operations of the Stanford arm beside those that others published."""
     import matplotlib as mpl
 
     mpl.use("agg")
     import matplotlib.pyplot as plt
 
     plt.rcParams.update({"font.size": 10, "text.color": INK, "axes.labelcolor": INK})
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), width_ratios=(1.15, 1))
-    _motion(left)
-    _counts(right)
-    figure.tight_layout(w_pad=2.5)
-    figure.savefig(FOLDER / "stanford-arm.png", dpi=110)
+    figure, axes = plt.subplots(figsize=(7.2, 3.2))
+    _counts(axes)
+    figure.tight_layout()
+    figure.savefig(FOLDER / "operations.png", dpi=120)
 
 
 def _landing(folder: Path) -> Path:
     """Record a quadruped that lands with a speed to its side; return the file."""
-    example = runpy.run_path(str(QUADRUPED))
-    robot = lw.load(example["FILE"], friction=False)
-    height = example["lifted"](robot, 0.03)
-    start = {**example["STANCE"], example["HEIGHT"]: height, robot.speeds[1]: 0.8}
-    system = example["standing"](robot)
-    run = lw.simulate(system, 1.0, method="semi-implicit", initial=start, record_every=4)
-    run.save(folder / "forces.npz")
-    return folder / "forces.npz"
+    path = folder / f"{LANDING}.npz"
+    if not path.exists():
+        example = runpy.run_path(str(QUADRUPED))
+        robot = lw.load(example["FILE"], friction=False)
+        height = example["lifted"](robot, 0.03)
+        start = {**example["STANCE"], example["HEIGHT"]: height, robot.speeds[1]: 0.8}
+        system = example["standing"](robot)
+        run = lw.simulate(system, 1.0, method="semi-implicit", initial=start, record_every=4)
+        run.save(path)
+    return path
 
 
-def _pages() -> None:
-    """Write the page of each shot, open it in Chromium, and keep what it shows."""
-    from playwright.sync_api import sync_playwright
-
-    browser = next((found for found in map(shutil.which, BROWSERS) if found), None)
-    if browser is None:
-        raise SystemExit("pictures need Chromium; sh scripts/need_chromium.sh says how to get it")
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
-        running = play.chromium.launch(executable_path=browser, args=list(FLAGS))
-        landing = _landing(Path(folder))
-        for shot in (*SHOTS, Shot(str(landing), 1.0, 1.08)):
-            page = running.new_page(viewport={"width": 1280, "height": 800})
-            file = Path(folder) / f"{Path(shot.model).stem}.html"
-            take = open_take(shot.model, dress=shot.dress or None, roots=[ROBOTS])
-            write_page(file, [take])
-            page.goto(file.as_uri() + ("#dark" if shot.dark else "#light"))
-            page.wait_for_selector("html[data-ready=yes]")
-            page.evaluate(
-                """({at, closer, azimuth, height}) => {
-                studio.view.distance *= closer;
-                if (azimuth !== null) studio.view.azimuth = azimuth;
-                if (height !== null) studio.view.height = height;
-                goTo(studio, studio.from + (studio.to - studio.from) * at); }""",
-                {
-                    "at": shot.at,
-                    "closer": shot.closer,
-                    "azimuth": shot.azimuth,
-                    "height": shot.height,
-                },
-            )
-            for key in shot.press:
-                page.keyboard.press(key)
-            page.wait_for_timeout(800)
-            page.screenshot(path=FOLDER / f"studio-{shot.dress or file.stem}.png")
-            page.close()
-        running.close()
-
-
-def _motion(axes: Any) -> None:
-    arm = lw.load_model("stanford-arm-controlled")
-    run = lw.simulate(arm, 10.0, step=0.02)
-    angles = [q.name for q in lw.derive(arm).coordinates if q.name != "c"]
-    for shade, name in zip(
-        ("#12355b", "#2f6690", "#3a7ca5", "#81a4cd", "#a9c5e0"), angles, strict=True
-    ):
-        axes.plot(run.times, run[name], color=shade, label=f"joint {name}", linewidth=1.8)
-    axes.axhline(1.0471975512, color=ACCENT, linewidth=1, linestyle=(0, (4, 3)))
-    axes.annotate("target π/3", (0.15, 1.07), color=ACCENT, fontsize=9)
-    axes.set(
-        xlabel="time, s", ylabel="angle, rad", xlim=(0, 10), title="Stanford arm under control"
+def _opened(running: Any, folder: Path, shot: Shot, wide: int, tall: int) -> Any:
+    """Open the page of a shot, with nothing but its scene."""
+    model = str(_landing(folder)) if shot.model == LANDING else shot.model
+    file = folder / f"{shot.name}.html"
+    if not file.exists():
+        write_page(file, [open_take(model, dress=shot.dress or None, roots=[ROBOTS])])
+    page = running.new_page(
+        viewport={"width": wide, "height": tall}, reduced_motion="reduce", device_scale_factor=1
     )
-    axes.legend(frameon=False, ncols=2, loc="lower right", fontsize=9)
-    axes.spines[["top", "right"]].set_visible(False)
+    page.goto(file.as_uri() + ("#dark" if shot.dark else "#light"))
+    page.wait_for_selector("html[data-ready=yes]")
+    page.add_style_tag(content=BARE)
+    page.evaluate(
+        """({closer, azimuth, height}) => {
+        studio.view.distance *= closer;
+        if (azimuth !== null) studio.view.azimuth = azimuth;
+        if (height !== null) studio.view.height = height; }""",
+        {"closer": shot.closer, "azimuth": shot.azimuth, "height": shot.height},
+    )
+    return page
+
+
+def _photographed(page: Any, at: float) -> bytes:
+    """Return the picture of a page at a time, of the whole time."""
+    page.evaluate(
+        """(at) => { point(studio, studio.from + (studio.to - studio.from) * at);
+        studio.dirty = false; render(studio); }""",
+        at,
+    )
+    picture: bytes = page.screenshot()
+    return picture
+
+
+def _still(running: Any, folder: Path, shot: Shot) -> None:
+    page = _opened(running, folder, shot, WIDE, TALL)
+    _photographed(page, shot.at)
+    page.wait_for_timeout(300)  # its size may just have changed
+    (FOLDER / f"{shot.name}.png").write_bytes(_photographed(page, shot.at))
+    page.close()
+
+
+def _motion(running: Any, folder: Path) -> None:
+    """Put four models in motion into one moving picture."""
+    from PIL import Image
+
+    wide, tall = WIDE // 2, TALL // 2
+    pages = [_opened(running, folder, shot, wide, tall) for shot in MOVING]
+    frames = []
+    for k in range(FRAMES):
+        frame = Image.new("RGB", (WIDE, TALL))
+        for j, (page, shot) in enumerate(zip(pages, MOVING, strict=True)):
+            picture = Image.open(BytesIO(_photographed(page, shot.at * k / (FRAMES - 1))))
+            frame.paste(picture, (wide * (j % 2), tall * (j // 2)))
+        frames.append(frame)
+    for page in pages:
+        page.close()
+    held = [1000 // RATE] * (FRAMES - 1) + [900]  # the last one for a while
+    frames[0].save(
+        FOLDER / "motion.webp",
+        save_all=True,
+        append_images=frames[1:],
+        duration=held,
+        loop=0,
+        quality=68,
+        method=4,
+    )
+
+
+def _live(running: Any) -> None:
+    """Photograph the studio while a robot is run live."""
+    from linkwright.studio.server import open_studio
+
+    studio = open_studio([str(ROBOTS / "quadruped.urdf")])
+    try:
+        page = running.new_page(viewport={"width": 1280, "height": 800})
+        page.goto(studio.address)
+        page.get_by_role("tab", name="Live").click(timeout=120_000)
+        page.get_by_role("button", name="Run", exact=True).click(timeout=120_000)
+        desk = studio.shared["desk"]
+        for _ in range(600):
+            page.wait_for_timeout(100)
+            if desk.live is not None and desk.live.latest.time > 1.0:
+                break
+        page.wait_for_timeout(3000)  # until the browser has drawn it
+        page.screenshot(path=FOLDER / "studio-live.png")
+        page.close()
+    finally:
+        studio.close()
 
 
 def _counts(axes: Any) -> None:
@@ -173,10 +247,11 @@ def _counts(axes: Any) -> None:
     axes.invert_yaxis()
     for k, value in enumerate(rows.values()):
         axes.text(value + 40, k, f"{value:,}", va="center", fontsize=9)
-    axes.set(title="adds and multiplies of its equations", xlim=(0, 3400))
+    axes.set_title("Equations of motion of the Stanford arm: additions and multiplications", x=0.3)
+    axes.set(xlim=(0, 3400))
     axes.tick_params(left=False, bottom=False, labelbottom=False)
     axes.spines[:].set_visible(False)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -29,7 +29,7 @@ def test_what_is_asked_is_what_is_simulated_and_told() -> None:
     assert np.isclose(take.recording["phi"][-1], other["phi"][-1], atol=1e-7)
     assert take.scene is not None
     assert take.scene.poses.values == {"L": 2.0}
-    assert take.story.startswith("Simulated for 2 s from phi = 0.3 rad, with L = 2 m; RK4")
+    assert take.story.startswith("2 s from phi = 0.3 rad, with L = 2 m · RK4, step ")
 
 
 def test_inputs_can_be_set_too() -> None:
@@ -43,7 +43,7 @@ def test_inputs_can_be_set_too() -> None:
 
 def test_a_push_is_told() -> None:
     take = open_take("whipple", asked=Asked(0.1))
-    assert "from the model's own start, given a push (phi_dot = 0.6 rad/s)" in take.story
+    assert "from the default initial state with a push (phi_dot = 0.6 rad/s)" in take.story
     assert take.recording["phi_dot"][0] == 0.6
     assert "push" not in open_take("pendulum", asked=Asked(0.1)).story
 
@@ -52,9 +52,9 @@ def test_robot_files_swing_for_show_and_say_so(tmp_path: Path) -> None:
     path = tmp_path / "r.urdf"
     path.write_text(ROBOT)
     take = open_take(str(path), asked=Asked(0.5))
-    assert take.story == "The joints swing one after another, for show; nothing is simulated."
+    assert take.story == "Preview: each joint sweeps through its range; nothing is simulated."
     assert take.recording.times[-1] == 0.5
-    with pytest.raises(InputError, match="swing for show"):
+    with pytest.raises(InputError, match="only previewed"):
         open_take(str(path), asked=Asked(values={"m": 1.0}))
 
 
@@ -65,7 +65,7 @@ def test_the_page_tells_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     data = json.loads(
         text[text.index('{"title"') : text.index("</script>", text.index('{"title"'))]
     )
-    assert data["story"].startswith("Simulated for 0.5 s from the model's own start, with L = 2 m")
+    assert data["story"].startswith("0.5 s from the default initial state, with L = 2 m")
     assert data["takes"][0]["end"] == 0.5
     capsys.readouterr()
     assert main(["page", "pendulum", "--set", "LL=2", "-o", str(out)]) == 2
@@ -90,5 +90,5 @@ def test_nobody_waits_for_a_run_that_was_not_asked_for(name: str) -> None:
     assert np.isclose(whole.times[-1], cut.times[-1])
     assert cut.channels == whole.channels
     assert np.allclose(cut.data[-1], whole.data[-1], rtol=1e-3, atol=1e-3)
-    assert "given up after 0 s of computing" in simulated_story(m, cut, Asked())
-    assert "given up" not in simulated_story(m, whole, Asked())
+    assert "stopped after 0 s of computing" in simulated_story(m, cut, Asked())
+    assert "stopped" not in simulated_story(m, whole, Asked())

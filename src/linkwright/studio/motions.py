@@ -72,15 +72,15 @@ def simulated_story(mechanism: Mechanism, made: Recording, asked: Asked) -> str:
         return ", ".join(f"{n} = {v:g}{shown[n]}" for n, v in numbers.items())
 
     push = "" if asked.initial else listed(STARTS.get(mechanism.name, {}))
-    start = f"from {listed(asked.initial)}" if asked.initial else "from the model's own start"
-    start += f", given a push ({push})" if push else ""
+    start = f"from {listed(asked.initial)}" if asked.initial else "from the default initial state"
+    start += f" with a push ({push})" if push else ""
     changed = f", with {listed(asked.values)}" if asked.values else ""
-    how = f"RK4 with steps of {made.about['step']:.3g} s"
+    how = f"RK4, step {1000 * made.about['step']:.3g} ms"
     if made.about["method"] == _LONGER:
-        how = f"{_LONGER}, steps as long as the error allows"
+        how = f"{_LONGER}, adaptive steps"
     if "given_up" in made.about:
-        how += f"; given up after {made.about['given_up']:g} s of computing, --until goes on"
-    return f"Simulated for {_plain(made.about['until'])} s {start}{changed}; {how}."
+        how += f"; stopped after {made.about['given_up']:g} s of computing, use --until for more"
+    return f"{_plain(made.about['until'])} s {start}{changed} · {how}"
 
 
 def _plain(seconds: float) -> str:

@@ -296,7 +296,7 @@ def model_take(scene: Scene, asked: Asked | None = None) -> Take:
     if isinstance(scene.robot.source, Description):
         if asked.values or asked.initial:
             raise InputError(
-                f"the joints of {scene.name!r} swing for show, which no value or start changes",
+                f"the joints of {scene.name!r} are only previewed: no value or start changes that",
                 remedy="simulate it, and show the recording",
             )
         return _swinging(scene, asked.until)
@@ -305,7 +305,7 @@ def model_take(scene: Scene, asked: Asked | None = None) -> Take:
     except Error as error:
         if asked:
             raise
-        return _swinging(scene, None, f"it could not be simulated ({error}), so its joints swing")
+        return _swinging(scene, None, f"not simulated ({error}): only a preview of its joints")
     return replace(
         scene_take(scene.name, made, scene), story=simulated_story(mechanism, made, asked)
     )
@@ -313,7 +313,7 @@ def model_take(scene: Scene, asked: Asked | None = None) -> Take:
 
 def _swinging(scene: Scene, until: float | None, *notes: str) -> Take:
     made = scene_take(scene.name, swing(scene, until or 20.0), scene)
-    words = "The joints swing one after another, for show; nothing is simulated."
+    words = "Preview: each joint sweeps through its range; nothing is simulated."
     if not np.ptp(made.recording.data, axis=0).any():
-        words = "It has no joint that could swing, and stands still."
+        words = "No joint can move: it stands still."
     return replace(made, notes=(*made.notes, *notes), story=words)
