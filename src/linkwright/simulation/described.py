@@ -6,12 +6,16 @@ Nothing that derives equations is imported here.
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linkwright.recording.generic import generic_name
 from linkwright.recording.recording import Channel
 from linkwright.system.phases import Phases
 from linkwright.version import __version__
+
+if TYPE_CHECKING:
+    from linkwright.mechanism import Mechanism
+    from linkwright.simulation.native.methods import Method
 
 SAMPLES = 1000
 """How many samples a recording has, about, unless more are asked for."""
@@ -79,3 +83,21 @@ def fingerprint(phases: Phases) -> str:
         if made is not None:
             sink.update(made.fingerprint().encode())
     return sink.hexdigest()
+
+
+def method_notes(mechanism: Mechanism, method: Method) -> list[str]:
+    """Return what is to be said of a method on a mechanism, in sentences.
+
+    Args:
+        mechanism: what moves.
+        method: by which it is integrated.
+
+    >>> from linkwright.simulation.native.methods import METHODS
+    >>> from linkwright.mechanism import Mechanism
+    >>> m = Mechanism("top")
+    >>> b = m.body("b", rotate="xyz", mass=1, inertia=(1, 2, 3))
+    >>> [note[:28] for note in method_notes(m, METHODS["semi-implicit"])]
+    ['semi-implicit: this method i']
+    """
+    turns = (sum(len(a.rotations) for a in b.ancestors()) for b in mechanism.bodies.values())
+    return [f"{method.name}: {method.note}"] if method.note and max(turns, default=0) > 1 else []

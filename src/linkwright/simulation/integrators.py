@@ -8,8 +8,14 @@ reached (projection on the constraints, switching of the form of the equations) 
   y(t + h) = y + h f(t + h/2, y_m), and the derivative at the end serves the next step and the
   outputs: two evaluations a step;
 - rk4: the classical Runge-Kutta method, four evaluations a step;
-- dop853: Dormand and Prince's method of order 8 with step control (Hairer, Nørsett and Wanner 1993,
-  section II.10), in SciPy's implementation.
+- semi-implicit, implicit-speeds, verlet: coordinates and the other states in turn, as natively;
+- dopri5, dop853: Dormand and Prince's methods of order 5 and 8 with step control (Hairer, Nørsett
+  and Wanner 1993, sections II.4 and II.10), in SciPy's implementation;
+- rodas4: the Rosenbrock method of `linkwright.simulation.native.implicit`, with a Jacobian by
+  differences.
+
+Every method of native runs is here, so that a run is integrated by the method that was asked for in
+whatever form its equations are.
 """
 
 from __future__ import annotations
@@ -21,6 +27,7 @@ import numpy as np
 
 from linkwright.equations.evaluation import Array
 from linkwright.errors import DomainError
+from linkwright.simulation.native import rosenbrock as rodas
 
 Derivative = Callable[[float, Array], Array]
 
@@ -52,13 +59,15 @@ class _Fixed:
     Args:
         size: of a step, s.
         tolerance: not used.
+        coordinates: how many of the states are coordinates; they come first.
     """
 
     adaptive = False
 
-    def __init__(self, size: float, tolerance: float = 0.0) -> None:
+    def __init__(self, size: float, tolerance: float = 0.0, coordinates: int = 0) -> None:
         del tolerance
         self.size = size
+        self.coordinates = coordinates
 
     def restart(self, derivative: Derivative, t: float, x: Array) -> None:
         """Start from a state, forgetting what was before."""
@@ -96,6 +105,78 @@ class RK4(_Fixed):
         return end, x + (h / 6.0) * (k1 + 2.0 * (k2 + k3) + k4)
 
 
+class SemiImplicit(_Fixed):
+    """The semi-implicit Euler method, order 1: speeds first, coordinates with the new speeds."""
+
+    def step(self, end: float, ahead: float = np.inf) -> tuple[float, Array]:
+        """Go one step to a time."""
+        del ahead
+        x = self.x + self.size * self.kick()
+        x[: self.coordinates] = self.x[: self.coordinates]
+        return end, self.drifted(x, end, self.size)
+
+    def kick(self) -> Array:
+        """Return the rates with which speeds and other states move."""
+        return self.slope
+
+    def drifted(self, x: Array, t: float, h: float) -> Array:
+        """Return a state with its coordinates moved by a time, with their rates there."""
+        new, n = x.copy(), self.coordinates
+        new[:n] += h * self.derivative(t, x)[:n]
+        return new
+
+
+class ImplicitSpeeds(SemiImplicit):
+    """The same with speeds solved for, order 1."""
+
+    def kick(self) -> Array:
+        """Return the rates with which speeds and other states move: (1 - h A) r = f."""
+        n, f = self.coordinates, self.slope.copy()
+        slopes = differences(
+            lambda v: self.derivative(self.t, np.r_[self.x[:n], v])[n:], self.x[n:]
+        )
+        f[n:] = np.linalg.solve(np.eye(len(f) - n) - self.size * slopes, f[n:])
+        return f
+
+
+class Verlet(SemiImplicit):
+    """Störmer and Verlet's method, order 2, with forces at the speeds of the middle."""
+
+    def step(self, end: float, ahead: float = np.inf) -> tuple[float, Array]:
+        """Go one step to a time."""
+        del ahead
+        h, n, t = self.size, self.coordinates, self.t + 0.5 * self.size
+        there = self._half(self.x, self.t, self.slope)
+        halfway = there.copy()
+        halfway[n:] += 0.5 * h * self.derivative(t, there)[n:]
+        there[n:] += h * self.derivative(t, halfway)[n:]
+        return end, self._half(there, t, self.derivative(t, there))
+
+    def _half(self, x: Array, t: float, slope: Array) -> Array:
+        """Return a state with its coordinates moved by half a step, by the midpoint rule."""
+        n, h = self.coordinates, 0.5 * self.size
+        middle = x.copy()
+        middle[:n] += 0.5 * h * slope[:n]
+        new = x.copy()
+        new[:n] += h * self.derivative(t, middle)[:n]
+        return new
+
+
+def differences(function: Callable[[Array], Array], at: Array) -> Array:
+    """Return the Jacobian of a function by central differences.
+
+    Args:
+        function: of a vector.
+        at: where.
+    """
+    columns = []
+    for i in range(len(at)):
+        step = np.zeros_like(at)
+        step[i] = 6e-6 * max(1.0, abs(at[i]))
+        columns.append((function(at + step) - function(at - step)) / (2 * step[i]))
+    return np.array(columns).reshape(len(at), -1).T
+
+
 class DOP853:
     """Dormand and Prince's method of order 8, with step control.
 
@@ -103,12 +184,15 @@ class DOP853:
         size: not used.
         tolerance: of the error of a step, relative to the size of each state, and absolute where
             that is below 1e-3.
+        coordinates: not used.
     """
 
     adaptive = True
+    solver = "DOP853"
+    gap = 0.4667  # of a step, in whose neighborhood no evaluation lies
 
-    def __init__(self, size: float, tolerance: float = 1e-10) -> None:
-        del size
+    def __init__(self, size: float, tolerance: float = 1e-10, coordinates: int = 0) -> None:
+        del size, coordinates
         self.tolerance = max(tolerance, 2.3e-14)
         self._solver: Any = None
         self._pace: float | None = None
@@ -127,7 +211,7 @@ class DOP853:
         if self._solver is None:
             span = end - self.t
             first = None if self._pace is None else min(self._pace, span)
-            self._solver = integrate.DOP853(
+            self._solver = getattr(integrate, self.solver)(
                 self.derivative,
                 self.t,
                 self.x,
@@ -154,10 +238,10 @@ class DOP853:
     def _prepare(self, solver: Any, ahead: float) -> bool:
         """Let the next step end well before a singular configuration, or go across it.
 
-        The evaluations of a step lie at parts of it up to 1/3 and from 0.6 on; a step that goes
-        across has the singular configuration between these. Its error is not estimated, because
-        the rounding errors near there would only lead to ever smaller steps; it is hardly longer
-        than the steps before it.
+        The evaluations of a step of dop853 lie at parts of it up to 1/3 and from 0.6 on (of dopri5
+        up to 0.3 and from 0.8 on); a step that goes across has the singular configuration between
+        these. Its error is not estimated, because the rounding errors near there would only lead
+        to ever smaller steps; it is hardly longer than the steps before it.
         """
         h = solver.h_abs
         if ahead > 1.3 * h:
@@ -168,7 +252,7 @@ class DOP853:
             solver.h_abs = 0.5 * ahead
             return False
         self._near = False
-        solver.h_abs = ahead / 0.4667
+        solver.h_abs = ahead / self.gap
         solver.rtol = solver.atol = 1.0
         return True
 
@@ -183,8 +267,88 @@ class DOP853:
             solver.f = self.derivative(t, x)
 
 
-METHODS: dict[str, Callable[[float, float], Integrator]] = {
+class DOPRI5(DOP853):
+    """Dormand and Prince's method of order 5, with step control."""
+
+    solver = "RK45"
+    gap = 0.55
+
+
+class Rodas4:
+    """The Rosenbrock method of order 4 for stiff systems, with step control.
+
+    Args:
+        size: not used.
+        tolerance: of the error of a step, relative, and absolute where a state is below 1e-3.
+        coordinates: not used.
+    """
+
+    adaptive = True
+
+    def __init__(self, size: float, tolerance: float = 1e-10, coordinates: int = 0) -> None:
+        del size, coordinates
+        self.tolerance = max(tolerance, 2.3e-14)
+        self._pace: float | None = None
+
+    def restart(self, derivative: Derivative, t: float, x: Array) -> None:
+        """Start from a state, forgetting what was before."""
+        self.derivative = derivative
+        self.t, self.x = t, x
+
+    def accept(self, t: float, x: Array, *, changed: bool = False) -> None:
+        """Continue from a state."""
+        del changed
+        self.t, self.x = t, x
+
+    def step(self, end: float, ahead: float = np.inf) -> tuple[float, Array]:
+        """Go one step that keeps the error below the tolerance, at most up to a time."""
+        del ahead
+        span = end - self.t
+        jacobian = differences(lambda x: self.derivative(self.t, x), self.x)
+        h = min(span, span / 10 if self._pace is None else self._pace)
+        while h > 1e-13 * max(1.0, abs(self.t)):
+            new, change = self._tried(h, jacobian)
+            scale = 1e-3 * self.tolerance + self.tolerance * np.maximum(abs(self.x), abs(new))
+            error = float(np.sqrt(np.mean((change / scale) ** 2)))
+            if np.isfinite(error) and error <= 1:
+                last = h >= span
+                longer = h * min(6.0, 0.9 * max(error, 1e-4) ** -0.25)
+                self._pace = max(longer, self._pace or 0.0) if last else longer
+                return (end if last else self.t + h), new
+            h *= max(0.2, 0.9 * error**-0.25) if np.isfinite(error) else 0.2
+        raise DomainError(
+            f"no step from t = {self.t:.6g} s keeps the error below the tolerance",
+            remedy="look for a singularity or a jump there, or use a method with fixed steps",
+        )
+
+    def _tried(self, h: float, jacobian: Array) -> tuple[Array, Array]:
+        """Return the state after a step of some size, and what it may be wrong by."""
+        from scipy.linalg import lu_factor, lu_solve
+
+        shift = 1e-6 * h
+        by_time = (
+            self.derivative(self.t + shift, self.x) - self.derivative(self.t, self.x)
+        ) / shift
+        factored = lu_factor(np.eye(len(self.x)) / (h * rodas.GAMMA) - jacobian)
+        parts: list[Array] = []
+        place = self.x
+        for node, slope, stage, coupling in zip(
+            rodas.NODES, rodas.SLOPES, rodas.STAGES, rodas.COUPLING, strict=True
+        ):
+            place = self.x + sum((a * u for a, u in zip(stage, parts, strict=True)), 0.0)
+            right = self.derivative(self.t + node * h, place) + slope * h * by_time
+            right = right + sum((c / h * u for c, u in zip(coupling, parts, strict=True)), 0.0)
+            parts.append(lu_solve(factored, right))
+        return place + parts[-1], parts[-1]
+
+
+METHODS: dict[str, Callable[[float, float, int], Integrator]] = {
     "midpoint": Midpoint,
     "rk4": RK4,
+    "semi-implicit": SemiImplicit,
+    "implicit-speeds": ImplicitSpeeds,
+    "verlet": Verlet,
+    "dopri5": DOPRI5,
     "dop853": DOP853,
+    "rodas4": Rodas4,
 }

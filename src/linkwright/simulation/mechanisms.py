@@ -31,6 +31,7 @@ from linkwright.equations.stops import run_notes, with_stops
 from linkwright.errors import DomainError, Error
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
+from linkwright.simulation.described import method_notes
 from linkwright.simulation.forms import Independent
 from linkwright.simulation.holding import Held, Input, Records
 from linkwright.simulation.integrators import METHODS as STEPPED, Integrator
@@ -42,7 +43,7 @@ from linkwright.simulation.native.limits import (
     require_tolerance,
 )
 from linkwright.simulation.native.machine import Settings
-from linkwright.simulation.native.methods import Method, method_named
+from linkwright.simulation.native.methods import method_named
 from linkwright.simulation.run import Run
 from linkwright.simulation.stopwatch import Stopwatch
 from linkwright.simulation.stretch import (
@@ -262,6 +263,9 @@ def begin(
         plain, equations, values, by_name(inputs, "inputs"), sampled, form, initial, settings, watch
     )
     simulation.sink, simulation.tolerance = sink, tolerance
+    notes = method_notes(plain, chosen)
+    if notes:
+        about["notes"] = notes
     simulation.about = {**about, "hash": simulation.fingerprint()}
     simulation.report.extend(notes)
     simulation.compile()
@@ -307,6 +311,7 @@ class Simulation:
         start = assemble(mechanism, initial, relations=self.relations)
         more = (line for line in mechanism.reports if line not in self.model.reports)
         self.report = [*start.report, *_left_out(equations), *more]
+        self.report += method_notes(self.model, settings.method)
         self.names = [*start.coordinates]
         self.speeds = [*start.speeds]
         self.q = np.array(list(start.coordinates.values()))
@@ -359,7 +364,8 @@ class Simulation:
         records = Records(sink=self._handed())
         settings = self.settings
         step, count, every = settings.step, settings.until, settings.every
-        integrator = stepped(settings.method)(step, self.tolerance)
+        moved = len(self.names) - len(self.mechanism.states)
+        integrator = STEPPED[settings.method.name](step, self.tolerance, moved)
         t, k, started = 0.0, 0, False
         x = self.form.pack(self.q, self.u)
         self._record(records, t, x)
@@ -504,11 +510,6 @@ class Simulation:
             (*self.report, *self.choice.report),
             self.about,
         )
-
-
-def stepped(method: Method) -> Callable[[float, float], Integrator]:
-    """Return the integrator in Python for a method, or its stand-in."""
-    return STEPPED.get(method.name, STEPPED["dop853" if method.adaptive else "midpoint"])
 
 
 def _left_out(equations: Equations | None) -> list[str]:

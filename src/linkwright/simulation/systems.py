@@ -20,8 +20,9 @@ from linkwright.mechanism.provenance import named
 from linkwright.recording import Recording
 from linkwright.recording.carried import StayedBehind
 from linkwright.recording.recorded import Recorded
-from linkwright.simulation.described import phase_channels, phase_numbers, spacing
+from linkwright.simulation.described import method_notes, phase_channels, phase_numbers, spacing
 from linkwright.simulation.native.limits import require_end, require_every
+from linkwright.simulation.native.methods import method_named
 from linkwright.simulation.native.session import Happened, Outcome, Progress, Session, Stop
 from linkwright.system import Phases, System
 
@@ -196,6 +197,9 @@ def _run(
 ) -> SystemRun:
     channels = phase_channels(phases)
     about = {**(phases.meta or {}), **settings, **phase_numbers(phases)}
+    notes = method_notes(system.mechanism, method_named(str(settings["method"])))
+    if notes:
+        about["notes"] = notes
     if system.mechanism.bodies:
         about["model"] = named(system.mechanism)
         about["parameters"] = {**_all_values(system), **about["parameters"]}

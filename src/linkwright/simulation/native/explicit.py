@@ -25,6 +25,7 @@ from linkwright.algebra import (
     as_expr,
     cos,
     exp,
+    free_symbols,
     log,
     maximum,
     minimum,
@@ -310,11 +311,14 @@ def verlet_step(
     coordinates: Sequence[int],
     quaternions: Sequence[Sequence[int]],
 ) -> Program:
-    """Return the step of Störmer and Verlet's method, with one evaluation of the derivative.
+    """Return the step of Störmer and Verlet's method.
 
     Coordinates go half a step, speeds and other states a whole one with the rates there, then
-    coordinates the other half with the new speeds. It is of order 2 where forces do not depend on
-    speeds (Hairer, Lubich and Wanner, Geometric Numerical Integration, section I.1.4).
+    coordinates the other half with the new speeds (Hairer, Lubich and Wanner, Geometric Numerical
+    Integration, section I.1.4). Where rates depend on speeds (bodies that turn in space, Coriolis
+    forces, damping) they are taken at the speeds of the middle, by a second evaluation; where
+    rates of coordinates depend on coordinates, these move by the midpoint rule. So it is of order 2
+    always.
 
     Args:
         derivative: a Program with the arrays of a phase and one output, the rates of x.
@@ -325,9 +329,38 @@ def verlet_step(
     moving = Moving(stages, coordinates, quaternions)
     half = number(Fraction(1, 2)) * stages.h
     middle = stages.t + half
-    there = moving.drifted(stages.x, stages.t, half)
-    kicked = moving.kicked(there, stages.rates(there, middle))
-    return stages.finished({}, {"x_new": moving.drifted(kicked, middle, half)})
+    there = moving.drifted(stages.x, stages.t, half, exactly=True)
+    rates = stages.rates(there, middle)
+    places = set(moving.order)
+    others = [i for i in range(len(stages.x)) if i not in places]
+    speeds = {stages.x[i] for i in others}
+    if speeds & inputs_of(derivative, [derivative.outputs[0].entries[i] for i in others]):
+        rates = stages.rates(moving.kicked(there, rates, half), middle)
+    kicked = moving.kicked(there, rates)
+    return stages.finished({}, {"x_new": moving.drifted(kicked, middle, half, exactly=True)})
+
+
+def inputs_of(made: Program, values: Iterable[Expr]) -> set[Expr]:
+    """Return the inputs of a Program on which some of its values depend.
+
+    Args:
+        made: a Program.
+        values: expressions of what it computes.
+    """
+    statements = {x: s for s in made.statements for x in s.targets}
+    found: set[Expr] = set()
+    waiting = list(free_symbols(*values))
+    while waiting:
+        x = waiting.pop()
+        if x in found:
+            continue
+        found.add(x)
+        statement = statements.get(x)
+        if statement is not None:
+            waiting += free_symbols(*statement.operands)
+            if isinstance(statement, Loop):
+                waiting += statement.outer_reads
+    return found - set(statements)
 
 
 class Moving:
@@ -353,20 +386,36 @@ class Moving:
             derivative.statements,
             derivative.slow,
         )
+        turned = {i for four in quaternions for i in four}
+        straight = [out.entries[i] for i in self.order if i not in turned]
+        places = {stages.x[i] for i in self.order}
+        self.bent = bool(places & inputs_of(derivative, straight))
 
-    def kicked(self, x: Sequence[Expr], rates: Sequence[Expr]) -> list[Expr]:
-        """Return x with speeds and other states moved by a whole step."""
-        places = set(self.order)
-        moved = [a + self.stages.h * r for a, r in zip(x, rates, strict=True)]
+    def kicked(self, x: Sequence[Expr], rates: Sequence[Expr], h: Expr | None = None) -> list[Expr]:
+        """Return x with speeds and other states moved by a time h, a whole step by default."""
+        places, size = set(self.order), self.stages.h if h is None else h
+        moved = [a + size * r for a, r in zip(x, rates, strict=True)]
         new = iter(held(self.stages, [m for i, m in enumerate(moved) if i not in places]))
         return [a if i in places else next(new) for i, a in enumerate(x)]
 
-    def drifted(self, x: Sequence[Expr], t: Expr, h: Expr) -> list[Expr]:
-        """Return x with coordinates moved by a time h, with their rates at x."""
+    def drifted(self, x: Sequence[Expr], t: Expr, h: Expr, *, exactly: bool = False) -> list[Expr]:
+        """Return x with coordinates moved by a time h, with their rates at x.
+
+        `exactly` lets those whose rates depend on coordinates move by the midpoint rule.
+        """
         if not self.order:
             return list(x)
         stages = self.stages
         pace = dict(zip(self.order, stages.rates(x, t, self.paces), strict=True))
+        if exactly and self.bent:
+            there = self._moved(x, pace, number(Fraction(1, 2)) * h)
+            later = stages.rates(there, t, self.paces)
+            turned = {i for four in self.quaternions for i in four}
+            pace |= {i: r for i, r in zip(self.order, later, strict=True) if i not in turned}
+        return self._moved(x, pace, h)
+
+    def _moved(self, x: Sequence[Expr], pace: Mapping[int, Expr], h: Expr) -> list[Expr]:
+        stages = self.stages
         new = [a + h * pace[i] if i in pace else a for i, a in enumerate(x)]
         for four in self.quaternions:
             speed = held(stages, [sqrt(total([pace[i] ** 2 for i in four]))])[0]

@@ -4,9 +4,9 @@
 |---|---|---|---|
 | midpoint | 2 | fixed | the integrator of AUTOSIM |
 | rk4 | 4 | fixed | smooth motion, known step |
-| semi-implicit | 1 | fixed | contacts; holds energy and quaternions |
-| implicit-speeds | 1 | fixed | the same, where damping is strong for the step |
-| verlet | 2 | fixed | the same, more exact where forces depend on places alone |
+| semi-implicit | 1 | fixed | contacts; gains energy where bodies turn in space |
+| implicit-speeds | 1 | fixed | the same, where damping is strong for the step; loses energy |
+| verlet | 2 | fixed | contacts; a second evaluation where forces depend on speeds |
 | dopri5 | 5(4) | adaptive | smooth motion, wanted accuracy |
 | dop853 | 8(5, 3) | adaptive | high accuracy |
 | rodas4 | 4(3) | adaptive | stiff systems, with the exact Jacobian |
@@ -34,6 +34,8 @@ class Method:
         implicit: whether the step is one of `linkwright.simulation.native.implicit`.
         interpolates: whether samples inside a step are interpolated.
         in_turn: whether coordinates and the other states move in turn.
+        note: what is to be said of a run in which turning bodies carry turning bodies, or a body
+            turns freely; empty for nothing.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Method:
     implicit: bool = False
     interpolates: bool = False
     in_turn: bool = False
+    note: str = ""
 
     @property
     def remedy(self) -> str:
@@ -58,14 +61,19 @@ class Method:
         return f"take another tolerance or method: {other}, rk4 over jumps"
 
 
+_FIRST = (
+    "this method is of order 1 and {} energy, in proportion to the step, where the mass matrix "
+    "changes, as with bodies that turn in space; verlet, of order 2, and rk4 keep it better"
+)
+
 METHODS: dict[str, Method] = {
     m.name: m
     for m in (
         Method("midpoint", 2, 2),
         Method("rk4", 4, 4),
-        Method("semi-implicit", 1, 1, in_turn=True),
-        Method("implicit-speeds", 1, 1, in_turn=True),
-        Method("verlet", 2, 1, in_turn=True),
+        Method("semi-implicit", 1, 1, in_turn=True, note=_FIRST.format("gains")),
+        Method("implicit-speeds", 1, 1, in_turn=True, note=_FIRST.format("loses")),
+        Method("verlet", 2, 2, in_turn=True),
         Method("dopri5", 5, 6, adaptive=True, interpolates=True),
         Method("dop853", 8, 12, adaptive=True),
         Method("rodas4", 4, 6, adaptive=True, implicit=True, interpolates=True),

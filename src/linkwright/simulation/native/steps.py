@@ -19,6 +19,7 @@ from linkwright.simulation.native.bundle import SIZES, phase_programs
 from linkwright.simulation.native.dop853 import DOP853
 from linkwright.simulation.native.implicit_speeds import implicit_speeds_step
 from linkwright.simulation.native.methods import Method
+from linkwright.simulation.native.rosenbrock import NODES
 from linkwright.simulation.native.tableaux import Tableau
 from linkwright.system.phases import Phases
 
@@ -78,7 +79,7 @@ def write_step(
     n = len(phases.x)
     if method.implicit:
         write("jacobian", implicit.jacobian_program(derivative))
-        for k in range(len(implicit.NODES)):
+        for k in range(len(NODES)):
             write(f"stage{k}", implicit.stage_program(derivative, k))
         end = implicit.end_program(derivative)
         write("end", end)
