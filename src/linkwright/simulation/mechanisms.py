@@ -13,6 +13,7 @@ midpoint for others.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Protocol, overload
@@ -37,6 +38,7 @@ from linkwright.simulation.holding import Held, Input, Records
 from linkwright.simulation.integrators import METHODS as STEPPED, Integrator
 from linkwright.simulation.native.limits import (
     Pace,
+    divided,
     require_end,
     require_every,
     require_step,
@@ -134,7 +136,7 @@ def simulate(
     Args:
         mechanism: what moves, a robot, equations derived from it, or a System. From a mechanism
             they are derived quickly; `derive` finds smaller ones, which takes longer.
-        until: end time, s; of a System, a whole number of its base ticks.
+        until: end time, s.
         step: of a method with fixed steps, s, until / 1000 by default, of a System its base tick;
             of an adaptive method for a mechanism the interval of the records, until / 200 by
             default.
@@ -234,19 +236,15 @@ def begin(
     if step is None:
         step = until / (_RECORDS if chosen.adaptive else 1000)
     require_step(step, until)
-    count = round(until / step)
-    if count < 1 or abs(count * step - until) > 1e-9 * until:
-        raise Error(
-            f"the end time {until} is not a whole number of steps of {step}",
-            remedy="choose a step that divides it",
-        )
+    count, end = divided(until, step)
+    whole = count if end == math.inf else count - 1
     equations = mechanism if isinstance(mechanism, Equations) else None
     plain = mechanism_of(mechanism)
     initial, values = plain.amounts(initial, "initial"), plain.amounts(values, "values")
-    notes = run_notes(plain, stopping=equations is None)
+    notes = [*run_notes(plain, stopping=equations is None), *method_notes(plain, chosen)]
     if equations is None:
         plain = with_stops(plain)
-    settings = stretch_settings(chosen, count, step, record_every, tolerance)
+    settings = stretch_settings(chosen, max(whole, 1), step, record_every, tolerance)
     about: dict[str, Any] = {
         "version": __version__,
         "hash": "",
@@ -263,7 +261,7 @@ def begin(
         plain, equations, values, by_name(inputs, "inputs"), sampled, form, initial, settings, watch
     )
     simulation.sink, simulation.tolerance = sink, tolerance
-    notes = method_notes(plain, chosen)
+    simulation.whole, simulation.end = whole, end
     if notes:
         about["notes"] = notes
     simulation.about = {**about, "hash": simulation.fingerprint()}
@@ -311,7 +309,6 @@ class Simulation:
         start = assemble(mechanism, initial, relations=self.relations)
         more = (line for line in mechanism.reports if line not in self.model.reports)
         self.report = [*start.report, *_left_out(equations), *more]
-        self.report += method_notes(self.model, settings.method)
         self.names = [*start.coordinates]
         self.speeds = [*start.speeds]
         self.q = np.array(list(start.coordinates.values()))
@@ -319,6 +316,7 @@ class Simulation:
         self.choice = FormChoice(mechanism, self.relations, self.values, signals, form, preparing)
         self.stretches: dict[tuple[Independent, float | None], Stretch] = {}
         self.steps = self.evaluations = 0
+        self.whole, self.end = settings.until, math.inf
         self.going: Stretch | None = None
         self.pace = Pace(settings.until * settings.step, often=20_000)
         self.sink: Sink | None = None
@@ -363,7 +361,7 @@ class Simulation:
         """Integrate, and return the records."""
         records = Records(sink=self._handed())
         settings = self.settings
-        step, count, every = settings.step, settings.until, settings.every
+        step, count, every = settings.step, self.whole, settings.every
         moved = len(self.names) - len(self.mechanism.states)
         integrator = STEPPED[settings.method.name](step, self.tolerance, moved)
         t, k, started = 0.0, 0, False
@@ -392,6 +390,11 @@ class Simulation:
             k += 1
             if k % every == 0 or k == count:
                 self._record(records, t, x)
+        if self.end < math.inf:  # the last step is shorter
+            integrator = STEPPED[settings.method.name](self.end - t, self.tolerance, moved)
+            integrator.restart(self.form.derivative, t, x)
+            t, x = self._stepped(integrator, t, x, self.end)
+            self._record(records, t, x)
         return self._finished(records)
 
     @property

@@ -21,7 +21,7 @@ from linkwright.recording import Recording
 from linkwright.recording.carried import StayedBehind
 from linkwright.recording.recorded import Recorded
 from linkwright.simulation.described import method_notes, phase_channels, phase_numbers, spacing
-from linkwright.simulation.native.limits import require_end, require_every
+from linkwright.simulation.native.limits import divided, require_end, require_every
 from linkwright.simulation.native.methods import method_named
 from linkwright.simulation.native.session import Happened, Outcome, Progress, Session, Stop
 from linkwright.system import Phases, System
@@ -122,7 +122,7 @@ def simulate_system(
 
     Args:
         system: what to run.
-        until: end time, s, a whole number of base ticks.
+        until: end time, s.
         step: the longest step of a method with fixed steps, s; the base tick by default.
         method: one of `linkwright.simulation.native.methods.METHODS`.
         initial: where states start, over the System's own; what constraints determine is computed.
@@ -142,7 +142,7 @@ def simulate_system(
     own.start(by_name(initial, "initial"))
     own.set({**by_name(values, "values"), **by_name(inputs, "inputs")})
     phases = own.phases(record)
-    spaced = spacing(round(until / phases.tick_seconds)) if every is None else every
+    spaced = spacing(divided(until, phases.tick_seconds)[0]) if every is None else every
     session = Session(
         phases, until, method=method, step=step, every=spaced, seed=seed, tolerance=tolerance
     )

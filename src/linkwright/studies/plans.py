@@ -25,6 +25,7 @@ from linkwright.errors import Error, InputError
 from linkwright.recording.recording import Array, plain
 from linkwright.simulation.described import spacing
 from linkwright.simulation.native.limits import (
+    divided,
     is_number,
     require_end,
     require_step,
@@ -311,15 +312,10 @@ def ticks_of(plan: Plan, tick: float) -> tuple[int, int]:
     >>> ticks_of(Plan("car", 5.0, channels={"r": ["final"]}), 0.025)
     (200, 200)
     """
-    count = round(plan.until / tick)
-    if count < 1 or abs(count * tick - plan.until) > 1e-9 * plan.until:
-        raise InputError(
-            f"the end time {plan.until} s is not a whole number of steps of {tick} s",
-            remedy="choose a step that divides it",
-        )
+    count, end = divided(plan.until, tick)
     only_final = all(kept == ("final",) for kept in plan.wanted.values())
     every = plan.every or (count if only_final else spacing(count))
-    if count % every:
+    if count % every and end == math.inf:
         raise InputError(f"every {every} steps of {count} gives no sample at the end")
     for kept in plan.wanted.values():
         for t in filter(None, map(time_of, kept)):

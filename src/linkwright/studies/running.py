@@ -18,7 +18,7 @@ from linkwright.errors import DomainError, Error
 from linkwright.recording.origins import KEY as ORIGIN
 from linkwright.recording.recording import Recording
 from linkwright.simulation.described import SAMPLES, phase_channels, phase_numbers, spacing
-from linkwright.simulation.native.limits import require_end, require_every, require_step
+from linkwright.simulation.native.limits import divided, require_end, require_every, require_step
 from linkwright.simulation.native.methods import Method, method_named
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.native.stored import Forgotten
@@ -227,13 +227,7 @@ def _ticks(request: Request, method: Method, timing: tuple[float, float, int] | 
         count = SAMPLES if method.adaptive else max(1, round(until / usual))
         step = until / count
     require_step(step, until)
-    count = round(until / step)
-    if count < 1 or abs(count * step - until) > 1e-9 * until:
-        raise Error(
-            f"the end time {until} s is not a whole number of steps of {step} s",
-            remedy="choose a step that divides it",
-        )
-    return _Ticks(until, step, request.every or spacing(count))
+    return _Ticks(until, step, request.every or spacing(divided(until, step)[0]))
 
 
 def _about(source: Source, request: Request, ticks: _Ticks, method: Method) -> dict[str, Any]:

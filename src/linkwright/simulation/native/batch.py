@@ -176,7 +176,7 @@ def run_batch(
     count = run_count(runs, [*given, 0 if numbers is None else numbers])
     settings = make_settings(phases, until, method, step, every, tolerance, absolute, 0)
     settings = replace(settings, most_steps=_MOST_STEPS)
-    rows = settings.until // settings.every + 1 if settings.every else 0
+    rows = settings.samples
     machine = Machine(phases, settings, count, width=_lanes(width), rows=rows)
     machine.put_whole("seed", np.asarray(seed).astype(np.uint64))
     if numbers is not None:
@@ -185,7 +185,7 @@ def run_batch(
     machine.prepare()
     drive(machine, threads, progress)
     samples = from_blocked(machine.samples, count)
-    times: Array = settings.every * np.arange(rows) * np.float64(phases.tick_seconds)
+    times: Array = settings.times(np.arange(rows), phases.tick_seconds)
     return Batch(
         names_of(phases.x),
         names_of(phases.d),

@@ -8,6 +8,9 @@ from linkwright.simulation.native.text import Variable, Writer
 _INFINITY = float("inf")
 
 
+_INFINITE = "0x7FF0000000000000"
+
+
 class BlockWriter:
     """Writes on the memory of one block.
 
@@ -20,7 +23,7 @@ class BlockWriter:
         self.single = variant.width == 1
         self.adaptive = variant.adaptive
         self.dense = variant.dense
-        doubles = {"tick_seconds", "step", "smallest", "most"}
+        doubles = {"tick_seconds", "end", "step", "smallest", "most"}
         self.config: dict[str, str] = {}
         for name in CONFIG.fields:
             address = w.at("%config", str(CONFIG[name]))
@@ -57,6 +60,28 @@ class BlockWriter:
         w = self.w
         start = w.op(f"sitofp i64 {self.whole['start'].get()} to double")
         return w.op(f"fmul double {start}, {self.config['tick_seconds']}")
+
+    def short(self) -> str:
+        """Return whether the last tick is not a whole one: the run ends before it."""
+        return self.w.op(f"fcmp olt double {self.config['end']}, {_INFINITE}")
+
+    def seconds(self, tick: str) -> str:
+        """Return the time of a tick, s; that of the last one is the end of the run."""
+        w, end = self.w, self.config["end"]
+        number = w.op(f"sitofp i64 {tick} to double")
+        t = w.op(f"fmul double {number}, {self.config['tick_seconds']}")
+        early = w.op(f"fcmp olt double {t}, {end}")
+        return w.op(f"select i1 {early}, double {t}, double {end}")
+
+    def gap(self) -> str:
+        """Return the length of the gap, s."""
+        w, c, now = self.w, self.config, self.whole
+        ticks = w.i("sub", now["target"].get(), now["start"].get())
+        span = w.op(f"sitofp i64 {ticks} to double")
+        span = w.op(f"fmul double {span}, {c['tick_seconds']}")
+        rest = w.op(f"fsub double {c['end']}, {self.time()}")
+        whole = w.op(f"fcmp olt double {span}, {rest}")
+        return w.op(f"select i1 {whole}, double {span}, double {rest}")
 
     def kernel(self, function: str, *arrays: str) -> None:
         self.w.do(f"call void {function}({', '.join(f'ptr {a}' for a in arrays)})")
@@ -101,7 +126,11 @@ class BlockWriter:
         arrays = (x, c["d_at"], c["p_output_at"], c["w_at"], c["t_at"])
         self.kernel(c["output_fn"], *arrays, place)
         now["row"].set(w.i("add", now["row"].get(), "1"))
-        now["sample"].set(w.i("add", now["sample"].get(), c["every"]))
+        following = w.i("add", now["sample"].get(), c["every"])
+        late = w.i("icmp sgt", following, c["until"])
+        before = w.i("icmp slt", now["sample"].get(), c["until"])
+        last = w.op(f"and i1 {w.op(f'and i1 {late}, {before}')}, {self.short()}")
+        now["sample"].set(w.op(f"select i1 {last}, i64 {c['until']}, i64 {following}"))
 
     def counted(self) -> None:
         w, now = self.w, self.whole

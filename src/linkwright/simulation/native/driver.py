@@ -13,7 +13,8 @@ Memory of a block:
 
 The configuration (`CONFIG`) is shared by all blocks: sizes, addresses of the compiled Programs, the
 tables of ticks and events. Time is `start` base ticks plus `s` seconds inside the gap between two
-things that are due; gaps end at whole ticks, so that no error adds up.
+things that are due; gaps end at whole ticks, so that no error adds up. Only the end of a run may
+lie between two ticks: its last tick is then cut short, and nothing but a sample is due there.
 
 Fixed steps divide a gap evenly. Adaptive steps have their own size in each lane; a lane that has
 reached the end of the gap waits with a step of zero. In a single run a step is repeated in parts
@@ -99,7 +100,10 @@ class DriverWriter(AdaptiveWriter):
         w, c, now = self.w, self.config, self.whole
         now["status"].set("0")
         w.label("top")
-        self.ticks()
+        over = w.i("icmp sge", now["k"].get(), c["until"])
+        over = w.op(f"and i1 {over}, {self.short()}")
+        with w.when(w.op(f"xor i1 {over}, true")):
+            self.ticks()
         self.sample()
         with w.when(w.i("icmp sge", now["k"].get(), c["until"])):
             self.leave(DONE)
@@ -107,9 +111,7 @@ class DriverWriter(AdaptiveWriter):
             self.leave(MORE)
         with w.when(w.i("icmp eq", now["in_gap"].get(), "0")):
             self.open_gap()
-        length = w.i("sub", now["target"].get(), now["start"].get())
-        length = w.op(f"sitofp i64 {length} to double")
-        self.span.set(w.op(f"fmul double {length}, {c['tick_seconds']}"))
+        self.span.set(self.gap())
         if self.adaptive:
             self.adaptive_steps()
         else:
@@ -186,8 +188,7 @@ class DriverWriter(AdaptiveWriter):
             w.when(wanted),
             w.when(w.i("icmp eq", now["sample"].get(), now["k"].get())),
         ):
-            tick = w.op(f"sitofp i64 {now['k'].get()} to double")
-            self.lane("t_at").set(w.splat(w.op(f"fmul double {tick}, {c['tick_seconds']}")))
+            self.lane("t_at").set(w.splat(self.seconds(now["k"].get())))
             self.record(c["x_at"])
 
     def open_gap(self) -> None:
@@ -208,9 +209,7 @@ class DriverWriter(AdaptiveWriter):
         if self.adaptive:
             self.lane("s_at").set(w.number(0.0))
             return
-        length = w.op(f"sitofp i64 {w.i('sub', target.get(), now['k'].get())} to double")
-        span = w.op(f"fmul double {length}, {c['tick_seconds']}")
-        parts = w.op(f"fdiv double {span}, {c['step']}")
+        parts = w.op(f"fdiv double {self.gap()}, {c['step']}")
         parts = w.op(f"fsub double {parts}, 1.0e-9")
         parts = w.op(f"call double @llvm.ceil.f64(double {parts})")
         count = w.op(f"fptosi double {parts} to i64")

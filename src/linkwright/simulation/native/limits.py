@@ -40,6 +40,22 @@ def require_end(until: object) -> None:
         )
 
 
+def divided(until: float, tick: float) -> tuple[int, float]:
+    """Return how many ticks there are to an end time, and the end where it cuts the last one short.
+
+    Args:
+        until: end time, s.
+        tick: s.
+
+    >>> divided(2.0, 0.005), divided(2.333, 0.005)
+    ((400, inf), (467, 2.333))
+    """
+    ticks = round(until / tick)
+    if ticks >= 1 and abs(ticks * tick - until) <= 1e-9 * until:
+        return ticks, math.inf
+    return math.floor(until / tick) + 1, until
+
+
 def require_step(step: object, until: float) -> None:
     """Refuse a step that does not lead to the end.
 

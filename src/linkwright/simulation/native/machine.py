@@ -48,6 +48,8 @@ class Settings:
     Args:
         method: how it is integrated.
         until: the last base tick.
+        end: when the run ends, s, where that is before the last base tick; infinite where it is
+            at the last base tick.
         step: the longest step of a method with fixed steps, s.
         every: base ticks from one sample to the next, 0 for none.
         relative: tolerance of an adaptive method, relative to the size of a state.
@@ -66,6 +68,27 @@ class Settings:
     first_step: float = 0.0
     seed: int = 0
     most_steps: float = math.inf
+    end: float = math.inf
+
+    def times(self, rows: NDArray[np.int64], tick_seconds: float) -> NDArray[np.float64]:
+        """Return the times of samples, s.
+
+        Args:
+            rows: their numbers, from 0 on.
+            tick_seconds: the base tick, s.
+        """
+        ticks = self.every * rows
+        if self.end == math.inf:
+            return np.asarray(ticks * np.float64(tick_seconds))
+        return np.minimum(np.minimum(ticks, self.until) * np.float64(tick_seconds), self.end)
+
+    @property
+    def samples(self) -> int:
+        """How many samples a run has that goes to its end."""
+        if not self.every:
+            return 0
+        cut = self.end < math.inf and self.until % self.every > 0
+        return self.until // self.every + 1 + cut
 
 
 class Machine:
@@ -311,6 +334,7 @@ class Machine:
             config[CONFIG[name]] = value
         floats = config.view(np.float64)
         floats[CONFIG["tick_seconds"]] = phases.tick_seconds
+        floats[CONFIG["end"]] = settings.end
         floats[CONFIG["step"]] = settings.step
         floats[CONFIG["most"]] = settings.most_steps
         floats[CONFIG["smallest"]] = 4e-15 * settings.until * phases.tick_seconds

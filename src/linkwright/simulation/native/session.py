@@ -19,6 +19,7 @@ from linkwright.errors import Error
 from linkwright.simulation.native import tables
 from linkwright.simulation.native.limits import (
     Pace,
+    divided,
     require_end,
     require_every,
     require_step,
@@ -31,7 +32,6 @@ from linkwright.system.phases import Phases, Signal
 
 _CALL = 50_000
 _ROWS = 4096
-_WHOLE_TICKS = 1e-9
 Progress = Callable[[float], None]
 
 
@@ -112,7 +112,7 @@ class Session:
 
     Args:
         phases: the flattened System.
-        until: when it ends, s, a whole number of base ticks.
+        until: when it ends, s; the last base tick is cut short where that lies between two.
         method: one of `linkwright.simulation.native.methods.METHODS`.
         step: the longest step of a method with fixed steps, s; the base tick by default.
         every: base ticks from one sample to the next; 0 for none.
@@ -164,7 +164,7 @@ class Session:
         if whole[WHOLE["in_gap"]]:
             s = whole.view(np.float64)[WHOLE["s"]]
             return float(whole[WHOLE["start"]] * tick + s)
-        return float(whole[WHOLE["k"]] * tick)
+        return min(float(whole[WHOLE["k"]] * tick), self.machine.settings.end)
 
     @property
     def steps(self) -> int:
@@ -268,8 +268,8 @@ class Session:
         machine = self.machine
         count = int(machine.field("row")[0])
         values = machine.samples[0, :count, :, 0].copy()
-        ticks = machine.settings.every * np.arange(self._sampled, self._sampled + count)
-        times: Array = ticks * np.float64(self.phases.tick_seconds)
+        rows = np.arange(self._sampled, self._sampled + count)
+        times: Array = machine.settings.times(rows, self.phases.tick_seconds)
         machine.field("row")[0] = 0
         self._sampled += count
         names = tuple(s.name for s in self.phases.outputs)
@@ -336,12 +336,7 @@ def make_settings(
     """Return checked settings of a run."""
     chosen = method_named(method)
     require_end(until)
-    ticks = round(until / phases.tick_seconds)
-    if ticks < 1 or abs(ticks * phases.tick_seconds - until) > _WHOLE_TICKS * until:
-        raise Error(
-            f"the end time {until} s is not a whole number of ticks of {phases.tick_seconds} s",
-            remedy="choose one that is, or another base tick",
-        )
+    ticks, end = divided(until, phases.tick_seconds)
     require_step(phases.tick_seconds if step is None else step, until)
     require_every(every, least=0)
     if every and phases.output is None:
@@ -351,7 +346,7 @@ def make_settings(
     require_tolerance(tolerance)
     least = 1e-2 * tolerance if absolute is None else absolute
     size = phases.tick_seconds if step is None else step
-    return Settings(chosen, ticks, size, every, tolerance, least, seed=int(seed))
+    return Settings(chosen, ticks, size, every, tolerance, least, seed=int(seed), end=end)
 
 
 def put_named(

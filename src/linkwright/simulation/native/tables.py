@@ -14,7 +14,7 @@ PREPARE = "prepare_blocks"
 CONSTANTS = fields("fn", "at")
 CONFIG = fields(
     ["states", "discretes", "channels", "events", "ticks", "until", "every", "rows", "log_rows"],
-    ["budget", "tick_seconds", "step", "smallest", "most"],
+    ["budget", "tick_seconds", "end", "step", "smallest", "most"],
     ["step_fn", "slope_fn", "first_fn", "accepted_fn", "output_fn", "events_fn", "dense_fn"],
     ["tick_table", "event_table", "arena", "arena_stride", "whole", "whole_stride"],
     ["samples", "samples_stride", "log"],
