@@ -115,6 +115,25 @@ def test_rates_without_a_common_tick_are_both_named() -> None:
     make_clock({"servo": sampled(500), "odd": sampled(near)})
 
 
+@pytest.mark.parametrize(
+    ("rate", "said"),
+    [
+        (sampled(1e9), "'pd' runs at 1000000000 Hz, which takes a base tick shorter than 1e-07 s"),
+        (
+            sampled(100, offset=Fraction(1, 10**9)),
+            "'pd' runs at 100 Hz from 1/1000000000 s on, which takes a",
+        ),
+    ],
+)
+def test_a_rate_that_is_too_fast_by_itself_is_named_once(rate: Sampled, said: str) -> None:
+    with pytest.raises(BlockError, match=re.escape(said)) as caught:
+        make_clock({"servo": sampled(500), "pd": rate})
+    assert caught.value.remedy == (
+        "let it run at 10000000 Hz at most, or give the System base=..., in hertz"
+    )
+    assert make_clock({"pd": sampled(10**7)}).tick == Fraction(1, 10**7)
+
+
 def test_ticks_count_the_base_clock() -> None:
     s = System(name="s", base=100)
     s.add(gain("a"), rate=Ticks(5, offset=2))

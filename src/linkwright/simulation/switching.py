@@ -66,6 +66,7 @@ class FormChoice:
         self._redundant: Redundant | None = None
         self._limit = LIMIT
         self._near = np.inf
+        self._kept: tuple[int, float] | None = None
         self._inner: Array = np.zeros((0, 0))
 
     @property
@@ -128,6 +129,7 @@ class FormChoice:
                 tied = self._eliminated(better)
                 self.report.append(f"switched at t = {t:.6g} s to eliminating {tied}")
                 return better
+        self._kept = len(self.report), t
         self.report.append(f"kept all speeds from t = {t:.6g} s on, near a singular configuration")
         self._near = 0.0
         return self._all_speeds()
@@ -144,8 +146,7 @@ class FormChoice:
             better = self._good(jacobian, q, 0.3 * self._limit) if self._near < near else None
             if better is not None:
                 self._take(better, jacobian)
-                tied = self._eliminated(better)
-                self.report.append(f"went back at t = {t:.6g} s to eliminating {tied}")
+                self._passed(t)
                 return better
         return form
 
@@ -154,6 +155,19 @@ class FormChoice:
         if self.watches:
             self._watch.forget()
             self.after(form, t, q, u)
+
+    def _passed(self, t: float) -> None:
+        """Say in one line that a singular configuration was passed with all speeds kept."""
+        if self._kept is None:
+            self.report.append(f"eliminated speeds again from t = {t:.6g} s on")
+            return
+        place, since = self._kept
+        self._kept = None
+        kept = f"all speeds were kept from t = {since:.6g} s to {t:.6g} s"
+        if len(self.report) == place + 1:
+            self.report[place] = f"{kept}, near a singular configuration"
+        else:
+            self.report[place:] = [f"{line}; {kept}" for line in self.report[place + 1 :]]
 
     # -- forms -------------------------------------------------------------------------------------
     def _take(self, form: Independent, jacobian: Array) -> None:

@@ -84,15 +84,15 @@ class Watch:
         self._say(t, len(turned), now, f"went through a singular configuration at t = {t:.6g} s")
 
     def _say(self, t: float, lost: int, now: _Look, what: str) -> None:
+        """Report in one line what happened, and where the motion went on."""
         assert self._last is not None
-        constraints = "constraint" if lost == 1 else "constraints"
         before, after = self._last.speeds, now.speeds
         sizes = np.linalg.norm(before) * np.linalg.norm(after)
         angle = np.degrees(np.arccos(np.clip(before @ after / sizes, -1, 1))) if sizes > 0 else 0.0
         kept = "kept to its branch" if angle < 45.0 else "changed to another branch"
-        names = [x.name for x in self.relations.speeds]
-        direction = ", ".join(f"{n} {v:.4g}" for n, v in zip(names, after, strict=True))
+        fastest = int(np.abs(after).argmax())
+        name = self.relations.speeds[fastest].name
         self.report.append(
-            f"{what}, where {lost} {constraints} of {self.rank} became dependent; it {kept} "
-            f"(the speeds turned by {angle:.2f} degrees in that step) and went on with {direction}"
+            f"{what} ({lost} of {self.rank} constraints dependent), {kept}, went on with "
+            f"{name} = {after[fastest]:.4g}"
         )

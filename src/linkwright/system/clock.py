@@ -102,6 +102,13 @@ def _common(rates: Mapping[str, Sampled]) -> Fraction:
         finer = common(common(tick, rate.period), rate.offset)
         if finer < FINEST:
             other = _against(rates, name) or before
+            if common(rate.period, rate.offset) < FINEST:
+                raise BlockError(
+                    f"{name!r} runs {_when(rate)}, which takes a base tick shorter than "
+                    f"{float(FINEST):g} s",
+                    remedy=f"let it run at {1 / FINEST} Hz at most, or give the System base=..., "
+                    "in hertz",
+                )
             near = (rates[other].period / rate.period).limit_denominator(20) / rates[other].period
             raise BlockError(
                 f"{other!r} ({rates[other]}) and {name!r} ({rate}) have no common tick of "
@@ -110,6 +117,12 @@ def _common(rates: Mapping[str, Sampled]) -> Fraction:
             )
         tick, before = finer, name
     return tick or USUAL
+
+
+def _when(rate: Sampled) -> str:
+    """Return when a block runs, in words."""
+    said = str(rate)
+    return said if said.startswith("every") else f"at {said}"
 
 
 def _against(rates: Mapping[str, Sampled], name: str) -> str | None:
