@@ -114,3 +114,14 @@ def test_a_batch_counts_the_short_gap_among_its_samples() -> None:
     assert found["rod"].shape == (3, len(found.times))
     alone = lw.simulate(sampled(), END, record_every=4, method="rk4", step=0.001)
     np.testing.assert_allclose(found["rod"][0], alone["rod"], rtol=1e-9)
+
+
+def test_every_door_has_as_many_samples_by_default() -> None:
+    m = swing()
+    found = [
+        len(lw.simulate(m, 2.0).times),
+        len(lw.simulate(m, 2.0, method="rk4").times),
+        len(lw.simulate(lw.System(m), 2.0).times),
+        len(run_model(Request("pendulum", until=2.0)).recording.times),
+    ]
+    assert found == [1001] * 4

@@ -32,7 +32,7 @@ from linkwright.equations.stops import run_notes, with_stops
 from linkwright.errors import DomainError, Error
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
-from linkwright.simulation.described import method_notes
+from linkwright.simulation.described import SAMPLES, method_notes
 from linkwright.simulation.forms import Independent
 from linkwright.simulation.holding import Held, Input, Records
 from linkwright.simulation.integrators import METHODS as STEPPED, Integrator
@@ -62,7 +62,6 @@ from linkwright.version import __version__
 
 Sampled = Callable[[float, Mapping[str, float]], Mapping[str, float]]
 Sink = Callable[[float, Array], None]
-_RECORDS = 200
 
 
 class HasMechanism(Protocol):
@@ -138,7 +137,7 @@ def simulate(
             they are derived quickly; `derive` finds smaller ones, which takes longer.
         until: end time, s.
         step: of a method with fixed steps, s, until / 1000 by default, of a System its base tick;
-            of an adaptive method for a mechanism the interval of the records, until / 200 by
+            of an adaptive method for a mechanism the interval of the records, until / 1000 by
             default.
         method: "midpoint", "rk4", "semi-implicit", "implicit-speeds" or "verlet" with fixed steps,
             "dopri5", "dop853" or, for stiff systems, "rodas4" with adaptive ones; see
@@ -234,7 +233,7 @@ def begin(
     require_every(record_every)
     require_tolerance(tolerance)
     if step is None:
-        step = until / (_RECORDS if chosen.adaptive else 1000)
+        step = until / SAMPLES
     require_step(step, until)
     count, end = divided(until, step)
     whole = count if end == math.inf else count - 1
