@@ -22,6 +22,7 @@ from linkwright.algebra import (
     atan2,
     constant,
     cos,
+    cosh,
     equal,
     exp,
     log,
@@ -30,9 +31,11 @@ from linkwright.algebra import (
     select,
     sign,
     sin,
+    sinh,
     sqrt,
     symbol,
     tan,
+    tanh,
 )
 from linkwright.program import (
     Assign,
@@ -78,6 +81,8 @@ FUNCTIONS: dict[str, Make] = {
     "sqrt": lambda x, y, z: sqrt(1 + x**2 + y**2) - z,
     "exp": lambda x, y, z: exp(sin(x)) * y,
     "log": lambda x, y, z: log(1.5 + x**2) + z,
+    "tanh": lambda x, y, z: tanh(3 * x) * y - z,
+    "sinh": lambda x, y, z: sinh(x) + cosh(y * z),
     "pow": lambda x, y, z: (1 + x**2) ** _inside(y) - z,
 }
 

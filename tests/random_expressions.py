@@ -33,6 +33,7 @@ from linkwright.algebra import (
     sqrt,
     symbols,
     tan,
+    tanh,
 )
 
 ATOMS = symbols("a b c d q1 q2")
@@ -47,7 +48,7 @@ _leaves = st.one_of(
 )
 
 _UNARY: list[Callable[[Expr], Expr]] = [
-    sin, cos, tan, asin, acos, atan, sqrt, exp, log, absolute, sign,
+    sin, cos, tan, asin, acos, atan, sqrt, exp, log, tanh, absolute, sign,
     lambda x: -x, lambda x: ~x, lambda x: x**2, lambda x: x**3, lambda x: x**5, lambda x: 1 / x,
     lambda x: x**-2, lambda x: x**0.3,
 ]  # fmt: skip

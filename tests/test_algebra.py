@@ -52,6 +52,7 @@ from linkwright.algebra import (
     symbol,
     symbols,
     tan,
+    tanh,
     total,
 )
 from linkwright.algebra.expr import node_count
@@ -249,6 +250,7 @@ _UNARY: dict[str, tuple[Callable[[Expr], Expr], Callable[[float], float]]] = {
     "sin": (sin, math.sin),
     "cos": (cos, math.cos),
     "atan": (atan, math.atan),
+    "tanh": (tanh, math.tanh),
     "abs": (absolute, abs),
     "neg": (lambda x: -x, lambda x: -x),
     "root": (lambda x: sqrt(absolute(x) + 1), lambda x: math.sqrt(abs(x) + 1)),

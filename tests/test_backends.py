@@ -166,7 +166,7 @@ def _without_functions(code: Code) -> Code:
         current = pending.pop()
         seen.add(id(current))
         for i in current.walk():
-            if i.op in ("sin", "cos", "tan", "asin", "acos", "atan", "exp", "log"):
+            if i.op in ("sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "tanh"):
                 i.op, i.args = "mul", (i.args[0], i.args[0])
             elif i.op in ("atan2", "pow"):
                 i.op = "add"

@@ -44,6 +44,7 @@ from linkwright.algebra import (
     symbol,
     symbols,
     tan,
+    tanh,
     time_derivative,
 )
 from linkwright.algebra.functions import FUNCTIONS, Function, apply, register
@@ -113,6 +114,7 @@ _SAME: list[tuple[Callable[..., Any], Callable[..., Any], int]] = [
     (sin, sympy.sin, 1),
     (cos, sympy.cos, 1),
     (atan, sympy.atan, 1),
+    (tanh, sympy.tanh, 1),
     (lambda e: 1 / (e**2 + 2), lambda e: 1 / (e**2 + 2), 1),
     (lambda e: sqrt(e**2 + 2), lambda e: sympy.sqrt(e**2 + 2), 1),
 ]

@@ -7,9 +7,11 @@ import re
 from fractions import Fraction
 from typing import cast
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
+import linkwright as lw
 from linkwright.algebra import (
     PI,
     ZERO,
@@ -18,8 +20,10 @@ from linkwright.algebra import (
     Vector,
     atan2,
     constant,
+    evaluate,
     foreign,
     maximum,
+    partial,
     select,
     sin,
     sqrt,
@@ -317,3 +321,18 @@ def test_names_and_functions_of_a_text() -> None:
     formula = read("k*(x - x0)**2 + max(x, sin(y)) if #f > [n1] else k")
     assert formula.names() == ("k", "x", "x0", "y")
     assert formula.functions() == ("max", "sin")
+
+
+@pytest.mark.parametrize("name", ["sinh", "cosh", "tanh"])
+def test_hyperbolic_functions_are_those_of_numpy(name: str) -> None:
+    """In texts and in Python, exact near zero, with derivatives; what is printed reads back."""
+    found = parse(f"{name}(x)", SymbolScope({"x": x}))
+    assert isinstance(found, Expr)
+    assert found is getattr(lw, name)(x)
+    assert parse(str(found), SymbolScope({"x": x})) is found
+    at = np.concatenate([np.linspace(-20, 20, 401), 10.0 ** np.arange(-300.0, 0.0, 10)])
+    exact = getattr(np, name)(at)
+    np.testing.assert_allclose(evaluate(found, {x: at}), exact, rtol=1e-14)
+    slope = {"sinh": np.cosh(at), "cosh": np.sinh(at), "tanh": 1 - np.tanh(at) ** 2}[name]
+    off = 1e-12 * float(np.abs(exact).max())
+    np.testing.assert_allclose(evaluate(partial(found, x), {x: at}), slope, rtol=1e-12, atol=off)

@@ -214,6 +214,7 @@ def random_points(name: str, scalar: str) -> list[Array]:
         "asin": [np.concatenate([uniform(-1, 1), np.clip(1 - np.abs(scales(-16, 0)), -1, 1)])],
         "atan": [np.concatenate([uniform(-4, 4), scales(-spread, spread)])],
         "exp": [np.concatenate([uniform(-1, 1), uniform(bottom, top)])],
+        "tanh": [np.concatenate([uniform(-0.5, 0.5), uniform(-4, 4), scales(-spread, 2)])],
         "log": [np.concatenate([uniform(0.4, 2.5), np.abs(scales(-spread, spread))])],
         "pow": [
             np.concatenate([uniform(0.9, 1.1), np.abs(scales(-3, 3))]),
@@ -240,6 +241,7 @@ ORACLES: dict[str, Callable[..., mpmath.mpf]] = {
     "atan2": mpmath.atan2,
     "exp": mpmath.exp,
     "log": mpmath.log,
+    "tanh": mpmath.tanh,
     "pow": mpmath.power,
     "sqrt": mpmath.sqrt,
 }
@@ -313,6 +315,7 @@ NUMPY: dict[str, Callable[..., Array]] = {
     "atan2": np.arctan2,
     "exp": np.exp,
     "log": np.log,
+    "tanh": np.tanh,
     "pow": np.power,
     "sqrt": np.sqrt,
     "abs": np.abs,
@@ -472,7 +475,7 @@ def test_mistakes_are_named() -> None:
         guarded_group("f64", 1, [("exp", "%x")], "p")
 
 
-TEXT_DIGESTS = {1: "a0776b6bbe0c549e"}
+TEXT_DIGESTS = {1: "a0776b6bbe0c549e", 2: "da2e50f4c617720d"}
 
 
 def test_a_change_of_text_changes_the_version() -> None:

@@ -27,6 +27,7 @@ from linkwright.algebra import (
     symbol,
     symbols,
     tan,
+    tanh,
     total,
 )
 
@@ -73,6 +74,7 @@ def test_orders_of_products_powers_and_sums() -> None:
         (asin, sympy.asin),
         (atan, sympy.atan),
         (exp, sympy.exp),
+        (tanh, sympy.tanh),
     ],
 )
 @pytest.mark.parametrize("threshold", [2, 3, 4, 6])

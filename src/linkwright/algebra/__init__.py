@@ -45,6 +45,7 @@ from linkwright.algebra.functions import (
     atan,
     atan2,
     cos,
+    cosh,
     different,
     equal,
     exp,
@@ -55,8 +56,10 @@ from linkwright.algebra.functions import (
     select,
     sign,
     sin,
+    sinh,
     sqrt,
     tan,
+    tanh,
 )
 from linkwright.algebra.geometry import angle, direction_of, magnitude, project_on_plane
 from linkwright.algebra.motion import Motion
@@ -158,6 +161,7 @@ __all__ = [
     "constant",
     "constant_part",
     "cos",
+    "cosh",
     "deduce_units",
     "different",
     "direction_of",
@@ -193,6 +197,7 @@ __all__ = [
     "select",
     "sign",
     "sin",
+    "sinh",
     "smallness_threshold",
     "solve_for",
     "sqrt",
@@ -201,6 +206,7 @@ __all__ = [
     "symbol",
     "symbols",
     "tan",
+    "tanh",
     "text",
     "time_derivative",
     "total",

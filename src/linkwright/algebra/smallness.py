@@ -86,7 +86,7 @@ def _node_order(node: Expr) -> int:
         return min([*orders, 0]) if node.data[0] != 0 else min(orders)
     if node.op == "prod":
         return sum(o * e for o, e in zip(orders, node.data, strict=True))
-    if node.op in ("scale", "abs", "sin", "tan", "asin", "atan"):
+    if node.op in ("scale", "abs", "sin", "tan", "asin", "atan", "tanh"):
         return orders[0]
     if node.op == "sqrt":
         return orders[0] // 2
@@ -155,5 +155,6 @@ _SERIES: dict[str, Callable[[int], Fraction | int]] = {
     "tan": _tangent,
     "asin": _arcsine,
     "atan": lambda k: Fraction((-1) ** (k // 2), k) if k % 2 else 0,
+    "tanh": lambda k: (-1) ** (k // 2) * _tangent(k),
     "exp": lambda k: Fraction(1, math.factorial(k)),
 }

@@ -71,6 +71,7 @@ _FUNCTIONS = {
     "sqrt": "np.sqrt",
     "exp": "np.exp",
     "log": "np.log",
+    "tanh": "np.tanh",
     "pow": "np.power",
     "abs": "np.abs",
     "sign": "np.sign",

@@ -11,6 +11,7 @@ from linkwright.algebra.functions.calls import (
     atan,
     atan2,
     cos,
+    cosh,
     different,
     equal,
     exp,
@@ -21,8 +22,10 @@ from linkwright.algebra.functions.calls import (
     select,
     sign,
     sin,
+    sinh,
     sqrt,
     tan,
+    tanh,
 )
 from linkwright.algebra.functions.registry import FUNCTIONS, Args, Function, apply, register
 from linkwright.algebra.functions.smooth import PI
@@ -39,6 +42,7 @@ __all__ = [
     "atan",
     "atan2",
     "cos",
+    "cosh",
     "different",
     "equal",
     "exp",
@@ -50,6 +54,8 @@ __all__ = [
     "select",
     "sign",
     "sin",
+    "sinh",
     "sqrt",
     "tan",
+    "tanh",
 ]

@@ -119,6 +119,45 @@ def exp(x: Scalar) -> Expr:
     return apply("exp", (as_expr(x),))
 
 
+def tanh(x: Scalar) -> Expr:
+    """Return the hyperbolic tangent.
+
+    Args:
+        x: a number.
+
+    >>> from linkwright.algebra import partial, symbol
+    >>> x = symbol("x")
+    >>> tanh(0), tanh(-x), partial(tanh(x), x)
+    (0, -tanh(x), 1 - tanh(x)**2)
+    """
+    return apply("tanh", (as_expr(x),))
+
+
+def cosh(x: Scalar) -> Expr:
+    """Return the hyperbolic cosine, (exp(x) + exp(-x))/2; its argument is within 709 from zero.
+
+    Args:
+        x: a number.
+
+    >>> cosh(0)
+    1
+    """
+    growing = exp(x)
+    return (growing + 1 / growing) / 2
+
+
+def sinh(x: Scalar) -> Expr:
+    """Return the hyperbolic sine, as tanh(x) cosh(x), which is exact near zero.
+
+    Args:
+        x: a number within 709 from zero.
+
+    >>> sinh(0)
+    0
+    """
+    return tanh(x) * cosh(x)
+
+
 def log(x: Scalar) -> Expr:
     """Return the natural logarithm.
 

@@ -24,7 +24,7 @@ from linkwright.algebra.expr import (
     split_coefficient,
     sum_terms,
 )
-from linkwright.algebra.functions.calls import absolute, atan2, cos, exp, log, sin, sqrt, tan
+from linkwright.algebra.functions.calls import absolute, atan2, cos, exp, log, sin, sqrt, tan, tanh
 from linkwright.algebra.functions.registry import Args, Function, apply, register
 from linkwright.algebra.numbers import number, power
 
@@ -298,6 +298,13 @@ for _record in (
         "mul",
     ),
     Function("exp", 1, _simplify_exp, _unary(lambda x: exp(x)), lambda d, x: np.exp(x)),
+    Function(
+        "tanh",
+        1,
+        _simplify_odd("tanh", math.tanh),
+        _unary(lambda x: 1 - tanh(x) ** 2),
+        lambda d, x: np.tanh(x),
+    ),
     Function("log", 1, _simplify_log, _unary(lambda x: 1 / x), lambda d, x: np.log(x)),
     Function("pow", 2, _simplify_pow, _pow_partial, lambda d, x, y: np.power(x, y)),
 ):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from linkwright.algebra.calculus import nominal, partial
 from linkwright.algebra.expr import Expr, ExprError, as_expr
 from linkwright.algebra.foreign import ForeignFunction
-from linkwright.algebra.functions import FUNCTIONS, apply
+from linkwright.algebra.functions import FUNCTIONS, apply, cosh, sinh
 from linkwright.algebra.geometry import angle, direction_of, magnitude, project_on_plane
 from linkwright.algebra.tables import Table1, Table2
 from linkwright.algebra.vectors import Vector
@@ -123,6 +123,8 @@ STANDARD_FUNCTIONS: dict[str, Callable[..., object]] = {
         for name, record in FUNCTIONS.items()
         if name not in _OPERATORS_ONLY and name not in ("table1", "table2", "foreign")
     },
+    "sinh": lambda x: sinh(_scalar(x)),
+    "cosh": lambda x: cosh(_scalar(x)),
     "dot": _dot,
     "cross": _cross,
     "dir": _dir,

@@ -56,7 +56,7 @@ Names = Callable[[Expr], str]
 
 C_FUNCTIONS = {
     name: name
-    for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sqrt", "exp", "log")
+    for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sqrt", "exp", "log", "tanh")
 } | {"abs": "fabs", "pow": "pow", "sign": "lw_sign", "floor": "floor"}
 
 C_HELPERS: dict[str, str] = {

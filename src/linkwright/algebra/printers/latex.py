@@ -45,6 +45,7 @@ _COMMANDS = {
     "acos": r"\arccos",
     "atan": r"\arctan",
     "log": r"\ln",
+    "tanh": r"\tanh",
     "min": r"\min",
     "max": r"\max",
     "atan2": r"\operatorname{atan2}",

@@ -44,6 +44,7 @@ PYTHON_FUNCTIONS = {
     "sqrt": "np.sqrt",
     "exp": "np.exp",
     "log": "np.log",
+    "tanh": "np.tanh",
     "pow": "np.power",
     "abs": "np.abs",
     "sign": "np.sign",

@@ -50,7 +50,7 @@ _WHOLE = 2_000  # instructions up to which a program is one function
 _PART = 1_000  # instructions in each part of a longer one
 _COMPARE = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 _FUNCTIONS = frozenset(
-    {"sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sqrt", "exp", "log", "pow"}
+    {"sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sqrt", "exp", "log", "pow", "tanh"}
 )
 
 

@@ -26,6 +26,7 @@ _FUNCTIONS = {
     "Sqrt": "sqrt",
     "Exp": "exp",
     "Log": "log",
+    "Tanh": "tanh",
     "Abs": "abs",
     **{name: name for name in ("sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log")},
 }

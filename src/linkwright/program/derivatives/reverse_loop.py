@@ -25,7 +25,9 @@ from linkwright.program.program import Assign, Carried, Loop, Scanned, Stacked, 
 if TYPE_CHECKING:
     from linkwright.program.derivatives.reverse import Sweep
 
-_FINITE = frozenset({"num", "sym", "scale", "sum", "sin", "cos", "exp", "atan", "abs", "sign"})
+_FINITE = frozenset(
+    {"num", "sym", "scale", "sum", "sin", "cos", "exp", "atan", "tanh", "abs", "sign"}
+)
 _ABSENT = Guarded(ZERO, ZERO)
 Lanes = dict[int, Guarded]
 

@@ -3,6 +3,8 @@
 exp: x = n·ln 2 + r, |r| ≤ (ln 2)/2, e^r = 1 + r + r²·Q(r) with a minimax Q, scaled by 2^n in two
 steps so that subnormal results come out rounded once.
 
+tanh: the same e^r - 1 = r + r²·Q(r) without the 1, so that nothing cancels near zero.
+
 log: x = 2^k·m with m in [√½, √2), s = (m-1)/(m+1), log m = 2 artanh s. The arrangement of the
 last sum is the published one of fdlibm's e_log.c (Sun Microsystems, 1993); the coefficients are
 our own fit.
@@ -96,6 +98,24 @@ def _exp_of_sum(e: Emitter, x: str, rest: str | None) -> str:
         power = e.from_bits(e.integer_op("shl", exponent, e.int_const(52)))
         mantissa = e.mul(mantissa, power)
     return mantissa
+
+
+def tanh(e: Emitter, x: str) -> list[str]:
+    """Hyperbolic tangent, by e^y - 1 of y = 2|x|: that over itself plus 2, with the sign of x."""
+    size = e.abs(x)
+    held = e.select(e.compare("ogt", size, e.const(22.0)), e.const(22.0), size)  # 1 there already
+    y = e.add(held, held)
+    rounder = e.const(ROUNDER)
+    shifted = e.fma(y, e.const(LOG2_E), rounder)
+    n = e.sub(shifted, rounder)
+    r = e.fma(n, e.const(-LN2_HIGH), y)
+    r = e.fma(n, e.const(-LN2_LOW), r)
+    small = e.fma(e.mul(r, r), e.horner(r, EXP_COEFFICIENTS), r)
+    # 2^n from the integer in the low bits of the shifted value
+    exponent = e.integer_op("sub", e.to_bits(shifted), e.int_const(0x4338000000000000 - 1023))
+    scale = e.from_bits(e.integer_op("shl", exponent, e.int_const(52)))
+    grown = e.fma(small, scale, e.sub(scale, e.const(1.0)))
+    return [e.copysign(e.div(grown, e.add(grown, e.const(2.0))), x)]
 
 
 def _split(e: Emitter, x: str) -> tuple[str, str]:
