@@ -9,7 +9,7 @@ PINS := pyproject.toml constraints.txt src/linkwright/version.py
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation \
 	--constraint constraints.txt
 
-.PHONY: help test test-random demo pictures bench conformance lint regenerate clean
+.PHONY: help test test-random fuzz demo pictures bench conformance lint regenerate clean
 .NOTPARALLEL: # all targets install into the same .venv
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo "make pictures  draw the pictures of the README (needs Chromium)"
 	@echo "make test    lint, types, layering, tests and doctests"
 	@echo "make test-random  the batteries with new seeds, for an hour (SECONDS=600 for less)"
+	@echo "make fuzz    damaged files for every reader, for a minute (SECONDS=600 for more)"
 	@echo "make bench   measure, and print ratio tables"
 	@echo "make conformance  compare robots with Pinocchio and MuJoCo (minutes)"
 	@echo "make lint    lint, format and types only"
@@ -32,6 +33,10 @@ test: $(VENV)/.test
 SECONDS ?= 3600
 test-random: $(VENV)/.test
 	$(BIN)/python -m scripts.test_random --seconds $(SECONDS)
+
+fuzz: SECONDS = 60
+fuzz: $(VENV)/.test
+	$(BIN)/python -m scripts.fuzz --seconds $(SECONDS)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check

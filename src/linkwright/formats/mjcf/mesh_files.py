@@ -96,7 +96,7 @@ def _obj(data: bytes, path: Path) -> tuple[Array, Triangles]:
 
 def _corner(word: str, count: int, path: Path, line: int) -> int:
     text = word.split("/", 1)[0]
-    if not text.lstrip("-").isdigit() or not text.isascii() or len(text) > 12:
+    if not text.removeprefix("-").isdigit() or not text.isascii() or len(text) > 12:
         raise InputError(f"{word[:20]!r} is no corner of a face", file=path, line=line)
     index = int(text)
     return index - 1 if index > 0 else count + index
