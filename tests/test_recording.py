@@ -335,7 +335,7 @@ def test_plot_draws_beside_the_recording_and_lists_channels(tmp_path: Path) -> N
     a_recording().save(path)
     run = CliRunner()
     assert run.invoke(build(), ["plot", str(path)]).exit_code == 0
-    assert (tmp_path / "run.npz.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
     listed = run.invoke(build(), ["plot", str(path), "--list"]).output
     assert [line.split()[0] for line in listed.splitlines()] == ["rod", "rod_dot", "x"]
     drawn = run.invoke(build(), ["plot", str(path), "rod*", "--terminal"]).output

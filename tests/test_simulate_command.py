@@ -192,7 +192,7 @@ def test_words_tell_what_happened(here: Path, capsys: pytest.CaptureFixture[str]
     assert "x real time)" in said
     assert "J unaccounted for" in said
     assert "recording: swing.csv (1001 samples" in said
-    assert Path("swing.csv.png").read_bytes().startswith(b"\x89PNG")
+    assert Path("swing.png").read_bytes().startswith(b"\x89PNG")
     assert main(["simulate", "pendulum", "--until", "2", "--quiet"]) == 0
     assert capsys.readouterr().out == ""
 

@@ -52,6 +52,9 @@ _STYLE = {
 }
 _LONGEST = 34
 """Letters of a name in a legend."""
+_APART = 300.0
+"""How many times larger the next channel of a unit is, to be drawn in a graph of its own."""
+_TARGETS = frozenset({"target", "targets", "reference", "setpoint", "desired", "goal", "way"})
 _ENTRY = 0.165
 """Height of an entry of a legend, inches."""
 ENDINGS = (".png", ".svg", ".pdf")
@@ -97,16 +100,19 @@ def figure(
     if not names:
         raise RecordingError("there is no channel to draw")
     made = [_drawn(r, names, vs, fft, rate, cutoff) for r in recordings]
-    groups = _graphs([c for c, _, _ in made[0]])
+    groups = _graphs(made)
+    if not (channels or fft or rate):
+        groups = [g for g in groups if not _is_nothing(made, g)] or groups[:1]
     with matplotlib.rc_context(_STYLE):
         width = 9.0
         height = max(min(1.4 + 2.1 * len(groups), 16.0), 0.8 + 1.4 * len(groups))
         if vs and len(groups) == 1:
             width, height = 7.0, 6.0
         drawing: Figure = plt_figure.Figure(figsize=(width, height), layout="constrained")
+        told = _has_long_names([c for c, _, _ in made[0]])
         axes = drawing.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
         for ax, columns in zip(axes, groups, strict=True):
-            _draw(ax, made, columns, labels, int(height / len(groups) / _ENTRY))
+            _draw(ax, made, columns, labels, int(height / len(groups) / _ENTRY), told)
         axes[-1].set_xlabel(_x_label(recordings[0], vs, fft))
         if fft:
             axes[-1].set_xlim(0, max(_bandwidth(x, y) for lines in made for _, x, y in lines))
@@ -181,20 +187,59 @@ def _by_unit(channels: Sequence[Channel]) -> dict[str, list[int]]:
     return groups
 
 
-def _graphs(channels: Sequence[Channel]) -> list[list[int]]:
-    """Return which channels are drawn together: those of a unit, as many as there are colours."""
+def _graphs(made: Sequence[Sequence[_Line]]) -> list[list[int]]:
+    """Return which channels are drawn together: those of a unit and of like magnitude.
+
+    There are no more in a graph than there are colors.
+    """
     found: list[list[int]] = []
-    for columns in _by_unit(channels).values():
-        parts = -(-len(columns) // len(TRACES["light"]))
-        found += [[int(k) for k in part] for part in np.array_split(columns, parts)]
+    for columns in _by_unit([c for c, _, _ in made[0]]).values():
+        for alike in _of_like_magnitude(columns, {k: _peak(made, k) for k in columns}):
+            parts = -(-len(alike) // len(TRACES["light"]))
+            found += [[int(k) for k in part] for part in np.array_split(alike, parts)]
     return found
 
 
-def _names(channels: Sequence[Channel]) -> list[str]:
-    """Return names for a legend: the long ones where there is room for all, or else the others."""
-    found = [c.long or c.name for c in channels]
-    if max(map(len, found)) > _LONGEST:
-        found = [c.name for c in channels]
+def _of_like_magnitude(columns: Sequence[int], peaks: Mapping[int, float]) -> list[list[int]]:
+    """Part channels where some are so small that they would be a line at zero beside others."""
+    ranked = sorted((k for k in columns if peaks[k] > 0), key=lambda k: peaks[k])
+    groups: list[set[int]] = []
+    for before, k in zip([None, *ranked], ranked, strict=False):
+        if before is None or peaks[k] > _APART * peaks[before]:
+            groups.append(set())
+        groups[-1].add(k)
+    if not groups:
+        return [list(columns)]
+    groups[-1] |= {k for k in columns if not peaks[k] > 0}
+    return [[k for k in columns if k in group] for group in reversed(groups)]
+
+
+def _peak(made: Sequence[Sequence[_Line]], k: int) -> float:
+    """Return the largest finite magnitude of a channel."""
+    return max(
+        float(np.abs(lines[k][2][np.isfinite(lines[k][2])]).max(initial=0.0)) for lines in made
+    )
+
+
+def _is_nothing(made: Sequence[Sequence[_Line]], columns: Sequence[int]) -> bool:
+    """Whether a graph would show zero and nothing else."""
+    return all(not np.any(lines[k][2]) for lines in made for k in columns)
+
+
+def _is_target(channel: Channel) -> bool:
+    """Whether a channel is what another one should be."""
+    words = channel.name.lower().replace(".", "_").split("_")
+    return any(word.rstrip("0123456789[]") in _TARGETS for word in words)
+
+
+def _has_long_names(channels: Sequence[Channel]) -> bool:
+    """Whether a legend can have long names for all channels of a figure, and not only for some."""
+    return all(c.long for c in channels) and max(len(c.long) for c in channels) <= _LONGEST
+
+
+def _names(channels: Sequence[Channel], told: bool) -> list[str]:
+    """Return names for a legend, all long ones or all short ones."""
+    found = [c.long if told else c.name for c in channels]
     if max(map(len, found)) > _LONGEST and len(found) > 1:
         columns = zip(*found, strict=False)  # letters in which all agree, from the left
         same = len(list(itertools.takewhile(lambda letters: len(set(letters)) == 1, columns)))
@@ -210,10 +255,11 @@ def _draw(
     columns: Sequence[int],
     labels: Sequence[str],
     rows: int,
+    told: bool,
 ) -> None:
     several = len(made) > 1
     first = [made[0][k][0] for k in columns]
-    names = _names(first)
+    names = _names(first, told)
     drawn = False
     for number, lines in enumerate(made):
         for place, k in enumerate(columns):
@@ -226,7 +272,7 @@ def _draw(
             ax.plot(
                 x,
                 y,
-                LINES[number % len(LINES)],
+                "--" if _is_target(lines[k][0]) else LINES[number % len(LINES)],
                 color=TRACES["light"][place % len(TRACES["light"])],
                 label=words,
                 marker="o" if len(x) == 1 else None,
@@ -251,7 +297,7 @@ def _y_label(channels: Sequence[Channel]) -> str:
         name = channels[0].generic or ""
     else:
         name = next(iter(generic)) if len(generic) == 1 else ""
-    return f"{name} ({shown})" if name and shown else name or shown
+    return f"{name} ({shown})" if name and shown else name or shown or "without unit"
 
 
 def _bandwidth(frequencies: Array, amplitudes: Array) -> float:

@@ -60,7 +60,7 @@ def command(
         _draw_in_terminal(recordings, channels, vs, fft, rate, cutoff)
         return
     labels = _labels(files)
-    target = files[0].with_name(files[0].name + ".png") if out is None else out
+    target = files[0].with_suffix(".png") if out is None else out
     if target.suffix.lower() in (".html", ".htm"):
         from linkwright.files import write_text
         from linkwright.recording.report import report_page
@@ -83,10 +83,24 @@ def command(
 
 def _parted(what: Sequence[str]) -> tuple[list[Path], list[str]]:
     """Return the files at the front, and the channels behind them."""
+    _refuse_model(what[0])
     count = 1
     while count < len(what) and Path(what[count]).is_file():
         count += 1
     return [Path(w) for w in what[:count]], list(what[count:])
+
+
+def _refuse_model(name: str) -> None:
+    """Say of a model that it has to run before there is something to draw."""
+    from linkwright.errors import InputError
+    from linkwright.models.library import MODELS
+
+    is_file = Path(name).suffix.lower() in (".toml", ".urdf", ".xml", ".mjcf", ".dyn")
+    if name.partition(":")[0] in MODELS or is_file:
+        raise InputError(
+            f"{name} is a model, not a recording of a run",
+            remedy=f"linkwright simulate {name} --plot",
+        )
 
 
 def _labels(files: Sequence[Path]) -> list[str]:

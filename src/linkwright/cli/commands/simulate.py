@@ -136,7 +136,7 @@ def _draw(found: Finished, target: Path) -> Path:
     """Write a picture of a recording beside it."""
     from linkwright.recording.plots import figure, save_figure
 
-    picture = target.with_name(target.name + ".png")
+    picture = target.with_suffix(".png")
     save_figure(picture, figure([found.recording]))
     return picture
 
