@@ -194,6 +194,8 @@ def _motion(running: Any, folder: Path) -> None:
 
     wide, tall = WIDE // 2, TALL // 2
     pages = [_opened(running, folder, shot, wide, tall) for shot in MOVING]
+    for page in pages:
+        page.add_style_tag(content="#legend, #labels { display: none !important }")
     frames = []
     for k in range(FRAMES):
         frame = Image.new("RGB", (WIDE, TALL))
@@ -230,6 +232,7 @@ def _live(running: Any) -> None:
             page.wait_for_timeout(100)
             if desk.live is not None and desk.live.latest.time > 1.0:
                 break
+        page.add_style_tag(content=".mantine-Notifications-root { display: none !important }")
         page.wait_for_timeout(3000)  # until the browser has drawn it
         page.screenshot(path=FOLDER / "studio-live.png")
         page.close()

@@ -21,7 +21,7 @@ from linkwright.studio.scene import scene_of
 from linkwright.studio.scope import first_layout
 from linkwright.studio.stage import extent
 from linkwright.studio.takes import model_take, open_take, recorded_take
-from linkwright.studio.viewing import ANGLE, seen_of, upright
+from linkwright.studio.viewing import ANGLE, pedestal, seen_of, upright
 
 ROBOTS = Path(__file__).parent / "robots"
 Array = NDArray[np.float64]
@@ -205,3 +205,26 @@ def test_curves_are_told_apart_by_color_blind_people_too(theme: str) -> None:
     bright, paper = linear @ _XYZ[1], float((_linear((PAPER[theme],)) @ _XYZ[1])[0])
     contrast = (np.maximum(bright, paper) + 0.05) / (np.minimum(bright, paper) + 0.05)
     assert contrast.min() >= 3
+
+
+def test_a_robot_that_reaches_below_its_base_stands_on_a_pedestal(tmp_path: Path) -> None:
+    (tmp_path / "arm.urdf").write_text(
+        """<robot name="arm"><link name="base"><visual><origin xyz="0 0 0.1"/>
+        <geometry><box size="0.2 0.2 0.2"/></geometry></visual></link>
+        <link name="tip"><visual><origin xyz="0 0 -0.5"/><geometry>
+        <box size="0.1 0.1 1"/></geometry></visual></link>
+        <joint name="j" type="revolute"><origin xyz="0.4 0 0.2"/><axis xyz="0 1 0"/>
+        <parent link="base"/><child link="tip"/>
+        <limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
+    )
+    take = open_take(str(tmp_path / "arm.urdf"), asked=Asked(1.0))
+    assert take.scene is not None
+    floor = seen_of(take.scene, take).floor
+    assert floor is not None
+    assert floor < -0.7
+    column = pedestal(take.scene, floor)
+    assert column is not None
+    assert column.points[:, 2].min() == pytest.approx(floor)
+    assert column.points[:, 2].max() == pytest.approx(0.0, abs=1e-9)
+    assert pedestal(take.scene, 0.0) is None
+    assert pedestal(scene_of(lw.load_model("pendulum")), -5.0) is None

@@ -35,7 +35,7 @@ from linkwright.studio.scope import first_layout
 from linkwright.studio.stage import extent
 from linkwright.studio.takes import Take
 from linkwright.studio.triangles import Surface
-from linkwright.studio.viewing import point_of, seen_of, upright
+from linkwright.studio.viewing import pedestal, point_of, seen_of, upright
 from linkwright.version import __version__
 
 Array = NDArray[np.float64]
@@ -355,7 +355,7 @@ def _evened(even: Array, times: Array, values: Array) -> Array:
 def _scene(block: _Block, scene: Scene, takes: Sequence[Take], most: int) -> dict[str, Any]:
     surfaces = scene.surfaces_within(most)
     seen = seen_of(scene, *takes)
-    nodes = [
+    nodes: list[dict[str, Any]] = [
         {
             "name": node.name,
             "parent": node.parent,
@@ -369,6 +369,9 @@ def _scene(block: _Block, scene: Scene, takes: Sequence[Take], most: int) -> dic
         for node, parts in zip(scene.nodes, surfaces, strict=True)
     ]
     still = upright(scene, scene.poses(scene.poses.start).poses[None])[0]
+    column = pedestal(scene, seen.floor)
+    if column is not None:
+        nodes[0]["parts"].append(_part(block, column))
     return {
         "nodes": nodes,
         "pose": [[round(float(v), 6) for v in row] for row in still],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,9 @@ from linkwright.studio.forces import USUAL, ForceTrack, force_track, scale_of
 from linkwright.studio.generated import tuple3
 from linkwright.studio.geometry import Geometry
 from linkwright.studio.scene import Scene
+from linkwright.studio.solids import FIXED
 from linkwright.studio.takes import Take
-from linkwright.studio.triangles import Surface
+from linkwright.studio.triangles import Surface, cylinder
 
 Array = NDArray[np.float64]
 ANGLE = 0.66
@@ -231,6 +232,33 @@ def _floor(scene: Scene, corners: Array, around: Array) -> float | None:
     if float(np.nanmin(corners[:, 0, :, 2], initial=np.inf)) <= low:
         return low  # it stands on a foot
     return low - 0.02 * (high - low)
+
+
+def pedestal(scene: Scene, floor: float | None) -> Surface | None:
+    """Return what the base of a robot stands on where the ground is below it, in the world's axes.
+
+    Args:
+        scene: of a robot that is fixed to the ground, or of anything else, which needs none.
+        floor: height of the ground, m; None where there is none.
+    """
+    if floor is None or not isinstance(scene.robot.source, Description):
+        return None
+    still = [not node.moves and not node.environment for node in scene.nodes]
+    parts = [s if fixed else () for s, fixed in zip(scene.surfaces, still, strict=True)]
+    poses = upright(scene, scene.poses(scene.poses.start).poses[None])
+    corners = _finite(_corners(parts, poses)[0])
+    if not len(corners):
+        return None
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    tall = float(low[2]) - floor
+    wide = float((high - low).max())
+    if tall <= 0.02 * wide:
+        return None
+    radius = 0.5 * float(max(high[0] - low[0], high[1] - low[1]))
+    made = replace(cylinder(radius, tall), colour=FIXED)
+    x, y = (low[:2] + high[:2]) / 2
+    turn = scene.upright.T
+    return made.moved(turn, turn @ np.array([x, y, floor + tall / 2]))
 
 
 def _view(scene: Scene, points: Array, first: Array, around: Array) -> dict[str, Any]:
