@@ -119,6 +119,7 @@ class Stage:
                 opacity=None if opacity >= 0.99 else opacity,
                 side="double" if opacity < 0.99 else "front",
                 cast_shadow=opacity > 0.6,
+                receive_shadow=False,  # Viser's own bias leaves stripes on bodies of other sizes
                 wireframe=self.wire,
             )
             self.meshes.append((node, mesh))
