@@ -4,6 +4,7 @@ import gc
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from numpy.lib.stride_tricks import as_strided
 import linkwright as lw
 from linkwright.backends.llvm import compile as compile_module
 from linkwright.program import program
+from linkwright.simulation.native.session import Session
+from linkwright.simulation.native.tables import WHOLE
+from linkwright.system.phases import Tick
 
 BACKENDS = ("llvm", "c", "python")
 
@@ -158,3 +162,45 @@ def test_code_is_freed_with_its_kernel() -> None:
 def test_the_collector_does_not_see_what_holds_code() -> None:
     code = compile_module.native(compile_module.HALF_EXAMPLE, ["half"])
     assert not gc.is_tracked(code._engine)
+
+
+# -- native runs -----------------------------------------------------------------------------------
+def running() -> Session:
+    m = lw.Mechanism("m")
+    m.body("b", translate="x", mass=1)
+    m.start(b_dot=1.0)
+    return Session(lw.System(m, base=100).phases(), 1.0)
+
+
+@pytest.mark.parametrize("field", ["row", "logged", "cursor"])
+@pytest.mark.parametrize("value", [-1, 10**9])
+def test_a_damaged_state_is_not_restored(field: str, value: int) -> None:
+    """Native code writes where these say."""
+    session = running()
+    saved = session.snapshot()
+    saved["whole"][0, WHOLE[field]] = value
+    with pytest.raises(lw.ShapeError, match=f"damaged: its {field}"):
+        session.restore(saved)
+    assert session.run().x["b"] == pytest.approx(1.0)
+
+
+def test_blocks_that_are_not_there_are_not_run() -> None:
+    machine = running().machine
+    for first, count in ((0, 2), (1, 1), (-1, 1)):
+        with pytest.raises(lw.ShapeError, match="there are 1 blocks"):
+            machine.run(first, count)
+
+
+def test_phases_whose_programs_do_not_fit_are_refused() -> None:
+    """They would write past the arrays of the run."""
+    phases = running().phases
+    x = lw.symbols("x", "coordinate")[0]
+    wide = program("wide", {"x": x}, {"a": [x, x, x]})
+    tick = Tick("t", program("t", {"x": x}, {"a": [x]}), ())
+    for changed in (
+        replace(phases, derivative=wide),
+        replace(phases, output=wide),
+        replace(phases, ticks=(tick,)),
+    ):
+        with pytest.raises(lw.ShapeError):
+            Session(changed, 1.0)

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.backends.callbacks import guarded
 from linkwright.backends.llvm.blocks import empty_aligned, from_blocked, to_blocked
 from linkwright.errors import Error, ShapeError
+from linkwright.program import Program
 from linkwright.simulation.native.bundle import Bundle, bundle
 from linkwright.simulation.native.methods import Method
 from linkwright.simulation.native.tables import (
@@ -91,6 +92,26 @@ class Settings:
         return self.until // self.every + 1 + cut
 
 
+def _require_sizes(phases: Phases) -> None:
+    """Refuse phases whose Programs write other numbers of values than there is room for."""
+    x, d = len(phases.x), len(phases.d)
+    wanted: list[tuple[str, Program | None, list[int]]] = [
+        ("derivative", phases.derivative, [x]),
+        ("output", phases.output, [len(phases.outputs)]),
+        ("events", phases.events, [len(phases.event_list)]),
+        *((f"action of {e.name!r}", e.action, [x, d]) for e in phases.event_list),
+    ]
+    for tick in phases.ticks:
+        if tick.foreign is None:
+            wanted.append((f"tick of {tick.name!r}", tick.program, [len(tick.slots)]))
+    for what, made, sizes in wanted:
+        if made is not None and [port.size for port in made.outputs] != sizes:
+            found = [port.size for port in made.outputs]
+            raise ShapeError(
+                f"the {what} of {phases.name!r} gives {found} values, where {sizes} are needed"
+            )
+
+
 class Machine:
     """N runs of a System in native memory.
 
@@ -111,6 +132,7 @@ class Machine:
         width: int | None = None,
         rows: int = 1024,
     ) -> None:
+        _require_sizes(phases)
         self.phases = phases
         self.settings = settings
         self.count = count
@@ -236,6 +258,8 @@ class Machine:
 
         Where a Python function fails or is interrupted in a step, they stand where they stood.
         """
+        if not 0 <= first <= first + count <= self.blocks:
+            raise ShapeError(f"there are {self.blocks} blocks, not {first} to {first + count}")
         if not self.calls_python:
             self._run(self._config.ctypes.data, first, count)
             return
@@ -295,8 +319,21 @@ class Machine:
                     f"the saved {name} has the shape {saved[name].shape}, not {target.shape}",
                     remedy="restore a state of the same System, method and number of runs",
                 )
+        self._require_places(saved["whole"])
+        for name, target in (("arena", self.arena), ("whole", self.whole)):
             target[:] = saved[name]
         self.initialised = True
+
+    def _require_places(self, whole: NDArray[np.generic]) -> None:
+        """Refuse a state whose places in arrays lie outside of them: native code goes by these."""
+        most = {"row": self.rows, "logged": len(self.log), "cursor": len(self.phases.ticks)}
+        for name, count in most.items():
+            places = whole[:, WHOLE[name]].astype(np.int64)
+            if whole.dtype != np.int64 or bool(np.any((places < 0) | (places > count))):
+                raise ShapeError(
+                    f"the saved state is damaged: its {name} is not within 0 to {count}",
+                    remedy="restore what snapshot() returned",
+                )
 
     # -- the configuration -------------------------------------------------------------------------
     def _configured(self) -> Integers:
