@@ -227,7 +227,7 @@ def test_ops_takes_options_and_formulations(capsys: pytest.CaptureFixture[str]) 
         (["ops", "cart", "--formulation", "fast"], "error: there is no formulation 'fast'"),
         (["show", "missing.toml"], "error: there is no file 'missing.toml'"),
         (["show", "n-four-bar:n=x"], "option 'n' of model 'n-four-bar' is a whole number"),
-        (["show", "pendulum", "--latex", "/nowhere/at/all.tex"], "error: cannot write"),
+        (["show", "pendulum", "--latex", "/nowhere/at/all.tex"], "the file cannot be written"),
     ],
 )
 def test_errors_are_one_line(
