@@ -73,16 +73,14 @@ def test_what_is_used_and_what_is_left_out_is_said(
     """In the run's report, in its recording, and by the command."""
     robot = lw.load(path)
     run = lw.simulate(robot, 0.1)
-    assert any(
-        "2 joint(s) stop at the limits of the file: shoulder, elbow" in w for w in run.report
-    )
+    assert any("2 joint(s) stop at their limits: shoulder, elbow" in w for w in run.report)
     assert any("1 shape(s) for contact touch nothing" in w for w in run.report)
     about = lw.simulate(lw.System(robot), 0.1).recording.about
     assert "2 joint(s) stop" in about["notes"][0]
     out = tmp_path / "run.csv"
     assert main(["simulate", str(path), "--until", "0.1", "-o", str(out)]) == 0
     said = capsys.readouterr().out
-    assert "2 joint(s) stop at the limits" in said
+    assert "2 joint(s) stop at their limits" in said
     assert "touch nothing" in said
     given = lw.simulate(lw.derive(robot.mechanism, "kane"), 0.1)
     assert any("derived without the joint limits" in w for w in given.report)
@@ -135,3 +133,29 @@ def test_fixed_steps_stay_stable() -> None:
     for method in ("rk4", "midpoint", "semi-implicit"):
         run = lw.simulate(m, 2.0, step=1e-3, method=method, initial=START)
         assert_stopped(run["shoulder"], run["elbow"])
+
+
+def test_limits_of_ones_own_are_kept_by_a_text() -> None:
+    """In Python and in a text; what comes back from a text stops at the same place."""
+    m = lw.Mechanism("m")
+    m.body("b", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
+    m.gravity("-y")
+    m.limit("b", lower=-0.5)
+    text = lw.write_model(m)
+    again = lw.read_model(text)
+    for each in (m, again):
+        run = lw.simulate(each, 2.0)
+        assert run.final["b"] == pytest.approx(-0.5 - 9.81 * np.cos(0.5) / FREQUENCY**2, abs=1e-5)
+    degrees = lw.read_model(text.replace("lower = -0.5", 'upper = "30 deg"'))
+    assert degrees.ranges[0].upper == pytest.approx(np.pi / 6)
+    free = lw.Mechanism("free")
+    free.body("b", joint=lw.Free(), mass=1, inertia=1)
+    for bad in ((1.0, -1.0), (None, None), (np.nan, 1.0)):
+        with pytest.raises(lw.Error, match="leave it no range"):
+            free.limit("b.x", *bad)
+    with pytest.raises(lw.Error, match="one of several rotations of 'b'"):
+        free.limit("b.rx", 0.0, 1.0)
+    with pytest.raises(lw.Error, match="no coordinate 'c'"):
+        free.limit("c", 0.0, 1.0)
+    with pytest.raises(lw.Error, match="has limits already"):
+        m.limit("b", 0.0, 1.0)

@@ -1,6 +1,6 @@
 """Joint limits in runs: end stops that push back, sized by what the joint moves.
 
-A joint that has a range (`Mechanism.ranges`, filled from the limits of robot files) meets a spring
+A joint that has a range (`Mechanism.limit`; robot files give theirs) meets a spring
 and damper at its ends. Beyond the end by d, and going further at the rate v, it pushes back with
 
     f = max(0, k d + c v),   k = I w²,   c = 2 sqrt(k I'),
@@ -73,10 +73,9 @@ def stop_loads(mechanism: Mechanism) -> tuple[list[Force], list[Moment]]:
     Args:
         mechanism: with values for its parameters.
 
-    >>> from linkwright.mechanism.parts import Range
     >>> m = Mechanism("m")
     >>> b = m.body("b", rotate="z", mass=1, inertia=2)
-    >>> m.ranges.append(Range(b.coordinates[0], -1.0, None))
+    >>> m.limit("b", lower=-1.0)
     >>> [str(t.magnitude) for t in stop_loads(m)[1]]
     ['select(0 < -b - 1, max(0, -400*(50 + 50*b + b_dot)), 0)']
     """
@@ -136,8 +135,8 @@ def range_words(mechanism: Mechanism) -> str:
         return ""
     shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
     return (
-        f"{len(names)} joint(s) stop at the limits of the file: {shown} "
-        "(its limits of speed and effort are left to controllers)"
+        f"{len(names)} joint(s) stop at their limits: {shown} (limits of speed "
+        "and effort are left to controllers)"
     )
 
 
@@ -153,7 +152,7 @@ def run_notes(mechanism: Mechanism, *, stopping: bool = True) -> tuple[str, ...]
     """
     words = range_words(mechanism)
     if words and not stopping:
-        words = "the equations were derived without the joint limits of the file"
+        words = "the equations were derived without the joint limits"
     known = mechanism.provenance
     told = mechanism.reports if known is not None and known.robot is not None else []
     return (*([words] if words else []), *told)

@@ -57,7 +57,6 @@ from linkwright.formats.places import (
     unit,
 )
 from linkwright.mechanism import Ball, Body, Free, Joint, Mechanism, Prismatic, Weld
-from linkwright.mechanism.parts import Range
 from linkwright.mechanism.provenance import from_file
 
 BASES = ("file", "fixed", "free")
@@ -463,7 +462,7 @@ class _Assembler:
             if not single or (lower is None and upper is None):
                 continue
             if lower is None or upper is None or lower < upper:
-                self.mechanism.ranges.append(Range(made.coordinates[0], lower, upper))
+                self.mechanism.limit(made.coordinates[0].name, lower, upper)
 
     def close(self, closure: Closure) -> None:
         """Close a loop."""

@@ -103,6 +103,11 @@ class _Builder:
         self._loads()
         self._states()
         self._relations()
+        for part in self.flat["limit"]:
+            with self._placed(part):
+                ends = (part.value.lower, part.value.upper)
+                low, high = (None if x is None else _constant(x) for x in ends)
+                self.m.limit(part.value.coordinate, low, high)
         for part in self.flat["output"]:
             with self._placed(part):
                 self._output(part)

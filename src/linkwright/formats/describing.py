@@ -100,6 +100,9 @@ class _Describer:
             for t in m.moments
         ]
         data["constraint"] = [self._constraint(c) for c in m.constraints]
+        data["limit"] = [
+            {"coordinate": r.coordinate.name, "lower": r.lower, "upper": r.upper} for r in m.ranges
+        ]
         data["output"] = [
             {
                 "name": o.name,

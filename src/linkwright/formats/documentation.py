@@ -95,6 +95,7 @@ _CLASSES: dict[str, type[Record]] = {
     "[[roll]]": schema.Roll,
     "[[prescribe]]": schema.Prescribe,
     "[[constraint]]": schema.Constraint,
+    "[[limit]]": schema.Limit,
     "`acts` of a constraint": schema.Act,
     "[[output]]": schema.Output,
     "[run]": schema.Run,

@@ -285,6 +285,14 @@ class Prescribe(Record):
     name: Annotated[StrictStr, Field(description="its name")] = ""
 
 
+class Limit(Record):
+    """How far a joint may go: in runs, end stops push it back."""
+
+    coordinate: Annotated[Name, Field(description="its name")]
+    lower: Annotated[Expression | None, Field(description="a number or none, rad or m")] = None
+    upper: Annotated[Expression | None, Field(description="a number or none, rad or m")] = None
+
+
 class Act(Record):
     """Where the force that maintains a constraint acts, for reactions."""
 
@@ -440,6 +448,7 @@ class Parts(Record):
     roll: Annotated[list[Roll], Field(description="wheels that roll")] = []
     prescribe: Annotated[list[Prescribe], Field(description="prescribed coordinates")] = []
     constraint: Annotated[list[Constraint], Field(description="other relations")] = []
+    limit: Annotated[list[Limit], Field(description="limits of joints")] = []
     output: Annotated[list[Output], Field(description="results")] = []
     initial: Annotated[
         dict[StrictStr, Expression],
@@ -460,6 +469,7 @@ class Parts(Record):
         "roll",
         "prescribe",
         "constraint",
+        "limit",
         "output",
     )
     TABLES: ClassVar[tuple[str, ...]] = ("parameters", "inputs", "variables", "initial")

@@ -18,7 +18,7 @@ from linkwright.mechanism import loops
 from linkwright.mechanism.describing import DERIVED, quantities_of
 from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.loading import Loaded
-from linkwright.mechanism.parts import Body, Constraint, Output, Point, State, Timing, Work
+from linkwright.mechanism.parts import Body, Constraint, Output, Point, Range, State, Timing, Work
 from linkwright.mechanism.workspace import Value
 from linkwright.showing import Shown
 
@@ -108,6 +108,49 @@ class Mechanism(Loaded, Shown):
         self.constraints.append(made)
         self._changed()
         return made
+
+    def limit(
+        self, coordinate: str, lower: float | None = None, upper: float | None = None
+    ) -> None:
+        """Let runs stop a joint at the ends of a range (see `linkwright.equations.stops`).
+
+        Equations, and what is computed from them, know of no limits.
+
+        Args:
+            coordinate: of a joint with one translation or rotation, by name.
+            lower: end of the range, rad or m; None for none.
+            upper: end of the range, rad or m; None for none.
+
+        >>> m = Mechanism("m")
+        >>> b = m.body("b", rotate="z", mass=1, inertia=1)
+        >>> m.limit("b", -1.0, 1.0)
+        >>> m.ranges[0].upper
+        1.0
+        """
+        q = self.coordinates.get(coordinate)
+        body = next((b for b in self.bodies.values() if q in b.coordinates), None)
+        if q is None or body is None:
+            self.unknown(
+                coordinate,
+                [q.name for b in self.bodies.values() for q in b.coordinates],
+                "coordinate",
+            )
+            return
+        if q in body.rotations and len(body.rotations) > 1:
+            raise MechanismError(
+                f"{coordinate!r} is one of several rotations of {body.name!r}, and has no limit",
+                remedy="put a moment on the body",
+            )
+        ends = [float(x) for x in (lower, upper) if x is not None]
+        if not ends or any(x != x for x in ends) or ends != sorted(ends):
+            raise MechanismError(
+                f"the limits of {coordinate!r} leave it no range: {lower} to {upper}",
+                remedy="give a lower one below the upper one, or only one of them",
+            )
+        if any(given.coordinate is q for given in self.ranges):
+            raise MechanismError(f"{coordinate!r} has limits already")
+        self.ranges.append(Range(q, *(None if x is None else float(x) for x in (lower, upper))))
+        self._changed()
 
     def no_movement(
         self, first: Point, second: Point, along: Value, *, name: str = ""
