@@ -22,6 +22,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,15 @@ class _MethodDefinition(ctypes.Structure):
         ("flags", ctypes.c_int),
         ("documentation", ctypes.c_char_p),
     )
+
+
+@cache
+def _defined(name: str, address: int, documentation: str) -> _MethodDefinition:
+    """Return a definition that is never freed.
+
+    Python reads it when the function goes, which in a cycle is after all that the function holds.
+    """
+    return _MethodDefinition(name.encode(), address, _FASTCALL_KEYWORDS, documentation.encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +117,7 @@ def make_scalar_call(
     table = (ctypes.c_int64 * len(SLOTS)).from_address(code.address(TABLE))
     _fill(table, layout, signature, slow)
     documentation = f"{name}($self, /, *arrays)\n--\n\n{usage(name, signature)}"
-    definition = _MethodDefinition(
-        name.encode(), code.address(CALL), _FASTCALL_KEYWORDS, documentation.encode()
-    )
+    definition = _defined(name, code.address(CALL), documentation)
     owner = _Owner(definition, code, slow, keep)
     if not _passes_trial(definition, owner, table, signature):
         return slow
