@@ -32,6 +32,7 @@ from linkwright.algebra import (
     symbols,
 )
 from linkwright.algebra.language import LanguageError, SymbolScope, parse, read, resolve
+from linkwright.algebra.units.parse import parse_unit
 from linkwright.errors import Error, InputError
 
 a, b, c, d, x = symbols("a b c d x")
@@ -336,3 +337,57 @@ def test_hyperbolic_functions_are_those_of_numpy(name: str) -> None:
     slope = {"sinh": np.cosh(at), "cosh": np.sinh(at), "tanh": 1 - np.tanh(at) ** 2}[name]
     off = 1e-12 * float(np.abs(exact).max())
     np.testing.assert_allclose(evaluate(partial(found, x), {x: at}), slope, rtol=1e-12, atol=off)
+
+
+COMPOUND_UNITS = [
+    *("m/s", "m/s^2", "m/s**2", "m / s ^ 2", "m*s^-2", "km/h", "mi/h", "ft/sec", "rad/s", "deg/s"),
+    *("rad/s^2", "rev/min", "N*m", "N*m/rad", "N*m/deg", "N*m*s/rad", "N/m", "N*s/m", "kN/mm"),
+    *("N*m/(rad/s)", "N/(m/s)", "kg*m^2", "kg/m^3", "kg*m/s", "g/cm^3", "lbf/in", "lbm*in^2"),
+    *("lbf*s/in", "in-lb", "in-lb/deg", "slug*ft^2", "W/m^2", "V*s/rad", "A/m", "J/(kg*K)"),
+    *("m^2", "mm**2", "s^-1", "rad^2/s", "m^(1/2)", "deg/s/s", "N*m/A", "uA*s", "bar*m^2"),
+]
+
+
+@pytest.mark.parametrize("unit", COMPOUND_UNITS)
+def test_a_compound_unit_without_braces_is_refused(unit: str) -> None:
+    right = parse(f"2 {{{unit}}}")
+    assert float(evaluate(right, {})) == pytest.approx(2 * parse_unit(unit).factor)
+    named = {name: symbol(name) for name in re.findall(r"[^\W\d_]+", unit)}
+    for scope in (None, SymbolScope(named), SymbolScope(dict(list(named.items())[:1]))):
+        for text in (f"2 {unit}", f"a + 3*(2 {unit})", f"sin(2 {unit})*q", f"-2 {unit} - t"):
+            with pytest.raises(LanguageError, match=r"braces") as caught:
+                parse(text, scope)
+            assert caught.value.position == text.index("2 ") + 2
+
+
+def test_no_door_makes_a_parameter_of_a_unit() -> None:
+    m = lw.Mechanism("m")
+    body = m.body("b", mass=1, translate="x")
+    for door in (
+        lambda: m.expr("9.81 m/s^2"),
+        lambda: m.exprs(("0", "9.81 m/s^2", "0")),
+        lambda: m.vector("9.81 m/s^2*[n1]"),
+        lambda: m.body("c", mass="2 kg*m^2"),
+        lambda: m.force("f", "2 N/m*x", at=body, along="x"),
+        lambda: m.output("y", "t / 3 m/s"),
+        lambda: lw.Block("b").expr("9.81 m/s^2"),
+    ):
+        with pytest.raises(lw.Error, match="braces"):
+            door()
+    assert not {"s", "m", "N"} & set(m.parameters)
+
+
+def test_one_name_is_the_unit_of_a_number() -> None:
+    for text, same in {
+        "2 m*x": "2*x",
+        "2 km/x^2": "2000/x^2",
+        "3 m*min(a, b)": "3*min(a, b)",
+        "2 {m}/s": "2/s",
+        "2 m/`s`": "2/s",
+        "(3 m)^2": "9",
+        "5 m - s": "5 - s",
+        "2 m/3": "2/3",
+    }.items():
+        assert parse(text) == parse(same)
+    with pytest.raises(LanguageError, match=r"write \(3 m\)\^"):
+        parse("3 m^n")

@@ -37,7 +37,7 @@ def wrong(what: str) -> PydanticCustomError:
 def _number(value: object) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise wrong("a number is needed here")
-    if abs(value) > 10**300 or not math.isfinite(value):
+    if abs(value) > 1e300 or not math.isfinite(value):
         raise wrong("a finite number is needed here")
     return value
 

@@ -15,8 +15,9 @@
                  | "(" expression ")" | "[" name "]" | "#" name
 
 A comparison may be a chain, `0 <= x < 1`. A unit is a name (`30 deg`) or stands in braces
-(`9.81 {m/s^2}`); the number is converted to SI at once. `[b1]` is a direction, `#f1` a variable of
-the model. The operators are kept on a stack of their own, so nesting is bounded by the text alone.
+(`9.81 {m/s^2}`); the number is converted to SI at once. A compound unit without braces is refused.
+`[b1]` is a direction, `#f1` a variable of the model. The operators are kept on a stack of their
+own, so nesting is bounded by the text alone.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NoReturn, TypeAlias
 
+from linkwright.algebra.language.compounds import compound_after
 from linkwright.algebra.language.tokens import LanguageError, Token, tokens
 from linkwright.errors import InputError
 
@@ -267,9 +269,31 @@ class _Reader:
     def _literal(self, token: Token) -> Literal:
         follower = self.tokens[self.next]
         if follower.kind == "unit" or (follower.kind == "name" and not follower.quoted):
+            if follower.kind == "name":
+                self._refuse_compound(token, follower)
             self.next += 1
             return Literal(token.position, token.text, follower.text, follower.position)
         return Literal(token.position, token.text)
+
+    def _refuse_compound(self, number: Token, unit: Token) -> None:
+        found = compound_after(self.source, self.tokens, self.next)
+        value, name = number.text, unit.text
+        power = self.tokens[self.next + 1]
+        powered = power.kind == "operator" and power.text in ("^", "**")
+        if found is not None:
+            alone = f"({value} {name})" if powered else f"{value} {{{name}}}"
+            self._fail(
+                f"the unit of '{value} {found.unit}' needs braces",
+                unit,
+                f"write {value} {{{found.unit}}}, or {alone}{found.rest} where {name!r} alone is "
+                "the unit",
+            )
+        if powered:
+            self._fail(
+                f"the power of '{value} {name}' can be that of the unit or of the quantity",
+                unit,
+                f"write ({value} {name}){power.text}..., or the unit in braces",
+            )
 
     def _name(self, token: Token) -> bool:
         if not self._is_next("("):
