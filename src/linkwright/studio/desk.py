@@ -236,7 +236,8 @@ class Desk:
         assert self.scene is not None
         m = self.scene.robot.mechanism
         own = {n: float(v) for n, v in m.values.items() if n in m.parameters}
-        return own | dict(self.scene.poses.values)
+        radii = {w.parameter: w.radius for w in self.scene.wheels if w.parameter}
+        return own | dict(self.scene.poses.values) | radii
 
     def reshape(self, now: float) -> None:
         """Let the shapes follow the parameters, some times in a second while a user changes them.

@@ -125,13 +125,46 @@ def _floating(g: Geometry, body: Body, arms: list[Array], radius: float) -> list
             return [frame]
         spread = max([float(np.linalg.norm(p)) for p in arms], default=4 * radius)
         return [Solid("sphere", (0.35 * spread,), Place((x, y, z)), PALE)]
-    a, b, c = (float(max(e, 0.1 * edges.max())) for e in edges)
+    half = np.maximum(edges, 0.1 * edges.max()) / 2
+    low, high = _clear_of_wheels(g, body, centre - half, centre + half)
+    x, y, z = map(float, (low + high) / 2)
+    a, b, c = map(float, high - low)
     solids = [Solid("box", (a, b, c), Place((x, y, z)), PALE)]
-    inside = np.array([a, b, c]) / 2
     for p in arms:
-        if np.any(np.abs(p - centre) > inside):
-            solids.append(rod(centre, p, 0.6 * radius, METAL))
+        if np.any((p < low) | (p > high)):
+            solids.append(rod(np.clip(p, low, high), p, 0.6 * radius, METAL))
     return solids
+
+
+def _clear_of_wheels(g: Geometry, body: Body, low: Array, high: Array) -> tuple[Array, Array]:
+    """Return the corners of a body's box, between its wheels and above the ground."""
+    low, high = low.copy(), high.copy()
+    middle = (low + high) / 2
+    up = g.vector(g.mechanism.ground.vector(*map(float, g.up)), body.frame)
+    upward = int(np.argmax(np.abs(up)))
+    for spins, radius in g.wheels.items():
+        axis = g.axis(spins)
+        if body not in spins.ancestors() or axis is None:
+            continue
+        at = g.vector(spins.origin.position - body.origin.position, body.frame)
+        axle = g.vector(spins.vector(*map(float, axis)), body.frame)
+        across = int(np.argmax(np.abs(axle)))
+        beside = float(at[across] - middle[across])
+        room, raised = abs(beside) - 0.3 * radius, 0.3
+        if room <= 0.1 * (high - low)[across]:  # in the middle: the body is above its wheels
+            room, raised = np.inf, -1.1
+        if beside > 0:
+            high[across] = min(high[across], middle[across] + room)
+        else:
+            low[across] = max(low[across], middle[across] - room)
+        edge = float(at[upward] * np.sign(up[upward])) - raised * radius
+        if up[upward] > 0:
+            low[upward] = max(low[upward], edge)
+            high[upward] = max(high[upward], low[upward] + 0.5 * radius)
+        else:
+            high[upward] = min(high[upward], -edge)
+            low[upward] = min(low[upward], high[upward] - 0.5 * radius)
+    return low, high
 
 
 def _sliding(
@@ -140,6 +173,7 @@ def _sliding(
     assert body.parent is not None
     edges, centre = g.box(body), g.centre(body)
     along = g.slides(body)[0]
+    radius = min([radius, *(0.1 * r for r in _wheels_on(g, body))])
     if edges is not None and edges.max() > 4 * edges.min():  # a boom that slides through its guide
         x, y, z = map(float, centre)
         a, b, c = (float(np.clip(e, 1.3 * radius, None)) for e in edges)
@@ -153,6 +187,11 @@ def _sliding(
     block = Solid("box", (high, high, length), Place((0.0, 0.0, 0.0), axes_along(along)), tint)
     pins = [disc((0, 0, 0), _across(along), 0.7 * radius, 3.6 * radius, JOINT)]
     return [block, *pins, *_rods(arms, 0.8 * radius, tint)]
+
+
+def _wheels_on(g: Geometry, body: Body) -> list[float]:
+    """Return the radii of the wheels that a body carries."""
+    return [r for wheel, r in g.wheels.items() if body in wheel.ancestors()]
 
 
 def _across(along: Array) -> Array:
@@ -241,8 +280,10 @@ def _rails(g: Geometry, body: Body, radius: float) -> list[Solid]:
         guide = Place((x, y, z), axes_along(along))
         return [Solid("box", (4.0 * radius, 4.0 * radius, 5.0 * radius), guide, JOINT)]
     usual = 12 * radius if parent is g.mechanism.ground else 5 * radius
+    usual = min([usual, *(0.8 * r for r in _wheels_on(g, body))])  # above the ground
     low, high = g.reach.get(body.translations[0][0].name, (0.0, 0.0))
-    start, end = min(-usual, low - 4 * radius), max(usual, high + 4 * radius)
+    beyond = min(4 * radius, usual)
+    start, end = min(-usual, low - beyond), max(usual, high + beyond)
     side = _across(along)
     below = np.cross(along, side) * 1.9 * radius
     return [rod(at + below + along * start, at + below + along * end, 0.35 * radius, FIXED)]

@@ -41,6 +41,7 @@ class Geometry:
         tips: further places to which arms lead, by body, in its frame.
         level: whether the ground is at height 0, as for robot files.
         reach: the lowest and the highest value of coordinates in a motion, by name.
+        rolling: radii of bodies that are known to be wheels, by name, m.
     """
 
     mechanism: Mechanism
@@ -49,6 +50,7 @@ class Geometry:
     tips: Mapping[Body, Sequence[float]] = field(default_factory=dict)
     level: bool = False
     reach: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    rolling: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def _given(self) -> dict[Expr, float]:
@@ -173,6 +175,9 @@ class Geometry:
             named = any(c.name == f"{body.name} rolls" for c in self.mechanism.constraints)
             if named and sizes:
                 found.setdefault(body, sizes[0])
+        for name, radius in self.rolling.items():
+            if name in self.mechanism.bodies:
+                found.setdefault(self.mechanism.bodies[name], radius)
         return found
 
     @cached_property

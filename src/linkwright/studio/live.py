@@ -429,8 +429,10 @@ class Live:
 
     @property
     def parameters(self) -> dict[str, float]:
-        """The parameters of the mechanism as they are now."""
-        return self._own(dict(self.values))
+        """The parameters that shapes follow, as they are now: the mechanism's, radii of wheels."""
+        radii = {w.parameter for w in self.scene.wheels}
+        held = {n: v for n, v in self.values.items() if n in radii}
+        return self._own(dict(self.values)) | held
 
     @property
     def pushed(self) -> bool:

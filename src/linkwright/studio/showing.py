@@ -21,9 +21,12 @@ from linkwright.recording import Channel, Recording
 from linkwright.recording.generic import generic_name
 from linkwright.robots import Robot
 from linkwright.studio.page import page_text, write_page
+from linkwright.studio.rolling import wheels_in
 from linkwright.studio.scene import scene_of
 from linkwright.studio.takes import Take, may_become, model_take, open_take, recorded_take
 from linkwright.system import System
+from linkwright.system.arrows import told_wheels
+from linkwright.system.numbers import parameters
 
 if TYPE_CHECKING:
     from linkwright.studio.dress import DressLike
@@ -82,7 +85,8 @@ def system_take(system: System, roots: Sequence[Path] = ()) -> Take:
             remedy="simulate it, and plot the run",
         )
     own = {n: v for n, v in system.values.items() if n in m.parameters}
-    scene = scene_of(m, roots=roots, values=own)
+    wheels = wheels_in({"wheels": told_wheels(system, parameters(system))})
+    scene = scene_of(m, roots=roots, values=own, wheels=wheels)
     names = scene.poses.coordinates
     start = dict(zip(names, map(float, scene.poses.start), strict=True))
     start |= {n: float(v) for n, v in system.initial.items() if n in start}

@@ -27,10 +27,11 @@ from numpy.typing import NDArray
 from linkwright.formats.description import Description
 from linkwright.mechanism import Body
 from linkwright.robots import Robot
+from linkwright.studio.file_scene import solid_of
 from linkwright.studio.geometry import Geometry
 from linkwright.studio.hanging import turned
 from linkwright.studio.motions import limits_of, resting
-from linkwright.studio.scene import Scene, solid_of
+from linkwright.studio.scene import Scene
 from linkwright.studio.solids import surfaces_of
 from linkwright.studio.triangles import Surface
 from linkwright.studio.viewing import upright

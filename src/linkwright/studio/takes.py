@@ -28,6 +28,7 @@ from linkwright.studio.forces import recorded_floor
 from linkwright.studio.motions import Asked, simulated, simulated_story, swing
 from linkwright.studio.origins import Moved, what_moved
 from linkwright.studio.replaying import coordinates_in, nothing_matches
+from linkwright.studio.rolling import wheels_in
 from linkwright.studio.scene import Scene, scene_of
 from linkwright.system import System
 
@@ -201,7 +202,8 @@ def recorded_take(
         if moved.thing is None:
             return Take(name, recording, notes=(_unknown(recording, moved.notes),))
         values = _known_values(moved.thing, recording.about.get("parameters"))
-        scene = scene_of(moved.thing, roots=moved.roots, values=values)
+        wheels = wheels_in(recording.about)
+        scene = scene_of(moved.thing, roots=moved.roots, values=values, wheels=wheels)
     except Error as error:
         if model:
             raise
@@ -271,8 +273,9 @@ def scene_take(name: str, recording: Recording, scene: Scene) -> Take:
 
 def _settle(scene: Scene, recording: Recording) -> None:
     """Put the ground where the recording says that it is."""
-    if scene.floor is None:
-        scene.floor = recorded_floor(scene, recording)
+    if scene.floor is None or scene.wheels:  # a plane that is told of is surer than tires
+        floor = recorded_floor(scene, recording)
+        scene.floor = scene.floor if floor is None else floor
 
 
 def _known_values(thing: Robot | Mechanism, numbers: object) -> dict[str, float] | None:

@@ -10,7 +10,8 @@ place where it acts, in numbers:
 force that is given by its magnitude has one channel, and `along`, a unit vector in the body's axes
 or, with `"axes": "ground"`, in the ground's. `touch` is there for contact points: the channel that
 is positive while the point touches; `down` says how far below `at` that is, m. Whoever has the
-recording and the poses of the bodies needs nothing else.
+recording and the poses of the bodies needs nothing else. What else is drawn of a System is told
+alike: planes that are the ground (`floors`), and bodies that tires make wheels of (`wheels`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright.algebra import Expr, Frame, evaluate, free_symbols
 from linkwright.blocks import Arrow, Element
+from linkwright.mechanism import Body
 
 if TYPE_CHECKING:
     from linkwright.system.system import System
@@ -70,6 +72,23 @@ def told_floors(system: System) -> list[dict[str, Any]]:
     for member in system.members.values():
         for centre, up in getattr(member.block, "floors", ()):
             found.append({"at": list(map(float, centre)), "up": list(map(float, up))})
+    return found
+
+
+def told_wheels(system: System, values: Mapping[str, float]) -> list[dict[str, Any]]:
+    """Return the bodies that elements know to be wheels: radius, m, and the parameter that it is.
+
+    Args:
+        system: with elements.
+        values: of parameters, by name.
+    """
+    found = []
+    for member in system.members.values():
+        wheel = getattr(member.block, "wheel", None)
+        parameter = f"{member.name}.radius"
+        if isinstance(wheel, Body) and parameter in values:
+            told = {"body": wheel.name, "radius": values[parameter], "parameter": parameter}
+            found.append(told)
     return found
 
 

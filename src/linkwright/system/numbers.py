@@ -20,7 +20,7 @@ from linkwright.blocks import BlockError, Foreign
 from linkwright.equations.closure import assemble
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
-from linkwright.system.arrows import told_floors, told_forces
+from linkwright.system.arrows import told_floors, told_forces, told_wheels
 from linkwright.system.member import Member
 from linkwright.system.phases import Phases, Signal
 
@@ -66,11 +66,14 @@ def numbered(system: System, phases: Phases, mechanism: Mechanism) -> Phases:
     initialise = phases.initialise
     if initialise is not None and any(x.name in system.initial for x in starts(system)):
         initialise = None  # the values say it all
-    forces = told_forces(system, values, [s.name for s in phases.outputs])
-    told = {k: v for k, v in (("forces", forces), ("floors", told_floors(system))) if v}
+    told = {
+        "forces": told_forces(system, values, [s.name for s in phases.outputs]),
+        "floors": told_floors(system),
+        "wheels": told_wheels(system, values),
+    }
     return replace(
         phases,
-        meta={**(phases.meta or {}), **told},
+        meta={**(phases.meta or {}), **{k: v for k, v in told.items() if v}},
         x=_with(phases.x, at),
         d=_with(phases.d, at),
         p=_with(phases.p, values),

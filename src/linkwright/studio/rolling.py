@@ -1,0 +1,52 @@
+"""Wheels that a System tells of: its tires know which bodies they are, and how large."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """A body that is a wheel.
+
+    Args:
+        body: its name.
+        radius: m.
+        parameter: of the System that holds the radius, or empty.
+
+    >>> Wheel("front", 0.3, "tire.radius").with_values({"tire.radius": 0.4}).radius
+    0.4
+    """
+
+    body: str
+    radius: float
+    parameter: str = ""
+
+    def with_values(self, values: Mapping[str, float]) -> Wheel:
+        """Return the wheel as large as values of parameters make it.
+
+        Args:
+            values: by name; others are left out.
+        """
+        return replace(self, radius=float(values.get(self.parameter, self.radius)))
+
+
+def wheels_in(about: Mapping[str, object]) -> tuple[Wheel, ...]:
+    """Return the wheels that a recording, or a flattened System, tells of.
+
+    Args:
+        about: what it tells; what is not of the right form is left out.
+
+    >>> wheels_in({"wheels": [{"body": "hub", "radius": 0.3}, {"body": "x"}]})
+    (Wheel(body='hub', radius=0.3, parameter=''),)
+    """
+    told, found = about.get("wheels"), []
+    for one in told if isinstance(told, list | tuple) else ():
+        try:
+            made = Wheel(str(one["body"]), float(one["radius"]), str(one.get("parameter", "")))
+        except (AttributeError, KeyError, TypeError, ValueError):
+            continue
+        if 0 < made.radius < float("inf"):
+            found.append(made)
+    return tuple(found)
