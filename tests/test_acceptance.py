@@ -14,6 +14,7 @@ LENGTHS = {"Methods": 57, "Use": 77}
 NOT_HELD = {"Methods": [], "Use": [74]}
 DIFFERENT = {"Methods": [3, 6, 28, 38, 47], "Use": [9, 10, 15, 25, 48, 71, 77]}
 PHYSICS = 14
+FOUND = 29
 
 
 @cache
@@ -65,6 +66,12 @@ def test_lines_that_are_met_in_another_way_are_those_known(title: str) -> None:
 def test_all_physics_has_a_test() -> None:
     rows = tables()["Physics that always holds"]
     assert len(rows) == PHYSICS
+    assert all(named_tests(row[1]) for row in rows)
+
+
+def test_everything_that_users_found_has_a_test() -> None:
+    rows = tables()["What demanding users found"]
+    assert len(rows) == FOUND
     assert all(named_tests(row[1]) for row in rows)
 
 
