@@ -26,6 +26,7 @@ from linkwright.studio.page import page_text, write_page
 from linkwright.studio.plant import plant_of
 from linkwright.studio.scene import Scene, scene_of
 from linkwright.studio.server import Studio
+from linkwright.studio.showing import take_of
 from linkwright.studio.standing import _limbs, footing_of, walks
 from linkwright.studio.takes import Take, open_take, scene_take
 from linkwright.studio.viewing import upright
@@ -192,8 +193,13 @@ def test_a_strut_pushes_both_of_its_ends_and_what_is_not_known_is_left_out() -> 
     m.strut("spring", "-10*(x - 1)", at=a, to=b)
     m.force("push", m.input("F", unit="N"), at=a, along="x")
     system = lw.System(m)
-    system.connect("3*sin(t)", "F")  # which the recording does not hold
-    run = lw.simulate(system, 0.1, initial={"b": 3.0})
+    gain = lw.Block("gain")
+    gain.output("y", gain.input("u", 0.0))
+    system.add(gain)
+    system.connect("3*sin(t)", "gain.u")
+    system.connect("gain.y", "F")
+    run = lw.simulate(system, 0.1, initial={"b": 3.0}, record=["a", "b"])  # not what drives it
+    assert take_of(run).notes == ("push: no arrow is shown, since gain.y is not in the recording",)
     track, _ = tracked(scene_of(m), run.recording)
     assert track.arrows.names == ("spring", "spring back")
     along = track.arrows.scene.upright @ [1.0, 0, 0]

@@ -12,7 +12,7 @@ The expressions hold coordinates, speeds and the symbols of the speeds' rates, a
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from linkwright.algebra import (
@@ -297,6 +297,25 @@ def _multipliers(
     for s in (*writer.statements, *statements):
         meaning[s.target] = substitute(s.value, meaning)
     return [substitute(x, meaning) for x in solutions[0]]
+
+
+def told_reactions(mechanism: Mechanism, channels: Iterable[str]) -> list[str]:
+    """Return the bodies whose joints' forces are recorded, for pictures that show them.
+
+    Args:
+        mechanism: with outputs for its reactions, or without.
+        channels: those that are recorded.
+
+    >>> m = Mechanism("hanging")
+    >>> b = m.body("b", rotate="z", mass=1, inertia=0)
+    >>> m.output_all("reactions")
+    >>> told_reactions(m, ["b", "b.Fx", "b.Fy", "b.Fz"]), told_reactions(m, ["b"])
+    (['b'], [])
+    """
+    there = set(channels)
+    made = {o.name for o in mechanism.outputs if o.made == "reactions"} & there
+    bodies = [body.name for body in mechanism.depth_first()]
+    return [name for name in bodies if made.issuperset(f"{name}.F{c}" for c in "xyz")]
 
 
 def reaction_outputs(mechanism: Mechanism) -> tuple[Output, ...]:

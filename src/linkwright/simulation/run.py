@@ -13,6 +13,7 @@ from linkwright.brief import one_line
 from linkwright.equations.description import meanings
 from linkwright.equations.energy import energy
 from linkwright.equations.evaluation import Array, Evaluator, quantities
+from linkwright.equations.reactions import told_reactions
 from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import named
@@ -159,6 +160,9 @@ class Run(Recorded):
             "initial": {n: float(v[0]) for n, v in self.states.items()},
             **self.about,
         }
+        reactions = told_reactions(self.mechanism, columns)
+        if reactions:
+            about["reactions"] = reactions
         return Recording(self.times, labels, data, about, self.mechanism)
 
     def energies(self) -> Energies:

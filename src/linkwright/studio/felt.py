@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.program import Port, optimise
-from linkwright.studio.forces import Arrow, Arrows, arrows_of
+from linkwright.studio.forces import Arrow, Arrows, arrows_of, joint_arrows
 from linkwright.studio.own_forces import OwnForces
 from linkwright.studio.scene import Scene
 from linkwright.system.phases import Phases
@@ -36,9 +36,10 @@ class Felt:
     def __init__(
         self, scene: Scene, phases: Phases, values: Mapping[str, float], pulls: Sequence[Arrow]
     ) -> None:
-        told = arrows_of(scene, (phases.meta or {}).get("forces"))
-        names = [n for a in told.each for n in (*a.force, *([a.touch] if a.touch else []))]
-        self._own = OwnForces(scene.robot.mechanism, values)
+        about = phases.meta or {}
+        told = (*arrows_of(scene, about.get("forces")).each, *joint_arrows(scene, about))
+        names = [n for a in told for n in (*a.force, *([a.touch] if a.touch else []))]
+        self._own = OwnForces(scene.robot.mechanism, values, about)
         names += self._own.names_in(
             [s.name for s in phases.outputs]
         )  # speeds that depend on others
@@ -48,7 +49,7 @@ class Felt:
         known |= {*self._names, phases.time.name}
         mine = self._own.columns(dict.fromkeys(known, 0.0).get)
         own = (a for a in self._own.arrows if a.force[0] in mine)
-        self.arrows = Arrows(scene, (*told.each, *own, *pulls))
+        self.arrows = Arrows(scene, (*told, *own, *pulls))
         if self._kernel is not None:  # it is compiled when it is first called
             arrays = (phases.x, phases.d, phases.p, phases.w)
             self._kernel(*(np.array([s.value for s in a]) for a in arrays), np.zeros(1))

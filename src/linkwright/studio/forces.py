@@ -52,6 +52,7 @@ class Arrow:
         touch: the channel that is positive while the point touches; empty where it is no contact.
         down: how far below `at` it touches, m: the radius of a ball.
         beside: how far next to `at` it is drawn, of the scene's radius, to leave a strut in sight.
+        reaction: whether it is what a joint has to do, not a force that is applied.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Arrow:
     touch: str = ""
     down: float = 0.0
     beside: float = 0.0
+    reaction: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,12 +104,14 @@ class Arrows:
     scene: Scene
     each: tuple[Arrow, ...]
     contact: Flags = field(init=False)
+    reaction: Flags = field(init=False)
     _nodes: NDArray[np.intp] = field(init=False, repr=False)
     _places: Array = field(init=False, repr=False)
     _down: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.contact = np.array([bool(a.touch) for a in self.each], bool)
+        self.reaction = np.array([a.reaction for a in self.each], bool)
         self._nodes = np.array([a.node for a in self.each], np.intp)
         self._places = np.array([a.at for a in self.each], float).reshape(-1, 3)
         self._down = np.array([a.down for a in self.each], float)
@@ -205,6 +209,41 @@ def arrows_of(scene: Scene, told: object, *, there: Sequence[str] | None = None)
     return Arrows(scene, tuple(found))
 
 
+def reacting(about: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the bodies whose joints' forces a recording, or a flattened System, tells of.
+
+    Args:
+        about: what it tells.
+
+    >>> reacting({"reactions": ["crank"]})
+    ('crank',)
+    """
+    told = about.get("reactions")
+    return tuple(map(str, told)) if isinstance(told, list | tuple) else ()
+
+
+def joint_arrows(scene: Scene, about: Mapping[str, Any]) -> list[Arrow]:
+    """Return the forces that parents put on bodies through their joints, at the bodies' origins.
+
+    Args:
+        scene: where they act.
+        about: what a recording or a flattened System tells.
+    """
+    rows = {b.name: k + 1 for k, b in enumerate(scene.robot.mechanism.depth_first())}
+    return [
+        Arrow(
+            f"joint of {name}",
+            rows[name],
+            (0.0, 0.0, 0.0),
+            tuple(f"{name}.F{c}" for c in "xyz"),
+            turns=True,
+            reaction=True,
+        )
+        for name in reacting(about)
+        if name in rows
+    ]
+
+
 def _arrow(told: Mapping[str, Any], rows: Mapping[str, int]) -> Arrow | None:
     try:
         force, along = tuple(map(str, told["force"])), told.get("along")
@@ -239,10 +278,12 @@ def recorded_forces(scene: Scene, recording: Recording) -> tuple[Arrows, Column]
     from linkwright.studio.own_forces import OwnForces, known_in
 
     there = {c.name for c in recording.channels}
-    told = arrows_of(scene, recording.about.get("forces"), there=[*there])
+    about = recording.about
+    told = arrows_of(scene, about.get("forces"), there=[*there])
     each = [a for a in told.each if not a.touch or a.touch in there]
-    own, columns = OwnForces(scene.robot.mechanism, scene.poses.values), {}
-    known = known_in(recording.__getitem__, there, recording.about, own.mechanism, recording.times)
+    each += [a for a in joint_arrows(scene, about) if there.issuperset(a.force)]
+    own, columns = OwnForces(scene.robot.mechanism, scene.poses.values, about), {}
+    known = known_in(recording.__getitem__, there, about, own.mechanism, recording.times)
     with suppress(Error):  # what cannot be computed is not shown
         columns = own.columns(known)
         each += [a for a in own.arrows if a.force[0] in columns]

@@ -1,7 +1,7 @@
 """Arrows of forces and points of contact on a Viser server.
 
 All arrows are one thing on the server, and so are all points: a frame costs at most three messages,
-whatever their number, and none where nothing has changed.
+whatever their number, one more for joint reactions, and none where nothing has changed.
 """
 
 from __future__ import annotations
@@ -15,11 +15,25 @@ from numpy.typing import NDArray
 from linkwright.studio.forces import Arrows, Scale, Shown, adapted, reference_of, scale_of
 
 Array: TypeAlias = NDArray[np.float64]
-FORCE, TOUCHING = (205, 24, 8), (255, 166, 0)
-"""Colors: of arrows, and of points that touch."""
+FORCE, REACTION, TOUCHING = (205, 24, 8), (107, 51, 184), (255, 166, 0)
+"""Colors: of arrows of applied forces and of joint reactions, and of points that touch."""
 
 _SOON, _LATER = 5, 120  # frames after which the lengths of arrows are looked at again
 _STILL = 1e-4  # of the scene's radius: less is no change
+
+
+@dataclass(eq=False)
+class _Drawn:
+    """Arrows of one color on the server."""
+
+    name: str
+    color: tuple[int, int, int]
+    handle: Any = None
+    points: Array = field(default_factory=lambda: np.zeros((0, 2, 3)))
+
+    def hide(self) -> None:
+        if self.handle is not None and self.handle.visible:
+            self.handle.visible = False
 
 
 @dataclass(eq=False)
@@ -43,9 +57,9 @@ class Marks:
     factor: float = 1.0
     reference: float = 0.0
     count: int = 0
-    _arrows: Any = None
+    _applied: _Drawn = field(default_factory=lambda: _Drawn("forces", FORCE), repr=False)
+    _reactions: _Drawn = field(default_factory=lambda: _Drawn("reactions", REACTION), repr=False)
     _points: Any = None
-    _drawn: Array = field(default_factory=lambda: np.zeros((0, 2, 3)), repr=False)
     _dots: Array = field(default_factory=lambda: np.zeros((0, 3)), repr=False)
     _peaks: list[float] = field(default_factory=list, repr=False)
     _last: tuple[Arrows, Shown] | None = field(default=None, repr=False)
@@ -72,7 +86,8 @@ class Marks:
             return ""
         if not self.count and not self._last[0].contact.any():
             return ""
-        return self.scale.legend(self.radius, self._last[0].units)
+        joints = "; violet: joint reactions" if self._last[0].reaction.any() else ""
+        return self.scale.legend(self.radius, self._last[0].units) + joints
 
     def show(self, arrows: Arrows, shown: Shown, reference: float | None = None) -> None:
         """Draw the forces of one time.
@@ -95,7 +110,7 @@ class Marks:
                 self.reference = adapted(self.reference, self._peaks)
                 self._peaks = self._peaks[: 0 if len(self._peaks) == _LATER else None]
         with self.server.atomic():
-            self._show_arrows(shown)
+            self._show_arrows(arrows, shown)
             self._show_points(arrows, shown)
 
     def again(self) -> None:
@@ -108,37 +123,40 @@ class Marks:
         """Show nothing."""
         self._last = None
         self.count = 0
-        for handle in (self._arrows, self._points):
-            if handle is not None and handle.visible:
-                handle.visible = False
+        self._applied.hide()
+        self._reactions.hide()
+        if self._points is not None and self._points.visible:
+            self._points.visible = False
 
-    def _show_arrows(self, shown: Shown) -> None:
+    def _show_arrows(self, arrows: Arrows, shown: Shown) -> None:
         ways = self.scale.lengths(shown.forces)
         some = np.linalg.norm(ways, axis=1) > 0
         self.count = int(some.sum())
-        if not self.forces or not some.any():
-            if self._arrows is not None and self._arrows.visible:
-                self._arrows.visible = False
+        drawn = np.stack([shown.points, shown.points + ways], axis=1)
+        self._draw(self._applied, drawn[some & ~arrows.reaction])
+        self._draw(self._reactions, drawn[some & arrows.reaction])
+
+    def _draw(self, on: _Drawn, drawn: Array) -> None:
+        if not self.forces or not len(drawn):
+            on.hide()
             return
-        points = shown.points[some]
-        drawn = np.stack([points, points + ways[some]], axis=1)
-        if self._arrows is None:
+        if on.handle is None:
             size = self.radius
-            self._arrows = self.server.scene.add_arrows(
-                f"{self.root}/forces",
+            on.handle = self.server.scene.add_arrows(
+                f"{self.root}/{on.name}",
                 drawn.astype(np.float32),
-                FORCE,
+                on.color,
                 shaft_radius=0.009 * size,
                 head_radius=0.023 * size,
                 head_length=0.06 * size,
             )
-        elif _changed(drawn, self._drawn, _STILL * self.radius):
-            self._arrows.points = drawn.astype(np.float32)
+        elif _changed(drawn, on.points, _STILL * self.radius):
+            on.handle.points = drawn.astype(np.float32)
         else:
-            drawn = self._drawn
-        self._drawn = drawn
-        if not self._arrows.visible:
-            self._arrows.visible = True
+            drawn = on.points
+        on.points = drawn
+        if not on.handle.visible:
+            on.handle.visible = True
 
     def _show_points(self, arrows: Arrows, shown: Shown) -> None:
         touching = arrows.contact & shown.touching

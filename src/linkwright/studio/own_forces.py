@@ -3,24 +3,27 @@
 A recording of a mechanism holds its states, not its forces; these are computed again from the
 states, by one kernel for all of them and all times, along the axes of the bodies that feel them. A
 force between two points acts on both. What motors do within joints is not shown, and a force is
-left out where a number that it needs is not known: an input of the mechanism that something else
-in a System drives.
+left out where a number that it needs is not known, such as one that was not recorded. Where the
+reactions were recorded, so are the forces of constraints, which act where their joints are closed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.algebra import Expr, evaluate, free_symbols
+from linkwright.algebra import ZERO, Expr, evaluate, free_symbols, substitute
 from linkwright.forking import cached_property
 from linkwright.mechanism import Force, Mechanism, Point
 from linkwright.program import optimise, program
-from linkwright.studio.forces import Arrow, Column
+from linkwright.recording import Recording
+from linkwright.studio.forces import Arrow, Column, reacting
+from linkwright.studio.scene import Scene
+from linkwright.system.driving import channel_name, channel_symbol, drives_in
 
 Array: TypeAlias = NDArray[np.float64]
 _BESIDE = 0.08  # of the scene's radius: the arrow of a strut, next to it
@@ -35,6 +38,7 @@ class _Own:
     point: Point
     parts: tuple[Expr, Expr, Expr]
     beside: float = 0.0
+    reaction: bool = False
 
 
 @dataclass(eq=False)
@@ -44,6 +48,7 @@ class OwnForces:
     Args:
         mechanism: any.
         values: of parameters, over its own.
+        about: what a recording or a flattened System tells: what drives inputs, and reactions.
 
     >>> m = Mechanism("cart")
     >>> b = m.body("b", translate="x", mass=2)
@@ -58,13 +63,18 @@ class OwnForces:
 
     mechanism: Mechanism
     values: Mapping[str, float] | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def _each(self) -> list[_Own]:
-        found = []
-        for force in self.mechanism.forces:
+        m, found = self.mechanism, []
+        for force in m.forces:
             found += [own for own in _ends(force) if own.point.body.parent is not None]
-        return found
+        if reacting(self.about):
+            found += _held(m)
+        drives = drives_in(self.about)
+        driven = {x: drives[name] for name, x in m.inputs.items() if name in drives}
+        return [replace(own, parts=_with(own.parts, driven)) for own in found] if driven else found
 
     @cached_property
     def _needed(self) -> list[Expr]:
@@ -94,7 +104,8 @@ class OwnForces:
                 parts = tuple(f"own.{own.name}.{k}" for k in range(3))
                 node = rows[own.point.body]
                 at = (x, y, z)
-                found.append(Arrow(own.name, node, at, parts, turns=True, beside=own.beside))
+                arrow = Arrow(own.name, node, at, parts, turns=True, beside=own.beside)
+                found.append(replace(arrow, reaction=own.reaction))
         return tuple(found)
 
     def names_in(self, names: Sequence[str]) -> list[str]:
@@ -103,7 +114,7 @@ class OwnForces:
         Args:
             names: of channels.
         """
-        needed = {x.name for x in self._needed}
+        needed = {channel_name(x) for x in self._needed}
         return [name for name in names if name in needed]
 
     def columns(self, known: Known) -> dict[str, Array]:
@@ -114,7 +125,7 @@ class OwnForces:
         """
         if not self._each:
             return {}
-        found = {x: known(x.name) for x in self._needed}
+        found = {x: known(channel_name(x)) for x in self._needed}
         shape = np.broadcast_shapes(*(np.shape(v) for v in found.values() if v is not None), ())
         rows = np.zeros((*shape, len(self._needed)))
         for k, x in enumerate(self._needed):
@@ -129,6 +140,20 @@ class OwnForces:
                     made[f"own.{own.name}.{c}"] = forces[..., 3 * k + c]
         return made
 
+    def unknown(self, known: Known) -> dict[str, str]:
+        """Return the applied forces that cannot be computed, with the first number that lacks.
+
+        Args:
+            known: as for `columns`.
+        """
+        found: dict[str, str] = {}
+        for own in self._each:
+            symbols = sorted({channel_name(x) for part in own.parts for x in free_symbols(part)})
+            missing = [name for name in symbols if known(name) is None]
+            if missing and not own.reaction:
+                found[own.name.removesuffix(" back")] = missing[0]
+        return found
+
 
 def _ends(force: Force) -> list[_Own]:
     """Return a force at the point where it acts, and where it acts back at a point."""
@@ -142,6 +167,34 @@ def _ends(force: Force) -> list[_Own]:
     if other.body is not body:
         made.append(_Own(f"{force.name} back", other, _along(force, other, -1), _BESIDE))
     return made
+
+
+def _held(mechanism: Mechanism) -> list[_Own]:
+    """Return the forces of constraints: at each point the sum of those that act there."""
+    parts: dict[Point, list[Expr]] = {}
+    names: dict[Point, str] = {}
+    for constraint in mechanism.constraints:
+        for work in constraint.works:
+            if work.turns:
+                continue
+            fixed = work.point.body.parent is None
+            point, sign = (work.reaction, -1) if fixed else (work.point, 1)
+            if point.body.parent is None:
+                continue
+            push = sign * channel_symbol(f"force of {constraint.name}")
+            own = [push * x for x in work.direction.components(point.body.frame)]
+            before = parts.get(point, [ZERO] * 3)
+            parts[point] = [a + b for a, b in zip(before, own, strict=True)]
+            names.setdefault(point, constraint.name)
+    return [
+        _Own(f"reaction of {names[point]}", point, (x, y, z), reaction=True)
+        for point, (x, y, z) in parts.items()
+    ]
+
+
+def _with(parts: Sequence[Expr], driven: Mapping[Expr, Expr]) -> tuple[Expr, Expr, Expr]:
+    x, y, z = (substitute(part, driven) for part in parts)
+    return x, y, z
 
 
 def _along(force: Force, at: Point, sign: int) -> tuple[Expr, Expr, Expr]:
@@ -168,16 +221,34 @@ def known_in(
         numbers = {n: v for n, v in numbers.items() if n not in mechanism.inputs}
     numbers.update(told if isinstance(told, Mapping) else {})
     numbers = {n: v for n, v in numbers.items() if isinstance(v, int | float)}
-    drives = about.get("drives")
-    driven = dict(drives) if isinstance(drives, Mapping) else {}
 
     def known(name: str) -> Array | float | None:
         if name == mechanism.time.name:
             return times
         if name in there:
             return channel(name)
-        if driven.get(name) in there:
-            return channel(driven[name])
         return numbers.get(name)
 
     return known
+
+
+def unshown_forces(scene: Scene, recording: Recording) -> list[str]:
+    """Return in words which forces of a System's mechanism cannot be shown, and why.
+
+    Args:
+        scene: what moves in it.
+        recording: of a System; of others nothing is said.
+    """
+    about, m = recording.about, scene.robot.mechanism
+    if "members" not in about:
+        return []
+    there = {c.name for c in recording.channels}
+    known = known_in(recording.__getitem__, there, about, m, recording.times)
+    missing = OwnForces(m, scene.poses.values, about).unknown(known)
+    by_reason: dict[str, list[str]] = {}
+    for force, name in missing.items():
+        by_reason.setdefault(name, []).append(force)
+    return [
+        f"{', '.join(forces)}: no arrow is shown, since {name} is not in the recording"
+        for name, forces in by_reason.items()
+    ]

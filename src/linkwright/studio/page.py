@@ -254,6 +254,7 @@ def _arrows(block: _Block, take: Take, even: Array, poses: Array) -> dict[str, A
             "down": a.down,
             "contact": bool(a.touch),
             "beside": a.beside,
+            "reaction": a.reaction,
         }
         for a in arrows.each
     ]

@@ -27,6 +27,7 @@ from linkwright.robots import Robot, load
 from linkwright.studio.forces import recorded_floor
 from linkwright.studio.motions import Asked, simulated, simulated_story, swing
 from linkwright.studio.origins import Moved, what_moved
+from linkwright.studio.own_forces import unshown_forces
 from linkwright.studio.replaying import coordinates_in, nothing_matches
 from linkwright.studio.rolling import wheels_in
 from linkwright.studio.scene import Scene, scene_of
@@ -218,7 +219,8 @@ def recorded_take(
             remedy="name the columns after the coordinates, or name another model",
         )
     _settle(scene, recording)
-    more = [moved.without_meshes] if scene.notes and moved.without_meshes else []
+    more = [*unshown_forces(scene, recording)]
+    more += [moved.without_meshes] if scene.notes and moved.without_meshes else []
     if recording.about.get("times") == "counted":
         more.append("there is no column 'time': the lines are taken to be a second apart")
     story = recorded_story(recording)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from linkwright.algebra import Expr, free_symbols, substitute_all, symbol, total
+from linkwright.algebra import Expr, substitute_all, symbol, total
 from linkwright.blocks import BlockError, Element, Foreign, with_targets
 from linkwright.equations import Equations
 from linkwright.equations.description import meanings
@@ -23,6 +23,7 @@ from linkwright.program import Program, Statement, optimise
 from linkwright.program.passes.replacing import with_reads
 from linkwright.system.clock import Clock
 from linkwright.system.definitions import Definitions, with_solution
+from linkwright.system.driving import told_drives
 from linkwright.system.dynamics import MECHANISM, define, equations_of, loaded, settled
 from linkwright.system.member import Member, Wire
 from linkwright.system.numbers import starts
@@ -144,19 +145,12 @@ def flatten(system: System, record: Sequence[str] | None = None) -> Flattened:
             "system": system.name,
             "tick": str(clock.tick),
             "members": _told(system),
-            "drives": _drives(system),
+            "drives": told_drives(system),
             **({"limits": True} if system.mechanism.ranges else {}),
             **({"notes": list(notes)} if (notes := run_notes(system.mechanism)) else {}),
         },
     )
     return Flattened(phases, system.mechanism if equations is None else equations.mechanism)
-
-
-def _drives(system: System) -> dict[str, str]:
-    """Return which output drives an input of the mechanism, where it is one alone."""
-    inputs, wires = system.mechanism.inputs, system.wires
-    wired = {n: wires[x].value for n, x in inputs.items() if x in wires}
-    return {n: x.name for n, x in wired.items() if free_symbols(x) == (x,)}
 
 
 # -- definitions -----------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from linkwright.algebra import Expr, evaluate, free_symbols
 from linkwright.blocks import BlockError, Foreign
 from linkwright.equations.closure import assemble
+from linkwright.equations.reactions import told_reactions
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.system.arrows import told_floors, told_forces, told_wheels
@@ -66,10 +67,12 @@ def numbered(system: System, phases: Phases, mechanism: Mechanism) -> Phases:
     initialise = phases.initialise
     if initialise is not None and any(x.name in system.initial for x in starts(system)):
         initialise = None  # the values say it all
+    channels = [s.name for s in phases.outputs]
     told = {
-        "forces": told_forces(system, values, [s.name for s in phases.outputs]),
+        "forces": told_forces(system, values, channels),
         "floors": told_floors(system),
         "wheels": told_wheels(system, values),
+        "reactions": told_reactions(system.mechanism, channels),
     }
     return replace(
         phases,

@@ -1,5 +1,5 @@
 // Forces as arrows from where they act, contact points as balls, bright where they touch.
-const FORCE = [0.84, 0.18, 0.13, 1], CONTACT = [0.96, 0.72, 0.14, 1], REACH = 60; // colors; pixels that the arrow of the legend has, about
+const FORCE = [0.84, 0.18, 0.13, 1], REACTION = [0.42, 0.2, 0.72, 1], CONTACT = [0.96, 0.72, 0.14, 1], REACH = 60; // colors; pixels that the arrow of the legend has, about
 function scaleOf(s, a) { const [usual, longest, least] = a.share; return { metres: (s.longer * usual * a.radius) / a.reference, longest: longest * a.radius, least: least * a.reference }; }
 // The legend shows an arrow as long as it is in the picture, at the distance that is looked at.
 function legend(s, view) {
@@ -14,7 +14,10 @@ function legend(s, view) {
     $("legend").firstElementChild.setAttribute("viewBox", `0 0 ${wide} 10`); $("legend").firstElementChild.style.width = wide + "px";
     $("legend").firstElementChild.firstElementChild.setAttribute("d", `M0 4h${wide - 10}V0l10 5-10 5V6H0z`);
   }
-  put($("legend").lastElementChild, words);
+  const some = (kind) => a.each.some((each) => each.reaction === kind);
+  $("legend").classList.toggle("joints", !some(false)); // nothing but reactions: their color, and their name
+  $("reactions").hidden = !some(true);
+  put($("scale"), words);
 }
 function forces(s, made, view) {
   s.arrows = 0;
@@ -44,7 +47,7 @@ function forces(s, made, view) {
       if (floor !== null && low < floor && at[2] > floor - 0.1 * a.radius) at = plus(at, [0, 0, floor - low]);
       for (const [mesh, r, from, l] of [[s.renderer.rod, 0.4 * thick, 0, long - head], [s.renderer.cone, thick, long - head, head]]) {
         const p = plus(at, z, from);
-        made.push({ mesh, model: new Float32Array([r * x[0], r * x[1], r * x[2], 0, r * y[0], r * y[1], r * y[2], 0, l * z[0], l * z[1], l * z[2], 0, ...p, 1]), tint: FORCE, mark: true });
+        made.push({ mesh, model: new Float32Array([r * x[0], r * x[1], r * x[2], 0, r * y[0], r * y[1], r * y[2], 0, l * z[0], l * z[1], l * z[2], 0, ...p, 1]), tint: each.reaction ? REACTION : FORCE, mark: true });
       }
     });
   });
