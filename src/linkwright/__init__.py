@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 _HOMES: dict[str, tuple[str, ...]] = {
-    "linkwright": ("control", "elements", "motion"),  # used by their names: lw.control.PD
+    "linkwright": ("control", "elements", "motion", "shapes"),  # used by their names: lw.control.PD
     "linkwright.algebra": (
         "PI",
         "Table1",
@@ -92,7 +92,12 @@ _HOMES: dict[str, tuple[str, ...]] = {
 }
 
 if TYPE_CHECKING:
-    from linkwright import control as control, elements as elements, motion as motion
+    from linkwright import (
+        control as control,
+        elements as elements,
+        motion as motion,
+        shapes as shapes,
+    )
     from linkwright.algebra import (
         PI as PI,
         Table1 as Table1,

@@ -24,6 +24,7 @@ from linkwright.formats import schema
 from linkwright.formats.complaints import placed
 from linkwright.formats.connections import joint_of
 from linkwright.formats.document import Limits, Source
+from linkwright.formats.drawn import shape_of
 from linkwright.formats.expansion import Flat, Part, expand
 from linkwright.formats.functions import foreign_of, table_of
 from linkwright.formats.schema import Model
@@ -97,6 +98,7 @@ class _Builder:
         early = self._variables(early=True)
         self._bodies()
         self._points()
+        self._shapes()
         self._state_symbols()
         self._variables(early=False, done=early)
         self._gravity()
@@ -308,6 +310,12 @@ class _Builder:
                     None if p.coordinates_in is None else self._find_body(part, "coordinates_in")
                 )
                 self.m.point(p.name, self._find_body(part, "body"), p.at, coordinates_in=other)
+
+    def _shapes(self) -> None:
+        for part in self.flat["shape"]:
+            with self._placed(part):
+                shape = shape_of(part.value, self.source.file or "")
+                self.m.shape(self._find_body(part, "body"), shape)
 
     def _find_point(self, part: Part, key: str) -> Point:
         """Return a point by its name: one of the model's, `o`, `b0`, `bcm`, or a body's origin."""

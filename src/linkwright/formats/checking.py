@@ -142,6 +142,7 @@ def _unused(m: Mechanism) -> Iterator[str]:
         roots += [c.speed, *(() if c.position is None else (c.position,))]
     roots += [s.derivative for s in m.states] + [o.value for o in m.outputs if not o.made]
     roots += [*m.armatures.values(), *m.initial_rules.values()]
+    roots += [x for shapes in m.shapes.values() for shape in shapes for x in shape.values()]
     roots += [c for v in vectors for _, c in v.terms]
     roots += [x for x in m.variables.values() if isinstance(x, Expr)]
     used = set(free_symbols(*roots))

@@ -31,6 +31,7 @@ from linkwright.algebra.foreign import ForeignCall
 from linkwright.algebra.printers import text
 from linkwright.algebra.units import MKS
 from linkwright.errors import Error, InputError
+from linkwright.formats.drawn import shape_table
 from linkwright.formats.schema import Model
 from linkwright.mechanism import Body, Constraint, Mechanism, Point
 from linkwright.mechanism.joints import axes
@@ -123,6 +124,11 @@ class _Describer:
             t = m.timing
             data["run"] = {"until": t.until, "step": t.step, "every": t.every}
         data["point"] = self.points
+        data["shape"] = [
+            shape_table(body, shape, _value)
+            for body, shapes in m.shapes.items()
+            for shape in shapes
+        ]
         data["variables"] = self.variables
         data |= self._functions()
         return Model.model_validate({k: v for k, v in data.items() if v is not None})

@@ -85,6 +85,7 @@ _CLASSES: dict[str, type[Record]] = {
     "[[function]]": schema.Function,
     "[[body]]": schema.Body,
     "[[point]]": schema.Point,
+    "[[shape]]": schema.Shape,
     "[[state]]": schema.State,
     "[[force]]": schema.Force,
     "[[strut]]": schema.Strut,

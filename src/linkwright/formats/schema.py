@@ -38,6 +38,8 @@ from linkwright.formats.values import (
     Place,
     Rows,
     Text,
+    Tint,
+    Turns,
     wrong,
 )
 
@@ -192,6 +194,30 @@ class Point(Record):
     at: Annotated[Place, Field(description="its place in the body's frame, m")] = [0, 0, 0]
     coordinates_in: Annotated[
         Name | None, Field(description="the body in whose frame `at` is given, in zero pose")
+    ] = None
+
+
+class Shape(Record):
+    """A shape that a body is drawn with in place of generated ones; it has no mass."""
+
+    body: Annotated[Name, Field(description="the body; `n` is the ground")]
+    kind: Annotated[
+        Literal["box", "sphere", "cylinder", "capsule", "mesh"],
+        Field(description="cylinders and capsules lie along z, about the middle"),
+    ]
+    edges: Annotated[Place | None, Field(description="of a box, along x, y and z, m")] = None
+    radius: Annotated[Expression | None, Field(description="of what is round, m")] = None
+    length: Annotated[
+        Expression | None, Field(description="of a cylinder, or a capsule without its caps, m")
+    ] = None
+    file: Annotated[Text | None, Field(description="of a mesh, in the folder of the model")] = None
+    scale: Annotated[list[Number] | None, Field(description="of a mesh, along x, y and z")] = None
+    at: Annotated[Place, Field(description="its own origin in the body's frame, m")] = [0, 0, 0]
+    turn: Annotated[
+        Turns, Field(description='turns about its own axes, in order: `[["x", "90 deg"]]`')
+    ] = []
+    color: Annotated[
+        Tint | None, Field(description='`"#rrggbb"`, `"#rrggbbaa"`, or a name such as `"steel"`')
     ] = None
 
 
@@ -438,6 +464,7 @@ class Parts(Record):
     ] = {}
     body: Annotated[list[Body], Field(description="bodies")] = []
     point: Annotated[list[Point], Field(description="points")] = []
+    shape: Annotated[list[Shape], Field(description="what bodies are drawn with")] = []
     state: Annotated[list[State], Field(description="states of your own")] = []
     force: Annotated[list[Force], Field(description="forces")] = []
     strut: Annotated[list[Strut], Field(description="forces between points")] = []
@@ -459,6 +486,7 @@ class Parts(Record):
     LISTS: ClassVar[tuple[str, ...]] = (
         "body",
         "point",
+        "shape",
         "state",
         "force",
         "strut",

@@ -24,6 +24,7 @@ from linkwright.formats.description import (
     Rotation,
     Triple,
 )
+from linkwright.formats.drawn import drawn
 from linkwright.formats.leftovers import Leftovers
 from linkwright.formats.places import cross, dot, rotate, transposed
 from linkwright.mechanism import Body, Mechanism
@@ -131,7 +132,12 @@ class _Survey:
                 self.joints.append(joint)
             else:
                 self.joints.append(replace(joint, armature=armature))
-        self.links.append(Link(body.name, self._mass(body)))
+        words = f"a shape of {body.name!r}"
+        shapes = [
+            drawn(shape, lambda values: self._numbers(values, words))
+            for shape in self.m.shapes.get(body.name, ())
+        ]
+        self.links.append(Link(body.name, self._mass(body), tuple(shapes)))
 
     def _direction(self, body: Body, direction: Vector, rotation: Rotation) -> Triple:
         """Return a direction that is fixed in the parent, along the body's axes at zero."""

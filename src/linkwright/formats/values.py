@@ -13,7 +13,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from linkwright.errors import InputError
 from linkwright.formats.placeholders import is_placeholder
+from linkwright.shapes import color_of
 
 LONGEST_TEXT = 200_000
 
@@ -116,6 +118,24 @@ def _argument(value: object) -> Any:
     )
 
 
+def _turns(value: object) -> list[Any]:
+    words = 'turns are needed here, such as [["x", "90 deg"], ["z", 0.5]]'
+    if not isinstance(value, list | tuple):
+        raise wrong(words)
+    for item in value:
+        if not isinstance(item, list | tuple) or len(item) != 2 or item[0] not in ("x", "y", "z"):
+            raise wrong(words)
+    return [[axis, _expression(angle)] for axis, angle in value]
+
+
+def _color(value: object) -> str:
+    try:
+        color_of(_text(value))
+    except InputError as error:
+        raise wrong(f"{error.what}; {error.remedy}") from None
+    return str(value)
+
+
 def _kind(check: Callable[[Any], Any], words: str, schema: dict[str, Any]) -> Any:
     """Return the annotations of a type of value: its check, its JSON schema, its name in words."""
     return (PlainValidator(check), WithJsonSchema({**schema, "title": words}), words)
@@ -137,6 +157,10 @@ Moments: TypeAlias = Annotated[
     *_kind(_inertia, "expression, or 3, 6 or 3x3 of them", {"type": ["string", "number", "array"]}),
 ]
 Matrix: TypeAlias = Annotated[Any, *_kind(_matrix, "3x3 expressions", _list(_TRIPLE))]
+Turns: TypeAlias = Annotated[
+    Any, *_kind(_turns, "axes and angles", _list({"type": "array", "minItems": 2, "maxItems": 2}))
+]
+Tint: TypeAlias = Annotated[Any, *_kind(_color, "color", _TEXT)]
 Numbers: TypeAlias = Annotated[Any, *_kind(_numbers, "numbers", _list(_NUMBER))]
 Rows: TypeAlias = Annotated[Any, *_kind(_rows, "rows of numbers", _list(_list(_NUMBER)))]
 Argument: TypeAlias = Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from linkwright.algebra import (
     Frame,
     Vector,
     direction_of,
+    free_symbols,
     nominal,
     symbol,
 )
@@ -21,6 +23,7 @@ from linkwright.mechanism.joints import Joint, MechanismError, axes
 from linkwright.mechanism.kinematics import advance_per_radian
 from linkwright.mechanism.parts import Body, Inertia, Point
 from linkwright.mechanism.workspace import Value, Workspace, require_name
+from linkwright.shapes import Mesh, Shape, shapes_in
 
 
 class Assembly(Workspace):
@@ -44,6 +47,7 @@ class Assembly(Workspace):
         body_axis: str | int | None = None,
         reference: Value = None,
         doc: str = "",
+        shape: Shape | Sequence[Shape] | None = None,
     ) -> Body:
         """Add a body with its joint to the parent.
 
@@ -68,6 +72,8 @@ class Assembly(Workspace):
                 coincide at angle zero.
             reference: the parent's direction from which the angle is measured.
             doc: what it is.
+            shape: what it is drawn with in place of generated shapes: one of `linkwright.shapes`,
+                or several.
 
         >>> m = Assembly("m")
         >>> m.body("cart", translate="x").coordinates
@@ -104,9 +110,12 @@ class Assembly(Workspace):
                 remedy="give either a joint, or its translations and rotations",
             )
         if joint.second is not None:
-            return self._two_blocks(
+            made = self._two_blocks(
                 name, parent, joint, at, mass, com, inertia, coordinates_in, coordinates, small, doc
             )
+            self.shape(made, *shapes_in(shape))
+            return made
+        seen = tuple(self._shape(name, one) for one in shapes_in(shape))
         names = self._coordinate_names(name, joint, coordinates)
         orders = self._small_list(small, len(names))
         symbols = [
@@ -134,7 +143,45 @@ class Assembly(Workspace):
         if coordinates_in is not None:
             made = self._with_centre(made, com, coordinates_in)
         self.bodies[name] = made
+        if seen:
+            self.shapes[name] = seen
         self._changed()
+        return made
+
+    def shape(self, body: Body | str | None, *shapes: Shape) -> None:
+        """Give a body shapes that it is drawn with, in place of generated ones.
+
+        Args:
+            body: the body or its name; the ground for None or "n".
+            shapes: of `linkwright.shapes`, beside those that it has.
+
+        >>> from linkwright.shapes import Sphere
+        >>> m = Assembly("m")
+        >>> m.shape(m.body("ball", translate="xyz"), Sphere("R"))
+        >>> m.shapes["ball"][0].size
+        (R,)
+        """
+        body = self.body_of(body, "the body of a shape")
+        self._refuse_foreign(body.name, body)
+        made = [self._shape(body.name, shape) for shape in shapes_in(shapes)]
+        if made:
+            self.shapes[body.name] = (*self.shapes.get(body.name, ()), *made)
+            self._changed()
+
+    def _shape(self, body: str, shape: Shape) -> Shape:
+        """Return a shape whose values are expressions, and whose mesh is at hand."""
+        made = shape.with_values(self.expr)
+        moving = [x for x in free_symbols(*made.values()) if x.data.role != "parameter"]
+        if moving:
+            raise MechanismError(
+                f"a {shape.kind} of {body!r} depends on {moving[0].name!r}",
+                remedy="shapes are rigid: use numbers and parameters",
+            )
+        if isinstance(made, Mesh) and not made.source:
+            file = Path(made.file).absolute()
+            if not file.is_file():
+                raise MechanismError(f"the mesh of {body!r} is missing: {made.file}")
+            return replace(made, file=str(file), source=str(file))
         return made
 
     def _two_blocks(

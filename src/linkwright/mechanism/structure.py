@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from linkwright.algebra import Expr, Vector
 from linkwright.mechanism.parts import Body, Constraint, Force, Moment, Output, Range, State
+from linkwright.shapes import Shape
 
 if TYPE_CHECKING:
     from linkwright.mechanism.workspace import Workspace
@@ -30,6 +31,7 @@ class Structure:
         gravity: the field.
         armatures: of joints.
         ranges: how far joints may go in runs.
+        shapes: that bodies are drawn with, by their names.
     """
 
     bodies: tuple[Body, ...]
@@ -39,6 +41,7 @@ class Structure:
     gravity: Vector
     armatures: tuple[tuple[Body, Expr], ...]
     ranges: tuple[Range, ...] = ()
+    shapes: tuple[tuple[str, tuple[Shape, ...]], ...] = ()
 
     def moves_alike(self, other: Structure) -> bool:
         """Whether the bodies and relations are the same, whatever acts on them.
@@ -46,7 +49,8 @@ class Structure:
         Args:
             other: of the same mechanism at another time.
         """
-        return (self.bodies, self.constraints) == (other.bodies, other.constraints)
+        own, others = ((s.bodies, s.constraints, s.shapes) for s in (self, other))
+        return own == others
 
 
 def structure_of(mechanism: Workspace) -> Structure:
@@ -75,6 +79,7 @@ def structure_of(mechanism: Workspace) -> Structure:
         m.gravity_vector,
         tuple(m.armatures.items()),
         tuple(m.ranges),
+        tuple(m.shapes.items()),
     )
 
 

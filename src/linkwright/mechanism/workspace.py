@@ -44,6 +44,7 @@ from linkwright.mechanism.scope import MechanismScope
 
 if TYPE_CHECKING:
     from linkwright.mechanism.kinematics import Kinematics
+    from linkwright.shapes import Shape
 
 Value = Any
 
@@ -74,6 +75,7 @@ class Workspace:
         self.initial_rules: dict[str, Expr] = {}
         self.armatures: dict[Body, Expr] = {}
         self.bodies: dict[str, Body] = {}
+        self.shapes: dict[str, tuple[Shape, ...]] = {}
         self.points: dict[str, Point] = {}
         self.forces: list[Force] = []
         self.moments: list[Moment] = []

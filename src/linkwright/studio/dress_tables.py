@@ -18,7 +18,8 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 from linkwright.formats.description import Triple
 from linkwright.formats.schema import Record
 from linkwright.formats.values import wrong
-from linkwright.studio.solids import PALETTE, colour
+from linkwright.shapes import color_of
+from linkwright.studio.solids import PALETTE
 from linkwright.studio.triangles import Colour
 
 AXES: dict[str, Triple] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
@@ -29,11 +30,8 @@ _HEX = re.compile(r"#[0-9a-fA-F]{6}([0-9a-fA-F]{2})?")
 
 # -- values ----------------------------------------------------------------------------------------
 def _colour(value: object) -> Colour:
-    if isinstance(value, str):
-        if value in PALETTE:
-            return PALETTE[value]
-        if _HEX.fullmatch(value):
-            return colour(value[:7], int(value[7:] or "ff", 16) / 255)
+    if isinstance(value, str) and (value in PALETTE or _HEX.fullmatch(value)):
+        return color_of(value)
     raise wrong(f'a colour is needed here: "#rrggbb", "#rrggbbaa" or one of {", ".join(PALETTE)}')
 
 

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from linkwright.errors import Error
-from linkwright.formats.description import Description, Link, Place, Shape
-from linkwright.formats.places import composed
+from linkwright.formats.description import Description, Place
 from linkwright.mechanism import Body
 from linkwright.robots import Robot
 from linkwright.robots.tree import spot_in
 from linkwright.studio.generated import generated
 from linkwright.studio.geometry import Array, Geometry
 from linkwright.studio.mechanism_scene import can_move, ends_of
+from linkwright.studio.own_shapes import own_solids, solid_of, summary
 from linkwright.studio.poses import Poses
 from linkwright.studio.scene import GROUND, WORLD, Marked, Node, Scene
 from linkwright.studio.solids import Solid
@@ -41,8 +40,9 @@ def file_scene(robot: Robot, description: Description, roots: Sequence[str | Pat
     for link in description.links:
         body, place = places[link.name]
         for shape in link.shapes:
-            drawn = shape.seen or body not in seen  # what is only touched, where nothing else is
-            made = solid_of(link, shape, place, description, roots, notes) if drawn else None
+            shown = shape.seen or body not in seen  # what is only touched, where nothing else is
+            named = (link.name, shape, place, description.source)
+            made = solid_of(*named, roots, notes) if shown else None
             if made is not None and link.name in around and _is_ground(made, up):
                 floor = float(np.array(made.place.position) @ up)
             elif made is not None:
@@ -57,6 +57,8 @@ def file_scene(robot: Robot, description: Description, roots: Sequence[str | Pat
         plain = generated(Geometry(m), _extent(robot, bodies))
         for k, body in enumerate(bodies):
             solids[k] = solids[k] or list(plain.get(body, ()))
+    for body, added in own_solids(Geometry(m), bodies, roots, notes).items():
+        solids[row[body]] = added
     nodes = []
     for k, body in enumerate(bodies):
         name = GROUND if body.parent is None else leaders.get(body, body.name)
@@ -75,7 +77,7 @@ def file_scene(robot: Robot, description: Description, roots: Sequence[str | Pat
     poses = Poses(robot, hanging)
     frames = tuple(Marked(name, row[body], place) for name, (body, place) in places.items())
     x, y, z = map(float, up)
-    missing = _summary(notes)
+    missing = summary(notes)
     return Scene(
         description.name,
         "",
@@ -127,48 +129,3 @@ def _extent(robot: Robot, bodies: Sequence[Body]) -> float:
     poses = Poses(robot, [spot_in(body, Place()) for body in bodies])
     where = poses(poses.start).poses[:, :3]
     return float(np.linalg.norm(np.ptp(where, axis=0))) or 1.0
-
-
-def solid_of(
-    link: Link,
-    shape: Shape,
-    place: Place,
-    description: Description,
-    roots: Sequence[str | Path],
-    notes: list[str],
-) -> Solid | None:
-    """Return the solid of a shape of a link, or None where its mesh cannot be had.
-
-    Args:
-        link: that has it.
-        shape: of the link.
-        place: of the link in its node.
-        description: that the link is part of.
-        roots: folders in which meshes may lie.
-        notes: where to say what is missing.
-    """
-    at = composed(place, shape.place)
-    if shape.kind != "mesh":
-        return Solid(shape.kind, shape.size, at, shape.colour, link=link.name)
-    from linkwright.formats.meshes import find_mesh
-    from linkwright.studio.solids import read_surfaces
-
-    try:
-        path = find_mesh(shape.mesh, description.source, roots)
-        if path.suffix.lower() not in (".stl", ".obj", ".msh", ".dae"):
-            notes.append(f"the mesh of {link.name!r} is in a format that is not read")
-            return None
-        read_surfaces(path)
-    except Error as error:
-        notes.append(str(error))
-        return None
-    # Colors in a mesh count before a material that says nothing: one without a name, or white.
-    plain = not shape.material or (shape.colour or ())[:3] == (1.0, 1.0, 1.0)
-    return Solid("mesh", (), at, shape.colour, path, shape.scale, link.name, plain)
-
-
-def _summary(notes: Sequence[str]) -> tuple[str, ...]:
-    if not notes:
-        return ()
-    more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
-    return (f"{notes[0]}{more}; generated shapes stand in",)

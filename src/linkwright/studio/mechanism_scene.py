@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from linkwright.robots import Robot
 from linkwright.robots.tree import spot_in
 from linkwright.studio.generated import generated, glyph, strut, thickness
 from linkwright.studio.geometry import Array, Geometry
+from linkwright.studio.own_shapes import own_solids, summary
 from linkwright.studio.poses import Hanging, Poses
 from linkwright.studio.rolling import Wheel
 from linkwright.studio.scene import GROUND, TOOLS, Marked, Node, Scene
@@ -28,8 +30,9 @@ def mechanism_scene(
     known: Poses | None = None,
     reach: Mapping[str, tuple[float, float]] | None = None,
     wheels: tuple[Wheel, ...] = (),
+    roots: Sequence[str | Path] = (),
 ) -> Scene:
-    """Return the scene of a mechanism, with generated shapes.
+    """Return the scene of a mechanism, with its own shapes and generated ones.
 
     Args:
         robot: with the mechanism.
@@ -38,6 +41,7 @@ def mechanism_scene(
         known: poses of the same parts, compiled already.
         reach: the lowest and the highest value of coordinates in a motion, by name.
         wheels: bodies that tires of a System make wheels of.
+        roots: folders in which meshes may lie.
     """
     from linkwright.studio.looks import look_of
 
@@ -69,6 +73,8 @@ def mechanism_scene(
     if tool is not None:
         long = 2 * (thickness(solids[tool[0]]) or 0.01 * size)
         solids[tool[0]] = [*solids[tool[0]], *glyph(tool[1], long)]
+    notes: list[str] = []
+    solids.update(own_solids(geometry, bodies, roots, notes))
     nodes = [_node(geometry, body, solids.get(body, [])) for body in bodies]
     for k, span in enumerate(geometry.spans):
         row = len(bodies) + 2 * k
@@ -82,6 +88,7 @@ def mechanism_scene(
         m.name, m.doc, robot, tuple(nodes), poses, (x, y, z), geometry.falls, floor, frames
     )
     made.reach, made.wheels = geometry.reach, wheels
+    made.notes, made.roots = summary(notes), tuple(roots)
     return made
 
 

@@ -149,7 +149,7 @@ class Scene:
     ) -> Scene:
         from linkwright.studio.mechanism_scene import mechanism_scene
 
-        return mechanism_scene(self.robot, dict(values), {}, self.poses, reach, wheels)
+        return mechanism_scene(self.robot, dict(values), {}, self.poses, reach, wheels, self.roots)
 
     @property
     def _bodies(self) -> list[Body]:
@@ -249,7 +249,9 @@ def scene_of(
     if _has_shapes(robot.source):
         scene = file_scene(robot, robot.source, roots)
     else:
-        scene = mechanism_scene(robot, dict(values or {}), dict(at or {}), wheels=tuple(wheels))
+        scene = mechanism_scene(
+            robot, dict(values or {}), dict(at or {}), wheels=tuple(wheels), roots=roots
+        )
     return scene if dress is None else scene.dressed(dress, roots=roots)
 
 

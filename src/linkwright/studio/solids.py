@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from linkwright.errors import InputError
 from linkwright.formats.description import Place, Triple
+from linkwright.shapes import COLORS
 from linkwright.studio.outlines import OUTLINES
 from linkwright.studio.triangles import (
     Colour,
@@ -50,35 +51,18 @@ def colour(text: str, opacity: float = 1.0) -> Colour:
     return r, g, b, opacity
 
 
-LINKS = tuple(map(colour, ("#2f6690", "#7ea6c9", "#3a7ca5", "#a9c5e0")))
-JOINT = colour("#39434f")
-ACCENT = colour("#c8553d")
-PALE = colour("#e6e1d8")
-FIXED = colour("#8d97a3")
-RUBBER = colour("#262b31")
-METAL = colour("#b9c0c8")
-GOLD = colour("#d9a441")
-PANEL = colour("#23406b")
-
-PALETTE: dict[str, Colour] = {
-    "blue": LINKS[0],
-    "sky": LINKS[1],
-    "azure": LINKS[2],
-    "ice": LINKS[3],
-    "graphite": JOINT,
-    "clay": ACCENT,
-    "paper": PALE,
-    "grey": FIXED,
-    "rubber": RUBBER,
-    "steel": METAL,
-    "gold": GOLD,
-    "navy": PANEL,
-    "sand": colour("#cdbb9c"),
-    "sage": colour("#7f9c86"),
-    "wood": colour("#a97c50"),
-    "glass": colour("#9fc3d9", 0.28),
-}
+PALETTE = COLORS
 """Colours by names that dress files may use."""
+
+LINKS = tuple(PALETTE[name] for name in ("blue", "sky", "azure", "ice"))
+JOINT = PALETTE["graphite"]
+ACCENT = PALETTE["clay"]
+PALE = PALETTE["paper"]
+FIXED = PALETTE["grey"]
+RUBBER = PALETTE["rubber"]
+METAL = PALETTE["steel"]
+GOLD = PALETTE["gold"]
+PANEL = PALETTE["navy"]
 
 AT_HOME = Place()
 

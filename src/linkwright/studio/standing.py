@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from linkwright.formats.description import Description
 from linkwright.mechanism import Body
 from linkwright.robots import Robot
-from linkwright.studio.file_scene import solid_of
 from linkwright.studio.geometry import Geometry
 from linkwright.studio.hanging import turned
 from linkwright.studio.motions import limits_of, resting
+from linkwright.studio.own_shapes import solid_of
 from linkwright.studio.scene import Scene
 from linkwright.studio.solids import surfaces_of
 from linkwright.studio.triangles import Surface
@@ -179,7 +179,7 @@ def _shapes(scene: Scene) -> Iterator[_Shape]:
         for shape in link.shapes:
             if not (shape.touched if some else shape.seen) or shape.kind == "plane":
                 continue
-            solid = solid_of(link, shape, place, description, scene.roots, [])
+            solid = solid_of(link.name, shape, place, description.source, scene.roots, [])
             if solid is None:
                 continue
             found = True
