@@ -1,7 +1,8 @@
-"""The colors of curves, in plots, in the scope and on pages.
+"""The colors and dashes of curves, in plots, in the scope and on pages.
 
 They differ by 19 (CIE76) or more to normal eyes and to eyes without red or green cones, and by 3:1
-or more in brightness from the paper that they are drawn on.
+or more in brightness from the paper that they are drawn on. From the fifth on, curves of a graph
+have dashes of their own too.
 """
 
 from __future__ import annotations
@@ -29,6 +30,21 @@ TRACES: dict[str, tuple[str, ...]] = {
     ),
 }
 """For light and for dark paper, in the order in which curves get them."""
+
+DASHES: tuple[tuple[float, ...], ...] = (
+    (),
+    (),
+    (),
+    (),
+    (2, 2.5),
+    (9, 2.5, 2, 2.5),
+    (13, 3),
+    (9, 2.5, 2, 2.5, 2, 2.5),
+)
+"""Lengths of strokes and gaps, pixels, in the same order; none for a whole line."""
+
+ASIDE = (5.0, 4.0)
+"""Strokes and gaps of curves from recordings beside the first, and of targets."""
 
 PAPER = {"light": "#ffffff", "dark": "#1b2128"}
 """What curves are drawn on."""

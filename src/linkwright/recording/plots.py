@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.files import write_with
-from linkwright.recording.colors import TRACES
+from linkwright.recording.colors import DASHES, TRACES
 from linkwright.recording.derived import chosen, filtered, rate_of_change, spectrum
 from linkwright.recording.extras import extra
 from linkwright.recording.recording import Array, Channel, Recording, RecordingError
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 LINES = ("-", "--", ":", "-.")
 """How the lines of one recording after the other are drawn."""
 
+_WIDTH = 1.6  # of curves, points
 _STYLE = {
     "axes.edgecolor": "#9aa3af",
     "axes.facecolor": "#ffffff",
@@ -44,7 +45,7 @@ _STYLE = {
     "grid.linewidth": 0.8,
     "legend.fontsize": 8.5,
     "legend.frameon": False,
-    "lines.linewidth": 1.6,
+    "lines.linewidth": _WIDTH,
     "svg.hashsalt": "linkwright",
     "text.color": "#1f2937",
     "xtick.color": "#4b5563",
@@ -272,7 +273,7 @@ def _draw(
             ax.plot(
                 x,
                 y,
-                "--" if _is_target(lines[k][0]) else LINES[number % len(LINES)],
+                linestyle=_line(lines[k][0], number, place),
                 color=TRACES["light"][place % len(TRACES["light"])],
                 label=words,
                 marker="o" if len(x) == 1 else None,
@@ -287,6 +288,16 @@ def _draw(
         words, at = "no finite value", ax.transAxes
         ax.text(0.5, 0.5, words, transform=at, ha="center", va="center", color="#6b7280")
         ax.set_yticks([])
+
+
+def _line(channel: Channel, number: int, place: int) -> str | tuple[float, tuple[float, ...]]:
+    """Return how a curve is drawn: whole or dashed, as Matplotlib tells it."""
+    if _is_target(channel):
+        return "--"
+    dashes = DASHES[place % len(DASHES)]
+    if number or not dashes:
+        return LINES[number % len(LINES)]
+    return 0.0, tuple(d / _WIDTH for d in dashes)  # in widths of the line
 
 
 def _y_label(channels: Sequence[Channel]) -> str:

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from urllib.parse import quote
 
-from linkwright.recording.colors import TRACES
+from linkwright.recording.colors import ASIDE, DASHES, TRACES
 
 
 @cache
@@ -21,6 +21,7 @@ def asset(name: str) -> str:
     True
     """
     text = files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
+    text = text.replace('"%DASHES%"', json.dumps([*DASHES, ASIDE]))
     return text.replace('"%TRACES%"', json.dumps(TRACES))
 
 

@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.recording.colors import ASIDE
 from linkwright.studio.scope import Columns, Curve, Graph, Layout, curves_of, thinned
 
 Array: TypeAlias = NDArray[np.float64]
@@ -146,7 +147,7 @@ def _stack(
         f"<clipPath id='g{k}'><rect x='{box[0]}' y='{box[1]}' width='{box[2] - box[0]}' "
         f"height='{box[3] - box[1]}'/></clipPath>"
     )
-    lines = "".join(_line(h(c.times), v(c.values), c.colour, dashed=c.dashed) for c in made)
+    lines = "".join(_line(h(c.times), v(c.values), c.colour, c.dash) for c in made)
     parts = [clip, _frame(box), *_grid(h, v, box), f"<g clip-path='url(#g{k})'>{lines}</g>"]
     at = box[0] + 8
     for c in made:
@@ -194,7 +195,7 @@ def _overlaid(
     for k, (name, columns) in enumerate(recordings):
         for c in curves_of(columns, graph, window):
             label = f"{c.label} · {name}" if len(recordings) > 1 else c.label
-            made.append(replace(c, label=label, dashed=k > 0))
+            made.append(replace(c, label=label, dash=ASIDE if k else c.dash))
     return made
 
 
@@ -226,8 +227,8 @@ def _rule(x1: float, y1: float, x2: float, y2: float) -> str:
     )
 
 
-def _line(x: Array, y: Array, colour: str, *, dashed: bool = False) -> str:
-    dash = " stroke-dasharray='5 4'" if dashed else ""
+def _line(x: Array, y: Array, colour: str, dashes: tuple[float, ...] = ()) -> str:
+    dash = f" stroke-dasharray='{' '.join(f'{d:g}' for d in dashes)}'" if dashes else ""
     good = np.isfinite(x) & np.isfinite(y)
     edges = np.diff(np.concatenate([[0], good.astype(int), [0]]))
     starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1

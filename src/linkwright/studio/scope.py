@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from linkwright.errors import Error, InputError
 from linkwright.recording import Channel, Recording
-from linkwright.recording.colors import TRACES
+from linkwright.recording.colors import DASHES, TRACES
 from linkwright.recording.derived import filtered, rate_of_change
 
 Array: TypeAlias = NDArray[np.float64]
@@ -336,14 +336,14 @@ class Curve:
         times: s.
         values: at these.
         colour: as in style sheets.
-        dashed: as those of recordings beside the first are.
+        dash: lengths of strokes and gaps, pixels; none for a whole line.
     """
 
     label: str
     times: Array
     values: Array
     colour: str = TRACES["light"][0]
-    dashed: bool = False
+    dash: tuple[float, ...] = ()
 
 
 def curve_of(columns: Columns, name: str, window: tuple[float, float] | None = None) -> Curve:
@@ -360,7 +360,7 @@ def curve_of(columns: Columns, name: str, window: tuple[float, float] | None = N
 
 
 def curves_of(columns: Columns, graph: Graph, window: tuple[float, float] | None) -> list[Curve]:
-    """Return the curves of a graph, those that can be had, with their colours.
+    """Return the curves of a graph, those that can be had, with their colors and dashes.
 
     Args:
         columns: with the channels.
@@ -373,7 +373,8 @@ def curves_of(columns: Columns, graph: Graph, window: tuple[float, float] | None
             c = curve_of(columns, name, window)
         except Error:
             continue
-        made.append(replace(c, colour=TRACES["light"][k % len(TRACES["light"])]))
+        inks = TRACES["light"]
+        made.append(replace(c, colour=inks[k % len(inks)], dash=DASHES[k % len(DASHES)]))
     return made
 
 

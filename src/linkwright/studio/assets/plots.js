@@ -1,5 +1,7 @@
 // Drawing of graphs: curves over time and phase plots, in a rectangle of a canvas.
 const INKS = "%TRACES%"; // light and dark, put here when a page is made
+const DASHES = "%DASHES%"; // in the same order; the last is for recordings beside the first
+function dashes(line) { return line.dashed ? DASHES[8] : DASHES[line.ink % 8]; }
 const TONES = { light: { soft: "#5c6875", line: "#d6dbe1", ink: "#1f2933", accent: "#c8553d", mark: "#2f6690", shade: "#2f669022" },
   dark: { soft: "#94a1ae", line: "#2c353f", ink: "#e7ebef", accent: "#e5785f", mark: "#7fb2db", shade: "#7fb2db26" } };
 const LEFT = 48, RIGHT = 10, TOP = 8, BOTTOM = 18;
@@ -38,7 +40,7 @@ function paintTime(g, box, theme, window, lines, cursors, bare) {
   const tone = TONES[theme], range = reach(lines, window), [X, Y] = scales(g, box, tone, window, range, bare);
   inside(g, box, () => {
     for (const line of lines) {
-      g.strokeStyle = g.fillStyle = INKS[theme][line.ink % 8]; g.lineWidth = 1.6; g.lineJoin = "round"; g.setLineDash(line.dashed ? [5, 4] : []);
+      g.strokeStyle = g.fillStyle = INKS[theme][line.ink % 8]; g.lineWidth = 1.6; g.lineJoin = "round"; g.setLineDash(dashes(line));
       trace(g, line, window, X, Y, box[2] - box[0]);
     }
     g.setLineDash([]);
@@ -75,7 +77,7 @@ function paintPhase(g, box, theme, lines, words) {
   const [X, Y] = scales(g, box, tone, ends("x"), ends("y"), false);
   inside(g, box, () => {
     for (const l of lines) {
-      g.strokeStyle = INKS[theme][l.ink % 8]; g.lineWidth = 1.4; g.lineJoin = "round"; g.setLineDash(l.dashed ? [5, 4] : []);
+      g.strokeStyle = INKS[theme][l.ink % 8]; g.lineWidth = 1.4; g.lineJoin = "round"; g.setLineDash(dashes(l));
       g.beginPath();
       let down = false;
       for (let i = 0; i < l.x.length; i++) {

@@ -263,7 +263,8 @@ class Scope {
     for (const r of rows) {
       const v = this.source.value(r.name, r.take, this.source.time), m = marked ? this.source.value(r.name, r.take, mark) : NaN, error = this.source.error(r.name), unit = this.source.unit(r.name);
       r.mark.style.backgroundColor = inks[r.ink % 8];
-      r.item.classList.toggle("dashed", r.take > 0);
+      r.item.classList.toggle("dashed", r.take > 0 || DASHES[r.ink % 8].length > 0);
+      r.mark.style.backgroundImage = gaps(dashes({ ink: r.ink, dashed: r.take > 0 }));
       put(r.label, r.words + (units.length > 1 || told.across ? unitText(unit) : ""));
       put(r.value, shownNumber(v)); put(r.then, marked ? shownNumber(m) : ""); put(r.gap, marked ? "Δ " + shownNumber(v - m) : "");
       const [low, high] = this.source.range(r.name, r.take), ends = low <= high ? `${shownNumber(low)} to ${shownNumber(high)}` : "";
@@ -325,6 +326,12 @@ class Scope {
     return canvas;
   }
   savePicture(title) { this.picture(title).toBlob((blob) => download(blob, "scope.png")); }
+}
+// The gaps of a dashed line, over the color of its mark in a legend.
+function gaps(dash) {
+  let at = 0;
+  const stops = dash.map((long, k) => `${k % 2 ? "var(--card)" : "transparent"} ${at}px ${(at += long)}px`);
+  return stops.length ? `repeating-linear-gradient(90deg,${stops.join(",")})` : "none";
 }
 function shade(g, pane, [a, b], colour) {
   const [from, to] = pane.window, X = (t) => pane.box[0] + ((t - from) / (to - from || 1)) * (pane.box[2] - pane.box[0]);
