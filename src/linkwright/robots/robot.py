@@ -453,25 +453,27 @@ class Robot(Quantities, Shown):
     def inverse_kinematics(
         self,
         target: Any,
-        frame: str,
+        frame: str | None = None,
         start: Any = None,
         *,
         tolerance: float = 1e-6,
-        weights: Sequence[float] = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
+        weights: Sequence[float] | Mapping[str, Sequence[float]] = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
         rest: Any = None,
         pull: Any = 0.0,
         attempts: int = 50,
         seed: int = 0,
     ) -> Solution:
-        """Return coordinates that bring a frame to a pose, within the limits of the joints.
+        """Return coordinates that bring a frame, or several, to a pose, within the joints' limits.
 
         Args:
             target: the pose, a 4 x 4 matrix, or several along the first axis; or a position of
-                three numbers, m, which leaves the orientation free, or several.
-            frame: the name of the frame.
+                three numbers, m, which leaves the orientation free, or several. For several
+                frames at once a mapping: `{"left": pose, "right": position}`.
+            frame: the name of the frame; none where the goals have names.
             start: coordinates to begin with; by default the middle of the limits.
             tolerance: of position (m) and orientation (rad).
-            weights: of the errors along x, y, z and about them; 0 leaves one free.
+            weights: of the errors along x, y, z and about them; 0 leaves one free. For several
+                frames also by their names.
             rest: posture to which freedom is used; the start by default.
             pull: how strongly, 0 to 1 for each step.
             attempts: starts to try; those after the first are random.

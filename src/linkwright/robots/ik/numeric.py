@@ -9,7 +9,7 @@ on the others.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.brief import one_line
 from linkwright.errors import InputError, ShapeError
-from linkwright.robots.ik.targets import goals_of
+from linkwright.robots.ik.targets import goals_of, six, stacked_goals
 
 if TYPE_CHECKING:
     from linkwright.robots.quantity import Quantity
@@ -39,8 +39,9 @@ class Solution:
     Args:
         q: coordinates.
         reached: whether the pose is within the tolerance.
-        error: distance from the goal, m (weighted).
-        turn: angle from the goal, rad (weighted).
+        error: distance from the goal, m (weighted); of several frames the root of the sum of
+            squares.
+        turn: angle from the goal, rad (weighted); of several frames likewise.
         steps: taken in the attempt that was best.
         attempts: starts that were tried.
     """
@@ -55,13 +56,13 @@ class Solution:
 
 def solve(
     robot: Robot,
-    target: ArrayLike,
-    frame: str,
+    target: ArrayLike | Mapping[str, ArrayLike],
+    frame: str | None = None,
     start: ArrayLike | None = None,
     *,
     tolerance: float = 1e-6,
     turn_tolerance: float | None = None,
-    weights: Sequence[float] = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
+    weights: Sequence[float] | Mapping[str, Sequence[float]] = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
     rest: ArrayLike | None = None,
     pull: float | ArrayLike = 0.0,
     steps: int = 60,
@@ -69,18 +70,20 @@ def solve(
     damping: float = 1e-9,
     seed: int = 0,
 ) -> Solution:
-    """Return coordinates that bring a frame to a pose, within the limits of the joints.
+    """Return coordinates that bring a frame, or several, to a pose, within the joints' limits.
 
     Args:
         robot: with joints of one degree of freedom.
         target: the pose, a 4 x 4 (or 3 x 4) matrix, or several along the first axis; or a
-            position, three numbers in m, which leaves the orientation free, or several.
-        frame: the name of the frame.
+            position, three numbers in m, which leaves the orientation free, or several. For
+            several frames at once a mapping from their names to such goals.
+        frame: the name of the frame; none where the goals have names.
         start: coordinates to begin with, one row or one for each goal; by default the middle of
             the limits. Later attempts begin at random.
         tolerance: of the position, m.
         turn_tolerance: of the orientation, rad; by default as `tolerance`.
         weights: of the errors along x, y, z and about them, in the world's axes; 0 leaves one free.
+            For several frames also by their names.
         rest: posture to which freedom is used; the start by default.
         pull: how strongly, 0 to 1 for each step.
         steps: of an attempt.
@@ -88,7 +91,7 @@ def solve(
         damping: added to the damping by the error.
         seed: of the random starts.
     """
-    goals, weights = goals_of(target, weights)
+    frames, goals, used = _named_goals(target, frame, weights)
     alone = goals.ndim == 2
     goals = goals[None] if alone else goals
     if goals.ndim != 3:
@@ -104,10 +107,10 @@ def solve(
     if np.any(strength < 0) or np.any(strength > 1):
         raise InputError("the pull toward the rest posture lies between 0 and 1")
     state = _State(
-        step_of(robot, frame),
-        np.ascontiguousarray(goals[:, :3].reshape(len(goals), 12)),
+        step_of(robot, *frames),
+        np.ascontiguousarray(goals.reshape(len(goals), 12 * len(frames))),
         np.ascontiguousarray(posture),
-        np.asarray(weights, dtype=float),
+        used,
         strength,
         lower,
         upper,
@@ -119,22 +122,46 @@ def solve(
     return _attempts(state, first, steps, attempts, seed)
 
 
-def step_of(robot: Robot, frame: str) -> Quantity:
-    """Return the quantity that makes one step toward the pose of a frame.
+def _named_goals(
+    target: ArrayLike | Mapping[str, ArrayLike],
+    frame: str | None,
+    weights: Sequence[float] | Mapping[str, Sequence[float]],
+) -> tuple[tuple[str, ...], Array, Array]:
+    """Return the names of frames, their goals one below the other, and the weights of all."""
+    if not isinstance(target, Mapping):
+        if frame is None:
+            raise InputError(
+                "a goal needs the name of its frame", remedy='such as "tool"; or give {name: goal}'
+            )
+        if isinstance(weights, Mapping):
+            weights = weights[frame] if [*weights] == [frame] else ()
+        goals, used = goals_of(target, six(weights))
+        return (frame,), goals[..., :3, :], np.asarray(used, float)
+    if frame is not None:
+        raise InputError(
+            f"the goals have the names of their frames, and {frame!r} is named besides",
+            remedy="leave the frame out",
+        )
+    return (*map(str, target),), *stacked_goals(target, weights)
+
+
+def step_of(robot: Robot, *frames: str) -> Quantity:
+    """Return the quantity that makes one step toward the pose of a frame, or of several.
 
     Args:
         robot: the robot.
-        frame: the name of the frame.
+        frames: their names.
     """
     from linkwright.robots.ik.stepping import step_program
 
     kept = robot.__dict__.setdefault("_ik_steps", {})
-    if frame not in kept:
-        spot = robot.spot(frame)
-        kept[frame] = robot.quantity(
-            f"step of inverse kinematics of {frame!r}", lambda tree: step_program(tree, spot)
+    if frames not in kept:
+        spots = [robot.spot(frame) for frame in frames]
+        names = " and ".join(map(repr, frames))
+        kept[frames] = robot.quantity(
+            f"step of inverse kinematics of {names}", lambda tree: step_program(tree, *spots)
         )
-    found: Quantity = kept[frame]
+    found: Quantity = kept[frames]
     return found
 
 

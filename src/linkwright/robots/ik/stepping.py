@@ -8,7 +8,8 @@ which moves the frame by e as far as it can, and otherwise toward a rest posture
 (SL's technical report, section 3.7, as its digest corrects it). The damping l is half the squared
 error, as in Sugihara's method of Levenberg and Marquardt (IEEE Trans. Robotics 27, 2011), plus a
 little: far from the goal and in singular poses steps stay short, near the goal they are Newton's.
-The error of orientation is the rotation vector from the frame to the goal.
+The error of orientation is the rotation vector from the frame to the goal. Several frames at once
+are one step with their rows of J and e one below the other.
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ def _inputs(name: str, count: int) -> tuple[Expr, ...]:
     return tuple(symbol(f"{name}[{k}]", "input", owner=_OWNER) for k in range(count))
 
 
-def step_program(tree: Tree, spot: Spot) -> Program:
-    """Return the Program of one step for a frame.
+def step_program(tree: Tree, *spots: Spot) -> Program:
+    """Return the Program of one step for a frame, or for several at once.
 
-    Its inputs are `q`, `target` (rows of a 3 x 4 pose), `weights` (6), `posture` and `pull`
-    (toward it), `lower`, `upper`, `damping`; its outputs `next` (the coordinates after the
-    step), `error` (m) and `turn` (rad) before it.
+    Its inputs are `q`, `target` (rows of a 3 x 4 pose), `weights` (6), both for one frame after
+    the other, `posture` and `pull` (toward it), `lower`, `upper`, `damping`; its outputs `next`
+    (the coordinates after the step), `error` (m) and `turn` (rad) before it, of all frames.
 
     Args:
         tree: of the robot; its joints have one degree of freedom each.
-        spot: the frame.
+        spots: the frames.
     """
     q = tree.coordinates
     n = len(q)
@@ -50,7 +51,7 @@ def step_program(tree: Tree, spot: Spot) -> Program:
             "inverse kinematics moves joints with one degree of freedom each, and here are others",
             remedy="fix the base, and use angles in place of quaternions",
         )
-    target, weights = _inputs("target", 12), _inputs("weights", 6)
+    target, weights = _inputs("target", 12 * len(spots)), _inputs("weights", 6 * len(spots))
     rest, pull = _inputs("rest", n), _inputs("pull", n)
     lower, upper = _inputs("lower", n), _inputs("upper", n)
     (damping,) = _inputs("damping", 1)
@@ -65,20 +66,25 @@ def step_program(tree: Tree, spot: Spot) -> Program:
     }
 
     def write(writer: Writer) -> Results:
-        at, jacobian = pose_and_jacobian(writer, tree, spot, "local-world-aligned")
-        shift, turn = _errors(writer, at, target)
-        error = [writer.hold(w * e) for w, e in zip(weights, [*shift, *turn], strict=True)]
-        rows = [
-            [writer.hold(w * x) if x is not ZERO else ZERO for x in row]
-            for w, row in zip(weights, jacobian, strict=True)
-        ]
+        error: list[Expr] = []
+        rows: list[list[Expr]] = []
+        for k, spot in enumerate(spots):
+            at, jacobian = pose_and_jacobian(writer, tree, spot, "local-world-aligned")
+            shift, turn = _errors(writer, at, target[12 * k : 12 * k + 12])
+            own = weights[6 * k : 6 * k + 6]
+            error += [writer.hold(w * e) for w, e in zip(own, [*shift, *turn], strict=True)]
+            rows += [
+                [writer.hold(w * x) if x is not ZERO else ZERO for x in row]
+                for w, row in zip(own, jacobian, strict=True)
+            ]
         posture = [writer.hold(p * (r - x)) for p, r, x in zip(pull, rest, q, strict=True)]
         step = _damped(writer, rows, error, posture, damping)
         moved = [
             minimum(maximum(x + dx, low), high)
             for x, dx, low, high in zip(q, step, lower, upper, strict=True)
         ]
-        positions, turns = error[:3], error[3:]
+        positions = [e for k, e in enumerate(error) if k % 6 < 3]
+        turns = [e for k, e in enumerate(error) if k % 6 >= 3]
         return {
             "next": moved,
             "error": [sqrt(_squares(positions))],
@@ -127,8 +133,9 @@ def _damped(
         for e, row in zip(error, rows, strict=True)
     ]
     level = writer.hold(_HALF * _squares(error) + damping)
-    matrix: list[list[Expr]] = [[ZERO] * 6 for _ in range(6)]
-    for i in range(6):
+    n = len(rows)
+    matrix: list[list[Expr]] = [[ZERO] * n for _ in range(n)]
+    for i in range(n):
         for j in range(i + 1):
             entry = total(a * b for a, b in zip(rows[i], rows[j], strict=True))
             matrix[i][j] = matrix[j][i] = writer.hold(entry + level if i == j else entry)

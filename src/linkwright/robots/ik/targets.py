@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,3 +61,60 @@ def goals_of(
     made = np.broadcast_to(np.eye(4), (*found.shape[:-1], 4, 4)).copy()
     made[..., :3, 3] = found
     return made, (*weights[:3], 0.0, 0.0, 0.0)
+
+
+def stacked_goals(
+    given: Mapping[str, ArrayLike],
+    weights: Sequence[float] | Mapping[str, Sequence[float]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the goals of several frames one below the other, and the weights of their errors.
+
+    Args:
+        given: for each frame poses or positions as `goals_of` takes them, one or several; where
+            some frames have several goals, one of another frame counts for all of them.
+        weights: six numbers for all frames, or for some of them by name; 1 for the others.
+
+    >>> goals, weights = stacked_goals({"left": [0, 1, 0], "right": np.eye(4)}, [1] * 6)
+    >>> goals.shape, weights.tolist()
+    ((6, 4), [1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+    """
+    if not given:
+        raise InputError("there is no frame with a goal", remedy='give {"frame": pose, ...}')
+    if isinstance(weights, Mapping):
+        other = [name for name in weights if name not in given]
+        if other:
+            raise InputError(f"there are weights for {other[0]!r}, which has no goal")
+    goals: list[NDArray[np.float64]] = []
+    heavy: list[NDArray[np.float64]] = []
+    for frame, goal in given.items():
+        own = weights.get(frame, (1.0,) * 6) if isinstance(weights, Mapping) else weights
+        found, used = goals_of(goal, six(own))
+        if found.ndim not in (2, 3):
+            raise ShapeError(f"the goals of {frame!r} have the shape {found.shape}")
+        goals.append(found[..., :3, :])
+        heavy.append(np.asarray(used, float))
+    counts = sorted({len(g) for g in goals if g.ndim == 3})
+    if len(counts) > 1:
+        raise ShapeError(
+            f"frames have {' and '.join(map(str, counts))} goals", remedy="give each as many"
+        )
+    if counts:
+        goals = [np.broadcast_to(g, (counts[0], 3, 4)) for g in goals]
+    return np.concatenate(goals, axis=-2), np.concatenate(heavy)
+
+
+def six(weights: Any) -> tuple[float, ...]:
+    """Return the weights of the errors of a frame; what is none is refused.
+
+    Args:
+        weights: of the errors along x, y, z and about them, none below 0.
+
+    >>> six([1, 1, 1, 0, 0, 0])
+    (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+    """
+    found = np.asarray(weights, dtype=float)
+    if found.shape != (6,):
+        raise ShapeError("weights are six numbers: along x, y, z and about them")
+    if not np.all(np.isfinite(found)) or np.any(found < 0):
+        raise InputError("weights are finite, and none is below 0")
+    return tuple(found.tolist())
