@@ -16,7 +16,7 @@ from linkwright.algebra import Expr, evaluate, evaluate_all, substitute_all
 from linkwright.blocks import Block, BlockError, Delay, Element, Foreign, joint_of
 from linkwright.equations.choices import Choices
 from linkwright.equations.kernels import mass_matrix_program
-from linkwright.mechanism import Body, Joint
+from linkwright.mechanism import Body, Joint, MechanismError
 from linkwright.program import Assign, program
 from linkwright.system import System
 from tests.phase_runner import PlainRun
@@ -221,7 +221,6 @@ def noisy() -> Block:
         (lambda: lw.sampled(float("nan")), "no time and no rate"),
         (lambda: Foreign(lambda *u: 0, name="f"), "no name that a port could have"),
         (lambda: Foreign(lambda u: 0, inputs={"v": 2}, name="f"), "no argument v"),
-        (lambda: Element("e", 3), "no mechanism"),
         (lambda: noisy().input("dice"), "'dice' is taken"),
     ],
 )
@@ -229,3 +228,8 @@ def test_what_cannot_be_meant_is_refused(make: object, message: str) -> None:
     assert callable(make)
     with pytest.raises(BlockError, match=message):
         make()
+
+
+def test_an_element_needs_a_mechanism() -> None:
+    with pytest.raises(MechanismError, match="3 is no mechanism and has none"):
+        Element("e", 3)

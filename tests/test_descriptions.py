@@ -11,7 +11,7 @@ import pytest
 import linkwright as lw
 from linkwright.mechanism import Body
 
-TEXT: Any = "b0"
+TEXT: Any = "b1"
 Refused = Callable[[lw.Mechanism, Body], object]
 
 
@@ -47,7 +47,7 @@ REFUSED: dict[str, tuple[Refused, str]] = {
     ),
     "a force at a text": (
         lambda m, b: m.force("push", 1, at=TEXT, along="x"),
-        "needs a point of 'm', not 'b0'",
+        "'m' has no point or body 'b1'; did you mean 'b'",
     ),
     "a point of another mechanism": (
         lambda m, b: m.strut("s", 1, at=b.origin, to=lw.Mechanism("k").origin),
@@ -55,7 +55,7 @@ REFUSED: dict[str, tuple[Refused, str]] = {
     ),
     "a moment on a point": (
         lambda m, b: m.moment("turn", 1, on=TEXT, about="z"),
-        "needs a body of 'm', not 'b0'",
+        "'m' has no body 'b1'; did you mean 'b'",
     ),
     "a strut without length": (lambda m, b: m.strut("s", "-k*x", at=b.origin), "no direction"),
     "an upright axle": (lambda m, b: m.roll(b, "R"), "axle of 'b' is upright"),
@@ -114,7 +114,7 @@ def test_a_joint_that_moves_no_mass_is_named(formulation: str) -> None:
     ("until", "wanted", "words"),
     [
         (1.0, {"step": 0.0}, "step 0.0 is not above zero"),
-        (1.0, {"step": float("nan")}, "step nan is not above zero"),
+        (1.0, {"step": float("nan")}, "step nan is no finite number"),
         (float("inf"), {}, "end time inf"),
         (1.0, {"record_every": 0}, "every 0 steps"),
         (1.0, {"initial": {"b": float("nan")}}, "'b' cannot start at nan"),
@@ -125,3 +125,12 @@ def test_a_run_that_cannot_go_is_refused(until: float, wanted: dict[str, Any], w
     m.body("b", rotate="z", mass=1, inertia=1)
     with pytest.raises(lw.Error, match=words):
         lw.simulate(m, until, **wanted)
+
+
+def test_points_that_every_body_has_go_by_their_names() -> None:
+    m = lw.Mechanism("m")
+    b = m.body("b", rotate="z", mass=1, com=(1, 0, 0), inertia=1)
+    m.force("one", 1, at="b0", along="x")
+    m.force("two", 1, at="bcm", along="x")
+    m.force("three", 1, at="o", along="x")
+    assert [f.point for f in m.forces] == [b.origin, b.com, m.origin]

@@ -226,7 +226,7 @@ def recount(code: Code) -> Counts:
     column = {"add": "add", "sub": "add", "mul": "mul", "div": "mul", "sqrt": "mul"}
     for name, words in (
         ("select", "lt le eq ne and or not select min max abs sign"),
-        ("call", "sin cos tan asin acos atan atan2 exp log pow"),
+        ("call", "sin cos tan asin acos atan atan2 exp log pow tanh"),
     ):
         column.update(dict.fromkeys(words.split(), name))
 

@@ -30,9 +30,9 @@ def test_every_command_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.Monk
         "phase.svg",
         "report.html",
         "stanford-arm-controlled.parquet",
-        "stanford-arm-controlled.parquet.png",
+        "stanford-arm-controlled.png",
         "turn.csv",
-        "turn.csv.png",
+        "turn.png",
         "turns.sweep",
         "turns.toml",
     }

@@ -230,6 +230,8 @@ class Element(Block):
                 given = m.bodies[given]
             elif given == m.ground.name:
                 given = m.ground
+            elif (point := m.automatic_point(given)) is not None:
+                given = point
             else:
                 known = dict.fromkeys([*m.points, *m.bodies, m.ground.name, *frames])
                 m.unknown(given, known, "point, body or frame")

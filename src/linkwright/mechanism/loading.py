@@ -205,11 +205,14 @@ class Loaded(Assembly):
         if given is None:
             return self.origin
         if isinstance(given, str):
-            given = self.points[given] if given in self.points else self.body_of(given, name)
-        found = given.origin if isinstance(given, Body) else given
-        if not isinstance(found, Point) or found.body.mechanism is not self:
+            found = self.points.get(given) or self.bodies.get(given) or self.automatic_point(given)
+            if found is None:
+                self.unknown(given, (*self.points, *self.bodies), "point or body")
+            given = found
+        point = given.origin if isinstance(given, Body) else given
+        if not isinstance(point, Point) or point.body.mechanism is not self:
             raise MechanismError(f"{name!r} needs a point of {self.name!r}, not {given!r}")
-        return found
+        return point
 
     def _refuse_load(self, name: str) -> None:
         require_name(name, "a load")

@@ -64,17 +64,11 @@ class MechanismScope:
     def _derived(self, name: str) -> Any:
         """Return an automatic point, an axis, a speed, an acceleration, or a load for `fm`."""
         m = self.mechanism
-        if name in ("o", "O"):
-            return m.origin
         if name == "n":
             return m.ground
-        for body in m.bodies.values():
-            if name.startswith(body.name):
-                rest = name[len(body.name) :]
-                if rest == "0":
-                    return body.origin
-                if rest == "cm":
-                    return body.com
+        point = m.automatic_point(name)
+        if point is not None:
+            return point
         axis = self._axis(name) if "." in name else None
         if axis is not None:
             return axis

@@ -493,6 +493,25 @@ class Workspace:
             return base.axes[abs(value) - 1] * (1 if value > 0 else -1)
         return base.vector(*self.exprs(value))
 
+    def automatic_point(self, name: str) -> Point | None:
+        """Return the point that every body has: `b0`, its origin, and `bcm`, its mass center.
+
+        Args:
+            name: of the point; `o` is the origin of the ground.
+
+        >>> m = Workspace("m")
+        >>> m.automatic_point("o") is m.origin, m.automatic_point("b0")
+        (True, None)
+        """
+        if name in ("o", "O"):
+            return self.origin
+        for body in self.bodies.values():
+            if name == f"{body.name}0":
+                return body.origin
+            if name == f"{body.name}cm":
+                return body.com
+        return None
+
     def body_of(self, value: Body | str | None, what: str) -> Body:
         """Return a body that is given by itself or by its name; the ground for None or "n".
 
