@@ -31,6 +31,9 @@ from linkwright.mechanism.structure import structure_of
 FREQUENCY = 100.0
 """Of a stop with what the joint moves, rad/s."""
 
+UNTOUCHED = "for contact touch nothing in a run"
+"""What is reported of a robot's shapes; it is not true of runs with something to touch."""
+
 _LEAST = 1e-9  # of the largest inertia, where a joint moves none
 
 
@@ -140,12 +143,15 @@ def range_words(mechanism: Mechanism) -> str:
     )
 
 
-def run_notes(mechanism: Mechanism, *, stopping: bool = True) -> tuple[str, ...]:
+def run_notes(
+    mechanism: Mechanism, *, stopping: bool = True, touching: bool = False
+) -> tuple[str, ...]:
     """Return what a run of a robot takes from its file, and what it leaves out, in sentences.
 
     Args:
         mechanism: what runs; only one that comes from a robot file has such notes.
         stopping: whether the run knows of its limits: equations that were derived before do not.
+        touching: whether there is a ground in the run.
 
     >>> run_notes(Mechanism("m"))
     ()
@@ -155,6 +161,7 @@ def run_notes(mechanism: Mechanism, *, stopping: bool = True) -> tuple[str, ...]
         words = "the equations were derived without the joint limits"
     known = mechanism.provenance
     told = mechanism.reports if known is not None and known.robot is not None else []
+    told = [line for line in told if not (touching and UNTOUCHED in line)]
     return (*([words] if words else []), *told)
 
 

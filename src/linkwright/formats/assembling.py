@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from linkwright.algebra import Expr, evaluate_all, free_symbols, sign
+from linkwright.equations.stops import UNTOUCHED
 from linkwright.errors import InputError
 from linkwright.formats.description import (
     UNTURNED,
@@ -174,8 +175,8 @@ def assembled(
     touched = sum(shape.touched for link in given.links for shape in link.shapes)
     if touched:
         made.mechanism.reports.append(
-            f"{touched} shape(s) for contact touch nothing in a run; give the robot a ground with "
-            "linkwright.elements.Contact"
+            f"{touched} shape(s) {UNTOUCHED}; give the robot a ground: simulate --ground, or "
+            "linkwright.robots.on_ground"
         )
     whole = Assembled(made.mechanism, tuple(made.joints), made.places, (*description.notes, *notes))
     options = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from linkwright.robots.grounds import on_ground
 from linkwright.robots.loading import load
 from linkwright.robots.quantity import FrameQuantity, Quantity
 from linkwright.robots.robot import Robot
@@ -15,7 +16,7 @@ from linkwright.robots.robot import Robot
 if TYPE_CHECKING:
     from linkwright.robots import identification as identification, ik as ik
 
-__all__ = ["FrameQuantity", "Quantity", "Robot", "identification", "ik", "load"]
+__all__ = ["FrameQuantity", "Quantity", "Robot", "identification", "ik", "load", "on_ground"]
 
 
 def __getattr__(name: str) -> object:

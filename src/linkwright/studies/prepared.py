@@ -23,6 +23,7 @@ from linkwright.studies.sources import Source, code_digest
 from linkwright.system.phases import Phases, phase_program
 
 if TYPE_CHECKING:
+    from linkwright.formats.grounding import Grounded
     from linkwright.mechanism import Mechanism
 
 _FORMAT = 1
@@ -97,12 +98,15 @@ def _key(source: Source) -> bytes:
     return entry_key(f"prepared {_FORMAT} {code_digest()} {source.digest}".encode(), "model")
 
 
-def prepare(source: Source, mechanism: Mechanism) -> Prepared | None:
+def prepare(
+    source: Source, mechanism: Mechanism, ground: Grounded | None = None
+) -> Prepared | None:
     """Return a mechanism ready for native runs; None where its equations may become singular.
 
     Args:
         source: where it comes from.
         mechanism: what it is.
+        ground: that it can touch.
     """
     from linkwright.equations.poles import poles
     from linkwright.equations.stops import run_notes, with_stops
@@ -110,10 +114,16 @@ def prepare(source: Source, mechanism: Mechanism) -> Prepared | None:
 
     if not _is_regular(mechanism):
         return None
-    phases = System(with_energies(with_stops(mechanism)), base=1000).phases()
+    if ground is None:
+        phases = System(with_energies(with_stops(mechanism)), base=1000).phases()
+    else:  # whose work is not among the energies
+        system = System(mechanism, base=1000)
+        ground.add_to(system)
+        phases = system.phases()
     if turning := [[p.body, p.coordinate, p.repeats] for p in poles(mechanism)]:
         phases = replace(phases, meta={**(phases.meta or {}), "poles": turning})
-    if notes := run_notes(mechanism):
+    own = () if ground is None else ground.notes
+    if notes := (*run_notes(mechanism, touching=ground is not None), *own):
         told = {"limits": bool(mechanism.ranges), "notes": list(notes)}
         phases = replace(phases, meta={**(phases.meta or {}), **told})
     phases = _with_smallest(source, mechanism, phases)

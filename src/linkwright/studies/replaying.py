@@ -105,6 +105,9 @@ def _again(about: Mapping[str, Any], model: str, progress: Progress | None) -> F
             int(about.get("seed", 0)),
             float(about.get("tolerance", TOLERANCE)),
             reactions=bool(about.get("reactions", False)),
+            ground=bool(about.get("ground", False)),
+            limits=about.get("limits") is not False,
+            base=str(about.get("base", "file")),
         )
     except (TypeError, ValueError, OverflowError):
         raise InputError("what the recording says of its run is damaged") from None

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwright.brief import one_line
-from linkwright.errors import DomainError, Error
+from linkwright.errors import DomainError, Error, InputError
 from linkwright.recording.origins import KEY as ORIGIN
 from linkwright.recording.recording import Recording
 from linkwright.simulation.described import SAMPLES, phase_channels, phase_numbers, spacing
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 METHOD = "dopri5"
 TOLERANCE = 1e-9
 _UNTIL = 10.0
+_TOLD = ("limits", "notes", "forces", "floors")
 _STEPS = 10_000  # of a fixed step, where neither the model nor the user gives one
 _FIRST = 2_000  # steps before the first visit
 
@@ -55,6 +56,9 @@ class Request:
         tolerance: of an adaptive method, relative error of a step.
         trust: whether C code in the model's file may be compiled and run.
         reactions: whether forces and moments in all joints are recorded as well.
+        ground: whether the shapes of a robot file touch a level ground.
+        limits: whether joints stop at their limits.
+        base: of a robot file: "file", "free" or "fixed", as for `linkwright.load`.
     """
 
     model: str
@@ -68,6 +72,14 @@ class Request:
     tolerance: float = TOLERANCE
     trust: bool = False
     reactions: bool = False
+    ground: bool = False
+    limits: bool = True
+    base: str = "file"
+
+    @property
+    def plain(self) -> bool:
+        """Whether the model runs as it is."""
+        return not self.reactions and not self.ground and self.limits and self.base == "file"
 
 
 @one_line
@@ -135,7 +147,7 @@ def run_model(
     if target is not None:
         target.check()
     method = method_named(request.method)
-    known = None if request.reactions else remembered(source)
+    known = remembered(source) if request.plain else None
     if known is not None:
         phases = numbered(known, request.values, request.initial)
         if phases is not None:
@@ -146,20 +158,32 @@ def run_model(
             except Forgotten:
                 pass
     from linkwright.mechanism.plausibility import refuse_unreal
-    from linkwright.models import load_model
 
-    mechanism = load_model(request.model, trust=request.trust)
+    mechanism = _opened(request)
     if request.reactions:
         mechanism.output_all("reactions")
-    if not source.known:
+    if not source.known or request.base != "file":
         from linkwright.formats.origins import origin_of
 
         source = replace(source, origin=origin_of(mechanism))
     refuse_unreal(mechanism, request.values)
-    made = prepare(source, mechanism)
+    ground = None
+    if request.ground:
+        from linkwright.formats.grounding import grounded
+
+        ground = grounded(mechanism)
+        request = replace(request, initial={**ground.lifted(request.initial), **request.initial})
+        if ground.meshes:
+            source = replace(source, text="")  # which does not hold the meshes
+    made = prepare(source, mechanism, ground)
     if made is None:
+        if ground is not None:
+            raise InputError(
+                f"{mechanism.name!r} has closed loops, and only trees of bodies get a ground here",
+                remedy="make a System of it, and add linkwright.elements.Contact",
+            )
         return _switching(source, mechanism, request, method, target, progress, asked)
-    if not request.reactions:
+    if request.plain:
         remember(made)
     phases = numbered(made, request.values, request.initial)
     if phases is None:
@@ -167,20 +191,39 @@ def run_model(
     return _native(made, phases, request, method, target, progress, asked)
 
 
+def _opened(request: Request) -> Mechanism:
+    """Return the mechanism that is asked for."""
+    from linkwright.models import load_model
+
+    mechanism = load_model(request.model, trust=request.trust)
+    if request.limits and request.base == "file":
+        return mechanism
+    known = mechanism.provenance
+    if known is not None and known.robot is not None:
+        from linkwright.formats.assembling import assembled
+
+        asked = {"base": request.base, "limits": request.limits}
+        return assembled(known.robot[0], **{**known.options, **asked}).mechanism
+    if request.base != "file":
+        raise InputError(
+            f"{request.model!r} is no robot file, so it has no base to be {request.base}",
+            remedy="leave out --base",
+        )
+    return mechanism.with_parts(ranges=[])
+
+
 def _refuse_unreal(request: Request) -> None:
     """Refuse values with which a body's mass or inertia is none."""
     from linkwright.mechanism.plausibility import refuse_unreal
-    from linkwright.models import load_model
 
-    refuse_unreal(load_model(request.model, trust=request.trust), request.values)
+    refuse_unreal(_opened(request), request.values)
 
 
 def _refuse_start(request: Request, session: Session) -> None:
     """Say why a run could not begin; where a joint moves nothing that has mass, name it."""
     from linkwright.equations.resistance import refuse_unresisted
-    from linkwright.models import load_model
 
-    mechanism = load_model(request.model, trust=request.trust)
+    mechanism = _opened(request)
     at = {s.name: float(s.value) for s in session.phases.x}
     pose = {name: at[name] for name in mechanism.coordinates if name in at}
     whole = len(pose) == len(mechanism.coordinates)
@@ -248,6 +291,12 @@ def _about(source: Source, request: Request, ticks: _Ticks, method: Method) -> d
         told["tolerance"] = request.tolerance
     if request.reactions:
         told["reactions"] = True
+    if request.ground:
+        told["ground"] = True
+    if not request.limits:
+        told["limits"] = False
+    if request.base != "file":
+        told["base"] = request.base
     if source.text:
         told["model_text"] = source.text
     if source.file:
@@ -282,7 +331,7 @@ def _native(
     if (phases.meta or {}).get("driven"):
         about["driven"] = True
     meta = phases.meta or {}
-    about |= {k: v for k, v in meta.items() if k in ("limits", "notes")}
+    about |= {k: v for k, v in meta.items() if k in _TOLD}
     recorder = Recorder(phase_channels(phases), about, target)
     begun = time.perf_counter()
     interrupted = False

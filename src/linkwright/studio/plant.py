@@ -26,32 +26,29 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.algebra import ZERO, Expr, constant
+from linkwright.algebra import ZERO, Expr
 from linkwright.blocks import BlockError, Element
 from linkwright.control.models import inverse_dynamics
-from linkwright.elements import Contact, Plane
 from linkwright.errors import Error
 from linkwright.formats.description import Description
+from linkwright.formats.grounding import GROUND, add_ground
 from linkwright.mechanism import Body, Mechanism
 from linkwright.robots import Robot
 from linkwright.studies.starts import STARTS
 from linkwright.studio.playback import usual_speed
-from linkwright.studio.solids import axes_along
 from linkwright.studio.standing import Footing
 from linkwright.studio.telling import with_unit
 from linkwright.system import System
 from linkwright.system.phases import Phases, Signal
 
 Array: TypeAlias = NDArray[np.float64]
-HAND, SERVO, GROUND = "hand", "servo", "ground"
+HAND, SERVO = "hand", "servo"
 RATE = 240
 """Base ticks in a second, where a System does not ask for others."""
 
 STEPS = 24
 """Steps of the integration in a tick, on the ground."""
 
-_SINK = 1e-3  # m that a foot sinks into the ground when the robot stands
-_DISSIPATION = 2.0  # s/m
 _FIRMEST = 0.3  # of the inertia that a joint feels, taken away by its damping in one step
 _LOAD = 3.0  # of the weight times the height, for a radian of the joints that carry it
 
@@ -186,7 +183,9 @@ def plant_of(
         begin = {q: float(v) for q, v in (start or {}).items() if q in robot.coordinates}
         system.start(begin)
         servos = _add_servos(system, robot, begin, footing)
-    grounds = {} if footing is None else _add_ground(system, footing)
+    grounds: dict[str, float] = {}
+    if footing is not None:
+        grounds = add_ground(system, footing.touches, footing.floor, footing.up)
     record = _recorded(system)
     phases = system.phases(record)
     place = {s.name: k for k, s in enumerate(phases.w)}
@@ -247,34 +246,6 @@ def _add_hand(system: System) -> dict[str, str]:
     if taken:
         system.add(hand, name=HAND)
     return taken
-
-
-def _add_ground(system: System, footing: Footing) -> dict[str, float]:
-    """Let a robot touch the ground; return the stiffness of it, by the parameter's name."""
-    m = system.mechanism
-    standing = sum(t.foot for t in footing.touches) or len(footing.touches)
-    stiff = footing.mass * 9.81 / (standing * _SINK)
-    light = footing.mass / 50  # about what a foot feels like
-    up = np.array(footing.up)
-    found = {}
-    for k, radius in enumerate(sorted({t.radius for t in footing.touches})):
-        touches = [t for t in footing.touches if t.radius == radius]
-        points = [m.point_of(t.body, tuple(map(constant, t.at))) for t in touches]
-        contact = Contact(
-            m,
-            points,
-            Plane(centre=tuple((footing.floor + radius) * up), rotation=axes_along(up)),
-            stiffness=stiff,
-            dissipation=_DISSIPATION,
-            static=0.9,
-            dynamic=0.8,
-            tangential_damping=math.sqrt(stiff * light),
-        )
-        for n, point in enumerate(points, 1):
-            contact.show_force(f"force{n}", at=point, touch=f"depth{n}", below=radius)
-        member = system.add(contact, name=GROUND if k == 0 else f"{GROUND}{k + 1}")
-        found[f"{member.name}.stiffness"] = stiff
-    return found
 
 
 def _carrying(robot: Robot, footing: Footing) -> set[Body]:

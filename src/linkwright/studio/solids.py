@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from linkwright.errors import InputError
 from linkwright.formats.description import Place, Triple
+from linkwright.formats.touching import level_axes
 from linkwright.shapes import COLORS
 from linkwright.studio.outlines import OUTLINES
 from linkwright.studio.triangles import (
@@ -234,12 +235,9 @@ def axes_along(direction: ArrayLike) -> tuple[Triple, Triple, Triple]:
     >>> axes_along((0, 0, -2))
     ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0))
     """
-    x, y, z = np.array(direction, float) / np.linalg.norm(np.array(direction, float))
-    if z < -1 + 1e-12:
-        return (1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0)
-    k = 1 / (1 + z)
-    rows = np.array([[1 - k * x * x, -k * x * y, x], [-k * x * y, 1 - k * y * y, y], [-x, -y, z]])
-    a, b, c = ((float(u) + 0.0, float(v) + 0.0, float(w) + 0.0) for u, v, w in rows)
+    a, b, c = (
+        (float(u) + 0.0, float(v) + 0.0, float(w) + 0.0) for u, v, w in level_axes(direction)
+    )
     return a, b, c
 
 

@@ -1,14 +1,9 @@
-"""Standing: which robots walk, where they can touch the ground, and how they stand on it.
+"""Standing: which robots walk, and how they stand on the ground.
 
 A robot file seldom says whether its root moves freely. It is taken for one that walks where it has
 two or more limbs of hinges with ends, whose tips are all its lowest points while its root has mass
-and is well above them.
-
-The points that can touch are taken from the shapes that the file gives for contact (those that are
-seen, where it gives none): balls by their centres, other shapes by their outermost points in the
-eight directions of a cube's corners. All points of the shapes that stand on the ground are taken,
-and of the others so many as are far apart from each other, so that a robot that falls lies on
-something, too.
+and is well above them. Where it can touch the ground is told by `linkwright.formats.touching`, as
+for runs.
 
 A robot stands with its feet where they are when all joints are at zero, flat on the ground, its
 joints within their limits: a few steps of Gauss and Newton's method from the resting pose.
@@ -16,7 +11,7 @@ joints within their limits: a few steps of Gauss and Newton's method from the re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -25,42 +20,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.formats.description import Description
+from linkwright.formats.touching import (
+    LOW,
+    Mesh,
+    Touch,
+    TouchShape,
+    free_base,
+    outermost,
+    standing,
+    touch_shapes,
+    touches_of,
+)
 from linkwright.mechanism import Body
 from linkwright.robots import Robot
 from linkwright.studio.geometry import Geometry
 from linkwright.studio.hanging import turned
 from linkwright.studio.motions import limits_of, resting
-from linkwright.studio.own_shapes import solid_of
 from linkwright.studio.scene import Scene
-from linkwright.studio.solids import surfaces_of
-from linkwright.studio.triangles import Surface
+from linkwright.studio.solids import read_surfaces
 from linkwright.studio.viewing import upright
 
 Array: TypeAlias = NDArray[np.float64]
-MOST_POINTS = 12
-"""Points that can touch, apart from those of the feet."""
-
-_LOW = 0.04  # of the height: what is so near the lowest point stands on the ground
-_LEVEL = 0.01  # of the height: what is so near the lowest point of a foot is its sole
-_SMALL = 0.16  # of the height: where there are many, a foot that is smaller is a ball
-_CORNERS = np.array(list(np.ndindex(2, 2, 2)), float) * 2 - 1
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Touch:
-    """A point of a body that can touch the ground.
-
-    Args:
-        body: that it belongs to.
-        at: in the body's axes, m; the centre of a ball.
-        radius: of the ball, m; 0 for a point.
-        foot: whether it stands on the ground at the start.
-    """
-
-    body: Body
-    at: tuple[float, float, float]
-    radius: float = 0.0
-    foot: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +53,7 @@ class Footing:
         floor: height of the ground along `up`, m.
         up: against gravity, in the world's axes.
         mass: of all, kg.
-        height: of the mass centre above the ground, m.
+        height: of the mass center above the ground, m.
     """
 
     touches: tuple[Touch, ...]
@@ -102,18 +82,17 @@ def walks(robot: Robot, roots: Sequence[str | Path] = ()) -> bool:
     heavy = _rigid_with(description, root)
     if not any(link.mass is not None for link in description.links if link.name in heavy):
         return False
-    scene = scene_of(robot, roots=roots)
-    shapes = list(_shapes(scene))
+    shapes = _shapes(scene_of(robot, roots=roots))
     if not shapes:
         return False
-    poses = upright(scene, scene.poses(np.zeros(len(scene.poses.coordinates))).poses[None])[0]
-    low = np.array([_heights(scene, poses, s).min() for s in shapes])
-    high = max(_heights(scene, poses, s).max() for s in shapes)
-    near = low < low.min() + _LOW * (high - low.min())
-    standing = {s.link for s, on in zip(shapes, near, strict=True) if on}
+    where = standing(robot.assembled, dict.fromkeys(robot.mechanism.coordinates, 0.0))
+    low = np.array([where.heights(s).min() for s in shapes])
+    high = max(where.heights(s).max() for s in shapes)
+    near = low < low.min() + LOW * (high - low.min())
+    standing_on = {s.link for s, on in zip(shapes, near, strict=True) if on}
     limbs = [set(limb) for limb in _limbs(description)]
-    feet = [limb for limb in limbs if limb & standing]
-    return len(feet) >= 2 and standing <= set().union(*limbs)
+    feet = [limb for limb in limbs if limb & standing_on]
+    return len(feet) >= 2 and standing_on <= set().union(*limbs)
 
 
 def _limbs(description: Description) -> list[list[str]]:
@@ -153,74 +132,22 @@ def _rigid_with(description: Description, root: str) -> set[str]:
     return found
 
 
-# -- shapes ----------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True, eq=False)
-class _Shape:
-    """The points of a shape in its body's frame; of a ball its centre."""
-
-    link: str
-    node: int
-    body: Body
-    points: Array
-    radius: float = 0.0
-
-
-def _shapes(scene: Scene) -> Iterator[_Shape]:
-    """Yield the shapes that can touch."""
+def _shapes(scene: Scene) -> list[TouchShape]:
+    """Return the shapes that can touch; those that stand in, where all meshes are missing."""
     robot = scene.robot
-    description = robot.source
-    assert isinstance(description, Description)
-    rows = {body: k + 1 for k, body in enumerate(robot.mechanism.depth_first())}
-    places = robot.assembled.places
-    some = any(shape.touched for link in description.links for shape in link.shapes)
-    found = False
-    for link in description.links:
-        body, place = places[link.name]
-        for shape in link.shapes:
-            if not (shape.touched if some else shape.seen) or shape.kind == "plane":
-                continue
-            solid = solid_of(link.name, shape, place, description.source, scene.roots, [])
-            if solid is None:
-                continue
-            found = True
-            row, at = rows.get(body, 0), np.array(solid.place.position)
-            if solid.kind == "box":  # which is drawn with bevelled edges
-                corners = _CORNERS * np.array(solid.size) / 2
-                turn = np.array(solid.place.rotation)
-                yield _Shape(link.name, row, body, at + corners @ turn.T)
-            elif solid.kind == "sphere":
-                yield _Shape(link.name, row, body, at[None], float(solid.size[0]))
-            else:
-                yield _shape(link.name, row, body, surfaces_of([solid]))
+    assert isinstance(robot.source, Description)
+    found = touch_shapes(robot.source, robot.assembled, scene.roots, read=_read)
     if found:
-        return
-    for body, row in rows.items():  # all meshes are missing
-        if scene.surfaces[row]:
-            yield _shape(scene.nodes[row].name, row, body, scene.surfaces[row])
+        return found
+    for k, body in enumerate(robot.mechanism.depth_first(), 1):
+        if scene.surfaces[k]:
+            meshes = [(s.points, s.faces) for s in scene.surfaces[k]]
+            found.append(TouchShape(scene.nodes[k].name, body, *outermost(meshes)))
+    return found
 
 
-def _shape(link: str, row: int, body: Body, surfaces: Sequence[Surface]) -> _Shape:
-    points = np.concatenate([s.points for s in surfaces]).astype(float)
-    middle = (points.min(axis=0) + points.max(axis=0)) / 2
-    far = float(np.linalg.norm(points - middle, axis=1).max())
-    inner = min(
-        float(np.linalg.norm(s.points[s.faces].mean(axis=1) - middle, axis=1).min())
-        for s in surfaces
-    )
-    if inner > 0.85 * far:  # the middles of the triangles are as far out as the corners
-        return _Shape(link, row, body, middle[None], far)
-    chosen = np.unique(((points - middle) @ _CORNERS.T).argmax(axis=0))
-    return _Shape(link, row, body, points[chosen])
-
-
-def _heights(scene: Scene, poses: Array, shape: _Shape) -> Array:
-    return _placed(poses, shape)[:, 2] - shape.radius
-
-
-def _placed(poses: Array, shape: _Shape) -> Array:
-    pose = poses[shape.node]
-    turn = np.broadcast_to(pose[3:], (len(shape.points), 4))
-    return np.asarray(pose[:3] + turned(turn, shape.points))
+def _read(path: Path) -> Iterable[Mesh]:
+    return [(s.points, s.faces) for s in read_surfaces(path)]
 
 
 # -- standing --------------------------------------------------------------------------------------
@@ -232,39 +159,18 @@ def footing_of(scene: Scene, floor: float = 0.0) -> Footing | None:
         floor: height of the ground along `up`, m.
     """
     robot = scene.robot
-    base = next((b for b in robot.mechanism.depth_first() if len(b.translations) == 3), None)
-    if base is None or not isinstance(robot.source, Description):
+    if free_base(robot.mechanism) is None or not isinstance(robot.source, Description):
         return None
-    shapes = [s for s in _shapes(scene) if s.body.parent is not None]
-    if not shapes:
+    touches = touches_of(_shapes(scene), standing(robot.assembled))
+    if not touches:
         return None
-    names = scene.poses.coordinates
-    neutral = np.array(scene.poses.start)
-    poses = upright(scene, scene.poses(neutral).poses[None])[0]
-    low = np.array([_heights(scene, poses, s).min() for s in shapes])
-    high = max(_heights(scene, poses, s).max() for s in shapes)
-    tall = high - float(low.min())
-    bodies = list(dict.fromkeys(s.body for s in shapes))
-    lowest_of = {b: min(h for s, h in zip(shapes, low, strict=True) if s.body is b) for b in bodies}
-    ends = {b for b, h in lowest_of.items() if h < low.min() + _LOW * tall and b is not base}
-    ends -= {above for b in ends for above in b.ancestors() if above is not b}
-    feet: list[_Shape] = []
-    for k, s in enumerate(shapes):
-        if s.body in ends and low[k] < lowest_of[s.body] + _LEVEL * tall:
-            shapes[k] = _foot(poses, s, tall, len(ends))
-            feet.append(shapes[k])
-    start = _stance(scene, feet) if feet else resting(scene)
-    poses = upright(scene, scene.poses(start).poses[None])[0]
-    touches = _chosen(shapes, feet, poses)
-    lowest = min(float(_heights(scene, poses, s).min()) for s in shapes)
-    geometry, ground = Geometry(robot.mechanism), robot.mechanism.ground.frame
-    for q, along in base.translations:
-        share = float(np.array(scene.up) @ geometry.vector(along, ground))
-        start[names.index(q.name)] += (floor - lowest) * share
-    where = scene.poses(start)
-    height = float(scene.upright[2] @ where.centre) - floor
+    feet = [t for t in touches if t.foot]
     mass = sum(node.mass for node in scene.nodes)
-    return Footing(touches, start, floor, scene.up, mass, max(height, 1e-3))
+    start = _stance(scene, feet) if feet else resting(scene)
+    footing = Footing(touches, start, floor, scene.up, mass, 1e-3)
+    start = set_down(scene, footing, start)
+    height = float(scene.upright[2] @ scene.poses(start).centre) - floor
+    return replace(footing, start=start, height=max(height, 1e-3))
 
 
 def set_down(scene: Scene, footing: Footing, q: Array) -> Array:
@@ -276,9 +182,7 @@ def set_down(scene: Scene, footing: Footing, q: Array) -> Array:
         q: coordinates of the scene.
     """
     robot, names = scene.robot, scene.poses.coordinates
-    rows = {
-        body: k for k, body in enumerate([robot.mechanism.ground, *robot.mechanism.depth_first()])
-    }
+    rows = _rows(scene)
     poses = scene.poses(q).poses
     lowest = np.inf
     for touch in footing.touches:
@@ -289,27 +193,20 @@ def set_down(scene: Scene, footing: Footing, q: Array) -> Array:
     if not np.isfinite(lowest):
         return moved
     geometry, ground = Geometry(robot.mechanism), robot.mechanism.ground.frame
-    base = next(b for b in robot.mechanism.depth_first() if len(b.translations) == 3)
+    base = free_base(robot.mechanism)
+    assert base is not None
     for name, along in base.translations:
         share = float(np.array(scene.up) @ geometry.vector(along, ground))
         moved[names.index(name.name)] += (footing.floor - lowest) * share
     return moved
 
 
-def _foot(poses: Array, shape: _Shape, tall: float, count: int) -> _Shape:
-    """Return the lower points of a shape that stands on the ground; a small one as a ball."""
-    if shape.radius:
-        return shape
-    places = _placed(poses, shape)
-    size = np.ptp(places, axis=0)
-    if size.max() < _SMALL * tall and count > 2:
-        middle = (shape.points.min(axis=0) + shape.points.max(axis=0)) / 2
-        return replace(shape, points=middle[None], radius=float(size.min()) / 2)
-    lower = places[:, 2] < places[:, 2].min() + 0.5 * size[2]
-    return replace(shape, points=shape.points[lower])
+def _rows(scene: Scene) -> dict[Body, int]:
+    m = scene.robot.mechanism
+    return {body: k for k, body in enumerate([m.ground, *m.depth_first()])}
 
 
-def _stance(scene: Scene, feet: Sequence[_Shape]) -> Array:
+def _stance(scene: Scene, feet: Sequence[Touch]) -> Array:
     """Return coordinates with which the feet are flat where they are at zero, within limits."""
     names = scene.poses.coordinates
     rest, limits = resting(scene), limits_of(scene)
@@ -321,9 +218,14 @@ def _stance(scene: Scene, feet: Sequence[_Shape]) -> Array:
         if len(j.coordinates) == 1 and j.coordinates[0].name in names
     ]
 
+    row = _rows(scene)
+    nodes, local = [row[t.body] for t in feet], np.array([t.at for t in feet])
+
     def placed(rows: Array) -> Array:
-        poses = upright(scene, scene.poses(rows).poses)
-        found = np.concatenate([_placed_all(poses, s) for s in feet], axis=1)
+        poses = upright(scene, scene.poses(rows).poses)[:, nodes]
+        found = poses[..., :3] + turned(
+            poses[..., 3:], np.broadcast_to(local, poses[..., :3].shape)
+        )
         found[..., 2] -= found[..., 2].mean(axis=1, keepdims=True)
         return found.reshape(len(rows), -1)
 
@@ -343,46 +245,3 @@ def _stance(scene: Scene, feet: Sequence[_Shape]) -> Array:
         if np.abs(move).max() < 1e-4:
             break
     return q
-
-
-def _placed_all(poses: Array, shape: _Shape) -> Array:
-    pose = poses[:, shape.node]
-    shaped = (len(poses), len(shape.points))
-    turn = np.broadcast_to(pose[:, None, 3:], (*shaped, 4))
-    local = np.broadcast_to(shape.points, (*shaped, 3))
-    return np.asarray(pose[:, None, :3] + turned(turn, local))
-
-
-def _chosen(shapes: Sequence[_Shape], feet: Sequence[_Shape], poses: Array) -> tuple[Touch, ...]:
-    """Return the points of the feet, and of the rest those farthest from each other."""
-    made: list[Touch] = []
-    taken: list[Array] = []
-    rest: list[tuple[_Shape, Array, Array]] = []
-    for s in shapes:
-        for local, place in zip(s.points, _placed(poses, s), strict=True):
-            if any(s is foot for foot in feet):
-                if not any(np.linalg.norm(place - p) < 0.004 for p in taken):
-                    made.append(_touch(s, local, foot=True))
-                    taken.append(place)
-            else:
-                rest.append((s, local, place))
-    if not rest:
-        return tuple(made)
-    places = np.array([place for _, _, place in rest])
-    apart = np.full(len(rest), np.inf)
-    for p in taken:
-        apart = np.minimum(apart, np.linalg.norm(places - p, axis=1))
-    size = float(np.linalg.norm(np.ptp(places, axis=0)))
-    for _ in range(MOST_POINTS):
-        k = int(apart.argmax())
-        if apart[k] <= max(0.05 * size, 1e-9):
-            break
-        s, local, place = rest[k]
-        made.append(_touch(s, local, foot=False))
-        apart = np.minimum(apart, np.linalg.norm(places - place, axis=1))
-    return tuple(made)
-
-
-def _touch(shape: _Shape, local: Array, *, foot: bool) -> Touch:
-    x, y, z = map(float, local)
-    return Touch(shape.body, (x, y, z), shape.radius, foot)

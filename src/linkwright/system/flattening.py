@@ -147,7 +147,7 @@ def flatten(system: System, record: Sequence[str] | None = None) -> Flattened:
             "members": _told(system),
             "drives": told_drives(system),
             **({"limits": True} if system.mechanism.ranges else {}),
-            **({"notes": list(notes)} if (notes := run_notes(system.mechanism)) else {}),
+            **({"notes": list(notes)} if (notes := _notes(system)) else {}),
         },
     )
     return Flattened(phases, system.mechanism if equations is None else equations.mechanism)
@@ -495,3 +495,10 @@ def _told(system: System) -> dict[str, str]:
 
 def _word(name: str) -> str:
     return "".join(c if c.isalnum() else "_" for c in name)
+
+
+def _notes(system: System) -> tuple[str, ...]:
+    """Return what there is to say of a robot's file; shapes touch something where a ground is."""
+    blocks = (member.block for member in system.members.values())
+    touching = any(getattr(block, "floors", ()) for block in blocks)
+    return run_notes(system.mechanism, touching=touching)

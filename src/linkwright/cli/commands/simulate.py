@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,17 @@ _OUT = typer.Option(
     "(.npz without PyArrow) in this folder, replaced if it is there.",
 )
 _SHOWN = 12
+
+
+class _Base(StrEnum):
+    file = "file"
+    free = "free"
+    fixed = "fixed"
+
+
+_BASE = typer.Option(
+    _Base.file, "--base", help="Of a robot file: its root link as in the file, free or fixed."
+)
 
 
 def command(
@@ -55,6 +67,15 @@ def command(
     reactions: bool = typer.Option(
         False, "--reactions", help="Record forces and moments in all joints too."
     ),
+    ground: bool = typer.Option(
+        False,
+        "--ground",
+        help="Let contact shapes of a robot file touch a level ground: its own plane, or height 0.",
+    ),
+    base: _Base = _BASE,
+    no_limits: bool = typer.Option(
+        False, "--no-limits", help="Let joints go beyond their limits instead of stopping there."
+    ),
     trust: bool = TRUST,
     out: Path | None = _OUT,
     plot: bool = typer.Option(False, "--plot", help="Draw the recording beside it, as a PNG."),
@@ -68,6 +89,7 @@ def command(
     linkwright simulate pendulum
     linkwright simulate stanford-arm-controlled --until 10 --plot
     linkwright simulate slider-crank --reactions
+    linkwright simulate quadruped.urdf --ground --until 2
     linkwright simulate car --set STEER=0.02 --method rk4 --step 0.001 --out turn.csv
     """
     from linkwright.cli.models import read_settings
@@ -96,6 +118,9 @@ def command(
         tolerance,
         trust,
         reactions,
+        ground,
+        not no_limits,
+        base.value,
     )
     ending = ".parquet" if find_spec("pyarrow") else ".npz"
     target = Path(source_of(model).stem + ending) if out is None else out
