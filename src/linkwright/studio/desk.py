@@ -8,7 +8,6 @@ live run never waits for it, and it never waits for a browser, whose messages ar
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Container
@@ -21,12 +20,14 @@ from numpy.typing import NDArray
 
 from linkwright.formats.description import Description
 from linkwright.recording import Recording
+from linkwright.studio.cameras import move_cameras
 from linkwright.studio.live import Live, Reached
 from linkwright.studio.motions import resting
 from linkwright.studio.plant import plant_of
 from linkwright.studio.scene import Scene
 from linkwright.studio.standing import Footing, footing_of, set_down
 from linkwright.studio.takes import Take
+from linkwright.studio.telling import stopped_words
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
@@ -43,7 +44,6 @@ FASTEST = 60
 UNSEEN = 15.0
 """Seconds without a browser after which a live run is paused."""
 
-_ELSEWHERE = 2.0  # sizes of the model from its centre: what looks there does not see it
 _RESHAPE = 0.1  # s between two changes of shapes
 _AGAIN = 10.0  # s, after which the same trouble is told again
 _REMEMBERED = 50  # troubles
@@ -439,25 +439,10 @@ class Desk:
         return self.to_picture(poses(q).centre)
 
     def _follow(self) -> None:
-        """Move the cameras along with the mass centre of a live run.
-
-        At first they stay as they are, but for one that looks elsewhere: it is brought to the
-        model, as far away as it was.
-        """
+        """Move the cameras along with the mass center of a live run."""
         now, before = self.centre(self.q), self._followed
         self._followed = now
-        for client in self.server.get_clients().values():
-            camera = client.camera
-            if camera.update_timestamp == 0.0:  # it has not told where it is
-                continue
-            at = np.asarray(camera.look_at)
-            by = np.zeros(3) if before is None else now - before
-            if before is None and float(np.linalg.norm(now - at)) > _ELSEWHERE * self.size:
-                by = now - at
-            if by.any():
-                with client.atomic():
-                    camera.position = np.asarray(camera.position) + by
-                    camera.look_at = at + by
+        move_cameras(self.server.get_clients().values(), now, before, self.size)
 
     def report(self, words: str) -> None:
         """Tell the user of trouble; the same again only after some seconds.
@@ -490,18 +475,6 @@ def desk_of(studio: Studio) -> Desk:
         studio.closers.append(found.close)
         found.start()
     return found
-
-
-def stopped_words(now: Reached) -> str:
-    """Return that a live run has stopped, and what to do.
-
-    Args:
-        now: where it stands.
-    """
-    found = re.match(r"no finite value of (.+) after t = (\S+) s", now.stopped)
-    if found:
-        return f"Simulation diverged at t = {found[2]} s ({found[1]} not finite). Press Reset."
-    return f"Simulation stopped at t = {now.time:.4g} s: {now.stopped}. Press Reset."
 
 
 def guarded(desk: Desk, act: Callable[..., Any]) -> Callable[[Any], None]:

@@ -4,9 +4,8 @@ Time is a whole number of base ticks. The thread goes on as many ticks as are du
 most a sixtieth of a second, and leaves what it reached in one slot, `Live.latest`; whoever shows it
 takes the newest and is never waited for. A run that cannot keep up goes slower and says so.
 
-A pull is a spring between the mass centre of a body and a point that the user moves. It is held
-during a tick, so its frequency is bounded by the tick: stiffness is at most (60 rad/s)^2 times the
-mass of the body, which stays well damped at 240 ticks a second whatever else hangs on the body.
+What a user's hand does to bodies is in `linkwright.studio.hand`, the samples that are kept in
+`linkwright.studio.kept`.
 """
 
 from __future__ import annotations
@@ -24,25 +23,21 @@ from linkwright.errors import Error
 from linkwright.mechanism.provenance import named
 from linkwright.recording import Recording
 from linkwright.simulation.described import phase_channels, phase_numbers
-from linkwright.simulation.native.session import Session
 from linkwright.studio.felt import Felt
-from linkwright.studio.forces import Arrow, Arrows, Shown
+from linkwright.studio.forces import Arrows, Shown
+from linkwright.studio.hand import Hand
+from linkwright.studio.kept import Kept
+from linkwright.studio.live_sessions import SLICE_STEPS, session_of
 from linkwright.studio.plant import Plant, target_of
 from linkwright.studio.posing import Poser
 from linkwright.studio.scene import Scene
-from linkwright.system.phases import Phases
 
 Array: TypeAlias = NDArray[np.float64]
 FRAMES = 60
 """Samples, and states that are shown, in a second."""
 
-_FOREVER = 1e6  # s
-_KEPT = 20_000  # samples
-_SLICE_STEPS = 4000  # of the integration, between two looks at what the user wants
 _SLICES = 50
 _LATE = 0.25  # s, after which a run that is behind gives up to catch up
-_PUSH = 0.05  # s
-_STIFFEST = 60.0  # rad/s
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,14 +65,6 @@ class Reached:
     pace: float = 0.0
     stopped: str = ""
     epoch: int = 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pull:
-    """A spring from the mass centre of a body to a point of the world."""
-
-    body: str
-    target: Array
 
 
 class Live:
@@ -114,8 +101,6 @@ class Live:
         self._known = {a.name: a for a in plant.adjustables}
         self._home = dict(plant.system.initial)
         self.pull_hertz = 1.2
-        self._pull: Pull | None = None
-        self._pushes: list[tuple[str, Array, int]] = []
         self._epoch = 0
         self.poses = scene.poses
         self._begin()
@@ -127,33 +112,21 @@ class Live:
         phases = self.plant.phases()
         self.phases = phases
         self.every = max(1, round(self.plant.speed / (FRAMES * phases.tick_seconds)))
-        self._session = _session(phases, self.every, *self.plant.method)
+        self._session = session_of(phases, self.every, *self.plant.method)
         self._tick = 0
         names = [s.name for s in phases.x]
         self._coordinates = [names.index(n) for n in self.scene.poses.coordinates]
         self.channels = phase_channels(phases)
-        self._rows = np.zeros((_KEPT, len(self.channels)))
-        self._times = np.zeros(_KEPT)
-        self._count = 0
+        self._kept = Kept(len(self.channels))
         self._held = np.array([s.value for s in phases.w])
-        self._where: dict[str, Array] = {}
-        self._bodies = _centres(self.scene, self.plant)
+        self._hand = Hand(self.scene, self.plant, phases.tick_seconds)
         if self._epoch == 0:
-            self._felt = Felt(self.scene, self.phases, self.values, self._handles())
+            self._felt = Felt(self.scene, self.phases, self.values, self._hand.arrows(phases))
         self._anchor: tuple[float, int] | None = None
         self._pace = 0.0
         self.stopped = ""
         self._refresh_poses()
         self._publish()
-
-    def _handles(self) -> list[Arrow]:
-        """Return the arrows of what the hand pulls with."""
-        made = []
-        for body, (row, centre, _) in self._bodies.items():
-            x, y, z = (self.phases.w[k].name for k in self.plant.hands[body])
-            at = (float(centre[0]), float(centre[1]), float(centre[2]))
-            made.append(Arrow(f"pull at {body}", row, at, (x, y, z)))
-        return made
 
     def reset(self) -> None:
         """Stand at the start again, with the parameters of now; servos hold the start."""
@@ -179,8 +152,6 @@ class Live:
     def _begin_again(self, targets: Mapping[str, float]) -> None:
         self.values.update(targets)
         self._epoch += 1
-        self._pushes.clear()
-        self._pull = None
         self._begin()
         self._wake.set()
 
@@ -291,15 +262,13 @@ class Live:
             body: its name.
             target: in the world's axes, m.
         """
-        if body not in self.plant.hands:
-            raise Error(f"{body!r} has no mass to pull at")
         with self._lock:
-            self._pull = Pull(body, np.asarray(target, float))
+            self._hand.pull(body, target)
 
     def release(self) -> None:
         """Let go of the body that is pulled."""
         with self._lock:
-            self._pull = None
+            self._hand.release()
             self._put_forces()
 
     def push(self, body: str, impulse: Array) -> None:
@@ -309,12 +278,8 @@ class Live:
             body: its name.
             impulse: N*s, along the world's axes; it acts for a twentieth of a second.
         """
-        if body not in self.plant.hands:
-            raise Error(f"{body!r} has no mass to push")
         with self._lock:
-            ticks = max(1, round(_PUSH * self.plant.speed / self.phases.tick_seconds))
-            force = np.asarray(impulse, float) / (ticks * self.phases.tick_seconds)
-            self._pushes.append((body, force, self._tick + ticks))
+            self._hand.push(body, impulse, self._tick)
 
     # -- going on ----------------------------------------------------------------------------------
     def advance(self, ticks: int) -> None:
@@ -326,7 +291,7 @@ class Live:
         with self._lock:
             end, slices = self._tick + ticks, 0
             while self._tick < end and not self.stopped:
-                acts = self._pull is not None or self._pushes
+                acts = self._hand.acts
                 if acts:
                     self._put_forces()
                 before = self._tick
@@ -340,8 +305,8 @@ class Live:
         session = self._session
         session.machine.extend(tick)
         session.done = False
-        samples = session.advance(_SLICE_STEPS)
-        self._keep(samples.times, samples.values)
+        samples = session.advance(SLICE_STEPS)
+        self._kept.add(samples.times, samples.values)
         self._tick = int(session.machine.field("k")[0])
         if session.stop is not None:
             self._stop(session.stop.reason)
@@ -349,18 +314,6 @@ class Live:
     def _stop(self, reason: str) -> None:
         self.stopped, self.running = reason, False
         self._publish()
-
-    def _keep(self, times: Array, rows: Array) -> None:
-        n = len(times)
-        if self._count + n > _KEPT:  # the older half goes
-            half = _KEPT // 2
-            left = self._count - half
-            self._rows[:left] = self._rows[half : self._count]
-            self._times[:left] = self._times[half : self._count]
-            self._count = left
-        self._times[self._count : self._count + n] = times
-        self._rows[self._count : self._count + n] = rows
-        self._count += n
 
     def _publish(self) -> None:
         x, d, w = (self._session.machine.rows_of(array)[0] for array in "xdw")
@@ -371,33 +324,10 @@ class Live:
 
     # -- forces ------------------------------------------------------------------------------------
     def _put_forces(self) -> None:
-        forces = self._held.copy()
-        for body in self.plant.hands:
-            forces[list(self.plant.hands[body])] = 0.0
-        self._pushes = [p for p in self._pushes if p[2] > self._tick]
-        for body, force, _ in self._pushes:
-            forces[list(self.plant.hands[body])] += force
-        if self._pull is not None:
-            forces[list(self.plant.hands[self._pull.body])] += self._spring(self._pull)
+        poses = self.poses(self.coordinates()).poses if self.pulling else None
+        forces = self._hand.inputs(self._held, self._tick, poses, self.pull_hertz)
         self._session.machine.put("w", forces)
         self._session.machine.field("slope_known")[:] = 0
-
-    def _spring(self, pull: Pull) -> Array:
-        row, centre, mass = self._bodies[pull.body]
-        pose = self.poses(self.coordinates()).poses[row]
-        place = pose[:3] + _turned(pose[3:], centre)
-        before = self._where.get(pull.body)
-        self._where = {pull.body: np.concatenate([place, [self._tick]])}
-        dt = self.phases.tick_seconds
-        speed = np.zeros(3)
-        if before is not None and self._tick > before[3]:
-            speed = (place - before[:3]) / ((self._tick - before[3]) * dt)
-        whole = sum(m for _, _, m in self._bodies.values())
-        stiffest = min(_STIFFEST / self.plant.speed, 0.25 / dt) ** 2 * mass
-        hertz = self.pull_hertz / self.plant.speed
-        stiff = min((2 * np.pi * hertz) ** 2 * whole, stiffest)
-        damping = np.sqrt(stiff * mass)
-        return np.asarray(stiff * (pull.target - place) - damping * speed)
 
     def centre(self, body: str) -> Array:
         """Return the mass centre of a body now, in the world's axes, m.
@@ -405,11 +335,7 @@ class Live:
         Args:
             body: its name.
         """
-        if body not in self._bodies:
-            raise Error(f"{body!r} has no mass to pull at")
-        row, centre, _ = self._bodies[body]
-        pose = self.poses(self.coordinates(self.latest)).poses[row]
-        return np.asarray(pose[:3] + _turned(pose[3:], centre))
+        return self._hand.place(body, self.poses(self.coordinates(self.latest)).poses)
 
     def forces(self, reached: Reached, poses: Array) -> tuple[Arrows, Shown] | None:
         """Return the forces where the run stood, or None where it has none.
@@ -437,12 +363,12 @@ class Live:
     @property
     def pushed(self) -> bool:
         """Whether a push acts, or will when the run goes on."""
-        return bool(self._pushes)
+        return bool(self._hand.pushes)
 
     @property
     def pulling(self) -> bool:
         """Whether a spring acts."""
-        return self._pull is not None
+        return self._hand.pulled is not None
 
     def _refresh_poses(self) -> None:
         own = self._own(self.values)
@@ -465,9 +391,7 @@ class Live:
             last: only so many seconds; all that is kept by default.
         """
         with self._lock:
-            t = self._times[: self._count]
-            first = 0 if last is None or not len(t) else int(np.searchsorted(t, t[-1] - last))
-            return t[first:].copy(), self._rows[first : self._count].copy()
+            return self._kept.of_late(last)
 
     def recent(self) -> Recording:
         """Return what was recorded of late, without where it comes from."""
@@ -539,43 +463,3 @@ class Live:
                 mark, ticks = now, self._tick
             if n <= most:
                 time.sleep(1 / 240)
-
-
-def _session(phases: Phases, every: int, method: str = "", steps: int = 1) -> Session:
-    """Return a session whose steps are as long as the error allows, or fixed where that fails.
-
-    Dry friction that jumps with the sign of a speed makes steps of no length; then steps are fixed.
-    """
-    until = round(_FOREVER / phases.tick_seconds) * phases.tick_seconds
-    if method:
-        short = phases.tick_seconds / steps
-        return Session(phases, until, method=method, step=short, every=every)
-    made = Session(phases, until, method="dopri5", tolerance=1e-6, every=every)
-    fresh = made.snapshot()
-    made.machine.extend(max(1, round(0.1 / phases.tick_seconds)))
-    made.advance(_SLICE_STEPS)
-    if made.done and made.stop is None:
-        made.restore(fresh)
-        return made
-    step = phases.tick_seconds / max(1, round(phases.tick_seconds * 2000))
-    return Session(phases, until, method="rk4", step=step, every=every)
-
-
-def _centres(scene: Scene, plant: Plant) -> dict[str, tuple[int, Array, float]]:
-    """Return the row of each body in the poses, its mass centre in its frame, and its mass."""
-    from linkwright.studio.geometry import Geometry
-
-    geometry = Geometry(scene.robot.mechanism, scene.poses.values)
-    bodies = scene.robot.mechanism.depth_first()
-    return {
-        body.name: (k + 1, geometry.centre(body), geometry.mass(body))
-        for k, body in enumerate(bodies)
-        if body.name in plant.hands
-    }
-
-
-def _turned(quaternion: Array, v: Array) -> Array:
-    """Return a vector of a body in the world's axes."""
-    w, axis = quaternion[0], quaternion[1:]
-    across = 2 * np.cross(axis, v)
-    return np.asarray(v + w * across + np.cross(axis, across))

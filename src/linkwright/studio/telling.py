@@ -7,6 +7,10 @@ have written.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from linkwright.studio.live import Reached
 
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
@@ -50,3 +54,15 @@ def with_unit(name: str, unit: str) -> str:
     """
     shown = shown_unit(unit)
     return f"{name} [{shown}]" if shown else name
+
+
+def stopped_words(now: Reached) -> str:
+    """Return that a live run has stopped, and what to do.
+
+    Args:
+        now: where it stands.
+    """
+    found = re.match(r"no finite value of (.+) after t = (\S+) s", now.stopped)
+    if found:
+        return f"Simulation diverged at t = {found[2]} s ({found[1]} not finite). Press Reset."
+    return f"Simulation stopped at t = {now.time:.4g} s: {now.stopped}. Press Reset."
