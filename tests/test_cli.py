@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.core import TyperOption
+from typer.main import get_command
 
 from linkwright.cli import commands, main
+from linkwright.cli.app import build
 from linkwright.errors import Error, InputError
 from linkwright.version import __version__
 
@@ -133,3 +139,67 @@ def test_info_gives_the_versions_in_use() -> None:
     assert told["packages"]["linkwright"] == __version__
     assert told["python"] == sys.version.split()[0]
     assert told["cores"] == os.cpu_count()
+
+
+@pytest.mark.parametrize("name", ["", *commands.COMMANDS])
+def test_help_is_in_the_words_of_users(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*name.split(), "--help"]) == 0
+    shown = capsys.readouterr().out
+    usage = next(line for line in shown.splitlines() if "Usage:" in line)
+    assert not re.findall(r"[{}<>]|\[\[|\.\.\. ?\.", usage)
+    assert not re.findall(r"<[a-z]+[^ ]*>|list\[", shown)
+    if name:
+        assert "\n Examples:" in shown
+        assert f"\n linkwright {name}" in shown.partition("Examples:")[2]
+        assert not re.search(r"\n\s*\n\s*\n\s*Examples:", shown)
+
+
+def _command(name: str) -> Any:
+    group: Any = get_command(build())
+    return group.commands[name]
+
+
+@pytest.mark.parametrize("name", commands.COMMANDS)
+def test_what_is_written_is_named_alike_everywhere(name: str) -> None:
+    """What a command writes goes to `-o`, `--out`; an option with a value says what it takes."""
+    command = _command(name)
+    for param in command.params:
+        long = set(param.opts)
+        assert not long & {"--output", "--outfile", "--to-file", "--save"}
+        assert ("-o" in long) == ("--out" in long)
+        if "-o" in long or "--out" in long:
+            assert long == {"-o", "--out"}
+        if isinstance(param, TyperOption) and not param.is_flag:
+            assert param.metavar, f"{name} {param.opts[0]} does not say what it takes"
+
+
+@pytest.mark.parametrize("name", commands.COMMANDS)
+def test_examples_of_help_use_options_that_are_there(name: str) -> None:
+    doc = import_module(commands.COMMANDS[name]).command.__doc__ or ""
+    command = _command(name)
+    known = {o for p in command.params for o in (*p.opts, *p.secondary_opts)} | {"--d/dt"}
+    lines = re.findall(rf"^ +linkwright {name}( .*)?$", doc.partition("Examples:")[2], re.MULTILINE)
+    assert lines
+    for line in lines:
+        assert set(re.findall(r"(?<= )--?[a-z][a-z/-]*", line)) <= known
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_page_is_opened_in_the_browser(
+    there: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def browse(url: str) -> bool:
+        opened.append(url)
+        return there
+
+    monkeypatch.setattr("webbrowser.open", browse)
+    page = tmp_path / "a page.html"
+    asked = ["page", "pendulum", "--until", "0.1", "-o", str(page)]
+    assert main(asked) == 0
+    assert opened == []
+    assert main([*asked, "--open"]) == 0
+    assert opened == [page.as_uri()]
+    assert page.is_file()
+    assert ("no browser here" in capsys.readouterr().err) == (not there)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from linkwright.cli.commands import COMMANDS, load
+from linkwright.cli.plain_help import PlainCommand, PlainGroup
 from linkwright.version import __version__
 
 HELP = """Describe a mechanism, and get the smallest and fastest program that simulates it.
@@ -21,6 +22,7 @@ def build() -> typer.Typer:
         True
     """
     app = typer.Typer(
+        cls=PlainGroup,
         help=HELP,
         rich_markup_mode="rich",
         no_args_is_help=True,
@@ -30,7 +32,7 @@ def build() -> typer.Typer:
     )
     app.callback()(_options)
     for name in COMMANDS:
-        app.command(name)(load(name))
+        app.command(name, cls=PlainCommand)(load(name))
     return app
 
 

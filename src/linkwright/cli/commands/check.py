@@ -41,7 +41,13 @@ def command(
         bool, typer.Option("--force", help="Replace the file OUT if it is there already.")
     ] = False,
 ) -> None:
-    """Validate a model or a robot file: can it be read and derived, can it be real."""
+    """Validate a model or a robot file: can it be read and derived, can it be real.
+
+    \b
+    Examples:
+      linkwright check swing.toml
+      linkwright check robot.urdf --repair better.urdf
+    """
     from linkwright.formats.robot_files import robot_format
 
     key = robot_format(file) if Path(file).is_file() else None

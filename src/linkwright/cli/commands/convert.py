@@ -29,7 +29,13 @@ def command(
         bool, typer.Option("--force", help="Replace a file that is there already.")
     ] = False,
 ) -> None:
-    """Convert a robot between URDF, MJCF, Denavit-Hartenberg tables, SL and text models."""
+    """Convert a robot between URDF, MJCF, Denavit-Hartenberg tables, SL and text models.
+
+    \b
+    Examples:
+      linkwright convert robot.urdf robot.xml
+      linkwright convert puma560 puma560.urdf
+    """
     from dataclasses import asdict
 
     from linkwright.formats.converting import convert, convert_mechanism

@@ -14,14 +14,20 @@ from linkwright.cli.terminal import echo
 
 
 def command(
-    file: Annotated[str | None, typer.Argument(metavar="[ROBOT]", help=ROBOT)] = None,
+    file: Annotated[str | None, typer.Argument(metavar="ROBOT", help=ROBOT)] = None,
     root: Annotated[
         list[Path] | None,
         typer.Option("--root", metavar="DIR", help="A folder in which meshes may lie."),
     ] = None,
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
 ) -> None:
-    """Show the versions and the processor that results here come from, or what a robot is."""
+    """Show the versions and the processor that results here come from, or what a robot is.
+
+    \b
+    Examples:
+      linkwright info
+      linkwright info robot.urdf
+    """
     if file is not None:
         _robot(file, root or [], as_json)
         return

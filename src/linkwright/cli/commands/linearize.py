@@ -33,6 +33,10 @@ def command(
 
     Loops are closed and dependent speeds found from the given values. States on which nothing
     depends (a heading, the angle of a wheel) are set aside as neutral; each has an eigenvalue 0.
+
+    \b
+    Examples:
+      linkwright linearize whipple --at heading.u=5
     """
     from linkwright.analysis import linearise
     from linkwright.cli.models import open_model, read_settings

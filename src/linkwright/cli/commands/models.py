@@ -12,7 +12,13 @@ from linkwright.cli.terminal import echo
 def command(
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
 ) -> None:
-    """List the shipped models with a line each."""
+    """List the shipped models with a line each.
+
+    \b
+    Examples:
+      linkwright models
+      linkwright models --json
+    """
     from linkwright.cli.tables import print_table
     from linkwright.models import MODELS, option_texts
 

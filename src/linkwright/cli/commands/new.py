@@ -33,9 +33,10 @@ def command(
     """Write a commented text model to start from.
 
     \b
-    linkwright new swing
-    linkwright new press --template crank
-    linkwright new my-car --template car
+    Examples:
+      linkwright new swing
+      linkwright new press --template crank
+      linkwright new my-car --template car
     """
     from linkwright.files import write_text
     from linkwright.formats.starters import STARTERS, starter

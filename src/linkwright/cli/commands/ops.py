@@ -50,6 +50,11 @@ def command(
 
     Binary plus and minus are adds; times, divide, squares and square roots are multiplies; the
     parameter stage runs once and is not part of the derivative, nor are the outputs.
+
+    \b
+    Examples:
+      linkwright ops car
+      linkwright ops stanford-arm --compare
     """
     from linkwright.cli.models import open_model
     from linkwright.equations import derive

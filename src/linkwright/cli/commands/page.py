@@ -38,17 +38,19 @@ def command(
     until: float | None = UNTIL,
     settings: list[str] = SET,
     initial: list[str] = INITIAL,
-    title: str = typer.Option("", "--title", help="Stands over the page."),
+    title: str = typer.Option("", "--title", metavar="TEXT", help="Stands over the page."),
     most: float = typer.Option(2.9, "--most", metavar="MB", help="Largest size of the page."),
+    show: bool = typer.Option(False, "--open", help="Open the page in the browser."),
 ) -> None:
     """Write a page that plays a recording in any browser, without network or server.
 
     \b
-    linkwright page run.parquet -o run.html
-    linkwright page before.parquet after.parquet -o both.html
-    linkwright page car --until 4 --set STEER=0.02
-    linkwright page robot.urdf --root meshes
-    linkwright page angles.csv --model robot.urdf --dress cell.toml
+    Examples:
+      linkwright page run.parquet -o run.html --open
+      linkwright page before.parquet after.parquet -o both.html
+      linkwright page car --until 4 --set STEER=0.02
+      linkwright page robot.urdf --root meshes
+      linkwright page angles.csv --model robot.urdf --dress cell.toml
     """
     from linkwright.cli.models import read_asked
     from linkwright.studio.page import page_notes, write_page
@@ -69,4 +71,12 @@ def command(
     size = write_page(target, takes, title=title, most=int(most * 1e6))
     for note in page_notes(takes):
         echo(f"note: {note}", err=True)
-    echo(f"{target}: {size / 1e6:.2f} MB; open it in a browser")
+    told = f"{target}: {size / 1e6:.2f} MB"
+    if not show:
+        echo(f"{told}; open it in a browser, or add --open")
+        return
+    echo(told)
+    import webbrowser
+
+    if not webbrowser.open(target.absolute().as_uri()):
+        echo(f"note: there is no browser here; open {target} in one", err=True)

@@ -37,7 +37,7 @@ def command(
     cutoff: float = typer.Option(
         0.0, "--cutoff", metavar="PERCENT", help="Low-pass filter, % of half the sampling rate."
     ),
-    title: str = typer.Option("", "--title", help="Stands over the picture."),
+    title: str = typer.Option("", "--title", metavar="TEXT", help="Stands over the picture."),
     out: Path | None = _OUT,
     terminal: bool = typer.Option(False, "--terminal", help="Draw in the terminal instead."),
     names: bool = typer.Option(False, "--list", help="List the channels and draw nothing."),
@@ -45,9 +45,10 @@ def command(
     """Draw the channels of a recording: those of a unit together, labelled.
 
     \b
-    linkwright plot run.parquet
-    linkwright plot run.parquet "arm.*" --d/dt
-    linkwright plot before.parquet after.parquet speed --out compare.html
+    Examples:
+      linkwright plot run.parquet
+      linkwright plot run.parquet "arm.*" --d/dt
+      linkwright plot before.parquet after.parquet speed --out compare.html
     """
     from linkwright.recording import read_recording
 

@@ -23,7 +23,12 @@ def command(
     out: Path | None = _OUT,
     force: bool = typer.Option(False, "--force", help="Replace a file that is there."),
 ) -> None:
-    """Make a recording of what a killed or failed run has left."""
+    """Make a recording of what a killed or failed run has left.
+
+    \b
+    Examples:
+      linkwright recover run.parquet.journal -o run.parquet
+    """
     from linkwright.errors import InputError
     from linkwright.recording import recovered
     from linkwright.recording.origins import as_read

@@ -25,6 +25,10 @@ def command(
     """Run again what a recording holds, and compare the two channel by channel.
 
     The exit code is 0 where both are the same bit for bit, and 1 where they differ.
+
+    \b
+    Examples:
+      linkwright replay run.parquet
     """
     from linkwright.cli.progress import run_bar
     from linkwright.recording import read_recording

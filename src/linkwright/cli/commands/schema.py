@@ -12,7 +12,12 @@ from linkwright.cli.terminal import echo
 def command(
     dress: bool = typer.Option(False, "--dress", help="Of dress files, in place of text models."),
 ) -> None:
-    """Print the JSON schema of text models, with which an editor can complete and check them."""
+    """Print the JSON schema of text models, with which an editor can complete and check them.
+
+    \b
+    Examples:
+      linkwright schema > model.schema.json
+    """
     if dress:
         from linkwright.studio.dress_tables import DressTable
 

@@ -42,7 +42,13 @@ def command(
     ),
     settings: list[str] = SET,
 ) -> None:
-    """Show bodies, points, coordinates, speeds, constraints, forces and parameters of a model."""
+    """Show bodies, points, coordinates, speeds, constraints, forces and parameters of a model.
+
+    \b
+    Examples:
+      linkwright show pendulum
+      linkwright show swing.toml --latex report.tex
+    """
     from linkwright.algebra.printers import text
     from linkwright.cli.models import open_model
     from linkwright.cli.tables import print_table

@@ -86,11 +86,12 @@ def command(
     """Simulate a model natively, and write a recording.
 
     \b
-    linkwright simulate pendulum
-    linkwright simulate stanford-arm-controlled --until 10 --plot
-    linkwright simulate slider-crank --reactions
-    linkwright simulate quadruped.urdf --ground --until 2
-    linkwright simulate car --set STEER=0.02 --method rk4 --step 0.001 --out turn.csv
+    Examples:
+      linkwright simulate pendulum
+      linkwright simulate stanford-arm-controlled --until 10 --plot
+      linkwright simulate slider-crank --reactions
+      linkwright simulate quadruped.urdf --ground --until 2
+      linkwright simulate car --set STEER=0.02 --method rk4 --step 0.001 --out turn.csv
     """
     from linkwright.cli.models import read_settings
     from linkwright.cli.progress import run_bar

@@ -42,15 +42,20 @@ class Base(Enum):
 
 
 _BASE = typer.Option(
-    Base.auto, "--base", help="Of a robot file; auto frees the base of robots that walk."
+    Base.auto,
+    "--base",
+    metavar="KIND",
+    help="Of a robot file: auto (frees the base of robots that walk), free, fixed or file.",
 )
 
 
 def command(
     what: list[str] = _WHAT,
     browser: bool = typer.Option(True, "--browser/--no-browser", help="Open the browser."),
-    port: int = typer.Option(0, "--port", help="Port to serve at; 0 takes a free one."),
-    host: str = typer.Option("127.0.0.1", "--host", help="Address to serve at."),
+    port: int = typer.Option(
+        0, "--port", metavar="N", help="Port to serve at; 0 takes a free one."
+    ),
+    host: str = typer.Option("127.0.0.1", "--host", metavar="ADDRESS", help="Address to serve at."),
     allow_host: list[str] = _NAME,
     model: str = typer.Option(
         "", "--model", metavar="MODEL", help="What moves, where a recording does not say itself."
@@ -65,11 +70,12 @@ def command(
     """Open the interactive viewer in a browser.
 
     \b
-    linkwright studio stanford-arm-controlled --until 20
-    linkwright studio run.parquet
-    linkwright studio robot.urdf --root meshes --no-browser
-    linkwright studio stanford-arm --dress work-cell
-    linkwright studio angles.csv --model robot.urdf --dress cell.toml
+    Examples:
+      linkwright studio stanford-arm-controlled --until 20
+      linkwright studio run.parquet
+      linkwright studio robot.urdf --root meshes --no-browser
+      linkwright studio stanford-arm --dress work-cell
+      linkwright studio angles.csv --model robot.urdf --dress cell.toml
     """
     from linkwright.cli.models import read_asked
     from linkwright.studio.guarding import warning

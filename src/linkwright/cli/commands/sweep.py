@@ -41,6 +41,7 @@ def command(
     """Run a model over many parameters, starts and seeds; results are rows of Parquet files.
 
     \b
+    A plan:
     model = "car"
     until = 5.0
     step = 0.025
@@ -51,6 +52,10 @@ def command(
     CA1 = { normal = [-25439, 2500] }
     \\[channels]
     r = ["final", "max"]
+
+    \b
+    Examples:
+      linkwright sweep plan.toml --out runs
     """
     from linkwright.cli.progress import part_bar
     from linkwright.errors import InputError

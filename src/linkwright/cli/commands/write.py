@@ -43,6 +43,10 @@ def command(
 
     It reads parameters and initial conditions from a text file, integrates, and writes its results;
     STEP, STOPT and IPRINT set the run, here with --set and later in that file.
+
+    \b
+    Examples:
+      linkwright write car --out car-c
     """
     from linkwright.cli.models import open_model, read_settings
     from linkwright.errors import InputError
