@@ -35,7 +35,10 @@ class _Base(StrEnum):
 
 
 _BASE = typer.Option(
-    _Base.file, "--base", help="Of a robot file: its root link as in the file, free or fixed."
+    _Base.file,
+    "--base",
+    metavar="KIND",
+    help="Of a robot file, its root link: file (as it says), free or fixed.",
 )
 
 
