@@ -114,4 +114,11 @@ def test_on_a_phone_the_model_is_seen_first(studio: Studio) -> None:
         box = sheet.bounding_box()
         assert box["width"] == 390
         assert box["height"] < 0.5 * 844
+        picture = page.locator("[style*='touch-action: none'] > div > canvas").bounding_box()
+        middle = picture["y"] + picture["height"] / 2
+        assert 100 < middle < box["y"] - 100  # the model is seen above the sheet
+        page.get_by_role("tab", name="Parameters").click()
+        field = page.locator(".mantine-NumberInput-input:visible").first
+        field.wait_for()
+        assert field.bounding_box()["height"] >= 28  # for fingers
         assert wrong == []
