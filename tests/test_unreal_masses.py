@@ -16,6 +16,9 @@ from linkwright.formats.checking import check_mechanism
 from linkwright.formats.description import Description, Link, LinkJoint, Mass
 from linkwright.formats.mjcf import parse_mjcf
 from linkwright.formats.urdf import parse_urdf
+from linkwright.studio.live import Live
+from linkwright.studio.plant import plant_of
+from linkwright.studio.scene import scene_of
 
 ROBOTS = Path(__file__).parent / "robots"
 
@@ -189,6 +192,71 @@ def test_a_joint_that_moves_no_inertia_is_named() -> None:
         with pytest.raises(lw.Error, match="nothing that has mass moves with rod_dot"):
             lw.simulate(model, 0.1)
     assert unresisted(m, values={"L": 1.0}) == ()
+
+
+def test_a_joint_that_moves_no_inertia_is_named_where_nothing_acts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Accelerations are zero then, whatever the masses are: no run would notice by itself."""
+    m = lw.Mechanism("m")
+    m.body("rod", rotate="z", mass=1, com=("L", 0, 0), inertia=0)
+    m.defaults(L=0)
+    words = "nothing that has mass moves with rod_dot"
+    for run in (
+        lambda: lw.simulate(m, 0.1),
+        lambda: lw.simulate(lw.System(m), 0.1),
+    ):
+        with pytest.raises(lw.Error, match=words):
+            run()
+    path, out = tmp_path / "m.toml", tmp_path / "m.csv"
+    path.write_text(lw.write_model(m))
+    for more in (["--set", "L=1"], []):  # the first is not stored for the second
+        code = main(["simulate", str(path), "--until", "0.1", *more, "-o", str(out)])
+        assert code == (0 if more else 2)
+        out.unlink(missing_ok=True)
+    assert words in capsys.readouterr().err
+    lw.simulate(m, 0.1, values={"L": 1.0})
+
+
+def test_a_page_refuses_a_place_that_is_not_finite(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the words of `check`, and nothing written."""
+    path, out = tmp_path / "m.toml", tmp_path / "m.html"
+    path.write_text(
+        _put(TEXT, 1.0, 1.0).replace('name = "arm"\n', 'name = "arm"\nat = ["-inf", 0, 0]\n')
+    )
+    for words in (["check", str(path)], ["page", str(path), "-o", str(out)]):
+        assert main(words) == 2
+        told = "".join(capsys.readouterr())
+        assert "arm: its place in its parent is not finite" in told
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_live_run_refuses_masses_as_other_runs_do() -> None:
+    """A parameter of any sign may make a mass that cannot be; nothing of the change stays."""
+    m = arm("m1 - c", (1, 1, 1))
+    m.defaults(m1=2.0, c=1.0)
+    live = Live(plant_of(m), scene_of(m))
+    before = dict(live.values)
+    for value, words in ((3.0, "arm: its mass, -1, is negative"), (math.inf, "finite")):
+        with pytest.raises(lw.Error, match=words):
+            live.set_value("c", value)
+        assert live.values == before
+    live.set_value("c", 0.5)
+    assert live.values["c"] == 0.5
+
+
+def test_a_sweep_refuses_a_negative_mass() -> None:
+    """The run is named."""
+    with pytest.raises(lw.Error, match=r"arm: its mass, -1, is negative \(run 1\)"):
+        lw.sweep(arm(), 0.1, values={"m1": [1.0, -1.0]}, channels={"arm": "final"})
+
+
+def test_a_run_of_an_sl_robot_refuses_its_negative_inertia() -> None:
+    """The identified parameters of the manual's example are not those of a rigid body."""
+    with pytest.raises(lw.Error, match=r"its smallest moment of inertia, -.* is negative"):
+        lw.simulate(lw.load(ROBOTS / "sl_arm" / "arm.dyn"), 0.01)
 
 
 def test_the_command_refuses_and_leaves_nothing(

@@ -94,6 +94,25 @@ acceleration can be found; give the bodies that move a mass and, where they turn
     )
 
 
+def refuse_idle(mechanism: Mechanism, values: Mapping[str, float] | None = None) -> None:
+    """Refuse a mechanism on which nothing acts and which can move without moving any mass.
+
+    Its accelerations are zero whatever its masses are, so that no run would notice.
+
+    Args:
+        mechanism: what is to run; one with loads or constraints is not looked at.
+        values: of parameters, over the mechanism's own.
+
+    >>> m = Mechanism("m")
+    >>> rod = m.body("rod", rotate="z", mass=1, com=("L", 0, 0), inertia=0)
+    >>> m.defaults(L=1)
+    >>> refuse_idle(m)
+    """
+    loads = (*mechanism.forces, *mechanism.moments, *mechanism.constraints)
+    if not loads and mechanism.gravity_vector.is_zero:
+        refuse_unresisted(mechanism, None, values)
+
+
 def _pose(mechanism: Mechanism) -> dict[str, float]:
     """Return coordinates that no symmetry makes special."""
     found = {name: 0.3 + 0.37 * np.sin(1.7 * k) for k, name in enumerate(mechanism.coordinates)}

@@ -27,7 +27,7 @@ from linkwright.equations.equations import Equations, derive
 from linkwright.equations.evaluation import Array, all_values
 from linkwright.equations.formulations import QUICK
 from linkwright.equations.poles import AT, NEAR, pole_words, poles
-from linkwright.equations.resistance import refuse_unresisted
+from linkwright.equations.resistance import refuse_idle, refuse_unresisted
 from linkwright.equations.stops import run_notes, with_stops
 from linkwright.errors import DomainError, Error
 from linkwright.mechanism import Mechanism
@@ -296,6 +296,7 @@ class Simulation:
         self.sampled = sampled
         self.values = all_values(mechanism, None)
         refuse_unreal(mechanism, self.values)
+        refuse_idle(mechanism, self.values)
         self.held = Held(mechanism, self.values, inputs)
         signals = self.held if mechanism.inputs else None
         if equations is None and form == "auto" and len(mechanism.constraints) > MANY:

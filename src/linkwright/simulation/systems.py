@@ -14,7 +14,7 @@ from typing import Any
 
 from linkwright.algebra.units import Amount, by_name, span
 from linkwright.equations.poles import AT, NEAR, pole_words, poles
-from linkwright.equations.resistance import refuse_unresisted
+from linkwright.equations.resistance import refuse_idle, refuse_unresisted
 from linkwright.errors import DomainError
 from linkwright.mechanism.provenance import named
 from linkwright.recording import Recording
@@ -142,6 +142,8 @@ def simulate_system(
     own.start(by_name(initial, "initial"))
     own.set({**by_name(values, "values"), **by_name(inputs, "inputs")})
     phases = own.phases(record)
+    if not own.members:
+        refuse_idle(own.mechanism, _all_values(own))
     spaced = spacing(divided(until, phases.tick_seconds)[0]) if every is None else every
     session = Session(
         phases, until, method=method, step=step, every=spaced, seed=seed, tolerance=tolerance

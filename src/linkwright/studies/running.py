@@ -157,6 +157,7 @@ def run_model(
                 return _native(known, phases, request, method, target, progress, asked)
             except Forgotten:
                 pass
+    from linkwright.equations.resistance import refuse_idle
     from linkwright.mechanism.plausibility import refuse_unreal
 
     mechanism = _opened(request)
@@ -167,6 +168,7 @@ def run_model(
 
         source = replace(source, origin=origin_of(mechanism))
     refuse_unreal(mechanism, request.values)
+    refuse_idle(mechanism, request.values)
     ground = None
     if request.ground:
         from linkwright.formats.grounding import grounded
@@ -183,7 +185,7 @@ def run_model(
                 remedy="make a System of it, and add linkwright.elements.Contact",
             )
         return _switching(source, mechanism, request, method, target, progress, asked)
-    if request.plain:
+    if request.plain and (not request.values or _is_real(mechanism)):
         remember(made)
     phases = numbered(made, request.values, request.initial)
     if phases is None:
@@ -214,9 +216,25 @@ def _opened(request: Request) -> Mechanism:
 
 def _refuse_unreal(request: Request) -> None:
     """Refuse values with which a body's mass or inertia is none."""
+    from linkwright.equations.resistance import refuse_idle
     from linkwright.mechanism.plausibility import refuse_unreal
 
-    refuse_unreal(_opened(request), request.values)
+    mechanism = _opened(request)
+    refuse_unreal(mechanism, request.values)
+    refuse_idle(mechanism, request.values)
+
+
+def _is_real(mechanism: Mechanism) -> bool:
+    """Whether a model with its own values would not be refused."""
+    from linkwright.equations.resistance import refuse_idle
+    from linkwright.mechanism.plausibility import refuse_unreal
+
+    try:
+        refuse_unreal(mechanism)
+        refuse_idle(mechanism)
+    except Error:
+        return False
+    return True
 
 
 def _refuse_start(request: Request, session: Session) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error
+from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.mechanism.provenance import named
 from linkwright.recording import Recording
 from linkwright.simulation.described import phase_channels, phase_numbers
@@ -211,6 +212,7 @@ class Live:
                 raise Error(why)
         with self._lock:
             changed = {**self.values, **wanted}
+            refuse_unreal(self.scene.robot.mechanism, self._own(changed))
             if self._own(wanted):
                 self._close_loops(changed)
             self.values = changed

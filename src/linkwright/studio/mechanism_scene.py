@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from linkwright.errors import Error
+from linkwright.errors import Error, InputError
 from linkwright.formats.description import Description, Place
 from linkwright.mechanism import Body, Mechanism
+from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.robots import Robot
 from linkwright.robots.tree import spot_in
 from linkwright.studio.generated import generated, glyph, strut, thickness
@@ -63,6 +64,10 @@ def mechanism_scene(
         [at.get(name, q) for name, q in zip(poses.coordinates, poses.start, strict=True)]
     )
     now = poses(start).poses
+    arms = [arm for found in geometry.arms.values() for arm in found]
+    if not np.isfinite(now).all() or not np.isfinite(np.array(arms)).all():
+        refuse_unreal(m, values)
+        raise InputError(f"{m.name!r} cannot be drawn: a place in it is not finite")
     size = _size(geometry, bodies, now)
     solids = generated(geometry, size)
     look = look_of(m.name)
