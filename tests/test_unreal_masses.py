@@ -326,3 +326,40 @@ def test_mass_that_is_welded_to_the_ground_counts_nowhere() -> None:
         assert np.allclose(robot.centre_of_mass([0.0]), theirs)
         assert np.allclose(robot.centre_of_mass([1.0]), [0.5 * np.cos(1), 0.5 * np.sin(1), 0])
         assert robot.potential_energy([0.3]) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        pytest.param(lambda m, out: lw.linearise(m), id="linear model"),
+        pytest.param(lambda m, out: lw.linearise(arm(), values={"m1": -3}), id="values of one"),
+        pytest.param(lambda m, out: lw.equilibrium(m), id="equilibrium"),
+        pytest.param(lambda m, out: lw.write_program(m, out), id="written program"),
+        pytest.param(
+            lambda m, out: lw.Robot(m).forward_dynamics([0, 0], [0, 0], [0, 0]), id="forward"
+        ),
+        pytest.param(
+            lambda m, out: lw.Robot(m).inverse_dynamics([0, 0], [0, 0], [0, 0]), id="inverse"
+        ),
+        pytest.param(lambda m, out: lw.Robot(m).mass_matrix([0, 0]), id="mass matrix"),
+        pytest.param(lambda m, out: lw.Robot(m).kinetic_energy([0, 0], [1, 1]), id="energy"),
+    ],
+)
+@pytest.mark.parametrize("mass", [-3, math.inf])
+def test_doors_without_a_run_refuse_them_too(
+    use: Callable[[lw.Mechanism, Path], object], mass: float, tmp_path: Path
+) -> None:
+    with pytest.raises(lw.Error, match="arm: its mass"):
+        use(arm(mass), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_kinematics_needs_no_masses() -> None:
+    assert lw.Robot(arm(-3)).pose([0, 0], "arm")[3, 3] == 1
+
+
+def test_what_is_welded_to_the_ground_is_no_mass_of_a_robot() -> None:
+    m = lw.Mechanism("m")
+    foot = m.body("foot", mass=10, inertia=1)
+    m.body("arm", parent=foot, rotate="z", mass=1, com=(1, 0, 0), inertia=1)
+    assert lw.Robot(m).mass == 1

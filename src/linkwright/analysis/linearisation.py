@@ -28,6 +28,7 @@ from linkwright.equations.evaluation import all_values, numbers
 from linkwright.equations.formulations import QUICK
 from linkwright.equations.poles import refuse_pole
 from linkwright.mechanism import Body, Mechanism, mechanism_of
+from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.recording.extras import extra
 
 Array = NDArray[np.float64]
@@ -194,6 +195,7 @@ def linearise_along(
     """
     mechanism = mechanism_of(mechanism).with_values(values)
     known = all_values(mechanism, None)
+    refuse_unreal(mechanism)
     equations = derive(mechanism, QUICK) if equations is None else equations
     mechanism = equations.mechanism.with_values(known)
     relations = Relations(mechanism, known, "python")

@@ -25,6 +25,7 @@ from linkwright.equations.evaluation import Array, Evaluator, all_values, quanti
 from linkwright.equations.redundant import RedundantDynamics, split_motion, tree_parts
 from linkwright.errors import DomainError
 from linkwright.mechanism import Mechanism, mechanism_of
+from linkwright.mechanism.plausibility import refuse_negative
 from linkwright.program import Program
 from linkwright.program.derivatives import derivative
 
@@ -108,6 +109,7 @@ def equilibrium(
     """
     mechanism = mechanism_of(mechanism)
     numbers = all_values(mechanism, values)
+    refuse_negative(mechanism, numbers)
     relations = Relations(mechanism, numbers)
     start_values(mechanism, initial)
     given = mechanism.amounts(initial, "initial")

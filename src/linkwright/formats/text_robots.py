@@ -30,8 +30,9 @@ def robot_text(description: Description) -> Written:
             m.point(names[name], body, place.position)
     if any(link.shapes for link in description.links):
         left.add("shapes", 0, "a text model has none")
-    if any(joint.limits != type(joint.limits)() for joint in description.joints):
-        left.add("limits of joints", 0, "a text model has none")
+    most = [x for joint in description.joints for x in (joint.limits.speed, joint.limits.effort)]
+    if any(x is not None for x in most):
+        left.add("greatest speeds and efforts of joints", 0, "a text model has none")
     if any(joint.kind == "fixed" for joint in description.joints):
         left.add("links on fixed joints", 0, "joined to the bodies that carry them")
     return Written(write_model(m), left.entries())

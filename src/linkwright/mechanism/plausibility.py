@@ -7,7 +7,8 @@ body that only ever turns about one of its axes and has a moment about that axis
 in the plane.
 
 A run of negative or infinite masses and moments gives numbers that mean nothing, so `refuse_unreal`
-stands at the door of every run, with the values that the run has.
+stands at the door of every run, with the values that the run has, and `refuse_negative` where
+joints that move no mass are no harm: at equilibria and at what a robot computes of itself.
 """
 
 from __future__ import annotations
@@ -80,6 +81,33 @@ def refuse_unreal(mechanism: Mechanism, values: Mapping[str, ArrayLike] | None =
     linkwright.mechanism.joints.MechanismError: arm: its mass, -6, is negative (run 2); it comes \
 from m1 = -3
     """
+    heavy = _moved(mechanism, values)
+    if heavy is not None:
+        _refuse_massless(mechanism, heavy)
+
+
+def refuse_negative(mechanism: Mechanism, values: Mapping[str, ArrayLike] | None = None) -> None:
+    """Refuse masses and inertias that are negative or not finite.
+
+    Args:
+        mechanism: whose numbers are to be used.
+        values: of parameters, over the mechanism's own.
+
+    >>> m = Mechanism("m")
+    >>> arm = m.body("arm", rotate="z", mass=-2, inertia=1)
+    >>> refuse_negative(m)
+    Traceback (most recent call last):
+        ...
+    linkwright.mechanism.joints.MechanismError: arm: its mass, -2, is negative; give it a positive \
+mass and inertia
+    """
+    _moved(mechanism, values)
+
+
+def _moved(
+    mechanism: Mechanism, values: Mapping[str, ArrayLike] | None
+) -> dict[Body, Array] | None:
+    """Return in which runs each body moves mass, None where values are missing; refuse the rest."""
     given = {**mechanism.values, **(values or {})}
     known = {
         x: np.asarray(given[name], dtype=float)
@@ -93,7 +121,7 @@ from m1 = -3
         parts += [c for _, c in body.offset.terms]
         used = free_symbols(*parts)
         if not known.keys() >= set(used):
-            return  # a parameter without a value is told of where the run needs it
+            return None  # a parameter without a value is told of where the run needs it
         found = evaluate_all(parts, known)
         count = max(np.size(x) for x in found)
         rows = np.array([np.broadcast_to(x, (count,)) for x in found], dtype=float).T
@@ -105,7 +133,7 @@ from m1 = -3
         weighs = rows[:, :7].any(axis=1)
         for above in body.ancestors():
             heavy[above] = heavy.get(above, np.zeros(1, bool)) | weighs
-    _refuse_massless(mechanism, heavy)
+    return heavy
 
 
 def _is_unreal(rows: Array) -> NDArray[np.bool_]:

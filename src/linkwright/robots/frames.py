@@ -35,7 +35,9 @@ class Source(Protocol):
     def spot(self, frame: str) -> Spot:
         """Return body and place of a frame."""
 
-    def quantity(self, name: str, derive: Callable[[Tree], Program]) -> Quantity:
+    def quantity(
+        self, name: str, derive: Callable[[Tree], Program], *, weighs: bool = True
+    ) -> Quantity:
         """Return a quantity that is derived from the tree."""
 
 
@@ -62,6 +64,7 @@ def _of_frames(
         return robot.quantity(
             frame_label(name, frame, (v for k, v in chosen.items() if v != defaults[k])),
             lambda tree: tree.program(name, takes, lambda w: write(w, tree, spot)),
+            weighs=False,
         )
 
     return FrameQuantity(name, of_frame)
@@ -181,7 +184,7 @@ def jacobian_rate(robot: Source) -> FrameQuantity:
             return rate_program(tree, plain, "jacobian_rate", "J_dot")
 
         other = [reference] if reference != WORLD_ALIGNED else []
-        return robot.quantity(frame_label("jacobian_rate", frame, other), derive)
+        return robot.quantity(frame_label("jacobian_rate", frame, other), derive, weighs=False)
 
     return FrameQuantity("jacobian_rate", of_frame)
 
@@ -279,7 +282,7 @@ def _of_points(
 
             return tree.program(name, takes, written, {"point": (x, y, z)})
 
-        return robot.quantity(frame_label(name, frame), derive)
+        return robot.quantity(frame_label(name, frame), derive, weighs=False)
 
     return FrameQuantity(name, of_frame)
 

@@ -46,7 +46,12 @@ class Quantities(ABC):
 
     @abstractmethod
     def quantity(
-        self, name: str, derive: Callable[[Tree], Program], slopes: Slopes | None = None
+        self,
+        name: str,
+        derive: Callable[[Tree], Program],
+        slopes: Slopes | None = None,
+        *,
+        weighs: bool = True,
     ) -> Quantity:
         """Return a quantity that is derived from the robot's tree."""
 
@@ -72,7 +77,7 @@ class Quantities(ABC):
             if frame not in self.frames:
                 self.spot(frame)  # which says what is wrong
             chosen = (v for v in options.values() if v != USUAL_REFERENCE)
-            return self.quantity(frame_label(name, frame, chosen), derived)
+            return self.quantity(frame_label(name, frame, chosen), derived, weighs=False)
 
         return FrameQuantity(name, of_frame)
 
@@ -221,7 +226,9 @@ class Quantities(ABC):
         """The matrix Y with inverse dynamics = Y inertial_parameters, without friction and rotors:
         `regressor(q, u, a)`."""
         return self.quantity(
-            "regressor", lambda tree: regressors.regressor_of(tree, self._carriers)
+            "regressor",
+            lambda tree: regressors.regressor_of(tree, self._carriers),
+            weighs=False,
         )
 
     @cached_property
@@ -233,6 +240,7 @@ class Quantities(ABC):
             lambda tree: regressors.full_regressor_of(
                 tree, self._carriers, regressors.jointed_speeds(tree)
             ),
+            weighs=False,
         )
 
     @cached_property
@@ -260,4 +268,5 @@ class Quantities(ABC):
             lambda tree: regressors.columns_of(
                 self.regressor.program, self.base.columns, "base_regressor"
             ),
+            weighs=False,
         )

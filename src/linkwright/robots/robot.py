@@ -34,7 +34,7 @@ from linkwright.showing import Shown
 if TYPE_CHECKING:
     from linkwright.algebra import Expr
     from linkwright.formats.assembling import Assembled
-    from linkwright.mechanism import Mechanism, Point
+    from linkwright.mechanism import Mechanism, Point, kinematics, plausibility
     from linkwright.program import Program
     from linkwright.robots import conventions, coriolis, derivatives, dynamics, ik
     from linkwright.robots.ik import JointRates, Solution
@@ -46,6 +46,8 @@ else:
     derivatives = Later("linkwright.robots.derivatives")
     dynamics = Later("linkwright.robots.dynamics")
     ik = Later("linkwright.robots.ik")
+    kinematics = Later("linkwright.mechanism.kinematics")
+    plausibility = Later("linkwright.mechanism.plausibility")
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -220,7 +222,8 @@ class Robot(Quantities, Shown):
         True
         """
         m = self.mechanism
-        total = sum((body.inertia.mass for body in m.bodies.values()), ZERO)
+        moving = (body for body in m.bodies.values() if not kinematics.stands_still(body))
+        total = sum((body.inertia.mass for body in moving), ZERO)
         known = {x: m.values[name] for name, x in m.parameters.items() if name in m.values}
         return float(evaluate(total, known))
 
@@ -358,7 +361,12 @@ class Robot(Quantities, Shown):
 
     # -- quantities --------------------------------------------------------------------------------
     def quantity(
-        self, name: str, derive: Callable[[Tree], Program], slopes: Slopes | None = None
+        self,
+        name: str,
+        derive: Callable[[Tree], Program],
+        slopes: Slopes | None = None,
+        *,
+        weighs: bool = True,
     ) -> Quantity:
         """Return a quantity that is derived from the robot's tree.
 
@@ -367,7 +375,13 @@ class Robot(Quantities, Shown):
             derive: returns its Program.
             slopes: returns the Program of its derivatives, where there is a better way than to
                 differentiate its statements.
+            weighs: whether masses count in it; then those that cannot be are refused.
         """
+
+        def derived() -> Program:
+            if weighs:
+                plausibility.refuse_negative(self.mechanism)
+            return derive(self.tree)
 
         def differentiated(by: Sequence[str]) -> Quantity:
             def program(tree: Tree) -> Program:
@@ -375,14 +389,14 @@ class Robot(Quantities, Shown):
                     return slopes(by)
                 return derivatives.derivative_program(made.program, by, self._tangents(by))
 
-            return self.quantity(f"{name} by {', '.join(by)}", program)
+            return self.quantity(f"{name} by {', '.join(by)}", program, weighs=weighs)
 
         def key() -> str:
             return self._digest and f"{self._digest} {name}"
 
         made = Quantity(
             name,
-            lambda: derive(self.tree),
+            derived,
             self.timings,
             differentiated,
             key,

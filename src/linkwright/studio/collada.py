@@ -23,7 +23,7 @@ from linkwright.errors import InputError
 from linkwright.formats.xml import Caps, Element, read_xml
 from linkwright.studio.triangles import Colour, Surface
 
-_MOST_NODES = 20_000
+_MOST_NODES = 4_000
 _MOST_OFFSET = 64
 _MOST_TRIANGLES = 4_000_000
 CAPS = Caps(size=64 * 2**20, depth=100, elements=400_000, attributes=64, length=64 * 2**20)

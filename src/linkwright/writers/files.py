@@ -19,6 +19,7 @@ from linkwright.errors import Error
 from linkwright.files import write_text
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.parts import Timing
+from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.writers.c import c_kernel, c_program
 from linkwright.writers.content import Content, Item, make_content
 from linkwright.writers.documentation import documentation
@@ -71,6 +72,7 @@ def write_program(
     """
     if target not in TARGETS:
         raise Error(f"there is no target {target!r}", remedy=f"choose one of {', '.join(TARGETS)}")
+    refuse_unreal(mechanism)
     content = make_content(
         mechanism,
         timing=timing,

@@ -159,7 +159,9 @@ def step_of(robot: Robot, *frames: str) -> Quantity:
         spots = [robot.spot(frame) for frame in frames]
         names = " and ".join(map(repr, frames))
         kept[frames] = robot.quantity(
-            f"step of inverse kinematics of {names}", lambda tree: step_program(tree, *spots)
+            f"step of inverse kinematics of {names}",
+            lambda tree: step_program(tree, *spots),
+            weighs=False,
         )
     found: Quantity = kept[frames]
     return found
