@@ -228,3 +228,15 @@ def test_a_robot_that_reaches_below_its_base_stands_on_a_pedestal(tmp_path: Path
     assert column.points[:, 2].max() == pytest.approx(0.0, abs=1e-9)
     assert pedestal(take.scene, 0.0) is None
     assert pedestal(scene_of(lw.load_model("pendulum")), -5.0) is None
+
+
+def test_a_mechanism_on_a_pedestal_stands_on_the_ground_however_low_it_reaches() -> None:
+    scene = scene_of(lw.load_model("stanford-arm"))
+    column = pedestal(scene, -2.0)
+    assert column is not None
+    base, heights = (
+        np.concatenate([s.points for s in parts]) @ scene.upright[2]
+        for parts in (scene.surfaces[0], [column])
+    )
+    assert heights.min() == pytest.approx(-2.0)
+    assert heights.max() == pytest.approx(base.min())

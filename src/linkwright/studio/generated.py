@@ -294,10 +294,10 @@ def _anchors(g: Geometry, size: float) -> list[Solid]:
     m, radius = g.mechanism, _THICK * size
     solids = []
     for body in m.depth_first():
-        if body.parent is not m.ground or body.translations or not body.rotations:
+        if not _anchored(g, body):
             continue
-        at, axis = g.vector(body.offset, m.ground.frame), g.axis(body)
-        if axis is None or abs(float(axis @ g.up)) > 0.7:
+        at = g.vector(body.offset, m.ground.frame)
+        if stands(g, body):
             rises = max([float(p @ g.up) for p in g.arms[body]], default=0.0) > 0.2 * size
             high = 2.0 * radius if rises else 0.3 * size
             if g.level and float(at @ g.up) > radius:
@@ -311,6 +311,23 @@ def _anchors(g: Geometry, size: float) -> list[Solid]:
         solids.append(disc(foot, g.up, 2.6 * radius, 0.7 * radius, FIXED))
         solids.append(disc(at, turn[:, 2], 1.3 * radius, 3.4 * radius, FIXED))
     return solids
+
+
+def _anchored(g: Geometry, body: Body) -> bool:
+    return body.parent is g.mechanism.ground and not body.translations and bool(body.rotations)
+
+
+def stands(g: Geometry, body: Body) -> bool:
+    """Whether a body turns on the ground about an upright axis, and so is on a pedestal.
+
+    Args:
+        g: of its mechanism.
+        body: any.
+    """
+    if not _anchored(g, body):
+        return False
+    axis = g.axis(body)
+    return axis is None or abs(float(axis @ g.up)) > 0.7
 
 
 def _fixed_axis(g: Geometry, body: Body) -> Array:

@@ -16,7 +16,8 @@ _TITLES = {"input": "Inputs", "parameter": "Parameters"}
 _MANY = 80
 _START = "Start a live run to edit parameters: press **Run** in the tab Live."
 _CHANGES = (
-    "Changes apply immediately, and the picture follows. *Reset* in the tab Live starts over."
+    "Changes apply immediately, in the live run; a recording in view stays as it is. "
+    "*Reset* in the tab Live starts over."
 )
 
 
@@ -45,6 +46,19 @@ def label_of(each: Adjustable) -> str:
     """
     _, _, below = each.name.partition(".")
     return with_unit(below.replace("_", " "), each.unit) if below else each.label
+
+
+def short(value: float) -> float:
+    """Return a number that the field next to a slider can show whole: of six characters or fewer.
+
+    Args:
+        value: any.
+
+    >>> short(9.80665), short(10000.0), short(0.0123456)
+    (9.807, 10000.0, 0.0123)
+    """
+    shown = [f"{value:.{digits}g}" for digits in (4, 3, 2)]
+    return value if value == round(value) else float(min(shown, key=lambda s: max(len(s), 6)))
 
 
 class Values:
@@ -111,7 +125,7 @@ class Values:
             each.low,
             each.high,
             (each.high - each.low) / 200,
-            each.value,
+            self._within(each, each.value),
             hint=f"{each.doc or each.name} (default {each.value:.6g})",
         )
         self.sliders[each.name] = each, slider
@@ -136,10 +150,15 @@ class Values:
         try:
             live.set_value(name, value)
         except Error as error:
-            slider.value = min(max(live.values[name], each.low), each.high)
+            slider.value = self._within(each, live.values[name])
             self._refuse(str(error))
         else:
             self._refuse("")
+
+    @staticmethod
+    def _within(each: Adjustable, value: float) -> float:
+        """Return what a slider shows of a value."""
+        return min(max(short(value), each.low), each.high)
 
     def _refuse(self, words: str) -> None:
         self.refused.content = f"⚠ **Not changed**: {only_words(words)}"
@@ -153,4 +172,4 @@ class Values:
         live.set_values({name: each.value for name, (each, _) in self.sliders.items()})
         self._refuse("")
         for each, slider in self.sliders.values():
-            slider.value = each.value
+            slider.value = self._within(each, each.value)

@@ -186,7 +186,7 @@ class Studio:
             self.marks.show(track.forces.arrows, shown, track.forces.reference)
 
     def _ground(self) -> None:
-        from linkwright.studio.viewing import ground_and_view
+        from linkwright.studio.viewing import ground_and_view, pedestal
 
         if not self.stages:
             return
@@ -197,6 +197,9 @@ class Studio:
         self.size = size = float(view["radius"])
         self.centre = np.array(view["centre"])
         self.marks = Marks(self.server, stage.root, stage.size)
+        column = pedestal(stage.scene, floor)
+        if column is not None:
+            stage.add_shapes(0, f"{stage.names[0]}/pedestal", [column])
         self.paint_ground(stage.scene)
         a, h = np.radians(view["azimuth"]), np.radians(view["height"])
         away = np.array([np.cos(a) * np.cos(h), np.sin(a) * np.cos(h), np.sin(h)])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from linkwright.formats.description import Description
 from linkwright.studio.forces import USUAL, ForceTrack, force_track, scale_of
-from linkwright.studio.generated import tuple3
+from linkwright.studio.generated import stands, tuple3
 from linkwright.studio.geometry import Geometry
 from linkwright.studio.scene import Scene
 from linkwright.studio.solids import FIXED
@@ -238,10 +238,11 @@ def pedestal(scene: Scene, floor: float | None) -> Surface | None:
     """Return what the base of a robot stands on where the ground is below it, in the world's axes.
 
     Args:
-        scene: of a robot that is fixed to the ground, or of anything else, which needs none.
+        scene: of a robot that is fixed to the ground, or that turns on it about an upright axis;
+            or of anything else, which needs none.
         floor: height of the ground, m; None where there is none.
     """
-    if floor is None or not isinstance(scene.robot.source, Description):
+    if floor is None or not _upon(scene):
         return None
     still = [not node.moves and not node.environment for node in scene.nodes]
     parts = [s if fixed else () for s, fixed in zip(scene.surfaces, still, strict=True)]
@@ -259,6 +260,16 @@ def pedestal(scene: Scene, floor: float | None) -> Surface | None:
     x, y = (low[:2] + high[:2]) / 2
     turn = scene.upright.T
     return made.moved(turn, turn @ np.array([x, y, floor + tall / 2]))
+
+
+def _upon(scene: Scene) -> bool:
+    """Whether what is fixed is one thing that stands, rather than hangs."""
+    if isinstance(scene.robot.source, Description):
+        return True
+    m = scene.robot.mechanism
+    g = Geometry(m, scene.poses.values)
+    held = [body for body in m.depth_first() if body.parent is m.ground]
+    return scene.falls and len(held) == 1 and stands(g, held[0])
 
 
 def _view(scene: Scene, points: Array, first: Array, around: Array) -> dict[str, Any]:
