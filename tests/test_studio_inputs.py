@@ -98,7 +98,7 @@ def test_what_cannot_run_live_says_why_and_can_still_be_posed(
     ("name", "text", "words"),
     [
         ("broken.urdf", "<robot name='x'><link name='a'></robot>", "not well-formed XML"),
-        ("broken.csv", "t,x\n0,1\nzzz", "not a number"),
+        ("broken.csv", "t,x\n0,1\nzzz", "the line has 1 numbers"),
         ("broken.xml", "<mujoco><worldbody></mujoco>", "not well-formed XML"),
         ("broken.toml", "format = 1\njoint = [", "broken.toml"),
         ("broken.parquet", "PAR1xxxx", "not a Parquet file"),

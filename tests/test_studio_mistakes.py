@@ -121,7 +121,7 @@ def test_a_table_without_rows_says_so(tmp_path: Path, capsys: pytest.CaptureFixt
     table = _table(tmp_path, "time,phi\n")
     told = _error(capsys, "page", table, "--model", "pendulum")
     assert "angles.csv" in told
-    assert "no samples" in told
+    assert "the table has no rows of numbers" in told
     assert not (tmp_path / "angles.html").exists()
 
 

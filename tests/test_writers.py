@@ -423,7 +423,7 @@ def test_erd_files_go_through_the_reader(tmp_path: Path) -> None:
     with pytest.raises(Error, match="there is no channel 'c'; there are a, b"):
         found["c"]
     (tmp_path / "x.erd.bin").write_bytes(b"1234")
-    with pytest.raises(Error, match="have 1 numbers, not 3 samples of 2 channels"):
+    with pytest.raises(Error, match="have 4 bytes, not 4 for each of 3 samples of 2 channels"):
         read_erd(tmp_path / "x.erd")
     (tmp_path / "x.erd.bin").unlink()
     with pytest.raises(Error, match="data are not there"):

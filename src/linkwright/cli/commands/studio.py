@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 
@@ -97,7 +98,8 @@ def command(
     studio.shared["again"] = shlex.join(["linkwright", *sys.argv[1:]])
     if told := warning(host):
         echo(told, err=True)
-    echo(f"studio: {studio.address} (Ctrl+C to stop)")
-    if browser:
-        open_browser(studio.address)
-    studio.wait()
+    with studio, suppress(KeyboardInterrupt):  # also where Ctrl-C comes before it waits
+        echo(f"studio: {studio.address} (Ctrl+C to stop)")
+        if browser:
+            open_browser(studio.address)
+        studio.wait()
