@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import linkwright as lw
+from linkwright.border import worded
 from linkwright.cli import main
 from linkwright.mechanism import Mechanism
 
@@ -194,3 +197,169 @@ def test_the_command_line_takes_units(
     assert "--set g is in m/s^2, so '3 kg' does not fit" in capsys.readouterr().err
     assert main([*words, "--set", "g=much"]) == 2
     assert "--set g is 'much', which is not a number" in capsys.readouterr().err
+
+
+# -- every public callable -------------------------------------------------------------------------
+# What an argument is where it is not junk; any other that must be given is a number.
+RIGHT: dict[str, Any] = {
+    "until": 0.05, "name": "x", "body": "rod", "wheel": "rod", "first": "rod", "second": "tip",
+    "at": "rod", "along": "x", "on": "rod", "about": "z", "joint": lw.Revolute("z"),
+    "coordinate": "rod", "path": "pendulum", "zero": "rod_dot", "derivative": "0", "value": "rod",
+    "motion": "t", "unit": "m",
+}  # fmt: skip
+SHOWS = {"show", "page"}  # they open windows, or write a page of several megabytes
+
+
+def _public() -> Iterator[tuple[str, Callable[[], Any]]]:
+    for name in lw.__all__:
+        found = getattr(lw, name)
+        is_error = isinstance(found, type) and issubclass(found, Exception)
+        if callable(found) and name not in SHOWS and not is_error:
+            yield name, partial(_same, found)
+    robot = lw.load("puma560")
+    owners: dict[type, Callable[[], Any]] = {
+        lw.Mechanism: with_tip,
+        lw.System: lambda: lw.System(with_tip()),
+        lw.Robot: lambda: robot,
+    }
+    for owner, make in owners.items():
+        for name in dir(owner):
+            if name.startswith("_") or name in SHOWS:
+                continue
+            if inspect.isfunction(inspect.getattr_static(owner, name)):
+                yield f"{owner.__name__}.{name}", partial(_method, make, name)
+    for name in ("lqr", "dlqr", "lqe", "dlqe"):
+        yield f"control.{name}", partial(getattr, lw.control, name)
+
+
+def _same(found: Any) -> Any:
+    return found
+
+
+def _method(make: Callable[[], Any], name: str) -> Any:
+    return getattr(make(), name)
+
+
+def with_tip() -> Mechanism:
+    m = pendulum()
+    m.point("tip", "rod", (1, 0, 0))
+    return m
+
+
+def _calls(function: Any) -> Iterator[tuple[str, str, list[Any], dict[str, Any]]]:
+    """Yield calls in each of which one argument is junk."""
+    given = [p for p in inspect.signature(function).parameters.values() if p.kind != p.VAR_KEYWORD]
+    for parameter in given:
+        for kind in ("None", "a text", "a number"):
+            args: list[Any] = []
+            named: dict[str, Any] = {}
+            for p in given:
+                if p is parameter:
+                    value = JUNK[kind]
+                elif p.default is not p.empty or p.kind == p.VAR_POSITIONAL:
+                    continue
+                else:
+                    value = with_tip() if p.name in MODELS else RIGHT.get(p.name, 1.0)
+                if p.kind in (p.VAR_POSITIONAL, p.POSITIONAL_ONLY):
+                    args.append(value)
+                elif p.kind == p.KEYWORD_ONLY or not args:
+                    named[p.name] = value
+            if given[-1].kind == inspect.Parameter.VAR_POSITIONAL or args:
+                args, named = [*named.values(), *args], {}
+            yield parameter.name, kind, args, named
+
+
+MODELS = ("mechanism", "model")
+
+
+def test_every_public_callable_refuses_junk_in_our_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    raw, seen = [], 0
+    for label, made in _public():
+        for argument, kind, args, named in _calls(made()):
+            seen += 1
+            try:
+                made()(*args, **named)
+            except lw.Error:
+                pass
+            except Exception as error:
+                raw.append(f"{label}: {argument} is {kind}: {type(error).__name__}: {error}")
+    assert seen > 500
+    assert not raw, "\n".join(raw)
+
+
+def test_bodies_points_and_units_go_where_numbers_and_parts_do() -> None:
+    m = lw.Mechanism("chain")
+    m.body("a", rotate="y", mass=1, inertia=1)
+    m.body("b", parent="a", at=(1, 0, 0), rotate="y", mass=1, inertia=1)
+    m.point("pivot", at=(1, 0, 1))
+    m.point("tip", "b", (1, 0, 0))
+    m.limit("a", "-30 deg", "30 deg")
+    assert m.ranges[0].upper == pytest.approx(math.pi / 6)
+    with pytest.raises(lw.UnitError, match="does not fit"):
+        m.limit("b", "-3 kg", "1 rad")
+    by_name = m.close("pin", "pivot", "tip", lw.Revolute("y"))
+    assert len(by_name) == 2
+    m.armature("b", "J")
+    assert m.armatures[m.bodies["b"]] is m.parameters["J"]
+    for wrong in (
+        lambda: m.roll("nope", radius=1),
+        lambda: m.close("l", "a", "nope", lw.Revolute("y")),
+        lambda: m.distance("a", "nope", 1),
+        lambda: m.no_movement("nope", "a", "x"),
+        lambda: m.armature("nope", 1),
+    ):
+        with pytest.raises(lw.Error, match=r"no (body|point or body) 'nope'"):
+            wrong()
+
+
+def test_errors_of_our_own_making_are_let_through() -> None:
+    @worded
+    def broken(x: float) -> float:
+        return {"y": x}["x"]
+
+    with pytest.raises(KeyError):
+        broken(1.0)
+    with pytest.raises(lw.Error, match="x of broken is 'a', which is not a number"):
+        broken("a")  # type: ignore[arg-type] # what the test is about
+
+
+REFUSED: dict[str, Callable[[Mechanism], Any]] = {
+    "gravity": lambda m: m.gravity(along="down"),
+    "force": lambda m: m.force("push", "k*(new", at="rod", along="x"),
+    "force along": lambda m: m.force("push", "new*2", at="rod", along="down"),
+    "moment": lambda m: m.moment("motor", "new", on="rod", about="down"),
+    "strut": lambda m: m.strut("spring", "new", at="rod"),
+    "body": lambda m: m.body("second", rotate="z", mass="new", com=("new2", 0)),
+    "universal": lambda m: m.body("second", joint=lw.Universal("x", "y"), com=("new2", 0)),
+    "point": lambda m: m.point("tip2", "rod", ("new", 0)),
+    "constrain": lambda m: m.constrain("rod_dot**2 - new"),
+    "prescribe": lambda m: m.prescribe("fresh", "new*t"),
+    "output": lambda m: m.output("v", "rod_dot + new + nofunction(1)"),
+    "state": lambda m: m.state("z", "new*z + nofunction(1)"),
+    "close": lambda m: m.close("pin", "rod", "rod", lw.Revolute("z")),
+    "roll": lambda m: m.roll("rod", "new"),
+    "defaults": lambda m: m.defaults(m=5, L="much"),
+    "start": lambda m: m.start({"rod": 1.0, "rod_dot": None}),
+    "start by rule": lambda m: m.start({"rod": "new*(2"}),
+    "limit": lambda m: m.limit("rod", "1 kg"),
+    "parameter": lambda m: m.parameter("new", "much", unit="m"),
+    "input": lambda m: m.input("new", None, unit="m"),  # type: ignore[arg-type] # on purpose
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_calls_leave_no_trace(name: str) -> None:
+    m = pendulum()
+
+    def all_tables() -> dict[str, str]:
+        held = {k: v for k, v in vars(m).items() if isinstance(v, dict | list)}
+        del held["_points_of"]  # what every body has anyhow
+        return {k: repr(list(v.items()) if isinstance(v, dict) else v) for k, v in held.items()}
+
+    before = all_tables()
+    with pytest.raises(lw.Error):
+        REFUSED[name](m)
+    assert all_tables() == before

@@ -33,6 +33,7 @@ from linkwright.algebra.expr import (
     total,
 )
 from linkwright.algebra.functions import FUNCTIONS
+from linkwright.border import worded
 
 _WITH_RATE = COORDINATE | SPEED | ACCELERATION | INPUT | LOCAL
 _MOVING = COORDINATE | SPEED | ACCELERATION | INPUT | TIME | DISCRETE | LOCAL
@@ -50,6 +51,7 @@ def free_symbols(*exprs: Expr) -> tuple[Expr, ...]:
     return tuple(sorted(found, key=lambda x: x.key))
 
 
+@worded
 def substitute(expr: Expr, replacements: Mapping[Expr, Scalar]) -> Expr:
     """Return the expression with nodes replaced, simultaneously.
 
@@ -120,6 +122,7 @@ def _node_rate(node: Expr, rate: Mapping[Expr, Expr]) -> Expr:
     return total(mul(partial_of(args, data, i), rate[args[i]]) for i in moving)
 
 
+@worded
 def partial(expr: Expr, variable: Expr) -> Expr:
     """Return the partial derivative by a symbol.
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from linkwright.algebra.expr import Expr, ExprError, Scalar, as_expr
 from linkwright.algebra.functions import Args, Function, apply, register
+from linkwright.border import worded
 from linkwright.errors import Error, ShapeError
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
@@ -219,6 +220,7 @@ class ForeignCall:
         return self.function.name
 
 
+@worded
 def foreign(
     name: str,
     arity: int = 1,

@@ -25,6 +25,7 @@ from linkwright.algebra.expr import (
     ExprError,
     intern_symbol,
 )
+from linkwright.border import worded
 
 ROLES: dict[str, int] = {
     "parameter": PARAMETER,
@@ -100,6 +101,7 @@ class SymbolInfo:
         return ROLES[self.role] | (SMALL if self.small else 0)
 
 
+@worded
 def symbol(
     name: str,
     role: str = "parameter",
@@ -129,6 +131,7 @@ def symbol(
     return intern_symbol(SymbolInfo(name, role, owner, unit, small, sign, default, doc))
 
 
+@worded
 def symbols(
     names: str,
     role: str = "parameter",

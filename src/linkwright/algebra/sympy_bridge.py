@@ -17,6 +17,8 @@ from linkwright.algebra.functions import FUNCTIONS, PI, select
 from linkwright.algebra.functions.registry import apply
 from linkwright.algebra.numbers import Number
 from linkwright.algebra.symbols import symbol
+from linkwright.border import worded
+from linkwright.brief import brief
 
 # Operators whose names in SymPy are others; sin, exp and so on have the same names there.
 _NAMES = {
@@ -111,6 +113,7 @@ def _number(sympy: Any, value: Number) -> Any:
     return sympy.Integer(value) if isinstance(value, int) else sympy.Float(value)
 
 
+@worded
 def from_sympy(value: Any, scope: Any = None) -> Any:
     """Return a SymPy expression as an expression, a matrix as rows of expressions.
 
@@ -188,6 +191,10 @@ def _named(name: str, scope: Any) -> Expr:
     if isinstance(scope, Mapping):
         found = scope.get(name)
         return symbol(name) if found is None else as_expr(found)
+    if not hasattr(scope, "expr"):
+        raise ExprError(
+            f"{brief(scope)} holds no names", remedy="give a Mechanism, or a mapping from names"
+        )
     return as_expr(scope.expr(name))
 
 

@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra.expr import ZERO, Expr, ExprError, Scalar, as_expr, constant
 from linkwright.algebra.functions import Args, Function, apply, register
+from linkwright.border import worded
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -69,6 +70,7 @@ class Table1:
     origins: Floats = field(compare=False, repr=False)
     coefficients: Floats = field(compare=False, repr=False)
 
+    @worded
     def __init__(
         self,
         x: ArrayLike,
@@ -180,6 +182,7 @@ class Table2:
     origins: tuple[Floats, Floats] = field(compare=False, repr=False)
     coefficients: Floats = field(compare=False, repr=False)
 
+    @worded
     def __init__(
         self,
         x: ArrayLike,

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from linkwright.algebra.units import Amount
 from linkwright.analysis.modes import Mode, modes, moving_states
 from linkwright.backends.kernel import Kernel, compile as compile_kernel
+from linkwright.border import worded
 from linkwright.brief import brief
 from linkwright.equations import Equations, derive
 from linkwright.equations.closure import Relations, assemble, independent_columns
@@ -141,6 +142,7 @@ class LinearModel:
         }
 
 
+@worded
 def linearise(
     mechanism: Mechanism,
     at: Mapping[str, Amount] | None = None,

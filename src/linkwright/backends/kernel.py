@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from linkwright.border import worded
 from linkwright.errors import BackendError, ShapeError
 from linkwright.forking import cached_property, importing
 from linkwright.program import Counts, Port, Program, ProgramError, count
@@ -68,6 +69,7 @@ class Kernel:
         (array([-9.81]), array([[-0.  ], [-9.81]]))
     """
 
+    @worded
     def __init__(self, program: Program, backend: str, dtype: str, compiled: Compiled) -> None:
         self.program = program
         self.backend = backend
@@ -163,6 +165,7 @@ class Kernel:
         return f"Kernel({what}, backend={self.backend!r}, dtype={self.dtype!r})"
 
 
+@worded
 def compile(program: Program, *, backend: str = "llvm", dtype: str = "float64") -> Kernel:  # noqa: A001
     """Return a kernel for a Program; machine code is made when it is first called.
 

@@ -51,6 +51,7 @@ from linkwright.backends.source import (
     plain,
 )
 from linkwright.backends.threads import checked_threads
+from linkwright.border import worded
 from linkwright.errors import CompileError, ShapeError
 from linkwright.forking import cached_property
 from linkwright.program import Port, Program, lower
@@ -182,6 +183,7 @@ def _over_arrays(function: ForeignFunction) -> Callable[..., Any]:
     return call_it
 
 
+@worded
 def python_source(program: Program, *, dtype: str = "float64") -> str:
     """Return a module of plain NumPy with one function `NAME(*inputs)`.
 

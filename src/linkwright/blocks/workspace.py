@@ -13,6 +13,7 @@ from linkwright.algebra.language import Scope, SymbolScope, parse
 from linkwright.algebra.units import checked_unit
 from linkwright.blocks.ports import Crossing, Noise, Parameter, Port, State
 from linkwright.blocks.rates import BlockError, Rate, as_rate
+from linkwright.border import worded
 from linkwright.program import Assign, Loop, Program, Statement
 
 Value = Any
@@ -30,6 +31,7 @@ class BlockWorkspace:
         doc: one line that says what it is.
     """
 
+    @worded
     def __init__(
         self, name: str, *, rate: Rate | float | Fraction | None = None, doc: str = ""
     ) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.blocks import BlockError, Element, Rate, checked
+from linkwright.brief import brief
 from linkwright.control.filters import StateSpace, dot, period_of
 from linkwright.errors import DomainError
 
@@ -137,9 +138,9 @@ def dlqe(a: Any, c: Any, process: Any, measurement: Any) -> Gain:
     >>> dlqe([[1.0]], [[1.0]], [[1.0]], [[1.0]]).gain.round(6)
     array([[0.618034]])
     """
-    A, C = np.atleast_2d(np.asarray(a, float)), np.atleast_2d(np.asarray(c, float))
-    found = dlqr(A.T, C.T, process, measurement)
-    P, R = found.cost, np.atleast_2d(np.asarray(measurement, float))
+    A, C, R = _matrices(a, c, measurement)
+    found = dlqr(A.T, C.T, process, R)
+    P = found.cost
     L = P @ C.T @ np.linalg.inv(C @ P @ C.T + R)
     return Gain(L, P, _poles(A - A @ L @ C))
 
@@ -417,7 +418,17 @@ def _checked_weights(found: Array, what: str) -> Array:
 
 
 def _matrices(*given: Any) -> list[Array]:
-    return [np.atleast_2d(np.asarray(x, dtype=float)) for x in given]
+    try:
+        found = [np.atleast_2d(np.asarray(x, dtype=float)) for x in given]
+    except (TypeError, ValueError):
+        raise BlockError(
+            f"a matrix is made of numbers, not of {', '.join(brief(x, 30) for x in given)}",
+            remedy="give arrays, or lists of rows",
+        ) from None
+    for x in found:
+        if x.ndim != 2 or not np.isfinite(x).all():
+            raise BlockError(f"{brief(x)} is not a matrix of finite numbers")
+    return found
 
 
 def _poles(matrix: Array) -> NDArray[np.complex128]:

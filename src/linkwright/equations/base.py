@@ -23,6 +23,7 @@ import numpy as np
 
 from linkwright.algebra import ZERO, Expr, free_symbols, symbol
 from linkwright.backends.kernel import compile as compile_program
+from linkwright.border import worded
 from linkwright.brief import one_line
 from linkwright.equations.choices import Choices
 from linkwright.equations.columns import Array, base_of
@@ -72,6 +73,7 @@ class BaseParameters:
         return tuple(r for r in self.regrouped if name in self.into[r])
 
 
+@worded
 def base_parameters(mechanism: Mechanism) -> BaseParameters:
     """Return the base parameters of a mechanism's tree, whatever the values of its inertias.
 

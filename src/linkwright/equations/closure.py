@@ -19,6 +19,7 @@ import numpy as np
 from linkwright.algebra import ONE, Expr, Vector, free_symbols, linear_coefficients, total
 from linkwright.algebra.calculus import gradient
 from linkwright.algebra.units import Amount
+from linkwright.border import worded
 from linkwright.brief import one_line
 from linkwright.equations.evaluation import Array, Evaluator, Signals, all_values, quantities
 from linkwright.errors import DomainError
@@ -211,6 +212,7 @@ def start_coordinates(relations: Relations, given: Mapping[str, float]) -> Array
     return np.array([*q, *z], dtype=float)
 
 
+@worded
 def assemble(
     mechanism: Mechanism,
     initial: Mapping[str, Amount] | None = None,

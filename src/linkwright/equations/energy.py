@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linkwright.algebra import ZERO, Expr, constant, total
+from linkwright.border import worded
 from linkwright.brief import one_line
 from linkwright.equations.bodies import body_terms, geared, own_tensor
 from linkwright.equations.writer import NOTHING, Triple, add, apply, cross, dot, times, transposed
@@ -47,6 +48,7 @@ class Energy:
     power: Expr
 
 
+@worded
 def energy(mechanism: Mechanism) -> Energy:
     """Return energies, momenta and power of a mechanism as expressions.
 

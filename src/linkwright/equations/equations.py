@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from linkwright.algebra import ZERO, Expr, as_expr, free_symbols, substitute, substitute_all, total
+from linkwright.border import worded
 from linkwright.equations.choices import Choices
 from linkwright.equations.closure import closed_samples, with_exact_rates
 from linkwright.equations.constraints import Elimination, Reduction, choose, reduce
@@ -24,7 +25,7 @@ from linkwright.equations.pivots import Array
 from linkwright.equations.resistance import refuse_unresisted
 from linkwright.equations.search import dynamics
 from linkwright.equations.writer import Writer
-from linkwright.errors import Error
+from linkwright.errors import Error, InputError
 from linkwright.mechanism import Kinematics, Mechanism, MechanismError, mechanism_of
 from linkwright.program import Assign, Loop, Namer, Program, Statement, count, program
 from linkwright.program.linear import LinearError, ldlt
@@ -260,6 +261,7 @@ def folded(
     return kept, {k: [fold(x) for x in v] for k, v in results.items()}
 
 
+@worded
 def derive(
     mechanism: Mechanism,
     formulation: str = "auto",
@@ -300,6 +302,8 @@ def derive(
     samples = closed_samples(mechanism, known, closed_at)
     mechanism = with_exact_rates(mechanism, samples)
     kinematics = mechanism.kinematics()
+    if isinstance(dependent, str):
+        raise InputError("dependent is a collection of speeds, not a text")
     eliminations = choose(kinematics, known, samples, dependent)
     eliminated = sum(e.speed is not None for e in eliminations)
     start = _start(mechanism, eliminations, known, samples)

@@ -23,6 +23,7 @@ from linkwright.algebra import (
     linear_coefficients,
     substitute,
 )
+from linkwright.border import worded
 from linkwright.brief import one_line
 from linkwright.equations.bodies import BodyTerms, body_terms, own_tensor, swung
 from linkwright.equations.closure import closed_samples, with_exact_rates
@@ -79,6 +80,7 @@ class Reactions:
     multipliers: dict[str, Expr | None]
 
 
+@worded
 def reactions(mechanism: Mechanism, values: Mapping[str, float] | None = None) -> Reactions:
     """Return the forces in all joints and constraints as expressions.
 

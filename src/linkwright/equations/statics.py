@@ -19,6 +19,7 @@ import numpy as np
 
 from linkwright.algebra import Expr, substitute_all, symbol, total
 from linkwright.algebra.units import Amount
+from linkwright.border import worded
 from linkwright.brief import one_line
 from linkwright.equations.closure import Relations, assemble, least_norm, start_values
 from linkwright.equations.evaluation import Array, Evaluator, all_values, quantities
@@ -85,6 +86,7 @@ def balance_program(mechanism: Mechanism) -> Program:
     return derivative(made, "r", by, values=True)
 
 
+@worded
 def equilibrium(
     mechanism: Mechanism,
     initial: Mapping[str, Amount] | None = None,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.files import file_exists, write_text
 from linkwright.formats.description import Description, Ignored, Shape
@@ -46,6 +47,7 @@ class Conversion:
     dropped: tuple[Ignored, ...]
 
 
+@worded
 def convert(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
@@ -130,6 +132,7 @@ def _moved_mesh(shape: Shape, before: Path, after: Path) -> Shape:
     return dataclasses.replace(shape, mesh=os.path.relpath(before / name, after))
 
 
+@worded
 def write_description(
     robot: Description,
     target: str | os.PathLike[str],

@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.files import path_of
 from linkwright.formats.description import Description, Written
@@ -153,6 +154,7 @@ def read_mechanism(
     return assembled(read_description(path)).mechanism
 
 
+@worded
 def read_description(
     path: str | os.PathLike[str], *, roots: Sequence[str | os.PathLike[str]] = ()
 ) -> Description:

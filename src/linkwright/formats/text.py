@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.formats.document import Document, Limits, parse_model
 from linkwright.formats.schema import Model
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 
+@worded
 def read_model(
     source: str | os.PathLike[str],
     *,
@@ -69,6 +71,7 @@ def read_model(
     return made
 
 
+@worded
 def write_model(mechanism: Mechanism) -> str:
     """Return the text model of a mechanism, from which `read_model` builds an equal one.
 

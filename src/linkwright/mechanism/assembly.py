@@ -18,7 +18,9 @@ from linkwright.algebra import (
     nominal,
     symbol,
 )
+from linkwright.border import worded
 from linkwright.brief import brief
+from linkwright.mechanism.building import builder
 from linkwright.mechanism.joints import Joint, MechanismError, axes
 from linkwright.mechanism.kinematics import advance_per_radian
 from linkwright.mechanism.parts import Body, Inertia, Point
@@ -29,6 +31,7 @@ from linkwright.shapes import Mesh, Shape, shapes_in
 class Assembly(Workspace):
     """A workspace to which bodies and points can be added."""
 
+    @builder
     def body(
         self,
         name: str,
@@ -148,6 +151,7 @@ class Assembly(Workspace):
         self._changed()
         return made
 
+    @builder
     def shape(self, body: Body | str | None, *shapes: Shape) -> None:
         """Give a body shapes that it is drawn with, in place of generated ones.
 
@@ -322,6 +326,7 @@ class Assembly(Workspace):
             turns = [f"r{k + 1}" for k in range(len(turns))]
         return names + [f"{name}.{turn}" for turn in turns]
 
+    @worded
     def usual_names(self, name: str, joint: Joint) -> list[str]:
         """Return the names that a body's coordinates have unless others are given.
 
@@ -389,6 +394,7 @@ class Assembly(Workspace):
             if a.is_constant and b.is_constant and abs(a.data - b.data) > 1e-9 * size:
                 raise MechanismError(f"the inertia of {name!r} is a matrix that is not symmetric")
 
+    @builder
     def point(
         self,
         name: str,

@@ -15,11 +15,13 @@ A universal joint is two blocks with a massless body between them; `Mechanism.bo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import Field, dataclass, fields
 from typing import Any, TypeAlias
 
 from linkwright.algebra import Scalar, Vector
+from linkwright.border import worded
+from linkwright.brief import brief
 from linkwright.errors import Error
 
 # "x", "-z", 3, three components in the parent, a vector, or the text of a vector such as "[b1]".
@@ -105,6 +107,10 @@ def axes(value: Any) -> tuple[Any, ...]:
         if value.lstrip("+-") in _NAMES:
             return (value.lstrip("+"),)
         return tuple(value) if _NAMES.issuperset(value) else (value,)
+    if not isinstance(value, Iterable):
+        raise MechanismError(
+            f"{brief(value)} is not an axis", remedy='give "x", "y", "z", or three components'
+        )
     items = tuple(tuple(v) if isinstance(v, list) else v for v in value)
     plain = all(not isinstance(v, tuple | Vector) for v in items)
     names = all(isinstance(v, str) and v.lstrip("+-") in _NAMES for v in items)
@@ -185,6 +191,7 @@ def Universal(first: Axis, second: Axis) -> Joint:
     return Joint(rotate=_one(first), second=Joint(rotate=_one(second)))
 
 
+@worded
 def Ball(sequence: str = "xyz", *, quaternion: bool = False) -> Joint:
     """Return a joint with three rotations about one point.
 
@@ -213,6 +220,7 @@ def Planar(normal: str = "z") -> Joint:
     return Joint(translate=tuple(others[normal]), rotate=(normal,))
 
 
+@worded
 def Free(sequence: str = "xyz", *, quaternion: bool = False, at_origin: bool = False) -> Joint:
     """Return the absence of a joint: three translations and three rotations.
 

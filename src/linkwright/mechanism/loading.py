@@ -16,6 +16,7 @@ from linkwright.algebra import (
 )
 from linkwright.algebra.language import parse
 from linkwright.mechanism.assembly import Assembly
+from linkwright.mechanism.building import builder
 from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.parts import Body, Force, Moment, Point
 from linkwright.mechanism.workspace import Value, require_name
@@ -26,6 +27,7 @@ STANDARD_GRAVITY = 9.81
 class Loaded(Assembly):
     """Bodies on which forces can act."""
 
+    @builder
     def gravity(self, along: Value = None, g: Value = STANDARD_GRAVITY) -> None:
         """Switch on a uniform field.
 
@@ -43,6 +45,7 @@ class Loaded(Assembly):
         self.gravity_vector = direction * self.expr(g)
         self._changed()
 
+    @builder
     def force(
         self,
         name: str,
@@ -86,6 +89,7 @@ class Loaded(Assembly):
         self._changed()
         return made
 
+    @builder
     def strut(
         self,
         name: str,
@@ -134,6 +138,7 @@ class Loaded(Assembly):
         self._changed()
         return made
 
+    @builder
     def moment(
         self,
         name: str,
@@ -177,11 +182,13 @@ class Loaded(Assembly):
         self._changed()
         return made
 
-    def armature(self, body: Body, inertia: Value) -> None:
+    @builder
+    def armature(self, body: Body | str, inertia: Value) -> None:
         """Give a joint the inertia of a geared rotor, which acts on the joint's own speeds alone.
 
         Args:
-            body: the body whose joint is driven; where it has several speeds, each has a rotor.
+            body: the body whose joint is driven, or its name; where it has several speeds, each has
+                a rotor.
             inertia: of the rotor, times the gear ratio squared, kg*m^2 (kg for a translation).
 
         >>> m = Loaded("m")
@@ -190,6 +197,7 @@ class Loaded(Assembly):
         >>> m.armatures[b]
         G**2*J
         """
+        body = self.body_of(body, "the body of an armature")
         if not body.coordinates:
             raise MechanismError(f"{body.name!r} has no coordinate; an armature needs one")
         self.armatures[body] = self.armatures.get(body, ZERO) + self.expr(inertia)

@@ -35,15 +35,14 @@ _LETTERS = "xyz"
 def close(
     mechanism: Mechanism,
     name: str,
-    first: Point | Body,
-    second: Point | Body,
+    p1: Point,
+    p2: Point,
     joint: Joint,
     *,
     along: Any = None,
     second_axis: Any = None,
 ) -> tuple[Constraint, ...]:
     """Add the relations of a joint between two bodies of the tree; see `Mechanism.close`."""
-    p1, p2 = _point(first), _point(second)
     if p1.body is p2.body:
         raise MechanismError(f"{name!r} would join {p1.body.name!r} with itself")
     if joint.lead not in (0, ZERO):
@@ -129,10 +128,6 @@ def _omega_from(kinematics: Kinematics, body: Body, base: Body) -> Vector:
         for speed in kinematics.motions[link].speeds:
             total = total + speed.omega * speed.symbol
     return total
-
-
-def _point(place: Point | Body) -> Point:
-    return place.origin if isinstance(place, Body) else place
 
 
 Relation = tuple[str, Expr, Expr, tuple[Work, ...]]

@@ -11,15 +11,16 @@ from importlib import import_module
 from typing import Any
 
 from linkwright.algebra import Expr, free_symbols, linear_coefficients, symbol
-from linkwright.algebra.units import checked_unit
+from linkwright.algebra.units import Amount, amount, checked_unit
 from linkwright.brief import brief
 from linkwright.errors import Error
 from linkwright.mechanism import loops
+from linkwright.mechanism.building import builder
 from linkwright.mechanism.describing import DERIVED, quantities_of
 from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.loading import Loaded
 from linkwright.mechanism.parts import Body, Constraint, Output, Point, Range, State, Timing, Work
-from linkwright.mechanism.workspace import Value
+from linkwright.mechanism.workspace import Value, require_name
 from linkwright.showing import Shown
 
 
@@ -48,6 +49,7 @@ class Mechanism(Loaded, Shown):
         told = [f"{n} {one if n == 1 else more}" for n, one, more in counts if n]
         return f"Mechanism({self.name!r}: {', '.join(told) or 'empty'})"
 
+    @builder
     def constrain(
         self,
         zero: Value,
@@ -78,6 +80,7 @@ class Mechanism(Loaded, Shown):
         self._changed()
         return made
 
+    @builder
     def constrain_position(
         self,
         zero: Value,
@@ -109,8 +112,9 @@ class Mechanism(Loaded, Shown):
         self._changed()
         return made
 
+    @builder
     def limit(
-        self, coordinate: str, lower: float | None = None, upper: float | None = None
+        self, coordinate: str, lower: Amount | None = None, upper: Amount | None = None
     ) -> None:
         """Let runs stop a joint at the ends of a range (see `linkwright.equations.stops`).
 
@@ -118,8 +122,8 @@ class Mechanism(Loaded, Shown):
 
         Args:
             coordinate: of a joint with one translation or rotation, by name.
-            lower: end of the range, rad or m; None for none.
-            upper: end of the range, rad or m; None for none.
+            lower: end of the range, rad or m, or a text such as "-30 deg"; None for none.
+            upper: end of the range, in the same way; None for none.
 
         >>> m = Mechanism("m")
         >>> b = m.body("b", rotate="z", mass=1, inertia=1)
@@ -127,6 +131,7 @@ class Mechanism(Loaded, Shown):
         >>> m.ranges[0].upper
         1.0
         """
+        require_name(coordinate, "a coordinate")
         q = self.coordinates.get(coordinate)
         body = next((b for b in self.bodies.values() if q in b.coordinates), None)
         if q is None or body is None:
@@ -141,7 +146,10 @@ class Mechanism(Loaded, Shown):
                 f"{coordinate!r} is one of several rotations of {body.name!r}, and has no limit",
                 remedy="put a moment on the body",
             )
-        ends = [float(x) for x in (lower, upper) if x is not None]
+        low, high = (
+            None if x is None else self.amount(coordinate, x, "a limit") for x in (lower, upper)
+        )
+        ends = [x for x in (low, high) if x is not None]
         if not ends or any(x != x for x in ends) or ends != sorted(ends):
             raise MechanismError(
                 f"the limits of {coordinate!r} leave it no range: {lower} to {upper}",
@@ -149,17 +157,23 @@ class Mechanism(Loaded, Shown):
             )
         if any(given.coordinate is q for given in self.ranges):
             raise MechanismError(f"{coordinate!r} has limits already")
-        self.ranges.append(Range(q, *(None if x is None else float(x) for x in (lower, upper))))
+        self.ranges.append(Range(q, low, high))
         self._changed()
 
+    @builder
     def no_movement(
-        self, first: Point, second: Point, along: Value, *, name: str = ""
+        self,
+        first: Point | Body | str,
+        second: Point | Body | str,
+        along: Value,
+        *,
+        name: str = "",
     ) -> Constraint:
         """Let two points not move apart along a direction: a relation of position and one of speed.
 
         Args:
-            first: a point of one body.
-            second: a point of another.
+            first: a point of one body, or its name; of a body, its origin.
+            second: a point of another, in the same way.
             along: the direction.
             name: its name.
 
@@ -168,6 +182,7 @@ class Mechanism(Loaded, Shown):
         >>> m.no_movement(b.origin, m.origin, "x").position
         b.x
         """
+        first, second = self._place(name or "no_movement", first), self._place(name, second)
         direction = self.vector(along)
         position = direction @ (first.position - second.position)
         speed = direction @ (first.velocity - second.velocity)
@@ -181,11 +196,12 @@ class Mechanism(Loaded, Shown):
         self._changed()
         return made
 
+    @builder
     def close(
         self,
         name: str,
-        first: Point | Body,
-        second: Point | Body,
+        first: Point | Body | str,
+        second: Point | Body | str,
         joint: Joint,
         *,
         along: Sequence[Value] | None = None,
@@ -195,8 +211,8 @@ class Mechanism(Loaded, Shown):
 
         Args:
             name: a name for its relations.
-            first: the body, or a point of it, in which the joint's axes are fixed.
-            second: the other body, or the point of it that sits in the joint.
+            first: the body, or a point of it, in which the joint's axes are fixed; or its name.
+            second: the other body, or the point of it that sits in the joint; or its name.
             joint: `Revolute("z")`, `Prismatic`, `Cylindrical`, `Universal`, `Ball`, `Planar` or
                 `Weld`.
             along: directions in which the points are held together; by default the axes of the
@@ -212,16 +228,31 @@ class Mechanism(Loaded, Shown):
         >>> len(m.close("pin", m.point("pivot", at=(1, 1, 0)), tip, Revolute("z")))
         2
         """
+        require_name(name, "a loop")
+        if not isinstance(joint, Joint):
+            raise MechanismError(
+                f"the joint of {name!r} is {brief(joint)}, which is not a joint",
+                remedy='give a joint such as Revolute("z")',
+            )
+        first, second = self._place(name, first), self._place(name, second)
         made = loops.close(self, name, first, second, joint, along=along, second_axis=second_axis)
         self._changed()
         return made
 
-    def distance(self, first: Point, second: Point, length: Value, *, name: str = "") -> Constraint:
+    @builder
+    def distance(
+        self,
+        first: Point | Body | str,
+        second: Point | Body | str,
+        length: Value,
+        *,
+        name: str = "",
+    ) -> Constraint:
         """Hold two points at a distance, as a massless rod with a ball at each end does.
 
         Args:
-            first: a point of one body.
-            second: a point of another.
+            first: a point of one body, or its name; of a body, its origin.
+            second: a point of another, in the same way.
             length: m.
             name: its name.
 
@@ -230,10 +261,12 @@ class Mechanism(Loaded, Shown):
         >>> m.distance(m.origin, b.origin, "L").speed
         b*b_dot
         """
+        first, second = self._place(name or "a distance", first), self._place(name, second)
         made = loops.distance(self, first, second, self.expr(length), name)
         self._changed()
         return made
 
+    @builder
     def prescribe(self, coordinate: Value, motion: Value, *, name: str = "") -> Constraint:
         """Let a coordinate follow a function of time.
 
@@ -254,9 +287,10 @@ class Mechanism(Loaded, Shown):
             q - self.expr(motion), name=name or f"{q} is prescribed", eliminate=q
         )
 
+    @builder
     def roll(
         self,
-        wheel: Body,
+        wheel: Body | str,
         radius: Value,
         *,
         forward: Value = None,
@@ -266,7 +300,7 @@ class Mechanism(Loaded, Shown):
         """Let a wheel roll without slip on the ground below it, its axle level.
 
         Args:
-            wheel: a body with one rotation, about its axle.
+            wheel: a body with one rotation, about its axle; or its name.
             radius: m.
             forward: the direction of rolling; by default across the axle and the ground's z.
             lateral: whether the wheel does not slip sideways either.
@@ -278,6 +312,7 @@ class Mechanism(Loaded, Shown):
         >>> [str(c.speed) for c in m.roll(w, "R", lateral=False)]
         ['R*w_dot - b_dot']
         """
+        wheel = self.body_of(wheel, "the wheel")
         if len(wheel.rotations) != 1 or wheel.parent is None:
             raise MechanismError(f"{wheel.name!r} has not one rotation, so it cannot roll")
         axle = wheel.frame.spins[0][1]
@@ -307,7 +342,10 @@ class Mechanism(Loaded, Shown):
             made.append(self.constrain(hub.velocity @ axle, name=name, works=hold))
         return tuple(made)
 
-    def state(self, name: str, derivative: Value, initial: float = 0.0, *, unit: str = "?") -> Expr:
+    @builder
+    def state(
+        self, name: str, derivative: Value, initial: Amount = 0.0, *, unit: str = "?"
+    ) -> Expr:
         """Add a first-order state of your own.
 
         Args:
@@ -320,7 +358,9 @@ class Mechanism(Loaded, Shown):
         >>> m.state("z", "-k*z")
         z
         """
+        require_name(name, "a state")
         self._refuse_taken(name)
+        initial = amount(initial, f"the start of {name!r}", unit, self.unit_system)
         z = symbol(name, "coordinate", owner=self.name)
         self.coordinates[name] = z
         self.units[name] = checked_unit(unit, name)
@@ -328,8 +368,15 @@ class Mechanism(Loaded, Shown):
         self._changed()
         return z
 
+    @builder
     def output(
-        self, name: str, value: Value, *, unit: str = "?", doc: str = "", body: Body | None = None
+        self,
+        name: str,
+        value: Value,
+        *,
+        unit: str = "?",
+        doc: str = "",
+        body: Body | str | None = None,
     ) -> Output:
         """Add a channel of results.
 
@@ -338,20 +385,23 @@ class Mechanism(Loaded, Shown):
             value: an expression; accelerations may occur in it.
             unit: its unit.
             doc: a longer name.
-            body: the body that it belongs to.
+            body: the body that it belongs to, or its name.
 
         >>> m = Mechanism("m")
         >>> b = m.body("b", rotate="z")
         >>> m.output("rate", b.omega @ m.z, unit="rad/s").value
         b_dot
         """
+        require_name(name, "an output")
         if any(name == o.name for o in self.outputs):
             raise MechanismError(f"{self.name!r} has an output {name!r} already")
         checked_unit(unit, name)
-        made = Output(name, self.expr(value), unit, doc or name, "" if body is None else body.name)
+        owner = "" if body is None else self.body_of(body, f"the body of {name!r}").name
+        made = Output(name, self.expr(value), unit, doc or name, owner)
         self.outputs.append(made)
         return made
 
+    @builder
     def output_all(self, *kinds: str) -> None:
         """Add channels for all quantities of some kinds, under their own names, each once.
 
@@ -381,6 +431,7 @@ class Mechanism(Loaded, Shown):
                 ]
             self.outputs.extend(o for o in found if o.name not in known)
 
+    @builder
     def run_for(self, until: float, *, step: float, every: int = 1) -> None:
         """Say how long a run is, and in which steps, unless it is told otherwise.
 
@@ -398,6 +449,7 @@ class Mechanism(Loaded, Shown):
             raise MechanismError(f"a run of {until} s cannot go in steps of {step} s")
         self.timing = Timing(until, step, every)
 
+    @builder
     def function(self, name: str, callable_: Callable[..., object]) -> None:
         """Make a function known to texts: a table, a foreign function, a Python callable.
 

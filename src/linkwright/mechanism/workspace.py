@@ -24,8 +24,10 @@ from linkwright.algebra import (
 )
 from linkwright.algebra.language import parse, read, resolve
 from linkwright.algebra.units import Amount, amount, amounts, by_name, checked_unit, unit_system
+from linkwright.border import worded
 from linkwright.brief import brief
 from linkwright.mechanism import kinematics as kinematics_of
+from linkwright.mechanism.building import builder
 from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.parts import (
     Body,
@@ -119,10 +121,11 @@ class Workspace:
         """The third axis of the ground."""
         return self.ground.z
 
+    @builder
     def parameter(
         self,
         name: str,
-        default: float | None = None,
+        default: Amount | None = None,
         *,
         unit: str = "?",
         sign: str = "",
@@ -140,7 +143,10 @@ class Workspace:
         >>> Workspace("m").parameter("L1", 1.5, unit="m")
         L1
         """
+        require_name(name, "a parameter")
         checked_unit(unit, name)
+        if default is not None:
+            default = amount(default, f"the value of {name!r}", unit, self.unit_system)
         known = self.parameters.get(name)
         if known is None:
             self._refuse_taken(name)
@@ -157,8 +163,8 @@ class Workspace:
                 f"the parameter {name!r} is in use already, without the promise {sign!r}",
                 remedy="declare it before it is used",
             )
-        if default is not None and self.values.get(name) != float(default):
-            self.values[name] = float(default)
+        if default is not None and self.values.get(name) != default:
+            self.values[name] = default
             self._changed()
         if unit != "?":
             self.units[name] = unit
@@ -166,7 +172,8 @@ class Workspace:
             self.docs[name] = doc
         return known
 
-    def input(self, name: str, default: float = 0.0, *, unit: str = "?", doc: str = "") -> Expr:
+    @builder
+    def input(self, name: str, default: Amount = 0.0, *, unit: str = "?", doc: str = "") -> Expr:
         """Return an input: a value that is given from outside at every instant.
 
         Args:
@@ -178,12 +185,14 @@ class Workspace:
         >>> Workspace("m").input("tau", unit="N*m")
         tau
         """
+        require_name(name, "an input")
         checked_unit(unit, name)
+        value = amount(default, f"the value of {name!r}", unit, self.unit_system)
         known = self.inputs.get(name)
         if known is None:
             self._refuse_taken(name)
             known = self.inputs[name] = symbol(name, "input", owner=self.name)
-        self.values[name] = float(default)
+        self.values[name] = value
         if unit != "?":
             self.units[name] = unit
         if doc:
@@ -200,6 +209,7 @@ class Workspace:
         self.units[name] = unit
         return symbol(name, "speed", owner=self.name, small=self._orders.get(name, small))
 
+    @builder
     def small(self, *names: str) -> None:
         """Declare parameters, inputs or speeds small, before they are used.
 
@@ -211,6 +221,7 @@ class Workspace:
         """
         self._declare_order(names, 1)
 
+    @builder
     def large(self, *names: str) -> None:
         """Declare parameters large, before they are used, so that they outweigh a small factor.
 
@@ -240,6 +251,7 @@ class Workspace:
         """
         return dict(self._orders)
 
+    @builder
     def positive(self, *names: str) -> None:
         """Promise that parameters are positive, before they are used.
 
@@ -253,6 +265,7 @@ class Workspace:
         """
         self._promise(names, "positive")
 
+    @builder
     def nonzero(self, *names: str) -> None:
         """Promise that parameters are not zero, before they are used.
 
@@ -274,6 +287,7 @@ class Workspace:
                 )
             self._signs[name] = sign
 
+    @builder
     def defaults(self, values: Mapping[str, Amount] | None = None, **more: Amount) -> None:
         """Set default values of parameters and inputs; an unknown name is an error.
 
@@ -287,12 +301,15 @@ class Workspace:
         >>> m.values["L1"]
         1.5
         """
+        found = {}
         for name, value in {**by_name(values, "values"), **more}.items():
             if name not in self.parameters and name not in self.inputs:
                 self.unknown(name, (*self.parameters, *self.inputs), "parameter")
-            self.values[name] = self.amount(name, value, "the value")
+            found[name] = self.amount(name, value, "the value")
+        self.values.update(found)
         self._changed()
 
+    @builder
     def start(self, values: Mapping[str, Value] | None = None, **more: Value) -> None:
         """Set initial values of coordinates, speeds and extra states by name.
 
@@ -307,14 +324,20 @@ class Workspace:
         >>> m.initial
         {'b': 0.25}
         """
+        rules, numbers = {}, {}
         for name, value in {**by_name(values, "values"), **more}.items():
-            self.initial_rules.pop(name, None)
             if isinstance(value, str | Expr):
-                self.initial_rules[name] = self.expr(value)
-                self._follow_rules()
+                rules[name] = self.expr(value)
             else:
-                self.initial[name] = self.amount(name, value, "the start")
+                numbers[name] = self.amount(name, value, "the start")
+        for name in numbers:
+            self.initial_rules.pop(name, None)
+        self.initial.update(numbers)
+        self.initial_rules.update(rules)
+        if rules:
+            self._follow_rules()
 
+    @builder
     def set_values(self, values: Mapping[str, Amount] | None = None, **more: Amount) -> None:
         """Change the values of parameters and inputs; initial values that depend on them follow.
 
@@ -332,6 +355,7 @@ class Workspace:
         self.defaults(values, **more)
         self._follow_rules()
 
+    @builder
     def with_values(self, values: Mapping[str, Amount] | None) -> Self:
         """Return a view with other values; the mechanism stays as it is.
 
@@ -351,6 +375,7 @@ class Workspace:
         view.set_values(values)
         return view
 
+    @builder
     def with_parts(
         self,
         *,
@@ -385,6 +410,7 @@ class Workspace:
         view._kinematics = None
         return view
 
+    @worded
     def when_changed(self, forget: Callable[[], None]) -> None:
         """Let a method be called whenever the mechanism is changed by one of its own methods.
 
@@ -434,6 +460,7 @@ class Workspace:
         """
         return amounts(given, what, lambda name: self.units.get(name, "?"), self.unit_system)
 
+    @worded
     def unknown(self, name: str, known: Iterable[str], what: str) -> None:
         """Raise the error for a name that is not known, with the nearest spelling."""
         import difflib
@@ -555,6 +582,7 @@ class Workspace:
             stack.extend(reversed(below.get(body, [])))
         return order
 
+    @worded
     def has_speed_name(self, name: str) -> bool:
         """Whether a name is that of a generalized speed or of its rate."""
         stem = name
@@ -570,6 +598,7 @@ class Workspace:
             self._kinematics = kinematics_of.build(self)
         return self._kinematics
 
+    @worded
     def point_of(self, body: Body, at: Sequence[Value], name: str = "") -> Point:
         """Return an unnamed point of a body; the same place gives the same point."""
         local = body.frame.vector(*self.exprs(at))

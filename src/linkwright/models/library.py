@@ -12,6 +12,7 @@ from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 
+from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.files import path_of
 from linkwright.formats.robot_files import FORMATS
@@ -77,6 +78,7 @@ _TRUTHS = {"on": True, "true": True, "yes": True, "1": True}
 _TRUTHS |= {"off": False, "false": False, "no": False, "0": False}
 
 
+@worded
 def load_model(name: str | os.PathLike[str], *, trust: bool = False) -> Mechanism:
     """Return a model by its name with options, or from a file.
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from linkwright.border import worded
 from linkwright.program.code import Code, Instruction
 from linkwright.program.lowering import lower
 from linkwright.program.program import Program
@@ -105,6 +106,7 @@ def _one(op: str) -> Counts:
     return Counts(select=1) if op in _SELECT else Counts(call=1)
 
 
+@worded
 def count(program: Program | Code) -> Counts:
     """Return the operations of one evaluation: every stage but parameters and outputs.
 

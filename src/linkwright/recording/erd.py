@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.files import write_bytes
 from linkwright.recording.bounds import MOST_COLUMNS, require_room
@@ -82,6 +83,7 @@ class ErdFile:
         raise InputError(f"there is no channel {short!r}; there are {known}")
 
 
+@worded
 def read_erd(path: str | os.PathLike[str]) -> ErdFile:
     """Return the contents of an ERD file.
 

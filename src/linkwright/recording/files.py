@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.files import file_exists, path_of
 from linkwright.recording.erd import ErdChannel, ErdFile, read_erd, write_erd
@@ -104,6 +105,7 @@ def file_format(path: Path) -> FileFormat:
     return found
 
 
+@worded
 def read_recording(path: str | os.PathLike[str]) -> Recording:
     """Return the recording that a file holds.
 

@@ -89,9 +89,16 @@ class Recording(Recorded):
         about: Mapping[str, Any] | None = None,
         of: Any = None,
     ) -> None:
-        t = np.ascontiguousarray(times, dtype=float)
-        labels = tuple(channels)
-        rows = np.ascontiguousarray(data, dtype=float)
+        try:
+            t = np.ascontiguousarray(times, dtype=float)
+            labels = tuple(channels)
+            rows = np.ascontiguousarray(data, dtype=float)
+        except (TypeError, ValueError):
+            raise RecordingError(
+                f"a recording has times, channels and numbers, not {brief(times, 20)}, "
+                f"{brief(channels, 20)} and {brief(data, 20)}",
+                remedy='such as Recording([0, 1], [Channel("x", "m")], [[0.0], [0.5]])',
+            ) from None
         if t.ndim != 1 or rows.size != len(t) * len(labels):
             raise RecordingError(
                 f"{len(labels)} channels at {t.size} times are not {rows.size} numbers"

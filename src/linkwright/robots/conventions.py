@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.brief import brief
 from linkwright.errors import InputError
 from linkwright.formats.assembling import Assembled
 from linkwright.robots.tree import Tree
@@ -129,6 +130,7 @@ def pinocchio_places(model: Any) -> Find:
     Args:
         model: a `pinocchio.Model`.
     """
+    _require(model, "pinocchio.Model", "njoints", "nq", "nv")
 
     def find(name: str, kind: str) -> tuple[int, int, int, int] | None:
         found = [k for k in range(1, model.njoints) if model.names[k] == name]
@@ -148,6 +150,7 @@ def mujoco_places(model: Any) -> Find:
     Args:
         model: a `mujoco.MjModel`.
     """
+    _require(model, "mujoco.MjModel", "njnt", "nq", "nv")
     sizes = ((7, 6), (4, 3), (1, 1), (1, 1))
 
     def find(name: str, kind: str) -> tuple[int, int, int, int] | None:
@@ -349,7 +352,18 @@ def _transport(speeds: Array | None, at: int) -> Array:
 
 # -- arrays ----------------------------------------------------------------------------------------
 def _array(x: Any) -> Array:
-    return np.asarray(x, np.float64)
+    try:
+        found = np.asarray(x, np.float64)
+    except (TypeError, ValueError):
+        found = np.zeros(())
+    if found.ndim == 0:
+        raise InputError(f"{brief(x)} is not a vector of numbers", remedy="give one for each joint")
+    return found
+
+
+def _require(model: Any, library: str, *wanted: str) -> None:
+    if not all(hasattr(model, name) for name in wanted):
+        raise InputError(f"model is {brief(model)}, which is not a {library}")
 
 
 def _extent(layout: Sequence[Slot]) -> tuple[int, int]:

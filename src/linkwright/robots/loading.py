@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from linkwright.border import worded
 from linkwright.files import path_of
 from linkwright.robots.robot import Robot
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
 
 
+@worded
 def load(
     path: str | Path,
     *,

@@ -20,9 +20,10 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import ZERO, evaluate
+from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.forking import cached_property
 from linkwright.formats.description import Description, Ignored
@@ -248,6 +249,7 @@ class Robot(Quantities, Shown):
         """The configuration with coordinates zero and quaternions that do not turn."""
         return self._facts.neutral()
 
+    @worded
     def random(self, count: int | None = None, *, seed: int = 0) -> Array:
         """Return a random configuration within the limits, or several as rows.
 
@@ -273,8 +275,9 @@ class Robot(Quantities, Shown):
             tau: forces.
             model: a `pinocchio.Model` whose joints have the same names; by default our order.
         """
+        layout = self._in_pinocchio(model)
         size = None if model is None else (model.nq, model.nv)
-        return _alone(conventions.to_pinocchio(self._in_pinocchio(model), q, u, a, tau, size))
+        return _alone(conventions.to_pinocchio(layout, q, u, a, tau, size))
 
     def from_pinocchio(
         self, q: Any, u: Any = None, a: Any = None, tau: Any = None, *, model: Any = None
@@ -306,8 +309,9 @@ class Robot(Quantities, Shown):
             tau: forces.
             model: a `mujoco.MjModel` whose joints have the same names; by default our order.
         """
+        layout = self._in_mujoco(model)
         size = None if model is None else (model.nq, model.nv)
-        return _alone(conventions.to_mujoco(self._in_mujoco(model), q, u, a, tau, size))
+        return _alone(conventions.to_mujoco(layout, q, u, a, tau, size))
 
     def from_mujoco(
         self, q: Any, u: Any = None, a: Any = None, tau: Any = None, *, model: Any = None
@@ -327,6 +331,7 @@ class Robot(Quantities, Shown):
         find = None if model is None else conventions.mujoco_places(model)
         return conventions.slots(self.assembled, self.tree, find)
 
+    @worded
     def spot(self, frame: str) -> Spot:
         """Return body and place of a frame."""
         found = self.assembled.places.get(frame)
@@ -506,7 +511,10 @@ class Robot(Quantities, Shown):
             seed=seed,
         )
 
-    def joint_rates(self, q: Any, rate: Any, frame: str, *, threshold: float = 1e-6) -> JointRates:
+    @worded
+    def joint_rates(
+        self, q: ArrayLike, rate: ArrayLike, frame: str, *, threshold: float = 1e-6
+    ) -> JointRates:
         """Return the least rates of joints that give a frame a velocity, as far as they can.
 
         Args:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import ZERO, linear_coefficients
 from linkwright.algebra.units import Amount, by_name, span
+from linkwright.border import worded
 from linkwright.brief import brief
 from linkwright.equations.closure import assemble
 from linkwright.errors import Error, InputError
@@ -30,6 +31,7 @@ Given = Mapping[str, ArrayLike]
 _STEPS = 1000
 
 
+@worded
 def simulate_batch(
     model: Mechanism | System,
     until: Amount,

@@ -22,6 +22,7 @@ import numpy as np
 
 from linkwright.algebra.units import Amount, by_name, span
 from linkwright.blocks import mechanism_of
+from linkwright.border import worded
 from linkwright.equations.closure import Relations, assemble
 from linkwright.equations.equations import Equations, derive
 from linkwright.equations.evaluation import Array, all_values
@@ -112,6 +113,7 @@ def simulate(
 ) -> SystemRun: ...
 
 
+@worded
 def simulate(
     mechanism: Mechanism | Equations | HasMechanism | System,
     until: Amount,

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwright.border import worded
 from linkwright.brief import brief
 from linkwright.errors import Error, InputError
 from linkwright.files import write_text, write_with
@@ -65,6 +66,7 @@ class Sweep:
         return self.columns[name]
 
 
+@worded
 def sweep(
     model: Model,
     until: float | None = None,

@@ -35,6 +35,7 @@ from linkwright.blocks import (
     exact,
     mechanism_of,
 )
+from linkwright.border import worded
 from linkwright.brief import brief
 from linkwright.errors import UnitError
 from linkwright.mechanism import Mechanism
@@ -278,6 +279,7 @@ class System(Shown):
             raise BlockError(f"{given} value(s) cannot drive a port of {count}")
         return [self.expr(x) for x in many]
 
+    @worded
     def read(self, text: str) -> Any:
         """Return a port, an output of the mechanism or a formula by its text.
 
@@ -359,6 +361,7 @@ class System(Shown):
         return make_clock({n: m.rate for n, m in self.members.items()}, self.base)
 
     # -- the flattened System ----------------------------------------------------------------------
+    @worded
     def phases(self, record: Iterable[str] | None = None) -> Phases:
         """Return the System flattened to one Program for each thing that happens in a run.
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from linkwright.backends.c.externals import linked_prototype
 from linkwright.backends.foreign import foreign_functions
+from linkwright.border import worded
 from linkwright.errors import Error
 from linkwright.files import write_text
 from linkwright.mechanism import Mechanism
@@ -38,6 +39,7 @@ class Written:
     commands: tuple[str, ...]
 
 
+@worded
 def write_program(
     mechanism: Mechanism,
     folder: str | os.PathLike[str],

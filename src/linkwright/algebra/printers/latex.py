@@ -30,6 +30,7 @@ from linkwright.algebra.printers.layout import (
     separated,
     sum_row,
 )
+from linkwright.border import worded
 
 _GREEK_WORDS = """
     alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau
@@ -58,6 +59,7 @@ _STEM = re.compile(r"(?P<letters>[^\d_]+?)(?P<digits>\d+)?\Z")
 _NAME = re.compile(r"(?P<body>[^'\[]*)(?P<primes>'*)(\[(?P<index>.*)\])?\Z")
 
 
+@worded
 def latex(expr: Expr) -> str:
     r"""Return the expression as LaTeX mathematics, without dollar signs.
 

@@ -42,8 +42,16 @@ def amount(value: object, what: str, unit: str = "?", system: UnitSystem = MKS) 
         except (TypeError, ValueError):
             pass
     raise InputError(
-        f"{what} is {brief(value)}, which is not a number", remedy='give a number, or "30 deg"'
+        f"{what} is {brief(value)}, which is not a number",
+        remedy=f"give a number, or {_example(unit)}",
     )
+
+
+def _example(unit: str) -> str:
+    """Return a text with a unit, as one could give it here."""
+    if unit in ("?", "1", "-", ""):
+        return '"0.5"'
+    return '"30 deg"' if unit == "rad" else f'"0.5 {unit}"'
 
 
 def _converted(text: str, what: str, unit: str, system: UnitSystem) -> float:
@@ -52,7 +60,7 @@ def _converted(text: str, what: str, unit: str, system: UnitSystem) -> float:
     if found is None or not math.isfinite(number):
         raise InputError(
             f"{what} is {brief(text)}, which is not a number with or without a unit",
-            remedy='give a number, or a text such as "30 deg"',
+            remedy=f"give a number, or a text such as {_example(unit)}",
         )
     if not found["unit"]:
         return number

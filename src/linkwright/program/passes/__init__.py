@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from linkwright.border import worded
 from linkwright.program.counts import Counts, stage_counts
 from linkwright.program.passes.auxiliary import (
     beside_auxiliary,
@@ -61,6 +62,7 @@ _ROUNDS = 3
 _AGAIN = 240  # operations up to which `optimise` has several rounds
 
 
+@worded
 def optimise(
     program: Program, passes: Sequence[str] | None = None, *, rounds: int = _ROUNDS
 ) -> Program:

@@ -1,0 +1,87 @@
+"""What the methods that describe a mechanism have in common: a refused call leaves no trace."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from linkwright.border import RAW, at_home, refusal
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+_TABLES = (
+    "parameters",
+    "inputs",
+    "values",
+    "initial",
+    "initial_rules",
+    "armatures",
+    "bodies",
+    "shapes",
+    "points",
+    "forces",
+    "moments",
+    "constraints",
+    "states",
+    "outputs",
+    "ranges",
+    "coordinates",
+    "units",
+    "docs",
+    "reports",
+    "functions",
+    "_orders",
+    "_signs",
+    "_points_of",
+)
+
+
+def builder(method: Method) -> Method:
+    """Let a method of a mechanism leave it as it was where it ends in an error.
+
+    What a call has added to the tables of the mechanism goes away again, parameters that its texts
+    named among it. An argument of a wrong kind is refused in our words (`linkwright.border`).
+
+    Args:
+        method: it adds to tables at their ends, and changes entries only when all is checked.
+
+    >>> from linkwright.mechanism import Mechanism, MechanismError
+    >>> m = Mechanism("m")
+    >>> try:
+    ...     m.gravity(along="down")
+    ... except MechanismError:
+    ...     print(m.parameters)
+    {}
+    """
+    raw, refused, sizes, undo = RAW, refusal, _sizes, _undo
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before, kinematics = sizes(self), self._kinematics
+        try:
+            return method(self, *args, **kwargs)
+        except Exception as error:
+            undo(self, before)
+            self._kinematics = kinematics
+            found = refused(method, (self, *args), kwargs) if isinstance(error, raw) else None
+            if found is None:
+                raise
+            raise found from error
+
+    return at_home(call, method)
+
+
+def _sizes(mechanism: Any) -> list[int]:
+    return [len(getattr(mechanism, name)) for name in _TABLES]
+
+
+def _undo(mechanism: Any, before: list[int]) -> None:
+    """Take away what came after; dicts and lists keep the order of entry."""
+    for name, size in zip(_TABLES, before, strict=True):
+        table = getattr(mechanism, name)
+        if isinstance(table, list):
+            del table[size:]
+        else:
+            while len(table) > size:
+                table.popitem()
