@@ -19,6 +19,7 @@ import linkwright as lw
 from linkwright.elements import Contact, LinearTyre, Plane, Tyre
 from linkwright.formats.description import Description, Link, LinkJoint
 from linkwright.robots import Robot, load
+from linkwright.studio.arrow_shapes import faces_of, points_of, sizes, starts_of
 from linkwright.studio.forces import ForceTrack, Shown, force_track, reference_of, scale_of
 from linkwright.studio.live import Live
 from linkwright.studio.marks import Marks
@@ -43,12 +44,11 @@ RED = """() => {
 }"""
 """How many pixels of a page's scene are red."""
 
-COUNTED = """window.drawn = { all: 0, arrows: {} };
+COUNTED = """window.drawn = { all: 0, sizes: {} };
 const drawing = WebGL2RenderingContext.prototype;
-drawing.drawElements = drawing.drawArrays = () => { drawn.all += 1; };
-for (const kind of ["drawElementsInstanced", "drawArraysInstanced"])
-    drawing[kind] = (...given) => { drawn.arrows[given.at(-1)] = true; };"""
-"""Counts what the studio would draw, and what it would draw many of at once: arrows."""
+drawing.drawArrays = drawing.drawElementsInstanced = drawing.drawArraysInstanced = () => {};
+drawing.drawElements = (_, size) => { drawn.all += 1; drawn.sizes[size] = true; };"""
+"""Counts what the studio would draw, and with how many corners of triangles."""
 
 MASS, HALF = 2.0, (0.2, 0.1, 0.05)
 CORNERS = [(x, y, -HALF[2]) for x in (HALF[0], -HALF[0]) for y in (HALF[1], -HALF[1])]
@@ -200,12 +200,51 @@ def test_a_strut_pushes_both_of_its_ends_and_what_is_not_known_is_left_out() -> 
     system.connect("gain.y", "F")
     run = lw.simulate(system, 0.1, initial={"b": 3.0}, record=["a", "b"])  # not what drives it
     assert take_of(run).notes == ("push: no arrow is shown, since gain.y is not in the recording",)
-    track, _ = tracked(scene_of(m), run.recording)
+    track, poses = tracked(scene_of(m), run.recording)
     assert track.arrows.names == ("spring", "spring back")
     along = track.arrows.scene.upright @ [1.0, 0, 0]
     stretch = run["b"] - run["a"] - 1
     assert track.forces[:, 0] @ along == pytest.approx(10 * stretch, rel=1e-5)
     assert track.forces[:, 1] == pytest.approx(-track.forces[:, 0], rel=1e-5)
+    pulled = track.between(0, 0, 0.0, poses[0])  # each arrow ends at its end of the strut
+    ways = scale_of(track.reference, 1.0).lengths(pulled.forces)
+    starts, cut = starts_of(pulled.points, ways, pulled.ending, 1.0, None)
+    assert starts + ways == pytest.approx(pulled.points)
+    assert not cut.any()
+    pushed = track.arrows.ending(poses[0], -pulled.forces)
+    assert not pushed.any()  # and starts there where the strut pushes: it is outside of it
+
+
+def test_arrows_touch_their_points_and_stay_above_the_ground() -> None:
+    points = np.array([[0.0, 0, 1], [0, 0, 1], [0, 0, 0]])
+    ways = np.array([[0.0, 0, -1.5], [0, 0, 1.5], [0, 0, 0.5]])
+    starts, cut = starts_of(points, ways, np.array([False, True, False]), 1.0, 0.0)
+    assert starts == pytest.approx(np.array([[0, 0, 2.5], [0, 0, -0.5], [0, 0, 0]]))
+    assert cut == pytest.approx([0, 0.5, 0])
+    assert points_of(starts, ways, 1.0, cut)[:, 2].min() == pytest.approx(0.0)
+
+
+def test_an_arrow_of_any_length_has_a_shaft_and_a_tip() -> None:
+    long = np.array([0.02, 0.05, 0.14, 0.15, 0.3, 1.0])
+    head, wide, thin = sizes(2 * long, 2.0).T
+    assert (head < 0.5 * 2 * long).all()
+    assert (thin < 0.5 * wide).all()
+    assert np.ptp((head / (2 * long))[:4]) == pytest.approx(0.0)  # the same arrow, smaller
+    starts = np.arange(18.0).reshape(6, 3)
+    ways = 2 * long[:, None] * np.array([0.6, 0.0, -0.8])
+    corners = points_of(starts, ways, 2.0).reshape(6, -1, 3) - starts[:, None]
+    along = corners @ [0.6, 0.0, -0.8]
+    assert along.min(axis=1) == pytest.approx(0.0, abs=1e-9)
+    assert along.max(axis=1) == pytest.approx(2 * long)
+    off = np.linalg.norm(corners - along[..., None] * [0.6, 0.0, -0.8], axis=2)
+    assert off.max(axis=1) == pytest.approx(wide)
+    assert [off[k][along[k] > 1.99 * long[k]].max() for k in range(6)] == pytest.approx(
+        [0.0] * 6, abs=1e-9
+    )
+    faces = faces_of(6)
+    each = corners.shape[1]
+    assert faces.max() == 6 * each - 1
+    assert (faces // each == faces[:, :1] // each).all()  # none from one arrow to another
 
 
 @pytest.mark.parametrize("ending", ["npz", "csv"])
@@ -388,6 +427,17 @@ def test_k_hides_the_arrows_of_a_page(
         page.wait_for_selector("html[data-ready=yes]")
         page.keyboard.press("End")
         soon(lambda: page.evaluate("studio.arrows") == 4)
+        radius = page.evaluate("studio.moving[0].arrows.radius")
+        long = [share * radius for share in (0.02, 0.1, 0.15, 0.7)]
+        drawn = page.evaluate(
+            "(long) => long.map((l) => sizesOf(studio.moving[0].arrows, l))", long
+        )
+        np.testing.assert_allclose(drawn, sizes(long, radius))  # as in the live studio
+        told = page.evaluate("scaleOf(studio, studio.moving[0].arrows)")
+        scale = scale_of(MASS * 9.81 / 4, radius)
+        assert told == pytest.approx(
+            {"metres": scale.metres, "longest": scale.longest, "least": scale.least}, rel=1e-5
+        )
         assert " m = " in page.locator("#legend").inner_text()
         assert soon(lambda: page.evaluate(RED) > 50)
         page.keyboard.press("k")
@@ -421,10 +471,10 @@ class _Server:
     def atomic(self) -> Any:
         return nullcontext()
 
-    def add_arrows(self, *_: Any, **__: Any) -> _Handle:
+    def add_mesh_simple(self, *_: Any, **__: Any) -> _Handle:
         return _Handle(self.told)
 
-    add_point_cloud = add_arrows
+    add_point_cloud = add_mesh_simple
 
 
 def test_a_frame_of_any_number_of_arrows_is_three_messages_at_most(
@@ -438,11 +488,11 @@ def test_a_frame_of_any_number_of_arrows_is_three_messages_at_most(
     assert server.told == []
     marks.show(track.arrows, shown)  # nothing has changed
     assert server.told == []
-    moved = Shown(shown.points + 0.1, 1.1 * shown.forces, shown.touching)
+    moved = Shown(shown.points + 0.1, 1.1 * shown.forces, shown.touching, shown.ending)
     marks.show(track.arrows, moved)
-    assert sorted(server.told) == ["points", "points"]
+    assert sorted(server.told) == ["points", "vertices"]
     server.told.clear()
-    lifted = Shown(moved.points, moved.forces, np.zeros_like(moved.touching))
+    lifted = Shown(moved.points, moved.forces, np.zeros_like(moved.touching), shown.ending)
     marks.show(track.arrows, lifted)  # a point that touches nothing is not shown
     assert server.told == ["visible"]
 
@@ -476,20 +526,20 @@ def test_k_hides_the_arrows_of_the_studio(studio: Studio) -> None:
         page.get_by_role("tab", name="Play").wait_for(timeout=30_000)
         studio.player.go_to(studio.player.end)
         assert marks.count == 4
-        soon(lambda: page.evaluate("drawn.arrows[4]"))
+        soon(lambda: page.evaluate(f"drawn.sizes[{faces_of(4).size}]"))
         page.get_by_role("tab", name="View").click()
         soon(lambda: page.get_by_text(" m = ").is_visible())
         page.keyboard.press("k")
         soon(lambda: not marks.forces and not marks.contacts)
 
         def without_arrows() -> bool:
-            page.evaluate("drawn = { all: 0, arrows: {} }")
+            page.evaluate("drawn = { all: 0, sizes: {} }")
             soon(lambda: page.evaluate("drawn.all"))
-            return not page.evaluate("drawn.arrows[4]")
+            return not page.evaluate(f"drawn.sizes[{faces_of(4).size}]")
 
         soon(without_arrows)
         page.keyboard.press("k")
-        soon(lambda: page.evaluate("drawn.arrows[4]"))
+        soon(lambda: page.evaluate(f"drawn.sizes[{faces_of(4).size}]"))
         assert wrong == []
 
 

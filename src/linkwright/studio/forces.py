@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwright.errors import Error
 from linkwright.forking import cached_property
 from linkwright.recording import Recording
+from linkwright.studio.arrow_shapes import SHORTEST
 from linkwright.studio.hanging import turned
 from linkwright.studio.scene import Scene
 
@@ -51,7 +52,7 @@ class Arrow:
         turns: whether directions are in the node's axes, not in the world's.
         touch: the channel that is positive while the point touches; empty where it is no contact.
         down: how far below `at` it touches, m: the radius of a ball.
-        beside: how far next to `at` it is drawn, of the scene's radius, to leave a strut in sight.
+        far: the other end of the strut that it is along: row of the node and place in its axes, m.
         reaction: whether it is what a joint has to do, not a force that is applied.
     """
 
@@ -63,7 +64,7 @@ class Arrow:
     turns: bool = False
     touch: str = ""
     down: float = 0.0
-    beside: float = 0.0
+    far: tuple[int, tuple[float, float, float]] | None = None
     reaction: bool = False
 
 
@@ -75,11 +76,13 @@ class Shown:
         points: where they act, (times x) arrows x 3, m.
         forces: (times x) arrows x 3, N.
         touching: whether a contact point touches, (times x) arrows.
+        ending: whether the arrow ends at its point, since it would lie on a strut.
     """
 
     points: Array
     forces: Array
     touching: Flags
+    ending: Flags
 
 
 @dataclass(eq=False)
@@ -179,7 +182,25 @@ class Arrows:
                 forces[..., k, :] = self._given(a, poses, column)
             if a.touch:
                 touching[..., k] = np.asarray(column(a.touch)) > 0
-        return Shown(self.points(poses), np.nan_to_num(forces), touching)
+        forces = np.nan_to_num(forces)
+        return Shown(self.points(poses), forces, touching, self.ending(poses, forces))
+
+    def ending(self, poses: Array, forces: Array) -> Flags:
+        """Return which arrows end where they act: those that pull along a strut, (times x) arrows.
+
+        Args:
+            poses: of the nodes in the picture's axes, (times x) nodes x 7.
+            forces: (times x) arrows x 3, N, in the picture's axes.
+        """
+        found = np.zeros(forces.shape[:-1], bool)
+        points = self.points(poses)
+        for k, a in enumerate(self.each):
+            if a.far is not None:
+                held = poses[..., a.far[0], :]
+                place = np.broadcast_to(np.array(a.far[1]), held[..., :3].shape)
+                out = points[..., k, :] - held[..., :3] - turned(held[..., 3:], place)
+                found[..., k] = (out * forces[..., k, :]).sum(axis=-1) < 0
+        return found
 
     def _given(self, arrow: Arrow, poses: Array, column: Column) -> Array:
         """Return a force that is given along a direction, or in the axes of its node."""
@@ -325,7 +346,7 @@ class Scale:
         least: N; less is not shown.
 
     >>> scale_of(100.0, 1.0)
-    Scale(metres=0.0032, longest=1.0, least=1.0)
+    Scale(metres=0.0032, longest=1.0, least=6.25)
     """
 
     metres: float
@@ -365,7 +386,8 @@ def scale_of(reference: float, radius: float, factor: float = 1.0) -> Scale:
         radius: of the scene, m.
         factor: makes all arrows longer.
     """
-    return Scale(factor * USUAL * radius / reference, LONGEST * radius, LEAST * reference)
+    metres = factor * USUAL * radius / reference
+    return Scale(metres, LONGEST * radius, max(LEAST * reference, SHORTEST * radius / metres))
 
 
 def reference_of(arrows: Arrows, forces: Array | None = None) -> float:
@@ -443,7 +465,8 @@ class ForceTrack:
         """
         forces = (1 - f) * self.forces[k].astype(float) + f * self.forces[j].astype(float)
         touching = self.touching[k if f < 0.5 else j]
-        return Shown(self.arrows.points(poses), forces, touching)
+        ending = self.arrows.ending(poses, forces)
+        return Shown(self.arrows.points(poses), forces, touching, ending)
 
 
 def force_track(

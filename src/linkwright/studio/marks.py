@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.studio.arrow_shapes import CORNERS, faces_of, points_of, starts_of
 from linkwright.studio.forces import Arrows, Scale, Shown, adapted, reference_of, scale_of
 
 Array: TypeAlias = NDArray[np.float64]
@@ -29,7 +30,7 @@ class _Drawn:
     name: str
     color: tuple[int, int, int]
     handle: Any = None
-    points: Array = field(default_factory=lambda: np.zeros((0, 2, 3)))
+    points: Array = field(default_factory=lambda: np.zeros((0, 3)))
 
     def hide(self) -> None:
         if self.handle is not None and self.handle.visible:
@@ -47,6 +48,7 @@ class Marks:
         forces: whether arrows are shown.
         contacts: whether points are shown.
         factor: makes arrows longer.
+        floor: height of the ground, m; None where there is none.
     """
 
     server: Any
@@ -55,6 +57,7 @@ class Marks:
     forces: bool = True
     contacts: bool = True
     factor: float = 1.0
+    floor: float | None = None
     reference: float = 0.0
     count: int = 0
     _applied: _Drawn = field(default_factory=lambda: _Drawn("forces", FORCE), repr=False)
@@ -132,26 +135,26 @@ class Marks:
         ways = self.scale.lengths(shown.forces)
         some = np.linalg.norm(ways, axis=1) > 0
         self.count = int(some.sum())
-        drawn = np.stack([shown.points, shown.points + ways], axis=1)
-        self._draw(self._applied, drawn[some & ~arrows.reaction])
-        self._draw(self._reactions, drawn[some & arrows.reaction])
+        starts, cut = starts_of(shown.points, ways, shown.ending, self.radius, self.floor)
+        for on, which in ((self._applied, ~arrows.reaction), (self._reactions, arrows.reaction)):
+            if self.forces and some[which].any():
+                self._draw(on, points_of(starts[which], ways[which], self.radius, cut[which]))
+            else:
+                on.hide()
 
     def _draw(self, on: _Drawn, drawn: Array) -> None:
-        if not self.forces or not len(drawn):
-            on.hide()
-            return
-        if on.handle is None:
-            size = self.radius
-            on.handle = self.server.scene.add_arrows(
+        if on.handle is None or len(drawn) != len(on.points):
+            on.handle = self.server.scene.add_mesh_simple(
                 f"{self.root}/{on.name}",
                 drawn.astype(np.float32),
-                on.color,
-                shaft_radius=0.009 * size,
-                head_radius=0.023 * size,
-                head_length=0.06 * size,
+                faces_of(len(drawn) // CORNERS),
+                color=on.color,
+                side="double",
+                cast_shadow=False,
+                receive_shadow=False,
             )
         elif _changed(drawn, on.points, _STILL * self.radius):
-            on.handle.points = drawn.astype(np.float32)
+            on.handle.vertices = drawn.astype(np.float32)
         else:
             drawn = on.points
         on.points = drawn

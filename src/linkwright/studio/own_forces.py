@@ -26,7 +26,6 @@ from linkwright.studio.scene import Scene
 from linkwright.system.driving import channel_name, channel_symbol, drives_in
 
 Array: TypeAlias = NDArray[np.float64]
-_BESIDE = 0.08  # of the scene's radius: the arrow of a strut, next to it
 Known: TypeAlias = Callable[[str], "Array | float | None"]
 
 
@@ -37,7 +36,7 @@ class _Own:
     name: str
     point: Point
     parts: tuple[Expr, Expr, Expr]
-    beside: float = 0.0
+    far: Point | None = None
     reaction: bool = False
 
 
@@ -93,18 +92,16 @@ class OwnForces:
     def arrows(self) -> tuple[Arrow, ...]:
         """The forces as arrows, with the names that their components have in `columns`."""
         rows = {b: k + 1 for k, b in enumerate(self.mechanism.depth_first())}
+        rows[self.mechanism.ground] = 0
         numbers = {**self.mechanism.values, **(self.values or {})}
         found = []
         for own in self._each:
-            local = own.point.local.components(own.point.body.frame)
-            symbols = {x for part in local for x in free_symbols(part)}
-            if all(x.name in numbers for x in symbols):
-                given = {x: numbers[x.name] for x in symbols}
-                x, y, z = (float(evaluate(part, given)) for part in local)
+            at = _place(own.point, numbers)
+            if at is not None:
                 parts = tuple(f"own.{own.name}.{k}" for k in range(3))
-                node = rows[own.point.body]
-                at = (x, y, z)
-                arrow = Arrow(own.name, node, at, parts, turns=True, beside=own.beside)
+                other = None if own.far is None else _place(own.far, numbers)
+                far = None if own.far is None or other is None else (rows[own.far.body], other)
+                arrow = Arrow(own.name, rows[own.point.body], at, parts, turns=True, far=far)
                 found.append(replace(arrow, reaction=own.reaction))
         return tuple(found)
 
@@ -155,6 +152,17 @@ class OwnForces:
         return found
 
 
+def _place(point: Point, numbers: Mapping[str, float]) -> tuple[float, float, float] | None:
+    """Return where a point is in its body's frame, m, or None where a number is not known."""
+    local = point.local.components(point.body.frame)
+    symbols = {x for part in local for x in free_symbols(part)}
+    if not all(x.name in numbers for x in symbols):
+        return None
+    given = {x: numbers[x.name] for x in symbols}
+    x, y, z = (float(evaluate(part, given)) for part in local)
+    return x, y, z
+
+
 def _ends(force: Force) -> list[_Own]:
     """Return a force at the point where it acts, and where it acts back at a point."""
     body = force.point.body
@@ -163,9 +171,9 @@ def _ends(force: Force) -> list[_Own]:
             return []  # within a joint, or between bodies at no point that is known
         return [_Own(force.name, force.point, _along(force, force.point, 1))]
     other = force.away_from
-    made = [_Own(force.name, force.point, _along(force, force.point, 1), _BESIDE)]
+    made = [_Own(force.name, force.point, _along(force, force.point, 1), other)]
     if other.body is not body:
-        made.append(_Own(f"{force.name} back", other, _along(force, other, -1), _BESIDE))
+        made.append(_Own(f"{force.name} back", other, _along(force, other, -1), force.point))
     return made
 
 

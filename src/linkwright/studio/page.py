@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from linkwright.errors import InputError
 from linkwright.files import write_text
+from linkwright.studio.arrow_shapes import FULL, HEAD, HEAD_RADIUS, SHAFT_RADIUS, SHORTEST
 from linkwright.studio.asset_files import asset, icon
 from linkwright.studio.forces import (
     LEAST,
@@ -253,7 +254,7 @@ def _arrows(block: _Block, take: Take, even: Array, poses: Array) -> dict[str, A
             "at": [float(f"{v:.6g}") for v in a.at],
             "down": a.down,
             "contact": bool(a.touch),
-            "beside": a.beside,
+            "far": None if a.far is None else [a.far[0], [float(f"{v:.6g}") for v in a.far[1]]],
             "reaction": a.reaction,
         }
         for a in arrows.each
@@ -263,7 +264,8 @@ def _arrows(block: _Block, take: Take, even: Array, poses: Array) -> dict[str, A
         "forces": _levels(block, shown.forces.reshape(len(even), -1)),
         "touching": _levels(block, shown.touching.astype(float)),
         "reference": float(f"{reference_of(arrows, shown.forces):.6g}"),
-        "share": [USUAL, LONGEST, LEAST],
+        "share": [USUAL, LONGEST, LEAST, SHORTEST],
+        "shape": [FULL, HEAD, HEAD_RADIUS, SHAFT_RADIUS],
         "units": arrows.units,
         "radius": float(f"{extent(take.scene):.6g}"),
     }

@@ -219,6 +219,8 @@ class Studio:
         self.paint = scene.ground
         if scene.floor is not None:
             self.floor = scene.floor
+        if self.marks is not None:
+            self.marks.floor = self.floor
         self.grid = self._draw_ground(self.server)
         for client in self.server.get_clients().values():
             if client.client_id in self.dark:

@@ -149,8 +149,11 @@ def _tips(scene: Scene, track: ForceTrack, poses: Array) -> Array:
     long = scale_of(track.reference, radius).lengths(track.forces.astype(float))
     size = np.linalg.norm(long, axis=-1, keepdims=True)
     short = long * np.minimum(1.0, 1.5 * USUAL * radius / np.maximum(size, 1e-30))
-    tips: Array = np.where(size > 0, track.arrows.points(poses) + short, np.nan)
-    return tips
+    ending = track.arrows.ending(poses, track.forces.astype(float))[
+        ..., None
+    ]  # then it is where they start
+    tips: Array = track.arrows.points(poses) + np.where(ending, -short, short)
+    return np.where(size > 0, tips, np.nan)
 
 
 def upright(scene: Scene, poses: Array) -> Array:
