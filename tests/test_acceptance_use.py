@@ -308,7 +308,7 @@ def test_everything_can_be_looked_at_before_and_after_constraints() -> None:
     b = m.body("b", translate="xy", rotate="z", mass="M", com=("C", 0, 0))
     tip = m.point("tip", b, ("L", 0, 0))
     assert str(tip.position) == "b.x*n.x + b.y*n.y + L*b.x"
-    assert repr(b) == "Body(name='b', doc='')"
+    assert repr(b) == "Body('b' on 'n': b.x, b.y, b.rz)"
     assert str(b.omega) == "b.rz_dot*n.z"
     assert str(tip.velocity) == "b.u*b.x + (b.v - b.rz_dot*(C - L))*b.y"
     push = m.force("push", "F", at=tip, along=b.y)

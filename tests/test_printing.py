@@ -65,6 +65,9 @@ OBJECTS: dict[str, Callable[[], object]] = {
     "Mechanism": rod,
     "an empty Mechanism": lambda: lw.Mechanism("m"),
     "Body": lambda: rod().bodies["upper"],
+    "Point": lambda: rod().bodies["upper"].com,
+    "Gain": lambda: lw.control.lqr(np.eye(4), np.eye(4), np.eye(4), np.eye(4)),
+    "SystemRun": lambda: lw.simulate(system(), 0.1),
     "Force": lambda: lw.load_model("slider-crank").forces[0],
     "Constraint": lambda: lw.load_model("four-bar").constraints[0],
     "Output": lambda: rod().outputs[0],
@@ -134,3 +137,17 @@ def test_tables_that_differ_print_differently() -> None:
 def test_a_run_says_how_it_went() -> None:
     samples = len(run().times)
     assert repr(run()).startswith(f"Run('double-pendulum': 1 s, {samples} samples of ")
+
+
+def test_parts_say_where_they_belong_and_that_they_are_fixed() -> None:
+    m = lw.Mechanism("m")
+    a = m.body("a", rotate="z", mass=1, inertia=1)
+    assert repr(a) == "Body('a' on 'n': a)"
+    assert repr(m.point("tip", a, (1, 0, 0))) == "Point('tip' of 'a': a.x)"
+    assert (
+        repr(lw.control.lqr([[0]], [[1]], [[1]], [[1]]))
+        == "Gain(1 x 1, rightmost of its poles -1+0j)"
+    )
+    for name in ("mass", "name"):
+        with pytest.raises(lw.Error, match=f"'{name}' of Body.* cannot be changed"):
+            setattr(a, name, 7)

@@ -21,6 +21,8 @@ from linkwright.errors import InputError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+Made = TypeVar("Made")
+
 RAW = (TypeError, ValueError, AttributeError, IndexError, KeyError)
 
 _WORDS = {
@@ -62,6 +64,28 @@ def worded(function: Function) -> Function:
             raise found from error
 
     return at_home(call, function)
+
+
+class FixedError(InputError, AttributeError):
+    """An attempt to change what cannot be changed."""
+
+
+def fixed(cls: type[Made]) -> type[Made]:
+    """Let a frozen dataclass say in our words that it cannot be changed.
+
+    Args:
+        cls: the dataclass.
+    """
+
+    def refuse(self: object, name: str, value: object = None) -> None:
+        raise FixedError(
+            f"{name!r} of {self!r} cannot be changed",
+            remedy="give it where the part is made, and numbers as values of parameters",
+        )
+
+    for method in ("__setattr__", "__delattr__"):
+        setattr(cls, method, refuse)
+    return cls
 
 
 def at_home(call: Callable[..., Any], function: Function) -> Function:

@@ -71,10 +71,9 @@ class LinearModel:
     computed: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return (
-            f"LinearModel({len(self.states)} states, {len(self.inputs)} inputs, "
-            f"{len(self.outputs)} outputs: {brief(list(self.states))[1:-1]})"
-        )
+        counts = (("state", self.states), ("input", self.inputs), ("output", self.outputs))
+        told = ", ".join(f"{len(x)} {word}{'' if len(x) == 1 else 's'}" for word, x in counts)
+        return f"LinearModel({told}: {brief(list(self.states))[1:-1]})"
 
     def modes(self) -> list[Mode]:
         """Return eigenvalues and shapes, states on which nothing depends set aside."""

@@ -66,6 +66,11 @@ class Gain:
     cost: Array
     poles: NDArray[np.complex128]
 
+    def __repr__(self) -> str:
+        rows, columns = self.gain.shape
+        slowest = max(self.poles, key=lambda pole: pole.real, default=0j)
+        return f"Gain({rows} x {columns}, rightmost of its poles {slowest:.4g})"
+
 
 def lqr(a: Any, b: Any, Q: Any, R: Any) -> Gain:
     """Return the state feedback that minimises the integral of x'Qx + u'Ru.

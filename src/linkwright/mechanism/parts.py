@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from linkwright.algebra import Expr, Frame, Vector
-from linkwright.brief import one_line
+from linkwright.border import fixed
+from linkwright.brief import brief, one_line
 from linkwright.mechanism.joints import Joint
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Inertia:
     tensor: tuple[Expr, Expr, Expr, Expr, Expr, Expr]
 
 
+@fixed
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
     """A rigid body with its joint to the parent; `parent` is None only for the ground."""
@@ -47,6 +49,13 @@ class Body:
     offset: Vector = field(repr=False)
     lead: Expr = field(repr=False)
     doc: str = ""
+
+    def __repr__(self) -> str:
+        if self.parent is None:
+            return f"Body({self.name!r}: the ground)"
+        moves = ", ".join(q.name for q in self.coordinates) or "no coordinate"
+        told = f"; {self.doc}" if self.doc else ""
+        return f"Body({self.name!r} on {self.parent.name!r}: {moves}{told})"
 
     @property
     def x(self) -> Vector:
@@ -107,6 +116,7 @@ class Body:
         return self.frame.vector(x, y, z)
 
 
+@fixed
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
     """A point fixed in a body; `local` is its position relative to the body's origin."""
@@ -114,6 +124,9 @@ class Point:
     name: str
     body: Body = field(repr=False)
     local: Vector = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"Point({self.name!r} of {self.body.name!r}: {brief(self.local)})"
 
     @property
     def position(self) -> Vector:

@@ -61,6 +61,12 @@ class SystemRun(Recorded):
     stop: Stop | None
     seconds: float
 
+    def __repr__(self) -> str:
+        times, channels = self.recording.times, len(self.recording.channels)
+        span = f"{times[-1]:g} s, {len(times)} samples" if len(times) else "no samples"
+        ended = "" if self.stop is None else ", stopped early"
+        return f"SystemRun({span} of {channels} channels, {self.steps} steps{ended})"
+
     def _packed(self, held: dict[str, Any]) -> dict[str, Any]:
         return {**held, "system": StayedBehind(f"the System of {self.recording!r}")}
 
