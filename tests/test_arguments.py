@@ -363,3 +363,12 @@ def test_refused_calls_leave_no_trace(name: str) -> None:
     with pytest.raises(lw.Error):
         REFUSED[name](m)
     assert all_tables() == before
+
+
+def test_a_late_body_is_told_first_what_is_wrong_with_itself() -> None:
+    m = pendulum()
+    m.output("v", m.bodies["rod"].com.velocity @ m.x)
+    with pytest.raises(lw.Error, match="no body 'rodd'; did you mean 'rod'"):
+        m.body("late", parent="rodd", rotate="z")
+    with pytest.raises(lw.Error, match="after velocities have been used"):
+        m.body("late", parent="rod", rotate="z")

@@ -54,6 +54,9 @@ class Assembly(Workspace):
     ) -> Body:
         """Add a body with its joint to the parent.
 
+        All bodies come before the first velocity is used: the speeds are chosen for the whole tree,
+        and those of a free body belong to the mass center of all that hangs on it.
+
         Args:
             name: letters, digits and underscores; also the name of a single coordinate.
             parent: the body that it hangs on (parent link), or its name; the ground, "n", by
@@ -82,11 +85,6 @@ class Assembly(Workspace):
         >>> m.body("cart", translate="x").coordinates
         (cart,)
         """
-        if self._kinematics is not None:
-            raise MechanismError(
-                f"body {name!r} comes after velocities have been used",
-                remedy="add all bodies before forces, constraints and outputs that use velocities",
-            )
         require_name(name, "a body")
         if name in self.bodies or name == "n":
             raise MechanismError(f"{self.name!r} has a body {name!r} already")
@@ -99,6 +97,11 @@ class Assembly(Workspace):
         if coordinates_in is not None:
             coordinates_in = self.body_of(coordinates_in, f"coordinates_in of {name!r}")
         self._refuse_foreign(name, parent, coordinates_in)
+        if self._kinematics is not None:
+            raise MechanismError(
+                f"body {name!r} comes after velocities have been used",
+                remedy="add all bodies before forces, constraints and outputs that use velocities",
+            )
         block = {
             "translate": translate,
             "rotate": rotate,
