@@ -372,3 +372,25 @@ def test_a_late_body_is_told_first_what_is_wrong_with_itself() -> None:
         m.body("late", parent="rodd", rotate="z")
     with pytest.raises(lw.Error, match="after velocities have been used"):
         m.body("late", parent="rod", rotate="z")
+
+
+def test_a_tolerance_below_rounding_is_called_so() -> None:
+    with pytest.raises(lw.Error, match="1e-30 is below rounding"):
+        lw.simulate(pendulum(), 0.1, tolerance=1e-30)
+
+
+@pytest.mark.parametrize(("unit", "told"), [("rad", "30 deg"), ("kg", "0.5 kg"), ("?", "0.5")])
+def test_examples_have_the_unit_that_is_wanted(unit: str, told: str) -> None:
+    m = lw.Mechanism("m")
+    m.parameter("k", unit=unit)
+    with pytest.raises(lw.Error, match=f'give a number, or "{told}"'):
+        m.defaults({"k": None})  # type: ignore[dict-item] # what the test is about
+
+
+def test_a_foreign_function_that_returns_a_matrix_is_told_its_shape() -> None:
+    pair = lw.foreign("pair", 1, python=lambda x: [[x, x], [x, x]], outputs=2)
+    m = lw.Mechanism("m")
+    b = m.body("b", translate="x", mass=1)
+    m.force("push", pair(b.coordinates[0])[0], at=b, along="x")
+    with pytest.raises(lw.Error, match=r"2 values \(an array of shape \(2,\)\) for one output"):
+        lw.simulate(m, 0.1)

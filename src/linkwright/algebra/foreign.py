@@ -161,7 +161,8 @@ class ForeignFunction:
             except (TypeError, ValueError):
                 raise self._wrong(f"{_brief(value)}, which is no number") from None
             if array.size != 1 or value is None:
-                raise self._wrong("None" if value is None else f"{array.size} values")
+                many = f"{array.size} values (an array of shape {array.shape}) for one output"
+                raise self._wrong("None" if value is None else many)
             numbers.append(float(array.ravel()[0]))
         return numbers
 

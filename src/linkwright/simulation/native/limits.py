@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from numbers import Real
 from typing import TypeGuard
 
@@ -112,6 +113,11 @@ def require_tolerance(tolerance: object) -> None:
     """
     if not is_number(tolerance) or not 0 < tolerance < 1:
         raise Error(f"the tolerance {tolerance!r} is not between 0 and 1")
+    if tolerance < sys.float_info.epsilon:
+        raise Error(
+            f"the tolerance {tolerance!r} is below rounding, {sys.float_info.epsilon:.2g}",
+            remedy="take 1e-13 or more",
+        )
 
 
 def is_number(value: object) -> TypeGuard[float]:
