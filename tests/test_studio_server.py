@@ -76,7 +76,9 @@ def test_a_frame_of_thirty_bodies_is_small_in_bytes_and_in_messages(studio: Stud
             studio.server.flush()
             received.append(client.recv(timeout=5))
         received += _drain(client)
-    assert len(received) <= 64  # a frame may come in two parts now and then
+    # How many parts a frame comes in is the machine's business; what all of it holds is not.
+    assert sum(len(_kinds(each)) for each in received) <= 60 * MOST_MESSAGES
+    assert sum(map(len, received)) <= 60 * MOST_BYTES
     for each in received:
         kinds = _kinds(each)
         assert kinds.count("SetOrientationMessage") <= BODIES
