@@ -61,10 +61,11 @@
     if (settled) try { localStorage.setItem("linkwright-theme", scheme()); } catch { /* as above */ }
   }
   let settled = false;
-  function settle() { // when the keys work, press the one that changes it
-    if (!document.querySelector("[role=tab]")) return setTimeout(settle, 200);
-    if (scheme() !== (chosen || (night.matches ? "dark" : "light"))) press("i");
-    setTimeout(() => { settled = true; }, 1000);
+  function settle(tries = 10) { // press the key that changes it, again where keys did not work yet
+    if (!document.querySelector("[role=tab]")) return setTimeout(settle, 200, tries);
+    if (!tries || scheme() === (chosen || (night.matches ? "dark" : "light"))) { settled = true; return; }
+    press("i");
+    setTimeout(settle, 1500, tries - 1);
   }
   addEventListener("message", (e) => { if (e.data?.theme === "?") e.source.postMessage({ theme: scheme() }, "*"); });
   // On a phone the sheet with the tabs begins closed: the model is what people come for.
