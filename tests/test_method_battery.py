@@ -128,7 +128,7 @@ def test_a_method_with_fixed_steps_has_its_order(seed: int, method: Any, form: A
     assert abs(np.log2(first / second) - method.order) < 0.3
     for kept in (energy, momentum):
         lost = [abs(kept(seed, x) - kept(seed, wanted)) for x in (coarse, fine)]
-        assert lost[1] < 1.2 * lost[0] / 2**method.order + 1e-13
+        assert lost[1] < 1.7 * lost[0] / 2**method.order + 1e-13  # one order less would be 2
         assert lost[1] < (0.1 if method.order == 1 else 0.01 if method.order == 2 else 1e-7)
 
 
