@@ -41,9 +41,6 @@ _HOLDERS = (list, tuple, Sequence, Iterable)
 def worded(function: Function) -> Function:
     """Let a function refuse arguments of a wrong kind in our words.
 
-    Args:
-        function: with annotations; it is called as before.
-
     >>> @worded
     ... def half(x: float) -> float:
     ...     return x / 2
@@ -71,11 +68,7 @@ class FixedError(InputError, AttributeError):
 
 
 def fixed(cls: type[Made]) -> type[Made]:
-    """Let a frozen dataclass say in our words that it cannot be changed.
-
-    Args:
-        cls: the dataclass.
-    """
+    """Let a frozen dataclass say in our words that it cannot be changed."""
 
     def refuse(self: object, name: str, value: object = None) -> None:
         raise FixedError(
@@ -89,12 +82,7 @@ def fixed(cls: type[Made]) -> type[Made]:
 
 
 def at_home(call: Callable[..., Any], function: Function) -> Function:
-    """Return a wrapper as a function of the wrapped one's module, so that tools find it there.
-
-    Args:
-        call: the wrapper, which uses no name of its own module.
-        function: what it wraps.
-    """
+    """Return a wrapper as a function of the wrapped one's module, so that tools find it there."""
     assert isinstance(call, types.FunctionType)
     own = getattr(function, "__globals__", call.__globals__)
     made = types.FunctionType(call.__code__, own, call.__name__, None, call.__closure__)
@@ -106,13 +94,7 @@ def at_home(call: Callable[..., Any], function: Function) -> Function:
 def refusal(
     function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> InputError | None:
-    """Return the error for the first argument that does not fit its annotation; None if all do.
-
-    Args:
-        function: what was called.
-        args: its positional arguments.
-        kwargs: its others.
-    """
+    """Return the error for the first argument that does not fit its annotation; None if all do."""
     try:
         bound = inspect.signature(function).bind(*args, **kwargs)
         hints = get_type_hints(function, localns=_Names(function.__globals__))
@@ -147,10 +129,6 @@ class _Names(dict[str, Any]):
 
 def fits(value: object, hint: Any) -> bool:
     """Whether a value may stand for an annotation; its members are not looked at.
-
-    Args:
-        value: what was given.
-        hint: the annotation, resolved.
 
     >>> fits(3, float), fits("3", float | None), fits("abc", list[str])
     (True, False, False)

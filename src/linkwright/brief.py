@@ -21,9 +21,6 @@ Made = TypeVar("Made")
 def one_line(cls: type[Made]) -> type[Made]:
     """Let the `repr` of a dataclass be one line, whatever its fields hold.
 
-    Args:
-        cls: the dataclass.
-
     >>> from dataclasses import dataclass
     >>> @one_line
     ... @dataclass
@@ -46,10 +43,6 @@ def _repr(self: Any) -> str:
 
 def brief(value: object, width: int = _WIDTH) -> str:
     """Return a value in a few words, on one line.
-
-    Args:
-        value: anything.
-        width: characters, about.
 
     >>> print(brief({"a": 1, "b": 2}), brief("x" * 100)[-3:])
     {'a': 1, 'b': 2} xx…

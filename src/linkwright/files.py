@@ -22,10 +22,6 @@ from linkwright.errors import InputError
 def path_of(given: object, what: str = "a file") -> Path:
     """Return a path that is given as a text or a path; anything else is refused.
 
-    Args:
-        given: what should be a path.
-        what: what lies there, in errors.
-
     >>> path_of("a.toml").name
     'a.toml'
     """
@@ -36,11 +32,6 @@ def path_of(given: object, what: str = "a file") -> Path:
 
 def write_text(path: str | os.PathLike[str], text: str, *, replace: bool = False) -> None:
     """Write a text file under a temporary name and give it its own when it is complete.
-
-    Args:
-        path: where to.
-        text: its contents.
-        replace: whether a file that is there already may be replaced.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -53,11 +44,6 @@ def write_text(path: str | os.PathLike[str], text: str, *, replace: bool = False
 
 def write_bytes(path: str | os.PathLike[str], content: bytes, *, replace: bool = False) -> None:
     """Write a file under a temporary name and give it its own when it is complete.
-
-    Args:
-        path: where to.
-        content: its contents.
-        replace: whether a file that is there already may be replaced.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -77,11 +63,6 @@ def write_with(
     when this returns. A file that is replaced keeps its mode, a new one has that of the umask. To a
     pipe or a character device the contents are written when they are complete; a folder, a socket
     or a disk is refused.
-
-    Args:
-        path: where to.
-        fill: writes the contents to the open file, which can be sought in.
-        replace: whether a file that is there already may be replaced.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -191,11 +172,7 @@ def _name(temporary: Path, target: Path) -> None:
 
 
 def try_lock(handle: int) -> bool:
-    """Lock an open file for this process, which goes with it; False where another has it locked.
-
-    Args:
-        handle: of the open file.
-    """
+    """Lock an open file for this process, which goes with it; False where another has it locked."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -204,11 +181,7 @@ def try_lock(handle: int) -> bool:
 
 
 def flush_folder(folder: Path) -> None:
-    """Flush the names in a folder to the disk, so that they outlast a power failure.
-
-    Args:
-        folder: where a name was given or taken away.
-    """
+    """Flush the names in a folder to the disk, so that they outlast a power failure."""
     with suppress(OSError):  # some file systems cannot, and then need not
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -218,21 +191,12 @@ def flush_folder(folder: Path) -> None:
 
 
 def file_exists(target: Path) -> InputError:
-    """Return the error of a file that is there already.
-
-    Args:
-        target: its name.
-    """
+    """Return the error of a file that is there already."""
     return InputError("the file exists already", file=target, remedy="use --force to replace it")
 
 
 def file_refused(target: Path, error: OSError) -> InputError:
-    """Return the error of a file that cannot be written.
-
-    Args:
-        target: its name.
-        error: what the system says.
-    """
+    """Return the error of a file that cannot be written."""
     return InputError(
         f"the file cannot be written: {error.strerror or error}", file=target, remedy=_ADVICE
     )
@@ -244,9 +208,6 @@ _ADVICE = "see that the folder is there, may be written, and has room"
 
 def digest_of(content: bytes) -> str:
     """Return a digest that stands for what a file holds.
-
-    Args:
-        content: of the file.
 
     >>> digest_of(b"format = 1")[:8]
     '5c098799'

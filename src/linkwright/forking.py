@@ -36,12 +36,7 @@ _locks: list[tuple[int, AbstractContextManager[Any]]] = []
 
 
 def held_over_forks(lock: AbstractContextManager[Any], rank: int) -> None:
-    """Let a fork wait for a lock.
-
-    Args:
-        lock: of a module, which lives as long as the process.
-        rank: a thread that holds a lock may only wait for one of higher rank.
-    """
+    """Let a fork wait for a lock."""
     _locks.append((rank, lock))
     _locks.sort(key=lambda entry: entry[0])
 

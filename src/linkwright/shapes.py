@@ -55,9 +55,6 @@ COLORS: Mapping[str, Color] = {
 def color_of(given: object) -> Color:
     """Return red, green, blue and opacity, 0 to 1, of a color.
 
-    Args:
-        given: one of `COLORS`, "#rrggbb", "#rrggbbaa", or three or four numbers from 0 to 1.
-
     >>> color_of("#ff0000"), color_of((0, 0, 1))
     ((1.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0, 1.0))
     """
@@ -84,9 +81,6 @@ def color_of(given: object) -> Color:
 def hex_of(color: Sequence[float]) -> str:
     """Return the text of a color, opacity too where it is not full.
 
-    Args:
-        color: three or four numbers from 0 to 1.
-
     >>> hex_of((1, 0, 0)), hex_of((1, 0, 0, 0.5))
     ('#ff0000', '#ff000080')
     """
@@ -99,10 +93,8 @@ class Shape:
     """What all shapes have.
 
     Args:
-        at: where its own origin is in the body's frame, m.
         turn: turns about its own axes, one after another, before it is moved: pairs of an axis
             ("x", "y", "z") and an angle, rad or a text such as "90 deg"; or one pair.
-        color: see `linkwright.shapes.color_of`; the usual one by default.
     """
 
     at: Sequence[Any] = (0, 0, 0)
@@ -126,9 +118,6 @@ class Shape:
     def with_values(self, value: Callable[[Any], Any]) -> Self:
         """Return the shape with another value for each that it has.
 
-        Args:
-            value: from a dimension, a component of its place or an angle to what stands for it.
-
         >>> Sphere("R", at=("L", 0, 0)).with_values({"R": 0.1, "L": 2, 0: 0}.get).size
         (0.1,)
         """
@@ -148,9 +137,6 @@ class Shape:
 @dataclass(frozen=True, slots=True)
 class Box(Shape):
     """A box about its middle.
-
-    Args:
-        edges: full lengths along x, y and z, m.
 
     >>> Box((0.1, 0.1, "L"), at=(0, 0, "-L/2"), color="gold").edges
     (0.1, 0.1, 'L')
@@ -176,9 +162,6 @@ class Box(Shape):
 class Sphere(Shape):
     """A sphere.
 
-    Args:
-        radius: m.
-
     >>> Sphere(0.1).size
     (0.1,)
     """
@@ -196,10 +179,6 @@ class Sphere(Shape):
 @dataclass(frozen=True, slots=True)
 class Cylinder(Shape):
     """A cylinder along its own z, about its middle.
-
-    Args:
-        radius: m.
-        length: m.
 
     >>> Cylinder(0.02, "L", turn=("x", "90 deg")).turn
     (('x', '90 deg'),)
@@ -220,10 +199,6 @@ class Cylinder(Shape):
 class Capsule(Shape):
     """A cylinder along its own z, about its middle, with a half sphere at each end.
 
-    Args:
-        radius: m.
-        length: without the half spheres, m.
-
     >>> Capsule(0.02, 0.5).size
     (0.02, 0.5)
     """
@@ -242,11 +217,6 @@ class Capsule(Shape):
 @dataclass(frozen=True, slots=True)
 class Mesh(Shape):
     """The surface in an STL, OBJ, MSH or Collada file.
-
-    Args:
-        file: its name.
-        scale: of its numbers, one or three: 0.001 for a file in millimeters.
-        source: the file that names it, in whose folder it lies; empty for a program.
 
     >>> Mesh("bracket.stl", scale=0.001).scale
     (0.001, 0.001, 0.001)

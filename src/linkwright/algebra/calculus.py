@@ -78,12 +78,7 @@ def substitute_all(exprs: Iterable[Expr], replacements: Mapping[Expr, Scalar]) -
 
 
 def tangents(exprs: Iterable[Expr], rates: Mapping[Expr, Expr]) -> list[Expr]:
-    """Return the directional derivative of each expression where the symbols have these rates.
-
-    Args:
-        exprs: what to differentiate.
-        rates: the rate of each symbol that moves; all others stand still.
-    """
+    """Return the directional derivative of each expression where the symbols have these rates."""
     exprs = list(exprs)
     rate: dict[Expr, Expr] = dict(rates)
     for node in postorder(exprs, stop=lambda x: x in rates):
@@ -148,11 +143,6 @@ def gradient(expr: Expr, variables: Iterable[Expr]) -> list[Expr]:
 def time_derivative(expr: Expr, rates: Mapping[Expr, Scalar]) -> Expr:
     """Return the total time derivative.
 
-    Args:
-        expr: what to differentiate.
-        rates: the time derivative of everything that moves: coordinates, speeds, accelerations,
-            inputs and locals. Time has the rate 1; parameters and discrete states stand still.
-
     >>> from linkwright.algebra import symbol, sin
     >>> q, u = symbol("q", "coordinate"), symbol("u", "speed")
     >>> time_derivative(sin(q), {q: u})
@@ -196,10 +186,6 @@ def constant_part(expr: Expr) -> Expr:
 def linear_coefficients(expr: Expr, variables: Iterable[Expr]) -> tuple[dict[Expr, Expr], Expr]:
     """Return the coefficients and the rest of an expression that is linear in the variables.
 
-    Args:
-        expr: the expression.
-        variables: the symbols in which it must be linear.
-
     >>> from linkwright.algebra import symbols
     >>> a, b, x, y = symbols("a b x y")
     >>> linear_coefficients(a * (x - y) + b, [x, y])
@@ -217,13 +203,6 @@ def linear_coefficients(expr: Expr, variables: Iterable[Expr]) -> tuple[dict[Exp
 
 def solve_for(unknown: Expr, left: Expr, right: Scalar = 0, *, newton: bool = False) -> Expr:
     """Return the unknown from the equation left = right.
-
-    Args:
-        unknown: the symbol to solve for.
-        left: left side of the equation.
-        right: right side of the equation.
-        newton: for a nonlinear equation return the Newton update x - F/(dF/dx); without it a
-            nonlinear equation is an error.
 
     >>> from linkwright.algebra import symbols
     >>> a, b, x = symbols("a b x")

@@ -36,11 +36,6 @@ class VectorError(ExprError):
 class Direction:
     """An atomic unit vector that stands still in a frame; frames make them.
 
-    Args:
-        frame: the uppermost frame in which the direction stands still.
-        index: which of the frame's axes it is: 0, 1 or 2.
-        serial: a number that no other direction of the same tree has.
-
     >>> from linkwright.algebra import Frame
     >>> Frame.root("n").directions
     (n.x, n.y, n.z)

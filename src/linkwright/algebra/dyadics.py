@@ -40,9 +40,6 @@ Pair = tuple[Direction, Direction]
 class Dyadic:
     """An immutable dyadic: scalar coefficients by pair of directions.
 
-    Args:
-        terms: the coefficient of each pair; zeros are dropped.
-
     >>> from linkwright.algebra import Frame, symbols
     >>> I, w = symbols("I w")
     >>> n = Frame.root("n")

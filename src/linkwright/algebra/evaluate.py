@@ -14,10 +14,6 @@ from linkwright.algebra.functions import FUNCTIONS
 def evaluate(expr: Expr, values: Mapping[Expr, Any] | None = None) -> Any:
     """Return the value of an expression; arrays as values give an array, element by element.
 
-    Args:
-        expr: what to evaluate.
-        values: a number or array for each symbol; symbols with a default may be left out.
-
     >>> from linkwright.algebra import symbols
     >>> a, b = symbols("a b")
     >>> evaluate(a**2 + b, {a: np.array([1.0, 2.0]), b: 1.0})

@@ -375,9 +375,6 @@ def _shape(data: tuple[Number, ...]) -> tuple[int, tuple[Number, ...]]:
 def constant(value: object) -> Expr:
     """Return the expression of a constant.
 
-    Args:
-        value: a real number; nan is refused.
-
     >>> constant(1.0) is constant(1)
     True
     """
@@ -477,9 +474,6 @@ def mul(a: Expr, b: Expr) -> Expr:
 
 def product(items: Iterable[Expr]) -> Expr:
     """Return the product of any number of expressions, without expanding sums.
-
-    Args:
-        items: the factors.
 
     >>> from linkwright.algebra import symbols
     >>> a, b, c = symbols("a b c")
@@ -600,9 +594,6 @@ def subtract(a: Expr, b: Expr) -> Expr:
 
 def total(items: Iterable[Expr]) -> Expr:
     """Return the sum of any number of expressions.
-
-    Args:
-        items: the terms.
 
     >>> from linkwright.algebra import symbols
     >>> a, b = symbols("a b")
@@ -747,10 +738,6 @@ def _function(op: str, *args: Expr) -> Expr:
 def postorder(roots: Iterable[Expr], stop: Callable[[Expr], bool] | None = None) -> Iterator[Expr]:
     """Yield every node below the roots once, arguments before the nodes that use them.
 
-    Args:
-        roots: where to start.
-        stop: nodes for which it is true are yielded but not entered.
-
     >>> from linkwright.algebra import symbols, sin
     >>> (q,) = symbols("q")
     >>> [str(x) for x in postorder([2 * sin(q)])]
@@ -779,11 +766,6 @@ def postorder(roots: Iterable[Expr], stop: Callable[[Expr], bool] | None = None)
 
 def fill(known: dict[Expr, T], roots: Iterable[Expr], make: Callable[[Expr], T]) -> None:
     """Give every node below the roots that is not known what is made of it, arguments first.
-
-    Args:
-        known: what nodes have; nothing below them is visited.
-        roots: where to start.
-        make: called for a node when all its arguments are known.
 
     >>> from linkwright.algebra import symbols, sin
     >>> (q,) = symbols("q")

@@ -32,10 +32,6 @@ from linkwright.algebra.numbers import Number, size
 def gcf(a: Expr, b: Expr) -> Expr:
     """Return the greatest common factor of two expressions, 1 where they share nothing.
 
-    Args:
-        a: an expression; a sum counts as one factor.
-        b: another one.
-
     >>> from linkwright.algebra import symbols
     >>> A, B, X = symbols("A B X")
     >>> gcf(A * X, B * X**2)
@@ -46,9 +42,6 @@ def gcf(a: Expr, b: Expr) -> Expr:
 
 def factor(expr: Expr) -> Expr:
     """Return an expression of the same value with common factors taken out of its sums.
-
-    Args:
-        expr: any expression; it is entered to every depth.
 
     >>> from linkwright.algebra import symbols
     >>> A, B, X = symbols("A B X")

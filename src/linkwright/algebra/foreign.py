@@ -102,9 +102,6 @@ class ForeignFunction:
         What its Python callable raises becomes an Error that names it, as does another number of
         values; Ctrl-C goes through.
 
-        Args:
-            args: as many as it takes.
-
         >>> foreign("pair", python=lambda x: (x, 2 * x, 3 * x), outputs=2).numbers(1.0)
         Traceback (most recent call last):
             ...
@@ -114,11 +111,7 @@ class ForeignFunction:
         return self._checked(self._call(args))
 
     def arrays(self, *args: Any) -> list[Any]:
-        """Call it with arrays of one shape after broadcasting, and return one for each output.
-
-        Args:
-            args: as many as it takes, arrays or numbers.
-        """
+        """Call it with arrays of one shape after broadcasting, and return one for each output."""
         given = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in args))
         shape = given[0].shape
         if self.vectorized:
@@ -197,14 +190,7 @@ class ForeignFunction:
 
 @dataclass(frozen=True, slots=True)
 class ForeignCall:
-    """One output of one call of a foreign function: what a node of the operator `foreign` holds.
-
-    Args:
-        function: the function.
-        output: which of its outputs.
-        call: the number of the call; 0 for every call of a pure function.
-        digest: identifies it, the same in every run.
-    """
+    """One output of one call of a foreign function: what a node of the operator `foreign` holds."""
 
     function: ForeignFunction
     output: int = 0

@@ -165,10 +165,6 @@ class Frame:
     ) -> Vector:
         """Return the angular velocity, relative to the root or to another frame.
 
-        Args:
-            rates: the time derivative of each symbol that moves, or a `Motion`.
-            relative_to: where the observer stands; the root if it is left out.
-
         >>> from linkwright.algebra import symbols
         >>> q, r, u, v = symbols("q r u v")
         >>> b = Frame.root("n").rotated("a", "x", q).rotated("b", "y", r)
@@ -201,12 +197,6 @@ class Frame:
     def root(name: str, *, add_angles: bool = False) -> Frame:
         """Return the root of a new tree, the inertial frame.
 
-        Args:
-            name: letters, digits and underscores.
-            add_angles: write products across several turns about one line with the sine and cosine
-                of the sum of the angles (one addition, one more pair of calls), instead of with
-                products of the single sines and cosines.
-
         >>> from linkwright.algebra import symbols
         >>> q, r = symbols("q r")
         >>> for n in Frame.root("n"), Frame.root("n", add_angles=True):
@@ -236,14 +226,7 @@ class Frame:
         positive angle takes axis i toward axis j.
 
         Args:
-            name: letters, digits and underscores.
-            axis: the rotation axis: 1, 2, 3 or "x", "y", "z", with a minus for the opposite; or
-                three components in this frame; or a vector that stands still in it.
             angle: the angle, rad.
-            reference: an axis of this frame not parallel to the rotation axis; by default the one
-                that follows it (x → y → z → x).
-            body_axis: number of the rotation axis in the new frame; by default the same as in this
-                one. An inclined axis needs it.
 
         >>> from linkwright.algebra import symbols
         >>> (q,) = symbols("q")
@@ -270,8 +253,6 @@ class Frame:
         """Return a frame that turns about any axis and coincides with this one at angle zero.
 
         Args:
-            name: letters, digits and underscores.
-            axis: the rotation axis, as for `rotated`; need not be a unit vector.
             angle: the angle, rad.
 
         >>> from linkwright.algebra import symbols
@@ -304,11 +285,7 @@ class Frame:
         """Return a frame that turns three times in sequence, each time about an axis of its own.
 
         Args:
-            name: letters, digits and underscores.
-            axes: the axes in order, as "zyx" or (3, 2, 1); neighbours must differ.
             angles: the three angles, rad.
-            axis: the first rotation axis in this frame; by default the axis of the first number.
-            reference: fixes the orientation at angles zero, as for `rotated`.
 
         >>> from linkwright.algebra import symbols
         >>> yaw, pitch, roll = symbols("yaw pitch roll")
@@ -346,7 +323,6 @@ class Frame:
         """Return a frame whose orientation is a unit quaternion.
 
         Args:
-            name: letters, digits and underscores.
             quaternion: (w, x, y, z), scalar part first, with w² + x² + y² + z² = 1; it takes the
                 axes of this frame to those of the new one.
         """
@@ -367,12 +343,6 @@ class Frame:
     def with_matrix(self, name: str, matrix: Sequence[Sequence[Scalar]]) -> Frame:
         """Return a frame by its rotation matrix.
 
-        Args:
-            name: letters, digits and underscores.
-            matrix: rows of the rotation matrix R, whose columns are the new axes in this frame; it
-                takes coordinates in the new frame to coordinates in this one. Numbers within 2e-11
-                of 0 become 0, and an axis that is then along one of this frame's is exactly so.
-
         >>> Frame.root("n").with_matrix("b", [[0, -1, 0], [1, 1e-17, 0], [0, 0, 1]]).axes
         (n.y, -n.x, n.z)
         """
@@ -392,7 +362,6 @@ class Frame:
         """Return a fixed frame by the angles of a URDF origin: about fixed x, then y, then z.
 
         Args:
-            name: letters, digits and underscores.
             roll: angle about x, rad.
             pitch: angle about y, rad.
             yaw: angle about z, rad.

@@ -15,9 +15,6 @@ from linkwright.algebra.vectors import Vector
 def magnitude(v: Vector) -> Expr:
     """Return the length of a vector.
 
-    Args:
-        v: the vector.
-
     >>> from linkwright.algebra import Frame, symbols
     >>> x, y = symbols("x y")
     >>> magnitude(Frame.root("n").vector(x, y, 0))
@@ -28,9 +25,6 @@ def magnitude(v: Vector) -> Expr:
 
 def direction_of(v: Vector) -> Vector:
     """Return the unit vector along a vector.
-
-    Args:
-        v: the vector; it must not vanish.
 
     >>> from linkwright.algebra import Frame
     >>> direction_of(Frame.root("n").vector(3, 0, 4))
@@ -43,12 +37,6 @@ def direction_of(v: Vector) -> Vector:
 
 def angle(v1: Vector, v2: Vector, v3: Vector | None = None) -> Expr:
     """Return the angle from one vector to another, rad.
-
-    Args:
-        v1: where the angle starts.
-        v2: where it ends.
-        v3: seen from its tip, counter-clockwise is positive, and the angle is between -π and π;
-            without it the angle is between 0 and π.
 
     >>> from linkwright.algebra import Frame, symbols
     >>> u, v = symbols("u v")
@@ -72,10 +60,6 @@ def angle(v1: Vector, v2: Vector, v3: Vector | None = None) -> Expr:
 
 def project_on_plane(v: Vector, normal: Vector) -> Vector:
     """Return the part of a vector that lies in the plane at right angles to another one.
-
-    Args:
-        v: the vector to project.
-        normal: the normal of the plane; it must not vanish.
 
     >>> from linkwright.algebra import Frame, symbols
     >>> x, y, z = symbols("x y z")

@@ -26,13 +26,6 @@ class Motion:
 
     What was derived is kept, so one Motion belongs to one `smallness_threshold`.
 
-    Args:
-        rates: the time derivative of each coordinate and speed; time itself has rate 1.
-        angular_velocities: for some frames, ω relative to the root, in place of the sum along the
-            chain; frames below build on it.
-        relative_velocities: for some frames, ω relative to the parent, in place of the one that
-            follows from the rates of its angles.
-
     >>> from linkwright.algebra import Frame, symbol
     >>> q, r = symbol("q", "coordinate"), symbol("r", "coordinate")
     >>> u, v = symbol("u", "speed"), symbol("v", "speed")
@@ -82,12 +75,7 @@ class Motion:
 
     # -- frames ------------------------------------------------------------------------------------
     def angular_velocity(self, frame: Frame, relative_to: Frame | None = None) -> Vector:
-        """Return the angular velocity of a frame.
-
-        Args:
-            frame: the frame that turns.
-            relative_to: where the observer stands; the root if it is left out.
-        """
+        """Return the angular velocity of a frame."""
         if relative_to is None or relative_to.parent is None:
             return self._from_root(frame)
         top = common_ancestor(frame, relative_to)

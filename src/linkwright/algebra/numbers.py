@@ -31,9 +31,6 @@ class NumberError(Error):
 def number(value: object) -> Number:
     """Return the one representation of a numeric value.
 
-    Args:
-        value: any real number: Python, `Fraction` or NumPy scalar.
-
     >>> number(2.0), number(0.5), number(0.1)
     (2, Fraction(1, 2), 0.1)
     """

@@ -12,11 +12,7 @@ from linkwright.algebra.expr import Expr, factors, split_coefficient
 
 
 def merge_roots(exponents: dict[Expr, int]) -> tuple[int, dict[Expr, int]]:
-    """Return the sign and the canonical exponents of a product that holds square roots.
-
-    Args:
-        exponents: exponent of each base.
-    """
+    """Return the sign and the canonical exponents of a product that holds square roots."""
     roots = [base for base in exponents if base.op == "sqrt"]
     if len(roots) == 1 and abs(exponents[roots[0]]) == 1:
         inside = split_coefficient(roots[0].args[0])[1]

@@ -45,9 +45,7 @@ class Turn:
     """A rotation about one axis that stands still in both frames.
 
     Args:
-        index: number of the axis in the turned frame: 0, 1 or 2.
         angle: the angle, rad.
-        nominal: the direction cosines at angle zero.
     """
 
     index: int
@@ -59,12 +57,7 @@ class Turn:
         return turned_rows(self.index, self.angle, self.nominal)
 
     def after(self, first: Turn, sense: int) -> Turn:
-        """Return the one rotation that equals this one after another about the same line.
-
-        Args:
-            first: the rotation that comes first.
-            sense: 1 where both axes point the same way, -1 where they are opposite.
-        """
+        """Return the one rotation that equals this one after another about the same line."""
         angle = add(self.angle, scaled(sense, first.angle))
         return Turn(self.index, angle, matrix_product(self.nominal, first.nominal))
 
@@ -141,13 +134,7 @@ def matrix_product(a: Matrix, b: Matrix) -> Matrix:
 
 
 def nominal_triad(index: int, axis: Triple, reference: Triple) -> Matrix:
-    """Return the direction cosines at angle zero of a rotation about an axis.
-
-    Args:
-        index: number of the axis in the turned frame: 0, 1 or 2.
-        axis: unit vector of the axis, in the parent.
-        reference: where axis i points at angle zero; the part along the axis is removed.
-    """
+    """Return the direction cosines at angle zero of a rotation about an axis."""
     across = cross_product(axis, reference)
     if all(_no_dust(x) is ZERO for x in across):
         raise VectorError(
@@ -209,12 +196,7 @@ def quaternion_cosines(e: Sequence[Expr]) -> Matrix:
 
 
 def cosines_of_matrix(matrix: Sequence[Sequence[Scalar]]) -> Matrix:
-    """Return the direction cosines of a rotation matrix R, whose columns are the turned axes.
-
-    Args:
-        matrix: three rows of three numbers or expressions; a matrix of numbers must be a rotation
-            to within 1e-6.
-    """
+    """Return the direction cosines of a rotation matrix R, whose columns are the turned axes."""
     if len(matrix) != 3:
         raise VectorError(f"a rotation matrix has 3 rows, not {len(matrix)}")
     rows = [triple(row, "a row of a rotation matrix") for row in matrix]

@@ -27,9 +27,6 @@ _orders: WeakKeyDictionary[Expr, int] = WeakKeyDictionary()
 def smallness_threshold(threshold: int) -> Iterator[None]:
     """Keep terms up to another order while expressions are built inside the block.
 
-    Args:
-        threshold: how many orders above the leading term a term is dropped; 2 by default.
-
     >>> from linkwright.algebra import symbol, cos
     >>> x = symbol("x", small=1)
     >>> with smallness_threshold(4):
@@ -57,9 +54,6 @@ def current_threshold() -> int:
 
 def order(x: Expr) -> int:
     """Return the order of smallness of an expression.
-
-    Args:
-        x: any expression.
 
     >>> from linkwright.algebra import symbol
     >>> x, k = symbol("x", small=1), symbol("k", small=-1)

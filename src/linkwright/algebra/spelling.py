@@ -16,9 +16,6 @@ _NAME = re.compile(NAME)
 def quoted(name: str) -> str:
     """Return a name as the expression language reads it, in backquotes where it must be.
 
-    Args:
-        name: the name of a symbol.
-
     >>> quoted("q1"), quoted("pi")
     ('q1', '`pi`')
     """

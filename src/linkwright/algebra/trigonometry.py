@@ -41,12 +41,7 @@ _MOST_SINES = 8
 def merge_squares(
     terms: Mapping[Expr, Number], offset: Number
 ) -> tuple[dict[Expr, Number], Number]:
-    """Return the terms and the constant of a sum after the identities.
-
-    Args:
-        terms: coefficient of each monomial; none is a sum.
-        offset: the constant of the sum.
-    """
+    """Return the terms and the constant of a sum after the identities."""
     classes: dict[Expr, _Class] = {}
     plain: dict[Expr, Number] = dict(terms)
     if offset != 0:

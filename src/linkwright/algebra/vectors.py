@@ -49,9 +49,6 @@ _LOOSE = frozenset({"sum", "lt", "le", "eq", "ne", "and", "or", "not"})
 class Vector:
     """An immutable vector: scalar coefficients by direction.
 
-    Args:
-        terms: the coefficient of each direction; zeros are dropped.
-
     >>> from linkwright.algebra import Frame, symbols
     >>> q, u, w = symbols("q u w")
     >>> n = Frame.root("n")
@@ -229,10 +226,6 @@ class Vector:
     def dt(self, rates: Mapping[Expr, Scalar] | Motion, frame: Frame | None = None) -> Vector:
         """Return the time derivative, seen from the root or from another frame.
 
-        Args:
-            rates: the time derivative of each symbol that moves, or a `Motion`.
-            frame: the frame in which the observer stands; the root if it is left out.
-
         >>> from linkwright.algebra import Frame, symbol
         >>> q, u = symbol("q", "coordinate"), symbol("u", "speed")
         >>> a = Frame.root("n").rotated("a", "z", q)
@@ -321,9 +314,6 @@ ZERO_VECTOR = Vector({})
 
 def vector_total(vectors: Iterable[Vector]) -> Vector:
     """Return the sum of any number of vectors.
-
-    Args:
-        vectors: the vectors to add.
 
     >>> from linkwright.algebra import Frame
     >>> n = Frame.root("n")

@@ -181,13 +181,6 @@ def linearise_along(
 ) -> list[LinearModel]:
     """Return the linear models at several states, for instance along a motion.
 
-    Args:
-        mechanism: what to linearise.
-        states: coordinates, speeds and extra states by name, for each point.
-        values: values of parameters and inputs by name.
-        times: the time of each point, s; zero by default.
-        equations: its equations, where they are at hand.
-
     >>> m = Mechanism("pendulum")
     >>> b = m.body("b", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
     >>> m.gravity("-y")

@@ -21,9 +21,7 @@ class Mode:
     """One eigenvalue, or a pair of conjugates, with its shape.
 
     Args:
-        eigenvalue: 1/s; of a pair the one with the positive imaginary part.
         frequency: natural frequency, rad/s: the magnitude of the eigenvalue.
-        damping: damping ratio: minus the real part over the magnitude; 1 or -1 for a real one.
         shape: the share of each state, the largest 1.
     """
 
@@ -40,10 +38,6 @@ class Mode:
 
 def moving_states(a: Array, tolerance: float = 1e-12) -> list[int]:
     """Return the states on which something depends, directly or through others.
-
-    Args:
-        a: the system matrix.
-        tolerance: entries below this share of the largest count as zero.
 
     >>> moving_states(np.array([[0.0, 1.0, 0.0], [0.0, -2.0, 1.0], [0.0, -1.0, 0.0]]))
     [1, 2]
@@ -62,10 +56,6 @@ def moving_states(a: Array, tolerance: float = 1e-12) -> list[int]:
 
 def modes(a: Array, names: Sequence[str]) -> list[Mode]:
     """Return the modes of a system matrix, slowest decay first.
-
-    Args:
-        a: the system matrix.
-        names: of its states.
 
     >>> [round(m.frequency, 3) for m in modes(np.array([[0.0, 1.0], [-4.0, -0.4]]), ["x", "v"])]
     [2.0]

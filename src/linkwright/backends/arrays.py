@@ -48,10 +48,6 @@ Source: TypeAlias = InputArray | StackArray | ConstantArray
 class Arrays:
     """Where the arrays of some code lie.
 
-    Args:
-        code: a lowered Program.
-        calls: whether results of calls lie in arrays, one for each output.
-
     >>> from linkwright.algebra import symbols, symbol
     >>> from linkwright.program import Loop, lower, program
     >>> from linkwright.program.program import Carried, Scanned

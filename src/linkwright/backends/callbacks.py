@@ -44,9 +44,6 @@ def callback(function: ForeignFunction) -> Any:
 
     It takes the interpreter lock for each call. Native code that may call it goes through
     `guarded`, which raises what the callable raises.
-
-    Args:
-        function: one with a Python callable.
     """
     noted, numbers = _noted, function.numbers
 
@@ -83,11 +80,7 @@ def callback(function: ForeignFunction) -> Any:
 
 
 def guarded(native: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that calls native code and raises what Python functions below it raise.
-
-    Args:
-        native: a function whose machine code calls Python, on the thread that calls it.
-    """
+    """Return a function that calls native code and raises what Python functions below it raise."""
     noted = _noted
 
     def call(*args: Any, **options: Any) -> Any:

@@ -14,11 +14,7 @@ from linkwright.program import Call, Loop, Program, walk
 
 
 def foreign_functions(program: Program) -> list[ForeignFunction]:
-    """Return the foreign functions of a Program and of those it calls, each once.
-
-    Args:
-        program: what to look through.
-    """
+    """Return the foreign functions of a Program and of those it calls, each once."""
     found: dict[str, ForeignFunction] = {}
     pending, seen = [program], {id(program)}
     while pending:
@@ -42,9 +38,6 @@ def bound_functions(program: Program) -> list[ForeignFunction]:
 
     Code is what was given in Python, as a callable or as C source. A function is never looked for
     by its name among those of the process: a name may come from a file of unknown origin.
-
-    Args:
-        program: what to look through.
 
     >>> from linkwright.algebra import foreign, symbol
     >>> from linkwright.program import program
@@ -84,11 +77,7 @@ def same_call(data: ForeignCall, args: Iterable[object]) -> tuple[object, ...]:
 
 
 def from_source(function: ForeignFunction) -> tuple[object, Any] | None:
-    """Return the library of a foreign function's C source and its pointer; None where it has none.
-
-    Args:
-        function: one that is bound; without a compiler its Python callable has to do.
-    """
+    """Return the library of a foreign function's C source and its pointer; None where it has none."""
     if not function.c_source:
         return None
     from linkwright.backends.c.compiler import find_compiler, load_library
@@ -114,11 +103,7 @@ def from_source(function: ForeignFunction) -> tuple[object, Any] | None:
 
 
 def with_python(function: ForeignFunction) -> ForeignFunction:
-    """Return a foreign function that has a Python callable, if need be one that calls its C source.
-
-    Args:
-        function: one that is bound.
-    """
+    """Return a foreign function that has a Python callable, if need be one that calls its C source."""
     if function.python is not None:
         return function
     found = from_source(function)

@@ -31,9 +31,6 @@ class Lookup:
 def lookup(table: Table1 | Table2) -> Lookup:
     """Return the numbers of a table, without powers that no piece has.
 
-    Args:
-        table: of one or two dimensions.
-
     >>> lookup(Table1(x=[0, 1], y=[2, 3])).coefficients.tolist()
     [[2.0, 0.0], [2.0, 1.0], [3.0, 0.0]]
     """

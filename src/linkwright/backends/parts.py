@@ -33,9 +33,6 @@ class Parts:
 def reads(instruction: Instruction) -> Iterable[int]:
     """Return the ids that an instruction needs from outside, those read inside a loop included.
 
-    Args:
-        instruction: any instruction; for a loop its whole body is looked at.
-
     >>> from linkwright.program.rates import Rate
     >>> reads(Instruction(2, "add", (0, 1), None, Rate.SLOW))
     (0, 1)
@@ -58,11 +55,7 @@ def reads(instruction: Instruction) -> Iterable[int]:
 
 
 def results_at_their_source(instructions: Sequence[Instruction]) -> list[Instruction]:
-    """Return the instructions with each result directly behind the loop or call it comes from.
-
-    Args:
-        instructions: in an order in which each reads only what stands above it.
-    """
+    """Return the instructions with each result directly behind the loop or call it comes from."""
     results: dict[int, list[Instruction]] = {}
     for i in instructions:
         if i.op == "result":
@@ -79,10 +72,6 @@ def results_at_their_source(instructions: Sequence[Instruction]) -> list[Instruc
 
 def cut(plan: Sequence[Instruction], length: int) -> Parts:
     """Return the parts of a plan.
-
-    Args:
-        plan: instructions in order, results directly behind their loop or call.
-        length: instructions in each part; the results of a loop or call stay with it.
 
     >>> from linkwright.program import lower, program
     >>> p = program("f", {"x": ["x", "y"]}, {"f": lambda x, y: [(x + y) * x]})

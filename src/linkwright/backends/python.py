@@ -214,10 +214,6 @@ def python_functions(
 
     The functions take a sequence of numbers for each input, and return a tuple of lists.
 
-    Args:
-        codes: what they compute, by their names.
-        about: lines of documentation.
-
     >>> from linkwright.algebra import symbol
     >>> from linkwright.program import program
     >>> q = symbol("q1", "coordinate")

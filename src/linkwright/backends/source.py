@@ -47,10 +47,6 @@ Scan: TypeAlias = "list[Term] | InputArray | StackArray"
 def arithmetic(op: str, args: Sequence[Term]) -> Term | None:
     """Return the infix text of a sum, difference, product, quotient or sign, else None.
 
-    Args:
-        op: the instruction.
-        args: its operands.
-
     >>> a, b, c = Term(ATOM, "a"), Term(ATOM, "b"), Term(ATOM, "c")
     >>> arithmetic("sub", [a, arithmetic("sub", [b, c])]).text
     'a - (b - c)'
@@ -81,11 +77,6 @@ def call(name: str, args: Iterable[Term]) -> Term:
 
 class Names:
     """Gives out identifiers, each once.
-
-    Args:
-        identifier: makes an identifier of any name.
-        taken: identifiers that are in use already.
-        model: identifiers that the model has, which invented names keep away from.
 
     >>> names = Names(str, ["f"])
     >>> names("f"), names("q"), names("q"), names.fresh("z")
@@ -136,12 +127,7 @@ class Names:
 
 
 def model_names(code: Code, identifier: Callable[[str], str]) -> frozenset[str]:
-    """Return the identifiers of every name that the code has from the model.
-
-    Args:
-        code: a lowered Program.
-        identifier: makes an identifier of any name.
-    """
+    """Return the identifiers of every name that the code has from the model."""
     names = [port.name for port in code.inputs] + [port.name for port, _ in code.outputs]
     names += [x.name for port in code.inputs for x in port.entries]
     for i in code.walk():
@@ -175,12 +161,7 @@ def by_stage(instructions: Iterable[Instruction]) -> list[Instruction]:
 
 
 def nested(instructions: Sequence[Instruction], ends: Iterable[int]) -> set[int]:
-    """Return the ids of the values that may be written inside the one expression that uses them.
-
-    Args:
-        instructions: one block: a whole program, a part of it, or the body of a loop.
-        ends: the ids that are read after the block, once for each time.
-    """
+    """Return the ids of the values that may be written inside the one expression that uses them."""
     uses: dict[int, int] = {}
     reader: dict[int, Rate | None] = {}
     for i in instructions:
@@ -321,12 +302,7 @@ class Writer(ABC):
 
 # -- the heading of a file -------------------------------------------------------------------------
 def heading(program: Program, code: Code) -> list[str]:
-    """Return lines that say what a generated file is: inputs, outputs, counts, origin.
-
-    Args:
-        program: what the file computes.
-        code: its lowered form.
-    """
+    """Return lines that say what a generated file is: inputs, outputs, counts, origin."""
     lines = [
         plain(program.name),
         "",
@@ -372,9 +348,6 @@ _UNSAFE = re.compile(r"[^\w .,:;()\[\]+*/^='|<>?-]|\?\?|\*/|/\*|\"\"\"", re.ASCI
 
 def plain(text: str) -> str:
     r"""Return a text that can stand in a comment of any language: one line, nothing that ends it.
-
-    Args:
-        text: any text, as a name or a description from a model.
 
     >>> plain("a */ b\n\\ θ")
     'a <2a><2f> b<a><5c> <3b8>'

@@ -11,9 +11,6 @@ from linkwright.errors import ShapeError
 def checked_threads(threads: SupportsIndex) -> int:
     """Return a number of threads; what is none is an error.
 
-    Args:
-        threads: 1 or more.
-
     >>> checked_threads(2)
     2
     """

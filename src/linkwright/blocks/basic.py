@@ -15,13 +15,6 @@ from linkwright.blocks.workspace import Value
 class Delay(Block):
     """What its input was so many instants ago: a ring buffer of ticks.
 
-    Args:
-        ticks: how many instants of the block's rate.
-        count: entries of the ports, or None for a number.
-        initial: the output before anything has come through.
-        name: of the block.
-        rate: hertz or a `Rate`.
-
     >>> Delay(3, rate=100)
     Delay(delay: u -> y)
     """
@@ -53,11 +46,6 @@ class Delay(Block):
 class Hold(Block):
     """A zero-order hold: samples its input at its instants and holds it in between.
 
-    Args:
-        count: entries of the ports, or None for a number.
-        name: of the block.
-        rate: hertz or a `Rate`.
-
     >>> Hold(rate=100)
     Hold(hold: u -> y)
     """
@@ -84,13 +72,6 @@ class Hold(Block):
 class WhiteNoise(Block):
     """Normal random numbers, new at each instant.
 
-    Args:
-        deviation: standard deviation.
-        mean: their mean.
-        unit: of the output.
-        name: of the block.
-        rate: hertz or a `Rate`.
-
     >>> WhiteNoise(0.1, rate=100)
     WhiteNoise(noise: nothing -> y)
     """
@@ -114,11 +95,6 @@ class WhiteNoise(Block):
 
 class Integrator(Block):
     """The integral of its input over time.
-
-    Args:
-        initial: where it starts.
-        name: of the block.
-        rate: hertz or a `Rate`; continuous by default.
 
     >>> Integrator()
     Integrator(integrator: u -> y)

@@ -423,10 +423,6 @@ class JointCoordinate:
 def joint_of(mechanism: Mechanism, coordinate: Expr | str) -> JointCoordinate:
     """Return the joint that a coordinate belongs to.
 
-    Args:
-        mechanism: whose coordinate it is.
-        coordinate: its symbol or name, or the name of a body with one coordinate.
-
     >>> m = Mechanism("m")
     >>> b = m.body("b", translate="y", mass=1)
     >>> joint_of(m, "b").turns

@@ -95,13 +95,7 @@ class Foreign(Block):
     def __call__(
         self, t: float, arguments: Sequence[float], held: Sequence[float]
     ) -> Sequence[float]:
-        """Call the function with the flat values of its inputs; return those of its outputs.
-
-        Args:
-            t: the time, s.
-            arguments: of its input ports, in order.
-            held: of its output ports, as they are before the call.
-        """
+        """Call the function with the flat values of its inputs; return those of its outputs."""
         assert self.function is not None
         given: dict[str, Any] = {"t": t} if self._wants_time else {}
         start = 0

@@ -11,11 +11,6 @@ from linkwright.blocks.block import Block
 class Kind:
     """A kind of block or element.
 
-    Args:
-        block: its class.
-        passive: whether it never puts more energy into a mechanism than it has taken from it; of
-            what puts no loads on a mechanism, that is so.
-
     >>> from linkwright.blocks import Integrator
     >>> Kind(Integrator).name
     'Integrator'

@@ -60,12 +60,6 @@ def checked_all(
 ) -> tuple[float, ...]:
     """Return as many finite numbers as are needed, or say what is wrong with those given.
 
-    Args:
-        values: the numbers.
-        what: what they are, for messages.
-        count: how many there must be.
-        least: the smallest that is allowed.
-
     >>> checked_all((1, 2, 3), "the wind of 'drag'", count=3)
     (1.0, 2.0, 3.0)
     """

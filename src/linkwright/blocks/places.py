@@ -31,8 +31,6 @@ class Place:
     """Where a body is and how it moves, in the ground's axes.
 
     Args:
-        rotation: rows of the matrix from the body's components to the ground's.
-        origin: position of its origin, m.
         omega: angular velocity, rad/s.
         velocity: of its origin, m/s.
     """
@@ -44,11 +42,7 @@ class Place:
 
 
 class Places:
-    """The places of bodies, worked out once each.
-
-    Args:
-        name: gives a partial result a name.
-    """
+    """The places of bodies, worked out once each."""
 
     def __init__(self, name: Name) -> None:
         self._name = name

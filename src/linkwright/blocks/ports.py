@@ -47,15 +47,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A number that stays the same during a run.
-
-    Args:
-        symbol: what stands for it; its sign may be promised to be positive.
-        value: what it is unless another is given.
-        unit: its unit.
-        doc: what it is.
-        least: the smallest value that makes sense.
-    """
+    """A number that stays the same during a run."""
 
     symbol: Expr
     value: float
@@ -64,12 +56,7 @@ class Parameter:
     least: float = -math.inf
 
     def checked(self, value: float, block: str) -> float:
-        """Return a value for it, or refuse one that makes no sense.
-
-        Args:
-            value: the number.
-            block: whose parameter it is, for messages.
-        """
+        """Return a value for it, or refuse one that makes no sense."""
         what = f"{self.symbol.name} of {block!r}"
         if self.symbol.data.sign == "positive":
             return checked(value, what, above=0.0)
@@ -80,15 +67,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A number with memory.
-
-    Args:
-        symbol: what stands for it.
-        following: of a continuous state its rate; of a discrete state its next value.
-        initial: where it starts, a number or an expression of parameters.
-        unit: its unit.
-        doc: what it is.
-    """
+    """A number with memory."""
 
     symbol: Expr
     following: Expr | None
@@ -108,15 +87,7 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """A value whose way through zero is an event.
-
-    Args:
-        name: what happens then.
-        value: the expression.
-        direction: 1 upwards, -1 downwards, 0 both.
-        terminal: whether the run ends there.
-        resets: new values of states and memory of the block.
-    """
+    """A value whose way through zero is an event."""
 
     name: str
     value: Expr

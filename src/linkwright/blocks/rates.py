@@ -32,12 +32,7 @@ class Continuous:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """At instants `offset + i * period`; outputs hold in between. `sampled` makes one.
-
-    Args:
-        period: from one instant to the next, s.
-        offset: the first instant, s.
-    """
+    """At instants `offset + i * period`; outputs hold in between. `sampled` makes one."""
 
     period: Fraction
     offset: Fraction = Fraction(0)
@@ -50,12 +45,7 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """Every so many ticks of the System's base clock.
-
-    Args:
-        every: base ticks from one instant to the next.
-        offset: the base tick of the first instant.
-    """
+    """Every so many ticks of the System's base clock."""
 
     every: int
     offset: int = 0
@@ -74,9 +64,6 @@ Rate: TypeAlias = Continuous | Sampled | Ticks
 
 def exact(value: float | Fraction) -> Fraction:
     """Return the simplest fraction that rounds to a number.
-
-    Args:
-        value: what a person wrote.
 
     >>> exact(0.002), exact(1 / 60), exact(500)
     (Fraction(1, 500), Fraction(1, 60), Fraction(500, 1))
@@ -121,9 +108,6 @@ def sampled(
 
 def as_rate(value: Rate | float | Fraction | None) -> Rate:
     """Return a rate: a number stands for hertz, None for continuous.
-
-    Args:
-        value: what was given.
 
     >>> print(as_rate(None), as_rate(60))
     continuous 60 Hz

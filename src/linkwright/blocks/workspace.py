@@ -183,10 +183,6 @@ def indices(shape: tuple[int, ...]) -> list[str]:
 def with_targets(statement: Statement, targets: Sequence[Expr]) -> Statement:
     """Return an assignment, solve or call that defines other symbols.
 
-    Args:
-        statement: what it does.
-        targets: one for each symbol that it defines.
-
     >>> x, y = symbol("x"), symbol("y")
     >>> with_targets(Assign(x, as_expr(2)), [y]).target
     y

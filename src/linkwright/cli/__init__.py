@@ -23,9 +23,6 @@ _SPELLINGS = {"--d/dt": "--rate"}  # what Click cannot have as the name of an op
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    Args:
-        arguments: the words after ``linkwright``, or None to take them from ``sys.argv``.
-
     Returns:
         0 on success, 1 when the reader of a pipe went away, 2 for wrong usage or an `Error`,
         130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.

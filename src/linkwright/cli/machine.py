@@ -62,10 +62,6 @@ class Machine:
 def describe(packages: tuple[str, ...] = ()) -> Machine:
     """Describe this machine now.
 
-    Args:
-        packages: distributions to give the version of, besides the core ones; one that is not
-            installed is left out.
-
     Example:
         >>> describe(("no-such-package",)).packages.keys() == describe().packages.keys()
         True

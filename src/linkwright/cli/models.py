@@ -49,12 +49,6 @@ def read_settings(
 ) -> dict[str, float]:
     """Return the values of options such as ``--set NAME=VALUE``, where VALUE may have a unit.
 
-    Args:
-        texts: what was given.
-        option: which option it was, in errors.
-        model: whose units count; it is only opened where a value has one.
-        trust: whether C code in the model's file may be compiled.
-
     >>> read_settings(["phi=90 deg"], model="pendulum")
     {'phi': 1.5707963267948966}
     >>> read_settings(["L1=0.5", "F = 1e3"])

@@ -19,12 +19,7 @@ MINUTE = 60.0
 
 @contextmanager
 def run_bar(words: str, *, quiet: bool = False) -> Iterator[Show | None]:
-    """Give a function that shows the time that was reached, or None where nothing is shown.
-
-    Args:
-        words: what is going on.
-        quiet: show nothing.
-    """
+    """Give a function that shows the time that was reached, or None where nothing is shown."""
     if quiet:
         yield None
         return
@@ -78,13 +73,7 @@ def _said_each_minute(words: str) -> Show:
 
 @contextmanager
 def part_bar(words: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
-    """Give a function that shows how many of a number are done.
-
-    Args:
-        words: what is counted.
-        total: how many there are.
-        quiet: show nothing.
-    """
+    """Give a function that shows how many of a number are done."""
     if quiet or not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -113,7 +102,6 @@ def real_time(simulated: float, seconds: float) -> str:
     """Return how fast a run is, in words.
 
     Args:
-        simulated: s.
         seconds: that it took.
 
     >>> real_time(10, 0.02), real_time(1, 4)

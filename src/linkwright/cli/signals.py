@@ -37,11 +37,7 @@ class Ending:
         raise KeyboardInterrupt
 
     def code(self, code: int) -> int:
-        """Return the exit code of a command that would end with another one.
-
-        Args:
-            code: of a command that was interrupted, or that does not mind being so.
-        """
+        """Return the exit code of a command that would end with another one."""
         return 128 + self.signal if self.signal and code in (0, INTERRUPTED) else code
 
 

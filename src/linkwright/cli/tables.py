@@ -15,12 +15,6 @@ def print_table(
 ) -> None:
     """Print a table to the standard output; columns that are empty are left out.
 
-    Args:
-        columns: their names.
-        rows: text for each column.
-        title: what stands above.
-        numbers: names of columns that are set to the right.
-
     >>> print_table(("name", "value"), [("L", "1.5"), ("mass", "20")], numbers=["value"])
     name  value
     L       1.5

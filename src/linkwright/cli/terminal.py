@@ -18,9 +18,6 @@ _STEERING = re.compile(
 def harmless(text: str) -> str:
     """Return a text with control characters and marks of direction written out.
 
-    Args:
-        text: of a model, a recording or a message.
-
     >>> print(harmless("a\\x1b]0;title\\x07 b\\u202e"))
     a\\x1b]0;title\\x07 b\\u202e
     """
@@ -28,11 +25,5 @@ def harmless(text: str) -> str:
 
 
 def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print a text that may come from a file.
-
-    Args:
-        text: what to print.
-        err: to stderr instead.
-        nl: whether a new line follows.
-    """
+    """Print a text that may come from a file."""
     typer.echo(harmless(str(text)), err=err, nl=nl)

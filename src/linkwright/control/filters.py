@@ -138,10 +138,6 @@ def canonical(
 ) -> tuple[Array, Array, Array, Array]:
     """Return A, B, C, D of a transfer function in controllable canonical form.
 
-    Args:
-        numerator: coefficients, highest power first.
-        denominator: coefficients, highest power first.
-
     >>> canonical([1], [1, 3])[0]
     array([[-3.]])
     """

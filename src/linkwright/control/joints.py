@@ -62,12 +62,6 @@ def numbers(
 ) -> list[float]:
     """Return a number for each joint.
 
-    Args:
-        given: one for all, one for each, or by name.
-        names: of the coordinates.
-        what: what the numbers are, for messages.
-        least: the smallest that makes sense.
-
     >>> numbers({"b": 2}, ["a", "b"], "kp"), numbers(3, ["a", "b"], "kp")
     ([0.0, 2.0], [3.0, 3.0])
     """
@@ -93,14 +87,7 @@ def _is_list(given: object) -> bool:
 
 
 def gains(element: Element, name: str, given: PerJoint, joints: Sequence[str]) -> list[Expr]:
-    """Return parameters of an element, none below zero: one for all joints, or one for each.
-
-    Args:
-        element: what they belong to.
-        name: of the parameter, before an underscore and the coordinate's name where there are many.
-        given: their values.
-        joints: names of the coordinates.
-    """
+    """Return parameters of an element, none below zero: one for all joints, or one for each."""
     values = numbers(given, joints, name, least=0.0)
     if isinstance(given, SupportsFloat):
         return [element.parameter(name, float(given), least=0.0)] * len(joints)

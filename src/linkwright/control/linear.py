@@ -242,12 +242,6 @@ class StateFeedback(Element):
 def gain_matrix(K: Any, inputs: Sequence[str], states: Sequence[str], name: str) -> Array:
     """Return a gain as a matrix with a row for each input and a column for each state.
 
-    Args:
-        K: a matrix, a `Gain`, or numbers by input and state.
-        inputs: names of the rows.
-        states: names of the columns.
-        name: whose gain it is, for messages.
-
     >>> gain_matrix({"F": {"b": 2}}, ["F"], ["a", "b"], "feedback")
     array([[0., 2.]])
     """
@@ -386,11 +380,6 @@ class Observer(StateSpace):
 
 def weights(given: Any, names: Sequence[str], what: str) -> Array:
     """Return a weight as a matrix.
-
-    Args:
-        given: a number for all, a diagonal, numbers by name (others 0), or a matrix.
-        names: of what is weighted.
-        what: which weight it is, for messages.
 
     >>> weights({"b": 2}, ["a", "b"], "Q")
     array([[0., 0.],

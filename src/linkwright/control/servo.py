@@ -115,14 +115,7 @@ def holding_torques(
     joints: Sequence[Expr] | None = None,
     values: dict[str, float] | None = None,
 ) -> dict[Expr, Expr]:
-    """Return the torque on each joint with which the mechanism stays where it is.
-
-    Args:
-        element: that computes them.
-        measured: the coordinates of the joints as they are measured.
-        joints: which joints these are; those of a joint controller by default.
-        values: numbers of the mechanism's parameters as the controller believes them to be.
-    """
+    """Return the torque on each joint with which the mechanism stays where it is."""
     if joints is None:
         assert isinstance(element, JointController)
         joints = element.joints

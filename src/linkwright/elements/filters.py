@@ -58,9 +58,6 @@ class Butterworth(Block):
 def coefficients(cutoff: float) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
     """Return the coefficients b and a of the filter.
 
-    Args:
-        cutoff: percent of half the rate.
-
     >>> b, a = coefficients(20)
     >>> round(sum(b) / sum(a), 12)
     1.0

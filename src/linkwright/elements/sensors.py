@@ -188,12 +188,7 @@ def show(
 
 
 def acceleration_of(element: Element, point: Point) -> Vector:
-    """Return the acceleration of a point relative to the ground, in the rates of speeds.
-
-    Args:
-        element: on whose mechanism the point is.
-        point: of one of its bodies.
-    """
+    """Return the acceleration of a point relative to the ground, in the rates of speeds."""
     found = element.mechanism.kinematics().derivative(point.velocity)
     assert isinstance(found, Vector)
     return found

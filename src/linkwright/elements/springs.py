@@ -146,23 +146,13 @@ class Stop(Element):
 
 
 def motion_of(element: Element, coordinate: Expr | str) -> tuple[Expr, Expr]:
-    """Return a joint's coordinate and its rate.
-
-    Args:
-        element: on whose mechanism it is.
-        coordinate: of the joint: its symbol or its name.
-    """
+    """Return a joint's coordinate and its rate."""
     q = joint_of(element.mechanism, coordinate).coordinate
     return q, element.mechanism.kinematics().rates[q]
 
 
 def units_of(element: Element, coordinate: Expr | str) -> tuple[str, str]:
-    """Return the units of a joint's coordinate and of what acts on it.
-
-    Args:
-        element: on whose mechanism it is.
-        coordinate: of the joint: its symbol or its name.
-    """
+    """Return the units of a joint's coordinate and of what acts on it."""
     turns = joint_of(element.mechanism, coordinate).turns
     length, force, moment = map(element.own_unit, ("m", "N", "N*m"))
     return ("rad", moment) if turns else (length, force)

@@ -66,14 +66,7 @@ def articulated(
     *,
     efforts: Sequence[Expr] = (),
 ) -> tuple[Expr, ...]:
-    """Return the rates of the speeds of a tree.
-
-    Args:
-        kinematics: of the mechanism.
-        writer: receives the intermediate results.
-        choices: for the bodies; the usual ones by default.
-        efforts: generalized forces on the speeds, besides the mechanism's loads.
-    """
+    """Return the rates of the speeds of a tree."""
     links = make_links(kinematics, writer, choices)
     own, driven = bias_forces(kinematics, writer, links)
     if efforts:
@@ -206,15 +199,7 @@ def accelerated(
     above: tuple[Triple, Triple] | None,
     rates: dict[int, Expr],
 ) -> tuple[Triple, Triple]:
-    """Find the rates of a link's speeds; return its angular and translational acceleration.
-
-    Args:
-        writer: receives the intermediate results.
-        link: the link.
-        steps: its speeds, in the order in which they were eliminated.
-        above: the accelerations of its parent; None for the ground.
-        rates: receives the rates, by index of speed.
-    """
+    """Find the rates of a link's speeds; return its angular and translational acceleration."""
     alpha, acceleration = NOTHING, NOTHING
     if above is not None:
         turning, moved = above

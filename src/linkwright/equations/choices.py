@@ -25,14 +25,10 @@ class Choice:
     """What is chosen for one body.
 
     Args:
-        axes: "own", or "above" for components along the axes of the parent's components. With a
-            child that turns about a parallel axis this merges the two: the child's rotation is then
-            by the sum of the angles.
         form: "second" (U S - S Uᵀ) or "tensor" (J alpha + gyroscopic products) for the moment, or
             "mixed": the former for components to which one second moment contributes.
         left: what stays of the second moment along the joint's axis: 0 nothing, 1 and 2 so much
             that the moment of inertia about the second or first axis across it vanishes.
-        place: number of the reference point among `places`.
     """
 
     axes: str = OWN
@@ -46,14 +42,7 @@ DEFAULT = Choice()
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What is chosen for a tree.
-
-    Args:
-        bodies: by name; others have the default.
-        shift: which part of the acceleration of free bodies is taken out of the bias and
-            subtracted from the solution: "none", "turning" (omega x v), or "all" (with gravity).
-        regroup: lump inertial parameters toward the root.
-    """
+    """What is chosen for a tree."""
 
     bodies: Mapping[str, Choice] = field(default_factory=dict)
     shift: str = NO_SHIFT
@@ -127,13 +116,7 @@ def _offers(body: Body, points: Sequence[Vector]) -> Iterator[Vector]:
 def options(
     kinematics: Kinematics, body: Body, at: Sequence[Vector]
 ) -> dict[str, tuple[int | str, ...]]:
-    """Return the settings to try for a body besides the usual ones, by field of `Choice`.
-
-    Args:
-        kinematics: of the mechanism.
-        body: the body.
-        at: its `places`.
-    """
+    """Return the settings to try for a body besides the usual ones, by field of `Choice`."""
     result: dict[str, tuple[int | str, ...]] = {}
     children = kinematics.mechanism.children(body)
     alone = not kinematics.motions[body].absolute and len(body.rotations) == 1

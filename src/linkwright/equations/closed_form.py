@@ -156,9 +156,6 @@ def _matrix(rows: Sequence[Sequence[Expr]]) -> str:
 def closed_form(equations: Equations) -> ClosedForm:
     """Return M, c, g and Q of equations of motion, with all intermediate names written out.
 
-    Args:
-        equations: what to write out; which speeds are independent is theirs.
-
     >>> from linkwright.equations import derive
     >>> from linkwright.mechanism import Mechanism
     >>> m = Mechanism("cart")

@@ -36,14 +36,7 @@ class AssemblyError(DomainError):
 
 
 class Relations:
-    """The constraints of a mechanism as numbers.
-
-    Args:
-        mechanism: whose constraints these are.
-        values: numbers of its parameters.
-        backend: which kernels are used.
-        signals: values of the inputs at a time.
-    """
+    """The constraints of a mechanism as numbers."""
 
     def __init__(
         self,
@@ -105,13 +98,6 @@ class Relations:
         rank: float = RANK,
     ) -> tuple[Array, float]:
         """Return coordinates that satisfy the relations, and the residual left.
-
-        Args:
-            q: where to start, coordinates and then extra states.
-            t: time, s.
-            free: indices of the coordinates that may move; all by default.
-            iterations: at most this many steps.
-            rank: singular values below this part of the largest count as zero.
 
         The residual is relative to the size of the Jacobian: a change of coordinates that removes
         it is of that order.
@@ -416,12 +402,6 @@ def closed_samples(
 ) -> dict[Expr, Array] | None:
     """Return several configurations in which the loops are closed, the nominal one first.
 
-    Args:
-        mechanism: what is assembled.
-        values: numbers of its parameters.
-        at: coordinates of the nominal configuration; the mechanism's start values by default.
-        count: how many.
-
     None where the mechanism has no relations of position, values are missing, or it does not close.
     """
     zero = [c.position for c in mechanism.constraints if c.position is not None]
@@ -473,10 +453,6 @@ def with_exact_rates(mechanism: Mechanism, samples: Mapping[Expr, Array] | None)
     The relative velocity of two points along a direction that turns is the rate of their distance
     along it only where the points are together in all other directions. Where that is so, the
     mechanism itself comes back; otherwise a view of it.
-
-    Args:
-        mechanism: whose constraints are looked at; it stays as it is.
-        samples: configurations in which the loops are closed; None where there are none.
     """
     from linkwright.algebra import evaluate_all
 

@@ -21,14 +21,7 @@ _ALONE = 1e-9  # part of a column, of its length, that must be its own
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Base:
-    """Which parameters can be told apart, and what the others add to them.
-
-    Args:
-        columns: the columns of the regressor that are kept.
-        idle: the columns without effect.
-        regrouping: base = regrouping @ all parameters; one row for each of `columns`.
-        names: of the base parameters: the parameter that leads each.
-    """
+    """Which parameters can be told apart, and what the others add to them."""
 
     columns: tuple[int, ...]
     idle: tuple[int, ...]
@@ -38,10 +31,6 @@ class Base:
 
 def base_of(samples: Array, names: Sequence[str]) -> Base:
     """Return the base parameters from regressors at many states.
-
-    Args:
-        samples: regressors over each other, or with leading axes: more rows than columns.
-        names: of the columns.
 
     >>> y = np.array([[1.0, 2.0, 0.0, 1.0], [0.0, 0.0, 0.0, 3.0], [1.0, 2.0, 0.0, 4.0]])
     >>> found = base_of(y, "abcd")

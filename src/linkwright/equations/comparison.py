@@ -35,15 +35,7 @@ _Make = Callable[[], Program]
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One formulation after one step.
-
-    Args:
-        formulation: its name.
-        after: "written" for the equations as they are derived, a pass, "all, fast" for fast mode,
-            or a step of the caller's; empty where the formulation does not take the mechanism.
-        counts: the operations of the derivative, if there are equations.
-        refused: why there are none, else empty.
-    """
+    """One formulation after one step."""
 
     formulation: str
     after: str
@@ -60,11 +52,6 @@ def compared(
     """Yield the operations of every formulation, as it is written and after each pass.
 
     Passes run one after the other; "all, fast" is fast mode, which has an order of its own.
-
-    Args:
-        mechanism: whose equations to form.
-        kernel: "forward" for accelerations, "inverse" for forces, "mass" for the mass matrix.
-        further: more to be made of the derived Program, by name.
 
     >>> from linkwright.models import load_model
     >>> rows = [r for r in compared(load_model("pendulum")) if r.after == "all, fast"]

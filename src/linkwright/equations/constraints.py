@@ -65,15 +65,7 @@ def choose(
     samples: Mapping[Expr, np.ndarray] | None = None,
     dependent: Collection[Expr] | None = None,
 ) -> tuple[Elimination, ...]:
-    """Choose a speed to eliminate for each constraint.
-
-    Args:
-        kinematics: of the mechanism.
-        values: numbers for parameters; others get seeded ones.
-        samples: configurations in which loops are closed (`closure.closed_samples`), where there
-            are any; the first is the nominal one.
-        dependent: the speeds among which to choose; all by default.
-    """
+    """Choose a speed to eliminate for each constraint."""
     constraints = kinematics.mechanism.constraints
     speeds = [s.symbol for s in kinematics.speeds]
     found = [linear_coefficients(c.speed, speeds) for c in constraints]

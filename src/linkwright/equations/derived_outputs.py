@@ -28,9 +28,6 @@ DERIVED: dict[str, Callable[[Mechanism], Outputs]] = {
 def output_values(mechanism: Mechanism) -> list[Expr]:
     """Return the expressions of a mechanism's outputs, for the loads that it has now.
 
-    Args:
-        mechanism: whose outputs.
-
     >>> m = Mechanism("hanging")
     >>> b = m.body("b", rotate="z", mass="m", inertia=0)
     >>> m.output_all("reactions")

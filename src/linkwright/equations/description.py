@@ -50,10 +50,6 @@ class Style:
 def describe(equations: Equations, style: Style | None = None) -> list[Section]:
     """Return the sections that describe a mechanism; empty ones are left out.
 
-    Args:
-        equations: those of the mechanism.
-        style: how formulas are written; as plain text, cut where they are long, by default.
-
     >>> from linkwright.equations import derive
     >>> m = Mechanism("pendulum")
     >>> rod = m.body("rod", rotate="z", mass="m", com=("L", 0, 0), inertia=0)
@@ -222,9 +218,6 @@ def _coordinate_words(body: Body, k: int) -> str:
 
 def meanings(m: Mechanism) -> dict[str, str]:
     """Return what each coordinate and each speed is, in words, by name.
-
-    Args:
-        m: whose they are; what it says of them itself comes first.
 
     >>> m = Mechanism("m")
     >>> b = m.body("b", rotate="z", mass=1, inertia=1)

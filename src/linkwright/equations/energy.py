@@ -114,9 +114,6 @@ def _power(kinematics: Kinematics) -> Expr:
 def energy_outputs(mechanism: Mechanism) -> tuple[Output, ...]:
     """Return outputs for the energies of a mechanism and the power of its loads.
 
-    Args:
-        mechanism: whose energies.
-
     >>> m = Mechanism("ball")
     >>> b = m.body("b", translate="x", mass="m", inertia=0)
     >>> [o.name for o in energy_outputs(m)]
@@ -138,10 +135,6 @@ def energy_outputs(mechanism: Mechanism) -> tuple[Output, ...]:
 
 def add_energy_outputs(mechanism: Mechanism) -> None:
     """Add energies, momenta and power to the outputs of a mechanism.
-
-    Args:
-        mechanism: what gets them: kinetic_energy, potential_energy, energy, momentum_x to _z,
-            angular_momentum_x to _z (about the ground's origin), power.
 
     >>> m = Mechanism("ball")
     >>> b = m.body("b", translate="x", mass="m", inertia=0)

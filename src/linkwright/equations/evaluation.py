@@ -21,12 +21,7 @@ Array = NDArray[np.float64]
 
 
 def all_values(mechanism: Mechanism, values: Mapping[str, Amount] | None) -> dict[str, float]:
-    """Return the mechanism's values with some replaced; an unknown name is an error.
-
-    Args:
-        mechanism: what they belong to.
-        values: values of parameters and inputs by name.
-    """
+    """Return the mechanism's values with some replaced; an unknown name is an error."""
     known = {**mechanism.parameters, **mechanism.inputs}
     given = mechanism.amounts(values, "values")
     for name in given:
@@ -82,15 +77,7 @@ Signals = Callable[[float], Mapping[str, float]]
 
 
 class Evaluator:
-    """A Program of a mechanism, compiled, with its parameters in place.
-
-    Args:
-        mechanism: whose symbols its inputs are.
-        program: what to evaluate.
-        values: numbers of the parameters, and of the inputs without signals.
-        backend: which kernels are used; see `linkwright.compile`.
-        signals: values of the inputs at a time; those in `values` by default.
-    """
+    """A Program of a mechanism, compiled, with its parameters in place."""
 
     def __init__(
         self,

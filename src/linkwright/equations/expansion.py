@@ -179,24 +179,14 @@ def _speeds_one_by_one(kinematics: Kinematics, reduction: Reduction, writer: Wri
 
 
 class Expander:
-    """Writes expressions out, through the meaning of names; results are kept.
-
-    Args:
-        meaning: the definitions of names to see through.
-    """
+    """Writes expressions out, through the meaning of names; results are kept."""
 
     def __init__(self, meaning: Mapping[Expr, Expr]) -> None:
         self._meaning = meaning
         self._known: dict[Expr, Polynomial | None] = {}
 
     def short(self, x: Expr, writer: Writer, relations: Sequence[Polynomial] = ()) -> Expr:
-        """Return an expression written out and collected, or itself where that is long.
-
-        Args:
-            x: the expression.
-            writer: receives the constants.
-            relations: polynomials that vanish, with which to make it shorter.
-        """
+        """Return an expression written out and collected, or itself where that is long."""
         found = self._polynomial(x)
         if found is None:
             return x

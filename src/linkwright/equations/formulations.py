@@ -41,11 +41,6 @@ def candidates(speeds: int, eliminated: int, alike: int = 0) -> tuple[str, ...]:
     Kane's method pays where speeds are eliminated, articulated bodies where chains are long; beyond
     forty speeds of a tree the mass matrix is not even tried, and like bodies share a loop.
 
-    Args:
-        speeds: number of speeds of the tree.
-        eliminated: how many of them constraints eliminate.
-        alike: like bodies in a row, at most.
-
     >>> candidates(3, 2), candidates(50, 0), candidates(1000, 0, alike=998)
     (('composite', 'kane', 'kane-expanded'), ('articulated',), ('articulated-looped',))
     """
@@ -58,25 +53,14 @@ def candidates(speeds: int, eliminated: int, alike: int = 0) -> tuple[str, ...]:
 
 
 def automatic(kinematics: Kinematics, eliminated: int) -> tuple[str, ...]:
-    """Return the `candidates` of a mechanism.
-
-    Args:
-        kinematics: of the mechanism.
-        eliminated: how many speeds constraints eliminate.
-    """
+    """Return the `candidates` of a mechanism."""
     speeds = len(kinematics.speeds)
     large = speeds > _LARGE and not eliminated
     return candidates(speeds, eliminated, longest(plan(kinematics)) if large else 0)
 
 
 def resolved(formulation: str, kinematics: Kinematics, eliminated: int) -> tuple[str, ...]:
-    """Return the formulations that a name stands for: itself, or those of "auto" and "quick".
-
-    Args:
-        formulation: the name.
-        kinematics: of the mechanism.
-        eliminated: how many speeds constraints eliminate.
-    """
+    """Return the formulations that a name stands for: itself, or those of "auto" and "quick"."""
     if formulation == "auto":
         return automatic(kinematics, eliminated)
     if formulation != QUICK:

@@ -29,11 +29,6 @@ def idle_parameters(
 ) -> frozenset[Expr]:
     """Return the parameters that no result depends on.
 
-    Args:
-        statements: intermediate results, in order.
-        results: what matters, in terms of parameters and targets of statements.
-        parameters: the symbols to look at.
-
     >>> from linkwright.algebra import symbols
     >>> a, b, c, d = symbols("a b c d")
     >>> sorted(x.name for x in idle_parameters([Assign(c, a - b)], [c + b], [a, b, d]))
@@ -46,14 +41,7 @@ def idle_parameters(
 def slopes_of(
     statements: Sequence[Assign], results: Iterable[Expr], values: Values, number: int = 0
 ) -> dict[Expr, int]:
-    """Return the derivatives of a random combination of results by the symbols, in the field.
-
-    Args:
-        statements: intermediate results, in order.
-        results: what is combined.
-        values: those of some symbols, where they are not to come from their names.
-        number: which random combination.
-    """
+    """Return the derivatives of a random combination of results by the symbols, in the field."""
     for s in statements:
         values.known[s.target] = values.of(s.value)
     slopes: dict[Expr, int] = {}

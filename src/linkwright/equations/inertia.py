@@ -125,11 +125,8 @@ def lumped(
     """Return the moments of every body about its reference point, in its own axes.
 
     Args:
-        kinematics: of the mechanism.
-        regroup: count with the parent what the joint leaves in place.
         left: how much of the second moment along its axis a body that turns keeps: 0 nothing, 1
             and 2 so much that the moment of inertia about an axis across vanishes.
-        own: the moments of the bodies about their origins, in place of the mechanism's.
     """
     mechanism = kinematics.mechanism
     result: dict[Body, Moments] = {}

@@ -85,13 +85,7 @@ class Shares:
 
 
 def kane(kinematics: Kinematics, reduction: Reduction, writer: Writer) -> ReducedDynamics:
-    """Return M and f for the independent speeds.
-
-    Args:
-        kinematics: of the mechanism.
-        reduction: which speeds are eliminated, and how.
-        writer: receives the intermediate results.
-    """
+    """Return M and f for the independent speeds."""
     shares = shares_of(reduction)
     sheets = worksheets(kinematics, shares, writer)
     loads = external_loads(kinematics, {b: s.frame for b, s in sheets.items()})

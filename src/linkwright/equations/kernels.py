@@ -32,10 +32,6 @@ _Write = Callable[[Writer, Choices], list[list[Expr]]]
 def kernel_program(equations: Equations, kernel: str) -> Program:
     """Return one of the `KERNELS` of a mechanism as a Program.
 
-    Args:
-        equations: of the mechanism.
-        kernel: "forward" for accelerations, "inverse" for forces, "mass" for the mass matrix.
-
     >>> from linkwright.models import load_model
     >>> e = __import__("linkwright.equations", fromlist=["derive"]).derive(
     ...     load_model("pendulum")
@@ -55,10 +51,6 @@ def inverse_dynamics_program(equations: Equations, choices: Choices | None = Non
 
     Its input `a` holds the rates of the independent speeds. The model's inputs count as zero, so
     that with joint torques as inputs `tau` is what they must be; the other loads act.
-
-    Args:
-        equations: of the mechanism.
-        choices: for the bodies; the cheapest that are found by default.
     """
     kinematics, reduction = equations.kinematics, equations.reduction
     given = [kinematics.accelerations[u] for u in equations.speeds]
@@ -90,12 +82,7 @@ def _looped_inverse(equations: Equations, given: Sequence[Expr]) -> tuple[Equati
 
 
 def mass_matrix_program(equations: Equations, choices: Choices | None = None) -> Program:
-    """Return the Program of the mass matrix of the independent speeds, `M`.
-
-    Args:
-        equations: of the mechanism.
-        choices: for the bodies; the cheapest that are found by default.
-    """
+    """Return the Program of the mass matrix of the independent speeds, `M`."""
     kinematics, reduction = equations.kinematics, equations.reduction
 
     def write(writer: Writer, chosen: Choices) -> list[list[Expr]]:

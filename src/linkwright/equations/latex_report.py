@@ -56,9 +56,6 @@ _HEAD = r"""\documentclass[a4paper,10pt]{article}
 def latex_report(equations: Equations) -> str:
     r"""Return a complete LaTeX document.
 
-    Args:
-        equations: what to report on.
-
     >>> from linkwright.equations import derive
     >>> from linkwright.mechanism import Mechanism
     >>> m = Mechanism("pendulum", "a rod that swings")

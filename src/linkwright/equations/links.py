@@ -76,14 +76,7 @@ def make_links(
     choices: Choices | None = None,
     own: Mapping[Body, Moments] | None = None,
 ) -> dict[Body, Link]:
-    """Return the links of a tree, parents first.
-
-    Args:
-        kinematics: of the mechanism.
-        writer: receives the intermediate results.
-        choices: for the bodies; the usual ones by default.
-        own: the moments of the bodies about their origins, in place of the mechanism's.
-    """
+    """Return the links of a tree, parents first."""
     chosen = choices or Choices()
     mechanism = kinematics.mechanism
     kept = {b: chosen.of(b).left for b in mechanism.bodies.values() if chosen.of(b).left}
@@ -101,13 +94,7 @@ def make_links(
 
 
 class LinkMaker:
-    """Makes the links of a tree, parents first.
-
-    Args:
-        kinematics: of the mechanism.
-        writer: receives the intermediate results.
-        regroup: whether inertial parameters are lumped toward the root.
-    """
+    """Makes the links of a tree, parents first."""
 
     def __init__(self, kinematics: Kinematics, writer: Writer, *, regroup: bool = True) -> None:
         mechanism = kinematics.mechanism
@@ -125,15 +112,7 @@ class LinkMaker:
         choice: Choice = DEFAULT,
         slide: Vector | None = None,
     ) -> Link:
-        """Return the link of a body.
-
-        Args:
-            body: the body.
-            upper: the link of its parent; None on the ground.
-            held: its moments about its usual reference point.
-            choice: what was chosen for it.
-            slide: from its usual reference point to the one that was chosen.
-        """
+        """Return the link of a body."""
         kinematics, writer, parent = self.kinematics, self.writer, body.parent
         assert parent is not None
         above = parent.frame if upper is None else upper.frame

@@ -55,13 +55,7 @@ _PAIRS = tuple((i, j) for i in range(3) for j in range(i, 3))
 def looped_accelerations(
     kinematics: Kinematics, writer: Writer, items: Sequence[Item] | None = None
 ) -> tuple[Expr, ...]:
-    """Return the rates of the speeds of a tree, by articulated bodies.
-
-    Args:
-        kinematics: of the mechanism.
-        writer: receives the intermediate results.
-        items: bodies and runs, as `plan` returns them.
-    """
+    """Return the rates of the speeds of a tree, by articulated bodies."""
     tree = _Tree(kinematics, writer, plan(kinematics) if items is None else items)
     tree.velocities([ZERO] * len(kinematics.speeds))
     tree.articulate()
@@ -76,14 +70,7 @@ def looped_forces(
     rates: Sequence[Expr],
     items: Sequence[Item] | None = None,
 ) -> tuple[Expr, ...]:
-    """Return M u' - f for given rates of the tree's speeds.
-
-    Args:
-        kinematics: of the mechanism.
-        writer: receives the intermediate results.
-        rates: u' for each speed of the tree.
-        items: bodies and runs, as `plan` returns them.
-    """
+    """Return M u' - f for given rates of the tree's speeds."""
     tree = _Tree(kinematics, writer, plan(kinematics) if items is None else items, rates)
     tree.velocities(rates)
     found = tree.forces(rates)

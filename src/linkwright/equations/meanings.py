@@ -31,9 +31,6 @@ class Meaning:
 def meanings(mechanism: Mechanism) -> Iterator[Meaning]:
     """Yield every expression of a description with what it is.
 
-    Args:
-        mechanism: what to go through.
-
     >>> m = Mechanism("m")
     >>> b = m.body("b", rotate="z", mass="M", com=("L", 0, 0), inertia=0)
     >>> [(str(x.value), x.words, x.unit) for x in meanings(m)][:2]
@@ -85,9 +82,6 @@ def _of_place(v: Vector, words: str, unit: str) -> Iterator[Meaning]:
 def parameter_words(mechanism: Mechanism) -> dict[str, str]:
     """Return what each parameter is: declared, or where it was first met.
 
-    Args:
-        mechanism: what to go through.
-
     >>> m = Mechanism("m")
     >>> b = m.body("b", rotate="z", mass="M1 + M2", com=("L", 0, 0), inertia=0)
     >>> parameter_words(m)
@@ -106,9 +100,6 @@ def parameter_words(mechanism: Mechanism) -> dict[str, str]:
 
 def parameter_units(mechanism: Mechanism) -> dict[str, str]:
     """Return the unit of each parameter and input, "?" where it is not known.
-
-    Args:
-        mechanism: what to go through.
 
     >>> m = Mechanism("m")
     >>> b = m.body("b", translate="x", mass="M", inertia=0)

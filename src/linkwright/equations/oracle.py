@@ -110,13 +110,6 @@ def evaluate_numerically(
 ) -> Evaluation:
     """Evaluate a mechanism by Newton's and Euler's equations at one state.
 
-    Args:
-        mechanism: what to evaluate.
-        coordinates: value of each coordinate and extra state, by name.
-        speeds: value of each independent speed; those left out follow from the constraints.
-        values: parameters and inputs, beside the mechanism's defaults.
-        time: s.
-
     >>> m = Mechanism("pendulum")
     >>> rod = m.body("rod", rotate="z", mass=2, com=(0.5, 0, 0), inertia=0)
     >>> m.gravity(along=-m.y)
@@ -160,11 +153,6 @@ def mass_numerically(
     values: Mapping[str, float] | None = None,
 ) -> tuple[list[str], Array, Array]:
     """Return the names of the tree's speeds, their mass matrix, and the rows of the constraints.
-
-    Args:
-        mechanism: what to evaluate.
-        coordinates: value of each coordinate, by name.
-        values: parameters and inputs, beside the mechanism's defaults.
 
     >>> m = Mechanism("cart")
     >>> b = m.body("b", translate="x", mass=2, inertia=0)

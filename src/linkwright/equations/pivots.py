@@ -24,13 +24,7 @@ _ACCURATE = 1e-7
 def without_zeros(
     matrix: Sequence[Sequence[Expr]], sampled: Array, tolerance: float = 1e-13
 ) -> list[list[Expr]]:
-    """Return the matrix with ZERO for entries that vanish at all random configurations.
-
-    Args:
-        matrix: rows of expressions.
-        sampled: their values by sample, row and column.
-        tolerance: below which part of the largest entry a value counts as zero.
-    """
+    """Return the matrix with ZERO for entries that vanish at all random configurations."""
     size = np.abs(sampled).max(initial=0.0)
     gone = np.abs(sampled).max(axis=0, initial=0.0) <= tolerance * size
     return [
@@ -46,12 +40,6 @@ def solve_in_safe_order(
     sampled: Array,
 ) -> tuple[list[Assign], list[list[Expr]]]:
     """Return statements and solutions of a linear system, as `lu` does, with pivots that hold.
-
-    Args:
-        matrix: n rows of n symbols, numbers, or multiples of symbols.
-        right: the right sides, each a list of n expressions.
-        namer: gives the names of new local symbols.
-        sampled: values of the matrix by sample, row and column.
 
     >>> from linkwright.algebra import ONE, symbols
     >>> a, b, c, d = symbols("a b c d", "coordinate")

@@ -32,9 +32,7 @@ class Pole:
     """A joint with three angles.
 
     Args:
-        body: its name.
         coordinate: name of the second angle.
-        repeats: whether the first and third axis are the same.
     """
 
     body: str
@@ -56,9 +54,6 @@ class Pole:
 
 def poles(mechanism: Mechanism) -> tuple[Pole, ...]:
     """Return the joints of a mechanism that have a pole.
-
-    Args:
-        mechanism: any.
 
     >>> from linkwright.mechanism import Ball
     >>> m = Mechanism("m")
@@ -83,12 +78,6 @@ def pole_words(
 ) -> list[str]:
     """Return a sentence for each joint whose angles came near their pole.
 
-    Args:
-        joints: the `poles` of what moved.
-        columns: coordinates over time, by name.
-        times: s.
-        near: sine of the angle from the pole that counts as near.
-
     >>> pole_words([Pole("a", "a.ry", False)], {"a.ry": [0.0, 1.57]}, [0.0, 0.5])[0][:60]
     "the angles of 'a' came within 0.046 deg of their pole at t ="
     """
@@ -111,9 +100,7 @@ def refuse_pole(mechanism: Mechanism, coordinates: Mapping[str, float], what: st
     """Refuse what does not exist where the angles of a joint are at their pole.
 
     Args:
-        mechanism: whose joints they are.
         coordinates: by name, rad.
-        what: does not exist there.
     """
     for pole in poles(mechanism):
         angle = coordinates.get(pole.coordinate)

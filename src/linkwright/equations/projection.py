@@ -66,14 +66,7 @@ def projected(tree_formulation: TreeFormulation) -> Formulation:
 def project(
     kinematics: Kinematics, reduction: Reduction, tree: TreeDynamics, writer: Writer
 ) -> ReducedDynamics:
-    """Return M and f for the independent speeds from those of the tree.
-
-    Args:
-        kinematics: of the mechanism.
-        reduction: which speeds are eliminated, and how.
-        tree: M and f of the tree.
-        writer: receives the intermediate results.
-    """
+    """Return M and f for the independent speeds from those of the tree."""
     mass, right = _projected(kinematics, reduction, tree, writer)
     place = {s.symbol: k for k, s in enumerate(kinematics.speeds)}
     shift = tuple(tree.shift.get(place[u], ZERO) for u in reduction.independent)

@@ -123,10 +123,6 @@ def carried_by_joint(mechanism: Mechanism, body: Body) -> Wrench:
     axis, whose reaction is on the parent) acts through the joint; other loads are taken off. Closed
     loops may lie on either side, but not across.
 
-    Args:
-        mechanism: that it belongs to.
-        body: at whose joint the mechanism is cut; components are along its axes.
-
     >>> m = Mechanism("hanging")
     >>> b = m.body("b", rotate="z", mass="m", inertia=0)
     >>> m.gravity(along=-m.z)
@@ -170,10 +166,6 @@ def _in_joint(load: Force | Moment, body: Body) -> bool:
 
 def load_on_branch(load: Force | Moment, body: Body) -> Wrench | None:
     """Return what a load puts on a body and those beyond it; None where that is nothing.
-
-    Args:
-        load: a force or a moment.
-        body: the first of the branch; components are along its axes, moments about its origin.
 
     >>> m = Mechanism("m")
     >>> b = m.body("b", rotate="z", mass=1, inertia=1)
@@ -304,10 +296,6 @@ def _multipliers(
 def told_reactions(mechanism: Mechanism, channels: Iterable[str]) -> list[str]:
     """Return the bodies whose joints' forces are recorded, for pictures that show them.
 
-    Args:
-        mechanism: with outputs for its reactions, or without.
-        channels: those that are recorded.
-
     >>> m = Mechanism("hanging")
     >>> b = m.body("b", rotate="z", mass=1, inertia=0)
     >>> m.output_all("reactions")
@@ -322,10 +310,6 @@ def told_reactions(mechanism: Mechanism, channels: Iterable[str]) -> list[str]:
 
 def reaction_outputs(mechanism: Mechanism) -> tuple[Output, ...]:
     """Return outputs for forces and moments in all joints, and multipliers of constraints.
-
-    Args:
-        mechanism: whose joints: b.Fx to b.Fz and b.Mx to b.Mz for the joint of body b, along its
-            axes and about its origin; `force of NAME` for a constraint.
 
     >>> m = Mechanism("hanging")
     >>> b = m.body("b", rotate="z", mass="m", inertia=0)

@@ -45,12 +45,7 @@ class TreeParts:
 
 
 def tree_parts(mechanism: Mechanism, formulation: str = "composite-usual") -> TreeParts:
-    """Return q', M, f, J and c, for all speeds of the tree.
-
-    Args:
-        mechanism: what to derive from.
-        formulation: one of `FORMULATIONS`.
-    """
+    """Return q', M, f, J and c, for all speeds of the tree."""
     kinematics = mechanism.kinematics()
     writer = Writer(mechanism.name)
     states = {s.symbol for s in mechanism.states}
@@ -69,10 +64,6 @@ def tree_program(mechanism: Mechanism, formulation: str = "composite-usual") -> 
     """Return the Program of q', M, f, J and c, for all speeds of the tree.
 
     M u' = f + Jᵀ λ and J u' = c hold for the motion.
-
-    Args:
-        mechanism: what to derive from.
-        formulation: one of `FORMULATIONS`.
     """
     parts = tree_parts(mechanism, formulation)
     results: dict[str, Sequence[object]] = {
@@ -96,13 +87,7 @@ def tree_program(mechanism: Mechanism, formulation: str = "composite-usual") -> 
 
 
 class RedundantDynamics:
-    """Accelerations of all speeds of a tree under its constraints.
-
-    Args:
-        mechanism: what moves.
-        values: numbers of its parameters.
-        signals: values of its inputs at a time.
-    """
+    """Accelerations of all speeds of a tree under its constraints."""
 
     def __init__(
         self, mechanism: Mechanism, values: Mapping[str, float], signals: Signals | None = None
@@ -165,13 +150,6 @@ def constrained_accelerations(
     decomposed: Decomposition | None = None,
 ) -> Array:
     """Return u' with M u' = f + Jᵀ λ and J u' = c, by the null-space method.
-
-    Args:
-        mass: M, n by n.
-        right: f, n.
-        jacobian: J, m by n, of any rank.
-        rest: c, m.
-        decomposed: the singular value decomposition of J, where it is at hand.
 
     >>> constrained_accelerations(
     ...     np.eye(2), np.array([1.0, 0.0]), np.array([[1.0, 1.0]]), [0.0]

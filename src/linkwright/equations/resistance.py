@@ -25,11 +25,6 @@ def unresisted(
 ) -> tuple[str, ...]:
     """Return the names of speeds with which nothing that has mass moves; none in a sound mechanism.
 
-    Args:
-        mechanism: with values for its parameters; one that lacks some is not looked at.
-        coordinates: where it stands; a pose without symmetries by default.
-        values: of parameters, over the mechanism's own.
-
     >>> m = Mechanism("m")
     >>> carriage = m.body("carriage", translate="x", mass=0, inertia=0)
     >>> cart = m.body("cart", parent=carriage, translate="x", mass="mc", inertia=0)
@@ -65,11 +60,6 @@ def refuse_unresisted(
 ) -> None:
     """Refuse a mechanism that can move without moving any mass.
 
-    Args:
-        mechanism: what to look at.
-        coordinates: where it stands; a pose without symmetries by default.
-        values: of parameters, over the mechanism's own.
-
     >>> m = Mechanism("m")
     >>> top = m.body("top", rotate="z", mass="ma", inertia=0)
     >>> m.defaults(ma=1)
@@ -98,10 +88,6 @@ def refuse_idle(mechanism: Mechanism, values: Mapping[str, float] | None = None)
     """Refuse a mechanism on which nothing acts and which can move without moving any mass.
 
     Its accelerations are zero whatever its masses are, so that no run would notice.
-
-    Args:
-        mechanism: what is to run; one with loads or constraints is not looked at.
-        values: of parameters, over the mechanism's own.
 
     >>> m = Mechanism("m")
     >>> rod = m.body("rod", rotate="z", mass=1, com=("L", 0, 0), inertia=0)

@@ -54,13 +54,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """Like bodies, from the root outward.
-
-    Args:
-        bodies: all of them, each on the one before.
-        period: how many of them make one turn.
-        terms: of each body.
-    """
+    """Like bodies, from the root outward."""
 
     bodies: tuple[Body, ...]
     period: int
@@ -84,10 +78,6 @@ Item: TypeAlias = Body | Run
 
 def plan(kinematics: Kinematics, without: Sequence[Expr] = ()) -> list[Item]:
     """Return the bodies of a tree, parents first, runs of like bodies together.
-
-    Args:
-        kinematics: of the mechanism.
-        without: symbols that count as zero in what acts in the joints of runs.
 
     >>> from linkwright.mechanism import Mechanism
     >>> m = Mechanism("chain")

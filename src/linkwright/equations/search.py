@@ -50,11 +50,6 @@ def weight(
 ) -> int:
     """Return the operations that roots take, through the statements that they need.
 
-    Args:
-        statements: that define what the roots read.
-        roots: what is wanted.
-        known: the operations of single nodes, for several calls; new ones are added.
-
     >>> from linkwright.algebra import symbols, sin
     >>> q, u = symbols("q u", "coordinate")
     >>> (k,) = symbols("k", "parameter")
@@ -106,13 +101,7 @@ def _reciprocal(x: Expr) -> int:
 
 
 class Search:
-    """Trials of choices for one mechanism.
-
-    Args:
-        kinematics: of the mechanism.
-        price: the operations that some choices lead to.
-        budget: operations to count in all trials together.
-    """
+    """Trials of choices for one mechanism."""
 
     def __init__(
         self,
@@ -220,14 +209,7 @@ def _merged(choices: Choices, step: Step) -> Choices:
 def dynamics(
     kinematics: Kinematics, reduction: Reduction, writer: Writer, choices: Choices
 ) -> ReducedDynamics:
-    """Return M and f for the independent speeds with some choices.
-
-    Args:
-        kinematics: of the mechanism.
-        reduction: which speeds are eliminated, and how.
-        writer: receives the intermediate results.
-        choices: for the bodies.
-    """
+    """Return M and f for the independent speeds with some choices."""
     tree = with_armatures(kinematics, composite(kinematics, writer, choices))
     return replace(project(kinematics, reduction, tree, writer), choices=choices)
 
@@ -263,13 +245,7 @@ def searched(kinematics: Kinematics, reduction: Reduction, writer: Writer) -> Re
 def articulated_bodies(
     kinematics: Kinematics, reduction: Reduction, writer: Writer
 ) -> ReducedDynamics:
-    """Return the accelerations of a tree without constraints; M and f beside, if it is not large.
-
-    Args:
-        kinematics: of the mechanism.
-        reduction: must eliminate nothing.
-        writer: receives the intermediate results.
-    """
+    """Return the accelerations of a tree without constraints; M and f beside, if it is not large."""
     _refuse_constraints(kinematics, reduction)
 
     names: dict[Expr, Expr] = {}
@@ -291,11 +267,6 @@ def looped_bodies(kinematics: Kinematics, reduction: Reduction, writer: Writer) 
     """Return the accelerations of a tree without constraints, in loops over like bodies.
 
     M and f come beside, if it is not large.
-
-    Args:
-        kinematics: of the mechanism.
-        reduction: must eliminate nothing.
-        writer: receives the intermediate results.
     """
     _refuse_constraints(kinematics, reduction)
     accelerations = looped_accelerations(kinematics, writer)

@@ -73,9 +73,6 @@ def stop_effort(
 def stop_loads(mechanism: Mechanism) -> tuple[list[Force], list[Moment]]:
     """Return the loads by which a mechanism's joints stop at the ends of their ranges.
 
-    Args:
-        mechanism: with values for its parameters.
-
     >>> m = Mechanism("m")
     >>> b = m.body("b", rotate="z", mass=1, inertia=2)
     >>> m.limit("b", lower=-1.0)
@@ -107,11 +104,7 @@ def stop_loads(mechanism: Mechanism) -> tuple[list[Force], list[Moment]]:
 
 
 def with_stops(mechanism: Mechanism) -> Mechanism:
-    """Return a view of a mechanism whose joints stop at the ends of their ranges.
-
-    Args:
-        mechanism: which stays as it is; it is returned itself where no joint has a range.
-    """
+    """Return a view of a mechanism whose joints stop at the ends of their ranges."""
     if not mechanism.ranges:
         return mechanism
     forces, moments = stop_loads(mechanism)
@@ -126,9 +119,6 @@ def with_stops(mechanism: Mechanism) -> Mechanism:
 
 def range_words(mechanism: Mechanism) -> str:
     """Return a sentence on the joints that stop at their limits; empty where none does.
-
-    Args:
-        mechanism: what runs.
 
     >>> range_words(Mechanism("m"))
     ''
@@ -147,11 +137,6 @@ def run_notes(
     mechanism: Mechanism, *, stopping: bool = True, touching: bool = False
 ) -> tuple[str, ...]:
     """Return what a run of a robot takes from its file, and what it leaves out, in sentences.
-
-    Args:
-        mechanism: what runs; only one that comes from a robot file has such notes.
-        stopping: whether the run knows of its limits: equations that were derived before do not.
-        touching: whether there is a ground in the run.
 
     >>> run_notes(Mechanism("m"))
     ()

@@ -49,12 +49,6 @@ class _Sweep:
 class Sweeps:
     """The sweeps over one run.
 
-    Args:
-        owner: the mechanism whose symbols are made.
-        prefix: what their names begin with; no other run has it.
-        turns: the number of turns.
-        holes: what differs from turn to turn.
-
     >>> x, y = symbol("x", "coordinate"), symbol("y", "coordinate")
     >>> h = symbol("h", "local")
     >>> sweeps = Sweeps("", "r", 2, [Hole(h, (x, y))])
@@ -75,14 +69,7 @@ class Sweeps:
     def sweep(
         self, initial: Sequence[Expr], turn: Turn, *, inward: bool = False, role: str = "local"
     ) -> tuple[list[Expr], list[tuple[Expr, ...]]]:
-        """Write a sweep; return what the last turn hands on, and what is kept of all turns.
-
-        Args:
-            initial: what is handed to the first turn, in terms of what is known outside.
-            turn: writes one turn; it may be called several times.
-            inward: go from the last bodies to the first.
-            role: of the symbols that stand for what is handed over.
-        """
+        """Write a sweep; return what the last turn hands on, and what is kept of all turns."""
         number = len(self.sweeps) + 1
         stem = f"{self.prefix}{number}"
 

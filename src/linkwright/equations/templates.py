@@ -51,8 +51,6 @@ class Shapes:
     """Gives each shape of expressions a number.
 
     Args:
-        marks: symbols whose role in a row is known, with a number for it; two rows are alike only
-            if marks agree.
         deep: tell expressions of parameters apart by shape too; otherwise they are leaves.
 
     >>> from linkwright.algebra import sin, symbols
@@ -149,8 +147,6 @@ def template(
 
     Args:
         rows: the forms of each row; forms at the same place have the same shape.
-        owner: of the symbols of the holes.
-        prefix: what their names begin with.
 
     >>> from linkwright.algebra import sin, symbols
     >>> a, b, m, n = symbols("a b m n", "coordinate")

@@ -51,13 +51,7 @@ class TreeDynamics:
 def composite(
     kinematics: Kinematics, writer: Writer, choices: Choices | None = None
 ) -> TreeDynamics:
-    """Return M and f of the tree.
-
-    Args:
-        kinematics: of the mechanism.
-        writer: receives the intermediate results.
-        choices: for the bodies; the usual ones by default.
-    """
+    """Return M and f of the tree."""
     chosen = choices or Choices()
     links = make_links(kinematics, writer, chosen)
     right, shift = _recursion(kinematics, writer, links, chosen.shift)
@@ -93,13 +87,7 @@ def inverse(
 def mass_matrix(
     kinematics: Kinematics, writer: Writer, choices: Choices | None = None
 ) -> tuple[tuple[Expr, ...], ...]:
-    """Return M of the tree.
-
-    Args:
-        kinematics: of the mechanism.
-        writer: receives the intermediate results.
-        choices: for the bodies; the usual ones by default.
-    """
+    """Return M of the tree."""
     mass = _mass_matrix(kinematics, writer, make_links(kinematics, writer, choices))
     return with_armatures(kinematics, TreeDynamics(mass, ())).mass
 
@@ -162,13 +150,7 @@ def _recursion(
 def bias_forces(
     kinematics: Kinematics, writer: Writer, links: dict[Body, Link]
 ) -> tuple[dict[Body, tuple[Triple, Triple]], list[Expr]]:
-    """Return moment and force of each link with all rates zero, and what acts in the joints.
-
-    Args:
-        kinematics: of the mechanism.
-        writer: receives the intermediate results.
-        links: as `make_links` returns them; their velocities are found here.
-    """
+    """Return moment and force of each link with all rates zero, and what acts in the joints."""
     speeds = [s.symbol for s in kinematics.speeds]
     none = [ZERO] * len(speeds)
     for body, link in links.items():

@@ -23,14 +23,7 @@ Matrix = tuple[Triple, Triple, Triple]
 
 
 class Writer:
-    """Collects assignments.
-
-    Args:
-        owner: the mechanism whose symbols these are.
-        statements: what is written already.
-        last: the number after which new names begin.
-        prefix: what new names begin with.
-    """
+    """Collects assignments."""
 
     def __init__(
         self, owner: str, statements: Iterable[Assign] = (), last: int = 0, prefix: str = ""
@@ -52,11 +45,7 @@ class Writer:
         return made
 
     def trial(self, names: dict[Expr, Expr]) -> Writer:
-        """Return a copy for one trial of several, in which the same expression has the same name.
-
-        Args:
-            names: of expressions, for all trials; new ones are added.
-        """
+        """Return a copy for one trial of several, in which the same expression has the same name."""
         made = self.copy()
         made._shared = names
         return made

@@ -106,15 +106,7 @@ class AssembledJoint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assembled:
-    """A robot as a mechanism.
-
-    Args:
-        mechanism: bodies, joints, loads, constraints.
-        joints: those that move, in the order of the coordinates.
-        places: body and constant place in it of every link and named frame; the ground's body is
-            `mechanism.ground`.
-        notes: what was done that somebody may want to know.
-    """
+    """A robot as a mechanism."""
 
     mechanism: Mechanism
     joints: tuple[AssembledJoint, ...]
@@ -193,10 +185,6 @@ def assembled(
 
 def as_assembled(mechanism: Mechanism, *, symbolic: bool = False) -> Assembled:
     """Return a mechanism as it is, with the frames of its bodies and those at its points.
-
-    Args:
-        mechanism: any.
-        symbolic: whether parameters stay open; points that they move have no frame then.
 
     >>> m = Mechanism("swing")
     >>> rod = m.body("rod", rotate="y")

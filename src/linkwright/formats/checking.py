@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was found in a model that can be used.
-
-    Args:
-        facts: label and value of each line.
-        warnings: what should be looked at.
-        findings: masses and inertias that no real body has.
-    """
+    """What was found in a model that can be used."""
 
     facts: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
@@ -40,10 +34,6 @@ class Report:
 
 def check(document: Document, **more: Any) -> Report:
     """Build and derive a model, and return what it is; what makes it useless is raised.
-
-    Args:
-        document: the model.
-        more: `functions`, `options` and `trust` of `linkwright.formats.building.build`.
 
     >>> from linkwright.formats.text import parse_model
     >>> text = 'format = 1\\nname = "m"\\n[[body]]\\nname = "b"\\nrotate = "z"\\ninertia = 1\\n'
@@ -55,9 +45,6 @@ def check(document: Document, **more: Any) -> Report:
 
 def check_mechanism(m: Mechanism) -> Report:
     """Derive a mechanism, and return what it is; what makes it useless is raised.
-
-    Args:
-        m: the mechanism.
 
     >>> m = Mechanism("m")
     >>> odd = m.body("odd", rotate="z", mass=1, inertia=(0.1, 0.1, 0.3))
@@ -153,9 +140,6 @@ def _unused(m: Mechanism) -> Iterator[str]:
 
 def unit_warnings(m: Mechanism) -> list[str]:
     """Return what the declared units of a mechanism say against its expressions.
-
-    Args:
-        m: the mechanism.
 
     >>> m = Mechanism("m")
     >>> k = m.parameter("k", 1, unit="N")

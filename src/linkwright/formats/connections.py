@@ -40,9 +40,6 @@ _NAMED = frozenset({"axis", "axes", "sequence", "quaternion", "pitch"})
 def joint_of(table: schema.Body | schema.Loop) -> Joint:
     """Return the joint of a body or loop.
 
-    Args:
-        table: the table with `joint`, or with `translate` and `rotate`.
-
     >>> joint_of(schema.Body(name="b", joint="planar")).translate
     ('x', 'y')
     """

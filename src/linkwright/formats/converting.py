@@ -30,15 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What was written, and what was not.
-
-    Args:
-        robot: what was read.
-        format: key of the format that was written.
-        files: that were written.
-        unread: what of the file read was not used, with its lines.
-        dropped: what was read but the file written cannot hold.
-    """
+    """What was written, and what was not."""
 
     robot: Description
     format: str
@@ -90,14 +82,7 @@ def convert(
 def convert_mechanism(
     mechanism: Mechanism, target: str | os.PathLike[str], *, to: str = "", replace: bool = False
 ) -> Conversion:
-    """Write a mechanism in a format of robots; as a text model it keeps all that it has.
-
-    Args:
-        mechanism: what to write.
-        target: the file to write.
-        to: key of the format to write; without it, the target's ending tells.
-        replace: whether files that are there already may be replaced.
-    """
+    """Write a mechanism in a format of robots; as a text model it keeps all that it has."""
     from linkwright.formats.surveying import description_of
     from linkwright.formats.text import write_model
 

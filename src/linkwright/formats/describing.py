@@ -43,9 +43,6 @@ _LAZY = frozenset({"x", "x0", "v"})
 def describe(mechanism: Mechanism) -> Model:
     """Return the text model of a mechanism.
 
-    Args:
-        mechanism: what to describe; it is not changed, but its speeds are chosen.
-
     >>> m = Mechanism("pendulum")
     >>> rod = m.body("rod", rotate="z", mass="m", com=("L", 0, 0), inertia=0)
     >>> describe(m).body[0].com

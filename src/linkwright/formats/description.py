@@ -36,12 +36,7 @@ JOINT_KINDS: dict[str, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A frame in another one.
-
-    Args:
-        position: of the origin, m.
-        rotation: rows of the matrix that takes components in this frame to components in the other.
-    """
+    """A frame in another one."""
 
     position: Triple = (0.0, 0.0, 0.0)
     rotation: Rotation = UNTURNED
@@ -53,7 +48,6 @@ class Mass:
 
     Args:
         mass: kg.
-        centre: mass centre in the link's frame, m.
         inertia: tensor about the mass centre along the link's axes: xx, yy, zz, xy, yz, zx, kg*m^2
             (products with their sign in the tensor).
     """
@@ -179,10 +173,7 @@ class Closure:
     """A loop: two frames, each fixed in a link, that stay together.
 
     Args:
-        name: of the closure.
-        first: link and place of one frame.
         second: link and place of the other.
-        kind: "ball" where the points coincide (MJCF's connect), "fixed" where the frames do (weld).
     """
 
     name: str
@@ -262,13 +253,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A description as the text of a file.
-
-    Args:
-        text: of the file.
-        dropped: what the format cannot hold.
-        beside: texts of further files, by their names relative to the folder of the file.
-    """
+    """A description as the text of a file."""
 
     text: str
     dropped: tuple[Ignored, ...] = ()

@@ -30,13 +30,7 @@ Table = TypeVar("Table", bound=Record)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a text may at most contain, so that no file can take all time and memory.
-
-    Args:
-        size: characters of the text.
-        nesting: depth of arrays and tables.
-        parts: tables of the model after components have been put in.
-    """
+    """What a text may at most contain, so that no file can take all time and memory."""
 
     size: int = 4_000_000
     nesting: int = 24
@@ -45,12 +39,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a model came from, for complaints about it.
-
-    Args:
-        file: the name of the file, or None.
-        positions: places in its text, or None for a model that was made without a text.
-    """
+    """Where a model came from, for complaints about it."""
 
     file: str | None = None
     positions: Positions | None = None
@@ -64,15 +53,7 @@ class Source:
         key: bool = False,
         character: int | None = None,
     ) -> InputError:
-        """Return the error about a key or its value.
-
-        Args:
-            path: the key path.
-            what: what is wrong.
-            remedy: what to do about it.
-            key: whether the key itself is wrong, not its value.
-            character: which character of a string is wrong, from 0.
-        """
+        """Return the error about a key or its value."""
         line, column = None, None
         if self.positions is not None:
             line, column = self.positions.place(path, key=key, character=character)
@@ -138,11 +119,6 @@ def parse_model(
 ) -> Document:
     """Return the model of a text, checked against the schema.
 
-    Args:
-        text: the text, in TOML.
-        file: the name of its file, for messages.
-        limits: what it may at most contain.
-
     >>> try:
     ...     parse_model('format = 1\\nname = "m"\\n[[body]]\\nmas = 1\\n')
     ... except ModelError as error:
@@ -162,12 +138,6 @@ def parse_record(
     limits: Limits | None = None,
 ) -> tuple[Table, Source]:
     """Return the record that a TOML text holds, checked against its schema, and its source.
-
-    Args:
-        text: the text; it says ``format = 1``.
-        schema: of the whole text.
-        file: the name of its file, for messages.
-        limits: what it may at most contain.
 
     >>> record, source = parse_record('format = 1\\nname = "m"\\n', Model)
     >>> record.name

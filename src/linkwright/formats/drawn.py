@@ -22,7 +22,6 @@ def drawn(shape: Shape, numbers: Callable[[Sequence[Expr]], Sequence[float]]) ->
 
     Args:
         shape: of a body of a mechanism.
-        numbers: from its expressions to their values.
 
     >>> from linkwright.algebra import as_expr
     >>> from linkwright.shapes import Sphere
@@ -48,10 +47,6 @@ def drawn(shape: Shape, numbers: Callable[[Sequence[Expr]], Sequence[float]]) ->
 def shape_of(table: schema.Shape, file: str) -> Shape:
     """Return the shape that a table of a text model describes.
 
-    Args:
-        table: what it says.
-        file: of the model.
-
     >>> shape_of(schema.Shape(body="b", kind="sphere", radius="R"), "").size
     ('R',)
     """
@@ -74,9 +69,7 @@ def shape_table(body: str, shape: Shape, value: Callable[[Expr], Any]) -> dict[s
     """Return the table of a text model that describes a shape.
 
     Args:
-        body: the name of its body.
         shape: with expressions as its values.
-        value: what stands for an expression in the file.
     """
     told = shape.with_values(value)
     data: dict[str, Any] = {"body": body, "kind": shape.kind}

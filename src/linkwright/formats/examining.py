@@ -40,9 +40,6 @@ _POSES = (0.0, 0.7)  # rad or m: what is singular in both is so everywhere
 def description_findings(description: Description) -> tuple[Finding, ...]:
     """Return what speaks against the masses and joints of a robot, in the order of the file.
 
-    Args:
-        description: of a robot that is a tree.
-
     >>> arm = Link("arm", Mass(1.0, (0.0, 0.0, 0.0), (0.1, 0.1, 0.3, 0.0, 0.0, 0.0)))
     >>> limits = JointLimits(1.0, -1.0, effort=5.0)
     >>> hinge = LinkJoint("hinge", "revolute", "base", "arm", limits=limits)
@@ -62,11 +59,7 @@ def description_findings(description: Description) -> tuple[Finding, ...]:
 
 
 def repaired(description: Description) -> tuple[Description, tuple[Finding, ...]]:
-    """Return the description with the offered repairs, and the findings that are left.
-
-    Args:
-        description: of a robot that is a tree.
-    """
+    """Return the description with the offered repairs, and the findings that are left."""
     small = _small_mass(description)
     links = tuple(_repaired_link(link, small) for link in description.links)
     joints = tuple(_repaired_joint(joint) for joint in description.joints)

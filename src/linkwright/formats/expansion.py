@@ -26,14 +26,7 @@ _WORDS_ONLY = frozenset({"doc", "unit", "name"})
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One table or value of the flat model.
-
-    Args:
-        value: the record, or the value of an entry of `variables`, `initial`, `small`, `large`.
-        path: where it was written.
-        written: its value as it was written, before placeholders were replaced.
-        key: its name, for an entry of `parameters`, `inputs`, `variables` and `initial`.
-    """
+    """One table or value of the flat model."""
 
     value: Any
     path: Path
@@ -60,12 +53,6 @@ def expand(
     limits: Limits | None = None,
 ) -> Flat:
     """Return the parts of a model with its components put in.
-
-    Args:
-        model: the model.
-        options: whole numbers in place of the defaults in `options`.
-        source: where it came from, for messages.
-        limits: how many parts there may be.
 
     >>> link = {"body": [{"name": "b${i}", "parent": "${parent}", "rotate": "z"}]}
     >>> use = {"component": "link", "count": "n", "first": {"parent": "n"}}

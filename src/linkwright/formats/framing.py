@@ -35,10 +35,7 @@ class Framing:
     """A body's frame.
 
     Args:
-        number: which of its axes the rotation axis is: 0, 1, 2.
-        nominal: rows are the axes of the frame in the parent's with the angle at zero.
         offset: the angle with the coordinate at zero, rad.
-        place: of the body's frame in that of its first link.
     """
 
     number: int
@@ -57,12 +54,6 @@ class Following:
 
 def framed(at: Place, axis: Triple, following: Sequence[Following], mass: Mass | None) -> Framing:
     """Return a good frame for a body that turns about an axis.
-
-    Args:
-        at: place of the joint's frame in the parent body's frame.
-        axis: unit vector in the joint's frame, which is also that of the body's first link.
-        following: the joints that hang on the body.
-        mass: of the body, in its first link's frame.
 
     >>> framed(Place(), (0.0, 0.0, 1.0), (), None).place.rotation == UNTURNED
     True

@@ -18,9 +18,6 @@ from linkwright.formats import schema
 def table_of(table: schema.Table) -> Table1 | Table2:
     """Return the function that a table of points stands for.
 
-    Args:
-        table: the table.
-
     >>> table_of(schema.Table(name="f", x=[0, 1], y=[0, 5])).kind
     'linear'
     """
@@ -35,11 +32,6 @@ def foreign_of(
     function: schema.Function, given: Callable[..., Any] | None, trust: bool
 ) -> ForeignFunction:
     """Return a foreign function: the one given, or one made of a Python callable or trusted C.
-
-    Args:
-        function: its table in the model.
-        given: a Python callable of numbers, or a function made by `foreign`.
-        trust: whether the C source in the model may be used.
 
     >>> table = schema.Function(name="f", arguments=["x"], derivatives=["2*x"])
     >>> foreign_of(table, lambda x: x**2, trust=False).arity

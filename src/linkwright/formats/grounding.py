@@ -49,14 +49,7 @@ _WEIGHT = 9.81  # N/kg, of what stands
 def add_ground(
     system: System, touches: Sequence[Touch], height: float = 0.0, up: Sequence[float] = (0, 0, 1)
 ) -> dict[str, float]:
-    """Let the points of a robot touch a level ground; return its stiffness, N/m, by parameter.
-
-    Args:
-        system: with the robot's mechanism.
-        touches: the points.
-        height: of the ground along `up`, m.
-        up: against gravity, in the world's axes.
-    """
+    """Let the points of a robot touch a level ground; return its stiffness, N/m, by parameter."""
     m = system.mechanism
     mass = _mass(m)
     feet = sum(t.foot for t in touches) or len(touches)
@@ -113,20 +106,11 @@ class Grounded:
     meshes: bool = False
 
     def add_to(self, system: System) -> dict[str, float]:
-        """Add the contact elements to a System; return the stiffness by the parameters' names.
-
-        Args:
-            system: with the robot's mechanism, or a view of it.
-        """
+        """Add the contact elements to a System; return the stiffness by the parameters' names."""
         return add_ground(system, self.touches, self.height, self.up)
 
     def lifted(self, start: Mapping[str, float]) -> dict[str, float]:
-        """Return coordinates of a free base that bring it up to where nothing is in the ground.
-
-        Args:
-            start: coordinates, over the robot's own start, by name; those of the base that are
-                among them stay.
-        """
+        """Return coordinates of a free base that bring it up to where nothing is in the ground."""
         m = self.assembled.mechanism
         base = free_base(m)
         where = standing(self.assembled, start)
@@ -145,13 +129,7 @@ class Grounded:
 def grounded(
     robot: Any, height: float | None = None, *, roots: Sequence[str | Path] = ()
 ) -> Grounded:
-    """Return what of a robot from a file can touch the ground.
-
-    Args:
-        robot: or its mechanism.
-        height: of the ground, m; by default that of the file's own level plane, or 0.
-        roots: folders in which meshes may lie.
-    """
+    """Return what of a robot from a file can touch the ground."""
     m = mechanism_of(robot)
     known = m.provenance
     if known is None or known.robot is None:

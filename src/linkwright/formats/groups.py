@@ -48,10 +48,6 @@ class Group:
 def grouped(description: Description, held: Mapping[str, Place] | None = None) -> tuple[Group, int]:
     """Return the root of the tree of groups, and how many entries of rotations were made exact.
 
-    Args:
-        description: a tree of links.
-        held: joints that are taken for fixed, with the place of the child's frame in the joint's.
-
     >>> from linkwright.formats.description import Link
     >>> links = Link("a"), Link("b"), Link("c")
     >>> joints = LinkJoint("f", "fixed", "a", "b"), LinkJoint("j", "revolute", "b", "c")

@@ -22,13 +22,7 @@ class Leftovers:
     found: dict[str, Ignored] = field(default_factory=dict)
 
     def add(self, what: str, line: int = 0, why: str = "not used") -> None:
-        """Note one thing that was left out.
-
-        Args:
-            what: its kind, such as ``<joint><safety_controller>``; the same again is only counted.
-            line: in the file.
-            why: it was left out.
-        """
+        """Note one thing that was left out."""
         known = self.found.get(what)
         self.found[what] = (
             Ignored(what, line, why) if known is None else replace(known, count=known.count + 1)
@@ -42,14 +36,7 @@ class Leftovers:
         *,
         why: str = "not used",
     ) -> None:
-        """Note the children and attributes of an element that are not among those used.
-
-        Args:
-            element: an element.
-            children: tags that the reader uses.
-            attributes: names that the reader uses.
-            why: the others are left out.
-        """
+        """Note the children and attributes of an element that are not among those used."""
         for child in element.children:
             if child.tag not in children:
                 self.add(f"<{element.tag}><{child.tag}>", child.line, why)

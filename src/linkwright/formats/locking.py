@@ -20,7 +20,6 @@ def held_joints(description: Description, locked: dict[str, float]) -> dict[str,
     """Return what each locked joint moves its child by, those that follow one included.
 
     Args:
-        description: of the robot.
         locked: coordinates, rad or m, by name of the joint.
     """
     joints = {joint.name: joint for joint in description.joints}
@@ -45,7 +44,6 @@ def displaced(joint: LinkJoint, value: float) -> Place:
     """Return the place of the child's frame in the joint's, with the coordinate at a value.
 
     Args:
-        joint: with one coordinate, or any kind for the value zero.
         value: rad or m.
 
     >>> displaced(LinkJoint("j", "prismatic", "a", "b"), 0.5).position

@@ -21,11 +21,6 @@ _LONGEST = 4096
 def find_mesh(name: str, source: str | Path, roots: Sequence[str | Path] = ()) -> Path:
     """Return where a mesh is; it is an `InputError` if it lies outside the roots or is missing.
 
-    Args:
-        name: as the robot file has it: a path, ``package://...`` or ``file://...``.
-        source: the robot file.
-        roots: folders in which meshes may lie, beside the folder of the robot file.
-
     >>> find_mesh("../../etc/passwd", "robot.urdf")
     Traceback (most recent call last):
         ...
@@ -50,13 +45,7 @@ def find_mesh(name: str, source: str | Path, roots: Sequence[str | Path] = ()) -
 
 
 def mesh_note(name: str, source: str | Path, roots: Sequence[str | Path] = ()) -> str:
-    """Return a sentence where `find_mesh` would complain, else nothing.
-
-    Args:
-        name: as the robot file has it.
-        source: the robot file.
-        roots: folders in which meshes may lie.
-    """
+    """Return a sentence where `find_mesh` would complain, else nothing."""
     try:
         find_mesh(name, source, roots)
     except InputError as error:

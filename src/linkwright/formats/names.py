@@ -17,9 +17,6 @@ _LONGEST = 60
 def code_name(name: str) -> str:
     """Return a name of letters, digits and underscores that is like the one given.
 
-    Args:
-        name: any text.
-
     >>> code_name("left-arm/élbow 2"), code_name("7th"), code_name("")
     ('left_arm_elbow_2', 'n7th', 'n')
     """
@@ -30,10 +27,6 @@ def code_name(name: str) -> str:
 
 class Names:
     """Names for code, each given out once.
-
-    Args:
-        taken: names that are in use for something else.
-        reserved: pattern of names that get an underscore behind them.
 
     >>> names = Names(["t"], r".*_dot")
     >>> [names.new(wish) for wish in ("left-arm", "left arm", "7", "t", "a_dot")]
@@ -69,10 +62,6 @@ def code_names(names: Iterable[str], taken: Collection[str] = ()) -> dict[str, s
 
     A name that is fit already stays as it is; of the others, those that would collide get a number,
     in the order of the names.
-
-    Args:
-        names: as in the file, each once.
-        taken: names that are in use for something else.
 
     >>> code_names(["a-b", "a b", "a_b", "t"], taken=["t"])
     {'a-b': 'a_b_2', 'a b': 'a_b_3', 'a_b': 'a_b', 't': 't_2'}

@@ -23,9 +23,6 @@ from linkwright.mechanism.structure import Structure, structure_of
 def origin_of(thing: Any) -> dict[str, Any]:
     """Return what a recording tells of a mechanism, or of something that has one.
 
-    Args:
-        thing: a Mechanism, or a Robot or System.
-
     >>> m = Mechanism("swing")
     >>> rod = m.body("rod", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
     >>> print(origin_of(m)["text"].splitlines()[1])

@@ -32,11 +32,6 @@ def is_placeholder(text: str) -> bool:
 def fill(text: str, values: Mapping[str, Any], *, expression: bool = True) -> Any:
     """Return a string with its placeholders replaced.
 
-    Args:
-        text: the string.
-        values: what the names in it stand for.
-        expression: whether it is an expression, where parentheses keep a value together.
-
     >>> fill("${i}*${L}", {"i": 2, "L": "a + b"})
     '2*(a + b)'
     >>> fill("link${i - 1}", {"i": 2}), fill("${at}", {"at": [0, 0, "h"]})
@@ -56,10 +51,6 @@ def fill(text: str, values: Mapping[str, Any], *, expression: bool = True) -> An
 
 def whole_number(value: object, values: Mapping[str, Any]) -> int:
     """Return a whole number that is given as such, or by an expression of whole numbers.
-
-    Args:
-        value: the number, or its text, with or without `${...}`.
-        values: the names that may occur.
 
     >>> whole_number("n + 1", {"n": 2}), whole_number(3, {})
     (3, 3)

@@ -36,7 +36,6 @@ def turned(axis: Sequence[float], angle: float) -> Rotation:
     """Return the rotation about an axis.
 
     Args:
-        axis: of any length but zero.
         angle: rad, right-handed.
 
     >>> turned((0, 0, 2), math.pi / 2)
@@ -76,9 +75,6 @@ def quaternion_rotation(quaternion: Sequence[float]) -> Rotation:
 def rotation_quaternion(rotation: Rotation) -> tuple[float, float, float, float]:
     """Return the quaternion of a rotation: w, x, y, z, with w not negative.
 
-    Args:
-        rotation: a proper one.
-
     >>> rotation_quaternion(turned((0, 0, 1), math.pi))
     (0.0, 0.0, 0.0, 1.0)
     """
@@ -98,12 +94,7 @@ def rotation_quaternion(rotation: Rotation) -> tuple[float, float, float, float]
 
 
 def is_rotation(rotation: Rotation, within: float = 1e-6) -> bool:
-    """Return whether the rows are a right-handed triad of unit vectors.
-
-    Args:
-        rotation: rows.
-        within: of what their products should be.
-    """
+    """Return whether the rows are a right-handed triad of unit vectors."""
     back = product(rotation, transposed(rotation))
     near = all(
         abs(value - (i == j)) <= within for i, row in enumerate(back) for j, value in enumerate(row)
@@ -132,10 +123,6 @@ def rotate(rotation: Rotation, vector: Sequence[float]) -> Triple:
 def composed(outer: Place, inner: Place) -> Place:
     """Return the place of a frame that is given in a frame that is itself given.
 
-    Args:
-        outer: place of the frame between.
-        inner: place in that frame.
-
     >>> a = Place((1.0, 0.0, 0.0), turned((0, 0, 1), math.pi / 2))
     >>> composed(a, Place((1.0, 0.0, 0.0))).position
     (1.0, 1.0, 0.0)
@@ -160,12 +147,7 @@ def inverted(place: Place) -> Place:
 
 
 def moved_mass(mass: Mass, place: Place) -> Mass:
-    """Return a mass as seen from the frame around the one that it is given in.
-
-    Args:
-        mass: in a frame.
-        place: of that frame.
-    """
+    """Return a mass as seen from the frame around the one that it is given in."""
     return Mass(
         mass.mass,
         plus(place.position, rotate(place.rotation, mass.centre)),
@@ -211,7 +193,6 @@ def point_inertia(mass: float, offset: Sequence[float]) -> Six:
 
     Args:
         mass: kg.
-        offset: of the point, m.
     """
     x, y, z = offset
     return (

@@ -25,14 +25,7 @@ _TRIMMED = re.compile(r"\\[ \t]*\n[ \t\n]*")
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """The places of everything in a text.
-
-    Args:
-        text: the text, its lines ended by newlines.
-        keys: where the key of a path starts, from 0.
-        values: where its value starts.
-        lines: where each line starts.
-    """
+    """The places of everything in a text."""
 
     text: str
     keys: dict[Path, int] = field(default_factory=dict)
@@ -68,9 +61,6 @@ class Positions:
 def scan(text: str) -> Positions:
     """Return the places of all keys and values of a text that is valid TOML.
 
-    Args:
-        text: the text.
-
     >>> found = scan("[[body]]\\nname = 'a'\\n[[body]]\\nname = 'b'\\n")
     >>> found.place(("body", 1, "name"))
     (4, 8)
@@ -84,10 +74,6 @@ def scan(text: str) -> Positions:
 
 def characters(text: str, start: int) -> list[int]:
     """Return where each character of a string stands, and where the string ends.
-
-    Args:
-        text: the TOML text.
-        start: where the string's first quote is.
 
     >>> characters('"a\\\\tb"', 0)
     [1, 2, 4, 5]

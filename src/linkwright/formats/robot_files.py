@@ -30,15 +30,7 @@ _CONVENTION = re.compile(rb"^convention[ \t]*=", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class RobotFormat:
-    """A format of robot files.
-
-    Args:
-        name: for people.
-        suffixes: endings of the names of its files; the first is the usual one.
-        reader: module and function, from (path, roots=...) to a Description.
-        writer: module and function, from a Description to Written; empty where there is none.
-        root: the root element, where it is XML.
-    """
+    """A format of robot files."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -88,9 +80,6 @@ def robot_format(path: str | os.PathLike[str]) -> str | None:
 
     A file that ends in ``.xml`` is told by its root element, one that ends in ``.toml`` by whether
     it holds the table of joints of Denavit and Hartenberg.
-
-    Args:
-        path: of a file that exists.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -108,10 +97,6 @@ def robot_format(path: str | os.PathLike[str]) -> str | None:
 
 def target_format(path: str | os.PathLike[str]) -> str:
     """Return the key of the format that a file to be written should have, from its name.
-
-    Args:
-        path: of the file; ``.dh.toml`` is a table of Denavit and Hartenberg, other ``.toml`` a text
-            model, ``.xml`` MJCF.
 
     >>> target_format("arm.urdf"), target_format("arm.dh.toml"), target_format("arm.toml")
     ('urdf', 'dh', 'text')
@@ -136,13 +121,7 @@ def read_mechanism(
     options: Mapping[str, int] | None = None,
     trust: bool = False,
 ) -> Mechanism:
-    """Return the mechanism of a robot file, or of a text model.
-
-    Args:
-        path: of the file.
-        options: whole numbers in place of a text model's `[options]`.
-        trust: whether C code in a text model may be compiled and run.
-    """
+    """Return the mechanism of a robot file, or of a text model."""
     if robot_format(path) == "text":
         from linkwright.formats.text import read_model
 
@@ -187,12 +166,7 @@ def read_description(
 
 
 def written_description(description: Description, key: str) -> Written:
-    """Return the text of a description in a format, and what that cannot hold.
-
-    Args:
-        description: of a robot.
-        key: of the format, in `FORMATS`.
-    """
+    """Return the text of a description in a format, and what that cannot hold."""
     if key not in FORMATS or not FORMATS[key].writer:
         held = ", ".join(k for k, f in FORMATS.items() if f.writer)
         raise InputError(f"nothing is written as {key!r}", remedy=f"use one of {held}")

@@ -11,10 +11,6 @@ from linkwright.formats.places import joined_masses
 def summary(description: Description, form: str) -> list[tuple[str, str]]:
     """Return label and value of each line.
 
-    Args:
-        description: of a robot.
-        form: the name of the format that it was read from.
-
     >>> from linkwright.formats.description import Link
     >>> dict(summary(Description("r", (Link("a"),), ()), "URDF"))["links"]
     '1, root a'

@@ -33,12 +33,7 @@ from linkwright.mechanism import Body, Mechanism
 def read_text_model(
     path: str | os.PathLike[str], *, roots: Sequence[str | os.PathLike[str]] = ()
 ) -> Description:
-    """Return the tree of a text model with its parameters as numbers.
-
-    Args:
-        path: of the file.
-        roots: not looked at, since a text model names no mesh.
-    """
+    """Return the tree of a text model with its parameters as numbers."""
     from linkwright.formats.text import read_model
 
     found = description_of(read_model(os.fspath(path)))
@@ -47,9 +42,6 @@ def read_text_model(
 
 def description_of(mechanism: Mechanism) -> Description:
     """Return the tree of a mechanism with its parameters as numbers.
-
-    Args:
-        mechanism: all its parameters have values.
 
     >>> m = Mechanism("pendulum")
     >>> rod = m.body("rod", rotate="z", mass=2, com=("L/2", 0, 0), inertia=(0, 0, 0.1))

@@ -91,10 +91,6 @@ def write_model(mechanism: Mechanism) -> str:
 def open_model(source: str | os.PathLike[str], *, limits: Limits | None = None) -> Document:
     """Return the model of a file or text, with the places of its parts.
 
-    Args:
-        source: the path of a file, or the text itself where it has more than one line.
-        limits: what a text may at most contain.
-
     >>> open_model('format = 1\\nname = "m"\\n').model.name
     'm'
     """

@@ -14,11 +14,7 @@ from linkwright.formats.text import write_model
 
 
 def robot_text(description: Description) -> Written:
-    """Return a robot as a text model, with what that cannot hold.
-
-    Args:
-        description: of a robot.
-    """
+    """Return a robot as a text model, with what that cannot hold."""
     left = Leftovers()
     made = assembled(description)
     m = made.mechanism

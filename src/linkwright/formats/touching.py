@@ -41,14 +41,7 @@ _CORNERS = np.array(list(np.ndindex(2, 2, 2)), float) * 2 - 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Touch:
-    """A point of a body that can touch the ground.
-
-    Args:
-        body: that it belongs to.
-        at: in the body's axes, m; the center of a ball.
-        radius: of the ball, m; 0 for a point.
-        foot: whether it stands on the ground at the start.
-    """
+    """A point of a body that can touch the ground."""
 
     body: Body
     at: tuple[float, float, float]
@@ -58,14 +51,7 @@ class Touch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TouchShape:
-    """The points of a shape in its body's axes; of a ball its center.
-
-    Args:
-        link: that it belongs to.
-        body: that the link is part of.
-        points: m, one in a row.
-        radius: of a ball, m.
-    """
+    """The points of a shape in its body's axes; of a ball its center."""
 
     link: str
     body: Body
@@ -75,25 +61,14 @@ class TouchShape:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standing:
-    """How bodies stand at some coordinates, in axes whose z is up.
-
-    Args:
-        mechanism: whose bodies they are.
-        places: by body, its origin and the matrix of its axes.
-        up: against gravity, in the world's axes.
-    """
+    """How bodies stand at some coordinates, in axes whose z is up."""
 
     mechanism: Mechanism
     places: Mapping[Body, tuple[Array, Array]]
     up: Array
 
     def placed(self, body: Body, points: ArrayLike) -> Array:
-        """Return points of a body in the world, z being up.
-
-        Args:
-            body: that they belong to.
-            points: in its axes, m, one in a row.
-        """
+        """Return points of a body in the world, z being up."""
         origin, turn = self.places[body]
         return np.asarray(origin + np.asarray(points, float) @ turn.T)
 
@@ -111,7 +86,6 @@ def standing(assembled: Assembled, at: Mapping[str, float] | None = None) -> Sta
     """Return how the bodies of a robot stand.
 
     Args:
-        assembled: a robot.
         at: coordinates, over the robot's own start, by name, rad or m.
     """
     m = assembled.mechanism
@@ -144,9 +118,6 @@ def standing(assembled: Assembled, at: Mapping[str, float] | None = None) -> Sta
 def level_axes(up: ArrayLike) -> Array:
     """Return the matrix whose columns are axes of the world, the third of them up.
 
-    Args:
-        up: of any length but zero.
-
     >>> level_axes((0, 0, 2)).tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
@@ -167,15 +138,7 @@ def touch_shapes(
     read: Callable[[Path], Iterable[Mesh]] | None = None,
     notes: list[str] | None = None,
 ) -> list[TouchShape]:
-    """Return the shapes of a robot that can touch, those that stand still among them.
-
-    Args:
-        description: what its file says.
-        assembled: the robot.
-        roots: folders in which meshes may lie.
-        read: the points and triangles of a mesh file; by default .stl, .obj and .msh are read.
-        notes: where to say which meshes are missing.
-    """
+    """Return the shapes of a robot that can touch, those that stand still among them."""
     some = any(shape.touched for link in description.links for shape in link.shapes)
     made: list[TouchShape] = []
     for link in description.links:
@@ -229,11 +192,7 @@ def _parts(
 
 
 def outermost(meshes: Sequence[Mesh]) -> tuple[Array, float]:
-    """Return the outermost points of meshes; of what is nearly a ball its center and its radius.
-
-    Args:
-        meshes: points and triangles, in the same axes.
-    """
+    """Return the outermost points of meshes; of what is nearly a ball its center and its radius."""
     points = np.concatenate([p for p, _ in meshes]).astype(float)
     middle = (points.min(axis=0) + points.max(axis=0)) / 2
     far = float(np.linalg.norm(points - middle, axis=1).max())
@@ -248,12 +207,7 @@ def outermost(meshes: Sequence[Mesh]) -> tuple[Array, float]:
 
 # -- which of them touch ---------------------------------------------------------------------------
 def touches_of(shapes: Sequence[TouchShape], where: Standing) -> tuple[Touch, ...]:
-    """Return the points that can touch: of the feet all, of the rest those far from each other.
-
-    Args:
-        shapes: that can touch; what stands still is left out.
-        where: how the bodies stand.
-    """
+    """Return the points that can touch: of the feet all, of the rest those far from each other."""
     shapes = [s for s in shapes if s.body.parent is not None]
     if not shapes:
         return ()
@@ -273,11 +227,7 @@ def touches_of(shapes: Sequence[TouchShape], where: Standing) -> tuple[Touch, ..
 
 
 def free_base(mechanism: Mechanism) -> Body | None:
-    """Return the first body that moves in all three directions.
-
-    Args:
-        mechanism: any.
-    """
+    """Return the first body that moves in all three directions."""
     return next((b for b in mechanism.depth_first() if len(b.translations) == 3), None)
 
 

@@ -15,9 +15,6 @@ _Part: TypeAlias = Link | LinkJoint
 def require_tree(description: Description) -> Description:
     """Return the description, or complain of the first thing that keeps it from being a tree.
 
-    Args:
-        description: of a robot; its links and joints have lines.
-
     >>> links = Link("a", line=1), Link("b", line=2)
     >>> require_tree(Description("r", links, (), source="r.urdf"))
     Traceback (most recent call last):

@@ -43,9 +43,6 @@ _ESCAPES = {
 def model_text(model: Model) -> str:
     """Return a model as text, which `parse_model` reads again.
 
-    Args:
-        model: what to write.
-
     >>> from linkwright.formats.schema import Model
     >>> m = Model(
     ...     format=1, name="m", parameters={"L": 1.5}, body=[{"name": "b", "rotate": "z"}]
@@ -66,11 +63,7 @@ def model_text(model: Model) -> str:
 
 
 def record_text(record: Record) -> str:
-    """Return a record as TOML text: plain keys first, then its tables.
-
-    Args:
-        record: the whole of a file.
-    """
+    """Return a record as TOML text: plain keys first, then its tables."""
     return "\n".join(_group(record, "")) + "\n"
 
 

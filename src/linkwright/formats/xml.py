@@ -28,15 +28,7 @@ _ENCODINGS = frozenset({"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "utf
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """How much XML is read before it is refused.
-
-    Args:
-        size: of the file, bytes.
-        depth: of elements in elements.
-        elements: in all.
-        attributes: of one element.
-        length: of the value of an attribute, or of a run of text, characters.
-    """
+    """How much XML is read before it is refused."""
 
     size: int = 32 * 2**20
     depth: int = 200
@@ -196,12 +188,7 @@ def finite(text: str) -> float | None:
 
 
 def read_bytes(path: str | Path, most: int) -> bytes:
-    """Return the bytes of an ordinary file of at most that size.
-
-    Args:
-        path: of the file.
-        most: bytes.
-    """
+    """Return the bytes of an ordinary file of at most that size."""
     path = Path(path)
     try:
         if not path.is_file():
@@ -219,12 +206,7 @@ def read_bytes(path: str | Path, most: int) -> bytes:
 
 
 def read_text(path: str | Path, most: int) -> str:
-    """Return the text of an ordinary file of at most that size.
-
-    Args:
-        path: of the file.
-        most: bytes.
-    """
+    """Return the text of an ordinary file of at most that size."""
     try:
         return read_bytes(path, most).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -234,22 +216,12 @@ def read_text(path: str | Path, most: int) -> str:
 
 
 def read_xml(path: str | Path, caps: Caps = DEFAULT_CAPS) -> Element:
-    """Return the root element of an XML file.
-
-    Args:
-        path: of the file.
-        caps: how much is read before the file is refused.
-    """
+    """Return the root element of an XML file."""
     return parse_xml(read_bytes(path, caps.size), file=str(path), caps=caps)
 
 
 def parse_xml(text: str | bytes, *, file: str = "", caps: Caps = DEFAULT_CAPS) -> Element:
     """Return the root element of an XML text.
-
-    Args:
-        text: the whole of it.
-        file: for messages.
-        caps: how much is read before the text is refused.
 
     >>> root = parse_xml("<robot name='r'>\\n  <link name='a'/>\\n</robot>")
     >>> root.children[0].line, root.children[0].attributes["name"]
@@ -267,10 +239,6 @@ class _RootFound(Exception):
 
 def root_tag(data: bytes, *, file: str = "") -> str:
     """Return the name of the root element without reading further.
-
-    Args:
-        data: the XML text.
-        file: for messages.
 
     >>> root_tag(b"<?xml version='1.0'?><!-- a robot --><robot name='r'><link")
     'robot'

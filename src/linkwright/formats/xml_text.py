@@ -31,9 +31,6 @@ def numbers_text(values: Sequence[float]) -> str:
 def xml_text(root: Element) -> str:
     """Return an element as a text, two blanks for each level.
 
-    Args:
-        root: the element; its lines are not looked at.
-
     >>> print(xml_text(Element("a", {"x": "<1>"}, (Element("b"),))), end="")
     <?xml version="1.0"?>
     <a x="&lt;1&gt;">

@@ -43,9 +43,6 @@ def builder(method: Method) -> Method:
     What a call has added to the tables of the mechanism goes away again, parameters that its texts
     named among it. An argument of a wrong kind is refused in our words (`linkwright.border`).
 
-    Args:
-        method: it adds to tables at their ends, and changes entries only when all is checked.
-
     >>> from linkwright.mechanism import Mechanism, MechanismError
     >>> m = Mechanism("m")
     >>> try:

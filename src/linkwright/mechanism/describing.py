@@ -33,10 +33,6 @@ class Quantity:
 def quantities_of(mechanism: Workspace, kind: str) -> tuple[Quantity, ...]:
     """Return all quantities of a kind, with units and descriptions.
 
-    Args:
-        mechanism: whose quantities.
-        kind: one of `KINDS`.
-
     >>> from linkwright.mechanism import Mechanism
     >>> m = Mechanism("m")
     >>> b = m.body("b", translate="xy")

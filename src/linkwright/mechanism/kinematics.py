@@ -44,15 +44,7 @@ _LETTERS = "xyz"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Speed:
-    """A generalized speed with its partial velocities.
-
-    Args:
-        symbol: the speed.
-        body: the body whose joint it belongs to.
-        omega: what it adds to the angular velocity of the body, per unit.
-        velocity: what it adds to the velocity of the body's reference point, per unit.
-        doc: what it is, in words.
-    """
+    """A generalized speed with its partial velocities."""
 
     symbol: Expr
     body: Body
@@ -63,17 +55,7 @@ class Speed:
 
 @dataclass(slots=True, eq=False)
 class BodyMotion:
-    """Speeds and velocities of one body; velocities are worked out when they are asked for.
-
-    Args:
-        speeds: those of its joint.
-        reference: the position, relative to the body's origin, of the point whose velocity is
-            `velocity`: the composite mass centre where the speeds are those of that point, else the
-            origin.
-        absolute: whether the speeds are those of the composite mass centre.
-        above: the motion of the parent; None on the ground.
-        arm: from the parent's reference point to the body's origin.
-    """
+    """Speeds and velocities of one body; velocities are worked out when they are asked for."""
 
     speeds: tuple[Speed, ...]
     reference: Vector

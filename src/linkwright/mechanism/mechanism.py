@@ -482,9 +482,6 @@ class Mechanism(Loaded, Shown):
 def mechanism_of(given: Any) -> Mechanism:
     """Return a mechanism, or the mechanism of a robot.
 
-    Args:
-        given: either.
-
     >>> mechanism_of(Mechanism("m")).name
     'm'
     """

@@ -148,7 +148,6 @@ class Range:
     """How far a joint may go; runs stop it there (`linkwright.equations.stops`).
 
     Args:
-        coordinate: of the joint.
         lower: end of the range, rad or m; None for none.
         upper: end of the range, rad or m; None for none.
     """
@@ -198,14 +197,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Work:
-    """A way in which the multiplier of a constraint acts: with the multiplier 1, a force or couple.
-
-    Args:
-        direction: the force at `point`, its opposite at `reaction`; or the couple on their bodies.
-        point: where it acts.
-        reaction: where the opposite acts.
-        turns: whether it is a couple.
-    """
+    """A way in which the multiplier of a constraint acts: with the multiplier 1, a force or couple."""
 
     direction: Vector
     point: Point
@@ -237,13 +229,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How a run goes unless it is told otherwise.
-
-    Args:
-        until: end time, s.
-        step: of a method with fixed steps, s.
-        every: steps from one record to the next.
-    """
+    """How a run goes unless it is told otherwise."""
 
     until: float
     step: float

@@ -31,9 +31,6 @@ Array: TypeAlias = NDArray[Any]
 def mechanism_findings(mechanism: Mechanism) -> list[Finding]:
     """Return what speaks against the masses and inertias of a mechanism.
 
-    Args:
-        mechanism: with values for its parameters; those without count as 1.
-
     >>> m = Mechanism("m")
     >>> b = m.body("b", rotate="z", mass=0, inertia=0)
     >>> [(found.name, found.severity) for found in mechanism_findings(m)]
@@ -53,9 +50,6 @@ def mechanism_findings(mechanism: Mechanism) -> list[Finding]:
 def implausible(mechanism: Mechanism) -> list[str]:
     """Return a sentence for each body whose mass or inertia is not that of a rigid body.
 
-    Args:
-        mechanism: with values for its parameters; those without count as 1.
-
     >>> m = Mechanism("m")
     >>> thin = m.body("thin", rotate="z", mass=1, inertia=(0.1, 0.1, 0.2))
     >>> odd = m.body("odd", rotate="z", mass=1, inertia=(0.1, 0.1, 0.3))
@@ -67,10 +61,6 @@ def implausible(mechanism: Mechanism) -> list[str]:
 
 def refuse_unreal(mechanism: Mechanism, values: Mapping[str, ArrayLike] | None = None) -> None:
     """Refuse masses and inertias that are negative or not finite, and joints that move none.
-
-    Args:
-        mechanism: what is to run.
-        values: of parameters, over the mechanism's own; in a batch an array with one for each run.
 
     >>> m = Mechanism("m")
     >>> arm = m.body("arm", rotate="z", mass="2*m1", inertia=1)
@@ -88,10 +78,6 @@ from m1 = -3
 
 def refuse_negative(mechanism: Mechanism, values: Mapping[str, ArrayLike] | None = None) -> None:
     """Refuse masses and inertias that are negative or not finite.
-
-    Args:
-        mechanism: whose numbers are to be used.
-        values: of parameters, over the mechanism's own.
 
     >>> m = Mechanism("m")
     >>> arm = m.body("arm", rotate="z", mass=-2, inertia=1)

@@ -51,26 +51,14 @@ class Provenance:
 
 
 def from_model(mechanism: Workspace, name: str) -> None:
-    """Note that a mechanism is a shipped model.
-
-    Args:
-        mechanism: just made.
-        name: of the model, with options.
-    """
+    """Note that a mechanism is a shipped model."""
     mechanism.provenance = Provenance(model=name, structure=structure_of(mechanism))
 
 
 def from_file(
     mechanism: Workspace, file: str, options: Mapping[str, Any] | None = None, robot: Any = None
 ) -> None:
-    """Note that a mechanism comes from a file, with a digest of what that holds now.
-
-    Args:
-        mechanism: just made.
-        file: its path; nothing where there is none.
-        options: with which it was read or assembled.
-        robot: the description and how it was assembled.
-    """
+    """Note that a mechanism comes from a file, with a digest of what that holds now."""
     path, digest, text = "", "", ""
     if file:
         try:
@@ -87,10 +75,6 @@ def from_file(
 
 def whole_text(path: Path, content: bytes) -> str:
     """Return the text of a file that says everything by itself, meshes apart; otherwise nothing.
-
-    Args:
-        path: whose ending tells the format.
-        content: what the file holds.
 
     >>> (
     ...     whole_text(Path("a.xml"), b"<mujoco/>"),
@@ -109,11 +93,7 @@ def whole_text(path: Path, content: bytes) -> str:
 
 
 def named(mechanism: Workspace) -> str:
-    """Return the full spelling of a shipped model that is as it was made, otherwise the name.
-
-    Args:
-        mechanism: any.
-    """
+    """Return the full spelling of a shipped model that is as it was made, otherwise the name."""
     known = mechanism.provenance
     same = known is not None and known.model and known.structure == structure_of(mechanism)
     return known.model if known is not None and same else mechanism.name

@@ -25,16 +25,7 @@ TINY = 1e-7  # m^2: moments of a body this small are noise of the data, not its 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that speaks against a model.
-
-    Args:
-        name: of the kind of finding, as in "triangle inequality".
-        severity: "error" where equations of motion may have no solution, "warning" where no real
-            part can be so, "note" where something may have been forgotten.
-        part: the body, link or joint.
-        words: what is wrong with it.
-        repair: what a repair would do; empty where there is none to offer.
-    """
+    """Something that speaks against a model."""
 
     name: str
     severity: Severity
@@ -52,10 +43,8 @@ def mass_findings(
     """Yield what is wrong with the mass and inertia of a part; at most one thing.
 
     Args:
-        part: its name.
         mass: kg.
         tensor: xx, yy, zz, xy, yz, zx about the mass centre, kg*m^2.
-        one_moment_acts: whether only one moment is given and only that one ever matters.
 
     >>> [found.name for found in mass_findings("a", 1.0, (0.1, 0.1, 0.3, 0, 0, 0))]
     ['triangle inequality']

@@ -44,20 +44,13 @@ class Structure:
     shapes: tuple[tuple[str, tuple[Shape, ...]], ...] = ()
 
     def moves_alike(self, other: Structure) -> bool:
-        """Whether the bodies and relations are the same, whatever acts on them.
-
-        Args:
-            other: of the same mechanism at another time.
-        """
+        """Whether the bodies and relations are the same, whatever acts on them."""
         own, others = ((s.bodies, s.constraints, s.shapes) for s in (self, other))
         return own == others
 
 
 def structure_of(mechanism: Workspace) -> Structure:
     """Return what a mechanism is made of now.
-
-    Args:
-        mechanism: any.
 
     >>> from linkwright.mechanism import Mechanism
     >>> m = Mechanism("m")
@@ -84,11 +77,7 @@ def structure_of(mechanism: Workspace) -> Structure:
 
 
 def content_of(mechanism: Workspace) -> tuple[object, ...]:
-    """Return the structure together with names and outputs: all that a flattened System needs.
-
-    Args:
-        mechanism: any.
-    """
+    """Return the structure together with names and outputs: all that a flattened System needs."""
     m = mechanism
     outputs: tuple[Output, ...] = tuple(m.outputs)
     return (structure_of(m), outputs, tuple(m.parameters), tuple(m.inputs))

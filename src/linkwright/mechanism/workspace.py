@@ -611,10 +611,6 @@ class Workspace:
 def require_name(name: object, what: str) -> None:
     """Refuse what is no name.
 
-    Args:
-        name: what should be a text.
-        what: what it names, in errors.
-
     >>> require_name("rod", "a body")
     """
     if not isinstance(name, str) or not name:

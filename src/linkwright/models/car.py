@@ -20,9 +20,6 @@ _GEES = 386.2
 def build(small: bool = False) -> Mechanism:
     """Return the car.
 
-    Args:
-        small: roll, lateral speed and yaw rate are small.
-
     >>> [c.name for c in build().constraints]
     ['constant forward speed']
     """

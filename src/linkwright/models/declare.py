@@ -8,12 +8,6 @@ from linkwright.mechanism import Mechanism
 def declare(m: Mechanism, unit: str, doc: str = "", /, **defaults: float) -> None:
     """Declare parameters that share a unit and a description.
 
-    Args:
-        m: the mechanism.
-        unit: the unit of all of them.
-        doc: what they are.
-        defaults: name and default of each.
-
     >>> m = Mechanism("m")
     >>> declare(m, "m", "length of a link", L1=0.5, L2=0.1)
     >>> m.values, m.units["L1"], m.docs["L2"]
@@ -25,12 +19,6 @@ def declare(m: Mechanism, unit: str, doc: str = "", /, **defaults: float) -> Non
 
 def declare_inertia(m: Mechanism, prefix: str, unit: str, /, **entries: float) -> None:
     """Declare entries of an inertia tensor about the mass centre.
-
-    Args:
-        m: the mechanism.
-        prefix: letters that start the names.
-        unit: the unit of all of them.
-        entries: what follows the prefix (11 is written as i11), and the default.
 
     >>> m = Mechanism("m")
     >>> declare_inertia(m, "BI", "kg*m^2", i11=115, i12=-14)

@@ -24,13 +24,7 @@ Builder = Callable[..., Mechanism]
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A shipped model: one line about it, and where it is built.
-
-    Args:
-        doc: the line.
-        home: a function of this package, as `module:function`; or a text model in the folder
-            `text`, by the name of its file.
-    """
+    """A shipped model: one line about it, and where it is built."""
 
     doc: str
     home: str
@@ -152,9 +146,6 @@ def _from_file(path: Path, home: str, options: str, trust: bool) -> Mechanism:
 def option_texts(name: str) -> tuple[str, ...]:
     """Return the options of a model with their defaults, as they are written.
 
-    Args:
-        name: a name in `MODELS`.
-
     >>> option_texts("puma560")
     ('drives=on',)
     """
@@ -212,10 +203,6 @@ def _nearest(name: str, known: Iterable[str]) -> str | None:
 
 def model_text(template: str, name: str) -> str:
     """Return the text model of a shipped model under another name, to start from.
-
-    Args:
-        template: which one, with options after a colon.
-        name: the name of the new one.
 
     >>> 'name = "press"' in model_text("slider-crank", "press")
     True

@@ -16,9 +16,6 @@ from linkwright.models.declare import declare
 def build(n: int = 2) -> Mechanism:
     """Return the row.
 
-    Args:
-        n: number of four-bar linkages.
-
     >>> m = build(3)
     >>> len(m.bodies), len(m.constraints)
     (7, 6)

@@ -65,9 +65,6 @@ _AXES = "xyz"
 def build(drives: bool = True) -> Mechanism:
     """Return the arm.
 
-    Args:
-        drives: with rotor inertia and friction of the drives.
-
     >>> list(build().coordinates)
     ['q1', 'q2', 'q3', 'q4', 'q5', 'q6']
     """

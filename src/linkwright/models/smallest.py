@@ -74,13 +74,7 @@ def file_of(model: str, kernel: str = "forward") -> Path:
 
 
 def shipped_program(model: str, kernel: str, source: Program) -> Program | None:
-    """Return the smallest Program that ships for a model, or None where none fits.
-
-    Args:
-        model: its name with options.
-        kernel: "forward", "inverse" or "mass".
-        source: the Program as it is derived; a file of other values does not fit.
-    """
+    """Return the smallest Program that ships for a model, or None where none fits."""
     path = file_of(model, kernel)
     if not path.is_file():
         return None
@@ -93,13 +87,7 @@ def shipped_program(model: str, kernel: str, source: Program) -> Program | None:
 
 
 def file_text(shipped: Shipped, source: Program, found: Program) -> str:
-    """Return the content of a file.
-
-    Args:
-        shipped: how it was found.
-        source: the Program as it is derived.
-        found: what the search made of it.
-    """
+    """Return the content of a file."""
     data = {
         "model": shipped.model,
         "kernel": shipped.kernel,
@@ -113,12 +101,7 @@ def file_text(shipped: Shipped, source: Program, found: Program) -> str:
 
 
 def regenerate(shipped: Shipped, stale: bool = False) -> str:
-    """Search again, write the file, and return a line about it.
-
-    Args:
-        shipped: what to search for.
-        stale: only if the file was made from equations other than those of now.
-    """
+    """Search again, write the file, and return a line about it."""
     source = shipped.source()
     if stale and shipped.path.is_file():
         data = json.loads(shipped.path.read_text(encoding="utf-8"))

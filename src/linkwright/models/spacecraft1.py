@@ -28,10 +28,6 @@ double thrust(double t, double axis, double error) {
 def build(small: bool = False, external: bool = True) -> Mechanism:
     """Return the spacecraft.
 
-    Args:
-        small: motions of the bus and bending of the boom are small.
-        external: commands and thrusters act; otherwise they are inputs.
-
     >>> len(build().coordinates)
     10
     """

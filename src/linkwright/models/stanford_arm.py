@@ -15,9 +15,6 @@ from linkwright.models.declare import declare, declare_inertia
 def build(control: bool = False) -> Mechanism:
     """Return the arm.
 
-    Args:
-        control: with the control laws.
-
     >>> list(build().coordinates)
     ['a', 'b', 'c', 'd', 'e', 'f']
     """

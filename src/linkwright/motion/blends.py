@@ -85,12 +85,6 @@ def blended(
 def turn(place: Array, corner: Array, speed: Array, half: float) -> Array:
     """Return the coefficients of a turn at a corner, by rising powers of the time since its start.
 
-    Args:
-        place: where the turn begins.
-        corner: toward which the motion goes until then.
-        speed: after the turn.
-        half: half the time of the turn, s.
-
     >>> c = turn(np.array([0.0]), np.array([1.0]), np.array([0.0]), 0.5)
     >>> Trajectory([0, 1], [c])(0.5)
     array([0.8125])
@@ -228,7 +222,6 @@ def turned(axis: ArrayLike, angle: float) -> Array:
     """Return the rotation matrix of a turn about an axis.
 
     Args:
-        axis: three components.
         angle: rad.
 
     >>> turned((0, 0, 1), math.pi / 2).round(12).tolist()

@@ -61,9 +61,6 @@ class Counts:
 def stage_counts(program: Program | Code) -> dict[Rate, Counts]:
     """Return the operations of each stage.
 
-    Args:
-        program: a Program, or its lowered code.
-
     >>> from linkwright.program import program
     >>> p = program("f", {"k": ["a", "b"]}, {"f": lambda a, b: [a * b + a]})
     >>> stage_counts(p)[Rate.PARAMETER]

@@ -19,15 +19,7 @@ _UNROLLED = 8_000  # products up to which right sides are solved for one by one
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """L and D of a symmetric matrix.
-
-    Args:
-        order: the order in which unknowns are eliminated.
-        lower: entries (i, k) of L, k before i in the order.
-        reciprocals: of the pivots.
-        statements: what defines these names; solutions are appended to it.
-        namer: gives new names.
-    """
+    """L and D of a symmetric matrix."""
 
     order: tuple[int, ...]
     lower: dict[tuple[int, int], Expr]
@@ -36,12 +28,7 @@ class Factors:
     namer: Namer
 
     def solve(self, column: Sequence[Expr], *, down_to: int | None = None) -> list[Expr]:
-        """Return the solution for one right side.
-
-        Args:
-            column: the right side.
-            down_to: an unknown; those before it in the order are not needed, and come as zeros.
-        """
+        """Return the solution for one right side."""
         done: dict[int, Expr] = {}
         for place, k in enumerate(self.order):
             steps = [
@@ -64,11 +51,7 @@ class Factors:
         return [unknown.get(k, ZERO) for k in range(len(self.order))]
 
     def solve_all(self, columns: Sequence[Sequence[Expr]]) -> list[list[Expr]]:
-        """Return the solutions for many right sides, in a loop where there would be much to write.
-
-        Args:
-            columns: the right sides.
-        """
+        """Return the solutions for many right sides, in a loop where there would be much to write."""
         if len(columns) * len(self.lower) <= _UNROLLED:
             return [self.solve(column) for column in columns]
         n = len(self.order)
@@ -108,12 +91,6 @@ def factors(
     matrix: Sequence[Sequence[Expr]], namer: Namer, order: Sequence[int] | None = None
 ) -> Factors:
     """Return the factors of a symmetric matrix with pivots that are not zero.
-
-    Args:
-        matrix: n rows of n expressions.
-        namer: gives the names of new local symbols.
-        order: in which unknowns are eliminated; from the last to the first by default, which makes
-            no new entries in the mass matrix of a tree whose speeds are numbered outward.
 
     >>> from linkwright.algebra import symbols
     >>> a, b, c, y, z = symbols("a b c y z", "coordinate")

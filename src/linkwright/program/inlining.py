@@ -17,11 +17,6 @@ def inlined(
 ) -> tuple[list[Statement], dict[str, tuple[Expr, ...]]]:
     """Return the statements of a Program for given inputs, and its outputs by name.
 
-    Args:
-        program: what to write; it may hold assignments, calls and solves.
-        given: the entries of each input.
-        namer: gives names that nothing around it has.
-
     >>> from linkwright.program import program as make
     >>> from linkwright.algebra import symbols
     >>> p = make("double", {"x": ["x"]}, {"y": lambda x: [x + x]})

@@ -32,7 +32,6 @@ def interpret(code: Code, inputs: Sequence[npt.ArrayLike]) -> list[Array]:
     """Return the outputs of a lowered Program.
 
     Args:
-        code: what to execute.
         inputs: an array for each input, of the input's shape; axes before those are a batch.
 
     >>> from linkwright.program import lower, program
@@ -49,10 +48,6 @@ def interpret_with_bound(
     code: Code, inputs: Sequence[npt.ArrayLike]
 ) -> tuple[list[Array], list[Array]]:
     """Return the outputs and, for each of their entries, a bound on its rounding error.
-
-    Args:
-        code: what to execute.
-        inputs: as for `interpret`.
 
     >>> from linkwright.program import lower, program
     >>> p = program("f", {"x": ["x", "y"]}, {"f": lambda x, y: [x - y]})
@@ -106,13 +101,7 @@ Arithmetic = Callable[[str, Any, list[Any]], Any]
 
 
 def execute(code: Code, inputs: Sequence[Any], arithmetic: Arithmetic) -> list[Any]:
-    """Return the output entries of a lowered Program in any arithmetic.
-
-    Args:
-        code: what to execute.
-        inputs: a number of that arithmetic for each input entry, in order.
-        arithmetic: computes an instruction from its op, its data and its operands.
-    """
+    """Return the output entries of a lowered Program in any arithmetic."""
     starts = []
     start = 0
     for port in code.inputs:

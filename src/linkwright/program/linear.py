@@ -98,13 +98,6 @@ def order_cost(
 
     Right sides are taken to move.
 
-    Args:
-        pattern: as `kinds` returns it.
-        order: the unknowns in the order of elimination.
-        symmetric: whether the two triangles are the same.
-        sides: number of right sides.
-        limit: operations from which on it does not matter how many more there are.
-
     >>> dense = [[2] * 6 for _ in range(6)]
     >>> order_cost(dense, range(6))
     151
@@ -148,11 +141,6 @@ def elimination_order(
     pattern: Sequence[Sequence[int]], *, symmetric: bool = True, sides: int = 1
 ) -> tuple[int, ...]:
     """Return the order of elimination with the fewest operations (beyond ten unknowns: a good one).
-
-    Args:
-        pattern: as `kinds` returns it.
-        symmetric: whether the two triangles are the same.
-        sides: number of right sides.
 
     >>> arrow = [[2, 2, 2, 2], [2, 2, 0, 0], [2, 0, 2, 0], [2, 0, 0, 2]]
     >>> elimination_order(arrow)
@@ -277,12 +265,6 @@ def ldlt(
 ) -> tuple[list[Assign], list[list[Expr]]]:
     """Return the statements that solve a symmetric system, and its solutions.
 
-    Args:
-        matrix: n rows of n expressions, the same above and below the diagonal.
-        right: the right sides, each a list of n expressions.
-        namer: gives the names of new local symbols.
-        order: the order of elimination, or "auto" for the cheapest.
-
     >>> from linkwright.algebra import symbols
     >>> from linkwright.program import Namer
     >>> a, b, c, y, z = symbols("a b c y z", "coordinate")
@@ -343,12 +325,6 @@ def lu(
     """Return the statements that solve a general system without pivoting, and its solutions.
 
     Rows are exchanged beforehand where a diagonal entry is structurally zero.
-
-    Args:
-        matrix: n rows of n expressions.
-        right: the right sides, each a list of n expressions.
-        namer: gives the names of new local symbols.
-        order: the order in which unknowns are eliminated, or "auto" for the cheapest.
 
     >>> from linkwright.algebra import symbols, ZERO
     >>> from linkwright.program import Namer

@@ -35,10 +35,6 @@ _CHAIN = 8  # longer sums are split, so that their parts can be added side by si
 def lower(program: Program, *, fuse: bool = False) -> Code:
     """Return the primitive code of a Program, without instructions that no output needs.
 
-    Args:
-        program: what to lower.
-        fuse: use fused multiply-add where a product is the term of one sum.
-
     >>> from linkwright.program import program
     >>> p = program("f", {"x": ["x", "y"]}, {"f": lambda x, y: [x * y + x]})
     >>> [i.op for i in lower(p).instructions]

@@ -35,9 +35,7 @@ class Port:
     """A named array of scalars that goes into or comes out of a Program.
 
     Args:
-        name: its name, unique among the inputs or the outputs.
         shape: its shape; () for a scalar.
-        entries: its scalars in C order: symbols for an input, expressions for an output.
     """
 
     name: str
@@ -204,10 +202,7 @@ class Solve:
     """The solution of matrix * x = right, with pivoting at run time.
 
     Args:
-        size: number of unknowns n.
         matrix: n*n expressions, row by row.
-        right: n expressions for each right side, one right side after the other.
-        targets: the unknowns, as many as `right`.
     """
 
     size: int

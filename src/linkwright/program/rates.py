@@ -43,10 +43,6 @@ STAGES: tuple[Rate, ...] = tuple(rate for rate in Rate if rate is not Rate.CONST
 def symbol_rate(x: Expr, slow: Container[Expr] = ()) -> Rate:
     """Return the rate of an input symbol by its role.
 
-    Args:
-        x: the symbol.
-        slow: symbols that the user declared slow, whatever their role.
-
     >>> from linkwright.algebra import symbol
     >>> symbol_rate(symbol("q", "coordinate"))
     <Rate.CONFIGURATION: 3>

@@ -17,9 +17,6 @@ Row = tuple[str, ...]
 def ops_table(program: Program) -> list[Row]:
     """Return the operations of a Program as rows: a header, one for each stage in use, a total.
 
-    Args:
-        program: what to count; `derivative` is every stage but parameters and outputs.
-
     >>> from linkwright.algebra import symbol, sin
     >>> from linkwright.program import program
     >>> q, k = symbol("q", "coordinate"), symbol("k")
@@ -40,10 +37,6 @@ def ops_table(program: Program) -> list[Row]:
 def passes_table(program: Program, passes: Sequence[str] = tuple(PASSES)) -> list[Row]:
     """Return what each pass leaves of a Program: a header and one row for each pass.
 
-    Args:
-        program: what to optimise.
-        passes: names of passes, in the order in which to run them.
-
     >>> from linkwright.algebra import symbols
     >>> from linkwright.program import program
     >>> a, b, c = symbols("a b c", "coordinate")
@@ -62,12 +55,7 @@ def passes_table(program: Program, passes: Sequence[str] = tuple(PASSES)) -> lis
 
 
 def ops_as_dict(program: Program, passes: Sequence[str] | None = None) -> dict[str, object]:
-    """Return the counts as plain data for JSON, with those after each pass if asked for.
-
-    Args:
-        program: what to count.
-        passes: names of passes, in the order in which to run them; None to run none.
-    """
+    """Return the counts as plain data for JSON, with those after each pass if asked for."""
     result = counts_as_dict(program)
     if passes is not None:
         result["passes"] = [

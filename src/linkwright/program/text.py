@@ -30,10 +30,6 @@ _CALLED = ("table1", "table2", "foreign")
 def written(program: Program, source: Program) -> dict[str, Any]:
     """Return the statements and outputs of a Program, with its locals renamed, as plain data.
 
-    Args:
-        program: assignments only, over the inputs of `source`.
-        source: the Program that it was made from.
-
     >>> from linkwright.program import program
     >>> p = program("f", {"x": ["x", "y"]}, {"f": lambda x, y: [x * y + x]})
     >>> written(p, p)
@@ -74,10 +70,6 @@ class _Lines:
 
 def read(data: Mapping[str, Any], source: Program) -> Program:
     """Return the Program of a text.
-
-    Args:
-        data: what `written` returned.
-        source: a Program with the same inputs and functions.
 
     >>> from linkwright.program import program
     >>> p = program("f", {"x": ["x", "y"]}, {"f": lambda x, y: [x * y + x]})

@@ -17,11 +17,6 @@ _MOST_RATIO = 1000  # of what is unpacked to the size of a file, beyond that
 def require_room(path: Path, size: int, packed: int | None = None) -> None:
     """Refuse a file whose numbers would take too much room.
 
-    Args:
-        path: the file.
-        size: what they take when they are unpacked, bytes.
-        packed: what they take in the file, bytes, where that is known.
-
     >>> require_room(Path("a.npz"), 1 << 40)
     Traceback (most recent call last):
         ...

@@ -62,12 +62,7 @@ def _arrived(cls: type[Carried], held: dict[str, Any]) -> Carried:
 
 
 def with_origin(about: Mapping[str, Any], of: Any) -> dict[str, Any]:
-    """Return what is known of a result, with what is told of the model that it is of.
-
-    Args:
-        about: as plain data.
-        of: the model; None where it is not at hand.
-    """
+    """Return what is known of a result, with what is told of the model that it is of."""
     known = dict(about)
     if "origin" not in known and of is not None:
         module, name = _TELLER
@@ -78,11 +73,7 @@ def with_origin(about: Mapping[str, Any], of: Any) -> dict[str, Any]:
 
 
 class StayedBehind:
-    """Stands for a model in a process that does not have it.
-
-    Args:
-        what: what it is, in words.
-    """
+    """Stands for a model in a process that does not have it."""
 
     def __init__(self, what: str) -> None:
         self._what = what

@@ -19,10 +19,6 @@ from linkwright.recording.recording import Array, Channel, Recording, RecordingE
 def chosen(recording: Recording, patterns: Sequence[str]) -> list[str]:
     """Return the names that patterns stand for, each once; all where there are none.
 
-    Args:
-        recording: whose channels they are.
-        patterns: names, or patterns with * and ?.
-
     >>> r = Recording([0], map(Channel, ["a.x", "a.y", "b"]), [[1, 2, 3]])
     >>> chosen(r, ["a.*", "b"])
     ['a.x', 'a.y', 'b']
@@ -46,11 +42,6 @@ def chosen(recording: Recording, patterns: Sequence[str]) -> list[str]:
 
 def rate_of_change(recording: Recording, name: str, cutoff: float = 0) -> tuple[Channel, Array]:
     """Return the rate of a channel: central differences, filtered first where that is asked for.
-
-    Args:
-        recording: whose channel it is.
-        name: of the channel.
-        cutoff: of the filter, percent of half the sampling rate; 0 for none.
 
     >>> r = Recording([0, 1, 2], [Channel("x", "m")], [[0], [1], [4]])
     >>> rate_of_change(r, "x")
@@ -78,11 +69,6 @@ def _per_second(unit: str) -> str:
 def filtered(recording: Recording, name: str, cutoff: float) -> Array:
     """Return a channel through a low-pass filter that does not delay it.
 
-    Args:
-        recording: with evenly spaced samples.
-        name: of the channel.
-        cutoff: percent of half the sampling rate; 0 or 100 for none.
-
     >>> r = Recording(np.arange(50) / 50, [Channel("x")], np.ones((50, 1)))
     >>> bool(np.allclose(filtered(r, "x", 20), 1))
     True
@@ -108,10 +94,6 @@ def spectrum(recording: Recording, name: str) -> tuple[Array, Array]:
 
     A sine of amplitude 1 shows a peak of 1 (Hann window). A channel with a value that is not finite
     has no finite amplitude.
-
-    Args:
-        recording: with evenly spaced samples.
-        name: of the channel.
 
     >>> t = np.arange(1000) / 100
     >>> r = Recording(t, [Channel("x")], 3 * np.sin(2 * np.pi * 5 * t)[:, None])

@@ -30,15 +30,7 @@ _FIELDS = {"SHORTNAM": 8, "LONGNAME": 32, "UNITSNAM": 8, "GENNAME": 32, "RIGIBOD
 
 @dataclass(frozen=True, slots=True)
 class ErdChannel:
-    """The labels of a channel.
-
-    Args:
-        short: its name, up to 8 characters.
-        long: its name, up to 32 characters.
-        unit: its unit, up to 8 characters.
-        general: what an axis of a plot is labelled with, up to 32 characters.
-        body: the body it belongs to, up to 32 characters.
-    """
+    """The labels of a channel."""
 
     short: str
     long: str = ""
@@ -183,12 +175,7 @@ def _data(path: Path, samples: int, channels: int) -> NDArray[np.float32]:
 
 
 def write_erd(path: str | os.PathLike[str], erd: ErdFile) -> None:
-    """Write an ERD file: the header under a name, the data with `.bin` behind it.
-
-    Args:
-        path: the name of the header.
-        erd: what to write; labels are cut to the width of their fields.
-    """
+    """Write an ERD file: the header under a name, the data with `.bin` behind it."""
     path = Path(path)
     samples, channels = erd.data.shape
     if channels != len(erd.channels):

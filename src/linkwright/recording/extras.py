@@ -11,10 +11,6 @@ from linkwright.errors import Error
 def extra(module: str, name: str) -> Any:
     """Return a module that belongs to an extra, or say how to install it.
 
-    Args:
-        module: its full name.
-        name: of the extra.
-
     >>> extra("json", "plot").__name__
     'json'
     """

@@ -140,13 +140,7 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
 def write_recording(
     path: str | os.PathLike[str], recording: Recording, *, replace: bool = True
 ) -> None:
-    """Write a recording; the ending of the name says the format.
-
-    Args:
-        path: where to.
-        recording: what to write.
-        replace: whether a file that is there already may be replaced.
-    """
+    """Write a recording; the ending of the name says the format."""
     path = Path(path)
     chosen = file_format(path)
     if chosen.write is None:

@@ -35,9 +35,6 @@ _KINDS = {
 def generic_name(unit: str) -> str:
     """Return the kind of quantity that has a unit, or nothing where several have it.
 
-    Args:
-        unit: as in models.
-
     >>> generic_name("rad/s"), generic_name("kg*m^2")
     ('angular speed', '')
     """

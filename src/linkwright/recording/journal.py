@@ -36,12 +36,6 @@ _FLUSH = 1.0  # s from one flush to the disk to the next, about
 class Journal:
     """A recording in the making.
 
-    Args:
-        path: the file, which must not be there.
-        channels: what the columns are, time apart.
-        about: where it comes from, as plain data.
-        replace: whether the journal of a run that died may be replaced.
-
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with Journal(Path(folder) / "run.journal", [Channel("x", "m")], {}) as journal:
@@ -78,12 +72,7 @@ class Journal:
             raise
 
     def append(self, times: ArrayLike, data: ArrayLike) -> None:
-        """Add samples; they are in the file when this returns.
-
-        Args:
-            times: s.
-            data: one row for each time, one column for each channel.
-        """
+        """Add samples; they are in the file when this returns."""
         t = np.asarray(times, dtype="<f8").reshape(-1, 1)
         rows = np.asarray(data, dtype="<f8").reshape(len(t), len(self.channels))
         if not len(t):
@@ -148,12 +137,7 @@ def _begun(path: Path, replace: bool) -> BinaryIO:
 
 
 def require_no_journal(path: Path, *, replace: bool) -> None:
-    """Refuse to begin a run where another goes on, or has left its journal.
-
-    Args:
-        path: of the journal.
-        replace: whether that of a run that died may be replaced.
-    """
+    """Refuse to begin a run where another goes on, or has left its journal."""
     if not path.is_file():
         return
     try:
@@ -178,11 +162,7 @@ def _left(path: Path) -> InputError:
 
 
 def recovered(path: str | os.PathLike[str]) -> Recording:
-    """Return what a journal holds, up to the last block that is whole.
-
-    Args:
-        path: of the journal; of a run that was killed it lies beside its recording's place.
-    """
+    """Return what a journal holds, up to the last block that is whole."""
     path = Path(path)
     try:
         content = path.read_bytes()

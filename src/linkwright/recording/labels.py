@@ -37,14 +37,7 @@ def labelled(text: str) -> tuple[str, str]:
 def recording_of(
     path: Path, channels: Sequence[Channel], table: NDArray[np.float64], line: int | None = None
 ) -> Recording:
-    """Return the recording of a table with one column for each channel, the time among them.
-
-    Args:
-        path: of the file, for messages.
-        channels: named as in the file; without a column of time, rows are counted.
-        table: rows x channels.
-        line: where the names stand.
-    """
+    """Return the recording of a table with one column for each channel, the time among them."""
     clock = next((k for k, c in enumerate(channels) if c.name.lower() in TIMES), None)
     times = np.arange(len(table), dtype=float)
     if clock is not None:

@@ -27,13 +27,7 @@ _ARCHIVE = "linkwright.npz"
 
 
 def write_mcap(path: Path, recording: Recording, replace: bool = True) -> None:
-    """Write a recording as an MCAP file.
-
-    Args:
-        path: where to.
-        recording: what to write.
-        replace: whether a file that is there already may be replaced.
-    """
+    """Write a recording as an MCAP file."""
     module = extra("mcap.writer", "recording")
     topics: dict[str, list[int]] = {}
     for k, channel in enumerate(recording.channels):
@@ -91,11 +85,7 @@ def _register(writer: Any, topic: str, channels: list[Channel]) -> int:
 
 
 def read_mcap(path: Path) -> Recording:
-    """Return the recording in an MCAP file: one of ours, or one with messages of JSON.
-
-    Args:
-        path: the file.
-    """
+    """Return the recording in an MCAP file: one of ours, or one with messages of JSON."""
     from linkwright.recording.tables import read_numpy_bytes
 
     reading = extra("mcap.reader", "recording")

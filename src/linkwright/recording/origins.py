@@ -21,22 +21,13 @@ FOLDER = "folder"
 
 
 def to_be_written(recording: Recording, folder: Path) -> Recording:
-    """Return a recording as a file in a folder holds it: with an origin, its paths relative.
-
-    Args:
-        recording: in memory.
-        folder: where the file goes.
-    """
+    """Return a recording as a file in a folder holds it: with an origin, its paths relative."""
     about = with_origin(recording.about, recording.of)
     return recording.told(with_relative_paths(about, folder))
 
 
 def to_be_sent(recording: Recording) -> Recording:
-    """Return a recording that goes to nobody knows where: a robot file is told by its name alone.
-
-    Args:
-        recording: in memory.
-    """
+    """Return a recording that goes to nobody knows where: a robot file is told by its name alone."""
     about = with_origin(recording.about, recording.of)
     origin = about.get(KEY)
     if isinstance(origin, Mapping) and isinstance(origin.get("file"), str):
@@ -46,10 +37,6 @@ def to_be_sent(recording: Recording) -> Recording:
 
 def with_relative_paths(about: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return what is known of a recording with the path of a robot file relative to a folder.
-
-    Args:
-        about: with whole paths.
-        folder: where the recording lies.
 
     >>> told = with_relative_paths(
     ...     {"origin": {"file": "/robots/arm.urdf"}}, Path("/robots/runs")
@@ -75,10 +62,6 @@ def as_read(recording: Recording, folder: Path) -> Recording:
     """Return a recording from a file, with the path of a robot file made whole, and its folder.
 
     Nothing is opened here: whoever does has to see that the path may be read.
-
-    Args:
-        recording: as the file has it.
-        folder: of that file.
     """
     origin = recording.about.get(KEY)
     file = origin.get("file") if isinstance(origin, Mapping) else None

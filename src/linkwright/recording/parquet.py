@@ -22,13 +22,7 @@ _KEY = b"linkwright"
 
 
 def write_parquet(path: Path, recording: Recording, replace: bool = True) -> None:
-    """Write a recording as a Parquet file.
-
-    Args:
-        path: where to.
-        recording: what to write.
-        replace: whether a file that is there already may be replaced.
-    """
+    """Write a recording as a Parquet file."""
     arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
     fields = [arrow.field("t", arrow.float64(), False, {"unit": "s"})]
     for c in recording.channels:
@@ -48,11 +42,7 @@ def _column(name: str) -> str:
 
 
 def read_parquet(path: Path) -> Recording:
-    """Return the recording in a Parquet file.
-
-    Args:
-        path: the file.
-    """
+    """Return the recording in a Parquet file."""
     arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
     try:
         told = parquet.read_metadata(path)

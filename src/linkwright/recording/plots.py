@@ -326,13 +326,7 @@ def _x_label(recording: Recording, vs: str | None, fft: bool) -> str:
 
 
 def save_figure(path: str | os.PathLike[str], drawing: Figure, *, replace: bool = True) -> None:
-    """Write a figure as PNG, SVG or PDF, by the ending of the name.
-
-    Args:
-        path: where to.
-        drawing: the figure.
-        replace: whether a file that is there already may be replaced.
-    """
+    """Write a figure as PNG, SVG or PDF, by the ending of the name."""
     target = Path(path)
     ending = target.suffix.lower()
     if ending not in ENDINGS:

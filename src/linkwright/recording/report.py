@@ -47,15 +47,7 @@ def report_page(
     title: str = "",
     **options: Any,
 ) -> str:
-    """Return a page with the plots, a table of the channels, and what is known of the runs.
-
-    Args:
-        recordings: one, or several laid over each other.
-        channels: what to draw; all by default.
-        labels: a name for each recording.
-        title: of the page; the name of the model by default.
-        options: of the plots; see `linkwright.recording.plots.figure`.
-    """
+    """Return a page with the plots, a table of the channels, and what is known of the runs."""
     if not recordings or not len(recordings[0]):
         raise RecordingError("the recording has no samples")
     first = recordings[0]

@@ -26,11 +26,7 @@ _LONGEST_HEADER = 4 << 20
 
 
 def read_sl(path: str | os.PathLike[str]) -> Recording:
-    """Return the contents of an SL data file.
-
-    Args:
-        path: the file, usually named d and five digits.
-    """
+    """Return the contents of an SL data file."""
     path = Path(path)
     try:
         content = path.read_bytes()
@@ -75,11 +71,7 @@ def _cut_off(content: bytes, end: int, size: int) -> bool:
 
 
 def sl_bytes(recording: Recording) -> bytes:
-    """Return a recording as the contents of an SL data file.
-
-    Args:
-        recording: with evenly spaced samples; names and units without blanks.
-    """
+    """Return a recording as the contents of an SL data file."""
     rate = recording.rate
     if rate is None:
         raise RecordingError(
@@ -102,10 +94,6 @@ def sl_bytes(recording: Recording) -> bytes:
 
 def save_next(folder: str | os.PathLike[str], recording: Recording) -> Path:
     """Write a recording under SL's next number and return its path.
-
-    Args:
-        folder: where `last_data` holds the last number that was used.
-        recording: what to write.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

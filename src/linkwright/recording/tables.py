@@ -35,13 +35,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how what a spreadsheet would comp
 
 
 def write_csv(path: Path, recording: Recording, replace: bool = True) -> None:
-    """Write a recording as comma-separated text.
-
-    Args:
-        path: where to.
-        recording: what to write.
-        replace: whether a file that is there already may be replaced.
-    """
+    """Write a recording as comma-separated text."""
     told = to_json(recording.about, recording.channels)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -67,11 +61,7 @@ def _harmless(label: str) -> str:
 
 
 def read_csv(path: Path) -> Recording:
-    """Return the recording in a table of comma-separated text.
-
-    Args:
-        path: the file; a column named time or t is the time, otherwise rows are counted.
-    """
+    """Return the recording in a table of comma-separated text."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -179,13 +169,7 @@ def _is_number(text: str) -> bool:
 
 
 def write_numpy(path: Path, recording: Recording, replace: bool = True) -> None:
-    """Write a recording as an archive of NumPy arrays.
-
-    Args:
-        path: where to.
-        recording: what to write.
-        replace: whether a file that is there already may be replaced.
-    """
+    """Write a recording as an archive of NumPy arrays."""
     about = np.array(to_json(recording.about, recording.channels))
     write_with(
         path,
@@ -197,21 +181,12 @@ def write_numpy(path: Path, recording: Recording, replace: bool = True) -> None:
 
 
 def read_numpy(path: Path) -> Recording:
-    """Return the recording in an archive of NumPy arrays.
-
-    Args:
-        path: the file.
-    """
+    """Return the recording in an archive of NumPy arrays."""
     return read_numpy_bytes(path, path.read_bytes())
 
 
 def read_numpy_bytes(path: Path, content: bytes) -> Recording:
-    """Return the recording in the bytes of an archive of NumPy arrays.
-
-    Args:
-        path: the file they come from, for messages.
-        content: of the archive.
-    """
+    """Return the recording in the bytes of an archive of NumPy arrays."""
     if not content.startswith(b"PK"):
         raise InputError("this is not an archive of NumPy arrays (.npz)", file=path)
     try:

@@ -19,13 +19,6 @@ def text_plot(
 ) -> list[str]:
     """Return lines of text that show curves, with the ends of both axes.
 
-    Args:
-        x: what the curves are drawn over.
-        lines: the curves.
-        width: of the graph, characters.
-        height: of the graph, characters.
-        unit: of the curves.
-
     >>> for line in text_plot(np.arange(3.0), [np.arange(3.0)], width=6, height=2):
     ...     print(line.rstrip())
               2 ┤⠀⠀⠀⡠⠔⠊

@@ -25,25 +25,14 @@ Roots = Callable[[Writer, Choices], Sequence[Expr]]
 
 
 def price(tree: Tree, roots: Roots, choices: Choices | None = None) -> int:
-    """Return the operations of some expressions as they are written.
-
-    Args:
-        tree: of the robot.
-        roots: writes them with some choices.
-        choices: those; the usual ones by default.
-    """
+    """Return the operations of some expressions as they are written."""
     writer = Writer(tree.kinematics.mechanism.name, tree.statements, len(tree.statements))
     found = roots(writer, choices or Choices())
     return weight(writer.statements, found)
 
 
 def chosen(tree: Tree, roots: Roots) -> Choices:
-    """Return choices with which some expressions need few operations.
-
-    Args:
-        tree: of the robot.
-        roots: writes the expressions with some choices.
-    """
+    """Return choices with which some expressions need few operations."""
     found = Choices()
     best: int | None = None
     left = _BUDGET

@@ -67,15 +67,7 @@ Find: TypeAlias = Callable[[str, str], "tuple[int, int, int, int] | None"]
 def slots(
     assembled: Assembled, tree: Tree, their: Find | None = None, *, angles_as_pairs: bool = False
 ) -> tuple[Slot, ...]:
-    """Return where the numbers of each joint are.
-
-    Args:
-        assembled: the robot's joints.
-        tree: its coordinates and speeds.
-        their: from the name and kind of a joint to their places and sizes (q, u, size of q, size
-            of u), or None where they do not have it; by default in our order.
-        angles_as_pairs: whether they have cosine and sine of the angle of a planar joint.
-    """
+    """Return where the numbers of each joint are."""
     if tree.reduction is not None and len(assembled.mechanism.constraints) != len(
         [joint for joint in assembled.joints if joint.follows is not None]
     ):
@@ -125,11 +117,7 @@ def slots(
 
 
 def pinocchio_places(model: Any) -> Find:
-    """Return the function that finds a joint in a model of Pinocchio.
-
-    Args:
-        model: a `pinocchio.Model`.
-    """
+    """Return the function that finds a joint in a model of Pinocchio."""
     _require(model, "pinocchio.Model", "njoints", "nq", "nv")
 
     def find(name: str, kind: str) -> tuple[int, int, int, int] | None:
@@ -145,11 +133,7 @@ def pinocchio_places(model: Any) -> Find:
 
 
 def mujoco_places(model: Any) -> Find:
-    """Return the function that finds a joint in a model of MuJoCo.
-
-    Args:
-        model: a `mujoco.MjModel`.
-    """
+    """Return the function that finds a joint in a model of MuJoCo."""
     _require(model, "mujoco.MjModel", "njnt", "nq", "nv")
     sizes = ((7, 6), (4, 3), (1, 1), (1, 1))
 
@@ -222,15 +206,7 @@ def _rates(layout: Sequence[Slot], q: Array, given: Array, count: int, is_force:
 def from_pinocchio(
     layout: Sequence[Slot], q: Any, u: Any = None, a: Any = None, tau: Any = None
 ) -> tuple[Array, ...]:
-    """Return in our conventions what is given in Pinocchio's; the inverse of `to_pinocchio`.
-
-    Args:
-        layout: where the numbers are.
-        q: coordinates.
-        u: speeds.
-        a: accelerations.
-        tau: forces.
-    """
+    """Return in our conventions what is given in Pinocchio's; the inverse of `to_pinocchio`."""
     theirs = _array(q)
     own = [s for s in layout if s.leads]
     found = np.zeros((*theirs.shape[:-1], _own_sizes(own)[0]))
@@ -309,15 +285,7 @@ def to_mujoco(
 def from_mujoco(
     layout: Sequence[Slot], q: Any, u: Any = None, a: Any = None, tau: Any = None
 ) -> tuple[Array, ...]:
-    """Return in our conventions what is given in MuJoCo's; the inverse of `to_mujoco`.
-
-    Args:
-        layout: where the numbers are.
-        q: coordinates.
-        u: speeds.
-        a: accelerations; those of a free base need the speeds too.
-        tau: forces.
-    """
+    """Return in our conventions what is given in MuJoCo's; the inverse of `to_mujoco`."""
     theirs = _array(q)
     own = [s for s in layout if s.leads]
     found = np.zeros((*theirs.shape[:-1], _own_sizes(own)[0]))

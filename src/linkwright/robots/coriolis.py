@@ -59,11 +59,7 @@ class _Speed:
 
 
 def coriolis(tree: Tree) -> Program:
-    """Return the Program of `C`.
-
-    Args:
-        tree: of the robot.
-    """
+    """Return the Program of `C`."""
     constant = tree.reduction is None or all(
         x.op == "num" for row in tree.reduction.matrix for x in row
     )

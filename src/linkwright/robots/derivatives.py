@@ -39,9 +39,6 @@ def tangent_program(tree: Tree) -> Program:
     """Return the Program of how coordinates move with unit independent speeds, from `q` to `B`.
 
     B has a row for each coordinate and a column for each speed: q' = B u.
-
-    Args:
-        tree: of the robot.
     """
     kinematics = tree.kinematics
     speeds = [s.symbol for s in kinematics.speeds]
@@ -57,13 +54,7 @@ def tangent_program(tree: Tree) -> Program:
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """How the entries of inputs move, lane by lane.
-
-    Args:
-        statements: what defines names in the tangents.
-        lanes: for each input and each of its entries the tangent in each lane where there is one.
-        counts: number of lanes of each input.
-    """
+    """How the entries of inputs move, lane by lane."""
 
     statements: tuple[Statement, ...]
     lanes: dict[str, list[dict[int, Expr]]]
@@ -71,13 +62,7 @@ class Ways:
 
 
 def named(values: Sequence[Expr], namer: Namer, statements: list[Statement]) -> list[Expr]:
-    """Return names for those values that are more than a number times a symbol.
-
-    Args:
-        values: expressions that will be used many times.
-        namer: gives names.
-        statements: receives what defines them.
-    """
+    """Return names for those values that are more than a number times a symbol."""
     made: list[Expr] = []
     for x in values:
         if not (x.is_atom or (x.op == "scale" and x.args[0].is_atom)):
@@ -120,13 +105,6 @@ def derivative_program(
     """Return the Program of the derivatives of outputs, `d_tau_d_q` for `tau` by `q`.
 
     Its shape is that of `tau`, followed by the number of directions of `q`.
-
-    Args:
-        program: what to differentiate.
-        by: names of inputs.
-        tangents: for inputs whose entries do not move one by one, the Program of their rates.
-        outputs: names of outputs; all by default.
-        mode: "forward", "reverse", or "auto" for the one that takes fewer operations.
 
     >>> from linkwright.program import program
     >>> p = program("square", {"x": ["x"]}, {"y": lambda x: [x**2]})
@@ -275,14 +253,7 @@ def inverse_dynamics_derivative(
     by: Sequence[str],
     tangents: Mapping[str, Program] | None = None,
 ) -> Program:
-    """Return the Program of the derivatives of the forces by `q`, `u` or `a`.
-
-    Args:
-        mass: the Program of the mass matrix, from `q` to `M`.
-        inverse: the Program of inverse dynamics, from `q`, `u` and `a` to `tau`.
-        by: which of the inputs.
-        tangents: the Program of the rates of `q`.
-    """
+    """Return the Program of the derivatives of the forces by `q`, `u` or `a`."""
     inputs = _with_parameters(inverse.inputs, mass, inverse)
     namer = Namer(Program("names", inputs, ()), "z")
     given: dict[str, Sequence[Expr]] = {p.name: p.entries for p in inputs}
@@ -317,15 +288,7 @@ def forward_dynamics_derivative(
     by: Sequence[str],
     tangents: Mapping[str, Program] | None = None,
 ) -> Program:
-    """Return the Program of the derivatives of the accelerations by `q`, `u` or `tau`.
-
-    Args:
-        mass: the Program of the mass matrix, from `q` to `M`.
-        inverse: the Program of inverse dynamics, from `q`, `u` and `a` to `tau`.
-        efforts: the symbols of the input `tau`.
-        by: which of the inputs.
-        tangents: the Program of the rates of `q`.
-    """
+    """Return the Program of the derivatives of the accelerations by `q`, `u` or `tau`."""
     n = len(efforts)
     tau = Port("tau", (n,), tuple(efforts))
     inputs = tuple(

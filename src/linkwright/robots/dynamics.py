@@ -41,29 +41,17 @@ def efforts_of(tree: Tree) -> list[Expr]:
 
 
 def inverse_dynamics(tree: Tree) -> Program:
-    """Return the Program of the forces `tau` that accelerations `a` take.
-
-    Args:
-        tree: of the robot.
-    """
+    """Return the Program of the forces `tau` that accelerations `a` take."""
     return _forces_program(tree, "inverse_dynamics", ["q", "u", "a"], tree.accelerations)
 
 
 def bias(tree: Tree) -> Program:
-    """Return the Program of the forces `tau` that no accelerations take.
-
-    Args:
-        tree: of the robot.
-    """
+    """Return the Program of the forces `tau` that no accelerations take."""
     return _forces_program(tree, "bias", ["q", "u"], None)
 
 
 def gravity(tree: Tree) -> Program:
-    """Return the Program of the forces `tau` that hold the robot still.
-
-    Args:
-        tree: of the robot.
-    """
+    """Return the Program of the forces `tau` that hold the robot still."""
     return _forces_program(tree.at_rest(), "gravity", ["q"], None)
 
 
@@ -85,11 +73,7 @@ def _forces(
 
 
 def mass_matrix_of(tree: Tree) -> Program:
-    """Return the Program of the mass matrix `M` of the independent speeds.
-
-    Args:
-        tree: of the robot.
-    """
+    """Return the Program of the mass matrix `M` of the independent speeds."""
     choices = _mass_choices(tree)
     return tree.program("mass_matrix", ["q"], lambda w: {"M": _mass(tree, w, choices)})
 
@@ -111,9 +95,6 @@ def inverse_mass_matrix(tree: Tree) -> Program:
 
     With M = L D Lᵀ, eliminated from the tips inward so that L has no entries but those of M, the
     inverse N of L has an entry for each speed and those that carry it, and W = Nᵀ D⁻¹ N.
-
-    Args:
-        tree: of the robot.
     """
 
     choices = _mass_choices(tree)
@@ -146,11 +127,7 @@ def inverse_mass_matrix(tree: Tree) -> Program:
 
 
 def forward_dynamics(tree: Tree) -> Program:
-    """Return the Program of the accelerations `a` that forces `tau` make.
-
-    Args:
-        tree: of the robot.
-    """
+    """Return the Program of the accelerations `a` that forces `tau` make."""
     try:
         made = _accelerations(tree, efforts_of(tree))
     except Error:

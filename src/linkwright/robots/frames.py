@@ -48,15 +48,7 @@ Ask: TypeAlias = Callable[..., Write]
 def _of_frames(
     robot: Source, name: str, takes: Sequence[str], ask: Ask, **defaults: str
 ) -> FrameQuantity:
-    """Return a quantity of frames.
-
-    Args:
-        robot: whose frames.
-        name: what it is called, also of the Program.
-        takes: which of "q", "u", "a" it is a function of.
-        ask: from options to the function that writes the results.
-        defaults: the options with their usual values.
-    """
+    """Return a quantity of frames."""
 
     def of_frame(frame: str, **options: str) -> Quantity:
         chosen = _chosen(name, defaults, options)
@@ -190,14 +182,7 @@ def jacobian_rate(robot: Source) -> FrameQuantity:
 
 
 def rate_program(tree: Tree, program: Program, name: str, output: str) -> Program:
-    """Return the Program of the time derivative of a quantity that is a function of `q`.
-
-    Args:
-        tree: of the robot.
-        program: of the quantity; it has one output.
-        name: of the new Program.
-        output: name of its output.
-    """
+    """Return the Program of the time derivative of a quantity that is a function of `q`."""
     rates = tree.program(
         "rates",
         ["q", "u"],

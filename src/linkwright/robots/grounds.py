@@ -27,10 +27,7 @@ def on_ground(
     lifted onto it.
 
     Args:
-        robot: from a file, as `load` returns it.
-        height: of the ground, m; by default that of the file's own level plane, or 0.
         start: of coordinates and speeds, over the robot's own, by name, rad or m.
-        roots: folders in which meshes may lie.
 
     >>> from linkwright.robots import load
     >>> system = on_ground(load("tests/robots/quadruped.urdf"))

@@ -93,12 +93,7 @@ ON_GROUND = Stance(IDENTITY, NOTHING)
 
 
 def stances(writer: Writer, bodies: Iterable[Body]) -> dict[Body, Stance]:
-    """Return where bodies are; parents come first.
-
-    Args:
-        writer: receives the intermediate results.
-        bodies: a chain from the ground, or a tree.
-    """
+    """Return where bodies are; parents come first."""
     found: dict[Body, Stance] = {}
     for body in bodies:
         parent = body.parent
@@ -195,15 +190,7 @@ Columns = dict[Expr, list[Expr]]
 def _partial(
     writer: Writer, tree: Tree, body: Body, axes: Matrix, lever: Triple
 ) -> Iterable[tuple[Expr, list[Expr]]]:
-    """Yield the speeds of a body's joint with what each adds to the six components.
-
-    Args:
-        writer: receives the intermediate results.
-        tree: of the robot.
-        body: whose joint it is.
-        axes: from the body's axes to those of the view.
-        lever: from the body's reference point to the point of the view, in the view.
-    """
+    """Yield the speeds of a body's joint with what each adds to the six components."""
     for speed in tree.kinematics.motions[body].speeds:
         omega = writer.triple(apply(axes, speed.omega.components(body.frame)))
         push = apply(axes, speed.velocity.components(body.frame))
@@ -246,14 +233,7 @@ def _local_columns(writer: Writer, tree: Tree, spot: Spot) -> Columns:
 
 
 def jacobian(writer: Writer, tree: Tree, spot: Spot, reference: str) -> list[list[Expr]]:
-    """Return the six rows of the Jacobian of a frame.
-
-    Args:
-        writer: receives the intermediate results.
-        tree: of the robot.
-        spot: the frame.
-        reference: one of `REFERENCES`.
-    """
+    """Return the six rows of the Jacobian of a frame."""
     return pose_and_jacobian(writer, tree, spot, reference)[1]
 
 
@@ -289,9 +269,6 @@ def analytic_jacobian(writer: Writer, tree: Tree, spot: Spot, orientation: str) 
     """Return the Jacobian of position and orientation as numbers.
 
     Args:
-        writer: receives the intermediate results.
-        tree: of the robot.
-        spot: the frame.
         orientation: "rpy" for roll, pitch and yaw; "zyx" for yaw, pitch and roll; "quaternion".
     """
     at, rows = pose_and_jacobian(writer, tree, spot, "local-world-aligned")
@@ -340,15 +317,7 @@ def movements(
     rates: Mapping[Expr, Expr] | None = None,
     lift: Triple = NOTHING,
 ) -> dict[Body, Moving]:
-    """Return velocities and, where rates of speeds are given, accelerations of bodies.
-
-    Args:
-        writer: receives the intermediate results.
-        tree: of the robot.
-        bodies: a chain from the ground, or a tree, parents first.
-        rates: of all speeds of the tree; None to leave accelerations out.
-        lift: acceleration of the ground, along its axes.
-    """
+    """Return velocities and, where rates of speeds are given, accelerations of bodies."""
     found: dict[Body, Moving] = {}
     ground = Moving(NOTHING, NOTHING, NOTHING, lift)
     for body in bodies:
@@ -430,15 +399,7 @@ def velocity(writer: Writer, tree: Tree, spot: Spot, reference: str) -> list[Exp
 def acceleration(
     writer: Writer, tree: Tree, spot: Spot, reference: str, rates: Mapping[Expr, Expr]
 ) -> list[Expr]:
-    """Return the six components of the acceleration of a frame; see `REFERENCES`.
-
-    Args:
-        writer: receives the intermediate results.
-        tree: of the robot.
-        spot: the frame.
-        reference: one of `REFERENCES`.
-        rates: of all speeds of the tree; those of independent speeds zero for the drift J' u.
-    """
+    """Return the six components of the acceleration of a frame; see `REFERENCES`."""
     local = _spot_moving(writer, tree, spot, rates)
     spatial = subtract(local.acceleration, cross(local.omega, local.velocity))
     if checked_reference(reference) == "local":

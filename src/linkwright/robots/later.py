@@ -13,9 +13,6 @@ from typing import Any
 class Later:
     """A module that is imported when one of its names is first asked for.
 
-    Args:
-        name: of the module.
-
     >>> Later("math").sqrt(4.0)
     2.0
     """

@@ -85,9 +85,6 @@ def load(
 def robot_of(source: Robot | Mechanism) -> Robot:
     """Return the robot that a mechanism is: of the description it was assembled from, if of any.
 
-    Args:
-        source: a mechanism, or a robot, which is returned as it is.
-
     >>> puma = load("puma560")
     >>> robot_of(puma) is puma, robot_of(puma.mechanism).coordinates == puma.coordinates
     (True, True)

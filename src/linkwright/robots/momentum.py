@@ -58,8 +58,6 @@ def gather(writer: Writer, tree: Tree, *, second: bool) -> Gathered:
     """Sum up masses and moments toward the ground.
 
     Args:
-        writer: receives the intermediate results.
-        tree: of the robot.
         second: whether second moments are wanted too.
     """
     motions = tree.kinematics.motions
@@ -152,13 +150,7 @@ def _momentum(whole: Moments, omega: Triple, velocity: Triple) -> tuple[Triple, 
 def centroidal_momentum(
     writer: Writer, tree: Tree, rates: Mapping[Expr, Expr] | None = None
 ) -> tuple[list[Expr], list[Expr]]:
-    """Return the six components of the centroidal momentum, and of its rate where rates are given.
-
-    Args:
-        writer: receives the intermediate results.
-        tree: of the robot.
-        rates: of all speeds of the tree.
-    """
+    """Return the six components of the centroidal momentum, and of its rate where rates are given."""
     bodies = tree.kinematics.mechanism.depth_first()
     moving = movements(writer, tree, bodies, rates)
     own = _about_origins(tree)

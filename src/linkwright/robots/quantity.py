@@ -156,9 +156,6 @@ class Quantity:
         taken in the tangent space, in which entry k is the rate for unit speed k. Several inputs
         give several results.
 
-        Args:
-            by: names of inputs; all by default.
-
         >>> from linkwright.program import program
         >>> square = Quantity(
         ...     "square", lambda: program("square", {"x": ["x"]}, {"y": lambda x: x**2})
@@ -179,11 +176,7 @@ class Quantity:
         return Quantity(name, lambda: derivative_program(self.program, by), self.timings)
 
     def source(self, language: str = "c") -> str:
-        """Return the Program as source text.
-
-        Args:
-            language: "c" or "python".
-        """
+        """Return the Program as source text."""
         from linkwright.backends.c import c_source
         from linkwright.backends.python import python_source
 
@@ -305,11 +298,6 @@ def _several(out: Any) -> tuple[Any, ...]:
 def frame_label(name: str, frame: str, options: Iterable[str] = ()) -> str:
     """Return the name of a quantity of one frame.
 
-    Args:
-        name: of the quantity.
-        frame: name of the frame, which may be anything.
-        options: values that are not the usual ones.
-
     >>> frame_label("jacobian", "left hand", ["local"])
     "jacobian of 'left hand' local"
     """
@@ -320,10 +308,6 @@ class FrameQuantity:
     """A quantity of each frame of a robot: `pose(q, "hand")`, or `pose["hand"](q)`.
 
     Some have options, as in `jacobian(q, "hand", reference="local")`; `of` takes them too.
-
-    Args:
-        name: what it is called.
-        of_frame: returns the quantity of one frame, with options.
     """
 
     def __init__(self, name: str, of_frame: Callable[..., Quantity]) -> None:
@@ -332,12 +316,7 @@ class FrameQuantity:
         self._known: dict[tuple[str, ...], Quantity] = {}
 
     def of(self, frame: str, **options: str) -> Quantity:
-        """Return the quantity of one frame.
-
-        Args:
-            frame: its name.
-            options: those of the quantity.
-        """
+        """Return the quantity of one frame."""
         key = (frame, *(f"{k}={options[k]}" for k in sorted(options)))
         found = self._known.get(key)
         if found is None:
@@ -366,11 +345,7 @@ class FrameQuantity:
         return self.of(frame, **options)(*arrays, out=out)
 
     def derivative(self, *by: str) -> FrameQuantity:
-        """Return the derivatives of the quantity of each frame; see `Quantity.derivative`.
-
-        Args:
-            by: names of inputs; all by default.
-        """
+        """Return the derivatives of the quantity of each frame; see `Quantity.derivative`."""
 
         def of_frame(frame: str, **options: str) -> Quantity:
             return self.of(frame, **options).derivative(*by)

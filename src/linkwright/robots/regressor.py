@@ -55,14 +55,7 @@ JOINT = ("rotor", "viscous", "dry")
 def regressor(
     writer: Writer, tree: Tree, links: Sequence[Spot], rates: Mapping[Expr, Expr]
 ) -> list[list[Expr]]:
-    """Return the rows of Y for the inertial parameters, ten columns for each link frame.
-
-    Args:
-        writer: receives the intermediate results.
-        tree: of the robot.
-        links: the frame in which each body's parameters are given, one for each body.
-        rates: of all speeds of the tree.
-    """
+    """Return the rows of Y for the inertial parameters, ten columns for each link frame."""
     mechanism = tree.kinematics.mechanism
     gravity = mechanism.gravity_vector.components(mechanism.ground.frame)
     lift = (-gravity[0], -gravity[1], -gravity[2])
@@ -90,14 +83,7 @@ def regressor(
 def joint_columns(
     tree: Tree, writer: Writer, rates: Mapping[Expr, Expr], jointed: Sequence[Expr]
 ) -> list[list[Expr]]:
-    """Return the rows of Y for rotor inertia, viscous and dry friction of joints.
-
-    Args:
-        tree: of the robot.
-        writer: receives the intermediate results.
-        rates: of all speeds of the tree.
-        jointed: the speeds of the joints that have these parameters.
-    """
+    """Return the rows of Y for rotor inertia, viscous and dry friction of joints."""
     rows: dict[Expr, list[Expr]] = {}
     for k, u in enumerate(jointed):
         row: list[Expr] = [ZERO] * (3 * len(jointed))
@@ -165,12 +151,7 @@ def _twists(writer: Writer, tree: Tree, bodies: Iterable[Body]) -> dict[Body, di
 
 # -- Programs --------------------------------------------------------------------------------------
 def regressor_of(tree: Tree, links: Sequence[Spot]) -> Program:
-    """Return the Program of Y for the inertial parameters, n x 10 for each link frame.
-
-    Args:
-        tree: of the robot.
-        links: the frame in which each body's parameters are given.
-    """
+    """Return the Program of Y for the inertial parameters, n x 10 for each link frame."""
 
     def write(writer: Writer) -> Results:
         return {"Y": regressor(writer, tree, links, tree.all_rates(writer, tree.accelerations))}
@@ -179,13 +160,7 @@ def regressor_of(tree: Tree, links: Sequence[Spot]) -> Program:
 
 
 def full_regressor_of(tree: Tree, links: Sequence[Spot], jointed: Sequence[Expr]) -> Program:
-    """Return the Program of Y with the columns of rotors and friction after the others.
-
-    Args:
-        tree: of the robot.
-        links: the frame in which each body's parameters are given.
-        jointed: the speeds of the joints that have rotor and friction.
-    """
+    """Return the Program of Y with the columns of rotors and friction after the others."""
 
     def write(writer: Writer) -> Results:
         rates = tree.all_rates(writer, tree.accelerations)
@@ -207,13 +182,7 @@ def jointed_speeds(tree: Tree) -> tuple[Expr, ...]:
 
 
 def columns_of(program: Program, columns: Sequence[int], name: str) -> Program:
-    """Return the Program of some columns of a matrix.
-
-    Args:
-        program: its one output is a matrix.
-        columns: which.
-        name: of the new Program.
-    """
+    """Return the Program of some columns of a matrix."""
     (port,) = program.outputs
     rows, width = port.shape
     kept = tuple(port.entries[width * i + k] for i in range(rows) for k in columns)
@@ -222,13 +191,7 @@ def columns_of(program: Program, columns: Sequence[int], name: str) -> Program:
 
 
 def inertial_parameters(tree: Tree, links: Sequence[Spot], values: Mapping[str, float]) -> Array:
-    """Return the ten parameters of each body, in the order of the regressor's columns.
-
-    Args:
-        tree: of the robot.
-        links: the frame in which each body's parameters are given.
-        values: of symbolic parameters, by name.
-    """
+    """Return the ten parameters of each body, in the order of the regressor's columns."""
     numbers = {
         p: values[name]
         for name, p in tree.kinematics.mechanism.parameters.items()
@@ -245,13 +208,7 @@ def inertial_parameters(tree: Tree, links: Sequence[Spot], values: Mapping[str, 
 
 
 def random_states(tree: Tree, count: int, seed: int = 0) -> tuple[Array, Array, Array]:
-    """Return coordinates, speeds and accelerations to try things at; quaternions have length one.
-
-    Args:
-        tree: of the robot.
-        count: number of states.
-        seed: of the generator.
-    """
+    """Return coordinates, speeds and accelerations to try things at; quaternions have length one."""
     rng = np.random.default_rng(seed)
     place = {q: k for k, q in enumerate(tree.coordinates)}
     q = rng.uniform(-2.0, 2.0, (count, len(place)))

@@ -22,10 +22,6 @@ from linkwright.robots.tree import Tree
 def tree_of(mechanism: Mechanism, known: Mapping[Expr, Expr | float] | None = None) -> Tree:
     """Return the tree of a mechanism.
 
-    Args:
-        mechanism: bodies, joints, constraints.
-        known: coordinates that are functions of others, and parameters that are numbers.
-
     >>> m = Mechanism("swing")
     >>> rod = m.body("rod", rotate="y", mass=1, com=(1, 0, 0), inertia=0)
     >>> tree_of(m).speeds

@@ -57,12 +57,7 @@ class Facts:
         return found
 
     def random(self, count: int, generator: np.random.Generator) -> Array:
-        """Return configurations within the limits, orientations as likely as each other.
-
-        Args:
-            count: how many.
-            generator: of random numbers.
-        """
+        """Return configurations within the limits, orientations as likely as each other."""
         reach = np.array(self.reaches)
         lower = np.where(np.isinf(self.lower), -reach, self.lower)
         upper = np.where(np.isinf(self.upper), reach, self.upper)
@@ -74,12 +69,7 @@ class Facts:
 
 
 def facts_of(assembled: Assembled, tree: Tree) -> Facts:
-    """Return what a robot says of itself.
-
-    Args:
-        assembled: its joints and frames.
-        tree: its coordinates and speeds.
-    """
+    """Return what a robot says of itself."""
     turning = {x for joint in assembled.joints if joint.kind in _TURNS for x in joint.coordinates}
     limits = _coordinate_limits(assembled, tree)
     return Facts(
@@ -97,11 +87,7 @@ def facts_of(assembled: Assembled, tree: Tree) -> Facts:
 
 
 def facts_from(stored: dict[str, Any]) -> Facts:
-    """Return what was stored; a `TypeError` says that it is something else.
-
-    Args:
-        stored: the fields by name, lists in place of tuples.
-    """
+    """Return what was stored; a `TypeError` says that it is something else."""
     return Facts(**{name: tuple(value) for name, value in stored.items()})
 
 

@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 def robot_digest(description: Description, options: dict[str, Any]) -> str:
     """Return a digest of all that a robot's Programs depend on, this package's code included.
 
-    Args:
-        description: of the robot.
-        options: with which it is assembled.
-
     >>> from linkwright.formats.description import Description
     >>> len(robot_digest(Description("r", (), ()), {}))
     32
@@ -44,11 +40,7 @@ def robot_digest(description: Description, options: dict[str, Any]) -> str:
 
 
 def known_ports(key: str) -> tuple[Ports, Ports] | None:
-    """Return the inputs and outputs of a quantity that was built before, or None.
-
-    Args:
-        key: digest of the robot, and name of the quantity.
-    """
+    """Return the inputs and outputs of a quantity that was built before, or None."""
     store = open_cache()
     entry = None if store is None else store.fetch(entry_key(key.encode(), "ports"))
     if entry is None:
@@ -61,13 +53,7 @@ def known_ports(key: str) -> tuple[Ports, Ports] | None:
 
 
 def remember_ports(key: str, inputs: Ports, outputs: Ports) -> None:
-    """Store the inputs and outputs of a quantity.
-
-    Args:
-        key: digest of the robot, and name of the quantity.
-        inputs: names and shapes.
-        outputs: names and shapes.
-    """
+    """Store the inputs and outputs of a quantity."""
     store = open_cache()
     if store is not None:
         entry = json.dumps({"inputs": inputs, "outputs": outputs})
@@ -75,11 +61,7 @@ def remember_ports(key: str, inputs: Ports, outputs: Ports) -> None:
 
 
 def known_facts(digest: str) -> Facts | None:
-    """Return what a robot that was loaded before says of itself, or None.
-
-    Args:
-        digest: of the robot.
-    """
+    """Return what a robot that was loaded before says of itself, or None."""
     store = open_cache()
     entry = None if store is None else store.fetch(entry_key(digest.encode(), "facts"))
     if entry is None:
@@ -91,12 +73,7 @@ def known_facts(digest: str) -> Facts | None:
 
 
 def remember_facts(digest: str, facts: Facts) -> None:
-    """Store what a robot says of itself.
-
-    Args:
-        digest: of the robot.
-        facts: about it.
-    """
+    """Store what a robot says of itself."""
     store = open_cache()
     if store is not None:
         store.put(entry_key(digest.encode(), "facts"), json.dumps(asdict(facts)).encode())

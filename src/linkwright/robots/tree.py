@@ -28,13 +28,7 @@ _REST = "rest"  # symbols that intermediate results may hold, and results may no
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spot:
-    """A frame that is fixed in a body.
-
-    Args:
-        body: the body; the ground too.
-        rotation: rows of the matrix that takes components in the frame to those in the body.
-        position: of its origin in the body's frame, m.
-    """
+    """A frame that is fixed in a body."""
 
     body: Body
     rotation: Matrix
@@ -42,12 +36,7 @@ class Spot:
 
 
 def spot_in(body: Body, place: Place) -> Spot:
-    """Return a frame from its place in a body.
-
-    Args:
-        body: the body.
-        place: numbers.
-    """
+    """Return a frame from its place in a body."""
     a, b, c = ((as_expr(x), as_expr(y), as_expr(z)) for x, y, z in place.rotation)
     x, y, z = (as_expr(v) for v in place.position)
     return Spot(body, (a, b, c), (x, y, z))
@@ -55,14 +44,7 @@ def spot_in(body: Body, place: Place) -> Spot:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tree:
-    """A tree of bodies with the relations between its speeds.
-
-    Args:
-        kinematics: speeds and velocities of the tree.
-        reduction: which speeds depend on the others, where some do.
-        statements: what defines them.
-        values: numbers for symbols that are no inputs.
-    """
+    """A tree of bodies with the relations between its speeds."""
 
     kinematics: Kinematics
     reduction: Reduction | None = None
@@ -97,12 +79,7 @@ class Tree:
         return replace(self, reduction=drift, values=still)
 
     def all_rates(self, writer: Writer, given: Sequence[Expr] | None = None) -> dict[Expr, Expr]:
-        """Return the rate of every speed of the tree from those of the independent ones.
-
-        Args:
-            writer: receives the intermediate results.
-            given: rates of the independent speeds; zero by default.
-        """
+        """Return the rate of every speed of the tree from those of the independent ones."""
         rates = dict(zip(self.speeds, given or [ZERO] * len(self.speeds), strict=True))
         if self.reduction is not None:
             rows = zip(
@@ -116,13 +93,7 @@ class Tree:
     def on_independent(
         self, writer: Writer, columns: Mapping[Expr, Sequence[Expr]], height: int
     ) -> list[list[Expr]]:
-        """Return the columns of a Jacobian for the independent speeds.
-
-        Args:
-            writer: receives the intermediate results.
-            columns: by speed of the tree; what is not there is zero.
-            height: length of a column.
-        """
+        """Return the columns of a Jacobian for the independent speeds."""
         none = [ZERO] * height
         made = [list(columns.get(u, none)) for u in self.speeds]
         if self.reduction is None:
@@ -145,14 +116,7 @@ class Tree:
         write: Write,
         more: Mapping[str, Sequence[Expr]] | None = None,
     ) -> Program:
-        """Return the Program of what `write` returns.
-
-        Args:
-            name: of the quantity.
-            takes: which of "q", "u", "a" it is a function of, in order.
-            write: returns the results by name, as (nested) lists of expressions.
-            more: further inputs.
-        """
+        """Return the Program of what `write` returns."""
         mechanism = self.kinematics.mechanism
         writer = Writer(mechanism.name, self.statements, len(self.statements))
         results: dict[str, Any] = dict(write(writer))

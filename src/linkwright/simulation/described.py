@@ -24,10 +24,6 @@ SAMPLES = 1000
 def spacing(ticks: int, samples: int = SAMPLES) -> int:
     """Return the ticks between samples, for about so many of them and one at the end.
 
-    Args:
-        ticks: of the whole run.
-        samples: about how many are wanted, at most.
-
     >>> spacing(15_000), spacing(100), spacing(100_003), spacing(10**15)
     (15, 1, 101, 1000000000000)
     """
@@ -39,22 +35,14 @@ def spacing(ticks: int, samples: int = SAMPLES) -> int:
 
 
 def phase_channels(phases: Phases) -> list[Channel]:
-    """Return the channels that phases record.
-
-    Args:
-        phases: the flattened System.
-    """
+    """Return the channels that phases record."""
     return [
         Channel(s.name, s.unit, s.long_name, generic_name(s.unit), s.body) for s in phases.outputs
     ]
 
 
 def phase_numbers(phases: Phases) -> dict[str, Any]:
-    """Return what a recording tells of phases: Programs, parameters, inputs and the start.
-
-    Args:
-        phases: the flattened System.
-    """
+    """Return what a recording tells of phases: Programs, parameters, inputs and the start."""
     return {
         "version": __version__,
         "hash": fingerprint(phases),
@@ -65,9 +53,6 @@ def phase_numbers(phases: Phases) -> dict[str, Any]:
 
 def fingerprint(phases: Phases) -> str:
     """Return a digest of the Programs of a System, the same in every process.
-
-    Args:
-        phases: the flattened System.
 
     >>> from linkwright.system import System
     >>> len(fingerprint(System(name="s").phases()))
@@ -87,10 +72,6 @@ def fingerprint(phases: Phases) -> str:
 
 def method_notes(mechanism: Mechanism, method: Method) -> list[str]:
     """Return what is to be said of a method on a mechanism, in sentences.
-
-    Args:
-        mechanism: what moves.
-        method: by which it is integrated.
 
     >>> from linkwright.simulation.native.methods import METHODS
     >>> from linkwright.mechanism import Mechanism

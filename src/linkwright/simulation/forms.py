@@ -55,14 +55,7 @@ class Form(Protocol):
 
 
 class Independent:
-    """The derived equations, with relations of position kept by correction.
-
-    Args:
-        equations: what to integrate.
-        relations: the constraints as numbers.
-        values: numbers of the parameters.
-        signals: values of the inputs at a time.
-    """
+    """The derived equations, with relations of position kept by correction."""
 
     def __init__(
         self,
@@ -124,10 +117,6 @@ def corrected_coordinates(equations: Equations, relations: Relations) -> list[in
     """Return the coordinates that are corrected after a step, or None for all.
 
     They are those whose rates are eliminated, where there is one for each relation.
-
-    Args:
-        equations: in the independent form.
-        relations: their constraints as numbers.
     """
     tied = set(equations.reduction.dependent)
     rates = equations.kinematics.rates
@@ -141,12 +130,7 @@ def corrected_coordinates(equations: Equations, relations: Relations) -> list[in
 
 
 def observer(equations: Equations, order: Sequence[Expr]) -> Program:
-    """Return the Program of all speeds, their rates and the outputs.
-
-    Args:
-        equations: in the independent form.
-        order: all speeds of the tree.
-    """
+    """Return the Program of all speeds, their rates and the outputs."""
     reduction = equations.reduction
     speed: dict[Expr, Expr] = {u: u for u in equations.speeds}
     rate = dict(zip(equations.speeds, equations.accelerations, strict=True))
@@ -169,11 +153,6 @@ class Redundant:
     near a singular configuration what it is off is divided by a small singular value. Where that is
     below `ZONE` of its usual size, u' is the limit along the motion: u' of four neighbours, ahead
     and behind, extrapolated (Richardson).
-
-    Args:
-        dynamics: M, f and the constraints as numbers.
-        relations: the constraints as numbers.
-        rank: how many constraints are independent; by default what is found at the first state.
 
     `usual` is the largest size that the smallest singular value has had.
     """

@@ -54,13 +54,7 @@ class Integrator(Protocol):
 
 
 class _Fixed:
-    """A method with steps of one size.
-
-    Args:
-        size: of a step, s.
-        tolerance: not used.
-        coordinates: how many of the states are coordinates; they come first.
-    """
+    """A method with steps of one size."""
 
     adaptive = False
 
@@ -163,12 +157,7 @@ class Verlet(SemiImplicit):
 
 
 def differences(function: Callable[[Array], Array], at: Array) -> Array:
-    """Return the Jacobian of a function by central differences.
-
-    Args:
-        function: of a vector.
-        at: where.
-    """
+    """Return the Jacobian of a function by central differences."""
     columns = []
     for i in range(len(at)):
         step = np.zeros_like(at)
@@ -178,14 +167,7 @@ def differences(function: Callable[[Array], Array], at: Array) -> Array:
 
 
 class DOP853:
-    """Dormand and Prince's method of order 8, with step control.
-
-    Args:
-        size: not used.
-        tolerance: of the error of a step, relative to the size of each state, and absolute where
-            that is below 1e-3.
-        coordinates: not used.
-    """
+    """Dormand and Prince's method of order 8, with step control."""
 
     adaptive = True
     solver = "DOP853"
@@ -275,13 +257,7 @@ class DOPRI5(DOP853):
 
 
 class Rodas4:
-    """The Rosenbrock method of order 4 for stiff systems, with step control.
-
-    Args:
-        size: not used.
-        tolerance: of the error of a step, relative, and absolute where a state is below 1e-3.
-        coordinates: not used.
-    """
+    """The Rosenbrock method of order 4 for stiff systems, with step control."""
 
     adaptive = True
 

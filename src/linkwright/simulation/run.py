@@ -199,10 +199,6 @@ class Run(Recorded):
 def run_channels(mechanism: Mechanism, states: Mapping[str, object]) -> Iterator[Channel]:
     """Yield the channels of a run: states, outputs and inputs, each name once.
 
-    Args:
-        mechanism: what moved.
-        states: the names of its coordinates, extra states and speeds.
-
     >>> m = Mechanism("cart")
     >>> b = m.body("b", translate="x", mass=2)
     >>> [(c.name, c.unit, c.generic, c.body) for c in run_channels(m, {"b": 0, "b_dot": 0})]

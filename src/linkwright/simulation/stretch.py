@@ -72,15 +72,7 @@ class Gone:
 
 
 class Stretch:
-    """Native code of one independent form.
-
-    Args:
-        form: with its equations.
-        values: numbers of parameters and inputs.
-        limit: condition number beyond which the form is not trusted; None to trust it everywhere.
-        settings: how it is integrated.
-        tick: length of a step or of the interval of records, s.
-    """
+    """Native code of one independent form."""
 
     def __init__(
         self,
@@ -119,16 +111,7 @@ class Stretch:
     def go(
         self, tick: int, x: Array, inputs: Mapping[str, float], jacobian: Array, taken: Taken
     ) -> Gone:
-        """Go from a whole step to the end, or to where a guard ends the stretch.
-
-        Args:
-            tick: where to start, in whole steps.
-            x: the state there.
-            inputs: values of the inputs, which hold.
-            jacobian: J there.
-            taken: called now and then with the whole steps of samples and the samples:
-                coordinates and extra states, all speeds, their rates, outputs.
-        """
+        """Go from a whole step to the end, or to where a guard ends the stretch."""
         machine = self._machine or Machine(self.phases, self.settings, rows=_ROWS)
         self._machine = machine
         every = self.settings.every
@@ -205,13 +188,7 @@ class Stretch:
 
 
 def require_progress(pace: Pace, steps: int, t: float) -> None:
-    """End a run whose steps have become so short that it would never come to its end.
-
-    Args:
-        pace: of the run.
-        steps: taken so far.
-        t: where it stands, s.
-    """
+    """End a run whose steps have become so short that it would never come to its end."""
     mean = pace.crawls(steps, t)
     if mean is not None:
         raise DomainError(
@@ -236,14 +213,7 @@ def stretch_settings(
 def stretch_phases(
     form: Independent, values: Mapping[str, float], tick: float, limit: float | None
 ) -> Phases:
-    """Return the phases of a mechanism in an independent form.
-
-    Args:
-        form: with its equations.
-        values: numbers of parameters and inputs.
-        tick: the base tick, s.
-        limit: of the condition number of what is eliminated; None for no guards.
-    """
+    """Return the phases of a mechanism in an independent form."""
     equations = form.equations
     m = equations.mechanism
     plain = equations.program(outputs=False)
@@ -349,10 +319,6 @@ class _Guards:
 
     Args:
         memory: symbols of A^-1 at the start of a step, row by row.
-        inverse: A^-1 as it is now.
-        inner: the statements that compute it.
-        values: what must stay above zero.
-        statements: those that compute it.
     """
 
     memory: tuple[Expr, ...] = ()

@@ -94,13 +94,7 @@ class RunStopped(DomainError):
 
 
 class RunInterrupted(KeyboardInterrupt):
-    """A run that was interrupted from the keyboard.
-
-    Args:
-        run: what it had recorded.
-        time: where it stands, s.
-        resume: goes on from there, and returns the whole run.
-    """
+    """A run that was interrupted from the keyboard."""
 
     def __init__(self, run: SystemRun, time: float, resume: Callable[[], SystemRun]) -> None:
         super().__init__(f"the run of {run.system.name!r} was interrupted at t = {time:.6g} s")

@@ -32,11 +32,7 @@ class _Look:
 
 
 class Watch:
-    """Looks at J after every accepted step.
-
-    Args:
-        relations: the constraints as numbers.
-    """
+    """Looks at J after every accepted step."""
 
     def __init__(self, relations: Relations) -> None:
         self.relations = relations

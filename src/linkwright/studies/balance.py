@@ -47,9 +47,6 @@ class Balance:
 def balance(recording: Recording) -> Balance | None:
     """Return the balance of energies at the end; None where they were not recorded.
 
-    Args:
-        recording: with the channels `ENERGIES`.
-
     >>> from linkwright.studies.running import Request, run_model
     >>> found = balance(run_model(Request("pendulum", until=1.0)).recording)
     >>> abs(found.drift) < 1e-6 * found.scale, found.unit
@@ -71,10 +68,6 @@ def balance(recording: Recording) -> Balance | None:
 
 def integral(times: Array, values: Array) -> float:
     """Return the integral of samples by parabolas through three of them (Simpson's rule).
-
-    Args:
-        times: of the samples, s, increasing.
-        values: at these times.
 
     >>> t = np.linspace(0, 2, 5)
     >>> integral(t, t**2 - t)

@@ -20,15 +20,7 @@ _RETRIES = 3
 def on_cluster(
     address: str, text: str, parts: Sequence[int], file: str = "", content: str = ""
 ) -> Iterator[tuple[int, Columns]]:
-    """Yield parts as workers finish them.
-
-    Args:
-        address: of the scheduler, such as `tcp://10.0.0.1:8786`.
-        text: the plan as JSON.
-        parts: numbers of the parts.
-        file: the name of the model's file.
-        content: of that file, where it says everything.
-    """
+    """Yield parts as workers finish them."""
     distributed = extra("distributed", "cluster")
     from linkwright.studies.sweeping import worker_part
 

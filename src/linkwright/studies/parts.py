@@ -31,15 +31,7 @@ _SAMPLES = 1000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
-    """A plan with its System at hand.
-
-    Args:
-        plan: the sweep, with its channels.
-        system: what is run.
-        count: base ticks of a run.
-        every: base ticks from sample to sample.
-        size: runs of a part.
-    """
+    """A plan with its System at hand."""
 
     plan: Plan
     system: System
@@ -58,12 +50,7 @@ class Job:
 
 
 def job_of(plan: Plan, model: Mechanism | System | None = None) -> Job:
-    """Return a plan with its System.
-
-    Args:
-        plan: the sweep; without channels, the last values of all are kept.
-        model: what is run; the plan's model by default.
-    """
+    """Return a plan with its System."""
     if model is None:
         from linkwright.models import load_model
 
@@ -80,13 +67,7 @@ def job_of(plan: Plan, model: Mechanism | System | None = None) -> Job:
 
 
 def run_part(job: Job, part: int, threads: int | None = None) -> Columns:
-    """Carry out a part, and return its columns: number, parameters, starts, what is kept.
-
-    Args:
-        job: the sweep.
-        part: its number.
-        threads: as many as there are processors by default.
-    """
+    """Carry out a part, and return its columns: number, parameters, starts, what is kept."""
     plan, rows = job.plan, job.rows(part)
     values, initial = plan.numbers(rows.start, rows.stop)
     names = list(plan.channels)
@@ -118,13 +99,6 @@ def reduced(
     name: str, times: Array, samples: Array, stopped: Array, kept: Sequence[str]
 ) -> dict[str, Array]:
     """Return what is kept of a channel of many runs.
-
-    Args:
-        name: of the channel.
-        times: of the samples, s.
-        samples: a row for each run.
-        stopped: when a run ended before its time, s; infinity where it did not.
-        kept: the reductions.
 
     >>> t, y = np.array([0.0, 1.0, 2.0]), np.array([[1.0, 3.0, 2.0]])
     >>> found = reduced("y", t, y, np.array([np.inf]), ["final", "max", "mean", "at 1"])
@@ -178,13 +152,7 @@ def _mean(times: Array, samples: Array, good: NDArray[np.bool_], *, square: bool
 
 @lru_cache(maxsize=4)
 def known_job(text: str, file: str = "", content: str = "") -> Job:
-    """Return the job of a plan as JSON, the last ones from memory.
-
-    Args:
-        text: what `Plan.as_data` gives, as JSON.
-        file: the name of the model's file.
-        content: of that file; empty to read it, or where the model ships.
-    """
+    """Return the job of a plan as JSON, the last ones from memory."""
     plan = plan_from(json.loads(text))
     if not content:
         return job_of(plan)

@@ -123,12 +123,7 @@ class Plan:
         return found
 
     def numbers(self, first: int, last: int) -> tuple[dict[str, Array], dict[str, Array]]:
-        """Return parameters and starts of some of the runs.
-
-        Args:
-            first: number of the first.
-            last: number of the first that is not wanted.
-        """
+        """Return parameters and starts of some of the runs."""
         index: NDArray[np.int64] = np.arange(first, last, dtype=np.int64)
         place, draw = index // self.runs, index % self.runs
         columns = _places(place, self.grid)
@@ -189,9 +184,6 @@ def _drawn(given: Mapping[str, Any], seed: int, name: str, count: int) -> Array:
 # -- checking --------------------------------------------------------------------------------------
 def checked(plan: Plan) -> Plan:
     """Return a plan that is sound, or raise an error that says what is not.
-
-    Args:
-        plan: what to check.
 
     >>> checked(Plan("car", 5.0, parameters={"SPEED": [700, 900]}, runs=3)).count
     6
@@ -287,9 +279,6 @@ def _check_reduction(plan: Plan, name: str, reduction: str) -> None:
 def time_of(reduction: str) -> float | None:
     """Return the time of a reduction `at T`, s; None for another.
 
-    Args:
-        reduction: its name.
-
     >>> time_of("at 1.5"), time_of("max")
     (1.5, None)
     """
@@ -302,10 +291,6 @@ def time_of(reduction: str) -> float | None:
 
 def ticks_of(plan: Plan, tick: float) -> tuple[int, int]:
     """Return the ticks of a run, and those from sample to sample.
-
-    Args:
-        plan: the sweep.
-        tick: the base tick, s.
 
     >>> ticks_of(Plan("car", 5.0, channels={"r": ["max"]}), 0.025)
     (200, 1)
@@ -331,10 +316,6 @@ def ticks_of(plan: Plan, tick: float) -> tuple[int, int]:
 def part_size(plan: Plan, samples: int) -> int:
     """Return how many runs go together.
 
-    Args:
-        plan: the sweep.
-        samples: of a run.
-
     >>> part_size(Plan("car", 5.0, channels={"r": ["max"]}), 201)
     1024
     """
@@ -346,11 +327,7 @@ def part_size(plan: Plan, samples: int) -> int:
 
 # -- files -----------------------------------------------------------------------------------------
 def read_plan(path: Path) -> Plan:
-    """Return the plan of a text file.
-
-    Args:
-        path: a TOML file; a model that is a file is looked for beside it.
-    """
+    """Return the plan of a text file."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -366,12 +343,7 @@ def read_plan(path: Path) -> Plan:
 
 
 def plan_of(data: Mapping[str, Any], folder: Path) -> Plan:
-    """Return the plan that the tables of a file give.
-
-    Args:
-        data: what was read.
-        folder: where the file is.
-    """
+    """Return the plan that the tables of a file give."""
     for key in data:
         if key not in _KEYS:
             near = difflib.get_close_matches(key, sorted(_KEYS), 1)

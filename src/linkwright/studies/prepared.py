@@ -52,11 +52,7 @@ class Prepared:
 
 
 def remembered(source: Source) -> Prepared | None:
-    """Return a model that was prepared before, or None.
-
-    Args:
-        source: where it comes from.
-    """
+    """Return a model that was prepared before, or None."""
     store = open_cache() if source.known else None
     entry = None if store is None else store.fetch(_key(source))
     if entry is None:
@@ -77,11 +73,7 @@ def remembered(source: Source) -> Prepared | None:
 
 
 def remember(prepared: Prepared) -> None:
-    """Store a prepared model, where it has a form as plain data.
-
-    Args:
-        prepared: what to store.
-    """
+    """Store a prepared model, where it has a form as plain data."""
     store = open_cache() if prepared.source.known and is_storable(prepared.phases) else None
     if store is None:
         return
@@ -101,13 +93,7 @@ def _key(source: Source) -> bytes:
 def prepare(
     source: Source, mechanism: Mechanism, ground: Grounded | None = None
 ) -> Prepared | None:
-    """Return a mechanism ready for native runs; None where its equations may become singular.
-
-    Args:
-        source: where it comes from.
-        mechanism: what it is.
-        ground: that it can touch.
-    """
+    """Return a mechanism ready for native runs; None where its equations may become singular."""
     from linkwright.equations.poles import poles
     from linkwright.equations.stops import run_notes, with_stops
     from linkwright.system import System
@@ -157,9 +143,6 @@ def _is_regular(mechanism: Mechanism) -> bool:
 def is_driven(mechanism: Mechanism) -> bool:
     """Whether a constraint moves by itself, and so does work.
 
-    Args:
-        mechanism: with its constraints.
-
     >>> from linkwright.models import load_model
     >>> is_driven(load_model("car")), is_driven(load_model("four-bar"))
     (True, False)
@@ -175,9 +158,6 @@ def with_energies(mechanism: Mechanism) -> Mechanism:
     """Return a view of a mechanism with its energies among its outputs.
 
     Outputs that have the name of a coordinate or a speed are left out: these are recorded anyway.
-
-    Args:
-        mechanism: which stays as it is.
 
     >>> from linkwright.models import load_model
     >>> [o.name for o in with_energies(load_model("pendulum")).outputs][-3:]
@@ -220,13 +200,7 @@ def _with_smallest(source: Source, mechanism: Mechanism, phases: Phases) -> Phas
 
 
 def numbered(prepared: Prepared, values: Mapping[str, float], initial: Mapping[str, float]) -> Any:
-    """Return phases with other numbers, where they can be put in as they are; otherwise None.
-
-    Args:
-        prepared: the model.
-        values: of parameters and inputs, by name.
-        initial: of states, by name.
-    """
+    """Return phases with other numbers, where they can be put in as they are; otherwise None."""
     if (values or initial) and not prepared.plain:
         return None
     if not (

@@ -29,13 +29,7 @@ Progress = Callable[[float, float], None]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a recording goes.
-
-    Args:
-        path: its ending says the format.
-        replace: whether a file that is there may be replaced.
-        replace_journal: whether the journal of a run that died may be replaced.
-    """
+    """Where a recording goes."""
 
     path: Path
     replace: bool = False
@@ -62,13 +56,7 @@ class Target:
 
 
 class Recorder:
-    """Samples on their way: kept, and written to the journal now and then.
-
-    Args:
-        channels: what they are.
-        about: where they come from.
-        target: where the recording is to go; None for nowhere.
-    """
+    """Samples on their way: kept, and written to the journal now and then."""
 
     def __init__(
         self, channels: list[Channel], about: Mapping[str, Any], target: Target | None
@@ -90,12 +78,7 @@ class Recorder:
                 self.journal.append(times, rows)
 
     def finish(self, more: Mapping[str, Any], least: int = 1) -> tuple[Recording, Path | None]:
-        """Return the recording, and where it is; the journal goes when it is in its place.
-
-        Args:
-            more: what is known at the end.
-            least: samples below which nothing is worth keeping.
-        """
+        """Return the recording, and where it is; the journal goes when it is in its place."""
         width = len(self.channels)
         times = np.concatenate([np.empty(0), *(t for t, _ in self.samples)])
         rows = np.concatenate([np.empty((0, width)), *(x for _, x in self.samples)])
@@ -133,13 +116,7 @@ class Recorder:
 
 
 class Buffer:
-    """Records that come one by one, handed on now and then.
-
-    Args:
-        recorder: what takes them.
-        until: the end time, s.
-        progress: called now and then with the time that was reached and the end time, s.
-    """
+    """Records that come one by one, handed on now and then."""
 
     def __init__(self, recorder: Recorder, until: float, progress: Progress | None) -> None:
         self.recorder = recorder

@@ -28,14 +28,7 @@ _NEEDED = ("model", "until", "step", "method", "every")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first value that differs.
-
-    Args:
-        time: s.
-        channel: its name; empty where the times themselves differ.
-        recorded: the value in the recording.
-        again: the value of the new run.
-    """
+    """The first value that differs."""
 
     time: float
     channel: str
@@ -46,15 +39,7 @@ class Difference:
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class Replayed:
-    """A recording beside the run that was made again.
-
-    Args:
-        recording: the old one.
-        again: the new one.
-        difference: the first one; None where the two are the same bit for bit.
-        largest: by channel that differs, the largest difference.
-        notes: what is not the same about the two runs, in words.
-    """
+    """A recording beside the run that was made again."""
 
     recording: Recording
     again: Recording
@@ -65,10 +50,6 @@ class Replayed:
 
 def replay(recording: Recording, *, progress: Progress | None = None) -> Replayed:
     """Run again what a recording holds, and compare.
-
-    Args:
-        recording: with what it takes to run it again, as `linkwright simulate` writes it.
-        progress: called now and then with the time that was reached and the end time, s.
 
     >>> made = run_model(Request("pendulum", until=0.5)).recording
     >>> replay(made).difference is None

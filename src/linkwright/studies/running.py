@@ -130,13 +130,6 @@ def run_model(
 ) -> Finished:
     """Run a model and write its recording.
 
-    Args:
-        request: what to run.
-        out: where the recording goes; its ending says the format. None for nowhere.
-        replace_file: whether a file that is there may be replaced.
-        replace_journal: whether the journal of a run that died may be replaced.
-        progress: called now and then with the time that was reached and the end time, s.
-
     >>> found = run_model(Request("pendulum", until=1.0, step=0.01))
     >>> found.time, len(found.recording)
     (1.0, 101)

@@ -22,15 +22,7 @@ _LONGEST = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a model comes from.
-
-    Args:
-        model: its name with options, or a path with options.
-        digest: of its text, or of its name where it ships.
-        file: the name of its file; empty where it ships.
-        text: of its file, where that file says everything; otherwise empty.
-        origin: what recordings tell of it; see `linkwright.formats.origins`.
-    """
+    """Where a model comes from."""
 
     model: str
     digest: str
@@ -52,9 +44,6 @@ class Source:
 
 def source_of(model: str) -> Source:
     """Return where a model comes from.
-
-    Args:
-        model: a name of the library, or the path of a file, with options after a colon.
 
     >>> source_of("n-four-bar:n=3").stem
     'n-four-bar-n-3'

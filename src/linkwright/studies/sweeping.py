@@ -247,14 +247,7 @@ def _carried_out(
 
 
 def worker_part(text: str, part: int, file: str = "", content: str = "") -> Columns:
-    """Carry out a part of a plan that comes as text, on one processor.
-
-    Args:
-        text: the plan as JSON.
-        part: number of the part.
-        file: the name of the model's file.
-        content: of that file; empty to read it, or where the model ships.
-    """
+    """Carry out a part of a plan that comes as text, on one processor."""
     return run_part(known_job(text, file, content), part, threads=1)
 
 
@@ -347,24 +340,14 @@ def _is_whole(path: Path, rows: int) -> bool:
 
 
 def write_part(path: Path, columns: Columns) -> None:
-    """Write a part, which is there as a whole or not at all.
-
-    Args:
-        path: its file.
-        columns: by name.
-    """
+    """Write a part, which is there as a whole or not at all."""
     arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
     table = arrow.table({name: arrow.array(values) for name, values in columns.items()})
     write_with(path, lambda file: parquet.write_table(table, file), replace=True)
 
 
 def read_parts(job: Job, folder: Path) -> Columns:
-    """Return the columns of all parts in order.
-
-    Args:
-        job: the sweep.
-        folder: where its parts are.
-    """
+    """Return the columns of all parts in order."""
     parquet = extra("pyarrow.parquet", "recording")
     found = []
     for part in range(job.parts):

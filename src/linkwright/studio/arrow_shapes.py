@@ -29,10 +29,6 @@ CORNERS = 8 * _SIDES
 def sizes(length: ArrayLike, radius: float) -> Array:
     """Return the length of the head, its radius and that of the shaft, ... x 3, m.
 
-    Args:
-        length: of arrows, m.
-        radius: of the scene, m.
-
     >>> sizes([0.3, 0.05], 1.0).round(4).tolist()
     [[0.07, 0.022, 0.0085], [0.0233, 0.0073, 0.0028]]
     """
@@ -41,14 +37,7 @@ def sizes(length: ArrayLike, radius: float) -> Array:
 
 
 def points_of(starts: Array, ways: Array, radius: float, cut: ArrayLike = 0.0) -> Array:
-    """Return the corners of arrows, one arrow after the other, n x 3, m.
-
-    Args:
-        starts: where they start, arrows x 3, m.
-        ways: from there to their tips, arrows x 3, m; an arrow of no length is only a point.
-        radius: of the scene, m.
-        cut: how much of each shaft is not shown, m.
-    """
+    """Return the corners of arrows, one arrow after the other, n x 3, m."""
     long = np.linalg.norm(ways, axis=1)
     z = np.where(long[:, None] > 0, ways / np.maximum(long, 1e-30)[:, None], [0.0, 0.0, 1.0])
     other = np.where(np.abs(z[:, :1]) < 0.7, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
@@ -70,15 +59,7 @@ def points_of(starts: Array, ways: Array, radius: float, cut: ArrayLike = 0.0) -
 def starts_of(
     points: Array, ways: Array, ending: Flags, radius: float, floor: float | None
 ) -> tuple[Array, Array]:
-    """Return where arrows start, arrows x 3, and how much of their shafts the ground hides, m.
-
-    Args:
-        points: where forces act, arrows x 3, m.
-        ways: from start to tip, arrows x 3, m.
-        ending: which arrows end at their points; so do those that would go into the ground.
-        radius: of the scene, m.
-        floor: height of the ground, m; None where there is none.
-    """
+    """Return where arrows start, arrows x 3, and how much of their shafts the ground hides, m."""
     long = np.linalg.norm(ways, axis=1)
     if floor is None:
         return np.where(ending[:, None], points - ways, points), np.zeros_like(long)
@@ -91,11 +72,7 @@ def starts_of(
 
 
 def faces_of(count: int) -> NDArray[np.uint32]:
-    """Return the triangles between the corners of some arrows, n x 3.
-
-    Args:
-        count: of the arrows.
-    """
+    """Return the triangles between the corners of some arrows, n x 3."""
     k = np.arange(_SIDES)
     j = (k + 1) % _SIDES
     bands = []

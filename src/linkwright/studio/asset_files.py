@@ -14,9 +14,6 @@ from linkwright.recording.colors import ASIDE, DASHES, TRACES
 def asset(name: str) -> str:
     """Return the text of an asset; scripts get the colors that all plots share.
 
-    Args:
-        name: of the file.
-
     >>> "#0066ac" in asset("plots.js")
     True
     """

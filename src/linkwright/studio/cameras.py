@@ -17,12 +17,6 @@ def move_cameras(clients: Iterable[Any], now: Array, before: Array | None, size:
 
     At first they stay as they are, but for one that looks elsewhere: it is brought to the model, as
     far away as it was.
-
-    Args:
-        clients: Viser's.
-        now: where it is, in the axes of the picture, m.
-        before: where it was; None at first.
-        size: of the model, m.
     """
     for client in clients:
         camera = client.camera

@@ -60,13 +60,7 @@ class Fixed:
 
 
 def joints_program(tree: Tree, bodies: Sequence[Body], takes: Sequence[str]) -> Program:
-    """Return the Program of how each body stands against its parent: nine cosines, three places.
-
-    Args:
-        tree: of the bodies.
-        bodies: without the ground.
-        takes: the inputs.
-    """
+    """Return the Program of how each body stands against its parent: nine cosines, three places."""
 
     def write(writer: Writer) -> dict[str, list[Expr]]:
         found = [stances(writer, [body])[body] for body in bodies]
@@ -81,13 +75,7 @@ def joints_program(tree: Tree, bodies: Sequence[Body], takes: Sequence[str]) -> 
 def fixed_parts(
     mechanism: Mechanism, hanging: Sequence[Hanging], numbers: Mapping[str, float]
 ) -> Fixed:
-    """Return what stands still within bodies.
-
-    Args:
-        mechanism: with the bodies.
-        hanging: what hangs in them.
-        numbers: of its parameters.
-    """
+    """Return what stands still within bodies."""
     bodies = [mechanism.ground, *mechanism.depth_first()]
     row = {body: k for k, body in enumerate(bodies)}
     parents = np.array([0 if b.parent is None else row[b.parent] for b in bodies], np.intp)
@@ -127,13 +115,7 @@ def fixed_parts(
 
 
 def chained(fixed: Fixed, turns: Array, arms: Array) -> tuple[Array, Array]:
-    """Return poses (times x nodes x 7) and mass centres (times x 3).
-
-    Args:
-        fixed: what stands still within bodies.
-        turns: how bodies stand against their parents, times x (9 for each body).
-        arms: where, times x (3 for each body), m.
-    """
+    """Return poses (times x nodes x 7) and mass centres (times x 3)."""
     count = max(1, _AT_ONCE // len(fixed.parents))
     parts = [
         _chained(fixed, turns[k : k + count], arms[k : k + count])
@@ -172,9 +154,6 @@ def quaternions(turns: Array) -> Array:
     """Return (w, x, y, z) of rotation matrices, w not negative.
 
     The largest of the four is found by a root, the others from it (Shepperd 1978).
-
-    Args:
-        turns: any number of axes before the two of the matrices.
 
     >>> quaternions(np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])).round(3)
     array([0.707, 0.   , 0.   , 0.707])

@@ -43,11 +43,6 @@ class _Axis:
 def nice_ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     """Return round values between two ends.
 
-    Args:
-        low: one end.
-        high: the other.
-        wanted: about how many.
-
     >>> nice_ticks(0.0, 1.0, 5)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     """
@@ -73,14 +68,7 @@ def _spread(values: Array) -> tuple[float, float]:
 
 
 def phase_plot(across: Curve, up: Curve, *, width: int = 360, height: int = 300) -> str:
-    """Return one channel over another as SVG text, a dot where it stands now.
-
-    Args:
-        across: along the horizontal.
-        up: along the vertical.
-        width: in pixels.
-        height: in pixels.
-    """
+    """Return one channel over another as SVG text, a dot where it stands now."""
     n = min(len(across.times), len(up.times))
     x, y = across.values[-n:], up.values[-n:]
     thin = np.unique(np.append(np.arange(0, n, max(1, n // 4000)), max(n - 1, 0)))[:n]
@@ -109,15 +97,7 @@ def stacked_plot(
     each: int = 180,
     window: tuple[float, float] | None = None,
 ) -> str:
-    """Return graphs stacked over the same time as SVG text, for a file.
-
-    Args:
-        graphs: from the top, each with the curves that are laid over each other in it.
-        title: over them.
-        width: in pixels.
-        each: height of a graph, in pixels.
-        window: the stretch of time, s; all by default.
-    """
+    """Return graphs stacked over the same time as SVG text, for a file."""
     top = 34.0 if title else 12.0
     height = int(top + each * max(len(graphs), 1) + 34)
     ends = [t for made in graphs for c in made for t in (c.times[:1], c.times[-1:])]
@@ -163,14 +143,7 @@ def layout_picture(
     window: tuple[float, float],
     title: str = "",
 ) -> str:
-    """Return all graphs of a scope as one SVG text, phase plots below the others.
-
-    Args:
-        recordings: names and channels; those beside the first are dashed.
-        layout: of the scope.
-        window: the stretch of time, s.
-        title: over them.
-    """
+    """Return all graphs of a scope as one SVG text, phase plots below the others."""
     over_time = [_overlaid(recordings, g, window) for g in layout.graphs if not g.across]
     pictures = [stacked_plot(over_time, title=title, window=window)] if over_time else []
     for graph in layout.graphs:

@@ -30,11 +30,7 @@ CAPS = Caps(size=64 * 2**20, depth=100, elements=400_000, attributes=64, length=
 
 
 def read_collada(path: Path) -> list[Surface]:
-    """Return the surfaces of a file, in metres.
-
-    Args:
-        path: of the file.
-    """
+    """Return the surfaces of a file, in metres."""
     root = read_xml(path, CAPS)
     asset = next(root.all("asset"), None)
     unit = 1.0

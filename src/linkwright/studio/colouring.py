@@ -58,10 +58,6 @@ _TOKENS = {
 def coloured(source: str, language: str = "C") -> str:
     """Return source code as HTML with colours.
 
-    Args:
-        source: any text.
-        language: "C", "Python" or "LaTeX".
-
     >>> coloured("double x = 1 < 2;")
     "<span class='w'>double</span> x = <span class='n'>1</span> &lt; <span class='n'>2</span>;"
     """

@@ -51,11 +51,7 @@ _REMEMBERED = 50  # troubles
 
 @dataclass(eq=False)
 class Desk:
-    """What panels share.
-
-    Args:
-        studio: with the server, the takes, the stage and the player.
-    """
+    """What panels share."""
 
     studio: Studio = field(repr=False)
 
@@ -129,12 +125,7 @@ class Desk:
             self.live.set_speed(factor)
 
     def listen(self, stage: Stage, nodes: Container[int] | None = None) -> None:
-        """Take notice of clicks on bodies.
-
-        Args:
-            stage: where they are drawn.
-            nodes: which; all by default.
-        """
+        """Take notice of clicks on bodies."""
         bodies = ["", *(b.name for b in stage.scene.robot.mechanism.depth_first())]
         for k, mesh in stage.meshes:
             if 0 < k < len(bodies) and (nodes is None or k in nodes):
@@ -148,11 +139,7 @@ class Desk:
         return len(self.scene.robot.mechanism.kinematics().speeds) <= QUICK_SPEEDS
 
     def prepare(self, then: Callable[[], None] | None = None) -> None:
-        """Make the live run in a thread of its own, once.
-
-        Args:
-            then: called when it is there; the last that was asked for meanwhile.
-        """
+        """Make the live run in a thread of its own, once."""
         with self._turn:
             there = self.live is not None
             if not there:
@@ -215,11 +202,7 @@ class Desk:
                 self.live = made
 
     def show(self, q: Array) -> None:
-        """Draw the scene at some coordinates.
-
-        Args:
-            q: its coordinates.
-        """
+        """Draw the scene at some coordinates."""
         stage, scene = self.studio.stage, self.scene
         if stage is not None and scene is not None:
             own = self.live is None or self.mode == PLAYED
@@ -240,11 +223,7 @@ class Desk:
         return own | dict(self.scene.poses.values) | radii
 
     def reshape(self, now: float) -> None:
-        """Let the shapes follow the parameters, some times in a second while a user changes them.
-
-        Args:
-            now: s on the wall.
-        """
+        """Let the shapes follow the parameters, some times in a second while a user changes them."""
         stage = self.studio.stage
         if stage is None or self.live is None or now - self._reshaped < _RESHAPE:
             return
@@ -269,19 +248,11 @@ class Desk:
             self.q = np.asarray(track.q[k], float)
 
     def to_picture(self, point: Array) -> Array:
-        """Return a point of the world in the axes of the picture.
-
-        Args:
-            point: m.
-        """
+        """Return a point of the world in the axes of the picture."""
         return np.asarray(point if self.scene is None else self.scene.upright @ point)
 
     def to_world(self, point: Array) -> Array:
-        """Return a point of the picture in the axes of the world.
-
-        Args:
-            point: m.
-        """
+        """Return a point of the picture in the axes of the world."""
         return np.asarray(point if self.scene is None else self.scene.upright.T @ point)
 
     def every(self, seconds: float, refresh: Callable[[], None]) -> None:
@@ -289,16 +260,11 @@ class Desk:
 
         Args:
             seconds: between two calls.
-            refresh: what to call.
         """
         self.refreshers.append((seconds, refresh, [0.0]))
 
     def take_over(self, mode: str) -> None:
-        """Let one source move the scene.
-
-        Args:
-            mode: which.
-        """
+        """Let one source move the scene."""
         if self.mode == RUN and mode != RUN and self.live is not None:
             self.live.pause()
         self.studio.player.playing = False
@@ -308,11 +274,7 @@ class Desk:
         self._seen = self._followed = None
 
     def pose(self, q: Array) -> None:
-        """Show coordinates that a user has set.
-
-        Args:
-            q: of the scene.
-        """
+        """Show coordinates that a user has set."""
         self.take_over(POSED)
         self.q = np.asarray(q, float)
         self.show(self.q)
@@ -329,11 +291,7 @@ class Desk:
             live.start_at(self.q if footing is None else set_down(scene, footing, self.q))
 
     def select(self, body: str) -> None:
-        """Tell the panels that a user has clicked on a body.
-
-        Args:
-            body: its name.
-        """
+        """Tell the panels that a user has clicked on a body."""
         for told in self.selected:
             told(body)
 
@@ -364,11 +322,7 @@ class Desk:
             self.go_round(time.monotonic())
 
     def go_round(self, now: float) -> None:
-        """Show the newest state of the live run, and refresh panels whose time has come.
-
-        Args:
-            now: s on the wall.
-        """
+        """Show the newest state of the live run, and refresh panels whose time has come."""
         self._try(self.show_live)
         self._try(lambda: self.reshape(now))
         self._try(lambda: self.rest(now))
@@ -378,11 +332,7 @@ class Desk:
                 self._try(refresh)
 
     def rest(self, now: float) -> None:
-        """Pause a live run that nobody has looked at for a while.
-
-        Args:
-            now: s on the wall.
-        """
+        """Pause a live run that nobody has looked at for a while."""
         live = self.live
         if self.server.get_clients() or not self._met:
             self._met, self._alone = self._met or bool(self.server.get_clients()), now
@@ -428,11 +378,7 @@ class Desk:
             marks.show(*found)
 
     def centre(self, q: Array) -> Array:
-        """Return the mass centre of the scene at some coordinates, in the axes of the picture, m.
-
-        Args:
-            q: its coordinates.
-        """
+        """Return the mass centre of the scene at some coordinates, in the axes of the picture, m."""
         assert self.scene is not None
         own = self.live is None or self.mode == PLAYED
         poses = self.scene.poses if own or self.live is None else self.live.poses
@@ -445,11 +391,7 @@ class Desk:
         move_cameras(self.server.get_clients().values(), now, before, self.size)
 
     def report(self, words: str) -> None:
-        """Tell the user of trouble; the same again only after some seconds.
-
-        Args:
-            words: what happened.
-        """
+        """Tell the user of trouble; the same again only after some seconds."""
         now = time.monotonic()
         before = self._told.pop(words, -np.inf)
         if now - before < _AGAIN:
@@ -464,11 +406,7 @@ class Desk:
 
 
 def desk_of(studio: Studio) -> Desk:
-    """Return the desk of a studio, made and started when it is first asked for.
-
-    Args:
-        studio: whose panels share it.
-    """
+    """Return the desk of a studio, made and started when it is first asked for."""
     found = studio.shared.get("desk")
     if not isinstance(found, Desk):
         found = studio.shared["desk"] = Desk(studio)
@@ -478,12 +416,7 @@ def desk_of(studio: Studio) -> Desk:
 
 
 def guarded(desk: Desk, act: Callable[..., Any]) -> Callable[[Any], None]:
-    """Return a callback whose errors are shown to the user.
-
-    Args:
-        desk: where they are told.
-        act: what the callback does; it is called without arguments.
-    """
+    """Return a callback whose errors are shown to the user."""
 
     def call(_event: Any) -> None:
         try:

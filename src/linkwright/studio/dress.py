@@ -48,11 +48,6 @@ _MESHES = (".stl", ".obj", ".msh", ".dae")
 class Dress:
     """A dress that has been read.
 
-    Args:
-        table: what it says.
-        source: where each part of it stands, for messages.
-        roots: folders in which its meshes may lie; without any, the folder of its file.
-
     >>> dress = parse_dress('''
     ... format = 1
     ... [[section]]
@@ -76,7 +71,6 @@ class Dress:
         """Return a place: turned about moving axes, one after another, and then moved.
 
         Args:
-            at: in the unit of the file.
             turn: axes and angles, rad.
         """
         rotation = reduce(product, (turned(axis, angle) for axis, angle in turn), UNTURNED)
@@ -90,24 +84,14 @@ class Dress:
             yield Place((x, y, z))
 
     def require_few(self, count: int, path: KeyPath) -> None:
-        """Refuse more shapes than can be drawn.
-
-        Args:
-            count: of shapes, copies too.
-            path: of what has them.
-        """
+        """Refuse more shapes than can be drawn."""
         if count > MOST_SHAPES:
             raise self.source.error(
                 path, f"more than {MOST_SHAPES} shapes are too many", "leave out copies"
             )
 
     def solids(self, path: KeyPath, shapes: Sequence[ShapeTable]) -> list[Solid]:
-        """Return the solids of a section or an object, in its frame.
-
-        Args:
-            path: of the section or object in the file.
-            shapes: of it.
-        """
+        """Return the solids of a section or an object, in its frame."""
         made: list[Solid] = []
         for k, shape in enumerate(shapes):
             self.require_few(len(made) + (shape.repeat.count if shape.repeat else 1), path)
@@ -225,10 +209,6 @@ def shipped_dresses() -> list[str]:
 def read_dress(name: str | os.PathLike[str], *, roots: Sequence[str | Path] = ()) -> Dress:
     """Return the dress in a file, or a shipped one.
 
-    Args:
-        name: of the file, or one of `shipped_dresses()`.
-        roots: folders in which meshes may lie, beside the folder of the file.
-
     >>> read_dress("work-cell").table.unit
     'm'
     """
@@ -252,11 +232,6 @@ def parse_dress(
     roots: Sequence[str | Path] = (),
 ) -> Dress:
     """Return the dress of a text.
-
-    Args:
-        text: in TOML.
-        file: its name, for messages, and where meshes are looked for.
-        roots: folders in which meshes may lie.
 
     >>> parse_dress("format = 1\\n[ground]\\nhigh = 1\\n", file="cell.toml")
     Traceback (most recent call last):

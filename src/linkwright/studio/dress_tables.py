@@ -144,13 +144,7 @@ Words: TypeAlias = Annotated[str, Field(strict=True, max_length=1000)]
 # -- kinds -----------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How the numbers of a kind are called in a file.
-
-    Args:
-        needs: keys that must be there, in the order of the solid's numbers.
-        may: keys that may be, with their defaults, after those.
-        along: the axis of a kind with a length, "x" from its start or "z" about its middle.
-    """
+    """How the numbers of a kind are called in a file."""
 
     needs: tuple[str, ...]
     may: tuple[tuple[str, float], ...] = ()
@@ -231,8 +225,6 @@ class SectionTable(Record):
     """The shapes of a body, in its frame, in place of those that it has.
 
     Args:
-        body: the name of a body, link or frame; `ground` is what stands still.
-        keep: whether shapes that it has already stay.
         shape: its shapes; none leave it bare.
     """
 

@@ -24,14 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Home:
-    """Where a name of a dress leads: a node, and a place in it.
-
-    Args:
-        name: as it stands in the dress.
-        node: the node's number.
-        place: in the node's frame.
-        whole: whether the name is that of the node itself.
-    """
+    """Where a name of a dress leads: a node, and a place in it."""
 
     name: str
     node: int
@@ -40,12 +33,7 @@ class _Home:
 
 
 def dressed(scene: Scene, dress: Dress) -> Scene:
-    """Return a scene in a dress.
-
-    Args:
-        scene: of any model.
-        dress: what it wears.
-    """
+    """Return a scene in a dress."""
     table = dress.table
     nodes: list[Node] = list(scene.nodes)
     hanging: list[Hanging] = list(scene.poses.hanging)

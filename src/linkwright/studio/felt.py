@@ -24,14 +24,7 @@ Array: TypeAlias = NDArray[np.float64]
 
 
 class Felt:
-    """What computes the forces of a state, compiled.
-
-    Args:
-        scene: where they are shown.
-        phases: the flattened System.
-        values: of parameters.
-        pulls: arrows of what a user's hand pulls with.
-    """
+    """What computes the forces of a state, compiled."""
 
     def __init__(
         self, scene: Scene, phases: Phases, values: Mapping[str, float], pulls: Sequence[Arrow]
@@ -79,12 +72,7 @@ class Felt:
 
 
 def channels_kernel(phases: Phases, names: Sequence[str]) -> Callable[..., Array]:
-    """Return a kernel from x, d, p, w and t to some of the channels that phases record.
-
-    Args:
-        phases: the flattened System.
-        names: of the channels.
-    """
+    """Return a kernel from x, d, p, w and t to some of the channels that phases record."""
     from linkwright.backends.kernel import compile as compiled
 
     whole = phases.output

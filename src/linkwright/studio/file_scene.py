@@ -21,13 +21,7 @@ from linkwright.studio.solids import Solid
 
 
 def file_scene(robot: Robot, description: Description, roots: Sequence[str | Path]) -> Scene:
-    """Return the scene of a robot file that says itself what is seen.
-
-    Args:
-        robot: of the file.
-        description: what the file says.
-        roots: folders in which meshes may lie.
-    """
+    """Return the scene of a robot file that says itself what is seen."""
     places, m = robot.assembled.places, robot.mechanism
     bodies = [m.ground, *m.depth_first()]
     row = {body: k for k, body in enumerate(bodies)}

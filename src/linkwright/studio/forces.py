@@ -70,14 +70,7 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shown:
-    """Forces at one time, or at several: then each array has a row for each.
-
-    Args:
-        points: where they act, (times x) arrows x 3, m.
-        forces: (times x) arrows x 3, N.
-        touching: whether a contact point touches, (times x) arrows.
-        ending: whether the arrow ends at its point, since it would lie on a strut.
-    """
+    """Forces at one time, or at several: then each array has a row for each."""
 
     points: Array
     forces: Array
@@ -88,10 +81,6 @@ class Shown:
 @dataclass(eq=False)
 class Arrows:
     """The forces that are known of a scene.
-
-    Args:
-        scene: where they act.
-        each: the forces.
 
     >>> from linkwright.mechanism import Mechanism
     >>> from linkwright.studio.scene import scene_of
@@ -149,11 +138,7 @@ class Arrows:
         return length, "lbf" if length in ("in", "ft") else "N"
 
     def points(self, poses: Array) -> Array:
-        """Return where the forces act.
-
-        Args:
-            poses: of the nodes in the picture's axes, (times x) nodes x 7.
-        """
+        """Return where the forces act."""
         held = poses[..., self._nodes, :]
         found = held[..., :3] + turned(
             held[..., 3:], np.broadcast_to(self._places, held[..., :3].shape)
@@ -162,12 +147,7 @@ class Arrows:
         return np.asarray(found)
 
     def at(self, poses: Array, column: Column) -> Shown:
-        """Return the forces at some times.
-
-        Args:
-            poses: of the nodes in the picture's axes, (times x) nodes x 7.
-            column: from the name of a channel to its values at these times.
-        """
+        """Return the forces at some times."""
         lead = poses.shape[:-2]
         forces = np.zeros((*lead, len(self.each), 3))
         touching = np.zeros((*lead, len(self.each)), bool)
@@ -186,12 +166,7 @@ class Arrows:
         return Shown(self.points(poses), forces, touching, self.ending(poses, forces))
 
     def ending(self, poses: Array, forces: Array) -> Flags:
-        """Return which arrows end where they act: those that pull along a strut, (times x) arrows.
-
-        Args:
-            poses: of the nodes in the picture's axes, (times x) nodes x 7.
-            forces: (times x) arrows x 3, N, in the picture's axes.
-        """
+        """Return which arrows end where they act: those that pull along a strut, (times x) arrows."""
         found = np.zeros(forces.shape[:-1], bool)
         points = self.points(poses)
         for k, a in enumerate(self.each):
@@ -213,13 +188,7 @@ class Arrows:
 
 
 def arrows_of(scene: Scene, told: object, *, there: Sequence[str] | None = None) -> Arrows:
-    """Return the forces that are told of and whose channels are there.
-
-    Args:
-        scene: where they act.
-        told: as in `about["forces"]`; what is not of that form is left out.
-        there: names of the channels; all by default.
-    """
+    """Return the forces that are told of and whose channels are there."""
     rows = {b.name: k + 1 for k, b in enumerate(scene.robot.mechanism.depth_first())}
     known = None if there is None else set(there)
     found = []
@@ -233,9 +202,6 @@ def arrows_of(scene: Scene, told: object, *, there: Sequence[str] | None = None)
 def reacting(about: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the bodies whose joints' forces a recording, or a flattened System, tells of.
 
-    Args:
-        about: what it tells.
-
     >>> reacting({"reactions": ["crank"]})
     ('crank',)
     """
@@ -244,12 +210,7 @@ def reacting(about: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def joint_arrows(scene: Scene, about: Mapping[str, Any]) -> list[Arrow]:
-    """Return the forces that parents put on bodies through their joints, at the bodies' origins.
-
-    Args:
-        scene: where they act.
-        about: what a recording or a flattened System tells.
-    """
+    """Return the forces that parents put on bodies through their joints, at the bodies' origins."""
     rows = {b.name: k + 1 for k, b in enumerate(scene.robot.mechanism.depth_first())}
     return [
         Arrow(
@@ -290,12 +251,7 @@ def _triple(found: Any) -> tuple[float, float, float]:
 
 
 def recorded_forces(scene: Scene, recording: Recording) -> tuple[Arrows, Column]:
-    """Return the forces of a recording, and where their channels are, over all its times.
-
-    Args:
-        scene: what moves in it.
-        recording: of a System, whose channels hold forces, or of a mechanism with forces.
-    """
+    """Return the forces of a recording, and where their channels are, over all its times."""
     from linkwright.studio.own_forces import OwnForces, known_in
 
     there = {c.name for c in recording.channels}
@@ -317,12 +273,7 @@ def recorded_forces(scene: Scene, recording: Recording) -> tuple[Arrows, Column]
 
 
 def recorded_floor(scene: Scene, recording: Recording) -> float | None:
-    """Return the height of the ground that a recording tells of, m; None where it tells of none.
-
-    Args:
-        scene: what moves in it.
-        recording: of a System.
-    """
+    """Return the height of the ground that a recording tells of, m; None where it tells of none."""
     told = recording.about.get("floors")
     heights = []
     for one in told if isinstance(told, list | tuple) else ():
@@ -342,8 +293,6 @@ class Scale:
 
     Args:
         metres: of an arrow for one newton.
-        longest: m; longer arrows are cut.
-        least: N; less is not shown.
 
     >>> scale_of(100.0, 1.0)
     Scale(metres=0.0032, longest=1.0, least=6.25)
@@ -354,21 +303,13 @@ class Scale:
     least: float
 
     def lengths(self, forces: Array) -> Array:
-        """Return the arrows of forces, m; zero where they are too small to be shown.
-
-        Args:
-            forces: ... x 3, N.
-        """
+        """Return the arrows of forces, m; zero where they are too small to be shown."""
         size = np.linalg.norm(forces, axis=-1, keepdims=True)
         long = np.minimum(self.metres * size, self.longest)
         return np.where(size < self.least, 0.0, forces * long / np.maximum(size, 1e-30))
 
     def legend(self, radius: float, units: tuple[str, str] = ("m", "N")) -> str:
         """Return in words how long an arrow is.
-
-        Args:
-            radius: of the scene, m.
-            units: of length and force.
 
         >>> scale_of(147.0, 0.5).legend(0.5)
         '0.2 m = 184 N'
@@ -379,13 +320,7 @@ class Scale:
 
 
 def scale_of(reference: float, radius: float, factor: float = 1.0) -> Scale:
-    """Return the scale with which a force is an arrow of a good length.
-
-    Args:
-        reference: N, such as the weight of all.
-        radius: of the scene, m.
-        factor: makes all arrows longer.
-    """
+    """Return the scale with which a force is an arrow of a good length."""
     metres = factor * USUAL * radius / reference
     return Scale(metres, LONGEST * radius, max(LEAST * reference, SHORTEST * radius / metres))
 
@@ -394,10 +329,6 @@ def reference_of(arrows: Arrows, forces: Array | None = None) -> float:
     """Return the force whose arrow has the usual length: the weight, unless forces are far off.
 
     Where several points share the weight, it is up to a quarter of it.
-
-    Args:
-        arrows: with the scene.
-        forces: those of a recording, ... x 3, N.
     """
     weight = arrows.weight / min(4, max(1, int(arrows.contact.sum())))
     if forces is None or not forces.size:
@@ -407,10 +338,6 @@ def reference_of(arrows: Arrows, forces: Array | None = None) -> float:
 
 def adapted(reference: float, largest: ArrayLike) -> float:
     """Return a reference, or what forces usually are where that is far from it.
-
-    Args:
-        reference: N.
-        largest: the largest force at each of some times, N.
 
     >>> adapted(10.0, [12.0, 30.0]), adapted(10.0, [0.0, 1.0, 1.0])
     (10.0, 1.0)
@@ -424,9 +351,6 @@ def adapted(reference: float, largest: ArrayLike) -> float:
 def nice(raw: float) -> float:
     """Return 1, 2 or 5 times a power of ten, near a number.
 
-    Args:
-        raw: above zero.
-
     >>> nice(0.17), nice(0.034)
     (0.2, 0.05)
     """
@@ -437,14 +361,7 @@ def nice(raw: float) -> float:
 # -- over time -------------------------------------------------------------------------------------
 @dataclass(eq=False)
 class ForceTrack:
-    """The forces of a take, ready to be looked up.
-
-    Args:
-        arrows: what they are.
-        forces: times x arrows x 3, N, in the picture's axes.
-        touching: times x arrows.
-        reference: the force whose arrow has the usual length, N.
-    """
+    """The forces of a take, ready to be looked up."""
 
     arrows: Arrows
     forces: NDArray[np.float32]
@@ -455,14 +372,7 @@ class ForceTrack:
         self.reference = reference_of(self.arrows, self.forces.astype(float))
 
     def between(self, k: int, j: int, f: float, poses: Array) -> Shown:
-        """Return the forces between two samples, along lines.
-
-        Args:
-            k: the sample before.
-            j: the sample after.
-            f: how far from one to the other, 0 to 1.
-            poses: of the nodes then, in the picture's axes.
-        """
+        """Return the forces between two samples, along lines."""
         forces = (1 - f) * self.forces[k].astype(float) + f * self.forces[j].astype(float)
         touching = self.touching[k if f < 0.5 else j]
         ending = self.arrows.ending(poses, forces)
@@ -472,14 +382,7 @@ class ForceTrack:
 def force_track(
     scene: Scene, recording: Recording, rows: slice | NDArray[np.intp], poses: Array
 ) -> ForceTrack | None:
-    """Return the forces of a recording at some of its samples, or None where it has none.
-
-    Args:
-        scene: what moves in it.
-        recording: of a System.
-        rows: which samples.
-        poses: of the nodes then, in the picture's axes, times x nodes x 7.
-    """
+    """Return the forces of a recording at some of its samples, or None where it has none."""
     arrows, column = recorded_forces(scene, recording)
     if not arrows.each:
         return None

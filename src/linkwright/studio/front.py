@@ -31,25 +31,14 @@ ICON = (
 
 
 class Front:
-    """What is served at the studio's address.
-
-    Args:
-        client: the folder of Viser's client.
-        title: of the browser's tab.
-        state: what the bar asks for, from the question that the page sends along.
-    """
+    """What is served at the studio's address."""
 
     def __init__(self, client: Path, title: str, state: State) -> None:
         self.page = page_of(client.joinpath("index.html").read_text(encoding="utf-8"), title)
         self.state = state
 
     def answer(self, place: str, query: dict[str, str]) -> tuple[bytes, str] | None:
-        """Return what is at a place, with its kind; None for nothing.
-
-        Args:
-            place: behind the word of the address.
-            query: what stands behind the question mark.
-        """
+        """Return what is at a place, with its kind; None for nothing."""
         if place == "":
             return self.page, HTML
         if place == "state":
@@ -59,10 +48,6 @@ class Front:
 
 def page_of(client: str, title: str) -> bytes:
     """Return Viser's page with our title, icon, style and script.
-
-    Args:
-        client: its text.
-        title: of the browser's tab.
 
     >>> page = page_of('<head><link rel="icon" href="a"/><title>Viser</title></head>', "a <b>")
     >>> b"<title>a &lt;b&gt;</title>" in page, b'href="a"' in page, b"<style>" in page

@@ -39,12 +39,7 @@ _TAPER = 0.9
 
 
 def generated(geometry: Geometry, size: float) -> dict[Body, list[Solid]]:
-    """Return the solids of every body and of the ground, in their frames.
-
-    Args:
-        geometry: of the mechanism.
-        size: of the whole, m.
-    """
+    """Return the solids of every body and of the ground, in their frames."""
     m = geometry.mechanism
     made: dict[Body, list[Solid]] = {m.ground: _anchors(geometry, size)}
     depth: dict[Body, int] = {m.ground: -1}
@@ -74,13 +69,7 @@ def _of_body(g: Geometry, body: Body, radius: float, tint: Colour, level: int) -
 
 
 def wheel(axis: Array | None, radius: float, width: float = 0.0) -> list[Solid]:
-    """Return a wheel about a body's origin.
-
-    Args:
-        axis: of the axle, along the body's axes.
-        radius: m.
-        width: m; a third of the radius by default.
-    """
+    """Return a wheel about a body's origin."""
     turn = axes_along(np.array([0.0, 1.0, 0.0]) if axis is None else axis)
     wide = width or 0.36 * radius
     at = Place((0.0, 0.0, 0.0), turn)
@@ -318,12 +307,7 @@ def _anchored(g: Geometry, body: Body) -> bool:
 
 
 def stands(g: Geometry, body: Body) -> bool:
-    """Whether a body turns on the ground about an upright axis, and so is on a pedestal.
-
-    Args:
-        g: of its mechanism.
-        body: any.
-    """
+    """Whether a body turns on the ground about an upright axis, and so is on a pedestal."""
     if not _anchored(g, body):
         return False
     axis = g.axis(body)
@@ -348,13 +332,7 @@ def tuple3(p: Array) -> tuple[float, float, float]:
 
 
 def strut(span: Span, length: float, size: float) -> tuple[list[Solid], list[Solid]]:
-    """Return what stands at either end of a span, each along z towards the other end.
-
-    Args:
-        span: strut or rod.
-        length: now, m.
-        size: of the whole, m.
-    """
+    """Return what stands at either end of a span, each along z towards the other end."""
     radius = 0.5 * _THICK * size
     if span.rigid:
         return [rod((0, 0, 0), (0, 0, length), 0.7 * radius, METAL)], []
@@ -396,11 +374,7 @@ _ROUND = {
 
 
 def thickness(solids: Sequence[Solid]) -> float | None:
-    """Return the radius of the last round solid, m, or None where there is none.
-
-    Args:
-        solids: of a node.
-    """
+    """Return the radius of the last round solid, m, or None where there is none."""
     for solid in reversed(solids):
         kind = solid.kind.removesuffix(" wire")
         if kind in _ROUND:
@@ -410,10 +384,6 @@ def thickness(solids: Sequence[Solid]) -> float | None:
 
 def glyph(place: Place, length: float) -> list[Solid]:
     """Return three arrows along the axes of a frame: x red, y green, z blue.
-
-    Args:
-        place: of the frame in a node.
-        length: from the origin to each tip, m.
 
     >>> len(glyph(Place(), 0.1))
     7

@@ -45,12 +45,6 @@ def refused(
 ) -> str:
     """Return why a request is refused, or nothing where it is not.
 
-    Args:
-        served: the address that we serve at.
-        hosts: what the request says of `Host`.
-        origins: what it says of `Origin`.
-        names: by which this machine may be called too.
-
     >>> refused("127.0.0.1", ["localhost:8080"], ["http://localhost:8080"])
     ''
     >>> refused("127.0.0.1", ["localhost:8080"], ["https://example.org"])
@@ -105,9 +99,6 @@ def _only_here(host: str) -> bool:
 def warning(served: str) -> str:
     """Return what a user should know of an address to serve at; nothing where only we reach it.
 
-    Args:
-        served: the address.
-
     >>> warning("127.0.0.1")
     ''
     >>> warning("0.0.0.0")[:57]
@@ -124,14 +115,7 @@ def warning(served: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What a server lets in.
-
-    Args:
-        served: the address that it serves at.
-        names: by which this machine may be called too.
-        framed: whether other pages may show it in a frame, such as a notebook does.
-        token: the word in its address.
-    """
+    """What a server lets in."""
 
     served: str
     names: Sequence[str] = ()
@@ -139,13 +123,7 @@ class Gate:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(12), repr=False)
 
     def refusal(self, path: str, hosts: Sequence[str], origins: Sequence[str]) -> str:
-        """Return why a request is refused, or nothing where it is not.
-
-        Args:
-            path: that it is for.
-            hosts: what it says of `Host`.
-            origins: what it says of `Origin`.
-        """
+        """Return why a request is refused, or nothing where it is not."""
         why = refused(self.served, hosts, origins, self.names)
         if why:
             return why
@@ -156,9 +134,6 @@ class Gate:
     def split(self, path: str) -> tuple[str, str]:
         """Return the word in a path, and the place behind it.
 
-        Args:
-            path: with or without a question.
-
         >>> Gate("127.0.0.1").split("/word/place?a=1")
         ('word', 'place')
         """
@@ -166,11 +141,7 @@ class Gate:
         return token, place
 
     def headers(self, ancestors: str = "'self'") -> dict[str, str]:
-        """Return the headers of an answer.
-
-        Args:
-            ancestors: pages that may show it in a frame.
-        """
+        """Return the headers of an answer."""
         if self.framed:
             return HEADERS
         return {**HEADERS, "Content-Security-Policy": f"frame-ancestors {ancestors}"}
@@ -184,11 +155,6 @@ def guarding(
 
     Viser says neither who may connect nor lets others say it; what it starts its WebSocket server
     with does. What that server would log is left out: that a browser has gone is no news.
-
-    Args:
-        gate: who is let in.
-        answer: what is at a place of ours, from the place and the question: content and its kind,
-            or None for nothing; it must not wait.
     """
     from websockets.asyncio import server as sockets
     from websockets.datastructures import Headers

@@ -33,13 +33,7 @@ class Pull:
 
 
 class Hand:
-    """What pulls and pushes do.
-
-    Args:
-        scene: whose poses say where the bodies are.
-        plant: with the inputs by which forces act on bodies.
-        tick: s.
-    """
+    """What pulls and pushes do."""
 
     def __init__(self, scene: Scene, plant: Plant, tick: float) -> None:
         self._plant, self._tick = plant, tick
@@ -54,11 +48,7 @@ class Hand:
         return self.pulled is not None or bool(self.pushes)
 
     def arrows(self, phases: Phases) -> list[Arrow]:
-        """Return the arrows of what it pulls with.
-
-        Args:
-            phases: the flattened System, with the inputs.
-        """
+        """Return the arrows of what it pulls with."""
         made = []
         for body, (row, centre, _) in self._bodies.items():
             x, y, z = (phases.w[k].name for k in self._plant.hands[body])
@@ -67,12 +57,7 @@ class Hand:
         return made
 
     def pull(self, body: str, target: ArrayLike) -> None:
-        """Draw the mass center of a body to a point.
-
-        Args:
-            body: its name.
-            target: in the world's axes, m.
-        """
+        """Draw the mass center of a body to a point."""
         if body not in self._plant.hands:
             raise Error(f"{body!r} has no mass to pull at")
         self.pulled = Pull(body, np.asarray(target, float))
@@ -85,9 +70,7 @@ class Hand:
         """Give a body a push.
 
         Args:
-            body: its name.
             impulse: N*s, along the world's axes; it acts for a twentieth of a second.
-            now: ticks since the start.
         """
         if body not in self._plant.hands:
             raise Error(f"{body!r} has no mass to push")
@@ -96,14 +79,7 @@ class Hand:
         self.pushes.append((body, force, now + ticks))
 
     def inputs(self, held: Array, now: int, poses: Array | None, hertz: float) -> Array:
-        """Return the inputs of the System with the forces that act now.
-
-        Args:
-            held: the inputs without them.
-            now: ticks since the start.
-            poses: of the nodes, in the world's axes; needed where it pulls.
-            hertz: of the spring, with the mass of all.
-        """
+        """Return the inputs of the System with the forces that act now."""
         forces = held.copy()
         for body in self._plant.hands:
             forces[list(self._plant.hands[body])] = 0.0
@@ -130,12 +106,7 @@ class Hand:
         return np.asarray(stiff * (pull.target - place) - damping * speed)
 
     def place(self, body: str, poses: Array) -> Array:
-        """Return the mass center of a body, in the world's axes, m.
-
-        Args:
-            body: its name.
-            poses: of the nodes, in the world's axes.
-        """
+        """Return the mass center of a body, in the world's axes, m."""
         if body not in self._bodies:
             raise Error(f"{body!r} has no mass to pull at")
         row, centre, _ = self._bodies[body]

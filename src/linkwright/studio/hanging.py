@@ -21,9 +21,6 @@ Indices: TypeAlias = NDArray[np.intp]
 def carriers(scene: Scene) -> Indices:
     """Return for each node the index of the one that it hangs on, or -1.
 
-    Args:
-        scene: any.
-
     >>> from linkwright.models import load_model
     >>> from linkwright.studio.scene import scene_of
     >>> carriers(scene_of(load_model("double-pendulum"))).tolist()  # ground, upper, lower
@@ -35,12 +32,7 @@ def carriers(scene: Scene) -> Indices:
 
 
 def against(poses: Array, carrier: Indices) -> Array:
-    """Return poses against the nodes that carry them.
-
-    Args:
-        poses: in the picture's axes, (times x) nodes x 7.
-        carrier: of each node, -1 for none.
-    """
+    """Return poses against the nodes that carry them."""
     made = np.array(poses, float)
     held = np.flatnonzero(carrier >= 0)
     below = poses[..., carrier[held], :]
@@ -53,10 +45,6 @@ def against(poses: Array, carrier: Indices) -> Array:
 def product(a: Array, b: Array) -> Array:
     """Return products of quaternions.
 
-    Args:
-        a: ... x 4.
-        b: ... x 4.
-
     >>> product(np.array([0.0, 1, 0, 0]), np.array([0.0, 0, 1, 0])).tolist()  # i j = k
     [0.0, 0.0, 0.0, 1.0]
     """
@@ -68,22 +56,12 @@ def product(a: Array, b: Array) -> Array:
 
 
 def turned(q: Array, v: Array) -> Array:
-    """Return vectors turned by unit quaternions.
-
-    Args:
-        q: ... x 4.
-        v: ... x 3.
-    """
+    """Return vectors turned by unit quaternions."""
     twice = 2 * cross(q[..., 1:], v)
     return np.asarray(v + q[..., :1] * twice + cross(q[..., 1:], twice))
 
 
 def cross(a: Array, b: Array) -> Array:
-    """Return vector products; for few vectors far quicker than NumPy's own.
-
-    Args:
-        a: ... x 3.
-        b: ... x 3.
-    """
+    """Return vector products; for few vectors far quicker than NumPy's own."""
     after, before = [1, 2, 0], [2, 0, 1]
     return np.asarray(a[..., after] * b[..., before] - a[..., before] * b[..., after])

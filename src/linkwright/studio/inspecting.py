@@ -74,13 +74,7 @@ class Twig:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Equations under a title; each as MathML or, where it is long, as a text that is cut.
-
-    Args:
-        title: for people.
-        count: how many there are.
-        rows: those that are shown, as HTML.
-    """
+    """Equations under a title; each as MathML or, where it is long, as a text that is cut."""
 
     title: str
     count: int
@@ -90,9 +84,6 @@ class Group:
 @dataclass(eq=False)
 class Inspection:
     """What can be told of a robot or mechanism; equations are derived when they are asked for.
-
-    Args:
-        robot: with its mechanism.
 
     >>> from linkwright.models import load_model
     >>> seen = Inspection(Robot(load_model("double-pendulum")))
@@ -139,11 +130,7 @@ class Inspection:
         return made
 
     def body(self, name: str) -> list[tuple[str, str]]:
-        """Return mass, mass centre, inertia, joint and frames of a body, or a summary of all.
-
-        Args:
-            name: of a body, or `WHOLE`.
-        """
+        """Return mass, mass centre, inertia, joint and frames of a body, or a summary of all."""
         if name == WHOLE:
             return self._summary()
         m, g = self.mechanism, self._geometry
@@ -257,11 +244,7 @@ class Inspection:
         return own | {x.name for q in body.coordinates for x in free_symbols(rates[q])}
 
     def part(self, name: str) -> Program:
-        """Return the program of the rates of a body, with nothing that these do not need.
-
-        Args:
-            name: of a body, or `WHOLE`.
-        """
+        """Return the program of the rates of a body, with nothing that these do not need."""
         with self._turn:
             if name == WHOLE:
                 return self.program
@@ -284,11 +267,7 @@ class Inspection:
         return liveness(cut)
 
     def operations(self, name: str) -> list[tuple[str, ...]]:
-        """Return a table of operations: columns first, then rows.
-
-        Args:
-            name: of a body, or `WHOLE`, whose operations are told by stage.
-        """
+        """Return a table of operations: columns first, then rows."""
         with self._turn:
             if name == WHOLE:
                 return ops_table(self.program)
@@ -309,11 +288,7 @@ class Inspection:
         return [("operations", "add", "mul", "call", "select"), *(_counted(w, c) for w, c in told)]
 
     def equations_of(self, name: str) -> list[Group]:
-        """Return the equations of a body's motion with what they need, or those of all.
-
-        Args:
-            name: of a body, or `WHOLE`.
-        """
+        """Return the equations of a body's motion with what they need, or those of all."""
         with self._turn:
             part, rates = self.part(name), self._rates()
         own = None if name == WHOLE else self._own(name)
@@ -331,12 +306,7 @@ class Inspection:
 
     # -- code --------------------------------------------------------------------------------------
     def code(self, name: str, language: str) -> str:
-        """Return the generated code of the rates of a body, or of all.
-
-        Args:
-            name: of a body, or `WHOLE`.
-            language: one of `LANGUAGES`.
-        """
+        """Return the generated code of the rates of a body, or of all."""
         if language not in LANGUAGES:
             raise InputError(f"no code is written in {language!r}", remedy=", ".join(LANGUAGES))
         with self._turn:

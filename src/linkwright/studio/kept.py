@@ -13,9 +13,6 @@ MOST = 20_000
 class Kept:
     """Samples of channels over time.
 
-    Args:
-        channels: how many.
-
     >>> kept = Kept(1)
     >>> kept.add(np.array([0.0, 1.0, 2.0]), np.array([[5.0], [6.0], [7.0]]))
     >>> kept.of_late(1.0)[1].tolist()
@@ -28,12 +25,7 @@ class Kept:
         self._count = 0
 
     def add(self, times: Array, rows: Array) -> None:
-        """Keep samples; the older half goes where there is no room.
-
-        Args:
-            times: s.
-            rows: times x channels.
-        """
+        """Keep samples; the older half goes where there is no room."""
         n = len(times)
         if self._count + n > MOST:
             half = MOST // 2

@@ -20,15 +20,7 @@ _SHOWN = {"pageup": "Page Up", "pagedown": "Page Down"}
 def add_key(
     studio: Studio, key: str, words: str, act: Callable[[Any], object], *, line: str = ""
 ) -> None:
-    """Let a key do something, and tell of it in the help sheet and the list of commands.
-
-    Args:
-        studio: where.
-        key: in Viser's words, such as "N" or "pageup".
-        words: what it does.
-        act: called with Viser's event, whose `client` is the browser it comes from.
-        line: of the help sheet, which several keys may share; without, `words`.
-    """
+    """Let a key do something, and tell of it in the help sheet and the list of commands."""
     assert key not in _CAMERA, f"Viser moves the camera by {key}"
     told: dict[str, str] = studio.shared.setdefault("keys", {})
     assert key not in told, f"{key} already does something: {told[key]}"
@@ -37,14 +29,7 @@ def add_key(
 
 
 def also_key(studio: Studio, key: str, words: str, act: Callable[[Any], object]) -> None:
-    """Let a key do something besides what it does already.
-
-    Args:
-        studio: where.
-        key: in Viser's words.
-        words: what it does.
-        act: called with Viser's event.
-    """
+    """Let a key do something besides what it does already."""
     desk = desk_of(studio)
 
     def call(event: Any) -> None:
@@ -59,11 +44,7 @@ def also_key(studio: Studio, key: str, words: str, act: Callable[[Any], object])
 
 
 def says(words: str) -> Callable[[Any], None]:
-    """Return what a key does that has nothing to act on: it says so.
-
-    Args:
-        words: what there is not.
-    """
+    """Return what a key does that has nothing to act on: it says so."""
 
     def act(event: Any) -> None:
         if event.client is not None:
@@ -73,11 +54,7 @@ def says(words: str) -> Callable[[Any], None]:
 
 
 def sheet(studio: Studio) -> str:
-    """Return the table of keys for the help sheet, in Markdown.
-
-    Args:
-        studio: whose keys.
-    """
+    """Return the table of keys for the help sheet, in Markdown."""
     lines: dict[str, list[str]] = {}
     for key, line in studio.shared.get("keys", {}).items():
         lines.setdefault(line, []).append(shown(key))
@@ -88,9 +65,6 @@ def sheet(studio: Studio) -> str:
 
 def shown(key: str) -> str:
     """Return a key as it is written on a keyboard.
-
-    Args:
-        key: in Viser's words.
 
     >>> shown("pageup"), shown("space"), shown("N")
     ('Page Up', 'Space', 'N')

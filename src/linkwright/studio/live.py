@@ -72,8 +72,6 @@ class Live:
     """A live run of a plant.
 
     Args:
-        plant: what runs.
-        scene: whose poses say where the bodies are.
         clock: seconds on the wall, never backwards.
 
     Everything but the thread's own loop may be called from any thread.
@@ -138,11 +136,7 @@ class Live:
             self._begin_again(held)
 
     def start_at(self, q: Array) -> None:
-        """Stand where a user has put the scene, with the speeds of the start; servos hold it there.
-
-        Args:
-            q: coordinates of the scene.
-        """
+        """Stand where a user has put the scene, with the speeds of the start; servos hold it there."""
         names = self.scene.poses.coordinates
         where = dict(zip(names, map(float, q), strict=True))
         with self._lock:
@@ -189,20 +183,11 @@ class Live:
             self.speed, self._anchor = float(factor), None
 
     def set_value(self, name: str, value: float) -> None:
-        """Change a parameter, a gain or an input while it runs.
-
-        Args:
-            name: of an adjustable of the plant.
-            value: in its unit.
-        """
+        """Change a parameter, a gain or an input while it runs."""
         self.set_values({name: value})
 
     def set_values(self, values: Mapping[str, float]) -> None:
-        """Change several at once: all, or none where one of them cannot be.
-
-        Args:
-            values: by the names of adjustables, in their units.
-        """
+        """Change several at once: all, or none where one of them cannot be."""
         wanted = {name: float(value) for name, value in values.items()}
         for name, value in wanted.items():
             if name not in self.values:
@@ -250,20 +235,11 @@ class Live:
         return {n: v for n, v in values.items() if n in known}
 
     def set_ground(self, on: bool) -> None:
-        """Let a robot stand on the ground, or fall through it.
-
-        Args:
-            on: whether there is a ground.
-        """
+        """Let a robot stand on the ground, or fall through it."""
         self.set_values({n: stiff if on else 0.0 for n, stiff in self.plant.grounds.items()})
 
     def pull(self, body: str, target: Array) -> None:
-        """Draw the mass centre of a body to a point.
-
-        Args:
-            body: its name.
-            target: in the world's axes, m.
-        """
+        """Draw the mass centre of a body to a point."""
         with self._lock:
             self._hand.pull(body, target)
 
@@ -277,7 +253,6 @@ class Live:
         """Give a body a push.
 
         Args:
-            body: its name.
             impulse: N*s, along the world's axes; it acts for a twentieth of a second.
         """
         with self._lock:
@@ -285,11 +260,7 @@ class Live:
 
     # -- going on ----------------------------------------------------------------------------------
     def advance(self, ticks: int) -> None:
-        """Go on by some base ticks, as fast as it goes, and show where that led.
-
-        Args:
-            ticks: how many.
-        """
+        """Go on by some base ticks, as fast as it goes, and show where that led."""
         with self._lock:
             end, slices = self._tick + ticks, 0
             while self._tick < end and not self.stopped:
@@ -332,21 +303,13 @@ class Live:
         self._session.machine.field("slope_known")[:] = 0
 
     def centre(self, body: str) -> Array:
-        """Return the mass centre of a body now, in the world's axes, m.
-
-        Args:
-            body: its name.
-        """
+        """Return the mass centre of a body now, in the world's axes, m."""
         return self._hand.place(body, self.poses(self.coordinates(self.latest)).poses)
 
     def forces(self, reached: Reached, poses: Array) -> tuple[Arrows, Shown] | None:
         """Return the forces where the run stood, or None where it has none.
 
         They are computed here, from the state; the run itself takes no notice.
-
-        Args:
-            reached: where it stood.
-            poses: of the nodes then, in the picture's axes.
         """
         arrows = self._felt.arrows
         if not arrows.each:
@@ -377,11 +340,7 @@ class Live:
         self.poses = self.scene.poses.with_values(own) if own else self.scene.poses
 
     def coordinates(self, reached: Reached | None = None) -> Array:
-        """Return the scene's coordinates where the run stands.
-
-        Args:
-            reached: then; now by default.
-        """
+        """Return the scene's coordinates where the run stands."""
         x = self._session.machine.rows_of("x")[0] if reached is None else reached.x
         return np.asarray(x[self._coordinates])
 
@@ -429,11 +388,7 @@ class Live:
             self._thread = None
 
     def due(self, now: float) -> int:
-        """Return how many base ticks a running run should go on at a time.
-
-        Args:
-            now: s on the wall.
-        """
+        """Return how many base ticks a running run should go on at a time."""
         if self._anchor is None:
             self._anchor = (now, self._tick)
         began, tick = self._anchor

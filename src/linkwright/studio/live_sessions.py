@@ -15,12 +15,6 @@ def session_of(phases: Phases, every: int, method: str = "", steps: int = 1) -> 
     """Return a session whose steps are as long as the error allows, or fixed where that fails.
 
     Dry friction that jumps with the sign of a speed makes steps of no length; then steps are fixed.
-
-    Args:
-        phases: the flattened System.
-        every: ticks from one sample to the next.
-        method: of the integration; one with an error that is bounded by default.
-        steps: of that method in a tick.
     """
     until = round(_FOREVER / phases.tick_seconds) * phases.tick_seconds
     if method:

@@ -376,9 +376,5 @@ FLOORS: dict[str, float] = {"car": 0.0, "whipple": 0.0}
 
 
 def look_of(name: str) -> Look | None:
-    """Return the look of a shipped model, or None.
-
-    Args:
-        name: of the mechanism.
-    """
+    """Return the look of a shipped model, or None."""
     return LOOKS.get(name)

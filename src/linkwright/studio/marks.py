@@ -93,14 +93,7 @@ class Marks:
         return self.scale.legend(self.radius, self._last[0].units) + joints
 
     def show(self, arrows: Arrows, shown: Shown, reference: float | None = None) -> None:
-        """Draw the forces of one time.
-
-        Args:
-            arrows: what they are.
-            shown: where and how large.
-            reference: the force whose arrow has the usual length, N; by default the weight, or
-                what forces have been of late.
-        """
+        """Draw the forces of one time."""
         if self._last is None or self._last[0] is not arrows:
             self._peaks = []
             self.reference = reference_of(arrows)

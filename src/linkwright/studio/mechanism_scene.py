@@ -98,11 +98,7 @@ def mechanism_scene(
 
 
 def ends_of(robot: Robot) -> dict[Body, tuple[float, float, float]]:
-    """Return where the links lie that are fixed to the last bodies of a robot: feet, tools.
-
-    Args:
-        robot: any; nothing is known of one that is no file's.
-    """
+    """Return where the links lie that are fixed to the last bodies of a robot: feet, tools."""
     found: dict[Body, tuple[float, float, float]] = {}
     if not isinstance(robot.source, Description):
         return found
@@ -135,11 +131,7 @@ def _node(geometry: Geometry, body: Body, solids: Sequence[Solid]) -> Node:
 
 
 def can_move(body: Body | None) -> bool:
-    """Return whether there is a joint between a body and the ground.
-
-    Args:
-        body: any.
-    """
+    """Return whether there is a joint between a body and the ground."""
     while body is not None:
         if body.translations or body.rotations:
             return True

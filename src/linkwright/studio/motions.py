@@ -42,8 +42,6 @@ class Asked:
 
     Args:
         until: how long it lasts, s; by default as long as the model says, or ten seconds.
-        values: of parameters and inputs, over the model's own.
-        initial: of coordinates, speeds and states, over the model's own.
 
     >>> bool(Asked()), bool(Asked(until=2.0))
     (False, True)
@@ -58,13 +56,7 @@ class Asked:
 
 
 def simulated_story(mechanism: Mechanism, made: Recording, asked: Asked) -> str:
-    """Return where a motion that was made by `simulated` comes from.
-
-    Args:
-        mechanism: that moves.
-        made: its motion.
-        asked: what was asked for.
-    """
+    """Return where a motion that was made by `simulated` comes from."""
 
     def listed(numbers: Mapping[str, float]) -> str:
         units = {n: mechanism.units.get(n, "?") for n in numbers}
@@ -123,8 +115,6 @@ def simulated(
     too, as where friction chatters, rough ones, and ends where it is when time is over.
 
     Args:
-        mechanism: any.
-        asked: how long, with which values, from where.
         patience: seconds on the wall, unless `until` was asked for.
     """
     asked = asked or Asked()
@@ -210,7 +200,6 @@ def swing(scene: Scene, seconds: float = 20.0) -> Recording:
     What has no joint stands still.
 
     Args:
-        scene: of a robot.
         seconds: how long it lasts.
     """
     robot, names = scene.robot, scene.poses.coordinates
@@ -238,11 +227,7 @@ def swing(scene: Scene, seconds: float = 20.0) -> Recording:
 
 
 def limits_of(scene: Scene) -> Array:
-    """Return the lowest and highest value of each coordinate of a scene, infinite where none is.
-
-    Args:
-        scene: of a robot or mechanism.
-    """
+    """Return the lowest and highest value of each coordinate of a scene, infinite where none is."""
     names = scene.poses.coordinates
     found = np.tile([-np.inf, np.inf], (len(names), 1))
     for joint in scene.robot.assembled.joints:
@@ -254,11 +239,7 @@ def limits_of(scene: Scene) -> Array:
 
 
 def resting(scene: Scene) -> Array:
-    """Return a configuration to begin with: the start, moved into the limits.
-
-    Args:
-        scene: of a robot or mechanism.
-    """
+    """Return a configuration to begin with: the start, moved into the limits."""
     limits = limits_of(scene)
     margin = 0.1 * np.where(np.isfinite(limits).all(axis=1), np.ptp(limits, axis=1), 0.0)
     low, high = limits[:, 0], limits[:, 1]

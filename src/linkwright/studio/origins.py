@@ -33,15 +33,7 @@ _FLAGS = ("friction", "mimic", "symbolic")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moved:
-    """What a recording is of.
-
-    Args:
-        thing: what is drawn; None where it is not known.
-        system: what runs live, where that is more than the thing.
-        roots: folders in which its meshes may lie.
-        notes: what a user should know.
-        without_meshes: what to say where meshes are missing.
-    """
+    """What a recording is of."""
 
     thing: Robot | Mechanism | None
     system: System | None = None
@@ -53,13 +45,7 @@ class Moved:
 def what_moved(
     recording: Recording, folder: Path | None = None, roots: Sequence[str | Path] = ()
 ) -> Moved:
-    """Return what a recording is of.
-
-    Args:
-        recording: in memory, or from a file.
-        folder: of that file.
-        roots: folders that the user has declared.
-    """
+    """Return what a recording is of."""
     if recording.of is not None:
         return _at_hand(recording.of, roots)
     about = recording.about
@@ -79,9 +65,6 @@ def what_moved(
 
 def is_shipped(word: object) -> bool:
     """Return whether a word is the name of a shipped model with options, and no path.
-
-    Args:
-        word: from a recording.
 
     >>> is_shipped("n-four-bar:n=40"), is_shipped("car:/x.urdf"), is_shipped("arm.urdf")
     (True, False, False)

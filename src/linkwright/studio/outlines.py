@@ -22,12 +22,7 @@ SIDES = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outline:
-    """A shape as lines.
-
-    Args:
-        rings: each a closed polygon, corner by corner, m.
-        sides: lines from ring to ring: count x 2 x 3, m.
-    """
+    """A shape as lines."""
 
     rings: tuple[Array, ...]
     sides: Array
@@ -60,14 +55,7 @@ def _between(rings: list[list[tuple[float, float, float]]]) -> Outline:
 
 
 def x_cone(diameter: float, end_diameter: float, length: float, sides: float = SIDES) -> Outline:
-    """Return a truncated cone (ROBSIM's CYL with two diameters).
-
-    Args:
-        diameter: at x = 0, m.
-        end_diameter: at the other end, m.
-        length: m.
-        sides: how many.
-    """
+    """Return a truncated cone (ROBSIM's CYL with two diameters)."""
     count = round(sides)
     return _between(
         [
@@ -85,13 +73,7 @@ def x_cone(diameter: float, end_diameter: float, length: float, sides: float = S
 
 
 def x_cylinder(diameter: float, length: float, sides: float = SIDES) -> Outline:
-    """Return a cylinder (ROBSIM's CYL).
-
-    Args:
-        diameter: m.
-        length: m.
-        sides: how many.
-    """
+    """Return a cylinder (ROBSIM's CYL)."""
     return x_cone(diameter, diameter, length, sides)
 
 
@@ -107,51 +89,25 @@ def _rect(
 
 
 def x_box(length: float, half_width: float, half_height: float) -> Outline:
-    """Return a box (ROBSIM's RECT with X0, Y0, Z0).
-
-    Args:
-        length: along x, m.
-        half_width: to either side along y, m.
-        half_height: to either side along z, m.
-    """
+    """Return a box (ROBSIM's RECT with X0, Y0, Z0)."""
     return trapezoid(length, half_width, half_height, half_height)
 
 
 def trapezoid(
     length: float, half_width: float, half_height: float, end_half_height: float
 ) -> Outline:
-    """Return a symmetric trapezoid (ROBSIM's RECT with X0, Y0, Z1, Z2).
-
-    Args:
-        length: along x, m.
-        half_width: to either side along y, m.
-        half_height: to either side along z at x = 0, m.
-        end_half_height: the same at the other end, m.
-    """
+    """Return a symmetric trapezoid (ROBSIM's RECT with X0, Y0, Z1, Z2)."""
     near, far = half_height, end_half_height
     return _rect(length, half_width, (-near, near), (-far, far))
 
 
 def half_trapezoid(length: float, half_width: float, height: float, end_height: float) -> Outline:
-    """Return a trapezoid with one face in the plane z = 0 (ROBSIM's nonsymmetric one).
-
-    Args:
-        length: along x, m.
-        half_width: to either side along y, m.
-        height: downwards along z at x = 0, m.
-        end_height: the same at the other end, m.
-    """
+    """Return a trapezoid with one face in the plane z = 0 (ROBSIM's nonsymmetric one)."""
     return _rect(length, half_width, (-height, 0.0), (-end_height, 0.0))
 
 
 def truss(side: float, bay: float, bays: float) -> Outline:
-    """Return a beam of triangular section with a triangle at every bay (ROBSIM's TRISTR).
-
-    Args:
-        side: width and height of the triangle (TRIL), m.
-        bay: distance from triangle to triangle (SEGL), m.
-        bays: how many (NSEG).
-    """
+    """Return a beam of triangular section with a triangle at every bay (ROBSIM's TRISTR)."""
     corners = ((-side / 2, 0.0), (side / 2, 0.0), (0.0, -side))
     return _between([[(j * bay, y, z) for y, z in corners] for j in range(round(bays) + 1)])
 

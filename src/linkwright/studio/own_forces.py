@@ -44,11 +44,6 @@ class _Own:
 class OwnForces:
     """The forces of a mechanism.
 
-    Args:
-        mechanism: any.
-        values: of parameters, over its own.
-        about: what a recording or a flattened System tells: what drives inputs, and reactions.
-
     >>> m = Mechanism("cart")
     >>> b = m.body("b", translate="x", mass=2)
     >>> f = m.force("damper", "-3*b_dot", at=b, along="x")
@@ -106,20 +101,12 @@ class OwnForces:
         return tuple(found)
 
     def names_in(self, names: Sequence[str]) -> list[str]:
-        """Return those of some names that forces depend on.
-
-        Args:
-            names: of channels.
-        """
+        """Return those of some names that forces depend on."""
         needed = {channel_name(x) for x in self._needed}
         return [name for name in names if name in needed]
 
     def columns(self, known: Known) -> dict[str, Array]:
-        """Return the components of the forces whose numbers are all known, by name.
-
-        Args:
-            known: from a name to its value or values over time; None where it is not known.
-        """
+        """Return the components of the forces whose numbers are all known, by name."""
         if not self._each:
             return {}
         found = {x: known(channel_name(x)) for x in self._needed}
@@ -138,11 +125,7 @@ class OwnForces:
         return made
 
     def unknown(self, known: Known) -> dict[str, str]:
-        """Return the applied forces that cannot be computed, with the first number that lacks.
-
-        Args:
-            known: as for `columns`.
-        """
+        """Return the applied forces that cannot be computed, with the first number that lacks."""
         found: dict[str, str] = {}
         for own in self._each:
             symbols = sorted({channel_name(x) for part in own.parts for x in free_symbols(part)})
@@ -214,15 +197,7 @@ def _along(force: Force, at: Point, sign: int) -> tuple[Expr, Expr, Expr]:
 def known_in(
     channel: Column, there: set[str], about: Mapping[str, Any], mechanism: Mechanism, times: Array
 ) -> Known:
-    """Return the values that a recording knows: channels, time, numbers of the run.
-
-    Args:
-        channel: from its name to its values.
-        there: names of the channels.
-        about: of the recording.
-        mechanism: that it is of.
-        times: s.
-    """
+    """Return the values that a recording knows: channels, time, numbers of the run."""
     told = about.get("parameters")
     numbers: dict[str, Any] = dict(mechanism.values)
     if "members" in about:  # in a System, others may drive inputs
@@ -241,12 +216,7 @@ def known_in(
 
 
 def unshown_forces(scene: Scene, recording: Recording) -> list[str]:
-    """Return in words which forces of a System's mechanism cannot be shown, and why.
-
-    Args:
-        scene: what moves in it.
-        recording: of a System; of others nothing is said.
-    """
+    """Return in words which forces of a System's mechanism cannot be shown, and why."""
     about, m = recording.about, scene.robot.mechanism
     if "members" not in about:
         return []

@@ -19,14 +19,7 @@ from linkwright.studio.solids import Solid
 def own_solids(
     geometry: Geometry, bodies: Sequence[Body], roots: Sequence[str | Path], notes: list[str]
 ) -> dict[Body, list[Solid]]:
-    """Return the solids of bodies that were given shapes, in place of generated ones.
-
-    Args:
-        geometry: of the mechanism, with the values that the shapes follow.
-        bodies: the ground too.
-        roots: folders in which meshes may lie.
-        notes: where to say what is missing.
-    """
+    """Return the solids of bodies that were given shapes, in place of generated ones."""
     found: dict[Body, list[Solid]] = {}
     for body in bodies:
         for shape in geometry.mechanism.shapes.get(body.name, ()):
@@ -81,11 +74,7 @@ def solid_of(
 
 
 def summary(notes: Sequence[str]) -> tuple[str, ...]:
-    """Return what a scene tells of shapes that could not be had, in one sentence.
-
-    Args:
-        notes: of all of them.
-    """
+    """Return what a scene tells of shapes that could not be had, in one sentence."""
     if not notes:
         return ()
     more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""

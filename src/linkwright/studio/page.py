@@ -76,12 +76,7 @@ class _Block:
         return [start, rows, count]
 
     def add_numbers(self, columns: Array, bits: int) -> dict[str, Any]:
-        """Store rows x columns of floating-point numbers, each byte of them apart.
-
-        Args:
-            columns: any numbers.
-            bits: 32 or 64.
-        """
+        """Store rows x columns of floating-point numbers, each byte of them apart."""
         rows, count = columns.shape
         numbers = np.ascontiguousarray(columns.T, f"<f{bits // 8}")
         start = self.size
@@ -98,13 +93,7 @@ class _Block:
 
 
 def page_text(takes: Sequence[Take], *, title: str = "", most: int = MOST_BYTES) -> str:
-    """Return the page of one or several takes, the first in full and the others as ghosts.
-
-    Args:
-        takes: at least one; those with another scene than the first have only plots.
-        title: over the page; by default the name of what moves.
-        most: bytes of the whole page.
-    """
+    """Return the page of one or several takes, the first in full and the others as ghosts."""
     if not takes:
         raise InputError("a page needs a recording or a model")
     if not most > 0:
@@ -132,26 +121,14 @@ def write_page(
     most: int = MOST_BYTES,
     replace: bool = True,
 ) -> int:
-    """Write the page of takes into a file, and return its size in bytes.
-
-    Args:
-        path: of the file.
-        takes: see `page_text`.
-        title: over the page.
-        most: bytes of the file.
-        replace: whether a file that is there already may be replaced.
-    """
+    """Write the page of takes into a file, and return its size in bytes."""
     text = page_text(takes, title=title, most=most)
     write_text(path, text, replace=replace)
     return len(text.encode())
 
 
 def page_notes(takes: Sequence[Take]) -> list[str]:
-    """Return what a user should know of takes that share a page.
-
-    Args:
-        takes: as for `page_text`.
-    """
+    """Return what a user should know of takes that share a page."""
     scene, notes = takes[0].scene, [n for take in takes for n in take.notes]
     if scene is not None:
         others = [t for t in takes[1:] if t.scene is not None and not _alike(t.scene, scene)]

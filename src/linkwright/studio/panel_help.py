@@ -30,13 +30,7 @@ the tool, **Scope** plots channels, **Inspect** shows bodies, equations and code
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
-    """Add the key H, which the button in the bar over the scene presses.
-
-    Args:
-        studio: what it explains.
-        tabs: where tabs go; it needs none.
-        name: of the panel.
-    """
+    """Add the key H, which the button in the bar over the scene presses."""
     gui = studio.server.gui
     open_now: dict[int, Any] = {}  # by the number of the browser that asked for it
 

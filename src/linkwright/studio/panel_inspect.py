@@ -22,13 +22,7 @@ _LINES = 400  # of code that is shown
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
-    """Add the tab, where there is a model.
-
-    Args:
-        studio: what it shows.
-        tabs: where it goes.
-        name: of the tab.
-    """
+    """Add the tab, where there is a model."""
     desk = desk_of(studio)
     if desk.scene is None:
         return
@@ -47,12 +41,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
 
 
 class Inspector:
-    """What the page asks, answered.
-
-    Args:
-        desk: whose bodies are chosen.
-        inspection: what is told of them.
-    """
+    """What the page asks, answered."""
 
     def __init__(self, desk: Desk, inspection: Inspection) -> None:
         self.desk, self.inspection = desk, inspection
@@ -60,11 +49,7 @@ class Inspector:
         desk.selected.append(self.chosen)
 
     def chosen(self, name: str) -> None:
-        """Take notice that a body was chosen anywhere, and light it up.
-
-        Args:
-            name: of the body; any other name means the whole.
-        """
+        """Take notice that a body was chosen anywhere, and light it up."""
         names = self.inspection.names
         self.selected = name if name in names else WHOLE
         self.number += 1

@@ -29,13 +29,7 @@ _SLOWEST, _FASTEST = 0.01, 10.0  # times real time
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
-    """Add the tab, where it applies.
-
-    Args:
-        studio: what it shows.
-        tabs: where it goes.
-        name: of the tab.
-    """
+    """Add the tab, where it applies."""
     desk = desk_of(studio)
     if desk.runs:
         with tabs.add_tab(name):

@@ -20,13 +20,7 @@ _EVERY = 0.1  # s between updates of the slider while playing
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
-    """Add the tab.
-
-    Args:
-        studio: what it controls.
-        tabs: where it goes.
-        name: of the tab.
-    """
+    """Add the tab."""
     player, gui = studio.player, studio.server.gui
     with tabs.add_tab(name):
         first = studio.takes[0]

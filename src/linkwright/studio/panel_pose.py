@@ -37,13 +37,7 @@ _LENGTHS = ("m", "mm", "cm", "in", "ft")
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
-    """Add the tab, where it applies.
-
-    Args:
-        studio: what it shows.
-        tabs: where it goes.
-        name: of the tab.
-    """
+    """Add the tab, where it applies."""
     desk = desk_of(studio)
     if desk.scene is not None and desk.scene.poses.coordinates:
         with tabs.add_tab(name):
@@ -227,13 +221,6 @@ def ends(
     value: float, unit: str, low: float, high: float, *, size: float = 1.0
 ) -> tuple[float, float]:
     """Return the ends of a slider: the limits, or a fair reach about a value.
-
-    Args:
-        value: where the coordinate stands.
-        unit: its unit.
-        low: limit, infinite where there is none.
-        high: limit, infinite where there is none.
-        size: of the scene, which a length may go.
 
     >>> ends(0.0, "m", -math.inf, 0.5)
     (-1.0, 0.5)

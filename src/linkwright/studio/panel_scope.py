@@ -25,13 +25,7 @@ _SCRIPTS = ("signals.js", "plots.js", "scope.js", "served.js")
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
-    """Add the tab.
-
-    Args:
-        studio: what it shows.
-        tabs: where it goes.
-        name: of the tab.
-    """
+    """Add the tab."""
     pages, scope = side_pages_of(studio), ScopeDesk(desk_of(studio))
     studio.shared["scope"] = scope
     pages.routes |= {

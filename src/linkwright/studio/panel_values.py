@@ -22,13 +22,7 @@ _CHANGES = (
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
-    """Add the tab, where it applies.
-
-    Args:
-        studio: what it shows.
-        tabs: where it goes.
-        name: of the tab.
-    """
+    """Add the tab, where it applies."""
     desk = desk_of(studio)
     if desk.runs:
         with tabs.add_tab(name):
@@ -37,9 +31,6 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
 
 def label_of(each: Adjustable) -> str:
     """Return the name of an adjustable below that of what it belongs to, with its unit.
-
-    Args:
-        each: of a run.
 
     >>> label_of(Adjustable("ground.tangential_damping", "N*s/m", 1.0, 0.0, 3.0))
     'tangential damping [N·s/m]'
@@ -51,9 +42,6 @@ def label_of(each: Adjustable) -> str:
 def short(value: float) -> float:
     """Return a number that the field next to a slider can show whole: of six characters or fewer.
 
-    Args:
-        value: any.
-
     >>> short(9.80665), short(10000.0), short(0.0123456)
     (9.807, 10000.0, 0.0123)
     """
@@ -62,11 +50,7 @@ def short(value: float) -> float:
 
 
 class Values:
-    """The sliders of the tab, made as soon as the run is.
-
-    Args:
-        desk: with the run.
-    """
+    """The sliders of the tab, made as soon as the run is."""
 
     def __init__(self, desk: Desk) -> None:
         gui = desk.server.gui
@@ -137,12 +121,7 @@ class Values:
         slider.on_update(change)
 
     def change(self, name: str, value: float) -> None:
-        """Change a value of the live run; what cannot be is told here, and the slider goes back.
-
-        Args:
-            name: of the adjustable.
-            value: in its unit.
-        """
+        """Change a value of the live run; what cannot be is told here, and the slider goes back."""
         live = self.desk.live
         if live is None:
             return

@@ -23,12 +23,7 @@ _NARROW = 540  # pixels that are left to the scene
 
 
 def angles_of(studio: Studio, view: str) -> tuple[float, float]:
-    """Return where a view is seen from: azimuth and height over the ground, degrees.
-
-    Args:
-        studio: whose scene says where its front is.
-        view: one of the names on the buttons.
-    """
+    """Return where a view is seen from: azimuth and height over the ground, degrees."""
     front, side = float(studio.view["front"]), float(studio.view["side"])
     usual = float(studio.view["azimuth"])
     corner = -55.0 if usual == -72.0 else usual  # flat ones are looked at from the front at first
@@ -37,13 +32,7 @@ def angles_of(studio: Studio, view: str) -> tuple[float, float]:
 
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
-    """Add the tab.
-
-    Args:
-        studio: what it controls.
-        tabs: where it goes.
-        name: of the tab.
-    """
+    """Add the tab."""
     gui = studio.server.gui
     with tabs.add_tab(name):
         if studio.stage is not None:

@@ -101,9 +101,6 @@ class Adjustable:
     def refusal(self, value: float) -> str:
         """Return why a value cannot be, or nothing where it can.
 
-        Args:
-            value: in its unit.
-
         >>> Adjustable("m", "kg", 1.0, 0.1, 3.0, sign="positive").refusal(0.0)
         'm must be above zero: got 0'
         """
@@ -162,10 +159,7 @@ def plant_of(
     """Return a plant that can be run live.
 
     Args:
-        source: what is run; a System stays as it is, and a copy of it gets the hand.
         start: of a robot, where its joints begin and are held, by name, rad or m.
-        values: of parameters, over the source's own.
-        footing: of a robot that stands on the ground.
     """
     if isinstance(source, System):
         system, robot = source.copy(), None
@@ -198,11 +192,7 @@ def plant_of(
 
 
 def speed_of(mechanism: Mechanism) -> float:
-    """Return the speed at which a mechanism is best looked at, seconds in a second on the wall.
-
-    Args:
-        mechanism: that may say how long its motion lasts.
-    """
+    """Return the speed at which a mechanism is best looked at, seconds in a second on the wall."""
     timing = mechanism.timing
     return usual_speed(timing.until) if timing is not None and timing.until < 3 else 1.0
 
@@ -335,9 +325,6 @@ def _speed_of(robot: Robot, q: Expr) -> Expr:
 def target_of(coordinate: str) -> str:
     """Return the name of the input that a servo brings a coordinate to.
 
-    Args:
-        coordinate: its name.
-
     >>> target_of("joint-1")
     'servo.target_joint_1'
     """
@@ -386,11 +373,6 @@ def sign_of(name: str, unit: str, value: float) -> str:
     Masses, moments of inertia, stiffness and damping are told by their units, others by what they
     are called. A model that gives such a quantity another sign knows what it does.
 
-    Args:
-        name: of the parameter.
-        unit: as text.
-        value: at the start.
-
     >>> [
     ...     sign_of(*told)
     ...     for told in (("m", "kg", 2.0), ("ground.damping", "?", 0.0), ("x", "m", 0.0))
@@ -408,11 +390,6 @@ def sign_of(name: str, unit: str, value: float) -> str:
 
 def range_of(value: float, unit: str = "?", sign: str = "any") -> tuple[float, float]:
     """Return a range for a slider about a value.
-
-    Args:
-        value: where it stands at the start.
-        unit: as text; a zero angle ranges over half a turn to either side.
-        sign: what it can be.
 
     >>> range_of(9.80665), range_of(-4.0), range_of(0.0, "rad")[1] > 3
     ((0.98, 29.0), (-12.0, -0.4), True)

@@ -26,11 +26,7 @@ MOST_FRAMES = 20_000
 
 @dataclass(eq=False)
 class Track:
-    """The poses of a take in the picture's axes, ready to be looked up.
-
-    Args:
-        take: with a scene and coordinates.
-    """
+    """The poses of a take in the picture's axes, ready to be looked up."""
 
     take: Take
     times: Array = field(init=False)
@@ -57,21 +53,13 @@ class Track:
         """Return poses (nodes x 7), the mass centre, and poses against what carries each node.
 
         Between samples all go along lines.
-
-        Args:
-            t: s; before the start and after the end, those count.
         """
         k, j, f = self._near(t)
         centre = (1 - f) * self.centres[k] + f * self.centres[j]
         return _between(self.poses, k, j, f), centre, _between(self.hung, k, j, f)
 
     def forces_at(self, t: float, poses: Array) -> Shown | None:
-        """Return the forces at a time, or None where the recording has none.
-
-        Args:
-            t: s.
-            poses: of the nodes then.
-        """
+        """Return the forces at a time, or None where the recording has none."""
         return None if self.forces is None else self.forces.between(*self._near(t), poses)
 
     def _near(self, t: float) -> tuple[int, int, float]:
@@ -94,11 +82,8 @@ class Player:
     """The clock of playback.
 
     Args:
-        start: s.
-        end: s.
         rate: samples in a second of the recording, for single steps.
         frames: shown in a second.
-        trouble: told what a listener could not do while it plays.
 
     >>> player = Player(0.0, 2.0, rate=10.0)
     >>> player.step(3)
@@ -124,22 +109,14 @@ class Player:
         self.time = self.start
 
     def go_to(self, t: float) -> None:
-        """Show a time.
-
-        Args:
-            t: s.
-        """
+        """Show a time."""
         with self._turn:
             self.time = min(self.end, max(self.start, t))
             for listener in tuple(self.listeners):
                 listener(self.time)
 
     def step(self, samples: int) -> None:
-        """Pause, and go some samples on or back.
-
-        Args:
-            samples: of the recording; negative goes back.
-        """
+        """Pause, and go some samples on or back."""
         self.playing = False
         now = round((self.time - self.start) * self.rate)
         self.go_to(self.start + (now + samples) / self.rate)
@@ -184,11 +161,7 @@ class Player:
 
 
 def player_for(takes: Sequence[Take]) -> Player:
-    """Return a player over the time of all takes, at a speed that lasts some seconds at least.
-
-    Args:
-        takes: at least one.
-    """
+    """Return a player over the time of all takes, at a speed that lasts some seconds at least."""
     spans = [t.recording.times for t in takes if len(t.recording)]
     start = min((float(t[0]) for t in spans), default=0.0)
     end = max((float(t[-1]) for t in spans), default=0.0)

@@ -38,12 +38,7 @@ _TINY = constant(1e-18)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Where:
-    """How nodes stand in the world at some times.
-
-    Args:
-        poses: times x nodes x 7, or nodes x 7 for one time.
-        centre: the mass centre of all, times x 3 or 3.
-    """
+    """How nodes stand in the world at some times."""
 
     poses: Array
     centre: Array
@@ -52,11 +47,6 @@ class Where:
 @dataclass(eq=False)
 class Poses:
     """The kernel of a scene's poses; it is compiled when it is first called.
-
-    Args:
-        robot: whose coordinates it takes.
-        hanging: what each node hangs in.
-        values: of parameters, over the mechanism's own.
 
     >>> from linkwright.mechanism import Mechanism
     >>> m = Mechanism("swing")
@@ -122,11 +112,7 @@ class Poses:
         return (np.array([numbers[name] for name in names]),)
 
     def with_values(self, values: Mapping[str, float]) -> Poses:
-        """Return the same kernel with other values of parameters; nothing is compiled again.
-
-        Args:
-            values: by name.
-        """
+        """Return the same kernel with other values of parameters; nothing is compiled again."""
         made = Poses(self.robot, self.hanging, {**self.values, **values})
         made.__dict__.update(tree=self.tree, _quantity=self._quantity, _many=self._many)
         return made

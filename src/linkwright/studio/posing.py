@@ -38,13 +38,7 @@ _CLOSED, _LONGEST = 1e-9, 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posed:
-    """Coordinates that were found, and what is to be said of them.
-
-    Args:
-        q: of the scene.
-        fine: whether what was asked for was reached.
-        words: for the user.
-    """
+    """Coordinates that were found, and what is to be said of them."""
 
     q: Array
     fine: bool
@@ -54,10 +48,6 @@ class Posed:
 @dataclass(eq=False)
 class Poser:
     """Sets coordinates of a scene, one at a time.
-
-    Args:
-        scene: of a robot or mechanism.
-        values: of parameters, over those that the scene is drawn with.
 
     >>> from linkwright.models import load_model
     >>> from linkwright.studio.scene import scene_of
@@ -83,8 +73,6 @@ class Poser:
         """Return the coordinates with one of them moved, loops closed on the same branch.
 
         Args:
-            q: where the scene stands.
-            name: of the coordinate.
             value: rad or m.
         """
         names = self.scene.poses.coordinates
@@ -105,7 +93,6 @@ class Poser:
         """Return the coordinates with a body turned, loops closed on the same branch.
 
         Args:
-            q: where the scene stands.
             places: of the body's quaternion in it.
             quaternion: of unit length.
         """
@@ -140,11 +127,7 @@ class Poser:
         return moved
 
     def closed(self, q: Array) -> Array | None:
-        """Return the nearest coordinates with closed loops; None where there are none near.
-
-        Args:
-            q: where the scene stands.
-        """
+        """Return the nearest coordinates with closed loops; None where there are none near."""
         return np.array(q, float) if self.relations is None else self._closed(q, -1)
 
     def _closed(self, q: Array, held: int) -> Array | None:
@@ -198,12 +181,7 @@ def quaternion_of(yaw: float, pitch: float, roll: float) -> Array:
 
 
 def within(scene: Scene, q: Array) -> tuple[bool, str]:
-    """Return whether coordinates lie within the limits of the joints, and which do not.
-
-    Args:
-        scene: of a robot or mechanism.
-        q: its coordinates.
-    """
+    """Return whether coordinates lie within the limits of the joints, and which do not."""
     limits = limits_of(scene)
     reach = np.where(np.isfinite(limits).all(axis=1), np.ptp(limits, axis=1), 1.0)
     beyond = (q < limits[:, 0] - 1e-9) | (q > limits[:, 1] + 1e-9)
@@ -217,12 +195,7 @@ def within(scene: Scene, q: Array) -> tuple[bool, str]:
 
 
 def tools(scene: Scene) -> list[str]:
-    """Return the frames that can be dragged: tools and feet first, then from the outermost in.
-
-    Args:
-        scene: of a robot file whose joints all have one coordinate, but for a base that is free;
-            others have none.
-    """
+    """Return the frames that can be dragged: tools and feet first, then from the outermost in."""
     robot = scene.robot
     base = _free_base(robot)
     single = all(len(j.coordinates) <= 1 or j.child == base for j in robot.assembled.joints)
@@ -248,12 +221,7 @@ def _closes(scene: Scene, constraint: Constraint) -> bool:
 
 
 def freedoms(scene: Scene, frame: str) -> int:
-    """Return how many coordinates move a frame against the base: six can also keep its turn.
-
-    Args:
-        scene: of a robot.
-        frame: by name.
-    """
+    """Return how many coordinates move a frame against the base: six can also keep its turn."""
     robot, base = scene.robot, _free_base(scene.robot)
     node = next(f.node for f in scene.frames if f.name == frame)
     carrying = {""}
@@ -268,13 +236,6 @@ def dragged(scene: Scene, q: Array, frame: str, target: Array, *, turn: bool = T
     """Return coordinates that bring a frame to a pose, from where the robot stands.
 
     A base that is free is held where it is.
-
-    Args:
-        scene: of a robot.
-        q: where it stands.
-        frame: the tool.
-        target: its pose, 4 x 4.
-        turn: whether its orientation counts too.
     """
     robot, base = scene.robot, _free_base(scene.robot)
     if base:
@@ -318,13 +279,7 @@ def _held(robot: Robot) -> Robot:
 
 
 def pose_of(scene: Scene, q: Array, frame: str) -> Array:
-    """Return the pose of a frame, 4 x 4.
-
-    Args:
-        scene: of a robot.
-        q: its coordinates.
-        frame: by name.
-    """
+    """Return the pose of a frame, 4 x 4."""
     marked = next(f for f in scene.frames if f.name == frame)
     row = scene.poses(q).poses[marked.node]
     base = np.eye(4)

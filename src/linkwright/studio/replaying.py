@@ -35,10 +35,6 @@ LENGTHS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "in": 0.0254, "ft": 0.3
 def factor(given: str, wanted: str) -> float | None:
     """Return what a value in one unit is multiplied by for another, or None where nothing fits.
 
-    Args:
-        given: unit of the value; "?" where it is not known.
-        wanted: unit that is needed; "?" where it is not known.
-
     >>> round(factor("deg", "rad") * 180, 6), factor("mm", "m"), factor("?", "rad")
     (3.141593, 0.001, 1.0)
     >>> factor("V", "rad") is None
@@ -53,12 +49,7 @@ def factor(given: str, wanted: str) -> float | None:
 
 
 def coordinates_in(scene: Scene, recording: Recording) -> tuple[Array | None, tuple[str, ...]]:
-    """Return the scene's coordinates over time, or None for none, and what to say about them.
-
-    Args:
-        scene: what moves.
-        recording: with the channels.
-    """
+    """Return the scene's coordinates over time, or None for none, and what to say about them."""
     names = scene.poses.coordinates
     found, notes = _channels(scene, recording)
     missing = [n for n in names if n not in found]
@@ -85,12 +76,7 @@ def coordinates_in(scene: Scene, recording: Recording) -> tuple[Array | None, tu
 
 
 def nothing_matches(scene: Scene, recording: Recording) -> str:
-    """Return a sentence for a recording whose channels are no coordinates of the scene.
-
-    Args:
-        scene: what should move.
-        recording: whose channels have other names.
-    """
+    """Return a sentence for a recording whose channels are no coordinates of the scene."""
     wanted, given = _some(scene.poses.coordinates), _some([c.name for c in recording.channels])
     return f"no channel is a coordinate of {scene.name!r}, which has {wanted}; there are {given}"
 

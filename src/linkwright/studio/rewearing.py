@@ -36,15 +36,7 @@ PERIOD = 0.7
 
 @dataclass(eq=False)
 class Wardrobe:
-    """The dress of a studio's first scene, and when its file was written.
-
-    Args:
-        studio: where it is shown.
-        file: of the dress.
-        roots: folders in which its meshes may lie.
-        written: the file's time and size when it was read last.
-        told: what is said of a mistake in the file, until it is mended.
-    """
+    """The dress of a studio's first scene, and when its file was written."""
 
     studio: Studio
     file: Path
@@ -91,13 +83,7 @@ class Wardrobe:
 
 
 def watch(studio: Studio, dress: object, roots: Sequence[str | Path] = ()) -> Wardrobe | None:
-    """Let a studio look at the file of its dress now and then; None where there is no file.
-
-    Args:
-        studio: that wears it.
-        dress: the name of the file.
-        roots: folders in which its meshes may lie.
-    """
+    """Let a studio look at the file of its dress now and then; None where there is no file."""
     if not isinstance(dress, str | os.PathLike) or not Path(dress).is_file():
         return None
     made = Wardrobe(studio, Path(dress), roots, _stamp(Path(dress)))
@@ -114,12 +100,7 @@ def _stamp(file: Path) -> tuple[int, int] | None:
 
 
 def wear(stage: Stage, scene: Scene) -> None:
-    """Draw the shapes of a scene on the nodes of a stage that show another dress of it.
-
-    Args:
-        stage: whose nodes stay, and go on moving.
-        scene: of the same model.
-    """
+    """Draw the shapes of a scene on the nodes of a stage that show another dress of it."""
     index = {node.name: k for k, node in enumerate(stage.scene.nodes) if not node.environment}
     surfaces = scene.surfaces_within(stage.most)
     stage.worn = stage.drawn = scene

@@ -10,11 +10,6 @@ from dataclasses import dataclass, replace
 class Wheel:
     """A body that is a wheel.
 
-    Args:
-        body: its name.
-        radius: m.
-        parameter: of the System that holds the radius, or empty.
-
     >>> Wheel("front", 0.3, "tire.radius").with_values({"tire.radius": 0.4}).radius
     0.4
     """
@@ -24,19 +19,12 @@ class Wheel:
     parameter: str = ""
 
     def with_values(self, values: Mapping[str, float]) -> Wheel:
-        """Return the wheel as large as values of parameters make it.
-
-        Args:
-            values: by name; others are left out.
-        """
+        """Return the wheel as large as values of parameters make it."""
         return replace(self, radius=float(values.get(self.parameter, self.radius)))
 
 
 def wheels_in(about: Mapping[str, object]) -> tuple[Wheel, ...]:
     """Return the wheels that a recording, or a flattened System, tells of.
-
-    Args:
-        about: what it tells; what is not of the right form is left out.
 
     >>> wheels_in({"wheels": [{"body": "hub", "radius": 0.3}, {"body": "x"}]})
     (Wheel(body='hub', radius=0.3, parameter=''),)

@@ -120,9 +120,6 @@ class Scene:
     def reaching(self, q: Array) -> Scene:
         """Return the scene with rails as long as what slides on them goes.
 
-        Args:
-            q: coordinates of a motion, times x coordinates.
-
         >>> from linkwright.models import load_model
         >>> scene = scene_of(load_model("slider-crank"))
         >>> far = scene.reaching(np.array([[0.0, 0.0, 3.0]]))
@@ -161,9 +158,6 @@ class Scene:
         The poses keep their kernel, so that this is quick. Shapes of robot files have no
         parameters, and stay.
 
-        Args:
-            values: of parameters, over those that it is drawn with; other names are left out.
-
         >>> from linkwright.models import load_model
         >>> longer = scene_of(load_model("pendulum")).with_values({"L": 1.3})
         >>> round(float(longer.surfaces[1][0].points[:, 1].min()), 1)
@@ -186,10 +180,6 @@ class Scene:
     def dressed(self, dress: DressLike, *, roots: Sequence[str | Path] = ()) -> Scene:
         """Return the scene in a dress.
 
-        Args:
-            dress: what was read, or the name of a file or of a shipped dress.
-            roots: folders in which its meshes may lie, beside the folder of the file.
-
         >>> from linkwright.models import load_model
         >>> scene = scene_of(load_model("stanford-arm")).dressed("work-cell")
         >>> "table" in [node.name for node in scene.nodes if node.environment]
@@ -206,11 +196,7 @@ class Scene:
         return [surfaces_of(node.solids) for node in self.nodes]
 
     def surfaces_within(self, most: int) -> list[list[Surface]]:
-        """Return the triangles of each node, thinned to a budget in all.
-
-        Args:
-            most: triangles.
-        """
+        """Return the triangles of each node, thinned to a budget in all."""
         return within_budget(self.surfaces, most)
 
     @cached_property

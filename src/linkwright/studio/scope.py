@@ -44,11 +44,7 @@ class Derived:
     """A channel made from channels.
 
     Args:
-        name: its own.
-        kind: one of `KINDS`.
-        a: the channel it is made from.
         b: the second one, of a sum or a difference.
-        cutoff: of the low-pass, percent of half the sampling rate; 0 or 100 for none.
     """
 
     name: str
@@ -60,12 +56,7 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """One graph of the stack.
-
-    Args:
-        traces: names of channels.
-        across: for a phase plot, the channel along the horizontal; else empty.
-    """
+    """One graph of the stack."""
 
     traces: tuple[str, ...] = ()
     across: str = ""
@@ -76,9 +67,6 @@ class Layout:
     """What is asked of the scope.
 
     Args:
-        graphs: from the top.
-        derived: channels made from channels, each from those before it.
-        window: the stretch of time that is shown, s; None for all.
         mark: time of the second cursor, s; None for none.
         last: seconds of a live run that are shown while it runs.
     """
@@ -109,9 +97,6 @@ class Layout:
 
 def layout_from(told: object) -> Layout:
     """Return a layout from plain data; what is no layout is an error that says where.
-
-    Args:
-        told: as `Layout.plain` gives it.
 
     >>> layout_from({"graphs": [{"traces": ["x"]}]}).graphs
     (Graph(traces=('x',), across=''),)
@@ -186,9 +171,6 @@ def _number(told: object, what: str) -> float:
 def first_layout(recording: Recording) -> Layout:
     """Return what is shown before anyone has chosen: channels of a unit together, those that move.
 
-    Args:
-        recording: any.
-
     >>> r = Recording(
     ...     [0, 1],
     ...     [Channel("x", "m"), Channel("y", "m"), Channel("a", "rad")],
@@ -231,11 +213,6 @@ def _story(recording: Recording) -> list[tuple[str, ...]]:
 @dataclass(eq=False)
 class Columns:
     """The channels of a recording, and those that a layout derives from them.
-
-    Args:
-        recording: any.
-        derived: made from its channels, or from those before.
-        computed: what is known of them already.
 
     >>> r = Recording([0, 1, 2], [Channel("x", "m")], [[0], [1], [4]])
     >>> made = Columns(r, (Derived("v", "rate", "x"), Derived("sum", "add", "v", "v")))
@@ -329,15 +306,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """One curve of a picture.
-
-    Args:
-        label: name and unit.
-        times: s.
-        values: at these.
-        colour: as in style sheets.
-        dash: lengths of strokes and gaps, pixels; none for a whole line.
-    """
+    """One curve of a picture."""
 
     label: str
     times: Array
@@ -347,26 +316,14 @@ class Curve:
 
 
 def curve_of(columns: Columns, name: str, window: tuple[float, float] | None = None) -> Curve:
-    """Return a channel over a stretch of time, with a sample before and after it.
-
-    Args:
-        columns: with the channel.
-        name: of it.
-        window: from and to, s; all by default.
-    """
+    """Return a channel over a stretch of time, with a sample before and after it."""
     part = within(columns.times, window)
     label = labelled(columns.channel(name))
     return Curve(label, columns.times[part], columns.values(name)[part])
 
 
 def curves_of(columns: Columns, graph: Graph, window: tuple[float, float] | None) -> list[Curve]:
-    """Return the curves of a graph, those that can be had, with their colors and dashes.
-
-    Args:
-        columns: with the channels.
-        graph: that names them.
-        window: from and to, s.
-    """
+    """Return the curves of a graph, those that can be had, with their colors and dashes."""
     made = []
     for k, name in enumerate(graph.traces):
         try:
@@ -380,10 +337,6 @@ def curves_of(columns: Columns, graph: Graph, window: tuple[float, float] | None
 
 def within(times: Array, window: tuple[float, float] | None) -> slice:
     """Return the samples of a stretch of time, and one beyond each end.
-
-    Args:
-        times: not decreasing, s.
-        window: from and to, s; None for all.
 
     >>> within(np.arange(10.0), (2.5, 4.5))
     slice(2, 6, None)
@@ -406,10 +359,6 @@ def labelled(channel: Channel) -> str:
 
 def kept(values: Array, most: int = MOST_POINTS) -> NDArray[np.intp]:
     """Return which samples of a curve are shown: the extremes of each stretch, and its gaps.
-
-    Args:
-        values: of the curve.
-        most: samples.
 
     >>> spike = np.where(np.arange(10_000) == 5003, 9.0, 0.0)
     >>> chosen = kept(spike, 100)
@@ -436,10 +385,6 @@ def kept(values: Array, most: int = MOST_POINTS) -> NDArray[np.intp]:
 def thinned(curve: Curve, most: int = MOST_POINTS) -> Curve:
     """Return a curve of at most so many points that keeps its extremes.
 
-    Args:
-        curve: any.
-        most: points.
-
     >>> t = np.arange(10_000.0)
     >>> thin = thinned(Curve("x", t, np.where(t == 5003, 9.0, 0.0)), 100)
     >>> len(thin.times) <= 100, float(thin.values.max())
@@ -451,11 +396,6 @@ def thinned(curve: Curve, most: int = MOST_POINTS) -> Curve:
 
 def value_at(times: Array, values: Array, time: float) -> float:
     """Return a curve's value at a time, between samples on a straight line; nan beyond its ends.
-
-    Args:
-        times: s.
-        values: at these.
-        time: s.
 
     >>> value_at(np.array([0.0, 1.0]), np.array([0.0, 4.0]), 0.25)
     1.0
@@ -472,9 +412,6 @@ def value_at(times: Array, values: Array, time: float) -> float:
 
 def lowest_and_highest(values: Array) -> tuple[float, float]:
     """Return the ends of the values that are finite numbers; nan where there are none.
-
-    Args:
-        values: any.
 
     >>> lowest_and_highest(np.array([1.0, np.nan, -2.0]))
     (-2.0, 1.0)

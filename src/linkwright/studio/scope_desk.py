@@ -47,11 +47,7 @@ _WIDEST = 4000  # points of a curve that a page may ask for
 
 @dataclass(eq=False)
 class ScopeDesk:
-    """The scope of a studio.
-
-    Args:
-        desk: with the takes, the player and the live run.
-    """
+    """The scope of a studio."""
 
     desk: Desk = field(repr=False)
 
@@ -226,11 +222,7 @@ class ScopeDesk:
 
     # -- acts --------------------------------------------------------------------------------------
     def go_to(self, time: float) -> None:
-        """Move the cursor, and the scene with it where that can be.
-
-        Args:
-            time: s.
-        """
+        """Move the cursor, and the scene with it where that can be."""
         live = self.desk.live
         if self.desk.mode != RUN or live is None:
             self.desk.studio.player.go_to(time)
@@ -277,11 +269,7 @@ class ScopeDesk:
             return self.columns()[0].whole()
 
     def open(self, path: Path) -> str:
-        """Show another recording with the same layout, and return its name.
-
-        Args:
-            path: its file.
-        """
+        """Show another recording with the same layout, and return its name."""
         recording = read_recording(path)
         with self._turn:
             show_instead(self.desk, path.name, recording)
@@ -289,12 +277,7 @@ class ScopeDesk:
         return path.name
 
     def open_last(self, folder: Path | None = None) -> str:
-        """Show the newest recording of a folder, and return its name.
-
-        Args:
-            folder: by default that of the recording that the studio was opened with, else the
-                current one.
-        """
+        """Show the newest recording of a folder, and return its name."""
         home = folder or self.folder
         found = [p for p in home.iterdir() if p.is_file() and is_recording(p.name)]
         for path in sorted(found, key=lambda p: (p.stat().st_mtime_ns, p.name), reverse=True)[:20]:
@@ -320,13 +303,7 @@ def _renewed(old: Columns | None, recording: Recording, layout: Layout) -> Colum
 
 
 def show_instead(desk: Desk, name: str, recording: Recording) -> None:
-    """Let a recording take the place of the first one, in the scene too where it has its motion.
-
-    Args:
-        desk: of the studio.
-        name: for people.
-        recording: any.
-    """
+    """Let a recording take the place of the first one, in the scene too where it has its motion."""
     studio = desk.studio
     take = Take(name, recording)
     if desk.scene is not None:

@@ -56,15 +56,7 @@ _UNKNOWN = {"mode": "", "kind": "", "time": "", "pace": "", "note": "", "busy": 
 
 @dataclass(eq=False, repr=False)
 class Studio:
-    """What is open in a browser.
-
-    Args:
-        takes: what is shown, the first in full and the others as ghosts.
-        host: address that the page is served at.
-        port: 0 for any that is free.
-        names: by which this machine may be called in addresses, beside its own.
-        framed: whether other pages may show it in a frame, such as a notebook does.
-    """
+    """What is open in a browser."""
 
     takes: list[Take]
     host: str = LOOPBACK
@@ -115,11 +107,7 @@ class Studio:
         return f"http://{host}:{self.port}/{self.gate.token}/"
 
     def state(self, query: dict[str, str]) -> dict[str, Any]:
-        """Return what the bar over the scene shows.
-
-        Args:
-            query: what the page says of itself.
-        """
+        """Return what the bar over the scene shows."""
         told = self.shared.get("state")
         return told(query) if told is not None else dict(_UNKNOWN)
 
@@ -211,11 +199,7 @@ class Studio:
         camera.far = 200 * size
 
     def paint_ground(self, scene: Scene) -> None:
-        """Give the ground the height and the colour that a scene says.
-
-        Args:
-            scene: that may say so.
-        """
+        """Give the ground the height and the colour that a scene says."""
         self.paint = scene.ground
         if scene.floor is not None:
             self.floor = scene.floor
@@ -227,11 +211,7 @@ class Studio:
                 self._draw_ground(client, dark=True)
 
     def set_theme(self, client: Any = None) -> None:
-        """Make the page light in all browsers, or the other of light and dark in one.
-
-        Args:
-            client: the browser; all, which are light, by default.
-        """
+        """Make the page light in all browsers, or the other of light and dark in one."""
         dark = client is not None and client.client_id not in self.dark
         if client is not None:
             (self.dark.add if dark else self.dark.discard)(client.client_id)
@@ -348,12 +328,7 @@ def open_studio(
 
 
 def free_port(host: str, port: int = 0) -> int:
-    """Return a port at which nobody serves now; one that is asked for and taken is an error.
-
-    Args:
-        host: address.
-        port: that is wanted; 0 for any.
-    """
+    """Return a port at which nobody serves now; one that is asked for and taken is an error."""
     if not 0 <= port <= 65535:
         raise InputError(
             f"there is no port {port}", remedy="take one of 1024 to 65535, or 0 for any"

@@ -39,11 +39,6 @@ _HEIGHT = 620  # pixels, below a cell
 def take_of(thing: Any, roots: Roots = (), dress: DressLike | None = None) -> Take:
     """Return what something at hand shows.
 
-    Args:
-        thing: a run, a recording, a mechanism, a robot, a System, or the name of a file or model.
-        roots: folders in which meshes may lie.
-        dress: shapes in place of its own, and what stands around it.
-
     >>> from linkwright.models import load_model
     >>> take_of(load_model("pendulum")).name
     'pendulum'
@@ -72,12 +67,7 @@ def take_of(thing: Any, roots: Roots = (), dress: DressLike | None = None) -> Ta
 
 
 def system_take(system: System, roots: Sequence[Path] = ()) -> Take:
-    """Return a System at its start, to be run live.
-
-    Args:
-        system: with a mechanism.
-        roots: folders in which meshes may lie.
-    """
+    """Return a System at its start, to be run live."""
     m = system.mechanism
     if not m.bodies:
         raise InputError(
@@ -159,15 +149,7 @@ def page(
     roots: Roots = (),
     dress: DressLike | None = None,
 ) -> int:
-    """Write a page; see `linkwright.page`.
-
-    Args:
-        path: of the file.
-        things: what it shows.
-        title: over it.
-        roots: folders in which meshes may lie.
-        dress: shapes for the bodies, and what stands around them.
-    """
+    """Write a page; see `linkwright.page`."""
     if not isinstance(path, str | os.PathLike):
         raise InputError(
             f"a {type(path).__name__} is not the name of a file",
@@ -202,11 +184,7 @@ def _display(source: str) -> None:
 
 
 def open_browser(address: str) -> bool:
-    """Open an address in the browser, and return whether there is one that shows windows.
-
-    Args:
-        address: of a page.
-    """
+    """Open an address in the browser, and return whether there is one that shows windows."""
     if sys.platform not in ("win32", "darwin") and not (
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or os.environ.get("BROWSER")
     ):

@@ -37,12 +37,7 @@ _LARGEST = 1 << 20  # bytes that are sent along with a question
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a page sends.
-
-    Args:
-        query: what stands behind the question mark.
-        body: what was sent along.
-    """
+    """What a page sends."""
 
     query: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
@@ -64,13 +59,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a page gets.
-
-    Args:
-        content: bytes.
-        kind: of content, as browsers name it.
-        name: of a file to be saved, or empty.
-    """
+    """What a page gets."""
 
     content: bytes
     kind: str = "text/html; charset=utf-8"
@@ -90,13 +79,7 @@ def as_json(told: object) -> Reply:
 
 
 def assembled(page: str, scripts: Sequence[str], styles: Sequence[str] = ()) -> Act:
-    """Return what gives a page of the assets, with its scripts in it.
-
-    Args:
-        page: name of the asset with the page.
-        scripts: names of those that it runs, in order.
-        styles: names of style sheets beyond those that all pages share.
-    """
+    """Return what gives a page of the assets, with its scripts in it."""
 
     def give(_asked: Asked) -> Reply:
         parts = {
@@ -111,11 +94,6 @@ def assembled(page: str, scripts: Sequence[str], styles: Sequence[str] = ()) -> 
 
 class SidePages:
     """The server of the pages beside Viser's.
-
-    Args:
-        gate: who is let in.
-        port: tried first; any that is free otherwise.
-        around: the port of the page that may show them in frames.
 
     `routes` says what answers a method and a place; `largest` how many bytes may be sent along to
     places where that is more than a question.
@@ -143,12 +121,7 @@ class SidePages:
         return f"http://{self.host}:{self.port}/{self.token}/"
 
     def frame(self, place: str, title: str) -> str:
-        """Return a frame with a page, as HTML; it is looked for where the page around it is from.
-
-        Args:
-            place: of the page, behind the address.
-            title: for those who cannot see it.
-        """
+        """Return a frame with a page, as HTML; it is looked for where the page around it is from."""
         go = (
             "<script>location.replace(parent.location.protocol+'//'+parent.location.hostname+"
             f"':{self.port}/{self.token}/{place}')</script>"
@@ -166,11 +139,7 @@ class SidePages:
 
 
 def side_pages_of(studio: Studio) -> SidePages:
-    """Return the pages beside those of a studio, served since they were first asked for.
-
-    Args:
-        studio: whose they are.
-    """
+    """Return the pages beside those of a studio, served since they were first asked for."""
     found = studio.shared.get("pages")
     if not isinstance(found, SidePages):
         found = studio.shared["pages"] = SidePages(studio.gate, studio.port + 1, studio.port)

@@ -41,10 +41,6 @@ from linkwright.studio.triangles import (
 def colour(text: str, opacity: float = 1.0) -> Colour:
     """Return a colour from its hexadecimal text.
 
-    Args:
-        text: such as "#c8553d".
-        opacity: 0 to 1.
-
     >>> colour("#ff0000")
     (1.0, 0.0, 0.0, 1.0)
     """
@@ -213,10 +209,6 @@ KINDS: dict[str, Callable[..., Surface]] = {
 def place_between(start: ArrayLike, end: ArrayLike) -> tuple[Place, float]:
     """Return the place of a solid whose axis z leads from one point to another, and their distance.
 
-    Args:
-        start: a point, m.
-        end: another.
-
     >>> place, length = place_between((0, 0, 0), (0, 0, 2))
     >>> place.position, length
     ((0.0, 0.0, 1.0), 2.0)
@@ -229,9 +221,6 @@ def place_between(start: ArrayLike, end: ArrayLike) -> tuple[Place, float]:
 def axes_along(direction: ArrayLike) -> tuple[Triple, Triple, Triple]:
     """Return a rotation that takes z to a direction, by the shortest turn.
 
-    Args:
-        direction: of any length but zero.
-
     >>> axes_along((0, 0, -2))
     ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0))
     """
@@ -242,39 +231,19 @@ def axes_along(direction: ArrayLike) -> tuple[Triple, Triple, Triple]:
 
 
 def rod(start: ArrayLike, end: ArrayLike, radius: float, tint: Colour) -> Solid:
-    """Return a capsule whose round ends are centred at two points.
-
-    Args:
-        start: a point, m.
-        end: another.
-        radius: m.
-        tint: its colour.
-    """
+    """Return a capsule whose round ends are centred at two points."""
     place, length = place_between(start, end)
     return Solid("capsule", (radius, length), place, tint)
 
 
 def disc(at: ArrayLike, axis: ArrayLike, radius: float, length: float, tint: Colour) -> Solid:
-    """Return a cylinder about a point.
-
-    Args:
-        at: its middle, m.
-        axis: its direction.
-        radius: m.
-        length: m.
-        tint: its colour.
-    """
+    """Return a cylinder about a point."""
     x, y, z = np.asarray(at, float).tolist()
     return Solid("cylinder", (radius, length), Place((x, y, z), axes_along(axis)), tint)
 
 
 def surfaces_of(solids: Sequence[Solid], usual: Colour = PALE) -> list[Surface]:
-    """Return the triangles of solids in their node's frame, one surface for each colour.
-
-    Args:
-        solids: of one node.
-        usual: the colour of what has none.
-    """
+    """Return the triangles of solids in their node's frame, one surface for each colour."""
     made = []
     for solid in solids:
         for surface in _own_surfaces(solid.kind, solid.size, solid.file):
@@ -299,11 +268,7 @@ def _own_surfaces(kind: str, size: tuple[float, ...], file: Path | None) -> tupl
 
 
 def read_surfaces(path: Path) -> list[Surface]:
-    """Return the surfaces of a mesh file.
-
-    Args:
-        path: ending in .stl, .obj, .msh or .dae.
-    """
+    """Return the surfaces of a mesh file."""
     if path.suffix.lower() == ".dae":
         from linkwright.studio.collada import read_collada
 
@@ -321,10 +286,6 @@ def within_budget(nodes: Sequence[Sequence[Surface]], most: int) -> list[list[Su
 
     Small surfaces stay as they are; the others share what is left by the root of their size, so
     that a large body does not starve a hand.
-
-    Args:
-        nodes: their surfaces.
-        most: triangles.
     """
     sizes = np.array([len(s.faces) for node in nodes for s in node], float)
     if sizes.sum() <= most:

@@ -32,14 +32,7 @@ _GHOST = colour("#6b8299")
 
 @dataclass(eq=False)
 class Stage:
-    """A scene as it stands on a server.
-
-    Args:
-        server: a `viser.ViserServer`.
-        scene: what is shown.
-        root: the name of its top node on the server.
-        ghost: drawn pale, beside another.
-    """
+    """A scene as it stands on a server."""
 
     server: Any
     scene: Scene
@@ -101,13 +94,7 @@ class Stage:
         )
 
     def add_shapes(self, node: int, name: str, parts: Sequence[Surface]) -> None:
-        """Draw surfaces below a node.
-
-        Args:
-            node: its number.
-            name: on the server, of what they hang on.
-            parts: in its frame.
-        """
+        """Draw surfaces below a node."""
         for j, s in enumerate(parts):
             r, g, b, opacity = _GHOST if self.ghost else (s.colour or (0.8, 0.8, 0.8, 1.0))
             opacity = 0.35 if self.ghost else opacity
@@ -126,12 +113,7 @@ class Stage:
             self._opacities[mesh.name] = mesh.opacity
 
     def add_label(self, name: str, label: Marked) -> None:
-        """Write the name of a point.
-
-        Args:
-            name: on the server, of what it hangs on.
-            label: the point.
-        """
+        """Write the name of a point."""
         made = self.server.scene.add_label(
             f"{name}/label {len(self.labels)}",
             label.name,
@@ -154,11 +136,7 @@ class Stage:
         self.lit = None
 
     def reshape(self, scene: Scene) -> list[int]:
-        """Draw the shapes that nodes have in a scene with other values; return whose have changed.
-
-        Args:
-            scene: what is drawn now, with other values of its parameters.
-        """
+        """Draw the shapes that nodes have in a scene with other values; return whose have changed."""
         pairs = zip(self.drawn.nodes, scene.nodes, strict=False)
         same = [a.name == b.name for a, b in pairs]
         if not all(same) or len(self.drawn.nodes) != len(scene.nodes):
@@ -186,23 +164,13 @@ class Stage:
         return nodes
 
     def show(self, where: Where) -> None:
-        """Move the nodes to where they are at one time.
-
-        Args:
-            where: in the world's axes.
-        """
+        """Move the nodes to where they are at one time."""
         self.show_upright(
             upright(self.scene, where.poses[None])[0], where.centre @ self.scene.upright.T
         )
 
     def show_upright(self, poses: Array, centre: Array, hung: Array | None = None) -> None:
-        """Move the nodes to poses in the picture's axes.
-
-        Args:
-            poses: nodes x 7.
-            centre: mass centre.
-            hung: the same against the nodes that carry them, where that is known already.
-        """
+        """Move the nodes to poses in the picture's axes."""
         with self._turn:
             self._now = np.asarray(poses, float)
             self._send(against(poses, self.carrier) if hung is None else hung, centre)
@@ -229,11 +197,7 @@ class Stage:
         sent[swung, 3:] = now[swung, 3:]
 
     def place(self, shift: Array) -> None:
-        """Put the whole scene elsewhere.
-
-        Args:
-            shift: from where it is by itself, m.
-        """
+        """Put the whole scene elsewhere."""
         self.shift = np.asarray(shift, float)
         self.top.position = self.shift
 
@@ -270,11 +234,7 @@ class Stage:
             handle.show_axes = (on and node.moves) or k == self.lit
 
     def light_up(self, node: int | None) -> None:
-        """Show one node in another colour and with its frame; the others as they are.
-
-        Args:
-            node: which; None for none.
-        """
+        """Show one node in another colour and with its frame; the others as they are."""
         before, self.lit = self.lit, node
         with self.server.atomic():
             for k, mesh in self.meshes:
@@ -334,11 +294,7 @@ def _names(root: str, carrier: list[int]) -> list[str]:
 
 
 def extent(scene: Scene) -> float:
-    """Return the size of what moves in a scene, without what stands around it, m.
-
-    Args:
-        scene: any.
-    """
+    """Return the size of what moves in a scene, without what stands around it, m."""
     where = scene.poses(scene.poses.start).poses
     points = []
     for node, pose, parts in zip(scene.nodes, where, scene.surfaces, strict=True):

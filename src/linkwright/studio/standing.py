@@ -65,12 +65,7 @@ class Footing:
 
 
 def walks(robot: Robot, roots: Sequence[str | Path] = ()) -> bool:
-    """Return whether a robot file is taken for a robot that walks.
-
-    Args:
-        robot: its base fixed.
-        roots: folders in which meshes may lie.
-    """
+    """Return whether a robot file is taken for a robot that walks."""
     description = robot.source
     if not isinstance(description, Description) or len(_limbs(description)) < 2:
         return False
@@ -152,12 +147,7 @@ def _read(path: Path) -> Iterable[Mesh]:
 
 # -- standing --------------------------------------------------------------------------------------
 def footing_of(scene: Scene, floor: float = 0.0) -> Footing | None:
-    """Return how a robot with a free base stands on the ground, or None where it cannot.
-
-    Args:
-        scene: of a robot file.
-        floor: height of the ground along `up`, m.
-    """
+    """Return how a robot with a free base stands on the ground, or None where it cannot."""
     robot = scene.robot
     if free_base(robot.mechanism) is None or not isinstance(robot.source, Description):
         return None
@@ -174,13 +164,7 @@ def footing_of(scene: Scene, floor: float = 0.0) -> Footing | None:
 
 
 def set_down(scene: Scene, footing: Footing, q: Array) -> Array:
-    """Return coordinates moved up or down until the lowest point that can touch does.
-
-    Args:
-        scene: of a robot file with a free base.
-        footing: how it stands.
-        q: coordinates of the scene.
-    """
+    """Return coordinates moved up or down until the lowest point that can touch does."""
     robot, names = scene.robot, scene.poses.coordinates
     rows = _rows(scene)
     poses = scene.poses(q).poses

@@ -20,21 +20,13 @@ _SLOW = 0.9  # of the speed that was asked for: below, the machine is too slow
 
 
 class Status:
-    """The state of a studio in words.
-
-    Args:
-        desk: that knows what moves the scene.
-    """
+    """The state of a studio in words."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk, self._met = desk, False
 
     def state(self, query: dict[str, str]) -> dict[str, Any]:
-        """Return what the bar shows, and start the playback for the first page that may move.
-
-        Args:
-            query: `motion` is "moving", or "still" where the user prefers that.
-        """
+        """Return what the bar shows, and start the playback for the first page that may move."""
         if not self._met:
             self._met = True
             if query.get("motion") == "moving":
@@ -76,21 +68,12 @@ class Status:
 
 
 def places(live: Live) -> int:
-    """Return how many places behind the point a time of a live run needs: frames are to be told.
-
-    Args:
-        live: the run.
-    """
+    """Return how many places behind the point a time of a live run needs: frames are to be told."""
     return 2 if live.plant.speed >= 0.5 else 4
 
 
 def pace_of(live: Live, now: Reached) -> str:
-    """Return how fast a run goes, in words.
-
-    Args:
-        live: the run.
-        now: where it stands.
-    """
+    """Return how fast a run goes, in words."""
     if now.stopped:
         return "stopped"
     if not now.running:
@@ -102,9 +85,5 @@ def pace_of(live: Live, now: Reached) -> str:
 
 
 def add_status(studio: Studio) -> None:
-    """Let a studio tell its state.
-
-    Args:
-        studio: any.
-    """
+    """Let a studio tell its state."""
     studio.shared["state"] = Status(desk_of(studio)).state

@@ -117,12 +117,7 @@ def open_take(
 
 
 def may_become(target: Path, inputs: Sequence[str]) -> None:
-    """Raise an error where a page must not be written: over what it is made from, or nowhere.
-
-    Args:
-        target: file to be written.
-        inputs: names of files and models that are read for it.
-    """
+    """Raise an error where a page must not be written: over what it is made from, or nowhere."""
     if target.is_dir():
         raise InputError("this is a folder", file=target, remedy="name a file in it")
     if not target.parent.is_dir():
@@ -144,26 +139,12 @@ def open_scene(
     dress: DressLike | None = None,
     base: str = "file",
 ) -> Scene:
-    """Return the scene of a model or a robot file.
-
-    Args:
-        name: of a shipped model with its options, or of a file.
-        roots: folders in which meshes may lie.
-        values: of parameters, over the model's own.
-        dress: shapes in place of its own, and what stands around it.
-        base: of a robot file, as for `load`, or "auto" to free the base of robots that walk.
-    """
+    """Return the scene of a model or a robot file."""
     return scene_of(opened(name, roots, base), roots=roots, values=values, dress=dress)
 
 
 def opened(name: str, roots: Sequence[str | Path] = (), base: str = "file") -> Robot | Mechanism:
-    """Return a model, or the robot of a file.
-
-    Args:
-        name: of a shipped model with its options, or of a file.
-        roots: folders in which meshes may lie.
-        base: of a robot file, as for `load`, or "auto" to free the base of robots that walk.
-    """
+    """Return a model, or the robot of a file."""
     from linkwright.formats.robot_files import robot_format
 
     path = Path(name)
@@ -231,9 +212,6 @@ def recorded_take(
 def recorded_story(recording: Recording) -> str:
     """Return where the motion of a recording comes from, as far as it says so.
 
-    Args:
-        recording: any.
-
     >>> from linkwright.recording import Channel
     >>> r = Recording([0, 2], [Channel("x")], [[1], [2]], {"method": "rk4", "set": {"L": 2.0}})
     >>> recorded_story(r)
@@ -261,13 +239,7 @@ def _unknown(recording: Recording, notes: Sequence[str]) -> str:
 
 
 def scene_take(name: str, recording: Recording, scene: Scene) -> Take:
-    """Return a recording as the motion of a scene that is at hand.
-
-    Args:
-        name: for people.
-        recording: whose channels hold the coordinates.
-        scene: what moves.
-    """
+    """Return a recording as the motion of a scene that is at hand."""
     _settle(scene, recording)
     q, notes = coordinates_in(scene, recording)
     return Take(name, recording, scene if q is None else scene.reaching(q), q, notes)
@@ -290,12 +262,7 @@ def _known_values(thing: Robot | Mechanism, numbers: object) -> dict[str, float]
 
 # -- motions for models ----------------------------------------------------------------------------
 def model_take(scene: Scene, asked: Asked | None = None) -> Take:
-    """Return a motion for a model or robot to be looked at.
-
-    Args:
-        scene: of it, drawn with the values that are asked for.
-        asked: how long, with which values, from where.
-    """
+    """Return a motion for a model or robot to be looked at."""
     asked = asked or Asked()
     mechanism = scene.robot.mechanism
     if isinstance(scene.robot.source, Description):

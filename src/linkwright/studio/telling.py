@@ -18,9 +18,6 @@ _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 def only_words(text: str) -> str:
     r"""Return Markdown that shows a text as it is.
 
-    Args:
-        text: any.
-
     >>> only_words("<b>a_b</b>")
     '\\<b\\>a\\_b\\</b\\>'
     """
@@ -29,9 +26,6 @@ def only_words(text: str) -> str:
 
 def shown_unit(unit: str) -> str:
     """Return a unit as it is printed in books; nothing for one that is not known, or 1.
-
-    Args:
-        unit: as text.
 
     >>> shown_unit("kg*m^2"), shown_unit("m/s^2"), shown_unit("deg"), shown_unit("1")
     ('kg·m²', 'm/s²', '°', '')
@@ -45,10 +39,6 @@ def shown_unit(unit: str) -> str:
 def with_unit(name: str, unit: str) -> str:
     """Return a name with its unit behind it, where it has one.
 
-    Args:
-        name: of a quantity.
-        unit: as text.
-
     >>> with_unit("g", "m/s^2"), with_unit("zeta", "1")
     ('g [m/s²]', 'zeta')
     """
@@ -57,11 +47,7 @@ def with_unit(name: str, unit: str) -> str:
 
 
 def stopped_words(now: Reached) -> str:
-    """Return that a live run has stopped, and what to do.
-
-    Args:
-        now: where it stands.
-    """
+    """Return that a live run has stopped, and what to do."""
     found = re.match(r"no finite value of (.+) after t = (\S+) s", now.stopped)
     if found:
         return f"Simulation diverged at t = {found[2]} s ({found[1]} not finite). Press Reset."

@@ -32,8 +32,6 @@ def way(poses: NDArray[np.floating[Any]], point: Array, most: int = _PIECES) -> 
 
     Args:
         poses: of the body, m x 7: place and quaternion.
-        point: in the frame of the body, m.
-        most: lines between them.
 
     >>> half = [0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]  # turned by half about z
     >>> way(np.array([[0.5, 0, 0, 1, 0, 0, 0], half]), np.array([1.0, 0, 0])).tolist()
@@ -46,11 +44,7 @@ def way(poses: NDArray[np.floating[Any]], point: Array, most: int = _PIECES) -> 
 
 
 class Trace:
-    """The traces of one body in all scenes.
-
-    Args:
-        studio: where they are drawn.
-    """
+    """The traces of one body in all scenes."""
 
     def __init__(self, studio: Studio) -> None:
         self.studio, self.name = studio, ""
@@ -59,11 +53,7 @@ class Trace:
         self._point = np.zeros(3)
 
     def show(self, name: str) -> None:
-        """Draw the trace of a body, in place of others.
-
-        Args:
-            name: of the body; nothing is drawn where it is empty.
-        """
+        """Draw the trace of a body, in place of others."""
         self.name, self._live = name, None
         running = desk_of(self.studio).mode == RUN
         if name:

@@ -23,25 +23,14 @@ SEGMENTS = 32
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surface:
-    """Triangles of one colour.
-
-    Args:
-        points: one in a row, m.
-        faces: three indices of points in a row, counter-clockwise seen from outside.
-        colour: red, green, blue and opacity, 0 to 1; None for the scene's own.
-    """
+    """Triangles of one colour."""
 
     points: Points
     faces: Faces
     colour: Colour | None = None
 
     def moved(self, rotation: ArrayLike, position: ArrayLike) -> Surface:
-        """Return the surface turned, then shifted.
-
-        Args:
-            rotation: a matrix that is multiplied from the left.
-            position: what is added, m.
-        """
+        """Return the surface turned, then shifted."""
         turned = self.points @ np.asarray(rotation, float).T + np.asarray(position, float)
         mirrored = np.linalg.det(np.asarray(rotation, float)) < 0
         return replace(self, points=turned, faces=self.faces[:, ::-1] if mirrored else self.faces)
@@ -49,10 +38,6 @@ class Surface:
 
 def lathe(profile: Sequence[tuple[float, float]], segments: int = SEGMENTS) -> Surface:
     """Return the solid of a profile that is turned about z.
-
-    Args:
-        profile: radius and height (m) from the bottom to the top; radii at the ends may be 0.
-        segments: of a turn.
 
     >>> s = lathe([(0, 0), (1, 0), (1, 2), (0, 2)], 4)
     >>> round(volume(s), 6)
@@ -82,12 +67,6 @@ def lathe(profile: Sequence[tuple[float, float]], segments: int = SEGMENTS) -> S
 def box(x: float, y: float, z: float, bevel: float = 0.0) -> Surface:
     """Return a box about the origin, perhaps with bevelled edges.
 
-    Args:
-        x: edge length, m.
-        y: edge length, m.
-        z: edge length, m.
-        bevel: what is cut from the edges, m.
-
     >>> round(volume(box(1, 2, 3)), 6)
     6.0
     """
@@ -102,11 +81,7 @@ def box(x: float, y: float, z: float, bevel: float = 0.0) -> Surface:
 
 
 def hull_surface(points: Points) -> Surface:
-    """Return the convex hull of points.
-
-    Args:
-        points: one in a row, not all in a plane.
-    """
+    """Return the convex hull of points."""
     from scipy.spatial import ConvexHull
 
     found = ConvexHull(points)
@@ -120,10 +95,6 @@ def hull_surface(points: Points) -> Surface:
 def sphere(radius: float, segments: int = 24) -> Surface:
     """Return a sphere about the origin.
 
-    Args:
-        radius: m.
-        segments: of a turn.
-
     >>> abs(volume(sphere(1.0, 96)) - 4.18879) < 0.01
     True
     """
@@ -134,13 +105,7 @@ def sphere(radius: float, segments: int = 24) -> Surface:
 
 
 def capsule(radius: float, length: float, segments: int = 24) -> Surface:
-    """Return a cylinder along z about the origin with half a sphere at each end.
-
-    Args:
-        radius: m.
-        length: of the cylinder alone, m.
-        segments: of a turn.
-    """
+    """Return a cylinder along z about the origin with half a sphere at each end."""
     steps = np.linspace(0, math.pi / 2, segments // 4 + 1)
     top = [(radius * math.cos(a), length / 2 + radius * math.sin(a)) for a in steps]
     top[-1] = (0.0, length / 2 + radius)
@@ -148,13 +113,7 @@ def capsule(radius: float, length: float, segments: int = 24) -> Surface:
 
 
 def cylinder(radius: float, length: float, segments: int = SEGMENTS) -> Surface:
-    """Return a cylinder along z about the origin, its edges bevelled a little.
-
-    Args:
-        radius: m.
-        length: m.
-        segments: of a turn.
-    """
+    """Return a cylinder along z about the origin, its edges bevelled a little."""
     cut, half = 0.06 * min(radius, length), length / 2
     return lathe(
         [
@@ -170,14 +129,7 @@ def cylinder(radius: float, length: float, segments: int = SEGMENTS) -> Surface:
 
 
 def tyre(radius: float, width: float, inside: float = 0.68, segments: int = 48) -> Surface:
-    """Return a ring with a round tread about the axis z, hollow where the rim sits.
-
-    Args:
-        radius: outer, m.
-        width: m.
-        inside: radius of the hole, of the outer one.
-        segments: of a turn.
-    """
+    """Return a ring with a round tread about the axis z, hollow where the rim sits."""
     half, inner = width / 2, inside * radius
     steps = np.linspace(-math.pi / 2, math.pi / 2, 9)
     shoulder = min(0.5 * width, radius - inner)
@@ -192,21 +144,13 @@ def tyre(radius: float, width: float, inside: float = 0.68, segments: int = 48) 
 
 
 def volume(surface: Surface) -> float:
-    """Return the volume within a closed surface, m^3.
-
-    Args:
-        surface: closed.
-    """
+    """Return the volume within a closed surface, m^3."""
     a, b, c = (surface.points[surface.faces[:, k]] for k in range(3))
     return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6)
 
 
 def joined(surfaces: Sequence[Surface]) -> list[Surface]:
-    """Return the surfaces with those of one colour made one, in the order of first colours.
-
-    Args:
-        surfaces: in one frame.
-    """
+    """Return the surfaces with those of one colour made one, in the order of first colours."""
     by_colour: dict[Colour | None, list[Surface]] = {}
     for s in surfaces:
         if len(s.faces):
@@ -221,13 +165,7 @@ def joined(surfaces: Sequence[Surface]) -> list[Surface]:
 
 
 def creased(points: Points, faces: Faces, degrees: float = 35.0) -> Surface:
-    """Return triangles whose vertices are shared only where the surface bends little.
-
-    Args:
-        points: one in a row; equal ones are the same place.
-        faces: three indices in a row.
-        degrees: the largest angle between neighbours that looks smooth.
-    """
+    """Return triangles whose vertices are shared only where the surface bends little."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -278,10 +216,6 @@ def thinned(surface: Surface, most: int) -> Surface:
 
     The grid is refined until the budget is met; what is left keeps the outline, not the details
     (Rossignac and Borrel 1993).
-
-    Args:
-        surface: any.
-        most: triangles.
     """
     if len(surface.faces) <= most:
         return surface

@@ -34,14 +34,7 @@ _FILLED = 0.85  # of the picture's height and width
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is seen at first.
-
-    Args:
-        floor: height of the ground, m; None for none.
-        view: centre, radius and distance (m), azimuth and height (degrees), and the azimuths from
-            which the front and the side are seen.
-        travels: whether the whole thing goes away from where it began, so that it is followed.
-    """
+    """What is seen at first."""
 
     floor: float | None
     view: dict[str, Any]
@@ -49,12 +42,7 @@ class Seen:
 
 
 def seen_of(scene: Scene, *takes: Take) -> Seen:
-    """Return what is seen of a scene at first.
-
-    Args:
-        scene: what moves.
-        takes: the motions that must fit; those of other things are left out.
-    """
+    """Return what is seen of a scene at first."""
     motions = [_motion(scene, take) for take in takes if _is_of(take, scene)]
     motions = motions or [_motion(scene, None)]
     corners = np.concatenate([m.corners for m in motions])
@@ -66,13 +54,7 @@ def seen_of(scene: Scene, *takes: Take) -> Seen:
 
 
 def ground_and_view(take: Take, scene: Scene, *others: Take) -> tuple[float | None, dict[str, Any]]:
-    """Return the height of the ground (None for none) and where to look from.
-
-    Args:
-        take: the motion that must fit.
-        scene: what moves.
-        others: motions that must fit too, where they are of the same.
-    """
+    """Return the height of the ground (None for none) and where to look from."""
     seen = seen_of(scene, take, *others)
     return seen.floor, seen.view
 
@@ -85,14 +67,7 @@ def _is_of(take: Take, scene: Scene) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Motion:
-    """Where something is at some times.
-
-    Args:
-        poses: times x nodes x 7, in the picture's axes.
-        centre: of mass, times x 3.
-        corners: the outermost points, times x nodes x 26 x 3, nan where empty.
-        tips: the ends of arrows, times x arrows x 3, nan where there is none.
-    """
+    """Where something is at some times."""
 
     poses: Array
     centre: Array
@@ -157,12 +132,7 @@ def _tips(scene: Scene, track: ForceTrack, poses: Array) -> Array:
 
 
 def upright(scene: Scene, poses: Array) -> Array:
-    """Return poses in the picture's axes, whose z is up; quaternions do not jump in sign.
-
-    Args:
-        scene: whose poses they are.
-        poses: times x nodes x 7.
-    """
+    """Return poses in the picture's axes, whose z is up; quaternions do not jump in sign."""
     from linkwright.formats.places import rotation_quaternion
 
     first, second, third = (tuple3(row) for row in scene.upright)
@@ -238,13 +208,7 @@ def _floor(scene: Scene, corners: Array, around: Array) -> float | None:
 
 
 def pedestal(scene: Scene, floor: float | None) -> Surface | None:
-    """Return what the base of a robot stands on where the ground is below it, in the world's axes.
-
-    Args:
-        scene: of a robot that is fixed to the ground, or that turns on it about an upright axis;
-            or of anything else, which needs none.
-        floor: height of the ground, m; None where there is none.
-    """
+    """Return what the base of a robot stands on where the ground is below it, in the world's axes."""
     if floor is None or not _upon(scene):
         return None
     still = [not node.moves and not node.environment for node in scene.nodes]
@@ -347,10 +311,6 @@ def _travels(poses: Array, corners: Array) -> bool:
 
 def point_of(scene: Scene, name: str) -> Array:
     """Return the point of a node that a trace follows, in the node's frame, m.
-
-    Args:
-        scene: with the node.
-        name: of the node.
 
     >>> from linkwright.models import load_model
     >>> from linkwright.studio.scene import scene_of

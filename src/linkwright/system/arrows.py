@@ -32,11 +32,6 @@ def told_forces(
 ) -> list[dict[str, Any]]:
     """Return where the forces of a System act and which channels hold them.
 
-    Args:
-        system: with elements.
-        values: of parameters, by name.
-        channels: those that are recorded; forces that are not are left out.
-
     >>> from linkwright.elements import Contact, Plane
     >>> from linkwright.mechanism import Mechanism
     >>> from linkwright.system import System
@@ -63,11 +58,7 @@ def told_forces(
 
 
 def told_floors(system: System) -> list[dict[str, Any]]:
-    """Return the planes of the ground that something can touch: a point, and what is up.
-
-    Args:
-        system: with elements.
-    """
+    """Return the planes of the ground that something can touch: a point, and what is up."""
     found = []
     for member in system.members.values():
         for centre, up in getattr(member.block, "floors", ()):
@@ -76,12 +67,7 @@ def told_floors(system: System) -> list[dict[str, Any]]:
 
 
 def told_wheels(system: System, values: Mapping[str, float]) -> list[dict[str, Any]]:
-    """Return the bodies that elements know to be wheels: radius, m, and the parameter that it is.
-
-    Args:
-        system: with elements.
-        values: of parameters, by name.
-    """
+    """Return the bodies that elements know to be wheels: radius, m, and the parameter that it is."""
     found = []
     for member in system.members.values():
         wheel = getattr(member.block, "wheel", None)

@@ -49,10 +49,6 @@ class Clock:
 def make_clock(rates: Mapping[str, Rate], base: Fraction | None = None) -> Clock:
     """Return the clock of some blocks.
 
-    Args:
-        rates: of the blocks, by name.
-        base: the base tick, s; by default the longest of which all periods are multiples.
-
     >>> from linkwright.blocks import sampled
     >>> make_clock({"servo": sampled(500), "task": sampled(60)}, Fraction(1, 1000))
     Traceback (most recent call last):
@@ -84,10 +80,6 @@ ticks of the base clock of 1000 Hz; take a base clock of 3000 Hz
 
 def common(a: Fraction, b: Fraction) -> Fraction:
     """Return the longest time of which both are whole multiples; zero counts as a multiple.
-
-    Args:
-        a: s.
-        b: s.
 
     >>> common(Fraction(1, 500), Fraction(1, 60))
     Fraction(1, 1500)

@@ -25,12 +25,7 @@ class AlgebraicLoop(BlockError):
 
 @dataclass(slots=True)
 class Definitions:
-    """A table of statements.
-
-    Args:
-        statements: by each symbol that they define.
-        homes: which member of the System a symbol belongs to, for messages.
-    """
+    """A table of statements."""
 
     statements: dict[Expr, Statement] = field(default_factory=dict)
     homes: dict[Expr, str] = field(default_factory=dict)
@@ -135,14 +130,7 @@ def loop_in_words(names: Sequence[str]) -> str:
 def with_solution(
     table: Definitions, unknowns: Mapping[Expr, Expr], steps: int, owner: str
 ) -> Definitions:
-    """Return the table with the unknowns of algebraic loops solved for.
-
-    Args:
-        table: what is defined, the unknowns left out.
-        unknowns: for each z what it must be equal to.
-        steps: of Newton's method, where the loop is not linear.
-        owner: of the symbols that are made.
-    """
+    """Return the table with the unknowns of algebraic loops solved for."""
     z = list(unknowns)
     apart = table.copy()
     for x in z:

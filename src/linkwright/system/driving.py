@@ -24,9 +24,6 @@ _CHANNEL = "channel"  # owner of symbols that stand for channels
 def told_drives(system: System) -> dict[str, Any]:
     """Return what drives the inputs of a System's mechanism.
 
-    Args:
-        system: whose connections are told; one that cannot be written as a text is left out.
-
     >>> from linkwright import Mechanism, System
     >>> m = Mechanism("m")
     >>> F = m.input("F", unit="N")
@@ -55,9 +52,6 @@ def _told(value: Expr) -> dict[str, Any] | None:
 def channel_symbol(name: str) -> Expr:
     """Return a symbol that stands for a channel, whose name may hold any letters.
 
-    Args:
-        name: of the channel.
-
     >>> channel_name(channel_symbol("force of pin"))
     'force of pin'
     """
@@ -66,20 +60,13 @@ def channel_symbol(name: str) -> Expr:
 
 
 def channel_name(x: Expr) -> str:
-    """Return the name of the channel that a symbol stands for: its own, for others.
-
-    Args:
-        x: a symbol.
-    """
+    """Return the name of the channel that a symbol stands for: its own, for others."""
     info: SymbolInfo = x.data
     return info.doc if info.owner == _CHANNEL else x.name
 
 
 def drives_in(about: Mapping[str, object]) -> dict[str, Expr]:
     """Return what drives inputs, as expressions of symbols with the names of channels.
-
-    Args:
-        about: of a recording or of a flattened System; what is not of the right form is left out.
 
     >>> found = drives_in({"drives": {"F": {"value": "2*value0", "of": ["pid.u"]}}})
     >>> substitute(found["F"], {channel_symbol("pid.u"): 3})

@@ -26,11 +26,6 @@ LARGE = 24
 def loaded(mechanism: Mechanism, forces: Iterable[Force], moments: Iterable[Moment]) -> Mechanism:
     """Return a view of a mechanism on which further loads act.
 
-    Args:
-        mechanism: which stays as it is.
-        forces: to be added.
-        moments: to be added.
-
     >>> m = Mechanism("m")
     >>> b = m.body("b", translate="x", mass=1)
     >>> f = Force("f", m.input("f"), m.x, b.origin, m.ground)
@@ -45,15 +40,7 @@ def loaded(mechanism: Mechanism, forces: Iterable[Force], moments: Iterable[Mome
 def equations_of(
     view: Mechanism, formulation: str, values: Mapping[str, float] | None = None
 ) -> Equations | None:
-    """Return the equations of motion; None where nothing moves.
-
-    Args:
-        view: the mechanism with its loads.
-        formulation: as for `derive`, or "quick" for the one that is derived without a search: by
-            articulated bodies where a tree is large (in loops, where many are alike), else by the
-            mass matrix.
-        values: numbers of parameters to choose by.
-    """
+    """Return the equations of motion; None where nothing moves."""
     speeds = len(view.kinematics().speeds)
     if not speeds and not view.states:
         return None

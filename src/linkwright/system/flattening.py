@@ -102,12 +102,7 @@ class _Flat:
 
 
 def flatten(system: System, record: Sequence[str] | None = None) -> Flattened:
-    """Return the phases of a System, without the numbers (`numbered` puts them in).
-
-    Args:
-        system: what to flatten.
-        record: names of the channels that are asked for; all by default.
-    """
+    """Return the phases of a System, without the numbers (`numbered` puts them in)."""
     clock = system.clock()
     for name in clock.schedules:
         system.members[name].set_period(clock.period(name))

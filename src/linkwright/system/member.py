@@ -34,15 +34,7 @@ class Wire:
 
 
 class Member:
-    """A block in a System. Ports are its attributes: one symbol, or a tuple of an array's.
-
-    Args:
-        name: its name in the System.
-        block: what it is.
-        rate: when it runs.
-        owner: the System's name.
-        time: the System's time.
-    """
+    """A block in a System. Ports are its attributes: one symbol, or a tuple of an array's."""
 
     def __init__(self, name: str, block: Block, rate: Rate, owner: str, time: Expr) -> None:
         self.name = name

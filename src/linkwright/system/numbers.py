@@ -45,13 +45,7 @@ def _begun(member: Member) -> Iterable[tuple[Expr, Expr]]:
 
 
 def numbered(system: System, phases: Phases, mechanism: Mechanism) -> Phases:
-    """Return the phases with the numbers that the System has now.
-
-    Args:
-        system: whose numbers they are.
-        phases: what it was flattened to.
-        mechanism: with the relations that its equations have.
-    """
+    """Return the phases with the numbers that the System has now."""
     values = parameters(system)
     inputs = system.inputs()
     driven = {*inputs, *system.mechanism.inputs}
@@ -99,12 +93,7 @@ def parameters(system: System) -> dict[str, float]:
 
 
 def refuse_senseless(system: System, values: Mapping[str, ArrayLike]) -> None:
-    """Refuse values of members' parameters that make no sense, such as a negative stiffness.
-
-    Args:
-        system: whose members they belong to.
-        values: numbers, or one for each run of a batch, by the names of parameters.
-    """
+    """Refuse values of members' parameters that make no sense, such as a negative stiffness."""
     for member in system.members.values():
         for p in member.block.parameters.values():
             name = member.symbols[p.symbol].name

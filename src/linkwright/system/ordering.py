@@ -53,13 +53,6 @@ def segments(
 ) -> list[Segment]:
     """Return what runs at a tick, in order.
 
-    Args:
-        schedules: when each member runs.
-        needs: whose outputs each member's outputs need at the same instant.
-        update_needs: whose outputs each member's updates need; members without memory left out.
-        alone: members that are not put together with others.
-        readers: which other members read a member's memory itself.
-
     >>> servo = Schedule(1)
     >>> segments({"a": servo, "b": servo}, {"a": {"b"}, "b": set()}, {"b": {"a"}}, set())
     [Segment(schedule=Schedule(every=1, offset=0), outputs=('b', 'a'), updates=('b',))]

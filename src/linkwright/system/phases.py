@@ -108,16 +108,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A value that goes through zero.
-
-    Args:
-        name: what happens then.
-        direction: 1 for zero crossings upwards, -1 downwards, 0 both.
-        terminal: whether the run ends there.
-        action: from `ARRAYS` to two outputs, x and d after the event; None for none.
-        guard: whether this is a value that must stay above zero: a single run ends before the
-            step after which it is not.
-    """
+    """A value that goes through zero."""
 
     name: str
     direction: int = 0
@@ -235,7 +226,6 @@ def normal(first: Expr, second: Expr) -> Expr:
     """Return a standard normal number made of two uniform ones (Box and Muller 1958).
 
     Args:
-        first: uniform in (0, 1).
         second: uniform in (0, 1).
 
     Example:

@@ -42,12 +42,7 @@ _ARGUMENTS = {
 
 
 def c_program(content: Content, file_name: str) -> str:
-    """Return the whole program in one file.
-
-    Args:
-        content: what it simulates.
-        file_name: what its own files are called, without an ending.
-    """
+    """Return the whole program in one file."""
     file, _ = _equations(content, "equations", static=True)
     return "\n".join(
         [
@@ -102,9 +97,6 @@ def _equations(content: Content, prefix: str, *, static: bool) -> tuple[File, di
 # -- tables ----------------------------------------------------------------------------------------
 def c_string(text: str) -> str:
     r"""Return a text as a string of C, in ASCII.
-
-    Args:
-        text: any text; what is not printable ASCII becomes a question mark.
 
     >>> c_string('5" \\ θ ??')
     '"5\\" \\\\ \\? \\?\\?"'
@@ -222,12 +214,7 @@ def _callers(content: Content) -> str:
 
 # -- the kernel ------------------------------------------------------------------------------------
 def c_kernel(content: Content, file_name: str) -> tuple[str, str]:
-    """Return the header and the source of the bare equations.
-
-    Args:
-        content: what they belong to.
-        file_name: of both, without an ending; functions are named after it.
-    """
+    """Return the header and the source of the bare equations."""
     name = c_identifier(file_name.replace("-", "_").replace(".", "_"))
     file, found = _equations(content, name, static=False)
     prototypes = [

@@ -118,14 +118,6 @@ def make_content(
 ) -> Content:
     """Return the content of a written program.
 
-    Args:
-        mechanism: what it simulates; a parameter without a default gets 1.
-        timing: step, end and interval of output; the mechanism's by default.
-        channels: kinds of quantities to put out beside the mechanism's outputs (see
-            `linkwright.mechanism.describing.KINDS`); coordinates and speeds where it has none.
-        units: which units users see, one of `linkwright.writers.shown.STYLES`.
-        formulation: how the equations are derived.
-
     >>> from linkwright.models import load_model
     >>> content = make_content(load_model("slider-crank"))
     >>> content.computed, [c.name for c in content.channels]
@@ -177,10 +169,6 @@ def make_content(
 
 def timing_of(mechanism: Mechanism, settings: Mapping[str, float]) -> Timing:
     """Return the timing of a mechanism's run with some of it changed.
-
-    Args:
-        mechanism: whose own timing is taken where nothing else is said.
-        settings: values of STEP and STOPT in s, and of IPRINT.
 
     >>> timing_of(Mechanism("m"), {"STEP": 0.5})
     Timing(until=10.0, step=0.5, every=10)
@@ -318,10 +306,6 @@ def _channels(
 
 def short_names(names: Sequence[str], width: int = 8) -> list[str]:
     """Return names cut to a width, told apart by a number where the cut makes them equal.
-
-    Args:
-        names: any names.
-        width: the most characters.
 
     >>> short_names(["yaw rate", "steer rate of F", "steer rate of B"])
     ['yaw rate', 'steer ra', 'steer r2']

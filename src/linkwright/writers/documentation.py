@@ -23,11 +23,7 @@ def origin(content: Content) -> str:
 
 
 def documentation(content: Content) -> list[str]:
-    """Return the lines of the documentation, harmless in comments of any language.
-
-    Args:
-        content: what is documented.
-    """
+    """Return the lines of the documentation, harmless in comments of any language."""
     return [plain(line) for line in _lines(content)]
 
 

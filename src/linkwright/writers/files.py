@@ -151,11 +151,7 @@ TARGETS: dict[str, Callable[[Content], Texts]] = {
 
 
 def parameter_file(content: Content) -> str:
-    """Return the parameter file with all defaults.
-
-    Args:
-        content: of the program that reads it.
-    """
+    """Return the parameter file with all defaults."""
     timing, m = content.timing, content.mechanism
     lines = [
         "PARSFILE",

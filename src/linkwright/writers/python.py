@@ -57,12 +57,7 @@ def lw_build(source, name, arity, outputs):
 
 
 def python_program(content: Content, file_name: str) -> str:
-    """Return the whole program in one file.
-
-    Args:
-        content: what it simulates.
-        file_name: what its own files are called, without an ending.
-    """
+    """Return the whole program in one file."""
     codes: dict[str, Code] = {
         "equations_prepare": content.prepare,
         "equations_derivative": content.derivative,

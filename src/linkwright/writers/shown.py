@@ -40,10 +40,6 @@ _GENERAL = (
 class ShownUnits:
     """Turns units of a model into units that users see.
 
-    Args:
-        mechanism: the model.
-        style: one of `STYLES`; "auto" takes `in-lb` for models in inches, else `model`.
-
     >>> ShownUnits(Mechanism("m"), "deg").shown("N*m/rad")
     ('N*m/deg', 57.29577951308232)
     """
@@ -70,12 +66,7 @@ class ShownUnits:
         return self.shown(unit_text(IN_LB.coherent_unit(parse_unit(unit))))
 
     def shown(self, unit: str, *, output: bool = False) -> tuple[str, float]:
-        """Return the unit that users see, and the factor from a value in it to one inside.
-
-        Args:
-            unit: of the value inside; "?" where it is not known.
-            output: whether it is a channel of results.
-        """
+        """Return the unit that users see, and the factor from a value in it to one inside."""
         if unit == "?" or self.style == "model":
             return unit, 1.0
         try:
@@ -114,10 +105,6 @@ def _in_inches(units: Iterable[str]) -> bool:
 
 def general_name(unit: str, *, coordinate: bool = False) -> str:
     """Return the general name of a quantity by its unit, as plots label an axis with it.
-
-    Args:
-        unit: any unit, or "?".
-        coordinate: whether it is a coordinate, for which an angle is a rotation.
 
     >>> general_name("lbf*in"), general_name("deg"), general_name("deg", coordinate=True)
     ('Moment', 'Rotation Angle', 'Rotation')

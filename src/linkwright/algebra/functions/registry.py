@@ -49,22 +49,13 @@ FUNCTIONS: dict[str, Function] = {}
 
 
 def register(function: Function) -> None:
-    """Make a function known to the algebra, its printers and the backends.
-
-    Args:
-        function: the record; its name must be new.
-    """
+    """Make a function known to the algebra, its printers and the backends."""
     if FUNCTIONS.setdefault(function.name, function) is not function:
         raise ExprError(f"a function {function.name!r} is registered already; choose another name")
 
 
 def apply(op: str, args: Args, data: Any = None) -> Expr:
     """Return the simplified application of a registered function.
-
-    Args:
-        op: the function's name.
-        args: its arguments.
-        data: what belongs to the node itself (a table, a foreign function), else None.
 
     >>> from linkwright.algebra import constant
     >>> apply("cos", (constant(0),))

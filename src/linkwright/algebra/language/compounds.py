@@ -23,12 +23,7 @@ _MOST_TOKENS = 60
 
 @dataclass(frozen=True, slots=True)
 class Compound:
-    """A unit that seems to go on behind its name.
-
-    Args:
-        unit: the whole of it, as it is written.
-        rest: what follows its name.
-    """
+    """A unit that seems to go on behind its name."""
 
     unit: str
     rest: str
@@ -36,11 +31,6 @@ class Compound:
 
 def compound_after(source: str, tokens: Sequence[Token], first: int) -> Compound | None:
     """Return the compound unit that starts with a bare unit, or None where it ends with its name.
-
-    Args:
-        source: the text.
-        tokens: its words.
-        first: the number of the word that is the unit of the number before it.
 
     >>> from linkwright.algebra.language.tokens import tokens
     >>> text = "9.81 m/s^2 + a"

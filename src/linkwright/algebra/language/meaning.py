@@ -79,10 +79,6 @@ _WORDS = {
 def parse(text: str, scope: Scope | None = None) -> Expr:
     """Return the scalar expression that a text stands for.
 
-    Args:
-        text: one expression.
-        scope: what its names mean; without one every name is a parameter.
-
     >>> parse("-k*(x - x0) if x > x0 else 0")
     select(x0 < x, -k*(x - x0), 0)
     >>> parse("2*sin(30 deg)")
@@ -101,10 +97,6 @@ def parse(text: str, scope: Scope | None = None) -> Expr:
 
 def resolve(formula: Formula, scope: Scope | None = None) -> object:
     """Return the value of a text that has been read: an expression, a vector or a dyadic.
-
-    Args:
-        formula: what `read` returned.
-        scope: what its names mean; without one every name is a parameter.
 
     >>> resolve(read("a + b - a"))
     b

@@ -34,12 +34,6 @@ class Scope(Protocol):
 class SymbolScope:
     """A scope in which names are symbols.
 
-    Args:
-        values: the declared names with what they stand for, or None where every name is a
-        parameter. functions: functions beside the standard ones: tables, foreign functions, Python
-        callables. directions: what may stand in brackets. references: what may stand after `#`.
-        owner: the owner of the symbols that are made on sight.
-
     >>> scope = SymbolScope.of("k", "x")
     >>> scope.lookup("value", "k"), scope.lookup("value", "kk")
     (k, None)

@@ -84,11 +84,6 @@ def _partial(y: object, x: object) -> object:
 def derived_function(base: object, primes: int, index: list[int]) -> Callable[..., object] | None:
     """Return a derivative of a table, or one output of a foreign function, by its spelling.
 
-    Args:
-        base: the table or foreign function.
-        primes: how often a table of one variable is differentiated.
-        index: the orders by each argument of a table of two, or the number of an output.
-
     >>> from linkwright.algebra.tables import Table1
     >>> derived_function(Table1([0, 1], [0, 5], name="spring"), 1, []).order
     1

@@ -136,12 +136,7 @@ Node: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A text that has been read, before its names are given a meaning.
-
-    Args:
-        source: the text.
-        root: its tree.
-    """
+    """A text that has been read, before its names are given a meaning."""
 
     source: str
     root: Node = field(repr=False, compare=False)
@@ -184,9 +179,6 @@ def parts(node: Node) -> tuple[Node, ...]:
 
 def read(source: str) -> Formula:
     """Read a text into its tree.
-
-    Args:
-        source: the text of one expression.
 
     >>> read("a + b*c").source
     'a + b*c'

@@ -38,12 +38,6 @@ _INSTEAD = {
 class LanguageError(InputError):
     """An expression text that cannot be read, with the place in it.
 
-    Args:
-        what: what was wrong.
-        source: the whole text.
-        position: where in the text, counted from 0.
-        remedy: what can be done about it.
-
     >>> error = LanguageError("unexpected ')'", source="a + )", position=4)
     >>> print(error)
     column 5: unexpected ')'
@@ -73,14 +67,7 @@ class LanguageError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One word of a text.
-
-    Args:
-        kind: "number", "name", "unit", "operator" or "end".
-        text: the word itself; a keyword is an operator, a quoted name is a name.
-        position: where it starts, counted from 0.
-        quoted: whether it is a name in backquotes.
-    """
+    """One word of a text."""
 
     kind: str
     text: str
@@ -90,9 +77,6 @@ class Token:
 
 def tokens(source: str) -> list[Token]:
     """Return the words of a text, the last of them of kind "end".
-
-    Args:
-        source: the text.
 
     >>> [token.text for token in tokens("2*body.x - q[1]")]
     ['2', '*', 'body.x', '-', 'q[1]', '']

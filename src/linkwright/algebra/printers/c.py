@@ -106,11 +106,6 @@ def called_name(node: Expr) -> str:
 def c_source(expr: Expr, names: Names = symbol_name, calls: Names = called_name) -> str:
     """Return the expression as C99 source.
 
-    Args:
-        expr: what to print.
-        names: the identifier of each symbol.
-        calls: the identifier that a node of a table or foreign function calls.
-
     >>> from linkwright.algebra import select, symbols
     >>> a, b, c, d = symbols("a b c d")
     >>> print(c_source(a**2 * b / (3 * c * d) - 1))
@@ -123,9 +118,6 @@ def c_source(expr: Expr, names: Names = symbol_name, calls: Names = called_name)
 
 def c_helpers(sources: Iterable[str]) -> list[str]:
     """Return the definitions of the helpers that are called in some sources, in a fixed order.
-
-    Args:
-        sources: what `c_source` returned.
 
     >>> len(c_helpers(["lw_sign(x)", "x + 1.0"]))
     1

@@ -77,9 +77,6 @@ def latex(expr: Expr) -> str:
 def latex_name(name: str) -> str:
     r"""Return the name of a symbol as LaTeX: Greek letters, subscripts, upright words, dots.
 
-    Args:
-        name: a name as `symbol` accepts it.
-
     >>> latex_name("theta_a1"), latex_name("car.mass"), latex_name("q[1,2]")
     ('\\theta_{a1}', '\\mathrm{car}_{\\mathrm{mass}}', 'q_{1,2}')
     >>> latex_name("p1_dot"), latex_name("p1_dot_dot")

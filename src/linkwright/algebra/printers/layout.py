@@ -53,10 +53,7 @@ def emit(
     """Return the text of an expression.
 
     Args:
-        root: what to print.
         row: level and pieces of one node; its second argument asks for a condition.
-        brackets: what is put around an argument that binds too loosely.
-        limit: characters after which the rest is replaced by an ellipsis, or None.
     """
     opening, closing = brackets
     out: list[str] = []
@@ -91,9 +88,6 @@ def reading_order(x: Expr) -> tuple[int, tuple[int, ...], str]:
 
 def tree_size(root: Expr) -> int:
     """Return how many nodes an expression has when it is written as a tree.
-
-    Args:
-        root: any expression.
 
     >>> from linkwright.algebra import sin, symbols
     >>> (a,) = symbols("a")
@@ -163,13 +157,7 @@ def signed_terms(x: Expr) -> list[tuple[Number, Expr | None]]:
 def sum_row(
     x: Expr, scale: Callable[[Number, Expr], Piece], literal: Callable[[Number], str]
 ) -> Row:
-    """Return the row of a sum.
-
-    Args:
-        x: a sum or the negative of one.
-        scale: the piece for a positive coefficient times a term.
-        literal: a positive constant as text.
-    """
+    """Return the row of a sum."""
     pieces: list[Piece] = []
     for c, term in signed_terms(x):
         if c < 0:
@@ -186,13 +174,7 @@ def quotient_row(
     literal: Callable[[Number], str],
     power: Callable[[Expr, int], tuple[bool, list[Piece]]],
 ) -> Row:
-    """Return the row of a product in a programming language, with one division at most.
-
-    Args:
-        x: a product or a scaled expression.
-        literal: a positive constant as text.
-        power: the pieces of a base with a positive exponent, and whether they are a product.
-    """
+    """Return the row of a product in a programming language, with one division at most."""
     coefficient, over, under = quotient(x)
     size = magnitude(coefficient)
     pieces: list[Piece] = ["-"] if coefficient < 0 else []

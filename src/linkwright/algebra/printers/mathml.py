@@ -55,9 +55,6 @@ _NAME = re.compile(r"(?P<body>[^'\[]*)(?P<primes>'*)(\[(?P<index>.*)\])?\Z", re.
 def mathml(expr: Expr) -> str:
     """Return the expression as MathML, without the `math` element around it.
 
-    Args:
-        expr: what to print.
-
     >>> from linkwright.algebra import symbols
     >>> m, q1 = symbols("m q1")
     >>> mathml(m / q1)
@@ -68,9 +65,6 @@ def mathml(expr: Expr) -> str:
 
 def mathml_name(name: str) -> str:
     """Return the name of a symbol as MathML: Greek letters, subscripts, dots for rates.
-
-    Args:
-        name: a name as `symbol` accepts it; primes and words `dot` at its end are dots above it.
 
     >>> mathml_name("phi1_dot'")
     '<msub><mover><mi>φ</mi><mo>¨</mo></mover><mn>1</mn></msub>'

@@ -41,9 +41,6 @@ PYTHON_RESERVED = frozenset({*keyword.kwlist, *keyword.softkwlist, "np", "math"}
 def c_identifier(name: str) -> str:
     """Return the identifier in C for the name of a symbol; different names stay different.
 
-    Args:
-        name: a name as `symbol` accepts it.
-
     >>> (
     ...     c_identifier("q1"),
     ...     c_identifier("car.mass"),
@@ -57,9 +54,6 @@ def c_identifier(name: str) -> str:
 
 def python_identifier(name: str) -> str:
     """Return the identifier in Python for the name of a symbol; different names stay different.
-
-    Args:
-        name: a name as `symbol` accepts it.
 
     >>> python_identifier("lambda"), python_identifier("θ")
     ('lambda___r', 'v___y3b8_')

@@ -71,11 +71,6 @@ def called_name(node: Expr) -> str:
 def python_source(expr: Expr, names: Names = symbol_name, calls: Names = called_name) -> str:
     """Return the expression as Python source over the names `np` and those of the symbols.
 
-    Args:
-        expr: what to print.
-        names: the identifier of each symbol.
-        calls: the identifier that a node of a table or foreign function calls.
-
     >>> from linkwright.algebra import cos, select, symbols
     >>> a, b, c = symbols("a b c")
     >>> print(python_source(a**2 * cos(b) / c))

@@ -35,10 +35,6 @@ from linkwright.algebra.spelling import quoted
 def text(expr: Expr, *, limit: int | None = None) -> str:
     """Return the expression as text in the spelling of the expression language.
 
-    Args:
-        expr: what to print.
-        limit: characters after which the rest is replaced by an ellipsis; None prints all of it.
-
     >>> from linkwright.algebra import sin, symbols
     >>> a, b, c, d = symbols("a b c d")
     >>> print(text(a * b / (c * d) - sin(a) / 3))

@@ -23,12 +23,6 @@ _AMOUNT = re.compile(
 def amount(value: object, what: str, unit: str = "?", system: UnitSystem = MKS) -> float:
     """Return a given number; a text with a unit is converted.
 
-    Args:
-        value: a number, or a text of a number and a unit.
-        what: what it is for, in errors.
-        unit: the unit that is wanted; "?" for that of the system, whatever its dimension.
-        system: the system of units.
-
     >>> amount("90 deg", "the angle", "rad")
     1.5707963267948966
     >>> amount("10 in", "the length"), amount(3, "the count")
@@ -82,12 +76,6 @@ def amounts(
 ) -> dict[str, float]:
     """Return numbers by name; what is no mapping from names to numbers is refused.
 
-    Args:
-        given: the mapping, or None for nothing.
-        what: what it is, in errors.
-        unit_of: the unit of each name.
-        system: the system of units, where a name has none.
-
     >>> amounts({"rod": "180 deg"}, "initial", lambda name: "rad")
     {'rod': 3.141592653589793}
     """
@@ -99,10 +87,6 @@ def amounts(
 
 def by_name(given: object, what: str) -> Mapping[str, Any]:
     """Return a mapping by name as it is, nothing for None; anything else is refused.
-
-    Args:
-        given: what should be a mapping.
-        what: what it is, in errors.
 
     >>> by_name(None, "values")
     {}
@@ -119,10 +103,6 @@ def by_name(given: object, what: str) -> Mapping[str, Any]:
 
 def span(value: object, what: str) -> float:
     """Return a time in seconds: a number, or a text such as "200 ms".
-
-    Args:
-        value: what is given.
-        what: what it is, in errors.
 
     >>> span("200 ms", "the end time")
     0.2

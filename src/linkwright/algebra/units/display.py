@@ -39,9 +39,6 @@ _PREFERRED = (
 def unit_text(unit: Unit) -> str:
     """Return a unit as text that `parse_unit` reads back.
 
-    Args:
-        unit: any unit.
-
     >>> from linkwright.algebra.units import parse_unit
     >>> unit_text(parse_unit("kg") * parse_unit("m") / parse_unit("s") ** 2)
     'N'

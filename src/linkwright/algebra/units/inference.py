@@ -39,10 +39,6 @@ _SHOWN = 60
 def unit_of(expr: Expr, known: Mapping[Expr, Unit | str] | None = None) -> Unit | None:
     """Return the unit of an expression, or None where it cannot be known.
 
-    Args:
-        expr: any expression.
-        known: units of symbols beyond what they say of themselves.
-
     >>> from linkwright.algebra import symbol
     >>> m, v, c = symbol("m", unit="kg"), symbol("v", "speed", unit="m/s"), symbol("c")
     >>> unit_of(m * v**2 / 2), unit_of(c * v), unit_of(c * v + m * v)
@@ -55,11 +51,6 @@ def check_units(
     expr: Expr, unit: Unit | str | None = None, known: Mapping[Expr, Unit | str] | None = None
 ) -> Unit | None:
     """Return the unit of an expression after checking every sum, comparison and function in it.
-
-    Args:
-        expr: any expression.
-        unit: the unit that it must have, if that is known.
-        known: units of symbols beyond what they say of themselves.
 
     >>> from linkwright.algebra import symbol
     >>> x, v = symbol("x", unit="m"), symbol("v", unit="m/s")
@@ -83,10 +74,6 @@ def deduce_units(
     statements: Iterable[Statement], known: Mapping[Expr, Unit | str] | None = None
 ) -> dict[Expr, Unit]:
     """Return the units of the symbols that say nothing of theirs, where equations give them.
-
-    Args:
-        statements: expressions, pairs (expression, unit of it), and pairs of equal expressions.
-        known: units of symbols beyond what they say of themselves.
 
     >>> from linkwright.algebra import symbol, symbols
     >>> F, x, v = symbol("F", unit="N"), symbol("x", unit="m"), symbol("v", unit="m/s")

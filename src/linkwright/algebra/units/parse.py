@@ -44,9 +44,6 @@ class _Level:
 def parse_unit(text: str) -> Unit:
     """Return the unit that a text stands for; "1" or an empty text is no unit at all.
 
-    Args:
-        text: the unit as people write it.
-
     >>> parse_unit("in-lb/deg").fits(parse_unit("N*m/rad"))
     True
     >>> parse_unit("km/h").to(parse_unit("m/s"))
@@ -57,10 +54,6 @@ def parse_unit(text: str) -> Unit:
 
 def checked_unit(text: str, owner: str) -> str:
     """Return the text of a unit that can be read, or "?"; any other is an error.
-
-    Args:
-        text: the unit, "?" where it is not known.
-        owner: what has this unit.
 
     >>> checked_unit("mm", "L1"), checked_unit("?", "L2")
     ('mm', '?')

@@ -19,13 +19,6 @@ from linkwright.errors import UnitError
 class UnitSystem:
     """A coherent system with the units its users see.
 
-    Args:
-        name: what it is called.
-        length: its unit of length.
-        mass: its coherent unit of mass.
-        angle: the unit in which users see angles.
-        shown: units that users see instead of the coherent ones of the same dimension.
-
     >>> IN_LB.shown_unit(parse_unit("N*m/rad")), IN_LB.shown_unit(parse_unit("kg"))
     (lbf*in/deg, lbm)
     """
@@ -91,9 +84,6 @@ SYSTEMS: dict[str, UnitSystem] = {system.name: system for system in (MKS, IN_LB)
 
 def unit_system(name: str) -> UnitSystem:
     """Return a system by name; one that is not known is an error.
-
-    Args:
-        name: "mks" or "in-lb".
 
     >>> unit_system("in-lb").length
     in

@@ -25,12 +25,6 @@ LENGTH, MASS, TIME, ANGLE, CURRENT, TEMPERATURE = range(6)
 class Unit:
     """A unit of measurement.
 
-    Args:
-        exponents: one for each of `DIMENSIONS`.
-        scale: what one of this unit is in SI, without the power of pi.
-        pi: the power of pi in that factor.
-        name: how it was written, if it was.
-
     >>> from linkwright.algebra.units import parse_unit
     >>> parse_unit("N") * parse_unit("m") / parse_unit("s")
     W
@@ -92,9 +86,6 @@ class Unit:
     def to(self, other: Unit) -> float:
         """Return the number that takes a value in this unit to the value in another.
 
-        Args:
-            other: a unit of the same dimension.
-
         >>> from linkwright.algebra.units import parse_unit
         >>> parse_unit("ft").to(parse_unit("in"))
         12.0
@@ -126,13 +117,7 @@ def _whole(exponent: int | Fraction) -> int | Fraction:
 
 
 def base_unit(dimension: int, scale: Number = 1, pi: int = 0) -> Unit:
-    """Return a unit of one base dimension.
-
-    Args:
-        dimension: `LENGTH`, `MASS`, `TIME`, `ANGLE`, `CURRENT` or `TEMPERATURE`.
-        scale: what one of it is in SI, without the power of pi.
-        pi: the power of pi in that factor.
-    """
+    """Return a unit of one base dimension."""
     exponents = tuple(int(i == dimension) for i in range(len(DIMENSIONS)))
     return Unit(exponents, scale, pi)
 

@@ -35,12 +35,6 @@ def compile_c(
 
     The compiler is the one that the environment variable CC names, else `cc`, `gcc` or `clang`.
 
-    Args:
-        program: what to compile.
-        dtype: "float64" or "float32".
-        flags: options for the compiler, as `-O3` or `-march=native`.
-        fuse: use `fma` where a product is the term of one sum.
-
     >>> from linkwright.algebra import sin, symbol
     >>> from linkwright.program import program
     >>> q = symbol("q", "coordinate")

@@ -36,12 +36,7 @@ def find_compiler() -> list[str]:
 
 
 def load_library(source: str, flags: Sequence[str] = FLAGS) -> ctypes.CDLL:
-    """Return the loaded library of some C source.
-
-    Args:
-        source: the whole file.
-        flags: options for the compiler.
-    """
+    """Return the loaded library of some C source."""
     compiler = find_compiler()
     with tempfile.TemporaryDirectory(prefix="linkwright-") as folder:
         file, library = Path(folder) / "kernel.c", Path(folder) / "kernel.so"

@@ -33,18 +33,12 @@ def linked_name(function: ForeignFunction) -> str:
     """Return the symbol of a foreign function without C source, which somebody has to define.
 
     It is not the function's own name, so that none of the C library is linked in its place.
-
-    Args:
-        function: one without C source.
     """
     return f"user_{function.name}"
 
 
 def linked_prototype(function: ForeignFunction) -> str:
     """Return the declaration of that symbol.
-
-    Args:
-        function: one without C source.
 
     >>> from linkwright.algebra import foreign
     >>> linked_prototype(foreign("tyre", 2))

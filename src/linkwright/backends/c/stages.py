@@ -23,9 +23,6 @@ WORK = "work"
 def split_parameters(code: Code) -> tuple[Code, Code]:
     """Return the code of the parameter stage, and that of all other stages, which takes its result.
 
-    Args:
-        code: a lowered Program.
-
     >>> from linkwright.algebra import symbol
     >>> from linkwright.program import lower, program
     >>> k, q = symbol("k"), symbol("q", "coordinate")
@@ -90,7 +87,6 @@ def split_outputs(code: Code, auxiliary: Container[str]) -> tuple[Code, Code]:
 
     Args:
         code: a lowered Program, or the second half of `split_parameters`.
-        auxiliary: names of the outputs that the output stage computes.
 
     >>> from linkwright.algebra import sin, symbol
     >>> from linkwright.program import lower, program

@@ -96,14 +96,7 @@ class File:
 
 
 def write_function(file: File, code: Code, name: str, *, static: bool) -> str:
-    """Add the function of some code, with those that it calls, and return its prototype.
-
-    Args:
-        file: where it goes.
-        code: what it computes.
-        name: an identifier that is reserved already.
-        static: whether only this file uses it.
-    """
+    """Add the function of some code, with those that it calls, and return its prototype."""
     for i in code.walk():  # functions get their names before any local does
         if i.op == "call" and i.data not in file.called:
             file.called[i.data] = file.names(i.data.name)

@@ -163,9 +163,6 @@ class BatchCall:
         Plain are contiguous, writeable arrays of the kernel's type, either rows, all of the same
         number, no fewer than there are lanes, or shared. Where lanes do not divide the number of
         rows, the last block begins early and computes some rows again, to the same values.
-
-        Args:
-            inputs: as many as the kernel takes.
         """
         dtype, count = self.signature.numpy_dtype, -1
         values: list[int] = []

@@ -38,15 +38,7 @@ _PART_CHECKS = 50  # range checks in each part of one that has more
 def write_function(
     module: Module, code: Code, name: str, width: int, *, internal: bool = False
 ) -> None:
-    """Add the function of a lowered Program for blocks of `width` lanes.
-
-    Args:
-        module: where the text goes.
-        code: what the function computes.
-        name: its name.
-        width: lanes; 1 for scalars.
-        internal: whether only this module calls it.
-    """
+    """Add the function of a lowered Program for blocks of `width` lanes."""
     arrays = [f"%a{k}" for k in range(len(code.inputs) + len(code.outputs))]
     plan, checks = _split_trigonometry(code.instructions)
     found = Arrays(code, calls=True)

@@ -29,13 +29,7 @@ _FEW = 0.7  # part of a long output that is held where the rest repeats it
 
 @dataclass(frozen=True, slots=True)
 class _Spread:
-    """A long output that is held without repetition.
-
-    Args:
-        held: number of different values.
-        table: which of them each component is.
-        zero: which of them is the constant zero, -1 for none.
-    """
+    """A long output that is held without repetition."""
 
     held: int
     table: tuple[int, ...]
@@ -61,13 +55,7 @@ def _without_repetition(code: Code) -> tuple[Code, dict[int, _Spread]]:
 
 
 def write_batch(module: Module, code: Code, width: int) -> None:
-    """Add the core for blocks of `width` lanes and the entries for both layouts.
-
-    Args:
-        module: where the text goes.
-        code: what each lane computes.
-        width: lanes of a block.
-    """
+    """Add the core for blocks of `width` lanes and the entries for both layouts."""
     held, spreads = _without_repetition(code)
     write_function(module, held, CORE, width, internal=True)
     sizes = [port.size for port in code.inputs], [port.size for port, _ in code.outputs]

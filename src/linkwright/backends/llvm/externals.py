@@ -193,13 +193,7 @@ def _call_text(name: str, function: ForeignFunction, scalar: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The foreign functions of a Program.
-
-    Args:
-        addresses: by symbol.
-        keep: what keeps them valid.
-        python: whether one is Python's, so that whoever calls the code has to be `guarded`.
-    """
+    """The foreign functions of a Program."""
 
     addresses: dict[str, int]
     keep: tuple[object, ...]
@@ -211,9 +205,6 @@ def bindings(program: Program) -> Bound:
 
     A function with C source is compiled where there is a compiler; else its Python callable is
     called. A name alone binds nothing, whatever this process has of that name.
-
-    Args:
-        program: what is to be loaded.
     """
     addresses: dict[str, int] = {}
     keep: list[object] = []

@@ -52,15 +52,7 @@ def sources() -> str:
 
 @dataclass(frozen=True)
 class StoredKernel:
-    """A native kernel of a Program without foreign functions.
-
-    Args:
-        name: shown in messages.
-        key: stands for the Program and for the code that derived it.
-        inputs: names and shapes.
-        outputs: names and shapes.
-        program: returns the Program.
-    """
+    """A native kernel of a Program without foreign functions."""
 
     name: str
     key: str

@@ -49,9 +49,6 @@ class Parameters:
 def modified_frames(lines: Sequence[Line]) -> list[Place]:
     """Return the frame on each axis: z along it, x along the common normal with the next one.
 
-    Args:
-        lines: of the axes, while all coordinates are zero.
-
     >>> up = Line((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
     >>> across = Line((2.0, 0.0, 3.0), (0.0, 1.0, 0.0))
     >>> modified_frames([up, across])[0].position
@@ -69,12 +66,7 @@ def modified_frames(lines: Sequence[Line]) -> list[Place]:
 
 
 def modified_parameters(frame: Place, following: Place) -> Parameters:
-    """Return the row that leads from a frame to the following one.
-
-    Args:
-        frame: on an axis, x along the common normal.
-        following: on the next axis.
-    """
+    """Return the row that leads from a frame to the following one."""
     step = composed(inverted(frame), following)
     r, p = step.rotation, step.position
     alpha = math.atan2(-r[1][2], r[2][2])

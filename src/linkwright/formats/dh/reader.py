@@ -34,21 +34,12 @@ _SIZE = 1_000_000
 def read_dh(
     path: str | os.PathLike[str], *, roots: Sequence[str | os.PathLike[str]] = ()
 ) -> Description:
-    """Return the robot of a table.
-
-    Args:
-        path: of the file.
-        roots: not looked at, since a table names no other file.
-    """
+    """Return the robot of a table."""
     return parse_dh(read_text(Path(path), _SIZE), file=path)
 
 
 def parse_dh(text: str, *, file: str | os.PathLike[str] | None = None) -> Description:
     """Return the robot of a table's text.
-
-    Args:
-        text: in TOML.
-        file: for messages.
 
     >>> arm = parse_dh('''
     ... format = 1

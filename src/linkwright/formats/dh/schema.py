@@ -29,9 +29,6 @@ MOST_ROWS = 1000
 def angle(value: object) -> float:
     """Return an angle in radians: a number, or a text such as "pi/2" or "-90 deg".
 
-    Args:
-        value: as it stands in the file.
-
     >>> angle("-pi/2") == -math.pi / 2, angle("180 deg") == math.pi, angle(0.5)
     (True, True, 0.5)
     """

@@ -32,9 +32,6 @@ from linkwright.formats.writer import record_text
 def dh_text(description: Description) -> Written:
     """Return a chain as a table, with what that cannot hold.
 
-    Args:
-        description: of a robot whose joints are revolute and prismatic and do not branch.
-
     >>> from linkwright.formats.dh.reader import parse_dh
     >>> arm = parse_dh(
     ...     'format = 1\\nconvention = "modified"\\n[[joint]]\\n[[joint]]\\na = 0.5\\n'

@@ -24,14 +24,7 @@ _WORLD = "world"
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """What the bodies of a file gave.
-
-    Args:
-        joints: in order.
-        references: coordinate of each joint in the configuration that is drawn.
-        drawn: places of the bodies in the world in that configuration.
-        sites: by name.
-    """
+    """What the bodies of a file gave."""
 
     joints: tuple[LinkJoint, ...]
     references: Mapping[str, float]
@@ -42,15 +35,7 @@ class Tree:
 def with_actuators(
     tree: Tree, sections: Sections, defaults: Defaults, settings: Settings, left: Leftovers
 ) -> Tree:
-    """Return the tree with what the actuators give to its joints.
-
-    Args:
-        tree: what the bodies gave.
-        sections: of the file.
-        defaults: of its elements.
-        settings: of its compiler.
-        left: takes what is not used.
-    """
+    """Return the tree with what the actuators give to its joints."""
     joints = {joint.name: joint for joint in tree.joints}
     efforts: dict[str, float] = {}
     for written in sections.parts("actuator"):
@@ -106,14 +91,7 @@ def _effort(element: Element, tag: str, settings: Settings) -> float:
 def with_equalities(
     tree: Tree, sections: Sections, defaults: Defaults, left: Leftovers
 ) -> tuple[tuple[LinkJoint, ...], tuple[Closure, ...]]:
-    """Return the joints with those that follow others, and the closures of loops.
-
-    Args:
-        tree: what the bodies gave.
-        sections: of the file.
-        defaults: of its elements.
-        left: takes what is not used.
-    """
+    """Return the joints with those that follow others, and the closures of loops."""
     joints = {joint.name: joint for joint in tree.joints}
     closures: list[Closure] = []
     for count, written in enumerate(sections.parts("equality"), 1):

@@ -75,15 +75,7 @@ class Geometry:
         left: Leftovers,
         roots: Sequence[str | Path],
     ) -> Geometry:
-        """Return the assets of a file.
-
-        Args:
-            sections: of the file.
-            settings: of its compiler.
-            defaults: of its elements.
-            left: takes what is not used.
-            roots: folders in which meshes may lie.
-        """
+        """Return the assets of a file."""
         meshes: dict[str, Element] = {}
         colours: dict[str, tuple[float, ...]] = {}
         for asset in sections.parts("asset"):
@@ -102,14 +94,7 @@ class Geometry:
         return cls(settings, defaults, left, tuple(roots), sections.root.file, meshes, colours)
 
     def geom(self, written: Element, around: str, outer: Place, heavy: bool) -> Geom:
-        """Return a geom.
-
-        Args:
-            written: the element.
-            around: class of the defaults around it.
-            outer: place of the frame around it in the body.
-            heavy: whether its mass is wanted.
-        """
+        """Return a geom."""
         element = self.defaults.applied(written, around)
         self.left.rest(written, (), USED["geom"], why="about contact or looks")
         kind = element.choice("type", _KINDS, "sphere")
@@ -283,9 +268,6 @@ class Geometry:
 
 def between(element: Element) -> Place:
     """Return the place in the middle of two points, with z from the second to the first.
-
-    Args:
-        element: with ``fromto``.
 
     >>> between(Element("geom", {"fromto": "0 0 0 0 0 2"})).position
     (0.0, 0.0, 1.0)

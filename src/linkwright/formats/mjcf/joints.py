@@ -21,14 +21,7 @@ _KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "fr
 
 
 def merged_joint(element: Element, around: str, defaults: Defaults, left: Leftovers) -> Element:
-    """Return a joint with the attributes of its class; a ``freejoint`` has none.
-
-    Args:
-        element: ``joint`` or ``freejoint``.
-        around: class of the defaults around it.
-        defaults: of the file.
-        left: takes what is not used.
-    """
+    """Return a joint with the attributes of its class; a ``freejoint`` has none."""
     if element.tag == "freejoint":
         left.rest(element, (), ("name", "group"))
         return replace(element, attributes={**element.attributes, "type": "free"})
@@ -39,15 +32,7 @@ def merged_joint(element: Element, around: str, defaults: Defaults, left: Leftov
 def read_joint(
     element: Element, name: str, outer: Place, settings: Settings, left: Leftovers
 ) -> tuple[LinkJoint, Triple, float]:
-    """Return a joint without its place, the point that it acts at, and its reference.
-
-    Args:
-        element: with the attributes of its class.
-        name: of the joint.
-        outer: place of the frame around it in the body.
-        settings: of the compiler.
-        left: takes what is not used.
-    """
+    """Return a joint without its place, the point that it acts at, and its reference."""
     written = element.choice("type", tuple(_KINDS), "hinge")
     joint = LinkJoint(name, _KINDS[written], "", "", line=element.line)
     if written == "free":
@@ -114,7 +99,6 @@ def moved(joint: LinkJoint, amount: float) -> Place:
     """Return how far a hinge or slide moves its child by some amount; others do not.
 
     Args:
-        joint: with its axis.
         amount: rad or m.
 
     >>> moved(LinkJoint("j", "prismatic", "a", "b"), 0.5).position

@@ -15,13 +15,7 @@ from linkwright.formats.xml import Element
 
 
 def inertial_mass(element: Element, settings: Settings, left: Leftovers) -> Mass:
-    """Return the mass that an element ``<inertial>`` gives, in the frame of its body.
-
-    Args:
-        element: with mass, centre and moments about its own axes or all six numbers.
-        settings: of the compiler.
-        left: takes what is not used.
-    """
+    """Return the mass that an element ``<inertial>`` gives, in the frame of its body."""
     left.rest(element, (), ("pos", *TURNS, "mass", "diaginertia", "fullinertia"))
     place = settings.place(element)
     mass = element.number("mass")
@@ -37,12 +31,7 @@ def inertial_mass(element: Element, settings: Settings, left: Leftovers) -> Mass
 
 
 def bounded(mass: Mass | None, settings: Settings) -> Mass | None:
-    """Return a mass with the least values and the balance that the compiler was told.
-
-    Args:
-        mass: of a body.
-        settings: of the compiler.
-    """
+    """Return a mass with the least values and the balance that the compiler was told."""
     least, least_moment = settings.least_mass, settings.least_inertia
     if least <= 0 and least_moment <= 0 and not settings.balance:
         return mass
@@ -62,7 +51,6 @@ def scaled_to(masses: Mapping[str, Mass | None], total: float) -> dict[str, Mass
     """Return masses scaled so that their sum is `total`, where that is positive.
 
     Args:
-        masses: of all bodies.
         total: kg; nothing is done where it is not positive.
 
     >>> scaled_to({"a": Mass(1.0), "b": None, "c": Mass(3.0)}, 8.0)["c"].mass

@@ -18,11 +18,7 @@ MOST_BYTES = 256 * 2**20
 
 
 def read_mesh(path: Path) -> tuple[Array, Triangles]:
-    """Return the points and triangles of a mesh file.
-
-    Args:
-        path: ending in .stl, .obj or .msh.
-    """
+    """Return the points and triangles of a mesh file."""
     data = read_bytes(path, MOST_BYTES)
     kind = path.suffix.lower()
     readers = {".stl": _stl, ".obj": _obj, ".msh": _msh}
@@ -40,11 +36,7 @@ def read_mesh(path: Path) -> tuple[Array, Triangles]:
 
 
 def rounded(points: Array) -> Array:
-    """Return points in single precision, as MuJoCo keeps those of meshes.
-
-    Args:
-        points: one in a row.
-    """
+    """Return points in single precision, as MuJoCo keeps those of meshes."""
     return points.astype(np.float32).astype(float)
 
 

@@ -63,23 +63,12 @@ _SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "equality", 
 def read_mjcf(
     path: str | Path, *, roots: Sequence[str | Path] = (), caps: Caps = MJCF_CAPS
 ) -> Description:
-    """Return what an MJCF file says.
-
-    Args:
-        path: of the file.
-        roots: folders in which meshes and included files may lie; without any, the file's folder.
-        caps: how much is read before the file is refused.
-    """
+    """Return what an MJCF file says."""
     return mjcf_description(read_xml(path, caps), roots=roots, caps=caps)
 
 
 def parse_mjcf(text: str | bytes, *, file: str = "", caps: Caps = MJCF_CAPS) -> Description:
     """Return what an MJCF text says.
-
-    Args:
-        text: the whole of it.
-        file: its name, for messages and for what it includes.
-        caps: how much is read before the text is refused.
 
     >>> robot = parse_mjcf('''<mujoco model="swing"><worldbody>
     ...   <body name="arm">
@@ -96,13 +85,7 @@ def parse_mjcf(text: str | bytes, *, file: str = "", caps: Caps = MJCF_CAPS) -> 
 def mjcf_description(
     root: Element, *, roots: Sequence[str | Path] = (), caps: Caps = MJCF_CAPS
 ) -> Description:
-    """Return what the root element of an MJCF file says.
-
-    Args:
-        root: the element ``<mujoco>``.
-        roots: folders in which meshes and included files may lie.
-        caps: of included files.
-    """
+    """Return what the root element of an MJCF file says."""
     sections = sections_of(root, roots=roots, caps=caps)
     left = Leftovers()
     settings = settings_of(sections, left)

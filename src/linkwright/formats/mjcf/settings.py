@@ -96,24 +96,14 @@ class Settings:
         return math.radians(value) if self.degrees else value
 
     def limited(self, element: Element, flag: str, span: str) -> bool:
-        """Return whether a range counts.
-
-        Args:
-            element: that has it.
-            flag: the attribute that says so.
-            span: the attribute with the range.
-        """
+        """Return whether a range counts."""
         said = element.choice(flag, (*_FLAGS, "auto"), "auto")
         if said == "auto":
             return self.autolimits and span in element.attributes
         return said == "true"
 
     def place(self, element: Element) -> Place:
-        """Return where an element puts its frame.
-
-        Args:
-            element: with ``pos`` and one of the ways to turn.
-        """
+        """Return where an element puts its frame."""
         return Place(element.triple("pos", (0.0, 0.0, 0.0)), self.rotation(element))
 
     def rotation(self, element: Element) -> Rotation:
@@ -184,9 +174,6 @@ _TURNERS = {
 def upright(axis: tuple[float, ...]) -> Rotation:
     """Return the least turn that takes z to an axis.
 
-    Args:
-        axis: of any length but zero.
-
     >>> upright((2.0, 0.0, 0.0))[0]
     (0.0, 0.0, 1.0)
     """
@@ -199,12 +186,7 @@ def upright(axis: tuple[float, ...]) -> Rotation:
 
 
 def settings_of(sections: Sections, left: Leftovers) -> Settings:
-    """Return the settings of a file.
-
-    Args:
-        sections: of the file.
-        left: takes what is not used.
-    """
+    """Return the settings of a file."""
     found: dict[str, str] = {}
     last: Element = sections.root
     for element in sections.all("compiler"):
@@ -251,12 +233,7 @@ class Defaults:
 
     @classmethod
     def of(cls, sections: Sections, left: Leftovers) -> Defaults:
-        """Return the classes of a file.
-
-        Args:
-            sections: of the file.
-            left: takes what is not used.
-        """
+        """Return the classes of a file."""
         found = cls()
         stack: list[tuple[Element, str]] = []
         for element in reversed(list(sections.all("default"))):
@@ -279,13 +256,7 @@ class Defaults:
         return found
 
     def applied(self, element: Element, around: str, kind: str = "") -> Element:
-        """Return an element with the attributes that it does not have itself.
-
-        Args:
-            element: as it is in the file.
-            around: the nearest ``childclass``, or nothing.
-            kind: of the defaults; the element's tag where nothing is given.
-        """
+        """Return an element with the attributes that it does not have itself."""
         name = element.attributes.get("class", around) or self.outermost
         if name not in self.classes and name != self.outermost:
             raise element.error(

@@ -23,10 +23,6 @@ Triangles = NDArray[np.int64]
 def volume_and_moments(kind: str, size: tuple[float, ...]) -> tuple[float, tuple[float, ...]]:
     """Return the volume of a primitive and its moments of inertia at density one.
 
-    Args:
-        kind: "sphere", "ellipsoid", "box", "cylinder" or "capsule".
-        size: radii and half lengths, m.
-
     >>> volume_and_moments("box", (0.5, 0.5, 0.5))
     (1.0, (0.16666666666666666, 0.16666666666666666, 0.16666666666666666))
     """
@@ -51,10 +47,6 @@ def volume_and_moments(kind: str, size: tuple[float, ...]) -> tuple[float, tuple
 
 def surface_and_moments(kind: str, size: tuple[float, ...]) -> tuple[float, tuple[float, ...]]:
     """Return the surface of a primitive and its moments of inertia at one kg/m^2.
-
-    Args:
-        kind: "sphere", "box", "cylinder" or "capsule".
-        size: radii and half lengths, m.
 
     >>> round(surface_and_moments("box", (0.5, 0.5, 0.5))[0], 12)
     6.0
@@ -84,13 +76,7 @@ def surface_and_moments(kind: str, size: tuple[float, ...]) -> tuple[float, tupl
 
 
 def mesh_mass(points: Array, faces: Triangles, way: str) -> Mass | None:
-    """Return the mass of a mesh at density one, in its own frame; None where it has no volume.
-
-    Args:
-        points: one in a row, m.
-        faces: three indices in a row.
-        way: "legacy", "exact", "convex" or "shell".
-    """
+    """Return the mass of a mesh at density one, in its own frame; None where it has no volume."""
     if way == "convex":
         faces = hull(points)
     a, b, c = points[faces[:, 0]], points[faces[:, 1]], points[faces[:, 2]]
@@ -136,11 +122,7 @@ def _gathered(weights: Array, centre: Array, a: Array, b: Array, c: Array, divis
 
 
 def hull(points: Array) -> Triangles:
-    """Return the triangles of the convex hull of points, or none where they lie in a plane.
-
-    Args:
-        points: one in a row.
-    """
+    """Return the triangles of the convex hull of points, or none where they lie in a plane."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:

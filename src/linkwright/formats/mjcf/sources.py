@@ -43,11 +43,6 @@ def sections_of(
 ) -> Sections:
     """Return the sections of a file with everything included.
 
-    Args:
-        root: of the main file.
-        roots: folders in which included files may lie, beside the folder of the file.
-        caps: of each file.
-
     >>> from linkwright.formats.xml import parse_xml
     >>> [s.tag for s in sections_of(parse_xml("<mujoco><option/><asset/></mujoco>")).sections]
     ['option', 'asset']

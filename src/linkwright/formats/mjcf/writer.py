@@ -47,9 +47,6 @@ _MESHES = (".stl", ".obj", ".msh")
 def mjcf_text(description: Description) -> Written:
     """Return a description as MJCF, with what MJCF cannot hold.
 
-    Args:
-        description: of a robot.
-
     >>> links = (Link("world"), Link("arm", Mass(1.0)))
     >>> hinge = LinkJoint(
     ...     "hinge", "revolute", "world", "arm", axis=(0.0, 1.0, 0.0), damping=0.1

@@ -67,10 +67,6 @@ class Braces:
 def tokenized(text: str, file: str = "") -> tuple[list[Token], list[tuple[int, str]]]:
     """Return the tokens of a text, and its comments with the count of tokens before each.
 
-    Args:
-        text: of the file.
-        file: for messages.
-
     >>> [t.text for t in tokenized("{a,(* no *) b[[1]]*2.}")[0]]
     ['{', 'a', ',', 'b', '[[', '1', ']]', '*', '2.', '}']
     """
@@ -160,10 +156,6 @@ class _Open:
 
 def read_braces(text: str, file: str = "") -> tuple[Braces, ...]:
     """Return the lists of a text, one after the other.
-
-    Args:
-        text: of the file.
-        file: for messages.
 
     >>> one, two = read_braces("{a, {1, 2*x}}\\n{b}")
     >>> one.items[1].items[1].text, two.line

@@ -177,13 +177,6 @@ def table(
 ) -> dict[str, tuple[float, ...]]:
     """Return the values after each keyword of a configuration text; a keyword counts once.
 
-    Args:
-        text: of the file.
-        names: keywords; each must be there.
-        count: values after each.
-        file: for messages.
-        optional: keywords that may be missing.
-
     >>> table("B 3 4  A 1 2", ["A", "B"], 2)
     {'A': (1.0, 2.0), 'B': (3.0, 4.0)}
     """
@@ -234,11 +227,6 @@ def _values(words: list[Word], at: int, count: int, file: str) -> tuple[float, .
 def servo_lists(text: str, names: Iterable[str], file: str = "") -> dict[str, tuple[str, ...]]:
     """Return the degrees of freedom of each servo in a text of WhichDOFs.cf.
 
-    Args:
-        text: of the file.
-        names: of degrees of freedom.
-        file: for messages.
-
     >>> servo_lists("task_servo A B vision_servo", ["A", "B"])
     {'task_servo': ('A', 'B'), 'vision_servo': ()}
     """
@@ -262,11 +250,6 @@ def servo_lists(text: str, names: Iterable[str], file: str = "") -> dict[str, tu
 
 def scene(text: str, file: str = "", parameters: int = 5) -> tuple[SceneObject, ...]:
     """Return the objects in a text of Objects.cf.
-
-    Args:
-        text: of the file.
-        file: for messages.
-        parameters: how many an object has, and its contact model; N_OBJ_PARMS in SL.
 
     >>> floor = "floor 1 .4 .6 .9  0 0 -1.3  0 0 0  4 4 .1  0  0 0 0 0 0  0 0 0 0 0"
     >>> scene(floor)[0].kind
@@ -330,13 +313,7 @@ FILES: dict[str, tuple[str, ...]] = {
 def read_configuration(
     folders: Iterable[Path], names: Iterable[str], *, base: str = "BASE"
 ) -> Configuration:
-    """Return what the configuration files in some folders say.
-
-    Args:
-        folders: where to look, in this order.
-        names: of the degrees of freedom.
-        base: keyword of the base's link parameters, which may be missing.
-    """
+    """Return what the configuration files in some folders say."""
     names = tuple(names)
     texts: dict[str, tuple[str, str]] = {}
     folders = tuple(folders)

@@ -68,15 +68,7 @@ class Entry:
 def entry_of(
     braces: Braces, names: Mapping[str, float], header: Header, file: str, left: Leftovers
 ) -> Entry:
-    """Return one list of the file with all its numbers.
-
-    Args:
-        braces: the list.
-        names: values of names, as C writes them.
-        header: names of degrees of freedom.
-        file: for messages.
-        left: takes what is not used.
-    """
+    """Return one list of the file with all its numbers."""
     fields = _fields(braces, file, left)
     identity = _number_of(fields, braces, file)
     names = _End(names, identity)

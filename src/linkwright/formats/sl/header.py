@@ -32,13 +32,7 @@ _MOST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the headers of a robot declare.
-
-    Args:
-        constants: values of names, as C writes them, such as ``UPPERARM`` and ``eff[1].x[2]``.
-        joints: names of degrees of freedom by number.
-        vertices: names of vertices by number.
-    """
+    """What the headers of a robot declare."""
 
     constants: dict[str, float] = field(default_factory=dict)
     joints: dict[int, str] = field(default_factory=dict)
@@ -73,9 +67,6 @@ def without_comments(text: str) -> str:
 
 def read_header(text: str) -> Header:
     """Return what a C text of an SL robot declares.
-
-    Args:
-        text: of `SL_user.h`, of `SL_user_common.c`, or both one after the other.
 
     >>> found = read_header("#define L1 0.3\\n#define L2 (2*L1)\\nenum RobotDOFs {A = 1, B};")
     >>> found.constants["L2"], found.joints

@@ -79,12 +79,7 @@ class SlRobot:
 
 
 def read_dyn(path: str | Path, *, roots: Iterable[str | Path] = ()) -> Description:
-    """Return the description of a robot of SL.
-
-    Args:
-        path: of the `.dyn` file.
-        roots: further folders in which headers and configuration files are looked for.
-    """
+    """Return the description of a robot of SL."""
     return read_sl(path, roots=roots).description
 
 
@@ -100,8 +95,6 @@ def read_sl(
     `include` and `src`, and in `roots`; configuration files there and in `config`.
 
     Args:
-        path: of the `.dyn` file.
-        roots: further folders, for instance the robot's `config`.
         constants: values of names in the file, in metres and radians; they go before the headers.
     """
     path = Path(path)
@@ -121,12 +114,6 @@ def sl_from_text(
     text: str, *, file: str = "", header: str = "", constants: Mapping[str, float] | None = None
 ) -> SlRobot:
     """Return a robot from the text of a `.dyn` file, without configuration files.
-
-    Args:
-        text: of the file.
-        file: for messages.
-        header: text of `SL_user.h`.
-        constants: values of names in the file.
 
     >>> robot = sl_from_text(
     ...     "{{jointID,{ID=1}},{jointAxis,{0,0,1}},{translation,{0,0,L}},"

@@ -48,11 +48,6 @@ def c_name(name: str) -> str:
 def number(term: Braces | Term, names: Mapping[str, float], file: str = "") -> float:
     """Return the value of an expression.
 
-    Args:
-        term: the expression; a list of one item stands for the item.
-        names: values of names, as C writes them.
-        file: for messages.
-
     >>> from linkwright.formats.sl.braces import read_braces
     >>> number(read_braces("{-2*Cos[Pi]*a$1$$x[[2]]}")[0], {"a[1].x[2]": 3.0})
     6.0
@@ -65,13 +60,7 @@ def number(term: Braces | Term, names: Mapping[str, float], file: str = "") -> f
 
 
 def value(tokens: Sequence[Token], names: Mapping[str, float], file: str = "") -> float:
-    """Return the value of an expression given as tokens.
-
-    Args:
-        tokens: of the expression; not empty.
-        names: values of names, as C writes them.
-        file: for messages.
-    """
+    """Return the value of an expression given as tokens."""
     first = tokens[0]
     text = "".join(_written(tokens, names, file))
     try:
@@ -168,11 +157,6 @@ def _value_of(name: str, token: Token, names: Mapping[str, float], file: str) ->
 
 def generator(term: Braces | Term, names: Mapping[str, float], file: str = "") -> float | None:
     """Return the factor on a generated quantity such as ``GenMassS["links",ID]*0``, or None.
-
-    Args:
-        term: a value of a `.dyn` file.
-        names: values of names, for the factor.
-        file: for messages.
 
     >>> from linkwright.formats.sl.braces import read_braces
     >>> item = read_braces('{GenMassS["links",ID]*0}')[0].items[0]

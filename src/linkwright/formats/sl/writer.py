@@ -55,9 +55,6 @@ class _Item:
 def dyn_text(description: Description) -> Written:
     """Return a description as a `.dyn` file, with header and configuration files beside it.
 
-    Args:
-        description: of a robot with rotary and fixed joints.
-
     >>> from linkwright.formats.description import Link
     >>> two = Link("a"), Link("b", Mass(2.0))
     >>> written = dyn_text(Description("r", two, (LinkJoint("j", "revolute", "a", "b"),)))
@@ -82,9 +79,6 @@ def dyn_text(description: Description) -> Written:
 
 def configuration_texts(configuration: Configuration) -> dict[str, str]:
     """Return the texts of the configuration files that have something to say, by name.
-
-    Args:
-        configuration: of an SL robot.
 
     >>> print(
     ...     configuration_texts(Configuration(gains={"A": Gains(40, 6, 0.01, 100)}))["Gains.cf"]
@@ -325,9 +319,6 @@ def _dynamics(item: _Item) -> list[tuple[str, str]]:
 
 def angles(rotation: Rotation) -> tuple[float, float, float]:
     """Return the angles about x, then y, then z of a rotation, rad; z is 0 where y is upright.
-
-    Args:
-        rotation: a proper one.
 
     >>> angles(((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))[1] == math.pi / 2
     True

@@ -15,10 +15,6 @@ _NAME = re.compile(r"\w[\w.+-]*")
 def starter(name: str, template: str = "pendulum") -> str:
     """Return the text of a new model.
 
-    Args:
-        name: the name of the model.
-        template: one of `STARTERS`.
-
     >>> starter("swing").splitlines()[4]
     'name = "swing"'
     """
@@ -32,9 +28,6 @@ def starter(name: str, template: str = "pendulum") -> str:
 
 def require_model_name(name: str) -> None:
     """Refuse what cannot be the name of a model.
-
-    Args:
-        name: what was given.
 
     >>> require_model_name("swing")
     """

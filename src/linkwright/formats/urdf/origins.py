@@ -39,9 +39,6 @@ def rotation_rpy(rotation: Rotation) -> Triple:
 
     Roll is taken from what is left after yaw, so that the two fit each other near that angle.
 
-    Args:
-        rotation: the matrix.
-
     >>> [round(x, 12) for x in rotation_rpy(rpy_rotation(0.1, -0.2, 0.3))]
     [0.1, -0.2, 0.3]
     """
@@ -54,12 +51,7 @@ def rotation_rpy(rotation: Rotation) -> Triple:
 
 
 def place_of(element: Element, left: Leftovers) -> Place:
-    """Return the place that the ``<origin>`` in an element gives.
-
-    Args:
-        element: a joint, an inertial, a visual or a collision.
-        left: takes what is not used of it.
-    """
+    """Return the place that the ``<origin>`` in an element gives."""
     origin = element.one("origin")
     if origin is None:
         return Place()

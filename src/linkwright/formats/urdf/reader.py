@@ -58,23 +58,12 @@ _OTHER_TOOLS = {
 def read_urdf(
     path: str | Path, *, roots: tuple[str | Path, ...] = (), caps: Caps = DEFAULT_CAPS
 ) -> Description:
-    """Return what a URDF file says.
-
-    Args:
-        path: of the file.
-        roots: folders in which meshes may lie, beside the folder of the file.
-        caps: how much is read before the file is refused.
-    """
+    """Return what a URDF file says."""
     return urdf_description(read_xml(path, caps), roots=roots)
 
 
 def parse_urdf(text: str | bytes, *, file: str = "", caps: Caps = DEFAULT_CAPS) -> Description:
     """Return what a URDF text says.
-
-    Args:
-        text: the whole of it.
-        file: its name, for messages.
-        caps: how much is read before the text is refused.
 
     >>> robot = parse_urdf('''<robot name="swing">
     ...   <link name="base"/>
@@ -93,12 +82,7 @@ def parse_urdf(text: str | bytes, *, file: str = "", caps: Caps = DEFAULT_CAPS) 
 
 
 def urdf_description(root: Element, *, roots: tuple[str | Path, ...] = ()) -> Description:
-    """Return what the root element of a URDF file says.
-
-    Args:
-        root: the element ``<robot>``.
-        roots: folders in which meshes may lie.
-    """
+    """Return what the root element of a URDF file says."""
     if root.tag != "robot":
         raise root.error(
             f"the root element is <{root.tag[:60]}>", "a URDF file starts with <robot>"

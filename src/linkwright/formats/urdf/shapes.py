@@ -22,12 +22,7 @@ class Colours:
 
     @classmethod
     def of(cls, root: Element, left: Leftovers) -> Colours:
-        """Return the colours of all materials of a file, wherever they stand.
-
-        Args:
-            root: of the file.
-            left: takes what is not used of them.
-        """
+        """Return the colours of all materials of a file, wherever they stand."""
         found = cls()
         inside = (v for link in root.all("link") for v in link.all("visual"))
         for owner in (root, *inside):
@@ -63,13 +58,7 @@ def _colour(material: Element) -> Colour | None:
 
 
 def link_shapes(link: Element, colours: Colours, left: Leftovers) -> tuple[Shape, ...]:
-    """Return the shapes of a link, in the order of the file.
-
-    Args:
-        link: the element.
-        colours: of the materials.
-        left: takes what is not used.
-    """
+    """Return the shapes of a link, in the order of the file."""
     found = []
     for element in link.all("visual", "collision"):
         left.rest(element, ("origin", "geometry", "material"), ("name",))

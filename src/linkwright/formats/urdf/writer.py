@@ -37,9 +37,6 @@ _EARTH = (0.0, 0.0, -9.81)
 def urdf_text(description: Description) -> Written:
     """Return a description as URDF, with what URDF cannot hold.
 
-    Args:
-        description: of a robot.
-
     >>> from linkwright.formats.description import Link
     >>> links = (Link("base"), Link("arm", Mass(1.0)))
     >>> hinge = LinkJoint("hinge", "revolute", "base", "arm", stiffness=2.0)

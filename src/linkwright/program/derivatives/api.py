@@ -39,8 +39,6 @@ class Sparsity:
 
     Args:
         shape: number of output entries and of input entries.
-        rows: the output entry of each.
-        columns: the input entry of each.
     """
 
     shape: tuple[int, int]
@@ -110,11 +108,6 @@ def derivative(
 def sparsity(program: Program, output: str, by: str) -> Sparsity:
     """Return which entries of a Jacobian can be other than zero.
 
-    Args:
-        program: what would be differentiated.
-        output: name of the output.
-        by: name of the input.
-
     >>> from linkwright.algebra import symbols, sin
     >>> from linkwright.program import program
     >>> x, y = symbols("x y")
@@ -139,12 +132,6 @@ def jacobian_vector(
 
     It takes for each input `q` also its tangent `d_q`, and gives for each output `tau` its
     tangent `d_tau`.
-
-    Args:
-        program: what to differentiate.
-        outputs: a name, several, or None for all outputs.
-        inputs: the inputs that move: a name, several, or None for all.
-        values: let the outputs of the program itself come first.
 
     >>> from linkwright.algebra import symbols
     >>> from linkwright.program import program
@@ -182,12 +169,6 @@ def vector_jacobian(
 
     It takes for each output `tau` its adjoint `bar_tau`, and gives for each input `q` its adjoint
     `bar_q`.
-
-    Args:
-        program: what to differentiate.
-        outputs: the outputs whose adjoints are given: a name, several, or None for all.
-        inputs: a name, several, or None for all inputs.
-        values: let the outputs of the program itself come first.
 
     >>> from linkwright.algebra import symbols
     >>> from linkwright.program import program
@@ -233,11 +214,6 @@ def hessian_vector(program: Program, output: str, inputs: Names = None) -> Progr
     It takes for each input `q` also its tangent `d_q`, and gives for each the tangent of the
     gradient, `d_d_f_d_q`: forward accumulation over reverse accumulation, at a small multiple of
     the cost of the output itself.
-
-    Args:
-        program: what to differentiate.
-        output: name of an output with one entry.
-        inputs: a name, several, or None for all inputs.
 
     >>> from linkwright.algebra import symbols
     >>> from linkwright.program import program

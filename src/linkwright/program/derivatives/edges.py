@@ -18,13 +18,7 @@ from linkwright.program.program import Assign
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The derivative of a flat assignment by one operand, which holds only under a condition.
-
-    Args:
-        operand: the symbol.
-        weight: the derivative by it.
-        condition: where the operand matters at all; ONE where it always does.
-    """
+    """The derivative of a flat assignment by one operand, which holds only under a condition."""
 
     operand: Expr
     weight: Expr
@@ -46,12 +40,7 @@ def choice(value: Expr) -> tuple[Expr, Expr, Expr] | None:
 
 
 def edges(assign: Assign, wanted: Callable[[Expr], bool]) -> Iterator[Edge]:
-    """Yield the edges of a flat assignment to the operands that are wanted.
-
-    Args:
-        assign: a flat assignment.
-        wanted: whether an operand, a symbol, moves.
-    """
+    """Yield the edges of a flat assignment to the operands that are wanted."""
     value = assign.value
     op, args, data = value.op, value.args, value.data
     if op in FLAT or op == "sym":

@@ -143,12 +143,7 @@ class Builder:
         return self.find(x) is not None
 
     def atom(self, root: Expr, target: Expr | None = None) -> Expr:
-        """Return the atom of an expression, appending the assignments that it takes.
-
-        Args:
-            root: the expression.
-            target: the symbol to use where a new one is needed for the expression itself.
-        """
+        """Return the atom of an expression, appending the assignments that it takes."""
         found = self.find(root)
         if found is not None:
             return found

@@ -37,13 +37,7 @@ Pattern = tuple[tuple[int, int], ...]
 
 @dataclass(slots=True)
 class Tangents:
-    """What forward accumulation made of a Program.
-
-    Args:
-        statements: those of the Program with the tangents between them.
-        values: an atom for each output entry.
-        lanes: for each output entry its tangents that are not zero, by lane.
-    """
+    """What forward accumulation made of a Program."""
 
     statements: tuple[Statement, ...]
     values: tuple[Expr, ...]
@@ -59,13 +53,7 @@ class ForwardCalls:
 
 
 def forward(program: Program, seeds: Mapping[Expr, Lanes], calls: ForwardCalls) -> Tangents:
-    """Accumulate tangents through a Program.
-
-    Args:
-        program: what to differentiate.
-        seeds: for each input symbol that moves its tangent in each lane.
-        calls: the Programs for calls that are known already.
-    """
+    """Accumulate tangents through a Program."""
     run = _Forward(program, seeds, calls)
     for statement in program.statements:
         run.statement(statement)

@@ -68,14 +68,7 @@ class ReverseCalls:
 
 @dataclass(slots=True)
 class AdjointResult:
-    """What reverse accumulation made of a Program.
-
-    Args:
-        forth: the statements that compute the values.
-        back: the statements that compute adjoints from them.
-        values: an atom for each output entry.
-        lanes: for each wanted input symbol its adjoint in each lane where it is not zero.
-    """
+    """What reverse accumulation made of a Program."""
 
     forth: tuple[Statement, ...]
     back: tuple[Statement, ...]
@@ -89,14 +82,7 @@ def reverse(
     seeds: Callable[[tuple[Expr, ...]], Iterable[tuple[Expr, int, Expr]]],
     calls: ReverseCalls,
 ) -> AdjointResult:
-    """Accumulate adjoints through a Program.
-
-    Args:
-        program: what to differentiate.
-        inputs: the input symbols whose adjoints are wanted.
-        seeds: from the output values to triples (value, lane, adjoint).
-        calls: the Programs for calls that are known already.
-    """
+    """Accumulate adjoints through a Program."""
     wanted = tuple(inputs)
     builder = Builder(program)
     for statement in program.statements:
@@ -241,14 +227,7 @@ class Sweep:
 def split_call(
     program: Program, wanted: tuple[int, ...], pattern: Pattern, calls: ReverseCalls
 ) -> Split:
-    """Return a called Program cut into its way forth and its way back.
-
-    Args:
-        program: the called Program.
-        wanted: the input entries whose adjoints are wanted.
-        pattern: the (output entry, lane) pairs whose adjoints are given.
-        calls: where known results are kept.
-    """
+    """Return a called Program cut into its way forth and its way back."""
     key = (id(program), wanted, pattern)
     known = calls.made.get(key)
     if known is not None:

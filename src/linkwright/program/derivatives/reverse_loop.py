@@ -33,13 +33,7 @@ Lanes = dict[int, Guarded]
 
 
 def loop_back(outer: Sweep, inner: Sweep, loop: Loop) -> Loop:
-    """Append the way back through a flat loop, and return the loop that stacks what it reads.
-
-    Args:
-        outer: the sweep over the statements that the loop stands among.
-        inner: a new sweep, for the body.
-        loop: the flat loop.
-    """
+    """Append the way back through a flat loop, and return the loop that stacks what it reads."""
     builder = outer.builder
     finals = [outer.adjoints.take(c.final, builder) for c in loop.carried]
     stacks = [[outer.adjoints.take(t, builder) for t in s.targets] for s in loop.stacked]

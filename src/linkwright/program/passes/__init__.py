@@ -96,9 +96,6 @@ def careful(program: Program) -> Program:
     It takes several times as long as `optimise` and is often no smaller; the thorough search starts
     from it.
 
-    Args:
-        program: what to optimise.
-
     >>> from linkwright.program import count, program
     >>> p = program("f", {"x": ["x", "y"]}, {"f": lambda x, y: [x * y + x]})
     >>> careful(p).inputs == p.inputs
@@ -187,10 +184,6 @@ def report(
     program: Program, passes: Sequence[str] = tuple(PASSES)
 ) -> list[tuple[str, dict[Rate, Counts]]]:
     """Return the counts of each stage at the start and after each pass.
-
-    Args:
-        program: what to optimise.
-        passes: names from `PASSES`, in the order in which to run them.
 
     >>> from linkwright.program import program
     >>> p = program("f", {"x": ["x", "y"]}, {"f": lambda x, y: [x * y + x]})

@@ -32,22 +32,12 @@ def without_auxiliary(program: Program) -> Program:
 
 
 def with_auxiliary(program: Program, optimised: Program) -> Program:
-    """Return the optimised Program with the auxiliary outputs that the first one has.
-
-    Args:
-        program: with auxiliary outputs.
-        optimised: what passes made of it `without_auxiliary`; statements other than assignments
-            are all there and have their targets.
-    """
+    """Return the optimised Program with the auxiliary outputs that the first one has."""
     return through_networks(_both(program, optimised), _as_it_is)
 
 
 def beside_auxiliary(program: Program, optimised: Program) -> Program:
     """Return the optimised Program as it is, with the auxiliary outputs computed on their own.
-
-    Args:
-        program: of assignments alone, with auxiliary outputs.
-        optimised: what passes made of it `without_auxiliary`.
 
     >>> from linkwright.algebra import symbol
     >>> from linkwright.program import program

@@ -38,13 +38,7 @@ def _weight(counts: Counts) -> int:
 
 
 def cheapest(program: Program, others: Iterable[Program], *, or_equal: bool = False) -> Program:
-    """Return the cheapest of equal Programs.
-
-    Args:
-        program: the one that is kept unless another is cheaper.
-        others: the others; the first of the cheapest is taken.
-        or_equal: take another one also where it costs the same as `program`.
-    """
+    """Return the cheapest of equal Programs."""
     best, best_cost = program, cost(program)
     for other in others:
         found = cost(other)

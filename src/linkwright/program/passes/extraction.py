@@ -79,14 +79,7 @@ class _Sum:
 def extract(
     network: Network, *, products: bool = True, sums: bool = True, common_only: bool = False
 ) -> None:
-    """Share partial products and sums of a network as long as that saves operations.
-
-    Args:
-        network: changed in place.
-        products: look for two factors that several terms have in common.
-        sums: look for two terms that share a factor or occur in several sums.
-        common_only: of sums, take only common factors inside one sum (factoring).
-    """
+    """Share partial products and sums of a network as long as that saves operations."""
     _Extraction(network, products, sums, common_only).run()
 
 

@@ -33,10 +33,6 @@ def fast(program: Program, *, whole: bool = False) -> Program:
 
     It is usually cheaper than the Program, but that is for the caller to count.
 
-    Args:
-        program: what to rewrite.
-        whole: keep statements that no output needs.
-
     >>> from linkwright.algebra import symbols
     >>> from linkwright.program import count, program
     >>> a, b, c, d = symbols("a b c d", "coordinate")
@@ -122,12 +118,7 @@ def _read(
 
 
 def network_cost(network: Network, main: set[int] | None = None) -> tuple[int, int]:
-    """Return the operations of a network: of its main roots, and of what else its roots need.
-
-    Args:
-        network: what to count.
-        main: the places of the main roots; all of them by default.
-    """
+    """Return the operations of a network: of its main roots, and of what else its roots need."""
     seen: set[int] = set()
     costs = []
     for wanted in (True, False):

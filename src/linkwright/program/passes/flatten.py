@@ -11,11 +11,7 @@ from linkwright.program.passes.network import Network, Node, Term, node_uses
 
 
 def flatten(network: Network) -> None:
-    """Put sums and products with one use in place.
-
-    Args:
-        network: changed in place.
-    """
+    """Put sums and products with one use in place."""
     uses = node_uses(network)
     for number, node in enumerate(network.nodes):
         if not node.is_sum:

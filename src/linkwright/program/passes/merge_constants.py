@@ -30,11 +30,7 @@ def merge_constants(program: Program) -> Program:
 
 
 def merge(network: Network) -> None:
-    """Merge fixed factors of a network.
-
-    Args:
-        network: changed in place.
-    """
+    """Merge fixed factors of a network."""
     flatten(network)
     mentions = _mentions(network)
     for number in reversed(range(len(network.nodes))):

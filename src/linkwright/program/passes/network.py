@@ -130,14 +130,7 @@ def node_uses(network: Network) -> dict[int, int]:
 
 
 class Network:
-    """Nodes and terms of one block.
-
-    Args:
-        moving: the symbols that move, with their rates; any other symbol is fixed.
-        keep: keep products that have several uses as they are; otherwise they are multiplied out
-            into the terms that use them.
-        open_quotients: let fixed quotients cancel although they have names.
-    """
+    """Nodes and terms of one block."""
 
     def __init__(
         self, moving: Mapping[Expr, int], *, keep: bool = True, open_quotients: bool = False

@@ -20,9 +20,6 @@ _USES = 2  # divisions by one value from which on the reciprocal pays
 def shared_reciprocals(program: Program) -> Program:
     """Return the Program with one division by each value that moves and is divided by repeatedly.
 
-    Args:
-        program: what to change; the insides of loops stay as they are.
-
     >>> from linkwright.algebra import symbols
     >>> from linkwright.program import count, program
     >>> a, b, c = symbols("a b c", "coordinate")

@@ -21,9 +21,6 @@ _ATOMS = frozenset({"const", "input"})
 def schedule(program: Program) -> Program:
     """Return the Program with its statements in an order that keeps few values alive.
 
-    Args:
-        program: what to order; fixed statements stay in front.
-
     >>> from linkwright.algebra import symbols
     >>> from linkwright.program import Assign, program
     >>> x, y = symbols("x y", "coordinate")
@@ -164,9 +161,6 @@ def _depth_first(
 # -- primitive code --------------------------------------------------------------------------------
 def schedule_code(code: Code) -> Code:
     """Return the code with its instructions in an order that keeps few values alive.
-
-    Args:
-        code: lowered Program; it is not changed.
 
     >>> from linkwright.program import lower, program
     >>> p = program("f", {"x": ["x", "y"]}, {"f": lambda x, y: [x * y + x]})

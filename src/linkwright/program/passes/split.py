@@ -20,11 +20,6 @@ def split(program: Program, after: Rate, *, carried: str = "constants") -> tuple
     The first has the inputs with entries up to the rate, and one output, an array named `carried`.
     The second has the other inputs, then that array, and the outputs of the Program.
 
-    Args:
-        program: what to split.
-        after: the last rate of the first Program.
-        carried: the name of the array between the two.
-
     >>> from linkwright.algebra import symbols
     >>> from linkwright.program import count, program
     >>> A, B = symbols("A B")

@@ -31,13 +31,7 @@ from linkwright.program.program import Assign, Loop, Namer, Statement
 
 
 class Writer:
-    """Writes one network.
-
-    Args:
-        network: what to write.
-        locals_: names of new local symbols.
-        constants: names of new fixed local symbols.
-    """
+    """Writes one network."""
 
     def __init__(self, network: Network, locals_: Namer, constants: Namer) -> None:
         self.network = network

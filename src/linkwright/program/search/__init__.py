@@ -38,13 +38,6 @@ def thorough(
 ) -> Program:
     """Return a Program with the same outputs and as few operations as a search finds.
 
-    Args:
-        program: what to rewrite, as it was derived.
-        moves: how long to search; the same number and seed give the same Program.
-        seed: of the search's random choices.
-        progress: called now and then with the moves made, all moves, and the operations of the
-            best so far; a KeyboardInterrupt ends the search with the best so far.
-
     >>> from linkwright.algebra import symbols
     >>> from linkwright.program import count, program
     >>> a, b, c, d = symbols("a b c d", "coordinate")

@@ -20,9 +20,6 @@ _COMMON = (2, 3, 4)  # ratios of these numbers are always at hand
 class Coefficients:
     """A growing table of fixed coefficients.
 
-    Args:
-        values: field values of fixed symbols.
-
     >>> from linkwright.algebra import symbols
     >>> a, b = symbols("a b")
     >>> table = Coefficients(Values())

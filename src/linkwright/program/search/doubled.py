@@ -191,13 +191,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 
 
 def doubled(op: str, data: Any, args: list[Any]) -> Any:
-    """Compute one instruction of lowered code: the arithmetic for `interpret.execute`.
-
-    Args:
-        op: the instruction.
-        data: what it holds.
-        args: pairs, or arrays of truth values for conditions.
-    """
+    """Compute one instruction of lowered code: the arithmetic for `interpret.execute`."""
     if op == "const":
         return pair(data)
     known = _OPERATIONS.get(op)

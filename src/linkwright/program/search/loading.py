@@ -12,11 +12,7 @@ from linkwright.program.search.sheet import Sheet
 
 
 class Loaded:
-    """A network as a sheet.
-
-    Args:
-        network: what to load; only what its roots need is taken.
-    """
+    """A network as a sheet."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
@@ -100,12 +96,7 @@ class Loaded:
                 sheet.add(made, literals, coefficient)
 
     def store(self, sheet: Sheet, names: Sequence[int]) -> None:
-        """Write the rows of a sheet back into the network.
-
-        Args:
-            sheet: what became of `self.sheet`.
-            names: where the nodes of `self.sheet` are on it, -1 for those that are gone.
-        """
+        """Write the rows of a sheet back into the network."""
         network = self.network
         back = {names[new]: old for old, new in self.numbers.items() if names[new] >= 0}
         for row, owner in enumerate(network.row_owner):

@@ -26,13 +26,7 @@ def pick(items: Sequence[int], chance: Chance) -> int:
 
 
 def collapse(sheet: Sheet, chance: Chance, nodes: Sequence[int]) -> bool:
-    """Write some nodes out where they are used; whether anything changed.
-
-    Args:
-        sheet: changed in place; to be settled afterwards.
-        chance: returns a random number from 0 to 1.
-        nodes: the sums to choose from.
-    """
+    """Write some nodes out where they are used; whether anything changed."""
     most = 1
     while most < MOST_NODES and chance() < 0.55:
         most += 1

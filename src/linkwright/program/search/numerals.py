@@ -50,13 +50,7 @@ def with_symbols(program: Program) -> tuple[Program, dict[Expr, Expr]]:
 
 
 def with_numbers(program: Program, like: Program, numbers: dict[Expr, Expr]) -> Program:
-    """Return a Program with the numbers put back.
-
-    Args:
-        program: what became of the Program that `with_symbols` returned.
-        like: the Program with numbers, which has the inputs.
-        numbers: what each symbol stands for.
-    """
+    """Return a Program with the numbers put back."""
     if not numbers:
         return program
     with smallness_threshold(KEEP_ALL):

@@ -20,13 +20,7 @@ NodeOf = Callable[[int], tuple[int, int]]
 
 
 def resubstitute(sheet: Sheet, chance: Chance, nodes: Sequence[int]) -> bool:
-    """Write some rows of a sum by way of other nodes, if a way is found; whether it was.
-
-    Args:
-        sheet: changed in place; to be settled afterwards.
-        chance: returns a random number from 0 to 1.
-        nodes: the sums to choose from.
-    """
+    """Write some rows of a sum by way of other nodes, if a way is found; whether it was."""
     node = pick(nodes, chance)
     rows = list(sheet.rows[node].values())
     if not rows:

@@ -19,13 +19,7 @@ class Rejected(Exception):
 
 
 def settle(sheet: Sheet, chance: Callable[[], float], noise: float = 0.9) -> None:
-    """Share and tidy up, until nothing that was touched saves operations.
-
-    Args:
-        sheet: changed in place.
-        chance: returns a random number from 0 to 1.
-        noise: how many operations chance may weigh.
-    """
+    """Share and tidy up, until nothing that was touched saves operations."""
     heap: list[tuple[float, int, Pair | Divisor, int]] = []
     order = 0
     while True:

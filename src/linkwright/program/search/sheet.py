@@ -81,11 +81,7 @@ def shared(a: Literals, b: Literals) -> tuple[Literals, Literals, Literals]:
 
 
 class Sheet:
-    """Nodes and rows with their tables.
-
-    Args:
-        coefficients: the table of fixed coefficients.
-    """
+    """Nodes and rows with their tables."""
 
     def __init__(self, coefficients: Coefficients) -> None:
         self.coefficients = coefficients

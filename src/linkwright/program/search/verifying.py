@@ -47,12 +47,6 @@ class VerificationError(ProgramError):
 def verify(program: Program, rewritten: Program, *, states: int = STATES, seed: int = 0) -> None:
     """Raise a `VerificationError` unless two Programs agree in the field and in floating point.
 
-    Args:
-        program: the Program as it was.
-        rewritten: what became of it.
-        states: random states at which floating-point errors are measured; the field gets three.
-        seed: of the random states.
-
     >>> from linkwright.program import optimise, program
     >>> p = program("f", {"x": ["x", "y"]}, {"f": lambda x, y: [x * y + x]})
     >>> verify(p, optimise(p))
@@ -204,13 +198,7 @@ def _hashed(op: str, data: object, *args: int) -> int:
 def rounding_errors(
     programs: Sequence[Program], *, states: int = STATES, seed: int = 0
 ) -> list[list[float]]:
-    """Return for each Program and output the largest error of double precision, in its norm.
-
-    Args:
-        programs: equal ones; the first one is also evaluated with twice as many digits.
-        states: random states: parameters from 0.5 to 1.5, all else from -1 to 1.
-        seed: of the random states.
-    """
+    """Return for each Program and output the largest error of double precision, in its norm."""
     first = programs[0]
     inputs = _random_inputs(first, states, seed)
     exact = _precise(lower(first), inputs, states)

@@ -24,13 +24,7 @@ _RENEW = 1_000  # moves after which the sheet is written anew, and the walk may 
 
 
 class Walk:
-    """A search over one sheet.
-
-    Args:
-        sheet: where to start.
-        seed: of the random numbers.
-        share: the part of the moves that are resubstitutions.
-    """
+    """A search over one sheet."""
 
     def __init__(self, sheet: Sheet, seed: int, share: float = 0.12) -> None:
         self.chance = random.Random(seed).random

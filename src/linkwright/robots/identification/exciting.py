@@ -89,9 +89,6 @@ def excite(
 def scaled_condition(matrix: Array) -> float:
     """Return the condition number of a matrix with columns of equal length.
 
-    Args:
-        matrix: with more rows than columns.
-
     >>> scaled_condition(np.diag([1.0, 100.0]))
     1.0
     """

@@ -36,9 +36,6 @@ def pseudo_inertia(p: NDArray[Any]) -> Array:
 
     With second moments S = tr(I)/2 1 - I and first moments h it is [[S, h], [h^T, m]].
 
-    Args:
-        p: the parameters, about the origin.
-
     >>> ball = np.array([1, 0, 0, 0, 0.2, 0, 0.2, 0, 0, 0.2])
     >>> np.diag(pseudo_inertia(ball)).round(3).tolist()
     [0.1, 0.1, 0.1, 1.0]
@@ -62,13 +59,6 @@ _BASIS: Array = np.array([pseudo_inertia(row) for row in np.eye(10)])
 def best_physical(rows: Array, goal: Array, known: Array, small: Array, weight: float) -> Array:
     """Return parameters of links, then of joints, that can be real.
 
-    Args:
-        rows: matrix that takes parameters to data, both divided by their deviations.
-        goal: the data.
-        known: ten parameters for each link as known before, perhaps of no real link.
-        small: positive numbers for the parameters of joints.
-        weight: of the divergence from these, beside the sum of squares.
-
     >>> best = best_physical(np.eye(10), np.eye(10)[0], np.zeros(10), np.zeros(0), 1e-6)
     >>> bool(np.linalg.eigvalsh(pseudo_inertia(best)).min() > 0)
     True
@@ -88,13 +78,7 @@ def best_physical(rows: Array, goal: Array, known: Array, small: Array, weight: 
 
 @dataclass(frozen=True, slots=True)
 class _Inside:
-    """The divergence from what was known.
-
-    Args:
-        middle: parameters as known, made real.
-        inverses: of the pseudo-inertias of links as known, P0^-1.
-        small: parameters of joints as known, x0.
-    """
+    """The divergence from what was known."""
 
     middle: Array
     inverses: Array

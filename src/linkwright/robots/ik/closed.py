@@ -40,15 +40,7 @@ class NoClosedForm(Error):
 
 @dataclass(frozen=True, slots=True)
 class SphericalArm:
-    """The screws of an arm with a spherical wrist, at zero angles.
-
-    Args:
-        axes: unit vectors of the six axes.
-        points: a point of each axis, m.
-        wrist: where the last three meet, m.
-        zero: pose of the tool, 4 x 4.
-        limits: of the angles, 6 x 2.
-    """
+    """The screws of an arm with a spherical wrist, at zero angles."""
 
     axes: Array
     points: Array
@@ -58,12 +50,7 @@ class SphericalArm:
 
 
 def spherical_arm(robot: Robot, frame: str) -> SphericalArm:
-    """Return the screws of a robot with a spherical wrist, or say why it is none.
-
-    Args:
-        robot: with six revolute joints that move the frame.
-        frame: the tool.
-    """
+    """Return the screws of a robot with a spherical wrist, or say why it is none."""
     n = len(robot.coordinates)
     if n != 6 or len(robot.speeds) != 6:
         raise NoClosedForm(f"a closed form takes 6 revolute joints, and there are {n}")
@@ -99,10 +86,6 @@ def branches(arm: SphericalArm, target: ArrayLike) -> Array:
 
     The branches are in the order shoulder, elbow, wrist, the last changing first. In a singular
     pose of the wrist its first angle is zero.
-
-    Args:
-        arm: its screws.
-        target: the pose of the tool, 4 x 4.
     """
     goal = poses(target)
     if goal.shape != (4, 4):
@@ -266,9 +249,6 @@ def _zyz(axes: Array, turn: Array) -> list[tuple[float, float, float]]:
 
 def quaternion(matrix: Array) -> tuple[float, float, float, float]:
     """Return (w, x, y, z) of a rotation matrix, the largest component found first.
-
-    Args:
-        matrix: 3 x 3.
 
     >>> quaternion(np.eye(3))
     (1.0, 0.0, 0.0, 0.0)

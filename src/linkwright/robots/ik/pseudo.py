@@ -38,7 +38,6 @@ def pseudo_inverse(matrix: ArrayLike, *, threshold: float = 1e-9) -> PseudoInver
 
     Args:
         matrix: any shape.
-        threshold: pivots below this, in relation to the largest entry, count as zero.
 
     >>> found = pseudo_inverse([[1, 2, 3], [2, 4, 6], [1, 0, 1]])
     >>> found.rank, (found.matrix @ [14, 28, 4]).round(12).tolist()
@@ -91,15 +90,7 @@ class JointRates:
 def joint_rates(
     robot: Robot, q: ArrayLike, frame: str, rate: ArrayLike, *, threshold: float = 1e-6
 ) -> JointRates:
-    """Return the least rates of joints that give a frame a velocity, as far as they can.
-
-    Args:
-        robot: the robot.
-        q: coordinates.
-        frame: the name of the frame.
-        rate: velocity and angular velocity, in the world's axes.
-        threshold: pivots below this, in relation to the largest entry, count as zero.
-    """
+    """Return the least rates of joints that give a frame a velocity, as far as they can."""
     jacobian = robot.jacobian(np.asarray(q, dtype=float), frame)
     wanted = np.asarray(rate, dtype=float)
     if wanted.shape != (6,):

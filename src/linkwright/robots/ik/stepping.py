@@ -39,10 +39,6 @@ def step_program(tree: Tree, *spots: Spot) -> Program:
     Its inputs are `q`, `target` (rows of a 3 x 4 pose), `weights` (6), both for one frame after
     the other, `posture` and `pull` (toward it), `lower`, `upper`, `damping`; its outputs `next`
     (the coordinates after the step), `error` (m) and `turn` (rad) before it, of all frames.
-
-    Args:
-        tree: of the robot; its joints have one degree of freedom each.
-        spots: the frames.
     """
     q = tree.coordinates
     n = len(q)

@@ -16,9 +16,6 @@ _SLACK = 1e-6  # of the products of a rotation's columns
 def poses(given: ArrayLike) -> NDArray[np.float64]:
     """Return one pose or several as an array; what is none is refused.
 
-    Args:
-        given: 4 x 4 (or 3 x 4) matrices, with any leading axes.
-
     >>> poses(np.eye(4)).shape
     (4, 4)
     >>> poses(2 * np.eye(4))
@@ -43,10 +40,6 @@ def goals_of(
 ) -> tuple[NDArray[np.float64], Sequence[float]]:
     """Return poses, and weights of their errors; a position alone leaves the orientation free.
 
-    Args:
-        given: poses as `poses` takes them, or positions of three numbers.
-        weights: of the errors along x, y, z and about them.
-
     >>> goals_of([0.1, 0.2, 0.3], (1, 1, 1, 1, 1, 1))[1]
     (1, 1, 1, 0.0, 0.0, 0.0)
     """
@@ -68,11 +61,6 @@ def stacked_goals(
     weights: Sequence[float] | Mapping[str, Sequence[float]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the goals of several frames one below the other, and the weights of their errors.
-
-    Args:
-        given: for each frame poses or positions as `goals_of` takes them, one or several; where
-            some frames have several goals, one of another frame counts for all of them.
-        weights: six numbers for all frames, or for some of them by name; 1 for the others.
 
     >>> goals, weights = stacked_goals({"left": [0, 1, 0], "right": np.eye(4)}, [1] * 6)
     >>> goals.shape, weights.tolist()
@@ -105,9 +93,6 @@ def stacked_goals(
 
 def six(weights: Any) -> tuple[float, ...]:
     """Return the weights of the errors of a frame; what is none is refused.
-
-    Args:
-        weights: of the errors along x, y, z and about them, none below 0.
 
     >>> six([1, 1, 1, 0, 0, 0])
     (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)

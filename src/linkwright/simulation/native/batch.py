@@ -224,11 +224,6 @@ def drive(
     """Let all runs of a machine go to their end.
 
     An interrupt, or an error of a foreign function, lets every thread come back before it goes on.
-
-    Args:
-        machine: the runs.
-        threads: as many as there are processors by default.
-        progress: called now and then with the part that is done.
     """
     threads = (os.cpu_count() or 1) if threads is None else checked_threads(threads)
     size = max(1, min(64, machine.blocks // (8 * threads)))
@@ -301,10 +296,6 @@ def _lanes(width: int | None) -> int:
 
 def run_count(runs: int | None, given: Sequence[ArrayLike]) -> int:
     """Return the number of runs that a number and arrays agree on.
-
-    Args:
-        runs: the number, where it is given.
-        given: numbers for all runs, or arrays with one for each.
 
     Example:
         >>> run_count(None, [1.0, [1.0, 2.0, 3.0]])

@@ -12,11 +12,7 @@ _INFINITE = "0x7FF0000000000000"
 
 
 class BlockWriter:
-    """Writes on the memory of one block.
-
-    Args:
-        variant: which driver is written.
-    """
+    """Writes on the memory of one block."""
 
     def __init__(self, variant: Variant) -> None:
         self.w = w = Writer(variant.width)

@@ -56,11 +56,7 @@ class Bundle:
 
 
 def phase_programs(phases: Phases) -> Iterator[tuple[str, Program]]:
-    """Yield the Programs of phases that run natively, each with its name in the unit.
-
-    Args:
-        phases: a flattened System.
-    """
+    """Yield the Programs of phases that run natively, each with its name in the unit."""
     yield "step", phases.derivative
     for name in ("accepted", "output", "events"):
         made = getattr(phases, name)
@@ -74,13 +70,7 @@ def phase_programs(phases: Phases) -> Iterator[tuple[str, Program]]:
 
 
 def bundle(phases: Phases, method: Method, width: int | None = None) -> Bundle:
-    """Return the compiled phases of a System with a method.
-
-    Args:
-        phases: a flattened System.
-        method: how it is integrated.
-        width: lanes; those of a register by default, 1 for a single run.
-    """
+    """Return the compiled phases of a System with a method."""
     lanes = host().lanes("f64") if width is None else width
     programs = dict(phase_programs(phases))
     # what is remembered holds its Programs, so that no other can have their identities

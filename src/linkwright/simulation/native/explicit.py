@@ -50,11 +50,7 @@ Each = Callable[..., Expr]
 
 
 class Stages:
-    """A step while it is put together.
-
-    Args:
-        derivative: a Program with the arrays of a phase and one output, the rates of x.
-    """
+    """A step while it is put together."""
 
     def __init__(self, derivative: Program) -> None:
         self.derivative = derivative
@@ -113,13 +109,7 @@ class Stages:
 def each(
     namer: Namer, write: Each, arrays: Sequence[Sequence[Expr]]
 ) -> tuple[list[Expr], list[Statement]]:
-    """Return a function of the entries of arrays, entry by entry, and the loop that it takes.
-
-    Args:
-        namer: gives new names.
-        write: the function.
-        arrays: all of the same length.
-    """
+    """Return a function of the entries of arrays, entry by entry, and the loop that it takes."""
     if len(arrays[0]) < _MANY:
         return [write(*row) for row in zip(*arrays, strict=True)], []
     inside = [namer() for _ in arrays]
@@ -144,12 +134,7 @@ def number(value: object) -> Expr:
 
 
 def fixed_step(derivative: Program, tableau: Tableau) -> Program:
-    """Return the step of a method without an error estimate.
-
-    Args:
-        derivative: a Program with the arrays of a phase and one output, the rates of x.
-        tableau: the method.
-    """
+    """Return the step of a method without an error estimate."""
     stages = Stages(derivative)
     rates = _stage_rates(stages, tableau, stages.rates(stages.x, stages.t))
     return stages.finished({}, {"x_new": stages.moved(rates, tableau.weights)})
@@ -163,12 +148,7 @@ def _stage_rates(stages: Stages, tableau: Tableau, first: list[Expr]) -> list[li
 
 
 def adaptive_step(derivative: Program, tableau: Tableau) -> Program:
-    """Return the step of a method with an error estimate.
-
-    Args:
-        derivative: a Program with the arrays of a phase and one output, the rates of x.
-        tableau: the method.
-    """
+    """Return the step of a method with an error estimate."""
     stages = Stages(derivative)
     given = [stages.namer() for _ in stages.x]
     relative, absolute_, before = (stages.namer() for _ in range(3))
@@ -230,12 +210,7 @@ def control(stages: Stages, error: Expr, before: Expr, order: int) -> list[Expr]
 
 
 def first_size(derivative: Program, order: int) -> Program:
-    """Return the Program of the size of the first step (Hairer, Nørsett, Wanner, section II.4).
-
-    Args:
-        derivative: a Program with the arrays of a phase and one output, the rates of x.
-        order: of the error estimate.
-    """
+    """Return the Program of the size of the first step (Hairer, Nørsett, Wanner, section II.4)."""
     stages = Stages(derivative)
     relative, least = (stages.namer() for _ in range(2))
     rates = stages.rates(stages.x, stages.t)
@@ -262,11 +237,7 @@ def first_size(derivative: Program, order: int) -> Program:
 
 
 def interpolant(states: int) -> Program:
-    """Return the Program of the state inside a step of dopri5.
-
-    Args:
-        states: how many there are.
-    """
+    """Return the Program of the state inside a step of dopri5."""
     arrays = {
         name: [symbol(f"{name}{i}", "local") for i in range(states)]
         for name in ("x", "y", "f", "g", "r")
@@ -295,8 +266,6 @@ def semi_implicit_step(
     rates at the new speeds.
 
     Args:
-        derivative: a Program with the arrays of a phase and one output, the rates of x.
-        coordinates: indices in x of the coordinates.
         quaternions: indices in x of the parts of each quaternion.
     """
     stages = Stages(derivative)
@@ -321,8 +290,6 @@ def verlet_step(
     always.
 
     Args:
-        derivative: a Program with the arrays of a phase and one output, the rates of x.
-        coordinates: indices in x of the coordinates.
         quaternions: indices in x of the parts of each quaternion.
     """
     stages = Stages(derivative)
@@ -341,12 +308,7 @@ def verlet_step(
 
 
 def inputs_of(made: Program, values: Iterable[Expr]) -> set[Expr]:
-    """Return the inputs of a Program on which some of its values depend.
-
-    Args:
-        made: a Program.
-        values: expressions of what it computes.
-    """
+    """Return the inputs of a Program on which some of its values depend."""
     statements = {x: s for s in made.statements for x in s.targets}
     found: set[Expr] = set()
     waiting = list(free_symbols(*values))

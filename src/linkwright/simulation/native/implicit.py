@@ -34,11 +34,7 @@ _COUNT = len(NODES)
 
 
 def jacobian_program(derivative: Program) -> Program:
-    """Return the Program of the rates, their derivatives by time, and those by x, row by row.
-
-    Args:
-        derivative: a Program with the arrays of a phase and one output, the rates of x.
-    """
+    """Return the Program of the rates, their derivatives by time, and those by x, row by row."""
     made = jacobians(derivative, derivative.outputs[0].name, ["t", "x"], values=True)
     rates, by_time, by_x = made.outputs
     flat = Program(
@@ -76,12 +72,7 @@ class _Rosenbrock(Stages):
 
 
 def stage_program(derivative: Program, index: int) -> Program:
-    """Return the Program of the right side of a stage.
-
-    Args:
-        derivative: a Program with the arrays of a phase and one output, the rates of x.
-        index: of the stage, from 0.
-    """
+    """Return the Program of the right side of a stage."""
     s = _Rosenbrock(derivative)
     place = [a + b for a, b in zip(s.x, s.summed(STAGES[index]), strict=True)]
     rates = s.rates(place, s.t + number(NODES[index]) * s.h)
@@ -92,11 +83,7 @@ def stage_program(derivative: Program, index: int) -> Program:
 
 
 def end_program(derivative: Program) -> Program:
-    """Return the Program of the end of a step: new state, error and factors, interpolant.
-
-    Args:
-        derivative: a Program with the arrays of a phase and one output, the rates of x.
-    """
+    """Return the Program of the end of a step: new state, error and factors, interpolant."""
     s = _Rosenbrock(derivative)
     relative, least, before = (s.namer() for _ in range(3))
     new = held(s, [a + b for a, b in zip(s.x, s.summed((*STAGES[-1], 1.0)), strict=True)])
@@ -112,11 +99,7 @@ def end_program(derivative: Program) -> Program:
 
 
 def interpolant(states: int) -> Program:
-    """Return the Program of the state inside a step.
-
-    Args:
-        states: how many there are.
-    """
+    """Return the Program of the state inside a step."""
     from linkwright.algebra import symbol
 
     def array(name: str, count: int = states) -> list[Expr]:
@@ -134,12 +117,7 @@ def interpolant(states: int) -> Program:
 
 # -- native text -----------------------------------------------------------------------------------
 def step_ir(states: int, width: int) -> str:
-    """Return the text of the step around the Programs `jacobian`, `stage0` ... and `end`.
-
-    Args:
-        states: how many there are.
-        width: lanes.
-    """
+    """Return the text of the step around the Programs `jacobian`, `stage0` ... and `end`."""
     return _factor(width) + _solve(width) + _step(states, width)
 
 

@@ -31,8 +31,6 @@ def implicit_speeds_step(
     """Return the step.
 
     Args:
-        derivative: a Program with the arrays of a phase and one output, the rates of x.
-        coordinates: indices in x of the coordinates.
         quaternions: indices in x of the parts of each quaternion.
     """
     stages = Stages(derivative)

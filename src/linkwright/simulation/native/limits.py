@@ -22,9 +22,6 @@ OFTEN = 500_000
 def require_end(until: object) -> None:
     """Refuse an end time that no run can come to.
 
-    Args:
-        until: s.
-
     >>> require_end(1e300)
     Traceback (most recent call last):
         ...
@@ -44,10 +41,6 @@ def require_end(until: object) -> None:
 def divided(until: float, tick: float) -> tuple[int, float]:
     """Return how many ticks there are to an end time, and the end where it cuts the last one short.
 
-    Args:
-        until: end time, s.
-        tick: s.
-
     >>> divided(2.0, 0.005), divided(2.333, 0.005)
     ((400, inf), (467, 2.333))
     """
@@ -59,10 +52,6 @@ def divided(until: float, tick: float) -> tuple[int, float]:
 
 def require_step(step: object, until: float) -> None:
     """Refuse a step that does not lead to the end.
-
-    Args:
-        step: s.
-        until: end time, s.
 
     >>> require_step(1e-12, 1.0)
     Traceback (most recent call last):
@@ -85,10 +74,6 @@ longer step
 def require_every(every: object, least: int = 1) -> None:
     """Refuse an interval of samples that is no whole number.
 
-    Args:
-        every: steps from sample to sample.
-        least: the smallest that means something.
-
     >>> require_every(0)
     Traceback (most recent call last):
         ...
@@ -102,9 +87,6 @@ def require_every(every: object, least: int = 1) -> None:
 
 def require_tolerance(tolerance: object) -> None:
     """Refuse a tolerance that is no relative error.
-
-    Args:
-        tolerance: relative error of a step.
 
     >>> require_tolerance(-1.0)
     Traceback (most recent call last):
@@ -135,12 +117,7 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 class Pace:
-    """Watches whether steps have become so short that a run would never come to its end.
-
-    Args:
-        until: end time, s.
-        often: after how many steps to look; `OFTEN` by default.
-    """
+    """Watches whether steps have become so short that a run would never come to its end."""
 
     def __init__(self, until: float, often: int | None = None) -> None:
         self.until = until
@@ -153,10 +130,6 @@ class Pace:
 
     def crawls(self, steps: int, t: float) -> float | None:
         """Return the mean step, s, of a run that would take too many to the end, or None.
-
-        Args:
-            steps: taken so far.
-            t: where the run stands, s.
 
         >>> Pace(1.0, often=10).crawls(10, 1e-12)
         1e-13

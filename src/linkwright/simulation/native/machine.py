@@ -72,12 +72,7 @@ class Settings:
     end: float = math.inf
 
     def times(self, rows: NDArray[np.int64], tick_seconds: float) -> NDArray[np.float64]:
-        """Return the times of samples, s.
-
-        Args:
-            rows: their numbers, from 0 on.
-            tick_seconds: the base tick, s.
-        """
+        """Return the times of samples, s."""
         ticks = self.every * rows
         if self.end == math.inf:
             return np.asarray(ticks * np.float64(tick_seconds))
@@ -113,15 +108,7 @@ def _require_sizes(phases: Phases) -> None:
 
 
 class Machine:
-    """N runs of a System in native memory.
-
-    Args:
-        phases: the flattened System.
-        settings: how it is run.
-        count: N.
-        width: lanes of a block; 1 by default for a single run, else those of a register.
-        rows: room for samples of each run.
-    """
+    """N runs of a System in native memory."""
 
     def __init__(
         self,

@@ -87,9 +87,6 @@ ALIASES = {"implicit": "rodas4", "rosenbrock": "rodas4"}
 def method_named(name: str) -> Method:
     """Return a method; a name that is not known is an error.
 
-    Args:
-        name: one of `METHODS` or `ALIASES`.
-
     Example:
         >>> method_named("rk4").order
         4

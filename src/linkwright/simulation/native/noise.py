@@ -20,10 +20,6 @@ _LOW = 0xFFFFFFFF
 def philox(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]:
     """Return one block of the cipher, four words of 32 bits.
 
-    Args:
-        counter: four words of 32 bits.
-        key: two words of 32 bits.
-
     Example:
         >>> [f"{word:08x}" for word in philox((0, 0, 0, 0), (0, 0))]
         ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
@@ -40,12 +36,6 @@ def philox(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[in
 def uniform(seed: int, stream: int, run: int, tick: int) -> tuple[float, float]:
     """Return the two numbers of a stream at a tick, uniform in (0, 1).
 
-    Args:
-        seed: of all noise, 64 bits.
-        stream: which source of noise, 32 bits.
-        run: which run of a batch, 32 bits.
-        tick: the base tick.
-
     Example:
         >>> uniform(1, 0, 0, 7) == uniform(1, 0, 0, 7) != uniform(1, 0, 0, 8)
         True
@@ -60,15 +50,7 @@ def _fraction(high: int, low: int) -> float:
 
 
 def write_uniform(w: Writer, seed: str, stream: str, run: str, tick: str) -> tuple[str, str]:
-    """Write the same for W lanes, and return the two values.
-
-    Args:
-        w: where it goes.
-        seed: integers, one for each lane, and so are the others.
-        stream: which source of noise.
-        run: which run.
-        tick: the base tick.
-    """
+    """Write the same for W lanes, and return the two values."""
 
     def op(operation: str, first: str, second: str) -> str:
         return w.op(f"{operation} {w.integer} {first}, {second}")

@@ -37,14 +37,7 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Why a run ended before its time.
-
-    Args:
-        time: s.
-        reason: what happened, in words.
-        names: the states or the event concerned.
-        failed: whether the run could not go on; an event that ends it is no failure.
-    """
+    """Why a run ended before its time."""
 
     time: float
     reason: str
@@ -62,13 +55,7 @@ class Happened:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """Channels over time.
-
-    Args:
-        names: of the channels.
-        times: s.
-        values: a row for each time, a column for each channel.
-    """
+    """Channels over time."""
 
     names: tuple[str, ...]
     times: Array
@@ -172,11 +159,7 @@ class Session:
         return int(self.machine.field("steps")[0])
 
     def advance(self, steps: int = _CALL) -> Samples:
-        """Go on until the room for samples is used up, some steps were done, or it has ended.
-
-        Args:
-            steps: how many to do at most.
-        """
+        """Go on until the room for samples is used up, some steps were done, or it has ended."""
         machine = self.machine
         limit = self.steps + steps
         while not self.done:
@@ -203,9 +186,6 @@ class Session:
         """Go to the end, and return what was recorded on the way.
 
         Where it is interrupted, nothing is lost: called again it goes on.
-
-        Args:
-            progress: called now and then with the time that was reached, s.
         """
         while not self.done:
             self._kept.append(self.advance())

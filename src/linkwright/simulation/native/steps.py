@@ -41,13 +41,7 @@ MOVING: dict[str, Turns] = {
 
 
 def bundle_ir(phases: Phases, method: Method, width: int) -> str:
-    """Return the text of the unit.
-
-    Args:
-        phases: a flattened System.
-        method: how it is integrated.
-        width: lanes.
-    """
+    """Return the text of the unit."""
     module = Module("f64", min(4, host().lanes("f64")))
     sizes: list[int] = []
     rest = 0
@@ -100,13 +94,7 @@ def write_step(
 
 
 def step_program(phases: Phases, derivative: Program, method: Method) -> Program:
-    """Return the Program of a step of an explicit method.
-
-    Args:
-        phases: a flattened System.
-        derivative: its Program of the rates of x.
-        method: how it is integrated.
-    """
+    """Return the Program of a step of an explicit method."""
     if method.name in MOVING:
         return MOVING[method.name](derivative, phases.coordinates, phases.quaternions)
     tableau = TABLEAUX[method.name]
@@ -118,9 +106,6 @@ def prepared(program: Program) -> tuple[Program, Program]:
     """Return what a Program computes from parameters alone, and the Program that is given that.
 
     The second has the same arrays, but `p` holds the results of the first.
-
-    Args:
-        program: of a phase.
     """
     given = program.port("p")
     others = [x for port in program.inputs if port.name != "p" for x in port.entries]

@@ -31,12 +31,7 @@ class _Size:
 
 
 class StoredProgram:
-    """What is kept of a Program.
-
-    Args:
-        digest: the Program's fingerprint.
-        sizes: of its outputs.
-    """
+    """What is kept of a Program."""
 
     def __init__(self, digest: str, sizes: tuple[int, ...]) -> None:
         self.digest = digest
@@ -56,11 +51,7 @@ class StoredProgram:
 
 
 def is_storable(phases: Phases) -> bool:
-    """Whether phases have a form as plain data.
-
-    Args:
-        phases: a flattened System.
-    """
+    """Whether phases have a form as plain data."""
     from linkwright.backends.foreign import foreign_functions
     from linkwright.simulation.native.bundle import phase_programs
 
@@ -70,11 +61,7 @@ def is_storable(phases: Phases) -> bool:
 
 
 def to_data(phases: Phases) -> dict[str, Any]:
-    """Return phases as plain data.
-
-    Args:
-        phases: for which `is_storable` holds.
-    """
+    """Return phases as plain data."""
     return {
         "name": phases.name,
         **{
@@ -97,11 +84,7 @@ def to_data(phases: Phases) -> dict[str, Any]:
 
 
 def from_data(data: Mapping[str, Any]) -> Phases:
-    """Return the phases that `to_data` wrote; KeyError, TypeError or ValueError for others.
-
-    Args:
-        data: what it returned.
-    """
+    """Return the phases that `to_data` wrote; KeyError, TypeError or ValueError for others."""
     programs = data["programs"]
     quaternions = []
     for a, b, c, d in data["quaternions"]:

@@ -39,13 +39,7 @@ TOO_MANY = 10
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Which driver is written.
-
-    Args:
-        width: lanes.
-        adaptive: whether steps are as long as the error allows.
-        dense: whether samples inside a step are interpolated, in a single run.
-    """
+    """Which driver is written."""
 
     width: int
     adaptive: bool

@@ -19,9 +19,6 @@ from linkwright.backends.llvm.functions.emitter import float_literal, suffix, ve
 class Writer:
     """The lines of one function while they are written.
 
-    Args:
-        width: lanes of a value.
-
     >>> w = Writer(1)
     >>> total = w.variable("i64", "0")
     >>> with w.count("10") as i:

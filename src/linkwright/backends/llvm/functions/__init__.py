@@ -67,13 +67,6 @@ def inline(
 ) -> tuple[list[str], list[str]]:
     """Instructions that evaluate a function in place, and the operands of its results.
 
-    Args:
-        name: a key of FUNCTIONS.
-        scalar: "f64" or "f32".
-        width: lanes of every argument and result; 1 for scalars.
-        args: operands, as "%x"; a literal operand must be of the value type.
-        prefix: start of every name written, unique in the enclosing function.
-
     Example:
         >>> lines, results = inline("sign", "f64", 1, ["%x"], "s.")
         >>> lines[0], results
@@ -89,13 +82,6 @@ def inline(
 
 def definition(name: str, scalar: str, width: int, *, guarded: bool = True) -> str:
     """An internal function that evaluates `name`; sincos returns a structure of two values.
-
-    Args:
-        name: a key of FUNCTIONS.
-        scalar: "f64" or "f32".
-        width: lanes of every argument and result; 1 for scalars.
-        guarded: for sin, cos, sincos and tan, hold for arguments of any size; the module then needs
-            the texts of `dependencies` too.
 
     Example:
         >>> print(definition("abs", "f32", 1))

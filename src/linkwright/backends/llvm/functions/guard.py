@@ -66,12 +66,7 @@ def guarded_group(
     """Evaluate several of sin, cos, sincos and tan with one range check.
 
     Args:
-        scalar: "f64" or "f32".
-        width: lanes of every argument and result; 1 for a scalar kernel.
         requests: (function name, argument operand) pairs, angles in rad.
-        prefix: start of every name and label written; unique in the function.
-        lanes: at width 1, the elements of one vector register: scalar arguments are packed into
-            vectors of up to so many. 1 leaves them scalar.
 
     Example:
         >>> group = guarded_group("f64", 1, [("sincos", "%q0"), ("sin", "%q1")], "g.")
@@ -234,13 +229,7 @@ def exact_dependencies(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def exact_definition(name: str, scalar: str, width: int) -> str:
-    """Cold function: (argument, fast results) to results right in every lane.
-
-    Args:
-        name: one of GUARDED.
-        scalar: "f64" or "f32"; a float is evaluated as a double.
-        width: lanes.
-    """
+    """Cold function: (argument, fast results) to results right in every lane."""
     kind, element = value_type(scalar, width), SCALARS[scalar]
     callee, wanted = GUARDED[name]
     count = len(wanted)
