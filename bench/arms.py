@@ -21,13 +21,13 @@ Mat = list[list[Expr]]
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One link: DH parameters in m and quarter turns; mass, kg; centre, m; inertia, kg*m^2."""
+    """One link: DH parameters in m and quarter turns; mass, kg; center, m; inertia, kg*m^2."""
 
     d: float
     a: float
     quarter_turns: int
     mass: float
-    centre: tuple[float, float, float]
+    center: tuple[float, float, float]
     inertia: tuple[float, float, float]
 
 
@@ -136,8 +136,8 @@ def inverse_dynamics(links: Sequence[Link], name: str, gravity: float = 9.81) ->
         acc = w.vector(
             _add(_apply(back, acc), _cross(alpha, arm), _cross(omega, _cross(omega, arm)))
         )
-        centre = _numbers(link.centre)
-        at = _add(acc, _cross(alpha, centre), _cross(omega, _cross(omega, centre)))
+        center = _numbers(link.center)
+        at = _add(acc, _cross(alpha, center), _cross(omega, _cross(omega, center)))
         force = w.vector([as_expr(link.mass) * x for x in w.vector(at)])
         inertia = _numbers(link.inertia)
         momentum = [j * x for j, x in zip(inertia, omega, strict=True)]
@@ -149,7 +149,7 @@ def inverse_dynamics(links: Sequence[Link], name: str, gravity: float = 9.81) ->
     torques: list[Expr] = [zero] * n
     force, moment = [zero] * 3, [zero] * 3
     for i in reversed(range(n)):
-        at = _add(arms[i], _numbers(links[i].centre))
+        at = _add(arms[i], _numbers(links[i].center))
         moment = w.vector(_add(moment, _cross(arms[i], force), _cross(at, forces[i]), moments[i]))
         force = w.vector(_add(force, forces[i]))
         moment = w.vector(_apply(rotations[i], moment))
@@ -173,16 +173,16 @@ def forward_dynamics(links: Sequence[Link], name: str, gravity: float = 9.81) ->
     turns = [_fixed_rotation(links[i - 1]) if i else None for i in range(n)]
     offsets = [(links[i - 1].a, 0.0, links[i - 1].d) if i else (0.0, 0.0, 0.0) for i in range(n)]
 
-    # velocities and bias accelerations, from the base outwards
+    # velocities and bias accelerations, from the base outward
     omega, vel = [zero] * 3, [zero] * 3
     motions, biases = [], []
     for i in range(n):
-        omega, vel = _outwards(w, turns[i], offsets[i], q[i], omega, vel)
+        omega, vel = _outward(w, turns[i], offsets[i], q[i], omega, vel)
         omega = w.vector([omega[0], omega[1], omega[2] + u[i]])
         biases.append((_cross(omega, [zero, zero, u[i]]), _cross(vel, [zero, zero, u[i]])))
         motions.append((omega, vel))
 
-    # articulated inertias, from the tip inwards
+    # articulated inertias, from the tip inward
     top: list[tuple[Mat, Mat, Mat, Vec, Vec]] = []
     inertia, coupling, mass = _zeros(), _zeros(), _zeros()
     moment, force = [zero] * 3, [zero] * 3
@@ -222,16 +222,16 @@ def forward_dynamics(links: Sequence[Link], name: str, gravity: float = 9.81) ->
                 [g * drive for g in gain_f],
             )
         )
-        inertia, coupling, mass, moment, force = _inwards(
+        inertia, coupling, mass, moment, force = _inward(
             w, turns[i], offsets[i], q[i], inertia, coupling, mass, moment, force
         )
     top.reverse()
 
-    # accelerations, from the base outwards
+    # accelerations, from the base outward
     alpha, acc = [zero] * 3, _numbers([0, 0, gravity])
     result = []
     for i in range(n):
-        alpha, acc = _outwards(w, turns[i], offsets[i], q[i], alpha, acc)
+        alpha, acc = _outward(w, turns[i], offsets[i], q[i], alpha, acc)
         bn, bf = biases[i]
         alpha, acc = w.vector(_add(alpha, bn)), w.vector(_add(acc, bf))
         inertia, coupling, _, moment, _ = top[i]
@@ -279,9 +279,9 @@ def _joint_rotation(q: Expr) -> Mat:
 def _own_inertia(link: Link) -> tuple[Mat, Mat, Mat]:
     """Inertia about the joint's origin, first moment and mass, in the joint's turned axes."""
     fixed = _fixed_rotation(link)
-    centre = _add(_apply(fixed, _numbers(link.centre)), _numbers([link.a, 0, link.d]))
+    center = _add(_apply(fixed, _numbers(link.center)), _numbers([link.a, 0, link.d]))
     mass = as_expr(link.mass)
-    skew = _skew(centre)
+    skew = _skew(center)
     zero = as_expr(0)
     diagonal = [[as_expr(link.inertia[i]) if i == j else zero for j in range(3)] for i in range(3)]
     about = _product(_product(fixed, diagonal), _transposed(fixed))
@@ -291,7 +291,7 @@ def _own_inertia(link: Link) -> tuple[Mat, Mat, Mat]:
     return inertia, coupling, [[mass if i == j else as_expr(0) for j in range(3)] for i in range(3)]
 
 
-def _outwards(
+def _outward(
     w: _Writer, turn: Mat | None, offset: Sequence[float], q: Expr, top: Vec, bottom: Vec
 ) -> tuple[Vec, Vec]:
     """A motion at the parent's origin, seen at this joint's origin in its turned axes."""
@@ -304,7 +304,7 @@ def _outwards(
     return top, bottom
 
 
-def _inwards(
+def _inward(
     w: _Writer,
     turn: Mat | None,
     offset: Sequence[float],

@@ -75,12 +75,12 @@ def newton_euler(
         acceleration = apply(back, moved)
         alpha = add(apply(back, alpha), [turned[1] * u, -turned[0] * u, du])
         omega = [turned[0], turned[1], turned[2] + u]
-        centre = [name(f"c{k}{i}") for k in "xyz"]
+        center = [name(f"c{k}{i}") for k in "xyz"]
         inertia = [[name(f"I{min(j, k)}{max(j, k)}{i}") for k in range(3)] for j in range(3)]
-        at_centre = add(acceleration, cross(alpha, centre), cross(omega, cross(omega, centre)))
-        force = [name(f"m{i}") * x for x in at_centre]
+        at_center = add(acceleration, cross(alpha, center), cross(omega, cross(omega, center)))
+        force = [name(f"m{i}") * x for x in at_center]
         moment = add(apply(inertia, alpha), cross(omega, apply(inertia, omega)))
-        links.append((rotation, offset, force, add(moment, cross(centre, force))))
+        links.append((rotation, offset, force, add(moment, cross(center, force))))
     f, n = [zero] * 3, [zero] * 3
     torques = []
     outer: tuple[list[list[Any]], list[Any]] | None = None

@@ -1,4 +1,4 @@
-"""Long chains: time to derive, optimise, compile, and to evaluate beside Pinocchio's aba.
+"""Long chains: time to derive, optimize, compile, and to evaluate beside Pinocchio's aba.
 
 The chain has revolute joints about x, y and z in turn, unlike masses, and numbers as parameters.
 Both evaluate the same states in the same process, called from Python. Pinocchio's workspace grows
@@ -19,10 +19,10 @@ from bench.measure import Row, interleaved
 from linkwright.equations import derive
 from linkwright.mechanism import Mechanism
 from linkwright.program import count
-from linkwright.program.passes import optimise
+from linkwright.program.passes import optimize
 
 TITLE = "long chains: loops over like bodies"
-_AT, _CENTRE, _INERTIA = (1.0, 0.1, -0.2), (0.4, 0.1, -0.05), (0.1, 0.2, 0.15)
+_AT, _CENTER, _INERTIA = (1.0, 0.1, -0.2), (0.4, 0.1, -0.05), (0.1, 0.2, 0.15)
 
 
 def chain(n: int) -> Mechanism:
@@ -37,7 +37,7 @@ def chain(n: int) -> Mechanism:
             at=_AT,
             rotate="xyz"[k % 3],
             mass=1 + 0.3 * np.cos(k),
-            com=_CENTRE,
+            com=_CENTER,
             inertia=_INERTIA,
         )
     return m
@@ -54,7 +54,7 @@ def peer(n: int) -> tuple[Any, Any, Any]:
     for k in range(n):
         place = pin.SE3(np.eye(3), np.array(_AT))
         last = model.addJoint(last, joints[k % 3](), place, f"j{k}")
-        body = pin.Inertia(1 + 0.3 * np.cos(k), np.array(_CENTRE), np.diag(_INERTIA))
+        body = pin.Inertia(1 + 0.3 * np.cos(k), np.array(_CENTER), np.diag(_INERTIA))
         model.appendBodyToJoint(last, body, pin.SE3.Identity())
     return pin, model, model.createData()
 
@@ -96,17 +96,17 @@ def _prepared(n: int, rows: list[Row]) -> tuple[Any, Any]:
     equations = derive(chain(n))
     written = equations.program()
     derived = time.perf_counter()
-    forward = optimise(written)
-    optimised = time.perf_counter()
+    forward = optimize(written)
+    optimized = time.perf_counter()
     kernel = lw.compile(forward)
     kernel(np.zeros(n), np.zeros(n))
     compiled = time.perf_counter()
-    inverse = lw.compile(optimise(equations.inverse_dynamics_program()))
+    inverse = lw.compile(optimize(equations.inverse_dynamics_program()))
     inverse(np.zeros(n), np.zeros(n), np.zeros(n))
     if n >= 1000:
         told = count(forward)
         note = f"{told.add} / {told.mul} / {told.call} operations executed"
         rows.append(Row(f"derive {n} links", derived - start, "s", bar=3.0, note=note))
-        rows.append(Row(f"optimise {n} links", optimised - derived, "s"))
-        rows.append(Row(f"compile {n} links", compiled - optimised, "s", bar=3.0))
+        rows.append(Row(f"optimize {n} links", optimized - derived, "s"))
+        rows.append(Row(f"compile {n} links", compiled - optimized, "s", bar=3.0))
     return kernel, inverse

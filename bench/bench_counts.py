@@ -23,7 +23,7 @@ from linkwright.equations.comparison import compared
 from linkwright.equations.kernels import kernel_program
 from linkwright.models import load_model
 from linkwright.models.smallest import SHIPPED, Shipped, shipped_program
-from linkwright.program import Program, Rate, count, optimise, split
+from linkwright.program import Program, Rate, count, optimize, split
 
 Array = npt.NDArray[np.float64]
 
@@ -81,7 +81,7 @@ def run() -> list[Row]:
 
 def _rows(shipped: Shipped) -> list[Row]:
     source = shipped.source()
-    fast = optimise(source)
+    fast = optimize(source)
     found = shipped_program(shipped.model, shipped.kernel, source)
     programs = {"derived": source, "fast": fast, "thorough": found or fast}
     name = shipped.path.stem
@@ -155,7 +155,7 @@ def markdown() -> str:
         equations = derive(load_model(shipped.model))
         source = kernel_program(equations, shipped.kernel)
         found = shipped_program(shipped.model, shipped.kernel, source)
-        programs = (source, optimise(source), found)
+        programs = (source, optimize(source), found)
         cells = [_counts(p).replace("/", " / ") for p in programs if p is not None]
         name = f"{shipped.model} --kernel {shipped.kernel}"
         name = name.removesuffix(" --kernel forward")

@@ -81,7 +81,7 @@ def puma() -> Pair:
         parent = model.addJoint(parent, pin.JointModelRZ(), at, f"q{k}")
         turn = pin.utils.rotate("x", link.quarter_turns * np.pi / 2)
         at = pin.SE3(turn, np.array([link.a, 0.0, link.d]))
-        inertia = pin.Inertia(link.mass, np.array(link.centre), np.diag(link.inertia))
+        inertia = pin.Inertia(link.mass, np.array(link.center), np.diag(link.inertia))
         model.appendBodyToJoint(parent, inertia, at)
         model.addBodyFrame(f"link{k}", parent, pin.SE3.Identity(), 0)
     ours = Robot(lw.load_model("puma560:drives=off"))

@@ -89,7 +89,7 @@ def _four_bar() -> list[Row]:
     ratio = times["peer"] / (times["ours"] / 100.0)
     note = (
         f"rk4 with {1e3 * size:g} ms: tip error {errors[size]:.1e} m, "
-        f"{100 / times['ours']:.3g} s/s; Exudyn, generalised-alpha with 1 ms: {theirs:.1e} m, "
+        f"{100 / times['ours']:.3g} s/s; Exudyn, generalized-alpha with 1 ms: {theirs:.1e} m, "
         f"{1 / times['peer']:.3g} s/s"
     )
     return [Row("four-bar by Exudyn's at no larger error", ratio, "1", 20, "higher", note)]

@@ -1,7 +1,7 @@
 """Step responses of the thesis' car over a sweep of parameters, here and with SciPy.
 
 Each run is the response to a step of one degree of steer, 5 s long, with its own stiffness of the
-front tyres, stiffness in roll and speed. SciPy's `solve_ivp` (RK45) integrates the same equations
+front tires, stiffness in roll and speed. SciPy's `solve_ivp` (RK45) integrates the same equations
 of motion as a NumPy right-hand side, the function that the Python backend writes, with all that
 depends on parameters alone computed beforehand.
 """

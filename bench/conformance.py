@@ -12,7 +12,7 @@ What is compared with Pinocchio:
 - Jacobians: in three views, analytic ones, of points;
 - motion: velocity, acceleration and drift of frames in three views, the Jacobian's rate;
 - dynamics: inverse and forward dynamics, gravity, bias, mass matrix and its inverse;
-- momentum: mass centre, its Jacobian, centroidal momentum, its matrix and rate, energies;
+- momentum: mass center, its Jacobian, centroidal momentum, its matrix and rate, energies;
 - regressor: all of it, and the base parameters' forces;
 - derivatives: of inverse and forward dynamics by all they depend on, of gravity, of the velocity
   of a frame and of the centroidal momentum.
@@ -176,12 +176,12 @@ def full_mass(peer: Peer, q: Array) -> Array:
 
 
 def momentum(robot: Robot, peer: Peer, s: State) -> Iterator[Pair]:
-    """Compare mass centre, momentum and energy."""
+    """Compare mass center, momentum and energy."""
     model, data, q, g = peer.model, peer.data, peer.coordinates(s.q), peer.g
     u, a = g @ s.u, g @ s.a
-    yield "centre", robot.centre_of_mass(s.q), pin.centerOfMass(model, data, q)
+    yield "center", robot.center_of_mass(s.q), pin.centerOfMass(model, data, q)
     theirs = pin.jacobianCenterOfMass(model, data, q) @ g
-    yield "centre J", robot.centre_of_mass_jacobian(s.q), theirs
+    yield "center J", robot.center_of_mass_jacobian(s.q), theirs
     pin.ccrba(model, data, q, u)
     yield "centroidal matrix", robot.centroidal_matrix(s.q), data.Ag @ g
     yield "centroidal momentum", robot.centroidal_momentum(s.q, s.u), data.hg.vector

@@ -1,7 +1,7 @@
 """A four-bar linkage, here and in Exudyn: crank 0.1, coupler 0.4, rocker 0.3, ground 0.4 m.
 
 Uniform links of 5 kg/m under gravity start at rest with the crank upright. Exudyn has rigid bodies
-in the plane with revolute joints and the implicit generalised-alpha integrator, its usual choice
+in the plane with revolute joints and the implicit generalized-alpha integrator, its usual choice
 for constraints (index 2). The error is that of the crank's tip against the equations of motion with
 multipliers, integrated by SciPy's DOP853 to 1e-12.
 """

@@ -2,7 +2,7 @@
 
 Without arguments, all MJCF files inside installed packages are taken: gymnasium, which the bench
 extra brings, and dm_control, gymnasium_robotics and mujoco_playground where they are there. What is
-compared: masses, mass centres and inertias of bodies, places of bodies and sites at random
+compared: masses, mass centers and inertias of bodies, places of bodies and sites at random
 coordinates, and, with ``--dynamics``, the mass matrix and the bias force. The exit code is 1 where
 something differs by more than 1e-10 of its size.
 

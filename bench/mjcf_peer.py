@@ -109,12 +109,12 @@ def mass_errors(model: mujoco.MjModel, description: Description) -> float:
         worst = max(worst, float(np.abs(ours - theirs).max()) / scale)
         worst = max(worst, abs(mass.mass - model.body_mass[k]) / max(1.0, model.body_mass[k]))
         if mass.mass > 0:
-            worst = max(worst, float(np.abs(np.array(mass.centre) - model.body_ipos[k]).max()))
+            worst = max(worst, float(np.abs(np.array(mass.center) - model.body_ipos[k]).max()))
     return worst
 
 
 def moment_errors(model: mujoco.MjModel, description: Description) -> float:
-    """Return the greatest relative error of masses, mass centres and principal moments.
+    """Return the greatest relative error of masses, mass centers and principal moments.
 
     Only bodies with one mesh, or none, count: in a sum of meshes, what MuJoCo drops of each shows.
     """
@@ -124,7 +124,7 @@ def moment_errors(model: mujoco.MjModel, description: Description) -> float:
         worst = max(worst, abs((0.0 if mass is None else mass.mass) - model.body_mass[k]))
         if mass is None or mass.mass == 0:
             continue
-        worst = max(worst, float(np.abs(np.array(mass.centre) - model.body_ipos[k]).max()))
+        worst = max(worst, float(np.abs(np.array(mass.center) - model.body_ipos[k]).max()))
         if len(shapes) <= 1 or all(shape.kind != "mesh" for shape in shapes):
             moments = np.linalg.eigvalsh(np.array(tensor(mass.inertia)))
             theirs = np.sort(model.body_inertia[k])

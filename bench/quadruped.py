@@ -9,7 +9,7 @@ Ours is a System with `Contact` (springs and dampers, friction with stick and sl
 are spheres of 1 mm on a plane that lies 1 mm lower, with its own soft constraints and friction
 pyramids; its servos are its own actuators with an affine bias, which hold the targets, so that no
 array of controls has to be read. Its friction gives way slowly under a load (feet creep outward and
-the base sinks by millimetres) unless cones are elliptic and `impratio` is large: with that, and
+the base sinks by millimeters) unless cones are elliptic and `impratio` is large: with that, and
 ours with stiffer springs, both engines are compared in the height at which the robot ends.
 """
 

@@ -34,7 +34,7 @@ def main() -> None:
     arm = lw.load_model("stanford-arm-controlled")
     start = time.perf_counter()
     equations = lw.derive(arm)
-    program = lw.optimise(equations.program(outputs=False))
+    program = lw.optimize(equations.program(outputs=False))
     took = time.perf_counter() - start
     ours = lw.count(program).as_dict()
     print_table(
@@ -126,8 +126,8 @@ def _pictures(recording: lw.Recording, names: list[str], path: Path) -> None:
 
 
 def _bicycle() -> None:
-    """Linearise the nonlinear bicycle at 5 m/s."""
-    model = lw.linearise(lw.load_model("whipple"), values={"v": 5.0})
+    """Linearize the nonlinear bicycle at 5 m/s."""
+    model = lw.linearize(lw.load_model("whipple"), values={"v": 5.0})
     shown = ", ".join(
         f"{m.eigenvalue.real:.5f}" + (f" ± {m.eigenvalue.imag:.5f}i" if m.eigenvalue.imag else "")
         for m in model.modes()

@@ -242,11 +242,11 @@ def _live(running: Any) -> None:
 
 def _counts(axes: Any) -> None:
     equations = lw.derive(lw.load_model("stanford-arm"))
-    ours = lw.count(lw.optimise(equations.program(outputs=False)))
+    ours = lw.count(lw.optimize(equations.program(outputs=False)))
     rows = {**PUBLISHED, "Linkwright": ours.add + ours.mul}
     names = list(rows)
-    colours = [SOFT] * (len(rows) - 1) + [ACCENT]
-    axes.barh(names, list(rows.values()), color=colours)
+    colors = [SOFT] * (len(rows) - 1) + [ACCENT]
+    axes.barh(names, list(rows.values()), color=colors)
     axes.invert_yaxis()
     for k, value in enumerate(rows.values()):
         axes.text(value + 40, k, f"{value:,}", va="center", fontsize=9)

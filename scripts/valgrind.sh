@@ -1,7 +1,7 @@
 #!/bin/sh
 # Cross the native borders under Valgrind, which tells of every read and write outside of what was
 # allocated, or after it was freed:  sh scripts/valgrind.sh [PYTHON ARGUMENT ...]
-# Python's own allocator is off, so that every object is seen. Uninitialised values are not looked
+# Python's own allocator is off, so that every object is seen. Uninitialized values are not looked
 # at, since Python and NumPy copy them around. Valgrind knows AVX2 but not AVX-512; LLVM, which asks
 # the processor, then writes code for AVX2 into a cache of its own.
 set -eu

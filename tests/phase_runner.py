@@ -36,8 +36,8 @@ class PlainRun:
         self.p = np.array([s.value for s in f.p])
         self.w = np.array([s.value for s in f.w])
         self._kernels: dict[int, Kernel] = {}
-        if f.initialise is not None:
-            self.x, self.d = self._pair(f.initialise, 0.0)
+        if f.initialize is not None:
+            self.x, self.d = self._pair(f.initialize, 0.0)
 
     def _kernel(self, program: Program) -> Kernel:
         key = id(program)

@@ -21,7 +21,7 @@ def inertia(mass: Mass) -> Any:
     """Return mass and inertia as Pinocchio has it."""
     xx, yy, zz, xy, yz, zx = mass.inertia
     tensor = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
-    return pin.Inertia(mass.mass, np.array(mass.centre), tensor)
+    return pin.Inertia(mass.mass, np.array(mass.center), tensor)
 
 
 def joint_model(joint: LinkJoint) -> Any:

@@ -78,7 +78,7 @@ class Link:
     motions: tuple[Motion, ...]
     at: Array
     mass: float
-    centre: Array
+    center: Array
     tensor: Array
 
 
@@ -251,7 +251,7 @@ def mechanism_of(sample: Sample, name: str = "sample") -> Mechanism:
                 parent=None if link.parent < 0 else bodies[link.parent],
                 joint=link.joint,
                 at=triple(f"{link.name}_a", link.at),
-                com=triple(f"{link.name}_c", link.centre),
+                com=triple(f"{link.name}_c", link.center),
             )
         )
         t = link.tensor
@@ -342,7 +342,7 @@ def pinocchio_of(sample: Sample, rates: Mapping[str, float]) -> Peer:
                 q.append(sample.coordinates[names[k]])
                 v.append(rates[names[k]])
         carriers[number], poses[number] = base, place
-        inertia = pin.Inertia(link.mass, link.centre, link.tensor)
+        inertia = pin.Inertia(link.mass, link.center, link.tensor)
         model.appendBodyToJoint(base, inertia, place)
     data = model.createData()
     where, speed = np.array(q), np.array(v)
@@ -366,7 +366,7 @@ def pinocchio_of(sample: Sample, rates: Mapping[str, float]) -> Peer:
 
 
 def depth_first(sample: Sample) -> list[int]:
-    """Return the links in the order that Pinocchio's sparse factorisation needs."""
+    """Return the links in the order that Pinocchio's sparse factorization needs."""
     order: list[int] = []
     stack = [k for k, link in enumerate(sample.links) if link.parent < 0][::-1]
     while stack:
@@ -463,7 +463,7 @@ def _mjcf(sample: Sample) -> str:
         axes = text((*link.pose[:, 0], *link.pose[:, 1]))
         return (
             f'<body name="{link.name}" pos="{text(link.at)}" xyaxes="{axes}">{joints}'
-            f'<inertial pos="{text(link.centre)}" mass="{link.mass!r}" fullinertia="{text(full)}"/>'
+            f'<inertial pos="{text(link.center)}" mass="{link.mass!r}" fullinertia="{text(full)}"/>'
             + "".join(element(c) for c in below.get(k, []))
             + "</body>"
         )

@@ -58,14 +58,14 @@ class _Writer:
         half = self.rng.normal(size=(3, 3))
         spread = half @ half.T
         tensor = np.trace(spread) * np.eye(3) - spread
-        mass, centre = self.numbers(1, 0.5, 2), self.numbers(3)
+        mass, center = self.numbers(1, 0.5, 2), self.numbers(3)
         if self.rng.integers(2):
             rows = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)]
             six = " ".join(repr(float(tensor[i, j])) for i, j in rows)
-            return f'<inertial pos="{centre}" mass="{mass}" fullinertia="{six}"/>'
+            return f'<inertial pos="{center}" mass="{mass}" fullinertia="{six}"/>'
         moments = " ".join(repr(float(x)) for x in np.linalg.eigvalsh(tensor))
         quat = self.numbers(4)
-        return f'<inertial pos="{centre}" quat="{quat}" mass="{mass}" diaginertia="{moments}"/>'
+        return f'<inertial pos="{center}" quat="{quat}" mass="{mass}" diaginertia="{moments}"/>'
 
     def joints(self, root: bool) -> str:
         kind = self.rng.integers(8)

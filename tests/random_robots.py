@@ -51,14 +51,14 @@ def random_mass(rng: np.random.Generator) -> Mass:
     """Return a mass that a solid can have."""
     points = rng.normal(size=(5, 3)) * 0.1
     weights = rng.uniform(0.2, 1.0, 5)
-    centre = weights @ points / weights.sum()
-    arms = points - centre
+    center = weights @ points / weights.sum()
+    arms = points - center
     square = np.einsum("k,ki,ki", weights, arms, arms)
     tensor = square * np.eye(3) - np.einsum("k,ki,kj->ij", weights, arms, arms)
     xx, yy, zz, xy, yz, zx = (
         float(tensor[i, j]) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
     )
-    return Mass(float(weights.sum()), triple(centre), (xx, yy, zz, xy, yz, zx))
+    return Mass(float(weights.sum()), triple(center), (xx, yy, zz, xy, yz, zx))
 
 
 def random_robot(

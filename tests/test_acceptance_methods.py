@@ -39,11 +39,11 @@ from linkwright.mechanism import (
     Universal,
     Weld,
 )
-from linkwright.mechanism.kinematics import composite_centres
+from linkwright.mechanism.kinematics import composite_centers
 from linkwright.models import load_model
 from linkwright.program import Assign, Namer, Program, count, interpret, lower, program
 from linkwright.program.derivatives import derivative
-from linkwright.program.passes import optimise
+from linkwright.program.passes import optimize
 from linkwright.program.passes.fields import PRIME, Values
 from linkwright.program.rates import Rate
 from linkwright.simulation import simulate
@@ -56,8 +56,8 @@ LISTED = ("car", "car-small", "cart", "four-bar")
 
 @cache
 def smallest(name: str) -> Program:
-    """Return the optimised Program of a shipped model, its outputs beside."""
-    return optimise(equations(name).program())
+    """Return the optimized Program of a shipped model, its outputs beside."""
+    return optimize(equations(name).program())
 
 
 def at(
@@ -208,23 +208,23 @@ def test_a_body_on_a_moving_parent_has_joint_rates() -> None:
 
 
 def test_wheels_of_the_cart_are_rotors_whose_mass_counts_with_the_frame() -> None:
-    """Composite masses and centres of the thesis; wheels are alike in every position."""
+    """Composite masses and centers of the thesis; wheels are alike in every position."""
     m = load_model("cart")
     b, f = m.bodies["b"], m.bodies["f"]
-    composite = composite_centres(m)
+    composite = composite_centers(m)
     names = {x: 1.0 + 0.37 * k for k, x in enumerate(m.parameters.values())}
 
     def value(text: str) -> float:
         return float(evaluate(m.expr(text), names))
 
-    for body, mass, centre in (
+    for body, mass, center in (
         (b, "BM + 2*MW", "BM*CMB1/(BM + 2*MW)"),
         (f, "FM + 2*MW", "-(2*MW*EPS + FM*(EPS - CMF1))/(FM + 2*MW)"),
     ):
         found, place = composite[body]
         assert evaluate(found, names) == pytest.approx(value(mass), rel=1e-14)
         along = [evaluate(x, names) for x in place.components(body.frame)]
-        assert along == pytest.approx([value(centre), 0, 0], rel=1e-14)
+        assert along == pytest.approx([value(center), 0, 0], rel=1e-14)
     moments = lumped(m.kinematics())
     wheels = [body for name, body in m.bodies.items() if name.endswith("w")]
     assert len(wheels) == 4
@@ -236,27 +236,27 @@ def test_wheels_of_the_cart_are_rotors_whose_mass_counts_with_the_frame() -> Non
 def test_masses_on_their_own_hinges_count_with_the_parent() -> None:
     """The clock of spacecraft 1, links B, D and F of the arm; none of these is a rotor's mass."""
     clock = load_model("spacecraft-1")
-    mass, centre = composite_centres(clock)[clock.bodies["b"]]
+    mass, center = composite_centers(clock)[clock.bodies["b"]]
     assert str(mass) == "BM + CM"
-    assert str(centre) == "-CM*(L1 - L2)/(BM + CM)*b.z"
+    assert str(center) == "-CM*(L1 - L2)/(BM + CM)*b.z"
     arm = load_model("stanford-arm")
-    told = {body.name: str(mass) for body, (mass, _) in composite_centres(arm).items()}
+    told = {body.name: str(mass) for body, (mass, _) in composite_centers(arm).items()}
     assert (told["a"], told["c"], told["e"]) == ("MA + MB", "MC + MD", "ME + MF")
 
 
-def test_a_fixed_child_changes_mass_centre_and_velocity_of_what_carries_it() -> None:
-    def centre_of(*, loaded: bool) -> tuple[str, str, str]:
+def test_a_fixed_child_changes_mass_center_and_velocity_of_what_carries_it() -> None:
+    def center_of(*, loaded: bool) -> tuple[str, str, str]:
         m = Mechanism("m")
         b = m.body("b", joint=Free(), mass="M", inertia=0)
         arm = m.body("arm", parent=b, at=("L", 0, 0), mass=0, inertia=0)
         if loaded:
             m.body("load", parent=arm, at=("L", 0, 0), joint=Ball(), mass="M", inertia=0)
-        mass, centre = composite_centres(m)[b]
-        return str(mass), str(centre), str(b.origin.velocity.expressed(b.frame))
+        mass, center = composite_centers(m)[b]
+        return str(mass), str(center), str(b.origin.velocity.expressed(b.frame))
 
-    assert centre_of(loaded=False) == ("M", "0", "b.u*b.x + b.v*b.y + b.w*b.z")
-    mass, centre, velocity = centre_of(loaded=True)
-    assert (mass, centre) == ("2*M", "L*b.x")
+    assert center_of(loaded=False) == ("M", "0", "b.u*b.x + b.v*b.y + b.w*b.z")
+    mass, center, velocity = center_of(loaded=True)
+    assert (mass, center) == ("2*M", "L*b.x")
     assert velocity == "b.u*b.x + (b.v - L*b.r)*b.y + (b.w + L*b.q)*b.z"
 
 

@@ -22,7 +22,7 @@ from linkwright.errors import Error
 from linkwright.mechanism import Mechanism, MechanismError
 from linkwright.models import load_model
 from linkwright.program import Assign, count, lower
-from linkwright.program.passes import optimise
+from linkwright.program.passes import optimize
 from linkwright.program.rates import Rate
 from linkwright.program.search import thorough
 from linkwright.simulation import simulate
@@ -61,7 +61,7 @@ def test_a_body_has_defaults_for_everything_but_its_name() -> None:
     assert b.coordinates == ()
     assert b.offset.is_zero
     assert str(b.inertia.mass) == "b_m"
-    assert [str(x) for x in b.inertia.centre] == ["0", "0", "0"]
+    assert [str(x) for x in b.inertia.center] == ["0", "0", "0"]
     assert [str(x) for x in b.inertia.tensor] == [f"b_I{k}" for k in ("xx", "yy", "zz")] + [
         f"b_I{k}" for k in ("xy", "yz", "zx")
     ]
@@ -106,7 +106,7 @@ def test_all_places_of_the_four_bar_convert_from_global_coordinates() -> None:
     assert a.offset.is_zero
     assert str(b.offset) == "L1*a.x"
     assert {str(x) for x in c.offset.components(m.ground.frame)} == {"L5", "L4", "0"}
-    assert [str(x) for x in b.inertia.centre] == ["0", "L3", "0"]
+    assert [str(x) for x in b.inertia.center] == ["0", "L3", "0"]
     places = {name: str(point.local) for name, point in m.points.items()}
     assert places == {
         "bp": "L4*b.y",
@@ -163,10 +163,10 @@ def test_texts_know_every_function_of_the_thesis(text: str, meaning: str | float
 
 def test_texts_may_call_foreign_functions() -> None:
     m = Mechanism("m")
-    tyre = foreign("tyre", 2, python=math.hypot)
-    m.function("tyre", tyre)
-    found = m.expr("func(tyre, a, 2)")
-    assert found is m.expr("tyre(a, 2)")
+    tire = foreign("tire", 2, python=math.hypot)
+    m.function("tire", tire)
+    found = m.expr("func(tire, a, 2)")
+    assert found is m.expr("tire(a, 2)")
     assert evaluate(found, {m.parameters["a"]: 1.5}) == 2.5
 
 
@@ -283,14 +283,14 @@ def test_a_force_is_a_value_without_a_symbol_of_its_own() -> None:
     m.force("spring", "-K*b", at=b.origin, along="x")
     m.output("spring", "fm(spring)", unit="N")
     e = derive(m, "kane")
-    (constant,) = optimise(e.program(outputs=False)).statements
+    (constant,) = optimize(e.program(outputs=False)).statements
     assert isinstance(constant, Assign)
     assert str(constant.value) == "K/M"
     m.defaults(K=3, M=1)
     assert solved(e, {"b": 2.0}, {"b_dot": 0.0})["y"] == pytest.approx([-6])
 
 
-def test_misspelt_names_are_reported() -> None:
+def test_misspelled_names_are_reported() -> None:
     m = load_model("car")
     with pytest.raises(Error, match="no parameter 'NRBI3'; did you mean 'NRBI33'"):
         m.defaults(NRBI3=1285)
@@ -435,7 +435,7 @@ def test_cart_without_offset_keeps_the_yaw_rate_of_its_front_axle() -> None:
     """That it has no acceleration is found by itself; by hand it takes 34 multiplications."""
     e = derive(rocket_car())
     assert [u.name for u in e.speeds] == ["f.u", "f.rz_dot"]
-    p = optimise(e.program(outputs=False))
+    p = optimize(e.program(outputs=False))
     assert count(p).mul <= 34
     assert str(p.port("u_dot").entries[1]) == "0"
 
@@ -453,7 +453,7 @@ def test_four_bar_with_its_correction_takes_no_more_than_the_thesis() -> None:
     step = [(h * g2 - g * h2) / below, (g * h1 - h * g1) / below]
     results = {"q_dot": list(e.rates), "u_dot": list(e.accelerations), "step": step}
     found = count(
-        optimise(e.assemble("all", results, {}, [x for r in results.values() for x in r]))
+        optimize(e.assemble("all", results, {}, [x for r in results.values() for x in r]))
     )
     assert found.add <= 81
     assert found.mul <= 141
@@ -508,10 +508,10 @@ def size_expanded(roots: tuple[Expr, ...]) -> int:
 
 
 def test_each_way_to_save_operations_saves() -> None:
-    """The car: optimised, as derived, without intermediate results, with sums multiplied out."""
+    """The car: optimized, as derived, without intermediate results, with sums multiplied out."""
     e = equations("car")
     derived = e.program(outputs=False)
-    sizes = [count(optimise(derived)).total, count(derived).total]
+    sizes = [count(optimize(derived)).total, count(derived).total]
     sizes += [size_as_tree(written_out("car")), size_expanded(written_out("car"))]
     assert sizes == sorted(sizes)
     assert sizes[2] > 3 * sizes[1]

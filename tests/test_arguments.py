@@ -62,8 +62,8 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[[], dict[str, Any]]]] = {
         lambda: {"model": pendulum(), "until": 0.1, "initial": {"rod": [0.1, 0.2]},
                  "values": {"m": 2}, "step": 0.01, "method": "rk4"},
     ),
-    "linearise": (
-        lambda **k: lw.linearise(**k),
+    "linearize": (
+        lambda **k: lw.linearize(**k),
         lambda: {"mechanism": pendulum(), "at": {"rod": -1.5}, "values": {"m": 1}},
     ),
     "equilibrium": (

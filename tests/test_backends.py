@@ -110,7 +110,7 @@ def sample_program() -> Program:
 def test_random_programs_agree_with_the_interpreter(name: str, made: Program) -> None:
     """Loops, calls, solves and all functions; single arrays and a batch with a tail."""
     inputs = sample_inputs(made, seed=1, batch=(5,))
-    if name == "c":  # without optimisation, because gcc's time is most of this test's
+    if name == "c":  # without optimization, because gcc's time is most of this test's
         kernel = compile_c(made, flags=("-O0",))
     else:
         kernel = lw.compile(made, backend=name)

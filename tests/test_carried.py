@@ -86,7 +86,7 @@ def test_a_run_of_a_system_and_a_batch_arrive(way: str) -> None:
 
 
 def test_a_linear_model_arrives() -> None:
-    model = lw.linearise(swing())
+    model = lw.linearize(swing())
     np.testing.assert_array_equal(sent(model).a, model.a)
 
 

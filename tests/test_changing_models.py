@@ -136,7 +136,7 @@ def swept(u: Used, folder: Path) -> Any:
 
 def linear(u: Used, folder: Path) -> Any:
     """The linear model at the start."""
-    return lw.linearise(u.m).a.tolist()
+    return lw.linearize(u.m).a.tolist()
 
 
 def quantities(u: Used, folder: Path) -> Any:
@@ -270,12 +270,12 @@ def test_deriving_leaves_the_relations_as_they_were_given() -> None:
 
 def test_values_of_one_linear_model_are_not_those_of_the_next() -> None:
     m = build()
-    first = lw.linearise(m)
-    other = lw.linearise(m, values={"k": 50.0})
+    first = lw.linearize(m)
+    other = lw.linearize(m, values={"k": 50.0})
     assert m.values["k"] == 5.0
     assert m.initial["cart_dot"] == 0.5
     assert np.abs(other.a - first.a).max() > 1
-    np.testing.assert_array_equal(lw.linearise(m).a, first.a)
+    np.testing.assert_array_equal(lw.linearize(m).a, first.a)
 
 
 def test_a_start_that_depends_on_values_follows_those_of_a_run() -> None:

@@ -9,7 +9,7 @@ import pytest
 from linkwright.cli import main
 
 
-def test_bicycle_at_five_metres_a_second(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bicycle_at_five_meters_a_second(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["linearize", "whipple", "--set", "v=5", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     values = [complex(v["real"], v["imag"]) for v in told["eigenvalues"]]

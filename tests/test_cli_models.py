@@ -284,7 +284,7 @@ def test_names_and_units_of_parameters_are_deduced() -> None:
     words, units = parameter_words(m), parameter_units(m)
     assert words["b_m"] == "mass of b"
     assert words["b_Izz"] == "moment of inertia zz of b"
-    assert words["H"] == "mass centre of b, x"
+    assert words["H"] == "mass center of b, x"
     assert words["L"] == "part of place of tip on b along b.x"
     assert words["K"] == "in force spring"
     assert {k: units[k] for k in ("K", "D", "L0", "A", "w", "H", "b_m")} == {

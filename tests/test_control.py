@@ -26,7 +26,7 @@ from linkwright.control import (
     StateFeedback,
     StateSpace,
     TransferFunction,
-    discretised,
+    discretized,
     dlqe,
     dlqr,
     lqe,
@@ -65,7 +65,7 @@ def random_system(seed: int, n: int = 4, k: int = 2) -> tuple[Array, Array, Arra
 def test_state_feedback_is_the_lqr_of_the_same_gain(how: str) -> None:
     """Poles of the loop are those of A - B K, and runs have the same numbers."""
     m = cart_pole()
-    model = lw.linearise(m)
+    model = lw.linearize(m)
     found = lqr(model.a, model.b, np.diag([1, 10, 0, 0]), [[0.1]])
     names = list(model.states)
     order = names[::-1]
@@ -88,7 +88,7 @@ def test_state_feedback_is_the_lqr_of_the_same_gain(how: str) -> None:
 
 def test_state_feedback_holds_where_it_should() -> None:
     m = cart_pole()
-    model = lw.linearise(m)
+    model = lw.linearize(m)
     s = System(m)
     law = StateFeedback(m, lqr(model.a, model.b, np.eye(4), [[1.0]]), target={"cart": 0.4})
     s.add(law, rate=200)
@@ -133,7 +133,7 @@ def test_discrete_lqr_and_the_hold_are_those_of_python_control(seed: int) -> Non
     a, b, c = random_system(seed)
     Q, R = np.eye(4), np.eye(2)
     held = control.c2d(control.ss(a, b, c, 0), 0.05, "zoh")
-    ad, bd = discretised(a, b, 0.05)
+    ad, bd = discretized(a, b, 0.05)
     np.testing.assert_allclose(ad, held.A, rtol=1e-10)
     np.testing.assert_allclose(bd, held.B, rtol=1e-10)
     np.testing.assert_allclose(dlqr(ad, bd, Q, R).gain, control.dlqr(ad, bd, Q, R)[0], rtol=1e-7)
@@ -145,7 +145,7 @@ def test_kalman_gains_are_those_of_python_control(seed: int) -> None:
     W, V = np.diag([1.0, 0.5, 2, 1]), np.diag([0.1, 0.2])
     L, P, _ = control.lqe(a, np.eye(4), c, W, V)
     np.testing.assert_allclose(lqe(a, c, W, V).gain, L, rtol=1e-7, atol=1e-9)
-    ad, _ = discretised(a, np.eye(4), 0.05)
+    ad, _ = discretized(a, np.eye(4), 0.05)
     L, P, E = control.dlqe(ad, np.eye(4), c, W, V)
     found = dlqe(ad, c, W, V)
     np.testing.assert_allclose(found.cost, P, rtol=1e-7)
@@ -153,7 +153,7 @@ def test_kalman_gains_are_those_of_python_control(seed: int) -> None:
     np.testing.assert_allclose(np.sort_complex(found.poles), np.sort_complex(E), rtol=1e-5)
 
 
-def test_what_cannot_be_stabilised_is_refused() -> None:
+def test_what_cannot_be_stabilized_is_refused() -> None:
     with pytest.raises(DomainError, match="Riccati"):
         lqr([[1.0]], [[0.0]], [[1.0]], [[1.0]])
 
@@ -162,7 +162,7 @@ def test_what_cannot_be_stabilised_is_refused() -> None:
 def test_lqr_balances_a_pole_with_the_cost_that_riccati_says(rate: float | None) -> None:
     """From a small deviation the cost is x'Sx; in discrete time it is a sum over instants."""
     m = cart_pole()
-    model = lw.linearise(m)
+    model = lw.linearize(m)
     period = None if rate is None else 1 / rate
     regulator = LQR(m, model, Q={"cart": 1, "pole": 10}, R=0.1, period=period)
     s = System(m, base=200)
@@ -180,7 +180,7 @@ def test_lqr_balances_a_pole_with_the_cost_that_riccati_says(rate: float | None)
 @pytest.mark.parametrize("rate", [None, 500])
 def test_an_observer_finds_the_speeds_from_the_places(rate: float | None) -> None:
     m = cart_pole()
-    model = lw.linearise(m)
+    model = lw.linearize(m)
     s = System(m, base=500)
     loop = s.add(LQR(m, model, Q=1.0, R=1.0))
     noise = {"cart_dot": 1.0, "pole_dot": 1.0}

@@ -28,7 +28,7 @@ from linkwright.program.derivatives import (
     sparsity,
     vector_jacobian,
 )
-from linkwright.program.passes import optimise
+from linkwright.program.passes import optimize
 from tests.programs import ARITHMETIC, FUNCTIONS, programs, sample_inputs
 
 Array = npt.NDArray[np.float64]
@@ -130,11 +130,11 @@ def test_hessian_times_vector_is_the_change_of_the_gradient(made: Program, seed:
 
 @settings(quick, max_examples=10)
 @given(programs(size=5), st.integers(0, 1000))
-def test_optimised_derivatives_have_the_same_values(made: Program, seed: int) -> None:
+def test_optimized_derivatives_have_the_same_values(made: Program, seed: int) -> None:
     inputs = sample_inputs(made, seed)
     for mode in MODES:
         plain = derivative(made, mode=mode)
-        small = optimise(plain)
+        small = optimize(plain)
         for a, b in zip(run(plain, *inputs).values(), run(small, *inputs).values(), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-8)
         assert count(small).total <= count(plain).total

@@ -72,7 +72,7 @@ def test_a_table_says_all_of_its_robot() -> None:
     assert (elbow.damping, spin.line) == (0.2, 47)
     upper = robot.link("upper_arm").mass
     assert upper is not None
-    np.testing.assert_allclose(upper.centre, (0.15, 0, 0.01), atol=1e-15)  # from the joint
+    np.testing.assert_allclose(upper.center, (0.15, 0, 0.01), atol=1e-15)  # from the joint
     assert robot.link("spindle").mass == Mass(0.8, (0.0, 0.0, 0.1))
     places = link_places(robot, {"quill": [0.0]})
     tool = matrix(places["chuck"]) @ matrix(robot.frames[-1].place)
@@ -81,7 +81,7 @@ def test_a_table_says_all_of_its_robot() -> None:
 
 
 def _carried(robot: Description, q: dict[str, list[float]]) -> list[tuple[str, np.ndarray]]:
-    """Return mass, mass centre and inertia of each heavy link in the root's axes."""
+    """Return mass, mass center and inertia of each heavy link in the root's axes."""
     found = []
     for name, place in link_places(robot, q).items():
         mass = robot.link(name).mass
@@ -90,8 +90,8 @@ def _carried(robot: Description, q: dict[str, list[float]]) -> list[tuple[str, n
         turn = np.array(place.rotation)
         xx, yy, zz, xy, yz, zx = mass.inertia
         inertia = turn @ np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]) @ turn.T
-        centre = np.array(place.position) + turn @ np.array(mass.centre)
-        found.append((name, np.concatenate([[mass.mass], centre, inertia.ravel()])))
+        center = np.array(place.position) + turn @ np.array(mass.center)
+        found.append((name, np.concatenate([[mass.mass], center, inertia.ravel()])))
     return sorted(found, key=lambda entry: entry[0])
 
 
@@ -167,9 +167,9 @@ def test_links_on_fixed_joints_are_joined() -> None:
     (arm,) = [link for link in parse_dh(written.text).links if link.name == "arm"]
     assert arm.mass is not None
     assert arm.mass.mass == 3.0
-    centre = np.array(arm.mass.centre)
-    assert np.linalg.norm(centre[:2]) == pytest.approx(2 / 3)
-    assert centre[2] == pytest.approx(1 / 3)
+    center = np.array(arm.mass.center)
+    assert np.linalg.norm(center[:2]) == pytest.approx(2 / 3)
+    assert center[2] == pytest.approx(1 / 3)
     assert any("fixed joints" in entry.what for entry in written.dropped)
 
 
@@ -196,7 +196,7 @@ FAULTS = {
     ),
     "an angle over zero": (HEAD + '[[joint]]\nalpha = "pi/0"\n', "'pi/0' is no angle"),
     "a length that is not finite": (HEAD + "[[joint]]\na = inf\n", "a finite number up to"),
-    "a centre of two numbers": (HEAD + "[[joint]]\ncentre = [1, 2]\n", "3 numbers in brackets"),
+    "a center of two numbers": (HEAD + "[[joint]]\ncenter = [1, 2]\n", "3 numbers in brackets"),
     "two links of one name": (
         HEAD + '[[joint]]\nlink = "a"\n[[joint]]\nlink = "a"\n',
         "t.toml:5: a second link is called 'a'",

@@ -494,7 +494,7 @@ def test_motion_does_not_depend_on_the_order_of_bodies(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_motion_scales_with_the_units(seed: int) -> None:
-    """Metres to millimetres, kilograms to grams, seconds to milliseconds."""
+    """Meters to millimeters, kilograms to grams, seconds to milliseconds."""
     sample = random_sample(8000 + seed, 4, [k for k in KINDS if k != "screw"])
     length, mass, time = 1e3, 1e3, 1e3
     m = mechanism_of(sample)
@@ -509,7 +509,7 @@ def test_motion_scales_with_the_units(seed: int) -> None:
                 x,
                 at=x.at * length,
                 mass=x.mass * mass,
-                centre=x.centre * length,
+                center=x.center * length,
                 tensor=x.tensor * mass * length**2,
             )
             for x in sample.links

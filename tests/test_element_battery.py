@@ -132,16 +132,16 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     },
     "Stop": lambda m, r: {"coordinate": "arm", "lower": 0.2, "upper": 0.9,
                           "stiffness": r.uniform(50, 500), "damping": r.uniform(0.1, 2)},
-    "Tyre": _tire,
+    "Tire": _tire,
     "ComputedTorque": lambda m, r: {"kp": 30.0, "kd": 8.0, "limit": 40.0, "target": 0.1},
     "Feedforward": lambda m, r: {
         "motion": {"cart": "swing*sin(beat*t)", "arm": "0.4 + 0.2*sin(beat*t)"},
     },
     "GravityCompensation": lambda m, r: {"joints": ["cart", "arm"]},
     "JointPID": lambda m, r: _joint(r, ki=r.uniform(0.1, 2), limit=30.0, unwind=0.5, target=0.1),
-    "LQR": lambda m, r: {"model": lw.linearise(m), "Q": 1.0, "R": 0.1},
+    "LQR": lambda m, r: {"model": lw.linearize(m), "Q": 1.0, "R": 0.1},
     "LeadLag": lambda m, r: {"zero": r.uniform(1, 5), "pole": r.uniform(6, 20), "gain": 2.0},
-    "Observer": lambda m, r: {"model": lw.linearise(m), "process": 1.0, "measurement": 0.1},
+    "Observer": lambda m, r: {"model": lw.linearize(m), "process": 1.0, "measurement": 0.1},
     "PD": lambda m, r: _joint(r, target={"cart": 0.0, "arm": 0.4}, limit=30.0),
     "PID": lambda m, r: {"kp": 2.0, "ki": 1.0, "kd": 0.1, "low": -1.0, "high": 1.0, "filter": 50.0,
                          "unwind": 0.4, "weight": 0.8},
@@ -216,7 +216,7 @@ def test_every_block_that_ships_is_registered_has_an_example_and_is_documented()
     assert [name for name in KINDS if f"`{name}" not in text] == []
 
 
-PLAIN = {"Tyre": {"law": elements.MagicFormula(10.0, 1.6, 1.0, 0.9)}}
+PLAIN = {"Tire": {"law": elements.MagicFormula(10.0, 1.6, 1.0, 0.9)}}
 """Arguments whose numbers have no unit inside: a law's nominal load is a plain number."""
 
 
@@ -355,7 +355,7 @@ def test_a_number_that_is_none_is_refused_by_the_name_of_the_argument(
 
 def _enabled(name: str) -> Numbers:
     """Return arguments without which others are not looked at."""
-    return {"Contact": {"static": 0.5}, "Tyre": {"trail": 0.03}}.get(name, {})
+    return {"Contact": {"static": 0.5}, "Tire": {"trail": 0.03}}.get(name, {})
 
 
 ALLOWED_BELOW_ZERO = {

@@ -23,7 +23,7 @@ from linkwright.elements import (
     HeightField,
     Imu,
     JointSpring,
-    LinearTyre,
+    LinearTire,
     LuGre,
     MagicFormula,
     Muscle,
@@ -32,8 +32,8 @@ from linkwright.elements import (
     Spring,
     Stop,
     Surface,
-    TableTyre,
-    Tyre,
+    TableTire,
+    Tire,
 )
 from linkwright.elements.filters import coefficients
 from linkwright.mechanism import Body, Mechanism
@@ -166,14 +166,14 @@ def test_a_height_field_is_the_plane_that_its_table_is() -> None:
 
 
 def test_a_turned_and_shifted_box_is_touched_on_its_own_faces() -> None:
-    """SL's sample floor: a cube 4 x 4 x 0.1 with its centre at z = -1.3 begins at z = -1.25."""
+    """SL's sample floor: a cube 4 x 4 x 0.1 with its center at z = -1.3 begins at z = -1.25."""
     m, b = point_mass()
-    tilted = Box((4, 4, 0.1), centre=(0, 0, -1.3))
+    tilted = Box((4, 4, 0.1), center=(0, 0, -1.3))
     floor = Contact(m, [b], tilted, stiffness=1e4, damping=300, viscous=1.0)
     done = run(m, floor, until=2.0, initial={"b.z": -1.2})
     assert done.samples["b.z"][-1] == pytest.approx(-1.25 - 2 * G / 1e4, abs=1e-6)
     m, b = point_mass()
-    wall = Box((4, 4, 0.1), centre=(1, 0, 0), rotation=turned((0, 1, 0), math.pi / 2).tolist())
+    wall = Box((4, 4, 0.1), center=(1, 0, 0), rotation=turned((0, 1, 0), math.pi / 2).tolist())
     side = Contact(m, [b], wall, stiffness=1e4, damping=10, viscous=0.0)
     done = run(m, side, until=0.01, initial={"b.x": 0.96, "b.y": 0.3})
     assert done.samples["contact.force1_x"][0] == pytest.approx(-1e4 * 0.01, rel=1e-6)
@@ -254,7 +254,7 @@ def test_lugre_sticks_below_and_slips_above_its_static_friction() -> None:
             assert done.samples["s"][-1] < 1e-3
 
 
-# -- drag, muscle, tyres ---------------------------------------------------------------------------
+# -- drag, muscle, tires ---------------------------------------------------------------------------
 def test_a_falling_body_reaches_its_terminal_speed() -> None:
     m, b = point_mass(0.1)
     air = Drag(m, b, coefficient=0.5, area=0.02)
@@ -288,27 +288,27 @@ def test_a_muscle_works_through_its_moment_arm() -> None:
     assert np.allclose(acceleration[2:-2], (150 * arm / inertia)[2:-2], rtol=1e-4)
 
 
-def test_laws_of_tyres() -> None:
+def test_laws_of_tires() -> None:
     angle, load = as_expr(0.05), as_expr(4000.0)
-    assert evaluate_all([LinearTyre(6e4).side(angle, load)], {})[0] == pytest.approx(-3000)
+    assert evaluate_all([LinearTire(6e4).side(angle, load)], {})[0] == pytest.approx(-3000)
     b, c, d, e = 8.0, 1.4, 0.9, -0.2
     x = b * 0.05
     by_hand = -4000 * d * math.sin(c * math.atan(x - e * (x - math.atan(x))))
     found = evaluate_all([MagicFormula(b, c, d, e).side(angle, load)], {})[0]
     assert found == pytest.approx(by_hand, rel=1e-12)
-    table = TableTyre(lw.Table1([0, 0.1], [0, 2000]))
+    table = TableTire(lw.Table1([0, 0.1], [0, 2000]))
     assert evaluate_all([table.side(-angle, load)], {})[0] == pytest.approx(1000)
 
 
-def test_a_tyre_builds_up_its_side_force_over_the_relaxation_length() -> None:
+def test_a_tire_builds_up_its_side_force_over_the_relaxation_length() -> None:
     """A wheel that is pushed sideways at constant speed: slip follows 1 - exp(-x / s)."""
     m = lw.Mechanism("wheel")
     w = m.body("w", translate="xy", mass=1e9, inertia=1e9)
-    tyre = Tyre(m, w, LinearTyre(5e4), forward=m.x, leftward=m.y, load=3000.0, relaxation=0.6)
-    done = run(m, tyre, until=0.2, initial={"w.x_dot": 10.0, "w.y_dot": 0.5})
+    tire = Tire(m, w, LinearTire(5e4), forward=m.x, leftward=m.y, load=3000.0, relaxation=0.6)
+    done = run(m, tire, until=0.2, initial={"w.x_dot": 10.0, "w.y_dot": 0.5})
     x = 10 * done.samples.times
     expected = -5e4 * math.atan2(0.5, 10) * (1 - np.exp(-x / 0.6))
-    assert np.allclose(done.samples["tyre.side"], expected, rtol=1e-6, atol=1e-3)
+    assert np.allclose(done.samples["tire.side"], expected, rtol=1e-6, atol=1e-3)
 
 
 # -- sensors and filters ---------------------------------------------------------------------------

@@ -118,7 +118,7 @@ def every_door(path, name, m, out):
     system = lw.System(m, base=100)
     python(f"{name}: System", lambda: lw.simulate(system, 0.1))
     python(f"{name}: batch", lambda: lw.simulate_batch(system, 0.1, runs=4))
-    python(f"{name}: lw.linearize", lambda: lw.linearise(m))
+    python(f"{name}: lw.linearize", lambda: lw.linearize(m))
 
 
 for path in sorted(folder.glob("*.toml")):

@@ -141,21 +141,21 @@ DOORS: dict[str, Callable[[lw.Mechanism], object]] = {
     "redundant": lambda m: lw.simulate(m, 1.0, form="redundant"),
     "System": lambda m: lw.simulate(lw.System(m, base=100), 1.0),
     "batch": lambda m: lw.simulate_batch(lw.System(m, base=100), 1.0, runs=3, threads=2),
-    "linearise": lambda m: lw.linearise(m),
+    "linearize": lambda m: lw.linearize(m),
 }
 
 
 @pytest.mark.parametrize("door", DOORS)
 def test_a_failure_in_a_run_ends_it_with_the_name(door: str) -> None:
     m = pulled(lambda x: (x, x))
-    if door == "linearise":
+    if door == "linearize":
         with pytest.raises(lw.Error):
             DOORS[door](m)
         return
     assert "'pull' returned 2 values" in raised(lambda: DOORS[door](m), lw.ShapeError)
 
 
-@pytest.mark.parametrize("door", [d for d in DOORS if d != "linearise"])
+@pytest.mark.parametrize("door", [d for d in DOORS if d != "linearize"])
 @pytest.mark.parametrize("at", [1, 40])
 def test_ctrl_c_in_a_function_ends_a_run_as_an_interrupt(door: str, at: int) -> None:
     """It comes while the function is at work."""

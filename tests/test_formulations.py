@@ -31,7 +31,7 @@ from linkwright.models import load_model
 from linkwright.models.smallest import shipped_program
 from linkwright.program import Program, count, lower
 from linkwright.program.interpret import interpret
-from linkwright.program.passes import optimise
+from linkwright.program.passes import optimize
 from linkwright.program.search import thorough
 from tests.random_mechanisms import mechanism_of, random_sample, solved
 
@@ -178,7 +178,7 @@ def test_no_choice_changes_the_motion_of_a_model(name: str) -> None:
 
 
 def test_what_was_chosen_is_told_and_can_be_pinned() -> None:
-    """The wrist centre of the arm becomes the reference point of both links whose axes meet it."""
+    """The wrist center of the arm becomes the reference point of both links whose axes meet it."""
     m = load_model("stanford-arm")
     made = derive(m, "composite")
     assert made.choices is not None
@@ -206,15 +206,15 @@ FAST = [
 @pytest.mark.parametrize(("name", "kernel", "operations", "calls"), FAST)
 def test_counts_of_the_models(name: str, kernel: str, operations: int, calls: int) -> None:
     """Adds and multiplies together in fast mode, all parameters symbols: no more than so many."""
-    found = count(optimise(kernel_program(derive(load_model(name)), kernel)))
+    found = count(optimize(kernel_program(derive(load_model(name)), kernel)))
     assert found.total <= operations
     assert found.call <= calls
 
 
 def test_a_cart_with_other_names_in_another_order_costs_the_same() -> None:
     """Nothing knows a model: only the structure matters."""
-    expected = count(optimise(derive(load_model("cart")).program(outputs=False)))
-    assert count(optimise(derive(other_cart()).program(outputs=False))) == expected
+    expected = count(optimize(derive(load_model("cart")).program(outputs=False)))
+    assert count(optimize(derive(other_cart()).program(outputs=False))) == expected
 
 
 def test_the_search_knows_no_model_either() -> None:
@@ -287,6 +287,6 @@ def random_arm(seed: int, n: int = 12) -> Mechanism:
 def test_a_random_arm_of_twelve_links_is_never_worse_than_by_kane(seed: int) -> None:
     m = random_arm(seed)
     found, kane = (
-        count(optimise(derive(m, way).program(outputs=False))) for way in ("auto", "kane")
+        count(optimize(derive(m, way).program(outputs=False))) for way in ("auto", "kane")
     )
     assert found.total + found.call <= kane.total + kane.call

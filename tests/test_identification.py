@@ -133,7 +133,7 @@ def test_friction_and_rotors_are_found(description: Description, motion: Excitat
 
 # -- physical links --------------------------------------------------------------------------------
 def _objective(x: Array, rows: Array, goal: Array, known: Array, small: Array, w: float) -> float:
-    """Return what is minimised, infinite where no link is real."""
+    """Return what is minimized, infinite where no link is real."""
     total = float(np.sum((rows @ x - goal) ** 2)) / 2
     for p, before in zip(x[:-1].reshape(-1, 10), known.reshape(-1, 10), strict=True):
         matrix = pseudo_inertia(p)

@@ -150,7 +150,7 @@ def test_an_arrow_is_reordered_to_no_fill() -> None:
 def stanford_mass_matrix(q: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the arm's mass matrix from Jacobians in the world frame (autosim-use 4.6)."""
     l1, l2, l3, l5, l6 = 0.1, 0.6, 0.2, 0.7, 0.06
-    #         axis, joint point in the parent, translates, mass, centre, principal inertias
+    #         axis, joint point in the parent, translates, mass, center, principal inertias
     bodies = [
         (1, (0.0, 0, 0), False, 9.0, (0.0, 0, 0), (0.01, 0.02, 0.03)),
         (0, (0.0, 0, 0), False, 6.0, (l1, 0, 0), (0.06, 0.01, 0.05)),
@@ -162,7 +162,7 @@ def stanford_mass_matrix(q: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     frame, origin = np.eye(3), np.zeros(3)
     mass = np.zeros((6, 6))
     moves = []
-    for i, (axis, at, translates, m, centre, inertia) in enumerate(bodies):
+    for i, (axis, at, translates, m, center, inertia) in enumerate(bodies):
         direction = frame[:, axis].copy()
         origin = origin + frame @ np.array(at, float)
         if translates:
@@ -175,7 +175,7 @@ def stanford_mass_matrix(q: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
             turn[b, a], turn[a, b] = s, -s
             frame = frame @ turn
         moves.append((direction, origin, translates))
-        place = origin + frame @ np.array(centre, float)
+        place = origin + frame @ np.array(center, float)
         v = np.zeros((3, 6))
         w = np.zeros((3, 6))
         for k, (d, o, slides) in enumerate(moves):
@@ -197,7 +197,7 @@ def test_the_stanford_arm_is_solved_in_64_multiplies_and_46_adds() -> None:
 
 
 def test_a_large_band_keeps_its_band() -> None:
-    """Thirty unknowns coupled to their neighbours, scrambled: no more than the band costs."""
+    """Thirty unknowns coupled to their neighbors, scrambled: no more than the band costs."""
     n = 30
     place = np.random.default_rng(4).permutation(n)
     band = [[2 if abs(int(place[i] - place[j])) <= 1 else 0 for j in range(n)] for i in range(n)]

@@ -417,7 +417,7 @@ def test_a_layout_that_differs_is_noticed(field: str, monkeypatch: pytest.Monkey
     assert layout.find_layout.__wrapped__() is not None
     shift = -8 if field in ("DATA", "FLAGS", "SCALAR_VALUE") else 8
     monkeypatch.setattr(layout, field, getattr(layout, field) + shift)
-    if field == "DIMENSIONS":  # The neighbour holds another pointer, to the strides.
+    if field == "DIMENSIONS":  # The neighbor holds another pointer, to the strides.
         assert layout.DIMENSIONS == 40
     assert layout.find_layout.__wrapped__() is None
 

@@ -386,7 +386,7 @@ def test_arguments_of_any_size_are_right_when_guarded(name: str, scalar: str, wi
             exact = [oracle(mpmath.mpf(float(x))) for x in mixed]
         errors = [ulps(r, e, scalar) for r, e in zip(result, exact, strict=True)]
         assert max(errors) <= ERROR_BOUNDS[name][scalar]
-        np.testing.assert_array_equal(result[::2], single)  # a far neighbour changes nothing
+        np.testing.assert_array_equal(result[::2], single)  # a far neighbor changes nothing
 
 
 def test_largest_and_hardest_arguments() -> None:

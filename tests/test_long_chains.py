@@ -23,7 +23,7 @@ from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Mechanism, Revolute
 from linkwright.program import Call, Loop, Program, Statement, count, lower, program
 from linkwright.program.interpret import interpret
-from linkwright.program.passes import optimise
+from linkwright.program.passes import optimize
 from linkwright.program.program import Scanned, Stacked
 
 Array = NDArray[np.float64]
@@ -121,10 +121,10 @@ def test_loops_move_a_chain_as_what_is_written_out(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["planar", "spatial", "symbols"])
-def test_optimised_loops_keep_their_values_in_every_backend(kind: str) -> None:
+def test_optimized_loops_keep_their_values_in_every_backend(kind: str) -> None:
     m = chain(kind, 60)
     written = derive(m).program()
-    p = optimise(written)
+    p = optimize(written)
     given = inputs_of(p)
     wanted = run(written, given)[1]
     close = pytest.approx(wanted, rel=1e-9, abs=1e-10 * np.abs(wanted).max())
@@ -185,10 +185,10 @@ def torques(m: Mechanism, kind: str, q: Array, u: Array, a: Array) -> Array:
         turn = turn @ (np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * k @ k)
         alpha = alpha + rate * axis + speed * np.cross(omega, axis)
         omega = omega + speed * axis
-        arm = turn @ numbers(body.inertia.centre)
+        arm = turn @ numbers(body.inertia.center)
         j = turn @ np.diag(numbers(body.inertia.tensor[:3])) @ turn.T
-        centre = acceleration + np.cross(alpha, arm) + np.cross(omega, np.cross(omega, arm))
-        force = float(body.inertia.mass.data) * centre
+        center = acceleration + np.cross(alpha, arm) + np.cross(omega, np.cross(omega, arm))
+        force = float(body.inertia.mass.data) * center
         moment = j @ alpha + np.cross(omega, j @ omega) + np.cross(place + arm, force)
         states.append((axis, place, force, moment))
     found, total_force, total_moment = [], np.zeros(3), np.zeros(3)

@@ -282,7 +282,7 @@ def test_what_cannot_be_closed_is_refused() -> None:
 
 @pytest.mark.parametrize("joint", [Revolute("y"), Ball(quaternion=True), Ball("zxy")])
 def test_a_level_pendulum_finds_where_it_hangs(joint: Joint) -> None:
-    """Level, its loads do not change with the angle; it hangs with its mass centre lowest."""
+    """Level, its loads do not change with the angle; it hangs with its mass center lowest."""
     m = Mechanism("pendulum")
     rod = m.body("rod", joint=joint, mass=2, com=(0.7, 0, 0), inertia=(0.1, 0.2, 0.2))
     m.gravity()

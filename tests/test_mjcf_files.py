@@ -71,7 +71,7 @@ def test_masses_of_meshes_are_those_of_mujoco() -> None:
         assert mass is not None
         moments = np.linalg.eigvalsh(np.array(tensor(mass.inertia)))
         np.testing.assert_allclose(moments, np.sort(body.inertia), rtol=1e-12)
-        np.testing.assert_allclose(mass.centre, body.ipos, atol=1e-14)
+        np.testing.assert_allclose(mass.center, body.ipos, atol=1e-14)
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -332,7 +332,7 @@ def test_meshes_weigh_what_they_weigh_in_mujoco(way: str, ending: str, tmp_path:
     mass = description.link("b").mass
     assert mass is not None
     assert mass.mass == pytest.approx(float(model.body("b").mass[0]), rel=1e-12)
-    np.testing.assert_allclose(mass.centre, model.body("b").ipos, atol=1e-13)
+    np.testing.assert_allclose(mass.center, model.body("b").ipos, atol=1e-13)
     moments = np.linalg.eigvalsh(np.array(tensor(mass.inertia)))
     np.testing.assert_allclose(moments, np.sort(model.body("b").inertia), rtol=1e-11)
     (shape,) = description.link("b").shapes
@@ -358,7 +358,7 @@ def test_what_mjcf_holds_survives_it() -> None:
     heavy = Mass(1.0, (0.1, 0.0, 0.0), (0.1, 0.2, 0.25, 0.01, -0.02, 0.03))
     place = Place((0.1, 0.2, 0.3), turned((1, 2, 3), 0.4))
     shapes = tuple(
-        Shape(kind, size, place, colour=(0.1, 0.2, 0.3, 1.0), touched=True, name=kind)
+        Shape(kind, size, place, color=(0.1, 0.2, 0.3, 1.0), touched=True, name=kind)
         for kind, size in (
             ("box", (0.1, 0.2, 0.3)),
             ("sphere", (0.1,)),
@@ -389,7 +389,7 @@ def test_what_mjcf_holds_survives_it() -> None:
     assert [s.kind for s in after.link("a").shapes] == [s.kind for s in shapes]
     for old, new in zip(shapes, after.link("a").shapes, strict=True):
         np.testing.assert_allclose(new.size, old.size, atol=1e-15)
-        assert (new.colour, new.touched, new.name) == (old.colour, old.touched, old.name)
+        assert (new.color, new.touched, new.name) == (old.color, old.touched, old.name)
     assert after.link("a").mass == heavy
     assert after.closures[0].kind == "fixed"
     assert {frame.name for frame in after.frames} == {"tool", "loop_a", "loop_b"}

@@ -258,7 +258,7 @@ def test_four_bar_points_convert_from_global_coordinates() -> None:
     assert str(m.points["bp"].local) == "L4*b.y"
     assert str(m.points["s1"].local) == "L2*b.y"
     assert str(m.points["cp"].local) == "(L1 - L5)*c.x"
-    assert [str(x) for x in m.bodies["b"].inertia.centre] == ["0", "L3", "0"]
+    assert [str(x) for x in m.bodies["b"].inertia.center] == ["0", "L3", "0"]
 
 
 def test_four_bar_closes() -> None:

@@ -52,7 +52,7 @@ from linkwright.program.passes import (
     inline_single_use,
     liveness,
     merge_constants,
-    optimise,
+    optimize,
     pressure,
     report,
     schedule,
@@ -103,16 +103,16 @@ def test_a_pass_keeps_the_outputs_and_the_counts(name: str, made: Program) -> No
 @settings(max_examples=40, deadline=None)
 @given(programs(), st.integers(0, 9))
 def test_all_passes_together(made: Program, seed: int) -> None:
-    after = optimise(made)
+    after = optimize(made)
     assert_same_values(made, after, seed)
     assert cost(after) <= cost(made)
-    assert cost(optimise(after)) <= cost(after)
+    assert cost(optimize(after)) <= cost(after)
 
 
 @settings(max_examples=40, deadline=None)
 @given(programs(forms=ARITHMETIC, loops=False, calls=False, solves=False, size=20))
 def test_arithmetic_alone(made: Program) -> None:
-    after = optimise(made)
+    after = optimize(made)
     assert_same_values(made, after)
     assert cost(after) <= cost(made)
 
@@ -124,7 +124,7 @@ SMOOTH = {**ARITHMETIC, **FUNCTIONS}
 @given(programs(forms=SMOOTH, loops=False, calls=False, solves=False))
 def test_no_two_definitions_are_equal(made: Program) -> None:
     """Methods, check 28; the values of definitions are compared at a random point."""
-    after = optimise(made)
+    after = optimize(made)
     rng = np.random.default_rng(1)
     known: dict[Expr, object] = {s: rng.uniform(0.5, 1.5) for s in after.input_symbols()}
     seen: list[float] = []
@@ -144,7 +144,7 @@ def test_no_definition_is_used_once(made: Program) -> None:
     So have sums with a number before them, which would be distributed over their terms, and what
     the derivative hands to auxiliary outputs, which are left out here.
     """
-    after = optimise(without_auxiliary(made))
+    after = optimize(without_auxiliary(made))
     roots = [x for s in after.statements for x in s.operands] + list(after.output_values())
     uses = dict.fromkeys(roots, 0)
     for root in roots:
@@ -170,8 +170,8 @@ def test_no_definition_is_used_once(made: Program) -> None:
 def test_an_output_adds_nothing_to_the_derivative(made: Program) -> None:
     """Methods, check 23; a loop, solve or call that both need is not taken apart."""
     outputs = tuple(p for p in made.outputs if p.name != "extra")
-    alone = optimise(Program(made.name, made.inputs, outputs, made.statements, made.slow))
-    asked = optimise(replace(made, auxiliary=frozenset({"extra"})))
+    alone = optimize(Program(made.name, made.inputs, outputs, made.statements, made.slow))
+    asked = optimize(replace(made, auxiliary=frozenset({"extra"})))
     assert cost(asked)[0] <= cost(alone)[0]
     assert_same_values(made, asked)
 
@@ -188,7 +188,7 @@ def test_a_quotient_cancels_against_its_divisor(power: int, named: bool) -> None
     if named:
         steps = [Assign(inverse, 1 / below), Assign(y, b * inverse)]
     made = program("f", {"x": [b, c], "k": [k]}, {"f": [c * (b - below * y), y]}, statements=steps)
-    after = optimise(made)
+    after = optimize(made)
     assert after.output_values()[0] is ZERO
     assert count(after).total == 1
     (values,) = interpret(lower(after), [[3.0, 5.0], [2.0]])
@@ -199,7 +199,7 @@ def test_the_registry_is_what_is_documented() -> None:
     assert next(iter(PASSES)) == "liveness"
     assert set(DEFAULT) <= set(PASSES)
     with pytest.raises(ProgramError, match="there is no pass 'inline'; there are liveness"):
-        optimise(of(x), ["inline"])
+        optimize(of(x), ["inline"])
 
 
 # -- value numbering -------------------------------------------------------------------------------
@@ -215,13 +215,13 @@ def test_values_equal_after_expansion_are_one() -> None:
 def test_squares_of_sine_and_cosine_add_up_through_locals() -> None:
     s, c = local("s"), local("c")
     made = of(x + s**2 + c**2, statements=(Assign(s, sin(x)), Assign(c, cos(x))))
-    assert optimise(made).outputs[0].entries == (1 + x,)
+    assert optimize(made).outputs[0].entries == (1 + x,)
 
 
 def test_divisions_and_branches_are_not_cancelled() -> None:
     """(x² - y²)/(x - y) equals x + y only where x differs from y."""
     made = of((x**2 - y**2) / (x - y), x + y, select(x < y, x + y, (x + y) * 1))
-    after = optimise(made)
+    after = optimize(made)
     x_minus_y_is_zero = [[1.0] * 4, [2.0, 2.0, 1.0, 1.0]]
     (found,) = interpret(lower(after), x_minus_y_is_zero)
     assert np.isnan(found[0])
@@ -280,7 +280,7 @@ def test_common_factors_are_taken_out(outputs: list[Expr], after: list[Expr]) ->
 def test_nothing_is_divided_by_a_parameter() -> None:
     """Coefficients in proportion would share a sum after a division; the parameter may be zero."""
     made = of(A * x + B * y + z, A * C * x + B * C * y + w)
-    after = optimise(made)
+    after = optimize(made)
     values = [[0.0, 0.0, 0.0, 0.0], [1.0, 2.0, 3.0, 4.0]]
     (found,) = interpret(lower(after), values)
     np.testing.assert_array_equal(found, [3.0, 4.0])
@@ -307,7 +307,7 @@ def test_a_constant_that_every_use_has_goes_into_the_sum() -> None:
 def test_constant_parts_are_outside_the_derivative() -> None:
     """Methods, check 24: no operation of a later stage has only parameters as operands."""
     made = of((A + B) * x + C / D * y, sin(A) * x * y, A * B + C)
-    code = lower(optimise(made))
+    code = lower(optimize(made))
     rates = {i.id: i.rate for i in code.instructions}
     for i in code.instructions:
         if i.args:
@@ -349,7 +349,7 @@ def test_dead_parts_of_loops_go(keep: str, carried: int, scanned: int, stacked: 
     assert (len(loop.carried), len(loop.scanned), len(loop.stacked)) == (carried, scanned, stacked)
     assert loop.body == ()
     assert_same_values(made, after)
-    assert_same_values(made, optimise(made))
+    assert_same_values(made, optimize(made))
 
 
 def test_dead_right_sides_go() -> None:
@@ -369,7 +369,7 @@ def test_what_does_not_change_leaves_the_loop() -> None:
     inner = sin(x) * y * a + (x + y) * z * item
     loop = Loop(10, (Carried(a, w, inner, end),), (Scanned(item, (x, y) * 5),), (), ())
     made = program("loop", {"q": [x, y, z, w]}, {"f": end}, statements=[loop])
-    after = optimise(made)
+    after = optimize(made)
     assert count(after) == Counts(add=11, mul=22, call=1)
     assert_same_values(made, after)
 
@@ -469,13 +469,13 @@ def test_the_carried_array_needs_a_free_name() -> None:
 
 
 # -- calls, smallness, reports ---------------------------------------------------------------------
-def test_a_called_program_is_optimised_once() -> None:
+def test_a_called_program_is_optimized_once() -> None:
     a, b = symbols("a b")
     inner = program("inner", {"a": a, "b": b}, {"f": [a * b + a * a, a * b + b]})
     t = [local(f"t{i}") for i in range(4)]
     calls = [Call(inner, (x, y), (t[0], t[1])), Call(inner, (y, z), (t[2], t[3]))]
     made = program("p", {"q": [x, y, z]}, {"f": t}, statements=calls)
-    after = optimise(made)
+    after = optimize(made)
     first, second = (s for s in after.statements if isinstance(s, Call))
     assert first.program is second.program
     assert_same_values(made, after)
@@ -488,8 +488,8 @@ def test_small_terms_are_dropped_once_only() -> None:
     with smallness_threshold(100):
         statements = [Assign(a, s * y), Assign(b, a + s * s * z)]
     made = program("p", {"q": [s, y, z]}, {"f": [b, b * a]}, statements=statements)
-    assert_same_values(made, optimise(made))
-    assert count(optimise(made)).total >= 4
+    assert_same_values(made, optimize(made))
+    assert count(optimize(made)).total >= 4
 
 
 def test_reports_show_each_pass() -> None:
@@ -515,12 +515,12 @@ def test_long_chains_and_wide_sums_are_no_trouble() -> None:
     for _ in range(10_000):
         chain = sin(chain) + y
     made = of(chain)
-    assert count(optimise(made)).call == 10_000
+    assert count(optimize(made)).call == 10_000
     many = [symbol(f"v{i}", "coordinate") for i in range(3000)]
     wide = program(
         "wide", {"v": many, "x": x}, {"f": total([v * (i + 2) for i, v in enumerate(many)])}
     )
-    assert count(optimise(wide)).total == count(wide).total
+    assert count(optimize(wide)).total == count(wide).total
 
 
 def test_an_impure_function_is_called_at_every_evaluation_and_turn() -> None:
@@ -536,7 +536,7 @@ def test_an_impure_function_is_called_at_every_evaluation_and_turn() -> None:
     loop = Loop(3, (Carried(a, x, a + noise(A), end),), (), (), ())
     statements = [loop]
     made = program("p", {"k": A, "x": x}, {"f": [end, noise(A) * x]}, statements=statements)
-    for p in (made, optimise(made), optimise(made, list(PASSES))):
+    for p in (made, optimize(made), optimize(made, list(PASSES))):
         assert stage_counts(p)[Rate.PARAMETER] == Counts()
         assert count(p).call == 4
         calls.clear()
@@ -553,6 +553,6 @@ def test_a_pure_function_is_called_once() -> None:
     a, b = local("a"), local("b")
     statements = (Assign(a, x * (y + z)), Assign(b, x * y + x * z))
     made = of(square(a) + w, square(b), statements=statements)
-    after = optimise(made)
+    after = optimize(made)
     assert (count(made).call, count(after).call) == (2, 1)
     assert_same_values(made, after)

@@ -76,7 +76,7 @@ def test_links_1_and_3_of_the_puma_are_found() -> None:
 
 
 def test_the_sample_arm_of_sl_is_found_and_repaired() -> None:
-    """Its links' inertias are negative about their mass centres; the thumb has no mass."""
+    """Its links' inertias are negative about their mass centers; the thumb has no mass."""
     robot = read_description(ROBOTS / "sl_arm" / "arm.dyn")
     names = {(f.part, f.name) for f in description_findings(robot)}
     assert {("L_HR", "positive definiteness"), ("L_TL", "massless chain")} <= names
@@ -85,7 +85,7 @@ def test_the_sample_arm_of_sl_is_found_and_repaired() -> None:
     for link, other in zip(robot.links, better.links, strict=True):
         if link.mass is not None and link.mass.mass:
             assert other.mass is not None
-            assert (other.mass.mass, other.mass.centre) == (link.mass.mass, link.mass.centre)
+            assert (other.mass.mass, other.mass.center) == (link.mass.mass, link.mass.center)
 
 
 def _one_joint(joint: LinkJoint, mass: Mass | None = SOUND) -> Description:

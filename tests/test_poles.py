@@ -37,9 +37,9 @@ def test_there_is_no_linear_model_at_the_pole(sequence: str, angle: float) -> No
     m = top(sequence)
     second = list(m.coordinates)[1]
     with pytest.raises(lw.Error, match=r"angles of 'b' are at their pole .*quaternion"):
-        lw.linearise(m, {second: angle})
-    assert np.isfinite(lw.linearise(m, {second: angle + 0.5}).a).all()
-    assert np.abs(lw.linearise(top(quaternion=True)).a).max() < 10
+        lw.linearize(m, {second: angle})
+    assert np.isfinite(lw.linearize(m, {second: angle + 0.5}).a).all()
+    assert np.abs(lw.linearize(top(quaternion=True)).a).max() < 10
 
 
 def test_a_run_with_fixed_steps_says_that_it_came_near_the_pole(tmp_path: Path) -> None:

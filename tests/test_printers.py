@@ -103,15 +103,15 @@ def test_text_reads_back_to_the_same_object(expr: Expr) -> None:
 
 
 def test_text_of_tables_and_foreign_functions_reads_back() -> None:
-    tyre = Table1([0, 0.1, 0.3], [0, 900, 1100], kind="cubic", name="tyre")
+    tire = Table1([0, 0.1, 0.3], [0, 900, 1100], kind="cubic", name="tire")
     lift = Table2([0, 1], [0, 2], [[0, 2], [1, 5]], name="lift")
     pair = foreign("pair", 2, outputs=2)
     clash = foreign("sin", 1)
-    functions: dict[str, Any] = {"tyre": tyre, "lift": lift, "pair": pair, "sin": clash}
+    functions: dict[str, Any] = {"tire": tire, "lift": lift, "pair": pair, "sin": clash}
     scope = SymbolScope(functions=functions)
     for expr, shown in [
-        (tyre(a) * 2, "2*tyre(a)"),
-        (partial(tyre(a), a), "tyre'(a)"),
+        (tire(a) * 2, "2*tire(a)"),
+        (partial(tire(a), a), "tire'(a)"),
         (partial(partial(lift(a, b), a), b), "lift[1,1](a, b)"),
         (pair(a, b)[1] - 1, "pair[1](a, b) - 1"),
         (clash(a), "func(sin, a)"),

@@ -82,7 +82,7 @@ OBJECTS: dict[str, Callable[[], object]] = {
     "BaseParameters": lambda: lw.base_parameters(rod()),
     "Equilibrium": lambda: lw.equilibrium(rod()),
     "Assembly": lambda: lw.assemble(lw.load_model("four-bar")),
-    "LinearModel": lambda: lw.linearise(rod()),
+    "LinearModel": lambda: lw.linearize(rod()),
     "Run": run,
     "Energies": lambda: run().energies(),
     "Recording": lambda: run().recording,

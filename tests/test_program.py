@@ -344,17 +344,17 @@ def test_parameters_meet_parameters_first() -> None:
 SCRIPT = """
 from hypothesis import Phase, given, seed, settings
 from linkwright.program import lower
-from linkwright.program.passes import PASSES, optimise
+from linkwright.program.passes import PASSES, optimize
 from tests.programs import programs
 
 @seed(1)
 @settings(max_examples=12, database=None, deadline=None, phases=[Phase.generate])
 @given(programs())
 def show(made):
-    print(made.fingerprint(), optimise(made).fingerprint(), len(lower(optimise(made)).instructions))
+    print(made.fingerprint(), optimize(made).fingerprint(), len(lower(optimize(made)).instructions))
     for name, function in PASSES.items():
         print(name, function(made).fingerprint())
-    print(optimise(made).statements)
+    print(optimize(made).statements)
 
 show()
 """

@@ -269,8 +269,8 @@ def test_a_figure_groups_by_unit_and_labels_axes() -> None:
     assert np.array_equal(over.axes[0].lines[0].get_xdata(), a_recording()["rod"])
 
 
-def test_many_channels_of_a_unit_are_drawn_with_a_colour_for_each() -> None:
-    """Sixty long names: no graph has a colour twice, and legends leave room for the curves."""
+def test_many_channels_of_a_unit_are_drawn_with_a_color_for_each() -> None:
+    """Sixty long names: no graph has a color twice, and legends leave room for the curves."""
     long = "a.very.long.name.that.all.of.the.channels.begin.with"
     labels = [Channel(f"{long}.{k}", "rad", f"the angle of {long} number {k}") for k in range(60)]
     t = np.linspace(0, 1, 11)
@@ -278,8 +278,8 @@ def test_many_channels_of_a_unit_are_drawn_with_a_colour_for_each() -> None:
     drawing.canvas.draw()
     shown: list[str] = []
     for ax in drawing.axes:
-        colours = [line.get_color() for line in ax.get_lines()]
-        assert len(set(colours)) == len(colours)
+        colors = [line.get_color() for line in ax.get_lines()]
+        assert len(set(colors)) == len(colors)
         legend = ax.get_legend()
         assert legend is not None
         shown += [text.get_text() for text in legend.get_texts()]
@@ -323,8 +323,8 @@ def test_a_plot_in_the_terminal_has_the_shape_of_the_curve() -> None:
     x = np.linspace(0, 1, 50)
     lines = text_plot(x, [x], width=10, height=4)
     filled = [[k for k, c in enumerate(line[13:]) if c != "\u2800"] for line in lines[:4]]
-    centres = [float(np.mean(columns)) for columns in filled]
-    assert centres == sorted(centres, reverse=True)
+    centers = [float(np.mean(columns)) for columns in filled]
+    assert centers == sorted(centers, reverse=True)
     assert lines[0].lstrip().startswith("1")
     assert lines[3].lstrip().startswith("0")
 
@@ -375,7 +375,7 @@ def test_recover_makes_a_recording_of_a_journal(tmp_path: Path) -> None:
 def test_a_recording_refuses_what_cannot_be_one() -> None:
     with pytest.raises(RecordingError, match="two of 'x'"):
         Recording([0], [Channel("x"), Channel("x")], [[1, 2]])
-    with pytest.raises(RecordingError, match="backwards"):
+    with pytest.raises(RecordingError, match="backward"):
         Recording([1, 0], [Channel("x")], [[1], [2]])
 
 

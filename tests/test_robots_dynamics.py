@@ -40,7 +40,7 @@ def full(upper: Any) -> Any:
 
 
 def value(quantity: Quantity, *inputs: Any) -> Any:
-    """Return a quantity from its Program as it is derived, without optimiser and compiler."""
+    """Return a quantity from its Program as it is derived, without optimizer and compiler."""
     (result,) = interpret(lower(quantity.derived()), inputs)
     return result
 

@@ -250,13 +250,13 @@ def test_points_of_frames(kinds: list[str], base: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_mass_centre_momentum_and_energy(kind: str) -> None:
-    """Mass centre, centroidal momentum with matrix and rate, and energies are Pinocchio's."""
+def test_mass_center_momentum_and_energy(kind: str) -> None:
+    """Mass center, centroidal momentum with matrix and rate, and energies are Pinocchio's."""
     check_momentum(plain(kind))
 
 
 @pytest.mark.parametrize(("kinds", "base"), TREES)
-def test_mass_centre_momentum_and_energy_of_trees(kinds: list[str], base: str) -> None:
+def test_mass_center_momentum_and_energy_of_trees(kinds: list[str], base: str) -> None:
     """The same for trees, on a free base too."""
     check_momentum(tree(kinds, base))
 
@@ -264,9 +264,9 @@ def test_mass_centre_momentum_and_energy_of_trees(kinds: list[str], base: str) -
 def check_momentum(c: Case) -> None:
     """Compare what belongs to the robot as a whole."""
     model, data, robot, q = c.model, c.data, c.robot, c.their_q
-    assert relative(value(robot.centre_of_mass, c.q), pin.centerOfMass(model, data, q)) < 1e-13
+    assert relative(value(robot.center_of_mass, c.q), pin.centerOfMass(model, data, q)) < 1e-13
     theirs = pin.jacobianCenterOfMass(model, data, q)[:, c.place]
-    assert relative(value(robot.centre_of_mass_jacobian, c.q), theirs) < 1e-13
+    assert relative(value(robot.center_of_mass_jacobian, c.q), theirs) < 1e-13
     pin.ccrba(model, data, q, c.their_u)
     assert relative(value(robot.centroidal_matrix, c.q), data.Ag[:, c.place]) < 1e-12
     assert relative(value(robot.centroidal_momentum, c.q, c.u), data.hg.vector) < 1e-12
@@ -369,7 +369,7 @@ def _quantities(robot: Robot, u: Any) -> Iterator[tuple[Quantity, tuple[Any, ...
     name = last(robot)
     for each in (robot.pose, robot.orientation, robot.rpy, robot.jacobian):
         yield each[name], ()
-    for quantity in (robot.mass_matrix, robot.gravity, robot.centre_of_mass):
+    for quantity in (robot.mass_matrix, robot.gravity, robot.center_of_mass):
         yield quantity, ()
     yield robot.centroidal_matrix, ()
     yield robot.potential_energy, ()

@@ -61,9 +61,9 @@ def test_a_second_process_needs_nothing_that_derives_programs(tmp_path: Path) ->
     assert warm["numbers"] == cold["numbers"]
     assert cold["same"]
     assert warm["same"]
-    assert "inverse_dynamics: optimise" in cold["steps"]
+    assert "inverse_dynamics: optimize" in cold["steps"]
     assert warm["heavy"] == []
-    assert [step for step in warm["steps"] if "mass_matrix" in step or "optimise" in step] == []
+    assert [step for step in warm["steps"] if "mass_matrix" in step or "optimize" in step] == []
 
 
 def test_a_damaged_entry_is_made_again(tmp_path: Path) -> None:

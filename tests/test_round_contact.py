@@ -112,7 +112,7 @@ def pair(first: Any, second: Any, **more: Any) -> tuple[Mechanism, lw.System]:
     ("first", "second"),
     [
         (Sphere(0.1, body="a"), Sphere(0.2, body="b")),
-        (Sphere(0.1, body="a", centre=(0.02, 0, 0.01)), Capsule(0.2, 0.3, body="b")),
+        (Sphere(0.1, body="a", center=(0.02, 0, 0.01)), Capsule(0.2, 0.3, body="b")),
         (Capsule(0.1, 0.4, body="a"), Capsule(0.15, 0.5, body="b", rotation=ASKEW)),
     ],
     ids=["balls", "ball and capsule", "capsules"],

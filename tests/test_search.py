@@ -33,7 +33,7 @@ from linkwright.program import (
     count,
     interpret,
     lower,
-    optimise,
+    optimize,
     program,
     stage_counts,
 )
@@ -78,7 +78,7 @@ def polynomials(seed: int, size: int = 6) -> Program:
 def test_random_polynomials_keep_their_values_and_do_not_grow(seed: int) -> None:
     p = polynomials(seed)
     found = thorough(p, moves=150, seed=seed)
-    assert count(found).total <= count(optimise(p)).total
+    assert count(found).total <= count(optimize(p)).total
     draw = np.random.default_rng(seed)
     inputs = [draw.uniform(-1, 1, (7, 4)), draw.uniform(-1, 1, (7, 3))]
     (expected,), (got,) = interpret(lower(p), inputs), interpret(lower(found), inputs)
@@ -152,7 +152,7 @@ def test_long_numbers_are_no_hindrance() -> None:
     numbers = {K: constant(0.3), L: constant(-1.7), M: constant(0.0203)}
     q = program("numbers", {"x": [A, B, C, D]}, {"y": replaced(p.output_values(), numbers)})
     found = thorough(q, moves=150)
-    assert count(found).total < count(optimise(q)).total
+    assert count(found).total < count(optimize(q)).total
     x = np.random.default_rng(0).uniform(-1, 1, (5, 4))
     (expected,), (got,) = interpret(lower(q), [x]), interpret(lower(found), [x])
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-13)
@@ -190,7 +190,7 @@ def test_an_interrupt_keeps_the_best_so_far() -> None:
 
     found = thorough(p, moves=100_000, progress=stop)
     assert seen[-1] == 100
-    assert count(found).total <= count(optimise(p)).total
+    assert count(found).total <= count(optimize(p)).total
     assert field_outputs(found) == field_outputs(p)
 
 
@@ -353,7 +353,7 @@ def test_doubled_precision_agrees_with_mpmath(op: str) -> None:
 @pytest.mark.parametrize("name", ["cart", "spacecraft-1", "car-small"])
 def test_text_reads_as_the_same_program(name: str) -> None:
     source = derive(load_model(name)).program(outputs=False)
-    data = json.loads(json.dumps(written(optimise(source), source)))
+    data = json.loads(json.dumps(written(optimize(source), source)))
     again = read(data, source)
     assert field_outputs(again) == field_outputs(source)
     assert written(again, source) == data
@@ -369,11 +369,11 @@ def test_shipped_programs_are_right_and_as_small_as_they_say(shipped: Shipped) -
     verify(source, found, states=1_000)
     data = json.loads(shipped.path.read_text(encoding="utf-8"))
     assert count(found).as_dict() == data["counts"]
-    fast = optimise(source)
+    fast = optimize(source)
     assert count(found).total <= count(fast).total
     _hold_to_bar(shipped.path.stem, count(found), count(fast))
     verify(source, fast, states=1_000)
-    assert optimise(source).fingerprint() == fast.fingerprint()
+    assert optimize(source).fingerprint() == fast.fingerprint()
 
 
 @pytest.mark.parametrize("shipped", SHIPPED, ids=lambda s: s.path.stem)

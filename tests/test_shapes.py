@@ -64,10 +64,10 @@ def test_a_scene_has_exactly_the_shapes_that_were_given(tmp_path: Path) -> None:
         scene = scene_of(m).with_values(values)
         assert scene.notes == ()
         box, cylinder, capsule = _solids(scene, "rod")
-        assert (box.kind, box.size, box.colour) == ("box", (long, 0.04, 0.06), COLORS["gold"])
+        assert (box.kind, box.size, box.color) == ("box", (long, 0.04, 0.06), COLORS["gold"])
         assert box.place.position == (long / 2, 0, 0)
         assert (cylinder.kind, cylinder.size) == ("cylinder", (0.03, 0.2))
-        assert cylinder.colour == (1, 0, 0, 1)
+        assert cylinder.color == (1, 0, 0, 1)
         np.testing.assert_allclose(cylinder.place.rotation, [[1, 0, 0], [0, 0, -1], [0, 1, 0]])
         assert capsule.size == pytest.approx((long / 10, 0.3))
         c, s = np.cos(0.5), np.sin(0.5)  # first about z, then about its own y
@@ -75,7 +75,7 @@ def test_a_scene_has_exactly_the_shapes_that_were_given(tmp_path: Path) -> None:
             capsule.place.rotation, [[0, -1, 0], [c, 0, s], [-s, 0, c]], atol=1e-15
         )
         (ball,) = _solids(scene, "ball")
-        assert (ball.kind, ball.size, ball.colour) == ("sphere", (0.1,), (0, 0, 1, 0.5))
+        assert (ball.kind, ball.size, ball.color) == ("sphere", (0.1,), (0, 0, 1, 0.5))
         (ground,) = _solids(scene, "ground")
         assert (ground.file, ground.scale) == (tmp_path / "part.stl", (0.1, 0.1, 0.1))
         points = scene.surfaces[scene.index("ground")][0].points
@@ -122,7 +122,7 @@ def test_a_page_draws_them(tmp_path: Path) -> None:
     ball, box = json.loads(data[1])["scene"]["nodes"][node]["parts"]
     assert ball["low"] == pytest.approx([-0.123] * 3, rel=1e-2)
     assert box["low"] == pytest.approx([-0.5, -1, -1.5])
-    assert box["colour"] == pytest.approx(COLORS["gold"], abs=1e-4)
+    assert box["color"] == pytest.approx(COLORS["gold"], abs=1e-4)
 
 
 def test_shapes_go_into_robot_files(tmp_path: Path) -> None:

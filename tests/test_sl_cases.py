@@ -153,8 +153,8 @@ def test_viscous_friction_takes_its_power_from_the_energy(arm: Robot) -> None:
     assert lost[0] - lost[1] == pytest.approx(work, rel=1e-5)
 
 
-def test_inertia_about_the_origin_or_the_centre_is_the_same_body() -> None:
-    """Mass times centre with inertia about the origin, by the parallel-axis theorem (41)."""
+def test_inertia_about_the_origin_or_the_center_is_the_same_body() -> None:
+    """Mass times center with inertia about the origin, by the parallel-axis theorem (41)."""
     c, mass = np.array([0.2, -0.1, 0.3]), 2.5
     own = np.array([[0.3, 0.02, 0.0], [0.02, 0.4, -0.03], [0.0, -0.03, 0.35]])
     about_origin = own + mass * (c @ c * np.eye(3) - np.outer(c, c))
@@ -173,7 +173,7 @@ def quadruped() -> Robot:
 
 
 def test_a_floating_robot_without_gravity_keeps_its_momentum() -> None:
-    """Linear and angular momentum about the mass centre stay, whatever joints do (37)."""
+    """Linear and angular momentum about the mass center stay, whatever joints do (37)."""
     made = lw.load(ROBOTS / "quadruped.urdf", friction=False)
     description = made.source
     assert isinstance(description, Description)
@@ -331,15 +331,15 @@ def test_depths_in_turned_and_scaled_objects(kind: str) -> None:
     rng = np.random.default_rng(8)
     for _ in range(3):
         turn = Rotation.random(rng=rng)
-        centre, size = rng.normal(size=3), rng.uniform(0.5, 2.0, 3)
-        place = {"centre": centre.tolist(), "rotation": turn.as_matrix().tolist()}
+        center, size = rng.normal(size=3), rng.uniform(0.5, 2.0, 3)
+        place = {"center": center.tolist(), "rotation": turn.as_matrix().tolist()}
         shape: Surface
         shape = Box(size.tolist(), **place) if kind == "cube" else Sphere(size[0], **place)
         m, b = point_mass()
         s = System(m, base=1000)
         s.add(Contact(m, [b], shape, stiffness=1e4))
         local = rng.uniform(-0.95, 0.95, (40, 3)) * (size if kind == "cube" else size[0])
-        points = turn.apply(local) + centre
+        points = turn.apply(local) + center
         start = {f"b.{c}": points[:, k] for k, c in enumerate("xyz")}
         phases = s.phases(["contact.depth1", *(f"contact.force1_{c}" for c in "xyz")])
         found = run_batch(phases, 1e-3, initial=start, every=1, method="rk4").samples[:, 0]

@@ -156,7 +156,7 @@ def test_configuration_reaches_joints(arm: SlRobot) -> None:
     assert len(arm.configuration.files) == 7
 
 
-def test_inertia_about_the_origin_becomes_one_about_the_centre(arm: SlRobot) -> None:
+def test_inertia_about_the_origin_becomes_one_about_the_center(arm: SlRobot) -> None:
     row = arm.configuration.links["L_WAA"]
     mass = arm.description.link("L_WAA").mass
     assert mass is not None
@@ -167,13 +167,13 @@ def test_inertia_about_the_origin_becomes_one_about_the_centre(arm: SlRobot) -> 
     expected = about - row.mass * (c @ c * np.eye(3) - np.outer(c, c))
     xx, yy, zz, xy, yz, zx = mass.inertia
     np.testing.assert_allclose([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]], expected, atol=1e-15)
-    np.testing.assert_allclose(mass.centre, c, atol=1e-15)
+    np.testing.assert_allclose(mass.center, c, atol=1e-15)
 
 
 def test_what_cannot_be_held_is_said(arm: SlRobot) -> None:
     fakes = [link.name for link in arm.description.links if link.mass is None]
     assert fakes == ["BASE", "L_SAA", "L_EB", "L_WFE", "L_TL"]
-    assert [entry.what for entry in arm.description.ignored] == ["mass times centre of L_SFE"]
+    assert [entry.what for entry in arm.description.ignored] == ["mass times center of L_SFE"]
 
 
 def test_an_end_effector_that_carries_a_load_is_a_link() -> None:
@@ -182,7 +182,7 @@ def test_an_end_effector_that_carries_a_load_is_a_link() -> None:
     loaded = sl_from_text(text, header=header, constants={"eff[1].m": 2.0, "eff[1].mcm[2]": 0.5})
     hand = loaded.description.link("HAND")
     assert hand.mass is not None
-    assert (hand.mass.mass, hand.mass.centre) == (2.0, (0.0, 0.25, 0.0))
+    assert (hand.mass.mass, hand.mass.center) == (2.0, (0.0, 0.25, 0.0))
     assert next(j.kind for j in loaded.description.joints if j.child == "HAND") == "fixed"
 
 
@@ -281,8 +281,8 @@ def test_twice_the_same_number_is_refused_with_its_line() -> None:
 
 
 def test_unknown_keys_are_reported_once() -> None:
-    text = _ONE.replace("{successors,{}}", "{successors,{}},{colour,{1}}")
-    assert [entry.what for entry in sl_from_text(text).description.ignored] == ["{colour}"]
+    text = _ONE.replace("{successors,{}}", "{successors,{}},{color,{1}}")
+    assert [entry.what for entry in sl_from_text(text).description.ignored] == ["{color}"]
 
 
 def test_expressions_have_the_meaning_of_mathematica() -> None:
@@ -339,7 +339,7 @@ def test_a_description_survives_the_way_through_sl(tmp_path: Path) -> None:
         assert a is not None
         assert b is not None
         np.testing.assert_allclose(
-            [a.mass, *a.centre, *a.inertia], [b.mass, *b.centre, *b.inertia], atol=1e-14
+            [a.mass, *a.center, *a.inertia], [b.mass, *b.center, *b.inertia], atol=1e-14
         )
     kept = {joint.name: joint for joint in after.joints}
     assert all(kept[j.name].damping == j.damping for j in joints if j.kind == "revolute")
@@ -451,5 +451,5 @@ def test_a_base_that_floats_is_number_zero(tmp_path: Path) -> None:
     assert after.description.root == "BASE"
     mass = after.description.link("BASE").mass
     assert mass is not None
-    np.testing.assert_allclose((mass.mass, *mass.centre), (2.0, 0.1, 0.0, 0.0), atol=1e-15)
+    np.testing.assert_allclose((mass.mass, *mass.center), (2.0, 0.1, 0.0, 0.0), atol=1e-15)
     assert Robot(after.description, base="free").coordinates[-1] == "hip"

@@ -80,12 +80,12 @@ def desk_of(studio: Studio) -> Desk:
     return found
 
 
-COLOURED = 0.12
-"""How far the parts of a colour are from each other; sky, floor and shadows are nearly grey."""
+COLORED = 0.12
+"""How far the parts of a color are from each other; sky, floor and shadows are nearly gray."""
 
 
 def is_drawn(page: Any, tmp_path: Path, name: str) -> bool:
-    """Return whether a picture of the page shows bodies: much that is neither white nor grey."""
+    """Return whether a picture of the page shows bodies: much that is neither white nor gray."""
     from matplotlib.image import imread
 
     path = tmp_path / f"{name}.png"
@@ -95,7 +95,7 @@ def is_drawn(page: Any, tmp_path: Path, name: str) -> bool:
     page.screenshot(path=str(path))
     page.evaluate("window.spared = true")
     pixels = np.asarray(imread(path))[160:, :500, :3]  # below notices, beside the panel
-    return int(np.sum(np.ptp(pixels, axis=2) > COLOURED)) > 300
+    return int(np.sum(np.ptp(pixels, axis=2) > COLORED)) > 300
 
 
 def test_a_model_is_played_scrubbed_posed_run_and_changed(tmp_path: Path) -> None:

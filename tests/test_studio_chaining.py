@@ -31,7 +31,7 @@ def test_both_ways_agree(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     q = scene.poses.start + np.random.default_rng(3).normal(size=(5, len(scene.poses.start)))
     a, b = kernel(q), joined(q)
     assert np.allclose(a.poses, b.poses, atol=1e-9)
-    assert np.allclose(a.centre, b.centre, atol=1e-9)
+    assert np.allclose(a.center, b.center, atol=1e-9)
     assert np.allclose(joined(q[2]).poses, b.poses[2], atol=1e-12)
     monkeypatch.setattr(chaining, "_AT_ONCE", 3)
     assert np.array_equal(joined(q).poses, b.poses)
@@ -42,7 +42,7 @@ def test_both_ways_agree(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 
 
 def test_a_long_chain_is_where_its_angles_say() -> None:
-    """Links of one metre in a plane: sums of sines and cosines of summed angles."""
+    """Links of one meter in a plane: sums of sines and cosines of summed angles."""
     m = Mechanism("chain")
     body = None
     for k in range(70):
@@ -56,7 +56,7 @@ def test_a_long_chain_is_where_its_angles_say() -> None:
     ends = np.cumsum(arms, axis=1)
     found = scene.poses(q)
     assert np.allclose(found.poses[:, 1:, :3], ends - arms, atol=1e-12)
-    assert np.allclose(found.centre, (ends - 0.5 * arms).mean(axis=1), atol=1e-12)
+    assert np.allclose(found.center, (ends - 0.5 * arms).mean(axis=1), atol=1e-12)
     w, x, y, z = np.moveaxis(found.poses[:, 1:, 3:], -1, 0)
     along = [1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)]
     assert np.allclose(np.stack(along, axis=-1), arms, atol=1e-12)

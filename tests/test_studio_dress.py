@@ -101,7 +101,7 @@ def test_edges_of_a_box_are_its_twelve(kind: str) -> None:
     numbers = (2.0, 0.5, 0.3, 0.1)[: 3 if kind == "x-box" else 4]
     edges = {frozenset(map(tuple, edge.tolist())) for edge in OUTLINES[kind](*numbers).edges}
     assert len(edges) == 12
-    for a, b in map(tuple, edges):  # neighbours differ in x, in y, or in the sign of z
+    for a, b in map(tuple, edges):  # neighbors differ in x, in y, or in the sign of z
         assert (a[0] != b[0]) + (a[1] != b[1]) + (a[0] == b[0] and a[2] != b[2]) == 1
 
 
@@ -296,8 +296,8 @@ WRONG = {
         "cell.toml:4:51: environment[0].shape[0].wire: a box has no wire frame; use one of "
         + ", ".join(OUTLINES)
     ),
-    '[[environment]]\nname = "x"\nshape = [{ kind = "sphere", radius = 1, colour = "mauve" }]\n': (
-        "cell.toml:4:50: environment[0].shape[0].colour: a colour is needed here"
+    '[[environment]]\nname = "x"\nshape = [{ kind = "sphere", radius = 1, color = "mauve" }]\n': (
+        "cell.toml:4:50: environment[0].shape[0].color: a color is needed here"
     ),
     '[[environment]]\nname = "x"\nshape = [{ kind = "mesh", file = "../../etc/passwd" }]\n': (
         "cell.toml:4:34: environment[0].shape[0].file: the mesh '../../etc/passwd' lies outside"
@@ -480,7 +480,7 @@ TABLE = """format = 1
 [[environment]]
 name = "table"
 at = [0, -2.5, 0]
-shape = [{ kind = "box", size = [4, 0.2, 2], colour = "#20c040" }]
+shape = [{ kind = "box", size = [4, 0.2, 2], color = "#20c040" }]
 [[point]]
 name = "pin"
 within = "lower"
@@ -535,14 +535,14 @@ def test_the_studio_puts_a_dress_on_again_when_it_is_saved(tmp_path: Path) -> No
             while studio.grid.position[2] != pytest.approx(-3):  # what is done last
                 assert time.monotonic() < end
                 time.sleep(0.05)
-            colours = [mesh.color for _, mesh in stage.meshes]
-            assert (192, 32, 64) in colours
-            assert (32, 192, 64) not in colours
+            colors = [mesh.color for _, mesh in stage.meshes]
+            assert (192, 32, 64) in colors
+            assert (32, 192, 64) not in colors
             stage.set_around(False)
             assert [thing.visible for thing in stage.things] == [False]
             file.write_text(second.replace("size", "sise"))
             page.wait_for_function("document.body.innerText.includes(\"unknown key 'sise'\")")
-            assert [mesh.color for _, mesh in stage.meshes] == colours
+            assert [mesh.color for _, mesh in stage.meshes] == colors
             assert not wardrobe.look()
             file.write_text(second)  # a mistake is told until it is mended
             page.wait_for_function("!document.body.innerText.includes(\"unknown key 'sise'\")")

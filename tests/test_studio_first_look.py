@@ -154,12 +154,12 @@ def test_all_of_a_motion_is_in_the_first_view_and_so_are_arrows(name: str) -> No
         short = np.linalg.norm(long, axis=-1) <= usual
         points += [(track.arrows.points(poses)[k] + long[k])[short[k]] for k in range(len(rows))]
         times += list(range(len(rows)))
-    centre = where.centre @ take.scene.upright.T
+    center = where.center @ take.scene.upright.T
     a, h = np.radians([seen.view["azimuth"], seen.view["height"]])
     away = np.array([np.cos(a) * np.cos(h), np.sin(a) * np.cos(h), np.sin(h)])
     right = np.array([-np.sin(a), np.cos(a), 0.0])
     for k, some in zip(times, points, strict=True):
-        moved = some - (centre[k] - centre[0] if seen.travels else 0.0) - seen.view["centre"]
+        moved = some - (center[k] - center[0] if seen.travels else 0.0) - seen.view["center"]
         deep = seen.view["distance"] - moved @ away
         across = np.abs(moved @ right) / deep / np.tan(ANGLE / 2) / 1.2
         along = np.abs(moved @ np.cross(away, right)) / deep / np.tan(ANGLE / 2)

@@ -374,11 +374,11 @@ def test_the_framing_stays_when_a_run_starts() -> None:
         desk.server = SimpleNamespace(get_clients=lambda: {0: client(near), 1: client(far)})
         desk._follow()
         np.testing.assert_array_equal(near.position, before)
-        np.testing.assert_allclose(far.look_at, desk.centre(desk.q), atol=1e-9)
+        np.testing.assert_allclose(far.look_at, desk.center(desk.q), atol=1e-9)
         np.testing.assert_allclose(far.position - far.look_at, [0.0, -7.0, 1.0], atol=1e-9)
         moved = desk.q.copy()
         moved[desk.scene.poses.coordinates.index("floating_base.x")] += 2.0
-        gone = desk.centre(moved) - desk.centre(desk.q)
+        gone = desk.center(moved) - desk.center(desk.q)
         desk.q = moved
         desk._follow()
         np.testing.assert_allclose(near.position - before, gone, atol=1e-9)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.elements import Contact, LinearTyre, Plane, Tyre
+from linkwright.elements import Contact, LinearTire, Plane, Tire
 from linkwright.formats.description import Description, Link, LinkJoint
 from linkwright.robots import Robot, load
 from linkwright.studio.arrow_shapes import faces_of, points_of, sizes, starts_of
@@ -130,20 +130,20 @@ def test_a_force_by_magnitude_turns_with_its_body_and_one_along_the_world_does_n
     assert at == pytest.approx(scene.upright @ [np.cos(angle[k]), np.sin(angle[k]), 0], abs=1e-6)
 
 
-def test_a_tyre_that_slips_to_the_left_is_pushed_to_the_right_wherever_the_car_heads() -> None:
+def test_a_tire_that_slips_to_the_left_is_pushed_to_the_right_wherever_the_car_heads() -> None:
     m = lw.Mechanism("car")
     car = m.body("car", translate="xy", rotate="z", mass=1000, inertia=(0, 0, 1500))
     system = lw.System(m)
-    law = LinearTyre(cornering=8e4)
+    law = LinearTire(cornering=8e4)
     frame = car.frame
-    tyre = Tyre(m, car, law, forward=frame.x, leftward=frame.y, load=9810.0)
-    system.add(tyre)
+    tire = Tire(m, car, law, forward=frame.x, leftward=frame.y, load=9810.0)
+    system.add(tire)
     heading = 0.7
     run = lw.simulate(system, 0.001, initial={"car.rz": heading, "car.u": 10.0, "car.v": 2.0})
     track, _ = tracked(scene_of(m), run.recording)
-    force = np.array([run[f"tyre.force_{c}"][-1] for c in "xyz"])
+    force = np.array([run[f"tire.force_{c}"][-1] for c in "xyz"])
     assert track.forces[-1, 0] == pytest.approx(track.arrows.scene.upright @ force, abs=1e-3)
-    side = run["tyre.side"][-1]
+    side = run["tire.side"][-1]
     left = np.array([-np.sin(heading), np.cos(heading), 0])
     assert force @ left == pytest.approx(side, rel=1e-3)
     assert abs(side) > 100
@@ -176,7 +176,7 @@ def test_the_usual_arrow_has_the_usual_length_and_small_forces_none() -> None:
 
 
 def test_forces_of_a_mechanism_are_computed_again_from_its_states() -> None:
-    model = lw.load_model("car")  # whose tyre forces are outputs, too
+    model = lw.load_model("car")  # whose tire forces are outputs, too
     run = lw.simulate(model, 1.0)
     track, poses = tracked(scene_of(model), run.recording)
     assert track.arrows.names == ("FY1", "FY2")
@@ -277,7 +277,7 @@ def test_live_and_recorded_forces_agree() -> None:
     assert shown.forces[:4].sum(axis=0)[2] == pytest.approx(MASS * 9.81, rel=1e-2)
 
 
-def test_a_push_is_an_arrow_at_the_mass_centre_while_it_acts() -> None:
+def test_a_push_is_an_arrow_at_the_mass_center_while_it_acts() -> None:
     system = box_on_the_floor()
     system.start({"box.z": 1.0})
     scene = scene_of(system.mechanism)
@@ -333,9 +333,9 @@ def test_a_quadruped_stands_on_its_feet_and_the_ground_carries_its_weight(standi
 def test_without_the_ground_it_falls_as_everything_does(standing: Live) -> None:
     standing.reset()
     standing.set_ground(False)
-    before = standing.poses(standing.coordinates()).centre[2]
+    before = standing.poses(standing.coordinates()).center[2]
     standing.advance(120)
-    fallen = before - standing.poses(standing.coordinates()).centre[2]
+    fallen = before - standing.poses(standing.coordinates()).center[2]
     assert fallen == pytest.approx(9.81 / 2 * 0.25, rel=1e-2)
     assert not _shown(standing).forces.any()
     standing.set_ground(True)
@@ -359,7 +359,7 @@ def test_a_free_box_lies_on_its_corners_and_a_ball_on_one_point(
     footing = footing_of(scene, 0.5)
     assert footing is not None
     assert len(footing.touches) == count
-    assert scene.poses(footing.start).centre == pytest.approx([0, 0, 0.5 + height])
+    assert scene.poses(footing.start).center == pytest.approx([0, 0, 0.5 + height])
 
 
 def test_robots_that_walk_are_told_from_arms() -> None:
@@ -436,7 +436,7 @@ def test_k_hides_the_arrows_of_a_page(
         told = page.evaluate("scaleOf(studio, studio.moving[0].arrows)")
         scale = scale_of(MASS * 9.81 / 4, radius)
         assert told == pytest.approx(
-            {"metres": scale.metres, "longest": scale.longest, "least": scale.least}, rel=1e-5
+            {"meters": scale.meters, "longest": scale.longest, "least": scale.least}, rel=1e-5
         )
         assert " m = " in page.locator("#legend").inner_text()
         assert soon(lambda: page.evaluate(RED) > 50)

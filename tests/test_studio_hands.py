@@ -107,15 +107,15 @@ def test_a_body_is_pulled_by_its_handle(arm: tuple[Studio, Any, list[str]]) -> N
     page.get_by_label("Show drag handle").click()
     body = field(page, "Body").input_value()
     page.wait_for_timeout(500)
-    before, q = live.centre(body), desk.q.copy()
+    before, q = live.center(body), desk.q.copy()
     grip = before + 0.14 * desk.size * np.array([1.0, 0.0, 0.0])  # on the red arrow
     drag(studio, page, grip, [0.25, 0.0, 0.0])
     soon(lambda: live.pulling)
-    soon(lambda: live.centre(body)[0] - before[0] > 0.02)  # it follows, against its servos
+    soon(lambda: live.center(body)[0] - before[0] > 0.02)  # it follows, against its servos
     soon(lambda: np.abs(desk.q - q).max() > 0.01)
     page.get_by_label("Show drag handle").click()
     soon(lambda: not live.pulling)
-    soon(lambda: abs(live.centre(body)[0] - before[0]) < 0.02)  # they bring it back
+    soon(lambda: abs(live.center(body)[0] - before[0]) < 0.02)  # they bring it back
     page.get_by_role("button", name="Pause", exact=True).click()
     soon(lambda: not live.latest.running)
     assert desk.trouble == []
@@ -209,6 +209,6 @@ def _seen(take: Take, scene: Scene, view: dict[str, Any]) -> Array:
     away = np.array([np.cos(turn[0]) * np.cos(turn[1]), np.sin(turn[0]) * np.cos(turn[1]), 0])
     away[2] = np.sin(turn[1])
     right = np.cross([0, 0, 1], away) / np.cos(turn[1])
-    points = scene.poses(take.q).poses[..., :3] @ scene.upright.T - view["centre"]
+    points = scene.poses(take.q).poses[..., :3] @ scene.upright.T - view["center"]
     depth = (view["distance"] - points @ away) * np.tan(ANGLE / 2)
     return np.stack([points @ right / depth / 1.2, points @ np.cross(away, right) / depth])

@@ -19,7 +19,7 @@ from linkwright.backends.kernel import compile as compiled
 from linkwright.mechanism import Mechanism
 from linkwright.program import count
 from linkwright.robots import Robot, load
-from linkwright.studio.colouring import coloured
+from linkwright.studio.coloring import colored
 from linkwright.studio.inspecting import LANGUAGES, WHOLE, Inspection
 from linkwright.studio.server import Studio, open_studio
 from tests.chromium import opened
@@ -169,18 +169,18 @@ def test_code_is_written_in_each_language(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_colours_leave_the_text_as_it_is(language: str) -> None:
+def test_colors_leave_the_text_as_it_is(language: str) -> None:
     source = inspected("double-pendulum").code(WHOLE, language) + '\n<b> & "x" // # % end'
-    made = coloured(source, language)
+    made = colored(source, language)
     assert unescape(re.sub(r"<span class='\w'>|</span>", "", made)) == source
     assert made.count("<span class='n'>") > 3
     assert "<b>" not in made
 
 
-def test_words_of_languages_are_coloured() -> None:
-    assert "<span class='c'>/* a &lt; b */</span>" in coloured("x; /* a < b */")
-    assert "<span class='w'>def</span> <span class='f'>f</span>" in coloured("def f(x):", "Python")
-    assert "<span class='w'>\\sin</span>" in coloured(r"\sin x", "LaTeX")
+def test_words_of_languages_are_colored() -> None:
+    assert "<span class='c'>/* a &lt; b */</span>" in colored("x; /* a < b */")
+    assert "<span class='w'>def</span> <span class='f'>f</span>" in colored("def f(x):", "Python")
+    assert "<span class='w'>\\sin</span>" in colored(r"\sin x", "LaTeX")
 
 
 # -- the page --------------------------------------------------------------------------------------

@@ -146,7 +146,7 @@ def test_a_pull_brings_a_body_to_the_handle_and_a_release_lets_it_go() -> None:
     live = Live(*slide())
     live.pull("block", np.array([0.7, 5.0, 0.0]))  # across the rail nothing can move
     live.advance(240 * 6)
-    assert live.centre("block")[0] == pytest.approx(0.7, abs=1e-3)
+    assert live.center("block")[0] == pytest.approx(0.7, abs=1e-3)
     live.release()
     before = live.latest.x.copy()
     live.advance(240)
@@ -162,7 +162,7 @@ def test_the_stiffest_pull_stays_stable_on_the_lightest_body() -> None:
     live.pull_hertz = 4.0
     live.pull("light", np.array([0.0, 1.0, 0.0]))
     live.advance(240 * 5)
-    assert live.centre("light")[1] == pytest.approx(1.0, abs=0.02)
+    assert live.center("light")[1] == pytest.approx(1.0, abs=0.02)
 
 
 def test_reset_takes_up_the_values_of_now() -> None:

@@ -58,8 +58,8 @@ def test_channels_and_poses_come_back_from_the_page() -> None:
     labels = [label[0] for label in told["channels"]["labels"]]
     phi = _numbers(block, told["channels"]["values"], labels.index("phi"))
     np.testing.assert_array_equal(phi, run["phi"])
-    centre = _column(block, told["centre"], 2)  # y of the model is up
-    np.testing.assert_allclose(centre, -np.cos(run["phi"]), atol=1e-4)
+    center = _column(block, told["center"], 2)  # y of the model is up
+    np.testing.assert_allclose(center, -np.cos(run["phi"]), atol=1e-4)
     rod = [n["name"] for n in data["scene"]["nodes"]].index("rod")
     w = _column(block, told["poses"], 7 * rod + 3)
     assert np.abs(w).max() <= 1.0001
@@ -159,7 +159,7 @@ def test_a_page_plays_offline(tmp_path: Path) -> None:
 
 
 def _the_scene_is_drawn(page: Any) -> None:
-    """Hold the picture of the scene against an empty one: some pixels are the mass's colour."""
+    """Hold the picture of the scene against an empty one: some pixels are the mass's color."""
     red = page.evaluate(
         """() => {
         const c = document.getElementById('view'), g = c.getContext('webgl2');
@@ -378,8 +378,8 @@ def test_all_of_a_page_can_be_reached_on_a_phone(tmp_path: Path, size: tuple[int
         assert boxes["aside"]["height"] >= 0.3 * height
         assert page.evaluate("document.documentElement.scrollWidth") == width
         page.locator("#menu").tap()
-        page.locator("#centre").tap()
-        assert page.evaluate("studio.centre")
+        page.locator("#center").tap()
+        assert page.evaluate("studio.center")
         page.locator("#help").tap()
         dialog = page.locator("#keys").bounding_box()
         assert dialog["x"] >= 0
@@ -412,6 +412,6 @@ def test_the_legend_of_forces_is_a_scale_bar(tmp_path: Path) -> None:
                 float(meters),
             )
             assert long == pytest.approx(pixels, abs=1)
-            scale = page.evaluate("scaleOf(studio, studio.moving[0].arrows).metres")
+            scale = page.evaluate("scaleOf(studio, studio.moving[0].arrows).meters")
             assert float(newtons) * scale == pytest.approx(float(meters), rel=0.01)
         assert wrong == []

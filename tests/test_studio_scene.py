@@ -45,11 +45,11 @@ def test_poses_of_links_are_those_of_the_robot(file: str) -> None:
             np.testing.assert_allclose(full, expected[:3, :3], atol=1e-9)
 
 
-def test_mass_centre_of_a_robot() -> None:
+def test_mass_center_of_a_robot() -> None:
     robot = lw.load(ROBOTS / "quadruped.urdf")
     q = robot.random(4, seed=5)
-    centre = np.array([robot.centre_of_mass(x) for x in q])
-    np.testing.assert_allclose(scene_of(robot).poses(q).centre, centre, atol=1e-9)
+    center = np.array([robot.center_of_mass(x) for x in q])
+    np.testing.assert_allclose(scene_of(robot).poses(q).center, center, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
@@ -118,7 +118,7 @@ SIZES: dict[str, tuple[tuple[float, ...], float | None]] = {
     "ellipsoid": ((1.0, 0.5, 0.25), 4 / 3 * np.pi * 0.125),
     "cone": ((1.0, 0.5, 3.0), np.pi * (1 + 0.5 + 0.25)),
     "plane": ((1.0, 1.0), None),
-    "tyre": ((0.3, 0.1), None),
+    "tire": ((0.3, 0.1), None),
     "rim": ((0.3, 0.1), None),
     "spokes": ((0.3, 12.0, 0.005), None),
     "bars": ((0.1, 0.05, 0.0, 0.0, 1.0, 0.0), 0.05 * (0.2 + np.pi * 0.01)),
@@ -163,7 +163,7 @@ def test_thinned_surfaces_keep_to_their_budget_and_outline(most: int) -> None:
     assert sum(len(s.faces) for parts in shared for s in parts) <= most + 200
 
 
-def test_collada_places_scales_and_colours(tmp_path: Path) -> None:
+def test_collada_places_scales_and_colors(tmp_path: Path) -> None:
     file = tmp_path / "part.dae"
     file.write_text(
         """<COLLADA><asset><unit meter="0.01"/><up_axis>Y_UP</up_axis></asset>
@@ -181,7 +181,7 @@ def test_collada_places_scales_and_colours(tmp_path: Path) -> None:
         </library_visual_scenes></COLLADA>"""
     )
     (surface,) = read_collada(file)
-    assert surface.colour == (1.0, 0.5, 0.0, 1.0)
+    assert surface.color == (1.0, 0.5, 0.0, 1.0)
     assert len(surface.faces) == 2
     np.testing.assert_allclose(surface.points[0], [0.1, 0, 0])
     np.testing.assert_allclose(surface.points[2], [0.1, 0.01, 0], atol=1e-12)
@@ -219,10 +219,10 @@ def test_a_recording_of_a_known_model_moves_it_as_it_was_recorded() -> None:
     assert take.scene is not None
     assert take.q is not None
     track = Track(take)
-    poses, centre, _ = track.at(0.5)
+    poses, center, _ = track.at(0.5)
     phi = float(run["phi"][10])
     expected = [np.sin(phi), 0.0, -np.cos(phi)]  # display axes: y is up in the model, z here
-    np.testing.assert_allclose(centre, expected, atol=1e-9)
+    np.testing.assert_allclose(center, expected, atol=1e-9)
     np.testing.assert_allclose(np.linalg.norm(poses[:, 3:], axis=1), 1, atol=1e-12)
 
 
@@ -347,11 +347,11 @@ def test_colors_of_a_mesh_count_before_materials_that_say_nothing(
     )
     robot = lw.load(tmp_path / "robot.urdf")
     (surface,) = scene_of(robot).surfaces[0]
-    assert surface.colour == wanted
+    assert surface.color == wanted
     assert isinstance(robot.source, Description)
     (tmp_path / "again.urdf").write_text(urdf_text(robot.source).text)
     (again,) = scene_of(lw.load(tmp_path / "again.urdf")).surfaces[0]
-    assert again.colour == wanted
+    assert again.color == wanted
 
 
 def test_a_link_that_is_only_touched_is_drawn_by_what_touches(tmp_path: Path) -> None:

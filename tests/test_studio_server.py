@@ -137,12 +137,12 @@ def test_movement_too_slow_for_a_frame_is_not_lost(studio: Studio) -> None:
     stage, track = studio.stage, studio.tracks[0]
     assert stage is not None
     assert track is not None
-    poses, centre, hung = track.at(1.0)
-    stage.show_upright(poses, centre, hung)
+    poses, center, hung = track.at(1.0)
+    stage.show_upright(poses, center, hung)
     for _ in range(100):
         hung = hung.copy()
         hung[5, :3] += 2e-6 * stage.size
-        stage.show_upright(poses, centre, hung)
+        stage.show_upright(poses, center, hung)
     np.testing.assert_allclose(stage.handles[5].position, hung[5, :3], atol=2e-5 * stage.size)
     studio.player.go_to(1.0)
 

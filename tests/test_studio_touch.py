@@ -86,19 +86,19 @@ def test_one_finger_turns_two_move_and_bring_nearer(page: Any) -> None:
     assert turned["azimuth"] - first["azimuth"] == pytest.approx(-35, abs=1)
     assert turned["height"] - first["height"] == pytest.approx(14, abs=1)
     assert turned["distance"] == first["distance"]
-    assert turned["centre"] == first["centre"]
+    assert turned["center"] == first["center"]
     _fingers(page, [(-40, 0), (-80, 0)], [(40, 0), (80, 0)])
     nearer = _view(page)
     assert nearer["distance"] / turned["distance"] == pytest.approx(0.5, abs=0.03)
     assert nearer["azimuth"] == turned["azimuth"]
-    np.testing.assert_allclose(nearer["centre"], turned["centre"], atol=0.02)
+    np.testing.assert_allclose(nearer["center"], turned["center"], atol=0.02)
     _fingers(page, [(-40, 0), (-40, 60)], [(40, 0), (40, 60)])
     moved = _view(page)
     assert moved["distance"] == pytest.approx(nearer["distance"], rel=0.05)
     high = page.locator("#view").bounding_box()["height"]  # pixels
     angle = page.evaluate("camera(studio).angle")  # of view, along the height
     wanted = 60 / high * 2 * moved["distance"] * np.tan(angle / 2)
-    shift = np.linalg.norm(np.subtract(moved["centre"], nearer["centre"]))
+    shift = np.linalg.norm(np.subtract(moved["center"], nearer["center"]))
     assert shift == pytest.approx(wanted, rel=0.05)
 
 
@@ -158,7 +158,7 @@ def test_a_mouse_turns_moves_brings_nearer_and_chooses(file: Path) -> None:
         page.mouse.up(button="right")
         moved = _view(page)
         assert moved["azimuth"] == turned["azimuth"]
-        assert np.linalg.norm(np.subtract(moved["centre"], turned["centre"])) > 0.02
+        assert np.linalg.norm(np.subtract(moved["center"], turned["center"])) > 0.02
         assert wrong == []
 
 

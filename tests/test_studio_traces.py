@@ -124,7 +124,7 @@ def test_the_handle_of_a_tool_goes_with_a_tool_that_moves_otherwise() -> None:
         studio.close()
 
 
-def test_a_page_follows_mass_centres_too(tmp_path: Path) -> None:
+def test_a_page_follows_mass_centers_too(tmp_path: Path) -> None:
     place = tmp_path / "a.html"
     lw.page(place, load_model("pendulum"))
     with opened(place, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):

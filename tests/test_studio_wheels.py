@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.elements import Contact, LinearTyre, Plane, Tyre
+from linkwright.elements import Contact, LinearTire, Plane, Tire
 from linkwright.studio.live import Live
 from linkwright.studio.plant import plant_of
 from linkwright.studio.scene import Scene
@@ -35,18 +35,18 @@ def car(*, wheels: float = TRACK, floor: float | None = None) -> lw.System:
     system = lw.System(m, base=1000)
     x, y = chassis.frame.x, chassis.frame.y
     for k, (hub, rim) in enumerate(zip(hubs, rims, strict=True)):
-        law, radius = LinearTyre(1e4), RADIUS
-        tire = Tyre(m, hub, law, forward=x, leftward=y, load=2e3, wheel=rim, radius=radius)
+        law, radius = LinearTire(1e4), RADIUS
+        tire = Tire(m, hub, law, forward=x, leftward=y, load=2e3, wheel=rim, radius=radius)
         system.add(tire, name=f"tire{k}")
     if floor is not None:
-        plane = Plane(centre=(0, 0, floor))
+        plane = Plane(center=(0, 0, floor))
         system.add(Contact(m, [hubs[0]], plane, stiffness=1e4, damping=10, viscous=1), name="floor")
     return system
 
 
 def radii(scene: Scene) -> dict[str, float]:
     """Return the radius of each node that is drawn as a wheel."""
-    return {n.name: s.size[0] for n in scene.nodes for s in n.solids if s.kind == "tyre"}
+    return {n.name: s.size[0] for n in scene.nodes for s in n.solids if s.kind == "tire"}
 
 
 def test_wheels_are_round_in_runs_in_files_of_them_and_in_systems(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def test_what_a_person_writes_is_an_exact_time(text: float, value: tuple[int, in
 
 # -- what is read when -----------------------------------------------------------------------------
 def test_members_of_one_tick_run_in_the_order_of_their_need() -> None:
-    """A chain that was added backwards still carries a value through in one instant."""
+    """A chain that was added backward still carries a value through in one instant."""
     s = System(name="s")
     c = s.add(gain("c", 2), rate=10)
     b = s.add(gain("b", 3), rate=10)
@@ -589,11 +589,11 @@ def test_initial_values_follow_parameters() -> None:
     b.output("y", x)
     s.add(b)
     phases = s.phases()
-    assert phases.initialise is not None
+    assert phases.initialize is not None
     assert phases.x[0].value == 6.0
     run = PlainRun(phases)
     run.p[:] = 5.0
-    assert run._pair(phases.initialise, 0.0)[0][0] == 10.0
+    assert run._pair(phases.initialize, 0.0)[0][0] == 10.0
 
 
 def test_outputs_cost_the_derivative_nothing() -> None:

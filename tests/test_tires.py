@@ -11,7 +11,7 @@ from scipy.integrate import cumulative_trapezoid
 import linkwright as lw
 from linkwright.algebra import as_expr, evaluate
 from linkwright.blocks import BlockError
-from linkwright.elements import Friction, LinearTyre, MagicFormula, TableTyre, Tyre, TyreLaw
+from linkwright.elements import Friction, LinearTire, MagicFormula, TableTire, Tire, TireLaw
 from linkwright.mechanism import Mechanism
 from tests.element_values import Evaluated
 
@@ -20,11 +20,11 @@ ROAD_TIRE = MagicFormula(
     10.0, 1.6, 1.0, 0.9, along_b=14.0, along_d=1.1,
     nominal_load=3000.0, friction_slope=-0.15, stiffest_load=1.8,
 )  # fmt: skip
-LAWS: dict[str, TyreLaw] = {
+LAWS: dict[str, TireLaw] = {
     "even": MagicFormula(10.0, 1.9, 1.0, 0.97),
     "road": ROAD_TIRE,
-    "limited": LinearTyre(4e4, 6e4, friction=0.9),
-    "table": TableTyre(
+    "limited": LinearTire(4e4, 6e4, friction=0.9),
+    "table": TableTire(
         lw.Table1([0, 0.1, 0.5, 2.0], [0, 2400, 2700, 2000]),
         lw.Table1([0, 0.1, 0.5, 2.0], [0, 2600, 2900, 2100]),
     ),
@@ -32,14 +32,14 @@ LAWS: dict[str, TyreLaw] = {
 FRICTION = {"even": 1.0, "road": 1.1, "limited": 0.9, "table": 2900 / LOAD}
 
 
-def rig(law: TyreLaw, *, where: str = "carrier", **more: Any) -> tuple[Mechanism, Tyre]:
+def rig(law: TireLaw, *, where: str = "carrier", **more: Any) -> tuple[Mechanism, Tire]:
     """Return a hub that glides over the road with a wheel on an axle, and its tire."""
     m = Mechanism("rig")
     hub = m.body("hub", translate="xy", mass=MASS, inertia=0)
     wheel = m.body("wheel", parent=hub, rotate="y", mass=0, inertia=(0, INERTIA, 0))
     given = {"wheel": wheel} | more
     at = hub if where == "carrier" else wheel
-    tire = Tyre(
+    tire = Tire(
         m, at, law, forward=m.x, leftward=m.y, load=LOAD, radius=RADIUS, **given
     )  # fmt: skip
     return m, tire
@@ -143,17 +143,17 @@ def test_a_braked_wheel_locks_where_the_brake_is_stronger_than_the_road(
     s.add(brake)
     start = {"hub.x_dot": 20.0, "wheel_dot": 20 / RADIUS}
     run = lw.simulate(s, until=0.6, initial=start)
-    np.testing.assert_allclose(run["tyre.spin_moment"], -RADIUS * run["tyre.along"])
-    moments = run["tyre.spin_moment"] + run["friction.effort"]
+    np.testing.assert_allclose(run["tire.spin_moment"], -RADIUS * run["tire.along"])
+    moments = run["tire.spin_moment"] + run["friction.effort"]
     impulse = cumulative_trapezoid(moments, run.times, initial=0)
     change = INERTIA * (run["wheel_dot"] - run["wheel_dot"][0])
     assert np.abs(impulse - change).max() < 0.01 * np.abs(change).max()
     if locks:
         assert abs(run.final["wheel_dot"]) < 0.1
         slides = evaluate(law.along(as_expr(1.0), as_expr(LOAD)), {})
-        assert run.final["tyre.along"] == pytest.approx(-slides, rel=1e-3)
+        assert run.final["tire.along"] == pytest.approx(-slides, rel=1e-3)
     else:
-        assert run.final["tyre.slip_ratio"] > -0.1
+        assert run.final["tire.slip_ratio"] > -0.1
         assert run.final["wheel_dot"] > 30
 
 
@@ -171,7 +171,7 @@ def test_friction_falls_and_stiffness_has_a_peak_over_the_load() -> None:
     assert loads[int(np.argmax(stiffness))] == pytest.approx(1.8 * 3000, rel=0.01)
 
 
-def bicycle(front: float, law: TyreLaw) -> float:
+def bicycle(front: float, law: TireLaw) -> float:
     """Return the yaw rate over that of a neutral car in a steady turn, for a part of the weight."""
     base, mass, speed, steer = 2.6, 1400.0, 20.0, 0.02
     m = Mechanism("bicycle")
@@ -184,8 +184,8 @@ def bicycle(front: float, law: TyreLaw) -> float:
     tip, tail = m.point("tip", car, (a, 0, 0)), m.point("tail", car, (-b, 0, 0))
     c, d = np.cos(steer), np.sin(steer)
     ahead, left = x * c + y * d, y * c - x * d
-    s.add(Tyre(m, tip, law, forward=ahead, leftward=left, load=weight * front, name="front"))
-    s.add(Tyre(m, tail, law, forward=x, leftward=y, load=weight * (1 - front), name="rear"))
+    s.add(Tire(m, tip, law, forward=ahead, leftward=left, load=weight * front, name="front"))
+    s.add(Tire(m, tail, law, forward=x, leftward=y, load=weight * (1 - front), name="rear"))
     run = lw.simulate(s, until=4.0)
     return run.final["car.rz_dot"] / (speed * steer / base)
 
@@ -203,7 +203,7 @@ def test_the_aligning_moment_turns_the_wheel_into_its_motion() -> None:
     m = Mechanism("caster")
     hub = m.body("hub", translate="xy", rotate="z", mass=10, inertia=0.5)
     frame = hub.frame
-    tire = Tyre(
+    tire = Tire(
         m, hub, LAWS["even"], forward=frame.x, leftward=frame.y, load=LOAD, trail=0.03
     )  # fmt: skip
     found = Evaluated(tire, {"hub.u": 10.0, "hub.v": 0.1})
@@ -226,8 +226,8 @@ def test_a_lifted_wheel_has_no_force() -> None:
         ({"spin": "wheel_dot"}, "both a wheel and a spin"),
         ({"wheel": "whel"}, "whel.*wheel"),
         ({"wheel": None, "rolling_resistance": 0.01}, "no wheel"),
-        ({"rolling_resistance": -0.01}, "rolling_resistance of 'tyre' is -0.01"),
-        ({"relaxation": -1.0}, "relaxation of 'tyre' is -1"),
+        ({"rolling_resistance": -0.01}, "rolling_resistance of 'tire' is -0.01"),
+        ({"relaxation": -1.0}, "relaxation of 'tire' is -1"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(more: dict[str, Any], words: str) -> None:
@@ -244,8 +244,8 @@ def test_what_cannot_be_meant_is_refused(more: dict[str, Any], words: str) -> No
         lambda: MagicFormula(10.0, 1.6, 1.0, 1.5),
         lambda: MagicFormula(10.0, 1.6, 1.0, float("nan")),
         lambda: MagicFormula(10.0, 1.6, 1.0, 0.9, stiffest_load=2.0),
-        lambda: LinearTyre(-1.0),
-        lambda: LinearTyre(1.0, friction=-0.5),
+        lambda: LinearTire(-1.0),
+        lambda: LinearTire(1.0, friction=-0.5),
     ],
 )
 def test_laws_refuse_factors_that_would_give_energy(make: Any) -> None:

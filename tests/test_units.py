@@ -348,8 +348,8 @@ def test_units_go_down_through_functions(statement: object, unit: str) -> None:
 
 
 def test_a_bad_unit_of_a_symbol_names_the_symbol() -> None:
-    with pytest.raises(InputError, match="the symbol 'z' has no proper unit: unknown unit 'metre'"):
-        unit_of(symbol("z", unit="metre") * 2)
+    with pytest.raises(InputError, match="the symbol 'z' has no proper unit: unknown unit 'meter'"):
+        unit_of(symbol("z", unit="meter") * 2)
 
 
 def test_a_very_deep_expression_has_a_unit() -> None:

@@ -59,7 +59,7 @@ name = "arms"
 name = "j"
 link = "arm"
 mass = MASS
-centre = [0.5, 0, 0]
+center = [0.5, 0, 0]
 inertia = [1, 1, MOMENT]
 """
 MJCF = """<mujoco model="arms"><compiler balanceinertia="false"/><worldbody><body name="arm">
@@ -158,14 +158,14 @@ def test_values_of_a_run_count(values: dict[str, float], words: str) -> None:
 
 
 def test_what_is_not_finite_is_named() -> None:
-    """A division by zero in a moment, a mass centre or a place names the body and the value."""
+    """A division by zero in a moment, a mass center or a place names the body and the value."""
     m = arm(1.0, ("1/(L - 1)", 1, 1))
     with pytest.raises(lw.Error, match=r"arm: its moment of inertia, inf, .*L = 1"):
         lw.simulate(m, 0.1)
     m = lw.Mechanism("m")
     m.body("rod", rotate="z", mass=1, com=("1/(L - 1)", 0, 0), inertia=1)
     m.defaults(L=1)
-    with pytest.raises(lw.Error, match="rod: its mass centre is not finite"):
+    with pytest.raises(lw.Error, match="rod: its mass center is not finite"):
         lw.simulate(m, 0.1)
     m = lw.Mechanism("m")
     m.body("rod", rotate="z", at=("1/(L - 1)", 0, 0), mass=1, inertia=1)
@@ -307,7 +307,7 @@ def test_forward_dynamics_says_why_it_has_no_solution() -> None:
 
 
 def test_mass_that_is_welded_to_the_ground_counts_nowhere() -> None:
-    """The mass centre is that of what moves, from URDF, MJCF or a mechanism, as in Pinocchio."""
+    """The mass center is that of what moves, from URDF, MJCF or a mechanism, as in Pinocchio."""
     import pinocchio as pin
 
     heavy = """<link name="world"><inertial><mass value="50"/>
@@ -323,16 +323,16 @@ def test_mass_that_is_welded_to_the_ground_counts_nowhere() -> None:
     model = pin.buildModelFromXML(text)
     theirs = pin.centerOfMass(model, model.createData(), pin.neutral(model))
     for robot in robots:
-        assert np.allclose(robot.centre_of_mass([0.0]), theirs)
-        assert np.allclose(robot.centre_of_mass([1.0]), [0.5 * np.cos(1), 0.5 * np.sin(1), 0])
+        assert np.allclose(robot.center_of_mass([0.0]), theirs)
+        assert np.allclose(robot.center_of_mass([1.0]), [0.5 * np.cos(1), 0.5 * np.sin(1), 0])
         assert robot.potential_energy([0.3]) == pytest.approx(0.0, abs=1e-12)
 
 
 @pytest.mark.parametrize(
     "use",
     [
-        pytest.param(lambda m, out: lw.linearise(m), id="linear model"),
-        pytest.param(lambda m, out: lw.linearise(arm(), values={"m1": -3}), id="values of one"),
+        pytest.param(lambda m, out: lw.linearize(m), id="linear model"),
+        pytest.param(lambda m, out: lw.linearize(arm(), values={"m1": -3}), id="values of one"),
         pytest.param(lambda m, out: lw.equilibrium(m), id="equilibrium"),
         pytest.param(lambda m, out: lw.write_program(m, out), id="written program"),
         pytest.param(

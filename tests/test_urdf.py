@@ -55,7 +55,7 @@ def _configuration(model: pin.Model, seed: int) -> tuple[np.ndarray, dict[str, l
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_links_stand_where_pinocchio_has_them(file: Path) -> None:
-    """Places of all links in random postures, and their masses, centres and inertias."""
+    """Places of all links in random postures, and their masses, centers and inertias."""
     model = pin.buildModelFromUrdf(str(file))
     data = model.createData()
     robot = read_urdf(file)
@@ -73,7 +73,7 @@ def test_links_stand_where_pinocchio_has_them(file: Path) -> None:
             frame = model.frames[model.getFrameId(link.name, pin.FrameType.BODY)]
             xx, yy, zz, xy, yz, zx = link.mass.inertia
             about = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
-            own = pin.Inertia(link.mass.mass, np.array(link.mass.centre), about)
+            own = pin.Inertia(link.mass.mass, np.array(link.mass.center), about)
             together[frame.parentJoint] += frame.placement.act(own)
     for ours, theirs in zip(together[1:], list(model.inertias)[1:], strict=True):
         assert theirs.mass > 0

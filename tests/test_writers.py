@@ -27,7 +27,7 @@ from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
 from linkwright.program import count, lower, stage_counts
 from linkwright.program.interpret import interpret
-from linkwright.program.passes import optimise
+from linkwright.program.passes import optimize
 from linkwright.program.rates import Rate
 from linkwright.recording import ErdChannel, ErdFile, read_erd, write_erd
 from linkwright.simulation import simulate
@@ -258,9 +258,9 @@ def test_files_are_included_after_the_one_that_names_them(build: Callable[[str],
     """An included file wins, stands beside the file that names it, and END ends only its own."""
     program = build("car")
     (program.folder / "parts").mkdir(exist_ok=True)
-    program.write("parts/tyres.par", "CA1 -500", "STEER 2", "PARSFILE more.par", "END", "CA2 7")
+    program.write("parts/tires.par", "CA1 -500", "STEER 2", "PARSFILE more.par", "END", "CA2 7")
     program.write("parts/more.par", "  L   120   wheelbase", "Q(3) 5", "U(1) 2.5")
-    program.write("main.par", "* a comment", "PARSFILE parts/tyres.par", "STEER 3", "\tSPEED 900")
+    program.write("main.par", "* a comment", "PARSFILE parts/tires.par", "STEER 3", "\tSPEED 900")
     done = program.run("main.par", "-e", "echo.par")
     echo = program.values("echo.par")
     assert done.stderr == ""
@@ -271,7 +271,7 @@ def test_files_are_included_after_the_one_that_names_them(build: Callable[[str],
 def test_unknown_names_warn_and_missing_includes_are_skipped(
     build: Callable[[str], Built],
 ) -> None:
-    """A misspelt name is reported with its line, and the run goes on."""
+    """A misspelled name is reported with its line, and the run goes on."""
     program = build("car")
     program.write("odd.par", "STER 2", "PARSFILE nowhere.par", "Q(9) 1")
     done = program.run("odd.par", "-e", "echo.par")
@@ -499,7 +499,7 @@ def test_stages_together_are_the_program() -> None:
         np.testing.assert_allclose(given[port.name], x, rtol=1e-12, atol=1e-12)
 
 
-def test_optimised_outputs_do_not_change_the_derivative() -> None:
+def test_optimized_outputs_do_not_change_the_derivative() -> None:
     """Names that passes give out anew are not mistaken for those of the plain Program."""
     m = load_model("slider-crank")
     plain = derive(m).program()
@@ -511,7 +511,7 @@ def test_optimised_outputs_do_not_change_the_derivative() -> None:
         for port in plain.inputs
     ]
     expected = interpret(lower(plain), given)
-    for x, y in zip(interpret(lower(optimise(plain)), given), expected, strict=True):
+    for x, y in zip(interpret(lower(optimize(plain)), given), expected, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-12)
 
 
@@ -652,20 +652,20 @@ def test_hooks_are_called_at_their_places(tmp_path: Path) -> None:
     assert program.values("again.par") == program.values("echo.par")
 
 
-@pytest.mark.parametrize("source", ["", "double tyre(double a, double b){ return a*b; }"])
+@pytest.mark.parametrize("source", ["", "double tire(double a, double b){ return a*b; }"])
 def test_foreign_functions_are_put_in_or_linked(source: str, tmp_path: Path) -> None:
     """With its source it is part of the program; without it, C says what to link."""
-    tyre = foreign("tyre", 2, python=lambda a, b: a * b, c_source=source)
+    tire = foreign("tire", 2, python=lambda a, b: a * b, c_source=source)
     m = Mechanism("rig")
     b = m.body("b", translate="x", mass=2)
-    m.force("grip", tyre(m.coordinates["b"], m.parameter("k", -3.0)), at=b.origin, along="x")
+    m.force("grip", tire(m.coordinates["b"], m.parameter("k", -3.0)), at=b.origin, along="x")
     m.start(b=1)
     m.run_for(1, step=0.1)
     done = write_program(m, tmp_path / "c")
-    (tmp_path / "c" / "tyre.c").write_text("double user_tyre(double a, double b){ return a*b; }")
+    (tmp_path / "c" / "tire.c").write_text("double user_tire(double a, double b){ return a*b; }")
     if not source:
-        assert "double user_tyre(double x0, double x1)" in done.commands[0]
-    compile_c(tmp_path / "c", "rig.c", *["tyre.c"] * (not source), "-o", "rig")
+        assert "double user_tire(double x0, double x1)" in done.commands[0]
+    compile_c(tmp_path / "c", "rig.c", *["tire.c"] * (not source), "-o", "rig")
     program = Built(make_content(m), tmp_path / "c", (str(tmp_path / "c" / "rig"),))
     program.run("-f", "final.par")
     x = np.array([1.0, 0.0])
@@ -674,7 +674,7 @@ def test_foreign_functions_are_put_in_or_linked(source: str, tmp_path: Path) -> 
         x = x + 0.1 * a @ (x + 0.05 * a @ x)
     assert float(program.values("final.par")["b"]) == pytest.approx(x[0], rel=1e-13)
     if not source:
-        with pytest.raises(Error, match="'tyre' has no source"):
+        with pytest.raises(Error, match="'tire' has no source"):
             write_program(m, tmp_path / "python", target="python")
         return
     write_program(m, tmp_path / "python", target="python")

@@ -62,7 +62,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.formats.robot_files": ("read_description",),
     "linkwright.formats.text": ("read_model", "write_model"),
     "linkwright.program": ("Program", "count"),
-    "linkwright.analysis": ("LinearModel", "linearise"),
+    "linkwright.analysis": ("LinearModel", "linearize"),
     "linkwright.equations": ("ClosedForm", "Equations", "assemble", "derive", "equilibrium"),
     "linkwright.equations.energy": ("Energy", "energy"),
     "linkwright.equations.reactions": ("Reactions", "reactions"),
@@ -80,7 +80,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Weld",
     ),
     "linkwright.models": ("load_model",),
-    "linkwright.program.passes": ("optimise",),
+    "linkwright.program.passes": ("optimize",),
     "linkwright.recording": ("Channel", "Recording", "read_erd", "read_recording"),
     "linkwright.robots": ("Robot", "identification", "load"),
     "linkwright.showing": ("page", "show"),
@@ -131,7 +131,7 @@ if TYPE_CHECKING:
     )
     from linkwright.algebra.printers import latex as latex
     from linkwright.algebra.sympy_bridge import from_sympy as from_sympy, to_sympy as to_sympy
-    from linkwright.analysis import LinearModel as LinearModel, linearise as linearise
+    from linkwright.analysis import LinearModel as LinearModel, linearize as linearize
     from linkwright.backends.c import c_source as c_source
     from linkwright.backends.kernel import (
         Kernel as Kernel,
@@ -189,7 +189,7 @@ if TYPE_CHECKING:
         Program as Program,
         count as count,
     )
-    from linkwright.program.passes import optimise as optimise
+    from linkwright.program.passes import optimize as optimize
     from linkwright.recording import (
         Channel as Channel,
         Recording as Recording,

@@ -39,7 +39,7 @@ COLORS: Mapping[str, Color] = {
         "graphite": "#39434f",
         "clay": "#c8553d",
         "paper": "#e6e1d8",
-        "grey": "#8d97a3",
+        "gray": "#8d97a3",
         "rubber": "#262b31",
         "steel": "#b9c0c8",
         "gold": "#d9a441",

@@ -4,7 +4,7 @@ A direction belongs to the uppermost frame in which it stands still; frames belo
 the same object. Dot and cross products of two directions climb the tree of frames only as far as
 their common ancestor: the direction whose frame is deeper is replaced by its row of direction
 cosines to the parent, and so on (Sayers, AUTOSIM, section 5.3). No rotation that both have in
-common enters, so nothing has to be simplified away afterwards. Each product is kept with the
+common enters, so nothing has to be simplified away afterward. Each product is kept with the
 deeper direction, under a number instead of a reference, so that no frame keeps another one alive.
 """
 

@@ -14,7 +14,7 @@ other   arguments                   None, a table, a foreign        a function o
 ======  ==========================  ==============================  =========================
 
 Equal expressions are the same object: constructors bring their arguments into canonical form
-(fold, flatten, merge, sort, normalise the sign) and look the result up in a weak table. The
+(fold, flatten, merge, sort, normalize the sign) and look the result up in a weak table. The
 rules are those of Sayers' thesis (AUTOSIM, section 5.3), except that a sum is identified by its
 flat list of terms: factoring is a view (`linkwright.algebra.factoring`), not part of the
 identity. Products are never expanded; only a number is distributed over a sum.

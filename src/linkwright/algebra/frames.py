@@ -1,7 +1,7 @@
 """Frames: nodes of a tree, each turned relative to its parent.
 
 The root is inertial. A frame never changes once it is made; children know their parents, not the
-other way round. Where an axis of a frame is, forwards or backwards, an axis of its parent, both
+other way round. Where an axis of a frame is, forward or backward, an axis of its parent, both
 use the same `Direction`: a frame that turns about a.y shares a.y, one that turns about -a.y has
 -a.y as its second axis, and one that does not turn shares all three (Sayers, AUTOSIM, sections 5.2
 and 8.1). So a rotation that does not concern a pair of directions cannot enter their products.
@@ -297,7 +297,7 @@ class Frame:
         if len(order) != 3 or order[0] == order[1] or order[1] == order[2]:
             raise VectorError(
                 f"frame {name!r}: {axes!r} is not a sequence of three axes",
-                remedy="name three, no two neighbours the same; for one rotation use rotated()",
+                remedy="name three, no two neighbors the same; for one rotation use rotated()",
             )
         if len(angles) != 3:
             raise VectorError(f"frame {name!r}: three rotations take 3 angles, not {len(angles)}")
@@ -384,7 +384,7 @@ class Frame:
                 raise VectorError(f"{what} {axis} does not stand still in frame {self.name!r}")
         else:
             parts = rotations.triple(axis, what)
-        unit = rotations.normalised(parts, what)
+        unit = rotations.normalized(parts, what)
         number = next((k for k in range(3) if unit[k] is ONE or unit[k] is MINUS_ONE), None)
         if number is not None:
             unit = _signed_unit(number, 1 if unit[number] is ONE else -1)

@@ -112,7 +112,7 @@ def cross_product(a: Triple, b: Triple) -> Triple:
     )
 
 
-def normalised(a: Triple, what: str) -> Triple:
+def normalized(a: Triple, what: str) -> Triple:
     """Return the triple divided by its length, or complain that `what` has none."""
     square = total(x**2 for x in a)
     if square is ZERO:
@@ -140,7 +140,7 @@ def nominal_triad(index: int, axis: Triple, reference: Triple) -> Matrix:
         raise VectorError(
             "the reference axis is parallel to the rotation axis", remedy="give another reference"
         )
-    b_j = normalised(across, "the part of the reference axis normal to the rotation axis")
+    b_j = normalized(across, "the part of the reference axis normal to the rotation axis")
     b_i = cross_product(b_j, axis)
     rows = [axis, axis, axis]
     rows[(index + 1) % 3] = snapped(b_i)

@@ -2,7 +2,7 @@
 
 A symbol's identity is everything that is said of it here, first of all (owner, name): two
 mechanisms may both have an `L1`, and asking twice for the same symbol gives the same object.
-What changes during modelling (default values, renaming) belongs to the owner, not to the symbol.
+What changes during modeling (default values, renaming) belongs to the owner, not to the symbol.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ class Table1:
 
     >>> from linkwright.algebra import evaluate, symbols
     >>> (slip,) = symbols("slip")
-    >>> tyre = Table1(x=[0, 0.1, 0.3], y=[0, 900, 1100], name="tyre")
-    >>> evaluate(tyre(slip), {slip: 0.05})
+    >>> tire = Table1(x=[0, 0.1, 0.3], y=[0, 900, 1100], name="tire")
+    >>> evaluate(tire(slip), {slip: 0.05})
     450.0
     """
 

@@ -1,6 +1,6 @@
-"""Analyses of mechanisms: linearisation, modes."""
+"""Analyses of mechanisms: linearization, modes."""
 
-from linkwright.analysis.linearisation import LinearModel, linearise, linearise_along
+from linkwright.analysis.linearization import LinearModel, linearize, linearize_along
 from linkwright.analysis.modes import Mode, modes
 
-__all__ = ["LinearModel", "Mode", "linearise", "linearise_along", "modes"]
+__all__ = ["LinearModel", "Mode", "linearize", "linearize_along", "modes"]

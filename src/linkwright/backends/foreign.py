@@ -77,7 +77,7 @@ def same_call(data: ForeignCall, args: Iterable[object]) -> tuple[object, ...]:
 
 
 def from_source(function: ForeignFunction) -> tuple[object, Any] | None:
-    """Return the library of a foreign function's C source and its pointer; None where it has none."""
+    """Return the library of a foreign function's C source and its pointer, or None."""
     if not function.c_source:
         return None
     from linkwright.backends.c.compiler import find_compiler, load_library
@@ -103,7 +103,7 @@ def from_source(function: ForeignFunction) -> tuple[object, Any] | None:
 
 
 def with_python(function: ForeignFunction) -> ForeignFunction:
-    """Return a foreign function that has a Python callable, if need be one that calls its C source."""
+    """Return a foreign function with a Python callable, if need be one that calls its C source."""
     if function.python is not None:
         return function
     found = from_source(function)

@@ -89,8 +89,8 @@ class WhiteNoise(Block):
         sigma = self.parameter(
             "deviation", deviation, unit=unit, doc="standard deviation", least=0.0
         )
-        centre = self.parameter("mean", mean, unit=unit, doc="mean")
-        self.output("y", centre + sigma * self.noise("stream"), unit=unit)
+        center = self.parameter("mean", mean, unit=unit, doc="mean")
+        self.output("y", center + sigma * self.noise("stream"), unit=unit)
 
 
 class Integrator(Block):

@@ -1,4 +1,4 @@
-"""Tables for people: with lines and colours on a terminal, plain columns in a pipe."""
+"""Tables for people: with lines and colors on a terminal, plain columns in a pipe."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Linear-quadratic control and estimation, from linear models such as `linkwright.linearise` gives.
+"""Linear-quadratic control and estimation, from linear models such as `linkwright.linearize` gives.
 
-The gain K of u = -K x minimises the integral (the sum, in discrete time) of x'Qx + u'Ru; that of
+The gain K of u = -K x minimizes the integral (the sum, in discrete time) of x'Qx + u'Ru; that of
 the estimator is its dual (Kalman). Riccati's equation is solved by SciPy.
 """
 
@@ -73,7 +73,7 @@ class Gain:
 
 
 def lqr(a: Any, b: Any, Q: Any, R: Any) -> Gain:
-    """Return the state feedback that minimises the integral of x'Qx + u'Ru.
+    """Return the state feedback that minimizes the integral of x'Qx + u'Ru.
 
     Args:
         a: system matrix.
@@ -93,7 +93,7 @@ def lqr(a: Any, b: Any, Q: Any, R: Any) -> Gain:
 
 
 def dlqr(a: Any, b: Any, Q: Any, R: Any) -> Gain:
-    """Return the state feedback of a discrete system that minimises the sum of x'Qx + u'Ru.
+    """Return the state feedback of a discrete system that minimizes the sum of x'Qx + u'Ru.
 
     Args:
         a: system matrix from one instant to the next.
@@ -150,7 +150,7 @@ def dlqe(a: Any, c: Any, process: Any, measurement: Any) -> Gain:
     return Gain(L, P, _poles(A - A @ L @ C))
 
 
-def discretised(a: Any, b: Any, period: float) -> tuple[Array, Array]:
+def discretized(a: Any, b: Any, period: float) -> tuple[Array, Array]:
     """Return A and B from one instant to the next, with inputs that hold in between.
 
     Args:
@@ -158,7 +158,7 @@ def discretised(a: Any, b: Any, period: float) -> tuple[Array, Array]:
         b: effect of the inputs.
         period: s.
 
-    >>> discretised([[0, 1], [0, 0]], [[0], [1]], 0.1)[1].round(6)
+    >>> discretized([[0, 1], [0, 0]], [[0], [1]], 0.1)[1].round(6)
     array([[0.005],
            [0.1  ]])
     """
@@ -180,7 +180,7 @@ class StateFeedback(Element):
         K: the gain: a matrix with a row for each input and a column for each state, a `Gain` as
             `lqr` returns it, or numbers by input and state, {"F": {"cart": 3.0}} (others 0).
         states: names of the coordinates and speeds that are fed back, in the order of the columns;
-            by default all coordinates, then all speeds, as `linkwright.linearise` has them.
+            by default all coordinates, then all speeds, as `linkwright.linearize` has them.
         inputs: names of the inputs that are driven, in the order of the rows; all by default.
         target: x0 by name, where the mechanism starts by default.
         rest: w0 by name, the mechanism's own values by default.
@@ -274,7 +274,7 @@ class LQR(StateFeedback):
 
     Args:
         mechanism: what is driven, through its inputs.
-        model: its linear model there, as `linkwright.linearise` gives it.
+        model: its linear model there, as `linkwright.linearize` gives it.
         Q: weights of the states: a matrix, its diagonal, or numbers by name (others 0).
         R: weights of the inputs: the same.
         period: of a controller with a rate, s: it is then designed for inputs that hold.
@@ -285,11 +285,11 @@ class LQR(StateFeedback):
     the operating point of coordinates.
 
     >>> from linkwright.mechanism import Mechanism
-    >>> from linkwright.analysis import linearise
+    >>> from linkwright.analysis import linearize
     >>> m = Mechanism("cart")
     >>> b = m.body("b", translate="x", mass=1)
     >>> f = m.force("push", m.input("F"), at=b, along="x")
-    >>> LQR(m, linearise(m), Q=[1, 1], R=1).gain.gain.round(6)
+    >>> LQR(m, linearize(m), Q=[1, 1], R=1).gain.gain.round(6)
     array([[1.      , 1.732051]])
     """
 
@@ -311,7 +311,7 @@ class LQR(StateFeedback):
             self.gain = lqr(model.a, model.b, q, r)
         else:
             checked(period, f"period of {name!r}", above=0.0)
-            self.gain = dlqr(*discretised(model.a, model.b, period), q, r)
+            self.gain = dlqr(*discretized(model.a, model.b, period), q, r)
         for state in model.states:
             if state not in model.point:
                 raise BlockError(f"{state!r} of the linear model is no number to be fed back")
@@ -340,12 +340,12 @@ class Observer(StateSpace):
     operating point; `y` gives the deviations of the states.
 
     >>> from linkwright.mechanism import Mechanism
-    >>> from linkwright.analysis import linearise
+    >>> from linkwright.analysis import linearize
     >>> m = Mechanism("cart")
     >>> b = m.body("b", translate="x", mass=1)
     >>> f = m.force("push", m.input("F"), at=b, along="x")
     >>> y = m.output("place", "b")
-    >>> Observer(linearise(m)).gain.gain.round(6)
+    >>> Observer(linearize(m)).gain.gain.round(6)
     array([[1.732051],
            [1.      ]])
     """
@@ -370,7 +370,7 @@ class Observer(StateSpace):
             step, drive, correct = a, b, self.gain.gain
         else:
             period = period_of(rate, name)
-            step, drive = discretised(a, b, period)
+            step, drive = discretized(a, b, period)
             self.gain = dlqe(step, c, noise * period, seen / period)
             correct = step @ self.gain.gain
         super().__init__(
@@ -434,7 +434,7 @@ def _solved(solver: Any, *matrices: Array) -> Array:
         found: Array = solver(*matrices)
     except np.linalg.LinAlgError as error:
         raise DomainError(
-            f"Riccati's equation has no solution that stabilises: {error}",
+            f"Riccati's equation has no solution that stabilizes: {error}",
             remedy="look for states that the inputs cannot reach, or that nothing weighs",
         ) from error
     return found

@@ -10,8 +10,8 @@ from linkwright.elements.round_contact import RoundContact
 from linkwright.elements.sensors import Encoder, ForceTorque, Imu
 from linkwright.elements.springs import JointSpring, Spring, Stop
 from linkwright.elements.surfaces import Box, Capsule, HeightField, Plane, Sphere, Surface
-from linkwright.elements.tire_laws import LinearTyre, MagicFormula, TableTyre, TyreLaw
-from linkwright.elements.tyres import Tyre
+from linkwright.elements.tire_laws import LinearTire, MagicFormula, TableTire, TireLaw
+from linkwright.elements.tires import Tire
 
 __all__ = [
     "ELEMENTS",
@@ -26,7 +26,7 @@ __all__ = [
     "HeightField",
     "Imu",
     "JointSpring",
-    "LinearTyre",
+    "LinearTire",
     "LuGre",
     "MagicFormula",
     "Muscle",
@@ -36,7 +36,7 @@ __all__ = [
     "Spring",
     "Stop",
     "Surface",
-    "TableTyre",
-    "Tyre",
-    "TyreLaw",
+    "TableTire",
+    "Tire",
+    "TireLaw",
 ]

@@ -108,11 +108,11 @@ class Contact(Element):
         m = self.mechanism
         self._carrier = m.ground if surface.body is None else self.body_at(surface.body)
         self._turn = checked_rotation(surface.rotation)
-        self._origin = m.point_of(self._carrier, tuple(map(as_expr, surface.centre)))
+        self._origin = m.point_of(self._carrier, tuple(map(as_expr, surface.center)))
         self.points = [self.point_at(p) for p in given]
         if isinstance(surface, Plane) and self._carrier.parent is None:
             self.floors.append(
-                (tuple(map(float, surface.centre)), tuple(self._turn[:, 2].tolist()))
+                (tuple(map(float, surface.center)), tuple(self._turn[:, 2].tolist()))
             )
         for k, point in enumerate(self.points, 1):
             self._add(k, point)

@@ -11,7 +11,7 @@ from linkwright.elements.muscle import Muscle
 from linkwright.elements.round_contact import RoundContact
 from linkwright.elements.sensors import Encoder, ForceTorque, Imu
 from linkwright.elements.springs import JointSpring, Spring, Stop
-from linkwright.elements.tyres import Tyre
+from linkwright.elements.tires import Tire
 
 ELEMENTS = (
     Kind(Butterworth, passive=True),
@@ -27,6 +27,6 @@ ELEMENTS = (
     Kind(RoundContact, passive=True),
     Kind(Spring, passive=True),
     Kind(Stop, passive=True),
-    Kind(Tyre, passive=True),
+    Kind(Tire, passive=True),
 )
 """Every kind of element."""

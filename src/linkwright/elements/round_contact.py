@@ -112,7 +112,7 @@ class RoundContact(Element):
 
     def _ends(self, shape: Round, body: Body, unit: str) -> list[Point]:
         """Return the ends of the segment of a shape: one point for a ball."""
-        x, y, z = map(float, shape.centre)
+        x, y, z = map(float, shape.center)
         turn = checked_rotation(shape.rotation)
         half = 0.0
         if isinstance(shape, Capsule):
@@ -130,14 +130,14 @@ class RoundContact(Element):
     def _on_plane(self, plane: Plane, ends: Sequence[Point]) -> None:
         turn = checked_rotation(plane.rotation)
         body = self._bodies[1]
-        centre = self.mechanism.point_of(body, tuple(map(as_expr, plane.centre)))
+        center = self.mechanism.point_of(body, tuple(map(as_expr, plane.center)))
         if body.parent is None:
-            self.floors.append((tuple(map(float, plane.centre)), tuple(turn[:, 2].tolist())))
+            self.floors.append((tuple(map(float, plane.center)), tuple(turn[:, 2].tolist())))
         axis = [as_expr(_exact(float(c))) for c in turn[:, 2]]
         normal = self._named(self.places.outward(body, axis))
         for k, end in enumerate(ends, 1):
             place = self.position(end)
-            height = self.let(_dot(minus(place, self.position(centre)), normal))
+            height = self.let(_dot(minus(place, self.position(center)), normal))
             depth = self.let(self._radius - height)
             touched = minus(place, _times(self._radius - depth / 2, normal))
             self._touch(k, end, normal, depth, touched)

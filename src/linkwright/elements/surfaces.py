@@ -45,7 +45,7 @@ class Surface(Protocol):
         ...
 
     @property
-    def centre(self) -> Sequence[float]:
+    def center(self) -> Sequence[float]:
         """Its origin in that body, m."""
         ...
 
@@ -65,12 +65,12 @@ class Placed:
 
     Args:
         body: that carries it, or its name; the ground by default.
-        centre: its origin in that body, m.
+        center: its origin in that body, m.
         rotation: rows of the matrix from its axes to the body's.
     """
 
     body: Body | str | None = None
-    centre: Sequence[float] = (0.0, 0.0, 0.0)
+    center: Sequence[float] = (0.0, 0.0, 0.0)
     rotation: Sequence[Sequence[float]] = UNTURNED
 
 
@@ -114,7 +114,7 @@ class Capsule(Placed):
 
     Args:
         radius: m.
-        length: between the centres of the balls, m.
+        length: between the centers of the balls, m.
 
     >>> from linkwright.algebra import as_expr
     >>> Capsule(0.5, 2.0).depth(as_expr(0.2), as_expr(0), as_expr(0.9))

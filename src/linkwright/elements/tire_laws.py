@@ -1,9 +1,9 @@
 """Laws of tires: forces from slip and load.
 
-A law is a small object with `side` and `along`, the forces of pure slip; `Tyre` combines them. To
+A law is a small object with `side` and `along`, the forces of pure slip; `Tire` combines them. To
 add one, write such a class: both are odd in the slip, and oppose it.
 
-How the Magic Formula depends on load is Pacejka's (Tyre and Vehicle Dynamics, section 4.3.2): with
+How the Magic Formula depends on load is Pacejka's (Tire and Vehicle Dynamics, section 4.3.2): with
 the change of load dfz = (F_z - F_z0)/F_z0 the friction is mu = d + d_load dfz, and the stiffness
 at small slip goes with sin(2 atan(F_z/(p F_z0))), which is greatest at the load p F_z0.
 """
@@ -31,7 +31,7 @@ _LEAST_FRICTION = 0.1
 """However great the load, friction is at least this part of that at the nominal load."""
 
 
-class TyreLaw(Protocol):
+class TireLaw(Protocol):
     """Forces of pure slip from slip and load, as expressions."""
 
     def side(self, angle: Expr, load: Expr) -> Expr:
@@ -44,7 +44,7 @@ class TyreLaw(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class LinearTyre:
+class LinearTire:
     """Forces in proportion to slip, up to the limit of friction where one is given.
 
     Args:
@@ -55,7 +55,7 @@ class LinearTyre:
             with slip for ever.
 
     >>> from linkwright.algebra import evaluate
-    >>> law = LinearTyre(5e4, friction=0.8)
+    >>> law = LinearTire(5e4, friction=0.8)
     >>> [evaluate(law.side(as_expr(a), as_expr(1000.0)), {}) for a in (0.01, 0.1)]
     [-500.0, -800.0]
     """
@@ -108,9 +108,9 @@ class MagicFormula:
         stiffest_load: the load at which the stiffness at small slip is greatest, in relation to
             the nominal load, about 2; by default stiffness is in proportion to the load.
 
-    >>> tyre = MagicFormula(10.0, 1.9, 1.0, 0.97)
+    >>> tire = MagicFormula(10.0, 1.9, 1.0, 0.97)
     >>> from linkwright.algebra import evaluate
-    >>> -4000 < evaluate(tyre.side(as_expr(0.2), as_expr(4000.0)), {}) < -3900
+    >>> -4000 < evaluate(tire.side(as_expr(0.2), as_expr(4000.0)), {}) < -3900
     True
     """
 
@@ -177,7 +177,7 @@ class MagicFormula:
 
 
 @dataclass(frozen=True, slots=True)
-class TableTyre:
+class TableTire:
     """Forces from tables: over slip, or over slip and load; odd in the slip.
 
     Args:

@@ -95,7 +95,7 @@ def swung(omega: Triple, alpha: Triple, r: Triple) -> Triple:
 
 
 def own_tensor(body: Body) -> Matrix:
-    """Return a body's inertia tensor about its mass centre."""
+    """Return a body's inertia tensor about its mass center."""
     xx, yy, zz, xy, yz, zx = body.inertia.tensor
     return (xx, xy, zx), (xy, yy, yz), (zx, yz, zz)
 

@@ -1,7 +1,7 @@
 """What may be chosen for each body without changing the motion, only the number of operations.
 
 Frame, reference point and form of the inertia moment of a body are free, as is what stays of one
-second moment when parameters are regrouped. Which is cheapest depends on the neighbours and on the
+second moment when parameters are regrouped. Which is cheapest depends on the neighbors and on the
 zeros among the parameters, so candidates are counted (`linkwright.equations.search`), not judged.
 """
 

@@ -245,7 +245,7 @@ def _weights(kinematics: Kinematics) -> dict[Expr, Expr]:
     powers = []
     for body in m.depth_first():
         if body.inertia.mass is not ZERO:
-            arm = body.frame.vector(*body.inertia.centre)
+            arm = body.frame.vector(*body.inertia.center)
             moving = kinematics.origin_velocity(body) + (kinematics.omega(body) ^ arm)
             powers.append((body.inertia.mass, m.gravity_vector @ moving))
     return _by_speed(kinematics, powers)

@@ -131,7 +131,7 @@ _REGULAR = 1e-3
 
 
 def least_norm(matrix: Array, right: Array, rank: float = RANK) -> Array:
-    """Return the shortest x that minimises |matrix x - right|; small singular values count as 0."""
+    """Return the shortest x that minimizes |matrix x - right|; small singular values count as 0."""
     if not matrix.size:
         return np.zeros(matrix.shape[1])
     if _LARGE <= matrix.shape[0] <= matrix.shape[1]:

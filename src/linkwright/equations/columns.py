@@ -2,7 +2,7 @@
 
 The columns are the coefficients of inertial parameters at many states, from the root outward. One
 that no combination of earlier ones equals is kept, the others are counted with those before them
-(Gautier and Khalil 1990); found by orthogonalisation.
+(Gautier and Khalil 1990); found by orthogonalization.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from linkwright.equations.kernels import (
 )
 from linkwright.mechanism import Mechanism, MechanismError
 from linkwright.program import Counts, Program, count
-from linkwright.program.passes import PASSES, optimise
+from linkwright.program.passes import PASSES, optimize
 
 WRITTEN, FAST = "written", "all, fast"
 _MANY = 100  # speeds beyond which no mass matrix is written out
@@ -69,7 +69,7 @@ def compared(
         for step, one in PASSES.items():
             passed = one(passed)
             yield Compared(name, step, count(passed))
-        for step, whole in {FAST: optimise, **(further or {})}.items():
+        for step, whole in {FAST: optimize, **(further or {})}.items():
             yield Compared(name, step, count(whole(program)))
 
 

@@ -18,7 +18,7 @@ from linkwright.equations.meanings import parameter_units, parameter_words
 from linkwright.mechanism import Body, Constraint, Force, Mechanism, Moment
 from linkwright.mechanism.plausibility import implausible
 from linkwright.program import Assign
-from linkwright.program.passes import optimise
+from linkwright.program.passes import optimize
 
 _LIMIT = 120
 Row = tuple[str, ...]
@@ -98,7 +98,7 @@ def summary(equations: Equations) -> str:
 
 
 def written_out(equations: Equations) -> dict[str, list[tuple[str, Expr]]]:
-    """Return the optimised equations by group: constants, intermediate results, rates.
+    """Return the optimized equations by group: constants, intermediate results, rates.
 
     Names of rates are those of the states with a prime.
 
@@ -110,7 +110,7 @@ def written_out(equations: Equations) -> dict[str, list[tuple[str, Expr]]]:
     [("rod'", rod_dot)]
     """
     e = equations
-    program = optimise(e.program(outputs=False))
+    program = optimize(e.program(outputs=False))
     made = [s for s in program.statements if isinstance(s, Assign)]
     states = [*e.coordinates, *e.states]
     groups = {
@@ -150,13 +150,13 @@ def _bodies(m: Mechanism, style: Style) -> Section:
             joint_words(body),
             style.vector(body.offset),
             style.scalar(body.inertia.mass),
-            style.triple(body.inertia.centre),
+            style.triple(body.inertia.center),
             _inertia_text(body, style),
             body.doc,
         )
         for body in m.depth_first()
     ]
-    columns = ("body", "parent", "joint", "at", "mass", "mass centre", "inertia", "what")
+    columns = ("body", "parent", "joint", "at", "mass", "mass center", "inertia", "what")
     return Section("bodies", columns, tuple(rows))
 
 

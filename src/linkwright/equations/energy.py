@@ -67,11 +67,11 @@ def energy(mechanism: Mechanism) -> Energy:
     potential: list[Expr] = []
     carried: dict[Body, tuple[Triple, Triple, Expr, Triple]] = {}
     for body in reversed(mechanism.depth_first()):
-        own, m, c = terms[body], body.inertia.mass, body.inertia.centre
-        centre_velocity = add(own.velocity, cross(own.omega, c))
-        push = times(m, centre_velocity)
+        own, m, c = terms[body], body.inertia.mass, body.inertia.center
+        center_velocity = add(own.velocity, cross(own.omega, c))
+        push = times(m, center_velocity)
         spin = apply(own_tensor(body), own.omega)
-        kinetic.append(_HALF * (dot(push, centre_velocity) + dot(spin, own.omega)))
+        kinetic.append(_HALF * (dot(push, center_velocity) + dot(spin, own.omega)))
         # momentum, moment of momentum and mass of what hangs on this body, about its origin
         force, moment, mass, first = carried.get(body, (NOTHING, NOTHING, ZERO, NOTHING))
         force = add(force, push)

@@ -2,7 +2,7 @@
 
 `derive` goes from a mechanism to explicit rates: kinematical equations q' , elimination of speeds
 by constraints, mass matrix and right side of the tree, projection on the independent speeds,
-symmetric factorisation. Everything is a list of assignments between symbols, which
+symmetric factorization. Everything is a list of assignments between symbols, which
 `Equations.program` turns into a Program.
 """
 
@@ -29,7 +29,7 @@ from linkwright.errors import Error, InputError
 from linkwright.mechanism import Kinematics, Mechanism, MechanismError, mechanism_of
 from linkwright.program import Assign, Loop, Namer, Program, Statement, count, program
 from linkwright.program.linear import LinearError, ldlt
-from linkwright.program.passes import careful, liveness, optimise
+from linkwright.program.passes import careful, liveness, optimize
 from linkwright.program.passes.replacing import with_reads
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _NEAR = 1.1
 _WORTH_CARE = 200  # operations up to which the slower passes tell formulations apart
-_WORTH_OPTIMISING = 800
+_WORTH_OPTIMIZING = 800
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -402,13 +402,13 @@ def _refuse_massless(speeds: Sequence[Expr], mass: Sequence[Sequence[Expr]]) -> 
 
 
 def _smallest(found: Sequence[Equations]) -> Equations:
-    """Return the equations with the fewest operations; near ones are told apart by optimising."""
+    """Return the equations with the fewest operations; near ones are told apart by optimizing."""
     programs = [e.program(outputs=False) for e in found]
     totals = [count(p).total for p in programs]
     near = [k for k, x in enumerate(totals) if x <= _NEAR * min(totals)]
     largest = max(totals[k] for k in near)
-    if len(near) > 1 and largest <= _WORTH_OPTIMISING:
-        smaller = careful if largest <= _WORTH_CARE else optimise
+    if len(near) > 1 and largest <= _WORTH_OPTIMIZING:
+        smaller = careful if largest <= _WORTH_CARE else optimize
         return found[min(near, key=lambda k: count(smaller(programs[k])).total)]
     return found[totals.index(min(totals))]
 

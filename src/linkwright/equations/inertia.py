@@ -88,7 +88,7 @@ def _sum(a: Matrix, b: Matrix) -> Matrix:
 
 def own_moments(body: Body) -> Moments:
     """Return the moments of a body about its origin, in its own axes."""
-    m, c = body.inertia.mass, body.inertia.centre
+    m, c = body.inertia.mass, body.inertia.center
     xx, yy, zz, xy, yz, zx = body.inertia.tensor
     half_trace = _HALF * (xx + yy + zz)
     second: Matrix = (

@@ -34,7 +34,7 @@ def meanings(mechanism: Mechanism) -> Iterator[Meaning]:
     >>> m = Mechanism("m")
     >>> b = m.body("b", rotate="z", mass="M", com=("L", 0, 0), inertia=0)
     >>> [(str(x.value), x.words, x.unit) for x in meanings(m)][:2]
-    [('M', 'mass of b', 'kg'), ('L', 'mass centre of b, x', 'm')]
+    [('M', 'mass of b', 'kg'), ('L', 'mass center of b, x', 'm')]
     """
     own = mechanism.unit_system.own_text
     for body in mechanism.bodies.values():
@@ -64,8 +64,8 @@ def meanings(mechanism: Mechanism) -> Iterator[Meaning]:
 def _of_body(body: Body, own: Callable[[str], str]) -> Iterator[Meaning]:
     inertia = body.inertia
     yield Meaning(inertia.mass, f"mass of {body.name}", own("kg"))
-    for axis, value in zip(_AXES, inertia.centre, strict=True):
-        yield Meaning(value, f"mass centre of {body.name}, {axis}", own("m"))
+    for axis, value in zip(_AXES, inertia.center, strict=True):
+        yield Meaning(value, f"mass center of {body.name}, {axis}", own("m"))
     for entry, value in zip(_ENTRIES, inertia.tensor, strict=True):
         kind = "moment" if entry[0] == entry[1] else "product"
         yield Meaning(value, f"{kind} of inertia {entry} of {body.name}", own("kg*m^2"))
@@ -85,7 +85,7 @@ def parameter_words(mechanism: Mechanism) -> dict[str, str]:
     >>> m = Mechanism("m")
     >>> b = m.body("b", rotate="z", mass="M1 + M2", com=("L", 0, 0), inertia=0)
     >>> parameter_words(m)
-    {'M1': 'part of mass of b', 'M2': 'part of mass of b', 'L': 'mass centre of b, x'}
+    {'M1': 'part of mass of b', 'M2': 'part of mass of b', 'L': 'mass center of b, x'}
     """
     found: dict[str, str] = {}
     for meaning in meanings(mechanism):

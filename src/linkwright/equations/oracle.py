@@ -454,12 +454,12 @@ def _apply_loads(
 def _inertia_of(
     body: Body, state: BodyState, known: Mapping[Expr, float]
 ) -> tuple[float, Array, Array]:
-    """Return mass, arm from the origin to the mass centre, and tensor about it, ground's axes."""
+    """Return mass, arm from the origin to the mass center, and tensor about it, ground's axes."""
     mass = float(evaluate(body.inertia.mass, known))
-    centre = state.rotation @ np.array([evaluate(x, known) for x in body.inertia.centre])
+    center = state.rotation @ np.array([evaluate(x, known) for x in body.inertia.center])
     xx, yy, zz, xy, yz, zx = (evaluate(x, known) for x in body.inertia.tensor)
     tensor = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
-    return mass, centre, state.rotation @ tensor @ state.rotation.T
+    return mass, center, state.rotation @ tensor @ state.rotation.T
 
 
 def _gravity(mechanism: Mechanism, known: Mapping[Expr, float]) -> Array:

@@ -1,6 +1,6 @@
 """Symbolic solution of linear systems in an order whose pivots do not vanish.
 
-A symbolic factorisation cannot pivot. The cheapest order may divide by an entry that is zero in
+A symbolic factorization cannot pivot. The cheapest order may divide by an entry that is zero in
 every configuration that a loop can have, though it is not zero as an expression. So an order is
 tried out with numbers, at sampled configurations, before it is used; and an entry that is zero at
 random configurations is left out.

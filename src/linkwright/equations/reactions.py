@@ -1,6 +1,6 @@
 """Forces and moments in joints, and the forces of constraints, on request.
 
-Kane's method never meets them: they do no work. They follow afterwards from the accelerations, by
+Kane's method never meets them: they do no work. They follow afterward from the accelerations, by
 the balance of each body from the leaves to the root (Luh, Walker and Paul 1980). The multipliers λ
 of the constraints J u + b = 0 solve the rows of the eliminated speeds in M u' = f + Jᵀ λ, where
 M u' - f is what the balance would need in those joints; then each constraint acts on its bodies
@@ -226,7 +226,7 @@ def _balance(
     carried: dict[Body, Wrench] = {}
     result: dict[Body, Wrench] = {}
     for body in reversed(mechanism.depth_first()):
-        own, c = terms[body], body.inertia.centre
+        own, c = terms[body], body.inertia.center
         fall = mechanism.gravity_vector.components(body.frame)
         moved = add(own.acceleration, swung(own.omega, own.alpha, c))
         inertia_force = times(body.inertia.mass, subtract(moved, fall))

@@ -245,7 +245,7 @@ def searched(kinematics: Kinematics, reduction: Reduction, writer: Writer) -> Re
 def articulated_bodies(
     kinematics: Kinematics, reduction: Reduction, writer: Writer
 ) -> ReducedDynamics:
-    """Return the accelerations of a tree without constraints; M and f beside, if it is not large."""
+    """Return the accelerations of a tree without constraints; M and f too if it is not large."""
     _refuse_constraints(kinematics, reduction)
 
     names: dict[Expr, Expr] = {}

@@ -45,7 +45,7 @@ class Writer:
         return made
 
     def trial(self, names: dict[Expr, Expr]) -> Writer:
-        """Return a copy for one trial of several, in which the same expression has the same name."""
+        """Return a copy for one trial of several; the same expression has the same name in all."""
         made = self.copy()
         made._shared = names
         return made

@@ -7,7 +7,7 @@ made exact, so that turns by right angles cost no operation; how many there were
 `Assembled.notes`.
 
 Coordinates are those of the joints, in the order of the tree, each joint before those that hang on
-it, neighbours in the order of the file. A ball has a unit quaternion (w, x, y, z) and its angular
+it, neighbors in the order of the file. A ball has a unit quaternion (w, x, y, z) and its angular
 velocity along the child link's axes as speeds; a free joint has x, y, z along the parent's axes and
 then a quaternion, and as speeds, on the ground, velocity and angular velocity of the child link's
 frame along its own axes. A planar joint has two translations and an angle.
@@ -135,7 +135,7 @@ def assembled(
         mimic: let joints follow others where the file says so; else they are free to move.
         limits: let runs stop joints at the ends of the ranges that the file gives.
         locked: coordinates (rad or m) at which joints are held, by name of the joint.
-        symbolic: keep masses, mass centres and inertias as parameters, with their values as
+        symbolic: keep masses, mass centers and inertias as parameters, with their values as
             defaults, in place of numbers.
 
     >>> from linkwright.formats.description import Link
@@ -378,7 +378,7 @@ class _Assembler:
         own = None if mass is None else without_dust(moved_mass(mass, inverted(frame)))
         values: dict[str, Any] = {"mass": 0, "inertia": 0}
         if own is not None:
-            values = {"mass": own.mass, "com": own.centre, "inertia": own.inertia}
+            values = {"mass": own.mass, "com": own.center, "inertia": own.inertia}
             if self.symbolic:
                 values = self._parameters(name, own)
         return self.mechanism.body(
@@ -387,14 +387,14 @@ class _Assembler:
 
     def _parameters(self, name: str, mass: Mass) -> dict[str, Any]:
         new = self.mechanism.parameter
-        centre = [
-            new(f"{name}_c{axis}", x, unit="m") for axis, x in zip("xyz", mass.centre, strict=True)
+        center = [
+            new(f"{name}_c{axis}", x, unit="m") for axis, x in zip("xyz", mass.center, strict=True)
         ]
         inertia = [
             new(f"{name}_{key}", x, unit="kg*m^2")
             for key, x in zip(_INERTIAS, mass.inertia, strict=True)
         ]
-        return {"mass": new(f"{name}_m", mass.mass, unit="kg"), "com": centre, "inertia": inertia}
+        return {"mass": new(f"{name}_m", mass.mass, unit="kg"), "com": center, "inertia": inertia}
 
     # -- loads and constraints ---------------------------------------------------------------------
     def add_joint_loads(self, friction: bool) -> None:

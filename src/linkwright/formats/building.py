@@ -327,11 +327,11 @@ class _Builder:
             return self._body_named(name).origin
         if name in ("o", "O"):
             return m.origin
-        origin, centre = m.bodies.get(name.removesuffix("0")), m.bodies.get(name.removesuffix("cm"))
+        origin, center = m.bodies.get(name.removesuffix("0")), m.bodies.get(name.removesuffix("cm"))
         if name.endswith("0") and origin is not None:
             return origin.origin
-        if name.endswith("cm") and centre is not None:
-            return centre.com
+        if name.endswith("cm") and center is not None:
+            return center.com
         known = [*m.points, "o", *(f"{b}{end}" for b in m.bodies for end in ("0", "cm"))]
         raise self._unknown(part, key, "point", name, known)
 

@@ -122,7 +122,7 @@ def _unused(m: Mechanism) -> Iterator[str]:
     vectors = [m.gravity_vector, *(p.local for p in m.points.values())]
     vectors += [f.direction for f in m.forces] + [t.direction for t in m.moments]
     for b in m.bodies.values():
-        roots += [b.inertia.mass, *b.inertia.centre, *b.inertia.tensor, b.lead]
+        roots += [b.inertia.mass, *b.inertia.center, *b.inertia.tensor, b.lead]
         vectors += [b.offset, *(d for _, d in b.translations)]
         roots += [x for row in b.frame.cosines for x in row]
     for c in m.constraints:
@@ -180,8 +180,8 @@ def _quantities(
         yield f"moment {t.name!r}", t.magnitude, text("N*m")
     for b in m.bodies.values():
         yield f"mass of {b.name!r}", b.inertia.mass, text("kg")
-        for x in b.inertia.centre:
-            yield f"mass centre of {b.name!r}", x, text("m")
+        for x in b.inertia.center:
+            yield f"mass center of {b.name!r}", x, text("m")
         for x in b.inertia.tensor:
             yield f"inertia of {b.name!r}", x, text("kg*m^2")
         for _, x in b.offset.terms:

@@ -199,7 +199,7 @@ class _Describer:
             "at_origin": joint.at_origin,
             "at": self._components(b.offset, parent),
             "mass": _value(b.inertia.mass),
-            "com": [_value(x) for x in b.inertia.centre],
+            "com": [_value(x) for x in b.inertia.center],
             "inertia": _moments(b.inertia.tensor),
             "armature": _value(m.armatures[b]) if b in m.armatures else None,
             "coordinates": named if named != m.usual_names(b.name, written) else None,

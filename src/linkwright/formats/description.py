@@ -48,12 +48,12 @@ class Mass:
 
     Args:
         mass: kg.
-        inertia: tensor about the mass centre along the link's axes: xx, yy, zz, xy, yz, zx, kg*m^2
+        inertia: tensor about the mass center along the link's axes: xx, yy, zz, xy, yz, zx, kg*m^2
             (products with their sign in the tensor).
     """
 
     mass: float
-    centre: Triple = (0.0, 0.0, 0.0)
+    center: Triple = (0.0, 0.0, 0.0)
     inertia: tuple[float, float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -68,7 +68,7 @@ class Shape:
         place: of the shape in the link's frame.
         mesh: the file of a mesh as it is named in the description.
         scale: of a mesh, along its axes.
-        colour: red, green, blue and opacity, 0 to 1; None where the file says nothing.
+        color: red, green, blue and opacity, 0 to 1; None where the file says nothing.
         seen: whether it is drawn.
         touched: whether it takes part in contact.
         name: as in the file, or empty.
@@ -80,7 +80,7 @@ class Shape:
     place: Place = Place()
     mesh: str = ""
     scale: Triple = (1.0, 1.0, 1.0)
-    colour: tuple[float, float, float, float] | None = None
+    color: tuple[float, float, float, float] | None = None
     seen: bool = True
     touched: bool = False
     name: str = ""

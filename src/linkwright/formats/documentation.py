@@ -39,7 +39,7 @@ This page is made from the schema (`python -m linkwright.formats.documentation`)
   `b.u`, `b.v`, `b.w` along its axes and `b.p`, `b.q`, `b.r` about them; a quaternion is `b.e0` to
   `b.e3`.
 - The ground is the body `n` with the origin `o`. Every body `b` has the points `b0` (its origin)
-  and `bcm` (its mass centre).
+  and `bcm` (its mass center).
 - A **direction** is `"x"`, `"-z"` (of the ground, or, for a joint, of the parent), `"[b1]"` or
   `"b.x"` (of a body), any vector expression, or three components. However it is written, it means
   one thing: `"-z"` and `[0, 0, -1]` are the same axis. A joint turns about its axis by the

@@ -41,7 +41,7 @@ def drawn(shape: Shape, numbers: Callable[[Sequence[Expr]], Sequence[float]]) ->
         return description.Shape(
             "mesh", (), place, str(told.file), (a, b, c), color, material=material
         )
-    return description.Shape(told.kind, told.size, place, colour=color)
+    return description.Shape(told.kind, told.size, place, color=color)
 
 
 def shape_of(table: schema.Shape, file: str) -> Shape:

@@ -85,14 +85,14 @@ def _repaired_link(link: Link, small: float) -> Link:
     if mass is None or not any(mass_findings(link.name, mass.mass, mass.inertia)):
         return link
     amount = mass.mass if mass.mass > 0 else small
-    return replace(link, mass=Mass(amount, mass.centre, nearest_inertia(mass.inertia)))
+    return replace(link, mass=Mass(amount, mass.center, nearest_inertia(mass.inertia)))
 
 
 def _with_ball(mass: Mass | None, small: float, moment: float) -> Mass:
-    """Return a mass with that of a small ball added at its centre."""
+    """Return a mass with that of a small ball added at its center."""
     known = Mass(0.0) if mass is None else mass
     added = plus_six(known.inertia, (moment, moment, moment, 0.0, 0.0, 0.0))
-    return Mass(max(known.mass, small), known.centre, added)
+    return Mass(max(known.mass, small), known.center, added)
 
 
 def _repaired_joint(joint: LinkJoint) -> LinkJoint:
@@ -178,7 +178,7 @@ def _felt(description: Description, coordinate: float) -> dict[str, float]:
     behind: dict[str, list[Mass]] = {
         link.name: [] if link.mass is None else [link.mass] for link in description.links
     }
-    for joint in reversed(_outwards(description)):
+    for joint in reversed(_outward(description)):
         masses = behind.pop(joint.child)
         whole = joined_masses(masses)
         found[joint.name] = 0.0 if whole is None else _resistance(joint, whole)
@@ -192,7 +192,7 @@ def _resistance(joint: LinkJoint, whole: Mass) -> float:
     """Return what a joint with one coordinate feels of a mass; of others, the mass."""
     if joint.kind not in ("revolute", "cylindrical"):
         return whole.mass
-    about = tensor(plus_six(whole.inertia, point_inertia(whole.mass, whole.centre)))
+    about = tensor(plus_six(whole.inertia, point_inertia(whole.mass, whole.center)))
     inertia = dot(joint.axis, rotate(about, joint.axis))
     scale = max(abs(x) for row in about for x in row)
     if inertia <= 1e-12 * scale:
@@ -209,7 +209,7 @@ def _motion(joint: LinkJoint, coordinate: float) -> Place:
     return Place((0.0, 0.0, 0.0), turned(joint.axis, coordinate))
 
 
-def _outwards(description: Description) -> list[LinkJoint]:
+def _outward(description: Description) -> list[LinkJoint]:
     """Return the joints so that each comes after the one that carries its parent."""
     after: dict[str, list[LinkJoint]] = {}
     for joint in description.joints:

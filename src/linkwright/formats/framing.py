@@ -27,7 +27,7 @@ from linkwright.formats.places import (
 )
 
 _RIGHT = math.pi / 2
-_OBLIQUE, _PLANE, _ANGLE, _ARM, _CENTRE, _PRODUCT = 40, 20, 1, 4, 2, 3
+_OBLIQUE, _PLANE, _ANGLE, _ARM, _CENTER, _PRODUCT = 40, 20, 1, 4, 2, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def _cost(place: Place, turn: float, following: Sequence[Following], mass: Mass 
             cost += {2: 0, 1: _PLANE, 0: _OBLIQUE}[zeros]
     if mass is not None:
         seen_mass = without_dust(moved_mass(mass, back))
-        cost += _CENTRE * _filled(seen_mass.centre) + _PRODUCT * _filled(seen_mass.inertia[3:])
+        cost += _CENTER * _filled(seen_mass.center) + _PRODUCT * _filled(seen_mass.inertia[3:])
     return cost
 
 
@@ -165,9 +165,9 @@ def without_dust(mass: Mass) -> Mass:
     """Return a mass without the last digits' noise around zero."""
     xx, yy, zz, xy, yz, zx = mass.inertia
     size = 1e-14 * (abs(xx) + abs(yy) + abs(zz))
-    centre = swept(mass.centre)
+    center = swept(mass.center)
     xx, yy, zz, xy, yz, zx = (0.0 if abs(x) <= size else x for x in mass.inertia)
-    return Mass(mass.mass, centre, (xx, yy, zz, xy, yz, zx))
+    return Mass(mass.mass, center, (xx, yy, zz, xy, yz, zx))
 
 
 def swept(v: Sequence[float]) -> Triple:

@@ -65,7 +65,7 @@ def add_ground(
         contact = Contact(
             m,
             points,
-            Plane(centre=tuple((height + radius) * along), rotation=(x, y, z)),
+            Plane(center=tuple((height + radius) * along), rotation=(x, y, z)),
             stiffness=stiff,
             dissipation=_DISSIPATION,
             static=_STATIC,

@@ -150,7 +150,7 @@ def moved_mass(mass: Mass, place: Place) -> Mass:
     """Return a mass as seen from the frame around the one that it is given in."""
     return Mass(
         mass.mass,
-        plus(place.position, rotate(place.rotation, mass.centre)),
+        plus(place.position, rotate(place.rotation, mass.center)),
         inertia_of(tensor_turned(tensor(mass.inertia), place.rotation)),
     )
 
@@ -159,18 +159,18 @@ def joined_masses(masses: Iterable[Mass]) -> Mass | None:
     """Return the composite of masses that are given in the same frame, or None for none.
 
     >>> joined_masses([Mass(1.0, (0.0, 0.0, 0.0)), Mass(1.0, (2.0, 0.0, 0.0))])
-    Mass(mass=2.0, centre=(1.0, 0.0, 0.0), inertia=(0.0, 2.0, 2.0, 0.0, 0.0, 0.0))
+    Mass(mass=2.0, center=(1.0, 0.0, 0.0), inertia=(0.0, 2.0, 2.0, 0.0, 0.0, 0.0))
     """
     parts = list(masses)
     if len(parts) <= 1:
         return parts[0] if parts else None
     total = math.fsum(part.mass for part in parts)
-    centre = (
+    center = (
         scaled(
             (
-                math.fsum(part.mass * part.centre[0] for part in parts),
-                math.fsum(part.mass * part.centre[1] for part in parts),
-                math.fsum(part.mass * part.centre[2] for part in parts),
+                math.fsum(part.mass * part.center[0] for part in parts),
+                math.fsum(part.mass * part.center[1] for part in parts),
+                math.fsum(part.mass * part.center[2] for part in parts),
             ),
             1 / total,
         )
@@ -178,11 +178,11 @@ def joined_masses(masses: Iterable[Mass]) -> Mass | None:
         else (0.0, 0.0, 0.0)
     )
     about = [
-        plus_six(part.inertia, point_inertia(part.mass, minus(part.centre, centre)))
+        plus_six(part.inertia, point_inertia(part.mass, minus(part.center, center)))
         for part in parts
     ]
     a, b, c, d, e, f = (math.fsum(column) for column in zip(*about, strict=True))
-    return Mass(total, centre, (a, b, c, d, e, f))
+    return Mass(total, center, (a, b, c, d, e, f))
 
 
 Six = tuple[float, float, float, float, float, float]

@@ -163,7 +163,7 @@ class _Scanner:
         return path
 
     def _key(self) -> list[tuple[str, int]]:
-        """Read a dotted key; afterwards `at` is at the first thing behind it."""
+        """Read a dotted key; afterward `at` is at the first thing behind it."""
         parts: list[tuple[str, int]] = []
         while True:
             self._blank()

@@ -1,4 +1,4 @@
-"""The formats of robot files: how each is recognised, read and written.
+"""The formats of robot files: how each is recognized, read and written.
 
 A format is an entry in `FORMATS`: the endings of its files and the root element where it is XML;
 where its reader is, a function of a path and `roots`; and where its writer is, a function from a

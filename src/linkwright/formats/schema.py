@@ -164,12 +164,12 @@ class Body(Connection):
     ] = None
     at_origin: Annotated[
         StrictBool,
-        Field(description="speeds of a free body are those of its origin, not of its mass centre"),
+        Field(description="speeds of a free body are those of its origin, not of its mass center"),
     ] = False
     at: Annotated[Place, Field(description="the joint in the parent's frame, m")] = [0, 0, 0]
     mass: Annotated[Expression, Field(description="kg")] = 0
-    com: Annotated[Place, Field(description="mass centre in the body's frame, m")] = [0, 0, 0]
-    inertia: Annotated[Moments, Field(description="about the mass centre in body axes, kg*m^2")] = 0
+    com: Annotated[Place, Field(description="mass center in the body's frame, m")] = [0, 0, 0]
+    inertia: Annotated[Moments, Field(description="about the mass center in body axes, kg*m^2")] = 0
     armature: Annotated[
         Expression | None, Field(description="of a geared rotor, on the joint's speed, kg*m^2")
     ] = None
@@ -187,7 +187,7 @@ class Body(Connection):
 
 
 class Point(Record):
-    """A point fixed in a body. The points `b0` (origin) and `bcm` (mass centre) need no table."""
+    """A point fixed in a body. The points `b0` (origin) and `bcm` (mass center) need no table."""
 
     name: Annotated[Name, Field(description="how expressions call it")]
     body: Annotated[Name, Field(description="the body; `n` is the ground")] = "n"

@@ -47,7 +47,7 @@ def description_of(mechanism: Mechanism) -> Description:
     >>> rod = m.body("rod", rotate="z", mass=2, com=("L/2", 0, 0), inertia=(0, 0, 0.1))
     >>> m.set_values({"L": 1.0})
     >>> d = description_of(m)
-    >>> d.joints[0].kind, d.joints[0].axis, d.link("rod").mass.centre
+    >>> d.joints[0].kind, d.joints[0].axis, d.link("rod").mass.center
     ('revolute', (0.0, 0.0, 1.0), (0.5, 0.0, 0.0))
     """
     return _Survey(mechanism).description()
@@ -200,7 +200,7 @@ class _Survey:
 
     def _mass(self, body: Body) -> Mass | None:
         inertia = body.inertia
-        parts = [inertia.mass, *inertia.centre, *inertia.tensor]
+        parts = [inertia.mass, *inertia.center, *inertia.tensor]
         mass, x, y, z, xx, yy, zz, xy, yz, zx = self._numbers(parts, f"the mass of {body.name!r}")
         found = Mass(mass, (x, y, z), (xx, yy, zz, xy, yz, zx))
         return found if mass or any(found.inertia) else None

@@ -66,8 +66,8 @@ class Assembly(Workspace):
             rotate: one axis fixed in the parent, or three body axes: "z", "xyz", (0, 1, 1).
             at: the joint's place in the parent, m.
             mass: kg; by default a parameter named after the body.
-            com: mass centre in the body's frame, m.
-            inertia: about the mass centre along body axes, kg*m^2: one number for all three axes,
+            com: mass center in the body's frame, m.
+            inertia: about the mass center along body axes, kg*m^2: one number for all three axes,
                 3 moments, 6 entries (xx, yy, zz, xy, yz, zx), a 3 by 3 matrix, or 0; by default
                 parameters named after the body.
             coordinates_in: a body in whose frame `at` and `com` are given, with all coordinates
@@ -147,7 +147,7 @@ class Assembly(Workspace):
             doc,
         )
         if coordinates_in is not None:
-            made = self._with_centre(made, com, coordinates_in)
+            made = self._with_center(made, com, coordinates_in)
         self.bodies[name] = made
         if seen:
             self.shapes[name] = seen
@@ -239,7 +239,7 @@ class Assembly(Workspace):
             doc=doc,
         )
         if coordinates_in is not None:
-            made = self.bodies[name] = self._with_centre(made, com, coordinates_in)
+            made = self.bodies[name] = self._with_center(made, com, coordinates_in)
         return made
 
     def _refuse_foreign(self, name: str, *others: Body | None) -> None:
@@ -250,11 +250,11 @@ class Assembly(Workspace):
                     "which is a body of another mechanism"
                 )
 
-    def _with_centre(self, body: Body, com: Sequence[Value], other: Body) -> Body:
+    def _with_center(self, body: Body, com: Sequence[Value], other: Body) -> Body:
         place = self.point_of(other, com).position - self.point_of(body, (0, 0, 0)).position
         x, y, z = (nominal(place @ axis) for axis in body.frame.axes)
         self._points_of.pop(body, None)
-        return replace(body, inertia=replace(body.inertia, centre=(x, y, z)))
+        return replace(body, inertia=replace(body.inertia, center=(x, y, z)))
 
     def _point_in(self, parent: Body, at: Sequence[Value], other: Body | None) -> Vector:
         if other is None or other is parent:

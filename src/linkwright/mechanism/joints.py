@@ -51,7 +51,7 @@ class Joint:
         offset: what is added to the one angle, rad.
         matrix: of a weld: rows of the rotation that takes components in the body to the parent's.
         at_origin: for a free body on the ground: its speeds are those of its origin along its own
-            axes, not those of its composite mass centre.
+            axes, not those of its composite mass center.
     """
 
     translate: tuple[Any, ...] = ()
@@ -227,7 +227,7 @@ def Free(sequence: str = "xyz", *, quaternion: bool = False, at_origin: bool = F
     Args:
         sequence: the body axes of the three angles, in order.
         quaternion: use four quaternion components instead of angles.
-        at_origin: let the speeds be those of the body's origin, not of its composite mass centre.
+        at_origin: let the speeds be those of the body's origin, not of its composite mass center.
 
     >>> len(Free().translate)
     3

@@ -3,8 +3,8 @@
 Speeds are chosen as in Sayers' thesis (sections 8.1 and 8.4). One rotation has its own rate as
 speed; three rotations have the components of the angular velocity along body axes, in the order of
 the rotation list. A body on the ground with three translations, or with two and the rotation about
-their normal, has the speeds of its composite mass centre (or of its origin, where the joint asks
-for that) along its own axes; any other translation has its own rate. The composite mass centre is
+their normal, has the speeds of its composite mass center (or of its origin, where the joint asks
+for that) along its own axes; any other translation has its own rate. The composite mass center is
 that of the body with all the masses that keep their place in it, however their joints move (a wheel
 on its axle).
 
@@ -148,7 +148,7 @@ class Kinematics:
 
 def build(mechanism: Workspace) -> Kinematics:
     """Choose the speeds of a mechanism and derive its velocities."""
-    composites = composite_centres(mechanism)
+    composites = composite_centers(mechanism)
     motions: dict[Body, BodyMotion] = {}
     speeds: list[Speed] = []
     rates: dict[Expr, Expr] = {}
@@ -173,40 +173,40 @@ def build(mechanism: Workspace) -> Kinematics:
     return Kinematics(mechanism, motions, tuple(speeds), rates, accelerations, motion_of_all)
 
 
-# -- composite mass centres ------------------------------------------------------------------------
-def keeps_mass_in_place(body: Body, centre: Vector, mass: Expr) -> bool:
+# -- composite mass centers ------------------------------------------------------------------------
+def keeps_mass_in_place(body: Body, center: Vector, mass: Expr) -> bool:
     """Whether the body's mass keeps its place in the parent, whatever the joint does."""
     if mass is ZERO:
         return True
     if body.translations or body.lead is not ZERO:
         return False
-    if centre.is_zero or not body.rotations:
+    if center.is_zero or not body.rotations:
         return True
-    return len(body.rotations) == 1 and (centre ^ body.frame.spins[0][1]).is_zero
+    return len(body.rotations) == 1 and (center ^ body.frame.spins[0][1]).is_zero
 
 
-def composite_centres(mechanism: Workspace) -> dict[Body, tuple[Expr, Vector]]:
-    """Return the composite mass of each body and its centre relative to the body's origin."""
+def composite_centers(mechanism: Workspace) -> dict[Body, tuple[Expr, Vector]]:
+    """Return the composite mass of each body and its center relative to the body's origin."""
     result: dict[Body, tuple[Expr, Vector]] = {}
     for body in reversed(mechanism.depth_first()):
-        shares = [(body.inertia.mass, body.frame.vector(*body.inertia.centre))]
+        shares = [(body.inertia.mass, body.frame.vector(*body.inertia.center))]
         for child in mechanism.children(body):
-            mass, centre = result[child]
-            if keeps_mass_in_place(child, centre, mass):
-                shares.append((mass, child.offset + _in_parent(child, centre)))
+            mass, center = result[child]
+            if keeps_mass_in_place(child, center, mass):
+                shares.append((mass, child.offset + _in_parent(child, center)))
         result[body] = _lump(shares)
     return result
 
 
-def _in_parent(child: Body, centre: Vector) -> Vector:
+def _in_parent(child: Body, center: Vector) -> Vector:
     """Return a place that the joint does not move, in the parent's axes."""
-    if centre.is_zero:
+    if center.is_zero:
         return ZERO_VECTOR
     assert child.parent is not None
     if child.rotations:
         axis = child.frame.spins[0][1]
-        centre = axis * (centre @ axis)
-    return centre.expressed(child.parent.frame)
+        center = axis * (center @ axis)
+    return center.expressed(child.parent.frame)
 
 
 def _lump(shares: list[tuple[Expr, Vector]]) -> tuple[Expr, Vector]:
@@ -216,10 +216,10 @@ def _lump(shares: list[tuple[Expr, Vector]]) -> tuple[Expr, Vector]:
     mass = total(m for m, _ in heavy)
     if all(r == heavy[0][1] for _, r in heavy):
         return mass, heavy[0][1]
-    centre = ZERO_VECTOR
+    center = ZERO_VECTOR
     for m, r in heavy:
-        centre = centre + r * m
-    return mass, centre / mass
+        center = center + r * m
+    return mass, center / mass
 
 
 # -- speeds ----------------------------------------------------------------------------------------
@@ -265,7 +265,7 @@ def stands_still(body: Body) -> bool:
 
 
 def _moves_freely(body: Body) -> bool:
-    """Whether the speeds of a body on the ground are those of its mass centre in its own axes."""
+    """Whether the speeds of a body on the ground are those of its mass center in its own axes."""
     if len(body.translations) == 3:
         return True
     if len(body.translations) != 2 or len(body.rotations) != 1:
@@ -277,7 +277,7 @@ def _moves_freely(body: Body) -> bool:
 def _absolute_speeds(mechanism: Workspace, body: Body) -> tuple[Speed, ...]:
     small = max((q.data.small for q, _ in body.translations), default=0)
     axes = list(zip(_LETTERS, body.frame.axes, strict=True))
-    place = "origin" if body.joint.at_origin else "composite mass centre"
+    place = "origin" if body.joint.at_origin else "composite mass center"
     if len(body.translations) == 2:
         spin = body.frame.spins[0][1]
         axes = [(letter, axis) for letter, axis in axes if (axis @ spin) is ZERO]

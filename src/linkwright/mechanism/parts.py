@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inertia:
-    """Mass in kg, mass centre in m, and the inertia tensor about it in kg*m^2, in body axes.
+    """Mass in kg, mass center in m, and the inertia tensor about it in kg*m^2, in body axes.
 
     `tensor` holds the entries xx, yy, zz, xy, yz, zx of the tensor (products with their sign in
     it).
     """
 
     mass: Expr
-    centre: tuple[Expr, Expr, Expr]
+    center: tuple[Expr, Expr, Expr]
     tensor: tuple[Expr, Expr, Expr, Expr, Expr, Expr]
 
 
@@ -84,8 +84,8 @@ class Body:
 
     @property
     def com(self) -> Point:
-        """The body's own mass centre."""
-        return self.mechanism.point_of(self, self.inertia.centre, f"{self.name}cm")
+        """The body's own mass center."""
+        return self.mechanism.point_of(self, self.inertia.center, f"{self.name}cm")
 
     @property
     def from_parent(self) -> Vector:
@@ -197,7 +197,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Work:
-    """A way in which the multiplier of a constraint acts: with the multiplier 1, a force or couple."""
+    """How the multiplier of a constraint acts: with the multiplier 1, a force or couple."""
 
     direction: Vector
     point: Point

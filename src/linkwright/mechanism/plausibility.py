@@ -103,7 +103,7 @@ def _moved(
     heavy: dict[Body, Array] = {}
     for body in mechanism.bodies.values():
         inertia = body.inertia
-        parts = [inertia.mass, *inertia.tensor, *inertia.centre]
+        parts = [inertia.mass, *inertia.tensor, *inertia.center]
         parts += [c for _, c in body.offset.terms]
         used = free_symbols(*parts)
         if not known.keys() >= set(used):
@@ -139,7 +139,7 @@ def _why(body: Body, row: Array) -> str:
     for found in mass_findings(body.name, mass, tensor):
         if found.severity == "error":
             return str(found)
-    what = "mass centre" if not np.isfinite(row[7:10]).all() else "place in its parent"
+    what = "mass center" if not np.isfinite(row[7:10]).all() else "place in its parent"
     return f"{body.name}: its {what} is not finite"
 
 

@@ -1,6 +1,6 @@
 """What mass and moments of inertia a rigid body can have, and the nearest ones that it can.
 
-With Sigma the second moments of the mass about the mass centre, the inertia tensor is J = tr(Sigma)
+With Sigma the second moments of the mass about the mass center, the inertia tensor is J = tr(Sigma)
 1 - Sigma, so Sigma = tr(J)/2 1 - J. A distribution of mass with that tensor exists just when the
 mass is positive and Sigma has no negative eigenvalue (Traversaro, Brossette, Escande, Nori 2016;
 Wensing, Kim, Slotine 2018: the pseudo-inertia matrix). The eigenvalues of Sigma are half of what
@@ -44,7 +44,7 @@ def mass_findings(
 
     Args:
         mass: kg.
-        tensor: xx, yy, zz, xy, yz, zx about the mass centre, kg*m^2.
+        tensor: xx, yy, zz, xy, yz, zx about the mass center, kg*m^2.
 
     >>> [found.name for found in mass_findings("a", 1.0, (0.1, 0.1, 0.3, 0, 0, 0))]
     ['triangle inequality']
@@ -94,7 +94,7 @@ def nearest_inertia(tensor: Sequence[float]) -> Six:
     """Return the inertia of a rigid body that is the nearest to a tensor.
 
     Args:
-        tensor: xx, yy, zz, xy, yz, zx, about the mass centre, kg*m^2.
+        tensor: xx, yy, zz, xy, yz, zx, about the mass center, kg*m^2.
 
     >>> [round(x, 12) + 0.0 for x in nearest_inertia((0.1, 0.1, 0.3, 0, 0, 0))]
     [0.15, 0.15, 0.3, 0.0, 0.0, 0.0]

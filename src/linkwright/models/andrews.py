@@ -10,7 +10,7 @@ from __future__ import annotations
 from linkwright.mechanism import Body, Mechanism
 from linkwright.models.declare import declare
 
-# body: parent, place of the joint, coordinate, mass centre, what it is
+# body: parent, place of the joint, coordinate, mass center, what it is
 _BODIES = {
     "k1": ("", (0, 0), "beta", ("ra", 0), "crank OF"),
     "k2": ("k1", ("rr", 0), "Theta", ("-da", 0), "coupler FE"),
@@ -32,7 +32,7 @@ def build() -> Mechanism:
     m = Mechanism("andrews", "Andrews' squeezer: seven bodies, three loops")
     _parameters(m)
     m.declared_only = True
-    for name, (parent, at, angle, centre, doc) in _BODIES.items():
+    for name, (parent, at, angle, center, doc) in _BODIES.items():
         above: Body = m.bodies[parent] if parent else m.ground
         m.body(
             name,
@@ -40,7 +40,7 @@ def build() -> Mechanism:
             at=(*at, 0),
             rotate="z",
             mass=f"m{name[1]}",
-            com=(*centre, 0),
+            com=(*center, 0),
             inertia=(0, 0, f"i{name[1]}"),
             coordinates=(angle,),
             doc=doc,
@@ -70,13 +70,13 @@ def _parameters(m: Mechanism) -> None:
     declare(m, "m", "place of A", xa=-0.06934, ya=-0.00227)
     declare(m, "m", "place of B", xb=-0.03635, yb=0.03273)
     declare(m, "m", "place of C", xc=0.014, yc=0.072)
-    declare(m, "m", "length of OF and its mass centre", rr=0.007, ra=0.00092)
-    declare(m, "m", "length of FE and its mass centre", d=0.028, da=0.0115)
+    declare(m, "m", "length of OF and its mass center", rr=0.007, ra=0.00092)
+    declare(m, "m", "length of FE and its mass center", d=0.028, da=0.0115)
     declare(m, "m", "dimension of BDE", ss=0.035, sa=0.01874, sb=0.01043, sc=0.018, sd=0.02)
-    declare(m, "m", "length of GE and its mass centre from E", e=0.02, ea=0.01421)
-    declare(m, "m", "length of AG and its mass centre", zt=0.04, ta=0.02308, tb=0.00916)
-    declare(m, "m", "length of HE and its mass centre from E", zf=0.02, fa=0.01421)
-    declare(m, "m", "length of AH and its mass centre", u=0.04, ua=0.01228, ub=0.00449)
+    declare(m, "m", "length of GE and its mass center from E", e=0.02, ea=0.01421)
+    declare(m, "m", "length of AG and its mass center", zt=0.04, ta=0.02308, tb=0.00916)
+    declare(m, "m", "length of HE and its mass center from E", zf=0.02, fa=0.01421)
+    declare(m, "m", "length of AH and its mass center", u=0.04, ua=0.01228, ub=0.00449)
     masses = (0.04325, 0.00365, 0.02373, 0.00706, 0.07050, 0.00706, 0.05498)
     inertias = (2.194e-6, 4.410e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5)
     for k, (mass, inertia) in enumerate(zip(masses, inertias, strict=True), 1):

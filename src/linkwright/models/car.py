@@ -2,7 +2,7 @@
 
 A body that does not roll moves in the plane; a body that rolls turns on it about an axis inclined
 by THETAR. SAE axes: x forward, y to the right, z down; the origin is on the ground below the rear
-axle. The forward speed is kept by a constraint; tyres give lateral forces and aligning moments by
+axle. The forward speed is kept by a constraint; tires give lateral forces and aligning moments by
 their slip angles. The in-lb system: in, lbf, s, rad; masses are 704 and 3831 lbm over 386.2.
 """
 
@@ -23,7 +23,7 @@ def build(small: bool = False) -> Mechanism:
     >>> [c.name for c in build().constraints]
     ['constant forward speed']
     """
-    m = Mechanism("car", "passenger car in a turn, with roll and tyres (in, lbf, s)", units="in-lb")
+    m = Mechanism("car", "passenger car in a turn, with roll and tires (in, lbf, s)", units="in-lb")
     _parameters(m)
     if small:
         m.small("nrb.v", "yaw_dot")
@@ -98,8 +98,8 @@ def _parameters(m: Mechanism) -> None:
     declare(m, "1", "camber by roll", CCOEF1=0.82)
     declare(m, "1", "steer of the rear by roll", KRS2=-0.016)
     declare(m, "in", "wheelbase", L=125.5)
-    declare(m, "in", "mass centre of RB ahead of the rear axle", CE=63.4)
-    declare(m, "in", "mass centre of RB above the roll axis", H=15.48)
+    declare(m, "in", "mass center of RB ahead of the rear axle", CE=63.4)
+    declare(m, "in", "mass center of RB above the roll axis", H=15.48)
     declare(m, "in", "roll axis above the ground at the rear axle", HRA=1.0)
     declare(m, "rad", "inclination of the roll axis", THETAR=math.radians(5.1))
     declare(m, "lbf*in*s^2", "moment of inertia of RB", IXX=5580, IYY=12000, IZZR=37080)

@@ -18,7 +18,7 @@ def declare(m: Mechanism, unit: str, doc: str = "", /, **defaults: float) -> Non
 
 
 def declare_inertia(m: Mechanism, prefix: str, unit: str, /, **entries: float) -> None:
-    """Declare entries of an inertia tensor about the mass centre.
+    """Declare entries of an inertia tensor about the mass center.
 
     >>> m = Mechanism("m")
     >>> declare_inertia(m, "BI", "kg*m^2", i11=115, i12=-14)

@@ -45,7 +45,7 @@ MODELS: dict[str, Model] = {
     "four-bar": Model("four-bar linkage held by a strut (Sayers 9.3)", "four-bar.toml"),
     "n-four-bar": Model("row of n four-bar linkages, singular when flat (A02)", "n_four_bar:build"),
     "andrews": Model("Andrews' squeezer: seven bodies, three loops (A03)", "andrews:build"),
-    "car": Model("passenger car in a turn, with roll and tyres (Sayers 9.1)", "car:build"),
+    "car": Model("passenger car in a turn, with roll and tires (Sayers 9.1)", "car:build"),
     "car-small": Model("the same, linear in roll, sideslip and yaw rate", "car:small"),
     "cart": Model("cart on four wheels that roll without slip (Sayers 9.2)", "cart.toml"),
     "whipple": Model("bicycle with knife-edge wheels, nonlinear (Whipple)", "whipple:build"),

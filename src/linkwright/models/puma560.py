@@ -24,7 +24,7 @@ class _Link:
     d: float = 0.0
     a: float = 0.0
     mass: float = 0.0
-    centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    center: tuple[float, float, float] = (0.0, 0.0, 0.0)
     inertia: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
@@ -38,18 +38,18 @@ class _Drive:
 
 _LINKS = (
     _Link(1, d=0.67183, inertia=(0, 0.35, 0)),
-    _Link(0, a=0.4318, mass=17.4, centre=(-0.3638, 0.006, 0.2275), inertia=(0.13, 0.524, 0.539)),
+    _Link(0, a=0.4318, mass=17.4, center=(-0.3638, 0.006, 0.2275), inertia=(0.13, 0.524, 0.539)),
     _Link(
         -1,
         d=0.15005,
         a=0.0203,
         mass=4.8,
-        centre=(-0.0203, -0.0141, 0.070),
+        center=(-0.0203, -0.0141, 0.070),
         inertia=(0.066, 0.086, 0.0125),
     ),
-    _Link(1, d=0.4318, mass=0.82, centre=(0, 0.019, 0), inertia=(1.8e-3, 1.3e-3, 1.8e-3)),
+    _Link(1, d=0.4318, mass=0.82, center=(0, 0.019, 0), inertia=(1.8e-3, 1.3e-3, 1.8e-3)),
     _Link(-1, mass=0.34, inertia=(0.3e-3, 0.4e-3, 0.3e-3)),
-    _Link(0, mass=0.09, centre=(0, 0, 0.032), inertia=(0.15e-3, 0.15e-3, 0.04e-3)),
+    _Link(0, mass=0.09, center=(0, 0, 0.032), inertia=(0.15e-3, 0.15e-3, 0.04e-3)),
 )
 _DRIVES = (
     _Drive(200e-6, -62.6111, 1.48e-3, (0.395, -0.435)),
@@ -100,15 +100,15 @@ def _body(m: Mechanism, i: int, link: _Link, parent: Body) -> Body:
     _parameter(m, f"a{i}", link.a, "m", f"distance a of link {i}")
     _parameter(m, f"d{i}", link.d, "m", f"distance d of link {i}")
     mass = _parameter(m, f"m{i}", link.mass, "kg", f"mass of link {i}")
-    centre = [
-        _parameter(m, f"{axis}{i}", value, "m", f"mass centre of link {i}, {axis} of its DH frame")
-        for axis, value in zip(_AXES, link.centre, strict=True)
+    center = [
+        _parameter(m, f"{axis}{i}", value, "m", f"mass center of link {i}, {axis} of its DH frame")
+        for axis, value in zip(_AXES, link.center, strict=True)
     ]
     xx, yy, zz = (
         _parameter(m, f"I{axis}{axis}{i}", value, "kg*m^2", f"inertia of link {i} about DH {axis}")
         for axis, value in zip(_AXES, link.inertia, strict=True)
     )
-    x, y, z = _turned(link.turn, *centre)
+    x, y, z = _turned(link.turn, *center)
     if link.turn:
         yy, zz = zz, yy
     return m.body(

@@ -88,7 +88,7 @@ def build() -> Mechanism:
 def _wheel(
     m: Mechanism, name: str, parent: Body, at: tuple[object, ...], end: str, doc: str
 ) -> Body:
-    """Add a wheel on an axle along y; `at` is its centre in the reference pose."""
+    """Add a wheel on an axle along y; `at` is its center in the reference pose."""
     return m.body(
         name,
         parent=parent,
@@ -129,7 +129,7 @@ def _fork(m: Mechanism, frame: Body) -> Body:
 def _contact(
     m: Mechanism, wheel: Body, down: Vector, radius: str, eliminated: tuple[str, str]
 ) -> None:
-    """Let the rim point below the wheel's centre have no velocity in the ground plane."""
+    """Let the rim point below the wheel's center have no velocity in the ground plane."""
     heading = m.bodies["heading"]
     arm = down * m.expr(radius)
     velocity = wheel.origin.velocity + (wheel.omega ^ arm)
@@ -172,7 +172,7 @@ def _parameters(m: Mechanism) -> None:
     }
     for end, (word, mass, (x, z), inertia) in frames.items():
         m.parameter(f"m{end}", mass, unit="kg", doc=f"mass of the {word}")
-        m.parameter(f"x{end}", x, unit="m", doc=f"mass centre of the {word} in the reference pose")
-        m.parameter(f"z{end}", z, unit="m", doc=f"mass centre of the {word} in the reference pose")
+        m.parameter(f"x{end}", x, unit="m", doc=f"mass center of the {word} in the reference pose")
+        m.parameter(f"z{end}", z, unit="m", doc=f"mass center of the {word} in the reference pose")
         for axes, value in zip(("xx", "xz", "yy", "zz"), inertia, strict=True):
             m.parameter(f"I{end}{axes}", value, unit="kg*m^2", doc=f"inertia of the {word}")

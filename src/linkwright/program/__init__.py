@@ -1,6 +1,6 @@
 """Programs: staged assignments that passes make small and backends make fast.
 
-What differentiates, optimises, searches and reports is imported when it is first used: a kernel
+What differentiates, optimizes, searches and reports is imported when it is first used: a kernel
 that comes from the cache needs none of it.
 """
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     )
     from linkwright.program.linear import LinearError, elimination_order, ldlt, lu
     from linkwright.program.lowering import lower
-    from linkwright.program.passes import PASSES, optimise, schedule_code, split
+    from linkwright.program.passes import PASSES, optimize, schedule_code, split
     from linkwright.program.report import as_text, ops_as_dict, ops_table, passes_table
     from linkwright.program.search import thorough
 
@@ -83,7 +83,7 @@ __all__ = [
     "lu",
     "ops_as_dict",
     "ops_table",
-    "optimise",
+    "optimize",
     "passes_table",
     "program",
     "schedule_code",
@@ -108,7 +108,7 @@ _HOMES = {
     ),
     "linear": ("LinearError", "elimination_order", "ldlt", "lu"),
     "lowering": ("lower",),
-    "passes": ("PASSES", "optimise", "schedule_code", "split"),
+    "passes": ("PASSES", "optimize", "schedule_code", "split"),
     "report": ("as_text", "ops_as_dict", "ops_table", "passes_table"),
     "search": ("thorough",),
 }

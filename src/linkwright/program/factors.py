@@ -51,7 +51,7 @@ class Factors:
         return [unknown.get(k, ZERO) for k in range(len(self.order))]
 
     def solve_all(self, columns: Sequence[Sequence[Expr]]) -> list[list[Expr]]:
-        """Return the solutions for many right sides, in a loop where there would be much to write."""
+        """Return the solutions for many right sides, in a loop where they are many."""
         if len(columns) * len(self.lower) <= _UNROLLED:
             return [self.solve(column) for column in columns]
         n = len(self.order)

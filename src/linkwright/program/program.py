@@ -300,7 +300,7 @@ class Program:
         mode: str = "auto",
         sparse: bool = False,
         values: bool = False,
-        optimised: bool = True,
+        optimized: bool = True,
     ) -> Program:
         """Return the Program of the Jacobians of outputs by inputs, made small again.
 
@@ -310,7 +310,7 @@ class Program:
             mode: "forward", "reverse", or "auto" for the one that takes fewer operations.
             sparse: let each Jacobian hold only its entries that can be other than zero.
             values: let the outputs of this Program come first.
-            optimised: run the optimiser over it, which takes longer than the derivation.
+            optimized: run the optimizer over it, which takes longer than the derivation.
 
         See `linkwright.program.derivatives` for conventions and other products with Jacobians.
 
@@ -319,10 +319,10 @@ class Program:
         (2*x,)
         """
         from linkwright.program.derivatives import derivative
-        from linkwright.program.passes import optimise
+        from linkwright.program.passes import optimize
 
         made = derivative(self, outputs, inputs, mode=mode, sparse=sparse, values=values)
-        return optimise(made, rounds=1) if optimised else made
+        return optimize(made, rounds=1) if optimized else made
 
     def fingerprint(self) -> str:
         """Return a digest of the whole content, the same in every process.

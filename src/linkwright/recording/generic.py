@@ -1,4 +1,4 @@
-"""The kind of quantity that a unit stands for, with which the axis of a plot is labelled."""
+"""The kind of quantity that a unit stands for, with which the axis of a plot is labeled."""
 
 from __future__ import annotations
 

@@ -22,10 +22,10 @@ SECONDS = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9
 _LABEL = re.compile(r"(.*?)\s*(?:\[([^\]]*)\]|\(([^()]*)\))\s*\Z", re.S)
 
 
-def labelled(text: str) -> tuple[str, str]:
+def labeled(text: str) -> tuple[str, str]:
     """Return name and unit of a column from its label.
 
-    >>> labelled("shoulder [deg]"), labelled(" time (ms)"), labelled("x")
+    >>> labeled("shoulder [deg]"), labeled(" time (ms)"), labeled("x")
     (('shoulder', 'deg'), ('time', 'ms'), ('x', '?'))
     """
     found = _LABEL.fullmatch(text)
@@ -61,5 +61,5 @@ def channel_of(label: str) -> Channel:
     >>> channel_of("shoulder [deg]")
     Channel(name='shoulder', unit='deg', long='', generic='angle', body='')
     """
-    name, unit = labelled(label)
+    name, unit = labeled(label)
     return Channel(name, unit, generic=generic_name(unit))

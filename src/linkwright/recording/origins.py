@@ -27,7 +27,7 @@ def to_be_written(recording: Recording, folder: Path) -> Recording:
 
 
 def to_be_sent(recording: Recording) -> Recording:
-    """Return a recording that goes to nobody knows where: a robot file is told by its name alone."""
+    """Return a recording to be sent away: a robot file is named without its folders."""
     about = with_origin(recording.about, recording.of)
     origin = about.get(KEY)
     if isinstance(origin, Mapping) and isinstance(origin.get("file"), str):

@@ -1,6 +1,6 @@
 """Figures of recordings.
 
-Channels of the same unit share a graph, graphs share the time axis, and everything is labelled
+Channels of the same unit share a graph, graphs share the time axis, and everything is labeled
 with names and units, so that a plot needs no options. Needs Matplotlib (the extra `plot`).
 """
 

@@ -34,7 +34,7 @@ class Channel:
         name: short and unique within the recording.
         unit: as in models: "rad", "m/s"; "1" for a pure number, "?" where it is not known.
         long: what it is, in words.
-        generic: the kind of quantity, with which an axis is labelled: "angle", "force".
+        generic: the kind of quantity, with which an axis is labeled: "angle", "force".
         body: the body it belongs to.
 
     >>> Channel("r", "rad/s", "yaw rate").label
@@ -112,7 +112,7 @@ class Recording(Recorded):
             where = int(np.flatnonzero(~np.isfinite(t))[0])
             raise RecordingError(f"the time of sample {where + 1} is {t[where]}, no finite number")
         if np.any(np.diff(t) < 0):
-            raise RecordingError("the times of a recording do not go backwards")
+            raise RecordingError("the times of a recording do not go backward")
         object.__setattr__(self, "times", t)
         object.__setattr__(self, "channels", labels)
         object.__setattr__(self, "data", rows)

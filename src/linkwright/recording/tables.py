@@ -24,7 +24,7 @@ import numpy as np
 from linkwright.errors import Error, InputError
 from linkwright.files import write_bytes, write_with
 from linkwright.recording.bounds import require_room
-from linkwright.recording.labels import TIMES, channel_of, labelled, recording_of
+from linkwright.recording.labels import TIMES, channel_of, labeled, recording_of
 from linkwright.recording.recording import Recording, from_json, to_json
 
 _MARK = "# linkwright"
@@ -126,7 +126,7 @@ def _read_table(path: Path, text: str) -> Recording:
         about, channels = from_json(told)
     except ValueError:
         raise InputError("what it tells of itself in JSON is damaged", file=path) from None
-    if len(channels) + 1 != len(labels) or labelled(labels[0])[0] not in TIMES:
+    if len(channels) + 1 != len(labels) or labeled(labels[0])[0] not in TIMES:
         raise InputError("what it tells of itself does not match the columns", file=path)
     return Recording(table[:, 0], channels, table[:, 1:], about)
 

@@ -6,7 +6,7 @@ does not depend on accelerations, the forces in the joints are
     tau = M(q) a + b(q, u),   b(q, u) = C(q, u) u + g(q) + friction.
 
 Inverse dynamics is one recursion (Luh, Walker and Paul 1980). Forward dynamics eliminates one joint
-after the other (articulated bodies, Featherstone 1983) where the robot is large, and factorises the
+after the other (articulated bodies, Featherstone 1983) where the robot is large, and factorizes the
 mass matrix where that is cheaper or speeds depend on each other. For a free base `tau` holds, in
 the places of the base's speeds, force and moment on the base link along its own axes, about its
 origin.
@@ -31,7 +31,7 @@ from linkwright.program.linear import ldlt
 from linkwright.robots.choosing import chosen, price
 from linkwright.robots.tree import Results, Tree
 
-_LONG = 16  # speeds beyond which the mass matrix is not factorised for forward dynamics
+_LONG = 16  # speeds beyond which the mass matrix is not factorized for forward dynamics
 
 
 def efforts_of(tree: Tree) -> list[Expr]:

@@ -41,7 +41,7 @@ def load(
         limits: whether runs stop joints at the limits that the file gives, as MuJoCo and Drake do;
             what a robot computes of itself (dynamics, Jacobians) knows of no limits.
         locked: coordinates at which joints are held, by name, rad or m.
-        symbolic: keep masses, mass centres and inertias as inputs, for identification and sweeps.
+        symbolic: keep masses, mass centers and inertias as inputs, for identification and sweeps.
 
     >>> puma = load("puma560")
     >>> puma

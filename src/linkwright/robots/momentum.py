@@ -1,6 +1,6 @@
-"""Mass centre, momentum and energy of a robot.
+"""Mass center, momentum and energy of a robot.
 
-The centroidal momentum is linear momentum, then angular momentum about the mass centre, along the
+The centroidal momentum is linear momentum, then angular momentum about the mass center, along the
 world's axes; the centroidal matrix A takes speeds to it (Orin and Goswami 2008). Both come from one
 sweep from the tips to the ground that gathers what hangs on each body: mass, first moment and
 second moment about the body's reference point. Mass that is welded to the ground cannot move and
@@ -90,14 +90,14 @@ def gather(writer: Writer, tree: Tree, *, second: bool) -> Gathered:
     return Gathered(found, writer.hold(mass), writer.triple(first))
 
 
-def mass_centre(writer: Writer, tree: Tree) -> Triple:
-    """Return the position of the mass centre in the world."""
+def mass_center(writer: Writer, tree: Tree) -> Triple:
+    """Return the position of the mass center in the world."""
     found = gather(writer, tree, second=False)
     return writer.triple(times(ONE / found.mass, found.first))
 
 
-def mass_centre_jacobian(writer: Writer, tree: Tree) -> tuple[Triple, list[list[Expr]]]:
-    """Return the mass centre and the three rows of its Jacobian, in the world."""
+def mass_center_jacobian(writer: Writer, tree: Tree) -> tuple[Triple, list[list[Expr]]]:
+    """Return the mass center and the three rows of its Jacobian, in the world."""
     found = gather(writer, tree, second=False)
     at = stances(writer, tree.kinematics.mechanism.depth_first())
     below = writer.hold(ONE / found.mass)
@@ -108,28 +108,28 @@ def mass_centre_jacobian(writer: Writer, tree: Tree) -> tuple[Triple, list[list[
             push = _momentum(whole, omega, velocity)[0]
             share = times(below, writer.triple(apply(stance.rotation, writer.triple(push))))
             columns[u] = list(writer.triple(share))
-    centre = writer.triple(times(below, found.first))
-    return centre, rows_of(tree.on_independent(writer, columns, 3), 3)
+    center = writer.triple(times(below, found.first))
+    return center, rows_of(tree.on_independent(writer, columns, 3), 3)
 
 
 def centroidal_matrix(writer: Writer, tree: Tree) -> tuple[Triple, list[list[Expr]]]:
-    """Return the mass centre and the six rows of the centroidal matrix, in the world."""
+    """Return the mass center and the six rows of the centroidal matrix, in the world."""
     found = gather(writer, tree, second=True)
     at = stances(writer, tree.kinematics.mechanism.depth_first())
-    centre = writer.triple(times(ONE / found.mass, found.first))
+    center = writer.triple(times(ONE / found.mass, found.first))
     columns: Columns = {}
     for body, stance in at.items():
         whole = found.bodies[body]
         reference = tree.kinematics.motions[body].reference.components(body.frame)
         place = add(stance.position, apply(stance.rotation, reference))
-        lever = writer.triple(subtract(place, centre))
+        lever = writer.triple(subtract(place, center))
         for u, omega, velocity in _partials(tree, body):
             push, spin = _momentum(whole, omega, velocity)
             linear = writer.triple(apply(stance.rotation, writer.triple(push)))
             own = apply(stance.rotation, writer.triple(spin))
             angular = writer.triple(add(own, cross(lever, linear)))
             columns[u] = [*linear, *angular]
-    return centre, rows_of(tree.on_independent(writer, columns, 6), 6)
+    return center, rows_of(tree.on_independent(writer, columns, 6), 6)
 
 
 def _partials(tree: Tree, body: Body) -> list[tuple[Expr, Triple, Triple]]:
@@ -150,21 +150,21 @@ def _momentum(whole: Moments, omega: Triple, velocity: Triple) -> tuple[Triple, 
 def centroidal_momentum(
     writer: Writer, tree: Tree, rates: Mapping[Expr, Expr] | None = None
 ) -> tuple[list[Expr], list[Expr]]:
-    """Return the six components of the centroidal momentum, and of its rate where rates are given."""
+    """Return the six components of the centroidal momentum, and of its rate if rates are given."""
     bodies = tree.kinematics.mechanism.depth_first()
     moving = movements(writer, tree, bodies, rates)
     own = _about_origins(tree)
     momenta = {b: _momentum(own[b], m.omega, m.velocity) for b, m in moving.items()}
     first = {b: own[b] for b in moving}
-    force, moment, mass, centre = _summed(writer, tree, momenta, first)
+    force, moment, mass, center = _summed(writer, tree, momenta, first)
     below = writer.hold(ONE / mass)
-    middle = writer.triple(times(below, centre))
+    middle = writer.triple(times(below, center))
     momentum = [*force, *writer.triple(subtract(moment, cross(middle, force)))]
     if rates is None:
         return momentum, []
     changes = {b: _momentum_rate(own[b], m) for b, m in moving.items()}
     push, couple, _, _ = _summed(writer, tree, changes, first)
-    # about the mass centre the velocity of the centre is along the momentum, and drops out
+    # about the mass center the velocity of the center is along the momentum, and drops out
     return momentum, [*push, *writer.triple(subtract(couple, cross(middle, push)))]
 
 
@@ -239,15 +239,15 @@ def potential_energy(writer: Writer, tree: Tree) -> Expr:
 
 
 # -- Programs --------------------------------------------------------------------------------------
-def centre_of_mass(tree: Tree) -> Program:
-    """Return the Program of the mass centre in the world, m."""
-    return tree.program("centre_of_mass", ["q"], lambda w: {"c": list(mass_centre(w, tree))})
+def center_of_mass(tree: Tree) -> Program:
+    """Return the Program of the mass center in the world, m."""
+    return tree.program("center_of_mass", ["q"], lambda w: {"c": list(mass_center(w, tree))})
 
 
-def centre_of_mass_jacobian(tree: Tree) -> Program:
-    """Return the Program of the Jacobian of the mass centre, 3 x n."""
+def center_of_mass_jacobian(tree: Tree) -> Program:
+    """Return the Program of the Jacobian of the mass center, 3 x n."""
     return tree.program(
-        "centre_of_mass_jacobian", ["q"], lambda w: {"J": mass_centre_jacobian(w, tree)[1]}
+        "center_of_mass_jacobian", ["q"], lambda w: {"J": mass_center_jacobian(w, tree)[1]}
     )
 
 

@@ -160,20 +160,20 @@ class Quantities(ABC):
 
     # -- masses ------------------------------------------------------------------------------------
     @cached_property
-    def centre_of_mass(self) -> Quantity:
-        """The mass centre of what can move in the world, m: `centre_of_mass(q)`."""
-        return self.quantity("centre_of_mass", lambda tree: momentum.centre_of_mass(tree))
+    def center_of_mass(self) -> Quantity:
+        """The mass center of what can move in the world, m: `center_of_mass(q)`."""
+        return self.quantity("center_of_mass", lambda tree: momentum.center_of_mass(tree))
 
     @cached_property
-    def centre_of_mass_jacobian(self) -> Quantity:
-        """The velocity of the mass centre for unit speeds, 3 x n: `centre_of_mass_jacobian(q)`."""
+    def center_of_mass_jacobian(self) -> Quantity:
+        """The velocity of the mass center for unit speeds, 3 x n: `center_of_mass_jacobian(q)`."""
         return self.quantity(
-            "centre_of_mass_jacobian", lambda tree: momentum.centre_of_mass_jacobian(tree)
+            "center_of_mass_jacobian", lambda tree: momentum.center_of_mass_jacobian(tree)
         )
 
     @cached_property
     def centroidal_momentum(self) -> Quantity:
-        """Momentum, then angular momentum about the mass centre, along the world's axes:
+        """Momentum, then angular momentum about the mass center, along the world's axes:
         `centroidal_momentum(q, u)`."""
         return self.quantity(
             "centroidal_momentum", lambda tree: momentum.centroidal_momentum_of(tree)

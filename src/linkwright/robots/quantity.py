@@ -1,6 +1,6 @@
 """Something that can be computed of a robot: a function with a Program behind it.
 
-It is derived, optimised and compiled when it is first called; nothing else of the robot is.
+It is derived, optimized and compiled when it is first called; nothing else of the robot is.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Quantity:
 
     Args:
         name: what it is called.
-        derive: returns its Program, not yet optimised.
+        derive: returns its Program, not yet optimized.
         timings: receives seconds for each step, by name.
         slopes: returns the quantity of the derivatives by some inputs.
         key: returns what stands for the Program in the disk cache; nothing for none.
@@ -70,20 +70,20 @@ class Quantity:
         self._most = sys.maxsize  # arrays that `_evaluate` may get: more would be taken for outputs
 
     def derived(self) -> Program:
-        """Return the Program as it is derived, not yet optimised."""
+        """Return the Program as it is derived, not yet optimized."""
         return self._derive()
 
     @cached_property
     def program(self) -> Program:
-        """What is computed, optimised."""
-        from linkwright.program.passes import optimise
+        """What is computed, optimized."""
+        from linkwright.program.passes import optimize
 
         started = time.perf_counter()
         made = self._derive()
         derived = time.perf_counter()
         self.timings[f"{self.name}: derive"] = derived - started
-        made = optimise(made)
-        self.timings[f"{self.name}: optimise"] = time.perf_counter() - derived
+        made = optimize(made)
+        self.timings[f"{self.name}: optimize"] = time.perf_counter() - derived
         return made
 
     @cached_property

@@ -208,7 +208,7 @@ def inertial_parameters(tree: Tree, links: Sequence[Spot], values: Mapping[str, 
 
 
 def random_states(tree: Tree, count: int, seed: int = 0) -> tuple[Array, Array, Array]:
-    """Return coordinates, speeds and accelerations to try things at; quaternions have length one."""
+    """Return random coordinates, speeds and accelerations; quaternions have length one."""
     rng = np.random.default_rng(seed)
     place = {q: k for k, q in enumerate(tree.coordinates)}
     q = rng.uniform(-2.0, 2.0, (count, len(place)))

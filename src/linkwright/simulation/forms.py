@@ -151,7 +151,7 @@ class Redundant:
 
     A state between two accepted ones is moved onto the constraints before it is evaluated, because
     near a singular configuration what it is off is divided by a small singular value. Where that is
-    below `ZONE` of its usual size, u' is the limit along the motion: u' of four neighbours, ahead
+    below `ZONE` of its usual size, u' is the limit along the motion: u' of four neighbors, ahead
     and behind, extrapolated (Richardson).
 
     `usual` is the largest size that the smallest singular value has had.

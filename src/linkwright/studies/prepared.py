@@ -123,7 +123,7 @@ def prepare(
         phases,
         {n: float(v) for n, v in mechanism.values.items() if n in known},
         None if timing is None else (timing.until, timing.step, timing.every),
-        moving and phases.initialise is None,
+        moving and phases.initialize is None,
     )
 
 

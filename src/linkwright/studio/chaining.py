@@ -40,7 +40,7 @@ class Fixed:
         parents: of each body, by its place in the list.
         levels: the bodies by how far they are from the ground, without it.
         masses: kg.
-        centres: mass centres in the bodies' frames, m.
+        centers: mass centers in the bodies' frames, m.
         homes: of what hangs, the body; of a span that of its first point.
         turns: of what hangs, the matrix from its axes to those of its body.
         places: of what hangs, its origin in its body, m.
@@ -51,7 +51,7 @@ class Fixed:
     parents: NDArray[np.intp]
     levels: tuple[NDArray[np.intp], ...]
     masses: Array
-    centres: Array
+    centers: Array
     homes: NDArray[np.intp]
     turns: Array
     places: Array
@@ -102,7 +102,7 @@ def fixed_parts(
         parents,
         tuple(np.flatnonzero(depth == k) for k in range(1, int(depth.max()) + 1)),
         values([i.mass for i in inertias]),
-        values([x for i in inertias for x in i.centre]).reshape(-1, 3),
+        values([x for i in inertias for x in i.center]).reshape(-1, 3),
         np.array([row[h.body] for h in first], np.intp),
         turns,
         values(places).reshape(-1, 3),
@@ -115,7 +115,7 @@ def fixed_parts(
 
 
 def chained(fixed: Fixed, turns: Array, arms: Array) -> tuple[Array, Array]:
-    """Return poses (times x nodes x 7) and mass centres (times x 3)."""
+    """Return poses (times x nodes x 7) and mass centers (times x 3)."""
     count = max(1, _AT_ONCE // len(fixed.parents))
     parts = [
         _chained(fixed, turns[k : k + count], arms[k : k + count])
@@ -137,8 +137,8 @@ def _chained(fixed: Fixed, turns: Array, arms: Array) -> tuple[Array, Array]:
         turn[level] = turn[above] @ turn[level]
     mass = fixed.masses
     whole = float(mass.sum())
-    centres = place[..., 0] + np.einsum("btij,bj->bti", turn, fixed.centres)
-    centre = np.einsum("b,bti->ti", mass / whole if whole else mass, centres)
+    centers = place[..., 0] + np.einsum("btij,bj->bti", turn, fixed.centers)
+    center = np.einsum("b,bti->ti", mass / whole if whole else mass, centers)
     at, home = fixed.places[:, None, :, None], fixed.homes
     made = np.empty((times, len(home), 7))
     made[..., :3] = np.moveaxis((turn[home] @ at + place[home])[..., 0], 0, 1)
@@ -147,7 +147,7 @@ def _chained(fixed: Fixed, turns: Array, arms: Array) -> tuple[Array, Array]:
         body, local = fixed.ends
         ends = (turn[body] @ local[:, None, :, None] + place[body])[..., 0]
         made[:, fixed.spans, 3:] = _along(np.moveaxis(ends, 0, 1) - made[:, fixed.spans, :3])
-    return made, centre
+    return made, center
 
 
 def quaternions(turns: Array) -> Array:

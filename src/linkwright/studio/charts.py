@@ -1,6 +1,6 @@
 """Charts as SVG text: phase plots on the page, and the scope saved as a picture.
 
-The colours of axes and text follow the page (`currentColor`), so that one text serves on light and
+The colors of axes and text follow the page (`currentColor`), so that one text serves on light and
 on dark.
 """
 
@@ -76,11 +76,11 @@ def phase_plot(across: Curve, up: Curve, *, width: int = 360, height: int = 300)
     box = (56.0, 10.0, width - 12.0, height - 40.0)
     h = _Axis(*_spread(x), box[0], box[2])
     v = _Axis(*_spread(y), box[3], box[1])
-    parts = [_frame(box), *_grid(h, v, box), _line(h(x), v(y), up.colour)]
+    parts = [_frame(box), *_grid(h, v, box), _line(h(x), v(y), up.color)]
     if n:
         parts.append(
             f"<circle cx='{float(h(x)[-1]):.1f}' cy='{float(v(y)[-1]):.1f}' r='4' "
-            f"fill='{up.colour}'/>"
+            f"fill='{up.color}'/>"
         )
     parts += [
         _text((box[0] + box[2]) / 2, height - 6, across.label, "middle"),
@@ -120,19 +120,19 @@ def _stack(
     box: tuple[float, float, float, float],
     span: tuple[float, float],
 ) -> list[str]:
-    """Return one graph of a stack: frame, scales, curves, and their names in their colours."""
+    """Return one graph of a stack: frame, scales, curves, and their names in their colors."""
     everything = np.concatenate([c.values for c in made]) if made else np.zeros(0)
     h, v = _Axis(*span, box[0], box[2]), _Axis(*_spread(everything), box[3], box[1])
     clip = (
         f"<clipPath id='g{k}'><rect x='{box[0]}' y='{box[1]}' width='{box[2] - box[0]}' "
         f"height='{box[3] - box[1]}'/></clipPath>"
     )
-    lines = "".join(_line(h(c.times), v(c.values), c.colour, c.dash) for c in made)
+    lines = "".join(_line(h(c.times), v(c.values), c.color, c.dash) for c in made)
     parts = [clip, _frame(box), *_grid(h, v, box), f"<g clip-path='url(#g{k})'>{lines}</g>"]
     at = box[0] + 8
     for c in made:
         words = c.label if len(c.label) <= 60 else c.label[:57] + "..."
-        parts.append(_text(at, box[1] + 15, words, "start", colour=c.colour))
+        parts.append(_text(at, box[1] + 15, words, "start", color=c.color))
         at += 7.2 * len(words) + 16
     return parts
 
@@ -200,7 +200,7 @@ def _rule(x1: float, y1: float, x2: float, y2: float) -> str:
     )
 
 
-def _line(x: Array, y: Array, colour: str, dashes: tuple[float, ...] = ()) -> str:
+def _line(x: Array, y: Array, color: str, dashes: tuple[float, ...] = ()) -> str:
     dash = f" stroke-dasharray='{' '.join(f'{d:g}' for d in dashes)}'" if dashes else ""
     good = np.isfinite(x) & np.isfinite(y)
     edges = np.diff(np.concatenate([[0], good.astype(int), [0]]))
@@ -208,12 +208,12 @@ def _line(x: Array, y: Array, colour: str, dashes: tuple[float, ...] = ()) -> st
     made = []
     for a, b in zip(starts, ends, strict=True):  # a gap where there is no number
         if a == b:
-            made.append(f"<circle cx='{x[a]:.1f}' cy='{y[a]:.1f}' r='2' fill='{colour}'/>")
+            made.append(f"<circle cx='{x[a]:.1f}' cy='{y[a]:.1f}' r='2' fill='{color}'/>")
             continue
         places = zip(x[a : b + 1], y[a : b + 1], strict=True)
         points = " ".join(f"{p:.1f},{q:.1f}" for p, q in places)
         made.append(
-            f"<polyline points='{points}' fill='none' stroke='{colour}' stroke-width='1.5'{dash}/>"
+            f"<polyline points='{points}' fill='none' stroke='{color}' stroke-width='1.5'{dash}/>"
         )
     return "".join(made)
 
@@ -226,11 +226,11 @@ def _text(
     *,
     size: int = 12,
     turned: bool = False,
-    colour: str = "currentColor",
+    color: str = "currentColor",
 ) -> str:
     turn = f" transform='rotate(-90 {x:.1f} {y:.1f})'" if turned else ""
     return (
-        f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' {_FONT} fill='{colour}' "
+        f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' {_FONT} fill='{color}' "
         f"text-anchor='{anchor}'{turn}>{escape(words)}</text>"
     )
 

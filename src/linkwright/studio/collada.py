@@ -1,7 +1,7 @@
 """Triangles of COLLADA files (.dae), as far as robots use them.
 
 Geometry of triangles and polygons is placed by the nodes of the scene; a material gives its plain
-colour. Lights, cameras, animations, skins and textures are left out.
+color. Lights, cameras, animations, skins and textures are left out.
 
 A link of a robot file has its mesh as its numbers are: which axis the file calls upright is not
 asked for, by Pinocchio's reader neither, and robots are published with files that name a wrong one.
@@ -21,7 +21,7 @@ import numpy as np
 
 from linkwright.errors import InputError
 from linkwright.formats.xml import Caps, Element, read_xml
-from linkwright.studio.triangles import Colour, Surface
+from linkwright.studio.triangles import Color, Surface
 
 _MOST_NODES = 4_000
 _MOST_OFFSET = 64
@@ -30,7 +30,7 @@ CAPS = Caps(size=64 * 2**20, depth=100, elements=400_000, attributes=64, length=
 
 
 def read_collada(path: Path) -> list[Surface]:
-    """Return the surfaces of a file, in metres."""
+    """Return the surfaces of a file, in meters."""
     root = read_xml(path, CAPS)
     asset = next(root.all("asset"), None)
     unit = 1.0
@@ -158,7 +158,7 @@ def _placed(matrix: Any, instance: Element, named: Mapping[str, Element]) -> Ite
         points, faces = _triangles(group, named)
         target = bound.get(group.attributes.get("material", ""), "")
         flat = Surface(points, faces).moved(matrix[:3, :3], matrix[:3, 3])
-        yield replace(flat, colour=_colour(named.get(target), named))
+        yield replace(flat, color=_color(named.get(target), named))
 
 
 def _triangles(group: Element, named: Mapping[str, Element]) -> tuple[Any, Any]:
@@ -210,7 +210,7 @@ def _positions(named: Mapping[str, Element], source: str, group: Element) -> Any
     return found.reshape(-1, 3)
 
 
-def _colour(material: Element | None, named: Mapping[str, Element]) -> Colour | None:
+def _color(material: Element | None, named: Mapping[str, Element]) -> Color | None:
     if material is None:
         return None
     effect = next(
@@ -218,9 +218,9 @@ def _colour(material: Element | None, named: Mapping[str, Element]) -> Colour | 
     )
     for e in _walk(effect) if effect is not None else ():
         if e.tag == "diffuse":
-            colour = next(e.all("color"), None)
-            if colour is not None:
-                _numbers(colour, 3)
-                r, g, b, *rest = _numbers(colour)
+            color = next(e.all("color"), None)
+            if color is not None:
+                _numbers(color, 3)
+                r, g, b, *rest = _numbers(color)
                 return float(r), float(g), float(b), 1.0 if not rest else max(float(rest[0]), 0.15)
     return None

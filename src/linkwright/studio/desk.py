@@ -223,7 +223,7 @@ class Desk:
         return own | dict(self.scene.poses.values) | radii
 
     def reshape(self, now: float) -> None:
-        """Let the shapes follow the parameters, some times in a second while a user changes them."""
+        """Let the shapes follow the parameters, a few times a second while a user changes them."""
         stage = self.studio.stage
         if stage is None or self.live is None or now - self._reshaped < _RESHAPE:
             return
@@ -377,16 +377,16 @@ class Desk:
         else:
             marks.show(*found)
 
-    def centre(self, q: Array) -> Array:
-        """Return the mass centre of the scene at some coordinates, in the axes of the picture, m."""
+    def center(self, q: Array) -> Array:
+        """Return the center of mass of the scene at some coordinates, in world axes, m."""
         assert self.scene is not None
         own = self.live is None or self.mode == PLAYED
         poses = self.scene.poses if own or self.live is None else self.live.poses
-        return self.to_picture(poses(q).centre)
+        return self.to_picture(poses(q).center)
 
     def _follow(self) -> None:
         """Move the cameras along with the mass center of a live run."""
-        now, before = self.centre(self.q), self._followed
+        now, before = self.center(self.q), self._followed
         self._followed = now
         move_cameras(self.server.get_clients().values(), now, before, self.size)
 

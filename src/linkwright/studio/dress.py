@@ -39,7 +39,7 @@ from linkwright.studio.outlines import OUTLINES
 from linkwright.studio.solids import Solid, place_between
 
 _COUNTS = ("sides", "bays")
-_EVERYWHERE = ("kind", "at", "turn", "start", "end", "colour", "wire", "repeat")
+_EVERYWHERE = ("kind", "at", "turn", "start", "end", "color", "wire", "repeat")
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
 _MESHES = (".stl", ".obj", ".msh", ".dae")
 
@@ -119,7 +119,7 @@ def _solid(dress: Dress, path: KeyPath, shape: ShapeTable) -> Solid:
         )
     place, length = _ends(dress, path, shape, kind)
     numbers = _numbers(dress, path, shape, kind, length)
-    tint = shape.colour
+    tint = shape.color
     if shape.kind == "mesh":
         return _mesh(dress, path, shape, place)
     name = f"{shape.kind} wire" if shape.wire else shape.kind
@@ -192,7 +192,7 @@ def _mesh(dress: Dress, path: KeyPath, shape: ShapeTable, place: Place) -> Solid
     except InputError as error:
         raise dress.source.error((*path, "file"), error.what, error.remedy) from None
     x, y, z = shape.scale or (1.0, 1.0, 1.0)
-    return Solid("mesh", (), place, shape.colour, file, (x, y, z))
+    return Solid("mesh", (), place, shape.color, file, (x, y, z))
 
 
 # -- reading ---------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from linkwright.formats.schema import Record
 from linkwright.formats.values import wrong
 from linkwright.shapes import color_of
 from linkwright.studio.solids import PALETTE
-from linkwright.studio.triangles import Colour
+from linkwright.studio.triangles import Color
 
 AXES: dict[str, Triple] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 MOST_SHAPES = 5000
@@ -29,10 +29,10 @@ _HEX = re.compile(r"#[0-9a-fA-F]{6}([0-9a-fA-F]{2})?")
 
 
 # -- values ----------------------------------------------------------------------------------------
-def _colour(value: object) -> Colour:
+def _color(value: object) -> Color:
     if isinstance(value, str) and (value in PALETTE or _HEX.fullmatch(value)):
         return color_of(value)
-    raise wrong(f'a colour is needed here: "#rrggbb", "#rrggbbaa" or one of {", ".join(PALETTE)}')
+    raise wrong(f'a color is needed here: "#rrggbb", "#rrggbbaa" or one of {", ".join(PALETTE)}')
 
 
 def _turns(value: object) -> tuple[tuple[Triple, float], ...]:
@@ -119,11 +119,11 @@ def _list(items: dict[str, Any], least: int, most: int | None = None) -> dict[st
 
 _THREE = _list(_NUMBER, 3, 3)
 _TURN: dict[str, Any] = {"type": "array", "prefixItems": [{"enum": list(AXES)}, _NUMBER]}
-_COLOUR: dict[str, Any] = {
+_COLOR: dict[str, Any] = {
     "anyOf": [{"enum": list(PALETTE)}, {"type": "string", "pattern": f"^{_HEX.pattern}$"}]
 }
 
-Tint: TypeAlias = Annotated[Any, PlainValidator(_colour), WithJsonSchema(_COLOUR)]
+Tint: TypeAlias = Annotated[Any, PlainValidator(_color), WithJsonSchema(_COLOR)]
 Turns: TypeAlias = Annotated[Any, PlainValidator(_turns), WithJsonSchema(_list(_TURN, 0))]
 Number: TypeAlias = Annotated[Any, PlainValidator(_finite), WithJsonSchema(_NUMBER)]
 Three: TypeAlias = Annotated[Any, PlainValidator(_three), WithJsonSchema(_THREE)]
@@ -187,7 +187,7 @@ class ShapeTable(Record):
         turn: rotations about its own moving axes, one after another, before it is moved to `at`.
         start: where a shape with a length begins, in place of `at`, `turn` and the length.
         end: where it ends.
-        colour: by name or as #rrggbb.
+        color: by name or as #rrggbb.
         wire: draw its lines only; ROBSIM's shapes have them.
         repeat: copies of it.
     """
@@ -197,7 +197,7 @@ class ShapeTable(Record):
     turn: Turns | None = None
     start: Three | None = None
     end: Three | None = None
-    colour: Tint | None = None
+    color: Tint | None = None
     wire: Annotated[bool, Field(strict=True)] = False
     repeat: Repeat | None = None
     size: Edges | None = None
@@ -271,10 +271,10 @@ class PointTable(Record):
 
 
 class GroundTable(Record):
-    """The ground: its height against gravity, its colour, and whether there is one."""
+    """The ground: its height against gravity, its color, and whether there is one."""
 
     height: Number | None = None
-    colour: Tint | None = None
+    color: Tint | None = None
     shown: Annotated[bool, Field(strict=True)] = True
 
 

@@ -73,7 +73,7 @@ def dressed(scene: Scene, dress: Dress) -> Scene:
     if ground is None:
         return made
     floor = scene.floor if ground.height is None else dress.unit * ground.height
-    return replace(made, floor=floor, grounded=ground.shown, ground=ground.colour)
+    return replace(made, floor=floor, grounded=ground.shown, ground=ground.color)
 
 
 def _sections(scene: Scene, dress: Dress, nodes: list[Node]) -> None:

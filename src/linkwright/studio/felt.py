@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.program import Port, optimise
+from linkwright.program import Port, optimize
 from linkwright.studio.forces import Arrow, Arrows, arrows_of, joint_arrows
 from linkwright.studio.own_forces import OwnForces
 from linkwright.studio.scene import Scene
@@ -80,5 +80,5 @@ def channels_kernel(phases: Phases, names: Sequence[str]) -> Callable[..., Array
     place = {s.name: k for k, s in enumerate(phases.outputs)}
     entries = tuple(whole.outputs[0].entries[place[name]] for name in names)
     few = Port(whole.outputs[0].name, (len(entries),), entries)
-    made: Callable[..., Array] = compiled(optimise(replace(whole, outputs=(few,))))
+    made: Callable[..., Array] = compiled(optimize(replace(whole, outputs=(few,))))
     return made

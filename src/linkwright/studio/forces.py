@@ -166,7 +166,7 @@ class Arrows:
         return Shown(self.points(poses), forces, touching, self.ending(poses, forces))
 
     def ending(self, poses: Array, forces: Array) -> Flags:
-        """Return which arrows end where they act: those that pull along a strut, (times x) arrows."""
+        """Return which arrows end where they act: those that pull along a strut."""
         found = np.zeros(forces.shape[:-1], bool)
         points = self.points(poses)
         for k, a in enumerate(self.each):
@@ -292,20 +292,20 @@ class Scale:
     """How forces become lengths.
 
     Args:
-        metres: of an arrow for one newton.
+        meters: of an arrow for one newton.
 
     >>> scale_of(100.0, 1.0)
-    Scale(metres=0.0032, longest=1.0, least=6.25)
+    Scale(meters=0.0032, longest=1.0, least=6.25)
     """
 
-    metres: float
+    meters: float
     longest: float
     least: float
 
     def lengths(self, forces: Array) -> Array:
         """Return the arrows of forces, m; zero where they are too small to be shown."""
         size = np.linalg.norm(forces, axis=-1, keepdims=True)
-        long = np.minimum(self.metres * size, self.longest)
+        long = np.minimum(self.meters * size, self.longest)
         return np.where(size < self.least, 0.0, forces * long / np.maximum(size, 1e-30))
 
     def legend(self, radius: float, units: tuple[str, str] = ("m", "N")) -> str:
@@ -315,14 +315,14 @@ class Scale:
         '0.2 m = 184 N'
         """
         length = nice(USUAL * radius)
-        force = float(f"{length / self.metres:.3g}")  # 1300, not 1.3e+03
+        force = float(f"{length / self.meters:.3g}")  # 1300, not 1.3e+03
         return f"{length:g} {units[0]} = {force:g} {units[1]}"
 
 
 def scale_of(reference: float, radius: float, factor: float = 1.0) -> Scale:
     """Return the scale with which a force is an arrow of a good length."""
-    metres = factor * USUAL * radius / reference
-    return Scale(metres, LONGEST * radius, max(LEAST * reference, SHORTEST * radius / metres))
+    meters = factor * USUAL * radius / reference
+    return Scale(meters, LONGEST * radius, max(LEAST * reference, SHORTEST * radius / meters))
 
 
 def reference_of(arrows: Arrows, forces: Array | None = None) -> float:

@@ -1,7 +1,7 @@
 """Shapes for mechanisms that come without any: links, joints, wheels, masses, struts.
 
 A body that turns about an axis and whose arms lie across it becomes a flat bar with round ends, as
-linkages are drawn; others become rods between their joints, thinner towards the tip. Sliding bodies
+linkages are drawn; others become rods between their joints, thinner toward the tip. Sliding bodies
 become blocks on rails, free ones the box with their inertia, those that roll wheels of their
 radius. ROBSIM drew each link as one cylinder from joint to joint; rods are that, with round ends.
 """
@@ -27,12 +27,12 @@ from linkwright.studio.solids import (
     RUBBER,
     Solid,
     axes_along,
-    colour,
+    color,
     disc,
     place_between,
     rod,
 )
-from linkwright.studio.triangles import Colour
+from linkwright.studio.triangles import Color
 
 _THICK = 0.026  # radius of a link at the root, of the whole's size
 _TAPER = 0.9
@@ -57,7 +57,7 @@ def generated(geometry: Geometry, size: float) -> dict[Body, list[Solid]]:
     return made
 
 
-def _of_body(g: Geometry, body: Body, radius: float, tint: Colour, level: int) -> list[Solid]:
+def _of_body(g: Geometry, body: Body, radius: float, tint: Color, level: int) -> list[Solid]:
     if body in g.wheels:
         return wheel(g.axis(body), g.wheels[body])
     arms = [p for p in g.arms[body] if np.linalg.norm(p) > 1e-9]
@@ -74,7 +74,7 @@ def wheel(axis: Array | None, radius: float, width: float = 0.0) -> list[Solid]:
     wide = width or 0.36 * radius
     at = Place((0.0, 0.0, 0.0), turn)
     return [
-        Solid("tyre", (radius, wide), at, RUBBER),
+        Solid("tire", (radius, wide), at, RUBBER),
         Solid("rim", (radius, 0.9 * wide), at, METAL),
         *_bolts(at, radius, wide),
     ]
@@ -106,16 +106,16 @@ def _frame(carried: Array) -> Solid | None:
 
 
 def _floating(g: Geometry, body: Body, arms: list[Array], radius: float) -> list[Solid]:
-    edges, centre = g.box(body), g.centre(body)
-    x, y, z = map(float, centre)
+    edges, center = g.box(body), g.center(body)
+    x, y, z = map(float, center)
     if edges is None:
-        frame = _frame(np.array([*arms, centre]))
+        frame = _frame(np.array([*arms, center]))
         if frame is not None:
             return [frame]
         spread = max([float(np.linalg.norm(p)) for p in arms], default=4 * radius)
         return [Solid("sphere", (0.35 * spread,), Place((x, y, z)), PALE)]
     half = np.maximum(edges, 0.1 * edges.max()) / 2
-    low, high = _clear_of_wheels(g, body, centre - half, centre + half)
+    low, high = _clear_of_wheels(g, body, center - half, center + half)
     x, y, z = map(float, (low + high) / 2)
     a, b, c = map(float, high - low)
     solids = [Solid("box", (a, b, c), Place((x, y, z)), PALE)]
@@ -156,15 +156,13 @@ def _clear_of_wheels(g: Geometry, body: Body, low: Array, high: Array) -> tuple[
     return low, high
 
 
-def _sliding(
-    g: Geometry, body: Body, arms: list[Array], radius: float, tint: Colour
-) -> list[Solid]:
+def _sliding(g: Geometry, body: Body, arms: list[Array], radius: float, tint: Color) -> list[Solid]:
     assert body.parent is not None
-    edges, centre = g.box(body), g.centre(body)
+    edges, center = g.box(body), g.center(body)
     along = g.slides(body)[0]
     radius = min([radius, *(0.1 * r for r in _wheels_on(g, body))])
     if edges is not None and edges.max() > 4 * edges.min():  # a boom that slides through its guide
-        x, y, z = map(float, centre)
+        x, y, z = map(float, center)
         a, b, c = (float(np.clip(e, 1.3 * radius, None)) for e in edges)
         long = int(np.argmax(edges))
         slim = [min(v, 2.6 * radius) if k != long else v for k, v in enumerate((a, b, c))]
@@ -189,22 +187,22 @@ def _across(along: Array) -> Array:
     return np.asarray(np.eye(3)[k])
 
 
-def _rods(arms: list[Array], radius: float, tint: Colour) -> list[Solid]:
+def _rods(arms: list[Array], radius: float, tint: Color) -> list[Solid]:
     return [rod((0, 0, 0), p, radius, tint) for p in arms]
 
 
 def _turning(
-    g: Geometry, body: Body, arms: list[Array], radius: float, tint: Colour, level: int
+    g: Geometry, body: Body, arms: list[Array], radius: float, tint: Color, level: int
 ) -> list[Solid]:
-    axis, mass, centre = g.axis(body), g.mass(body), g.centre(body)
-    far = float(np.linalg.norm(centre))
+    axis, mass, center = g.axis(body), g.mass(body), g.center(body)
+    far = float(np.linalg.norm(center))
     solids: list[Solid] = []
     ends = list(arms)
     if not arms and far > 1e-9 and mass > 0:
-        solids, tip = _tip(g, body, centre, far, radius)
+        solids, tip = _tip(g, body, center, far, radius)
         ends = [tip]
     elif not arms and mass > 0:
-        solids = _centred(g, body, radius, tint)
+        solids = _centerd(g, body, radius, tint)
     if not ends and not solids and mass == 0 and not body.rotations:
         return []
     if axis is not None and ends and all(abs(axis @ p) < 0.02 * np.linalg.norm(p) for p in ends):
@@ -220,22 +218,22 @@ def _turning(
 
 
 def _tip(
-    g: Geometry, body: Body, centre: Array, far: float, radius: float
+    g: Geometry, body: Body, center: Array, far: float, radius: float
 ) -> tuple[list[Solid], Array]:
     """Return what a last link carries, and where it ends."""
     mass = g.mass(body)
     inertia = float(g.numbers(body.inertia.tensor[:3]).max())
     half = float(np.sqrt(3 * max(inertia, 0.0) / mass))  # files may tell inertias of no real link
     if half < 0.2 * far:  # a point mass on a rod
-        x, y, z = map(float, centre)
+        x, y, z = map(float, center)
         return [
             Solid("sphere", (float(min(3.2 * radius, 0.3 * far)),), Place((x, y, z)), ACCENT)
-        ], centre
-    tip = centre * (1 + min(half, far) / far)
+        ], center
+    tip = center * (1 + min(half, far) / far)
     return [], tip
 
 
-def _centred(g: Geometry, body: Body, radius: float, tint: Colour) -> list[Solid]:
+def _centerd(g: Geometry, body: Body, radius: float, tint: Color) -> list[Solid]:
     edges = g.box(body)
     if edges is None or edges.max() <= 0:
         return []
@@ -243,7 +241,7 @@ def _centred(g: Geometry, body: Body, radius: float, tint: Colour) -> list[Solid
     return [Solid("box", (a, b, c), Place(), tint)]
 
 
-def _bar(axis: Array, ends: list[Array], radius: float, tint: Colour, level: int) -> list[Solid]:
+def _bar(axis: Array, ends: list[Array], radius: float, tint: Color, level: int) -> list[Solid]:
     """Return a flat bar through joint and ends, a pin in each; levels lie side by side."""
     turn = np.array(axes_along(axis))
     thick = 1.1 * radius
@@ -332,7 +330,7 @@ def tuple3(p: Array) -> tuple[float, float, float]:
 
 
 def strut(span: Span, length: float, size: float) -> tuple[list[Solid], list[Solid]]:
-    """Return what stands at either end of a span, each along z towards the other end."""
+    """Return what stands at either end of a span, each along z toward the other end."""
     radius = 0.5 * _THICK * size
     if span.rigid:
         return [rod((0, 0, 0), (0, 0, length), 0.7 * radius, METAL)], []
@@ -352,16 +350,16 @@ def strut(span: Span, length: float, size: float) -> tuple[list[Solid], list[Sol
 def _coils(length: float, radius: float) -> list[Solid]:
     """Return rings that read as a spring."""
     return [
-        Solid("tyre", (radius, 0.35 * radius), Place((0.0, 0.0, length * (0.2 + 0.1 * k))), ACCENT)
+        Solid("tire", (radius, 0.35 * radius), Place((0.0, 0.0, length * (0.2 + 0.1 * k))), ACCENT)
         for k in range(8)
     ]
 
 
-# Turns of z to x and to y, and the colours of the three.
-_GLYPH: tuple[tuple[Rotation | None, Colour], ...] = (
-    (turned((0, 1, 0), math.pi / 2), colour("#d0453a")),
-    (turned((1, 0, 0), -math.pi / 2), colour("#3f9950")),
-    (None, colour("#3a6fc9")),
+# Turns of z to x and to y, and the colors of the three.
+_GLYPH: tuple[tuple[Rotation | None, Color], ...] = (
+    (turned((0, 1, 0), math.pi / 2), color("#d0453a")),
+    (turned((1, 0, 0), -math.pi / 2), color("#3f9950")),
+    (None, color("#3a6fc9")),
 )
 _ROUND = {
     "cylinder": 1.0,

@@ -81,9 +81,9 @@ class Geometry:
         """Return the mass of a body, kg."""
         return float(self.numbers([body.inertia.mass])[0])
 
-    def centre(self, body: Body) -> Array:
-        """Return the mass centre of a body in its frame, m."""
-        return self.numbers(body.inertia.centre)
+    def center(self, body: Body) -> Array:
+        """Return the mass center of a body in its frame, m."""
+        return self.numbers(body.inertia.center)
 
     def axis(self, body: Body) -> Array | None:
         """Return the axis of a body that turns about one, along its own axes, else None."""

@@ -37,7 +37,7 @@ class Hand:
 
     def __init__(self, scene: Scene, plant: Plant, tick: float) -> None:
         self._plant, self._tick = plant, tick
-        self._bodies = _centres(scene, plant)
+        self._bodies = _centers(scene, plant)
         self._where: dict[str, Array] = {}
         self.pulled: Pull | None = None
         self.pushes: list[tuple[str, Array, int]] = []
@@ -50,9 +50,9 @@ class Hand:
     def arrows(self, phases: Phases) -> list[Arrow]:
         """Return the arrows of what it pulls with."""
         made = []
-        for body, (row, centre, _) in self._bodies.items():
+        for body, (row, center, _) in self._bodies.items():
             x, y, z = (phases.w[k].name for k in self._plant.hands[body])
-            at = (float(centre[0]), float(centre[1]), float(centre[2]))
+            at = (float(center[0]), float(center[1]), float(center[2]))
             made.append(Arrow(f"pull at {body}", row, at, (x, y, z)))
         return made
 
@@ -109,16 +109,16 @@ class Hand:
         """Return the mass center of a body, in the world's axes, m."""
         if body not in self._bodies:
             raise Error(f"{body!r} has no mass to pull at")
-        row, centre, _ = self._bodies[body]
-        return np.asarray(poses[row, :3] + turned(poses[row, 3:], centre))
+        row, center, _ = self._bodies[body]
+        return np.asarray(poses[row, :3] + turned(poses[row, 3:], center))
 
 
-def _centres(scene: Scene, plant: Plant) -> dict[str, tuple[int, Array, float]]:
+def _centers(scene: Scene, plant: Plant) -> dict[str, tuple[int, Array, float]]:
     """Return the row of each body in the poses, its mass center in its frame, and its mass."""
     geometry = Geometry(scene.robot.mechanism, scene.poses.values)
     bodies = scene.robot.mechanism.depth_first()
     return {
-        body.name: (k + 1, geometry.centre(body), geometry.mass(body))
+        body.name: (k + 1, geometry.center(body), geometry.mass(body))
         for k, body in enumerate(bodies)
         if body.name in plant.hands
     }

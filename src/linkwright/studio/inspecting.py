@@ -1,6 +1,6 @@
 """What a mechanism consists of: its tree of bodies, their masses, frames, equations and code.
 
-Everything is plain data that a page shows. Equations are those of the optimised program of all
+Everything is plain data that a page shows. Equations are those of the optimized program of all
 rates, cut to what concerns the chosen body: `Inspection.part` is that program with nothing but the
 rates of the body's own coordinates and speeds as its outputs, and without what these do not need.
 Its operations are counted, not guessed (AUTOSIM's convention, see `linkwright.program.counts`).
@@ -27,7 +27,7 @@ from linkwright.forking import cached_property
 from linkwright.formats.description import Description
 from linkwright.mechanism import Body, Mechanism
 from linkwright.mechanism.plausibility import implausible
-from linkwright.program import Assign, Counts, Port, Program, count, optimise
+from linkwright.program import Assign, Counts, Port, Program, count, optimize
 from linkwright.program.passes.liveness import liveness
 from linkwright.program.program import Call, Loop, Solve, Statement
 from linkwright.program.report import ops_table
@@ -130,7 +130,7 @@ class Inspection:
         return made
 
     def body(self, name: str) -> list[tuple[str, str]]:
-        """Return mass, mass centre, inertia, joint and frames of a body, or a summary of all."""
+        """Return mass, mass center, inertia, joint and frames of a body, or a summary of all."""
         if name == WHOLE:
             return self._summary()
         m, g = self.mechanism, self._geometry
@@ -147,7 +147,7 @@ class Inspection:
             ("offset", str(body.offset)),
             ("coordinates", self._coordinates(body)),
             ("mass", f"{g.mass(body):.6g} kg" + _symbol(body.inertia.mass)),
-            ("center of mass", _numbers(g.centre(body)) + " m"),
+            ("center of mass", _numbers(g.center(body)) + " m"),
             ("inertia xx, yy, zz", _numbers(tensor[:3]) + " kg·m²"),
             ("inertia xy, yz, zx", _numbers(tensor[3:]) + " kg·m²"),
             ("principal moments", _numbers(np.linalg.eigvalsh(whole)) + " kg·m²"),
@@ -225,8 +225,8 @@ class Inspection:
 
     @cached_property
     def program(self) -> Program:
-        """The optimised program of the rates."""
-        return optimise(self.equations.program(outputs=False))
+        """The optimized program of the rates."""
+        return optimize(self.equations.program(outputs=False))
 
     def _rates(self) -> dict[str, list[str]]:
         """Return the names of what the outputs of the program are the rates of."""

@@ -72,7 +72,7 @@ class Live:
     """A live run of a plant.
 
     Args:
-        clock: seconds on the wall, never backwards.
+        clock: seconds on the wall, never backward.
 
     Everything but the thread's own loop may be called from any thread.
 
@@ -136,7 +136,7 @@ class Live:
             self._begin_again(held)
 
     def start_at(self, q: Array) -> None:
-        """Stand where a user has put the scene, with the speeds of the start; servos hold it there."""
+        """Start where a user has put the scene, with the initial speeds; servos hold it there."""
         names = self.scene.poses.coordinates
         where = dict(zip(names, map(float, q), strict=True))
         with self._lock:
@@ -239,7 +239,7 @@ class Live:
         self.set_values({n: stiff if on else 0.0 for n, stiff in self.plant.grounds.items()})
 
     def pull(self, body: str, target: Array) -> None:
-        """Draw the mass centre of a body to a point."""
+        """Draw the mass center of a body to a point."""
         with self._lock:
             self._hand.pull(body, target)
 
@@ -302,8 +302,8 @@ class Live:
         self._session.machine.put("w", forces)
         self._session.machine.field("slope_known")[:] = 0
 
-    def centre(self, body: str) -> Array:
-        """Return the mass centre of a body now, in the world's axes, m."""
+    def center(self, body: str) -> Array:
+        """Return the mass center of a body now, in the world's axes, m."""
         return self._hand.place(body, self.poses(self.coordinates(self.latest)).poses)
 
     def forces(self, reached: Reached, poses: Array) -> tuple[Arrows, Shown] | None:

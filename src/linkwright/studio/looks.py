@@ -24,15 +24,15 @@ from linkwright.studio.solids import (
     RUBBER,
     Solid,
     axes_along,
-    colour,
+    color,
     disc,
     rod,
 )
-from linkwright.studio.triangles import Colour
+from linkwright.studio.triangles import Color
 
 Look = Callable[[Geometry], dict[str, list[Solid]]]
-GLASS = colour("#27323f")
-SKIN = colour("#d8b79a")
+GLASS = color("#27323f")
+SKIN = color("#d8b79a")
 
 
 def _parameters(g: Geometry) -> dict[str, float]:
@@ -59,7 +59,7 @@ def car(g: Geometry) -> dict[str, list[Solid]]:
                         part.kind,
                         part.size,
                         Place((x + dx, side * half + dy, dz - r), turn),
-                        part.colour,
+                        part.color,
                     )
                 )
         wheels.append(rod((x, -half, -r), (x, half, -r), 0.012 * base, JOINT))
@@ -69,7 +69,7 @@ def car(g: Geometry) -> dict[str, list[Solid]]:
     tail, nose = -0.26 * base, 1.24 * base
     inner, outer = half - 0.5 * wide, half + 0.42 * wide
 
-    def hull(points: list[tuple[float, float, float]], tint: Colour) -> Solid:
+    def hull(points: list[tuple[float, float, float]], tint: Color) -> Solid:
         both = [(x, side * y, high - z) for x, y, z in points for side in (-1, 1)]
         return Solid("hull", tuple(v for point in both for v in point), level, tint)
 
@@ -136,7 +136,7 @@ def car(g: Geometry) -> dict[str, list[Solid]]:
             ],
             tint,
         )
-        for x, tint in ((nose - 0.012 * base, PALE), (tail + 0.02 * base, colour("#7d1f14")))
+        for x, tint in ((nose - 0.012 * base, PALE), (tail + 0.02 * base, color("#7d1f14")))
     ]
     lamps = [_halved(lamp, side) for lamp in lamps for side in (-1, 1)]
     return {"nrb": wheels, "rb": [floor, *sides, upper, cabin, roof, *lamps]}
@@ -194,7 +194,7 @@ def whipple(g: Geometry) -> dict[str, list[Solid]]:
     m = g.mechanism
     thin = 0.016
 
-    def tubes(points: list[tuple[float, float, float]], radius: float, tint: Colour) -> list[Solid]:
+    def tubes(points: list[tuple[float, float, float]], radius: float, tint: Color) -> list[Solid]:
         from itertools import pairwise
 
         return [rod(a, b, radius, tint) for a, b in pairwise(points)]
@@ -242,8 +242,8 @@ def whipple(g: Geometry) -> dict[str, list[Solid]]:
         turn = axes_along((0.0, 1.0, 0.0) if axis is None else axis)
         at = Place((0.0, 0.0, 0.0), turn)
         made[name] = [
-            Solid("tyre", (radius, 0.045, 0.84), at, RUBBER),
-            Solid("tyre", (0.85 * radius, 0.03, 0.93), at, METAL),
+            Solid("tire", (radius, 0.045, 0.84), at, RUBBER),
+            Solid("tire", (0.85 * radius, 0.03, 0.93), at, METAL),
             Solid("spokes", (0.82 * radius, 24, 0.005), at, METAL),
         ]
     made["fork"] = _fork(g, base)

@@ -174,7 +174,7 @@ def _size(geometry: Geometry, bodies: Sequence[Body], now: Array) -> float:
         turn = _matrix(now[k, 3:])
         local = [np.zeros(3), *geometry.arms[body]]
         if body.parent is not None and geometry.mass(body) > 0:
-            local.append(geometry.centre(body))
+            local.append(geometry.center(body))
         if body.parent is None:
             local = geometry.arms[body]
         points += [now[k, :3] + turn @ p for p in local]

@@ -1,4 +1,4 @@
-"""Forces that a mechanism puts on its own bodies: pushes, dampers, struts, tyres of the models.
+"""Forces that a mechanism puts on its own bodies: pushes, dampers, struts, tires of the models.
 
 A recording of a mechanism holds its states, not its forces; these are computed again from the
 states, by one kernel for all of them and all times, along the axes of the bodies that feel them. A
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from linkwright.algebra import ZERO, Expr, evaluate, free_symbols, substitute
 from linkwright.forking import cached_property
 from linkwright.mechanism import Force, Mechanism, Point
-from linkwright.program import optimise, program
+from linkwright.program import optimize, program
 from linkwright.recording import Recording
 from linkwright.studio.forces import Arrow, Column, reacting
 from linkwright.studio.scene import Scene
@@ -81,7 +81,7 @@ class OwnForces:
         from linkwright.backends.kernel import compile as compiled
 
         parts = [part for own in self._each for part in own.parts]
-        return compiled(optimise(program("forces", {"x": list(self._needed)}, {"f": parts})))
+        return compiled(optimize(program("forces", {"x": list(self._needed)}, {"f": parts})))
 
     @cached_property
     def arrows(self) -> tuple[Arrow, ...]:

@@ -55,7 +55,7 @@ def solid_of(
     """
     at = composed(place, shape.place)
     if shape.kind != "mesh":
-        return Solid(shape.kind, shape.size, at, shape.colour, link=link)
+        return Solid(shape.kind, shape.size, at, shape.color, link=link)
     from linkwright.formats.meshes import find_mesh
     from linkwright.studio.solids import read_surfaces
 
@@ -69,8 +69,8 @@ def solid_of(
         notes.append(str(error))
         return None
     # Colors in a mesh count before a material that says nothing: one without a name, or white.
-    plain = not shape.material or (shape.colour or ())[:3] == (1.0, 1.0, 1.0)
-    return Solid("mesh", (), at, shape.colour, path, shape.scale, link, plain)
+    plain = not shape.material or (shape.color or ())[:3] == (1.0, 1.0, 1.0)
+    return Solid("mesh", (), at, shape.color, path, shape.scale, link, plain)
 
 
 def summary(notes: Sequence[str]) -> tuple[str, ...]:

@@ -189,9 +189,9 @@ def _take(
         return told
     if not _alike(take.scene, scene):
         return told
-    even, poses, centre = _sampled(take, take.scene, frames)
+    even, poses, center = _sampled(take, take.scene, frames)
     told["poses"] = _levels(block, poses.reshape(len(poses), -1), poses=True)
-    told["centre"] = _levels(block, centre)
+    told["center"] = _levels(block, center)
     told["arrows"] = _arrows(block, take, even, poses)
     told["shapes"] = _own_shapes(block, take.scene, scene, triangles)
     return told
@@ -205,7 +205,7 @@ def _own_shapes(
     made: list[dict[str, Any] | None] = []
     for k, (mine, theirs) in enumerate(zip(own.surfaces, first.surfaces, strict=True)):
         same = len(mine) == len(theirs) and all(
-            a is b or (np.array_equal(a.points, b.points) and a.colour == b.colour)
+            a is b or (np.array_equal(a.points, b.points) and a.color == b.color)
             for a, b in zip(mine, theirs, strict=True)
         )
         point = [round(float(v), 6) for v in point_of(own, own.nodes[k].name)]
@@ -249,7 +249,7 @@ def _arrows(block: _Block, take: Take, even: Array, poses: Array) -> dict[str, A
 
 
 def _sampled(take: Take, scene: Scene, frames: int) -> tuple[Array, Array, Array]:
-    """Return evenly spaced times, poses in the picture's axes and mass centres."""
+    """Return evenly spaced times, poses in the picture's axes and mass centers."""
     assert take.q is not None
     times = take.recording.times
     span = float(times[-1] - times[0])
@@ -259,7 +259,7 @@ def _sampled(take: Take, scene: Scene, frames: int) -> tuple[Array, Array, Array
     for k, column in enumerate(take.q.T):
         q[:, k] = np.interp(even, times, column)
     where = scene.poses(q)
-    return even, upright(scene, where.poses), where.centre @ scene.upright.T
+    return even, upright(scene, where.poses), where.center @ scene.upright.T
 
 
 def _levels(block: _Block, columns: Array, *, poses: bool = False) -> dict[str, Any]:
@@ -374,7 +374,7 @@ def _part(block: _Block, surface: Surface) -> dict[str, Any]:
     faces = order[surface.faces]
     high_part, low_part = (faces >> 16).astype(np.uint16), (faces & 0xFFFF).astype(np.uint16)
     told = {
-        "colour": [round(v, 4) for v in surface.colour or (0.8, 0.8, 0.8, 1.0)],
+        "color": [round(v, 4) for v in surface.color or (0.8, 0.8, 0.8, 1.0)],
         "low": [float(f"{v:.7g}") for v in low],
         "step": [float(f"{v:.7g}") for v in step],
         "points": block.add(levels),

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from linkwright.errors import InputError
-from linkwright.studio.colouring import coloured
+from linkwright.studio.coloring import colored
 from linkwright.studio.desk import Desk, desk_of
 from linkwright.studio.inspecting import COUNTED, LANGUAGES, WHOLE, Inspection
 from linkwright.studio.side_pages import Asked, Reply, as_json, assembled, side_pages_of
@@ -95,7 +95,7 @@ class Inspector:
             return as_json({"groups": groups, "operations": operations, "counted": COUNTED})
         language = str(told.get("language", "C"))
         lines = self.inspection.code(name, language).splitlines()
-        html = coloured("\n".join(lines[:_LINES]), language) if lines else ""
+        html = colored("\n".join(lines[:_LINES]), language) if lines else ""
         return as_json({"html": html, "lines": len(lines), "cut": min(len(lines), _LINES)})
 
     def code(self, asked: Asked) -> Reply:

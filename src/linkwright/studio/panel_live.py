@@ -251,7 +251,7 @@ class _Handle:
             return
         if self.desk.mode != RUN:
             self.desk.take_over(RUN)
-        at = self.desk.to_picture(live.centre(body))
+        at = self.desk.to_picture(live.center(body))
         self.body = body
         scene = self.desk.server.scene
         size = 0.18 * self.desk.size
@@ -286,7 +286,7 @@ class _Handle:
         live = self.desk.live
         if live is None or self.control is None or self.line is None:
             return
-        at = self.desk.to_picture(live.centre(self.body))
+        at = self.desk.to_picture(live.center(self.body))
         if not live.pulling:
             self.control.position = tuple(at)
         ends = np.array([[at, np.array(self.control.position)]], np.float32)

@@ -77,7 +77,7 @@ def _looks(studio: Studio) -> None:
     frames = gui.add_checkbox("Body axes", False)
     clear = gui.add_checkbox("Transparent bodies", False, hint="For what is inside or behind")
     wire = gui.add_checkbox("Wireframe", False, hint="Only the edges of triangles")
-    centre = gui.add_checkbox("Center of mass", False)
+    center = gui.add_checkbox("Center of mass", False)
     ground = gui.add_checkbox("Ground", bool(studio.grid.visible))
     _around(studio)
     if studio.stage is not None and studio.stage.labels:
@@ -86,7 +86,7 @@ def _looks(studio: Studio) -> None:
     trace = gui.add_dropdown("Trail", (_NOTHING, *names))
     drawn = Trace(studio)
     _turned(studio, "X", "Body axes", frames)
-    _turned(studio, "C", "Center of mass", centre)
+    _turned(studio, "C", "Center of mass", center)
     _turned(studio, "G", "Ground", ground)
     _next(studio, "T", "Trail of the next body", trace)
 
@@ -111,12 +111,12 @@ def _looks(studio: Studio) -> None:
 
     wire.on_update(set_wire)
 
-    def set_centre(_: Any) -> None:
+    def set_center(_: Any) -> None:
         for stage in studio.stages:
-            stage.centre.visible = bool(centre.value)
+            stage.center.visible = bool(center.value)
         studio.player.go_to(studio.player.time)
 
-    centre.on_update(set_centre)
+    center.on_update(set_center)
 
     def set_ground(_: Any) -> None:
         studio.grid.visible = bool(ground.value)
@@ -270,10 +270,10 @@ def _middle(studio: Studio) -> Any:
     """Return what to look at: the middle of the scene, gone along with a model that travels."""
     stage, desk = studio.stage, desk_of(studio)
     if stage is None or desk.mode != RUN or not desk.follows:
-        return studio.centre
-    gone = desk.centre(desk.q) - desk.centre(stage.scene.poses.start)
+        return studio.center
+    gone = desk.center(desk.q) - desk.center(stage.scene.poses.start)
     gone[2] = 0.0
-    return studio.centre + gone
+    return studio.center + gone
 
 
 def _fit(studio: Studio, event: Any) -> None:

@@ -1,6 +1,6 @@
 """What runs live: a System with a hand that can pull at each body, and servos for a robot's joints.
 
-The hand is an Element with a force at the mass centre of every body that has mass, its components
+The hand is an Element with a force at the mass center of every body that has mass, its components
 along the world's axes being inputs of the System. A robot file says nothing of control: each of its
 joints gets a servo,
 
@@ -11,7 +11,7 @@ in rad/s, zeta its damping, and g(q) what gravity and springs ask of the joint, 
 its target (zero for a base that is free, and in loops). Both are parameters of the run, and the
 targets inputs of it. A robot that stands on the ground (`linkwright.studio.standing`) is held more
 stiffly by the joints between its base and its feet, which carry it: with three times its weight
-times the height of its mass centre for a radian.
+times the height of its mass center for a radian.
 """
 
 from __future__ import annotations

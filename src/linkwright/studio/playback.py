@@ -32,7 +32,7 @@ class Track:
     times: Array = field(init=False)
     poses: NDArray[np.float32] = field(init=False)
     hung: NDArray[np.float32] = field(init=False)
-    centres: Array = field(init=False)
+    centers: Array = field(init=False)
     forces: ForceTrack | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -46,17 +46,17 @@ class Track:
         poses = upright(scene, where.poses)
         self.poses = poses.astype(np.float32)
         self.hung = against(poses, carriers(scene)).astype(np.float32)
-        self.centres = where.centre @ scene.upright.T
+        self.centers = where.center @ scene.upright.T
         self.forces = force_track(scene, self.take.recording, keep, poses)
 
     def at(self, t: float) -> tuple[Array, Array, Array]:
-        """Return poses (nodes x 7), the mass centre, and poses against what carries each node.
+        """Return poses (nodes x 7), the mass center, and poses against what carries each node.
 
         Between samples all go along lines.
         """
         k, j, f = self._near(t)
-        centre = (1 - f) * self.centres[k] + f * self.centres[j]
-        return _between(self.poses, k, j, f), centre, _between(self.hung, k, j, f)
+        center = (1 - f) * self.centers[k] + f * self.centers[j]
+        return _between(self.poses, k, j, f), center, _between(self.hung, k, j, f)
 
     def forces_at(self, t: float, poses: Array) -> Shown | None:
         """Return the forces at a time, or None where the recording has none."""

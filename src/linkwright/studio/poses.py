@@ -2,8 +2,8 @@
 
 A frame is seven numbers for each node: its origin in the world (x, y, z, m) and the unit quaternion
 (w, x, y, z) from its axes to the world's. A node hangs in a body at a constant place, or spans two
-points: then it sits at the first, its z axis towards the second. The kernel also gives the mass
-centre of all. It takes no notice of constraints: coordinates that violate them show gaps. Where
+points: then it sits at the first, its z axis toward the second. The kernel also gives the mass
+center of all. It takes no notice of constraints: coordinates that violate them show gaps. Where
 there are many bodies, the kernel says how each stands against its parent, and the rest is done by
 NumPy (`linkwright.studio.chaining`).
 """
@@ -41,7 +41,7 @@ class Where:
     """How nodes stand in the world at some times."""
 
     poses: Array
-    centre: Array
+    center: Array
 
 
 @dataclass(eq=False)
@@ -132,12 +132,12 @@ class Poses:
         given = (np.ascontiguousarray(rows), *self._parameters)
         found = self._quantity(*given) if self.coordinates else self._still(rows)
         if not self._many:
-            flat, centre = found
-            return Where(np.asarray(flat).reshape(*rows.shape[:-1], len(self.hanging), 7), centre)
+            flat, center = found
+            return Where(np.asarray(flat).reshape(*rows.shape[:-1], len(self.hanging), 7), center)
         lead = rows.shape[:-1]
         turns, arms = (np.reshape(x, (-1, np.shape(x)[-1])) for x in found)
-        poses, centre = chained(self._fixed, turns, arms)
-        return Where(poses.reshape(*lead, -1, 7), centre.reshape(*lead, 3))
+        poses, center = chained(self._fixed, turns, arms)
+        return Where(poses.reshape(*lead, -1, 7), center.reshape(*lead, 3))
 
     def _still(self, rows: Array) -> tuple[Array, Array]:
         from linkwright.backends.kernel import compile as compiled
@@ -173,7 +173,7 @@ class Poses:
                     frames += [*stance.position, *quaternion(writer, stance.rotation)]
                 else:
                     frames += _span(writer, found, *each)
-            return {"poses": frames, "centre": _centre(writer, found)}
+            return {"poses": frames, "center": _center(writer, found)}
 
         return self.tree.program("poses", takes, write)
 
@@ -211,15 +211,15 @@ def _span(writer: Writer, found: Mapping[Body, Stance], first: Point, second: Po
     return [*start, *(writer.hold(v) for v in turn)]
 
 
-def _centre(writer: Writer, found: Mapping[Body, Stance]) -> list[Expr]:
-    """Return the mass centre of the bodies that can move; the origin where nothing has mass."""
+def _center(writer: Writer, found: Mapping[Body, Stance]) -> list[Expr]:
+    """Return the mass center of the bodies that can move; the origin where nothing has mass."""
     moments: list[Triple] = []
     masses: list[Expr] = []
     for body, stance in found.items():
         mass = body.inertia.mass
         if mass is ZERO or stands_still(body):
             continue
-        at = writer.triple(add(stance.position, apply(stance.rotation, body.inertia.centre)))
+        at = writer.triple(add(stance.position, apply(stance.rotation, body.inertia.center)))
         masses.append(mass)
         moments.append((mass * at[0], mass * at[1], mass * at[2]))
     if not masses:

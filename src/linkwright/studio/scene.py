@@ -23,7 +23,7 @@ from linkwright.robots.loading import robot_of
 from linkwright.studio.poses import Poses
 from linkwright.studio.rolling import Wheel
 from linkwright.studio.solids import Solid, axes_along, surfaces_of, within_budget
-from linkwright.studio.triangles import Colour, Surface
+from linkwright.studio.triangles import Color, Surface
 
 if TYPE_CHECKING:
     from linkwright.studio.dress import Dress, DressLike
@@ -83,7 +83,7 @@ class Scene:
         notes: what a user should know, such as meshes that were not found.
         labels: points whose names are shown.
         grounded: whether the ground is drawn.
-        ground: its colour, or None for the usual one.
+        ground: its color, or None for the usual one.
         roots: folders in which meshes may lie.
         looked_from: azimuth and height at first, degrees; None where they follow from the motion.
         bare: the same without its dress.
@@ -109,7 +109,7 @@ class Scene:
     notes: tuple[str, ...] = ()
     labels: tuple[Marked, ...] = ()
     grounded: bool = True
-    ground: Colour | None = None
+    ground: Color | None = None
     roots: tuple[str | Path, ...] = ()
     looked_from: tuple[float, float] | None = None
     bare: Scene | None = field(default=None, repr=False)

@@ -311,14 +311,14 @@ class Curve:
     label: str
     times: Array
     values: Array
-    colour: str = TRACES["light"][0]
+    color: str = TRACES["light"][0]
     dash: tuple[float, ...] = ()
 
 
 def curve_of(columns: Columns, name: str, window: tuple[float, float] | None = None) -> Curve:
     """Return a channel over a stretch of time, with a sample before and after it."""
     part = within(columns.times, window)
-    label = labelled(columns.channel(name))
+    label = labeled(columns.channel(name))
     return Curve(label, columns.times[part], columns.values(name)[part])
 
 
@@ -331,7 +331,7 @@ def curves_of(columns: Columns, graph: Graph, window: tuple[float, float] | None
         except Error:
             continue
         inks = TRACES["light"]
-        made.append(replace(c, colour=inks[k % len(inks)], dash=DASHES[k % len(DASHES)]))
+        made.append(replace(c, color=inks[k % len(inks)], dash=DASHES[k % len(DASHES)]))
     return made
 
 
@@ -348,10 +348,10 @@ def within(times: Array, window: tuple[float, float] | None) -> slice:
     return slice(max(0, first - 1), min(len(times), last + 1))
 
 
-def labelled(channel: Channel) -> str:
+def labeled(channel: Channel) -> str:
     """Return a channel's name with its unit.
 
-    >>> labelled(Channel("r", "rad/s", "yaw rate"))
+    >>> labeled(Channel("r", "rad/s", "yaw rate"))
     'r [rad/s]'
     """
     return channel.name if channel.unit in ("?", "1", "") else f"{channel.name} [{channel.unit}]"

@@ -32,7 +32,7 @@ from linkwright.studio.takes import Take, is_recording, open_take
 if TYPE_CHECKING:
     from linkwright.studio.dress import DressLike
     from linkwright.studio.scene import Scene
-    from linkwright.studio.triangles import Colour
+    from linkwright.studio.triangles import Color
 
 PANELS: dict[str, str] = {
     "Play": "linkwright.studio.panel_play:add",
@@ -73,11 +73,11 @@ class Studio:
     shared: dict[str, Any] = field(default_factory=dict)
     grid: Any = None
     size: float = 1.0
-    centre: Any = None
+    center: Any = None
     view: dict[str, Any] = field(default_factory=dict)
     marks: Marks | None = None
     floor: float | None = None
-    paint: Colour | None = None
+    paint: Color | None = None
     _over: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def __post_init__(self) -> None:
@@ -124,13 +124,13 @@ class Studio:
         api.add_light_hemisphere(
             "/sky", sky_color=(219, 230, 245), ground_color=(128, 124, 120), intensity=_SKY
         )
-        for name, place, colour, intensity in (
+        for name, place, color, intensity in (
             ("/sun", SUNWARD, (255, 245, 230), _SUN),
             ("/fill", (-SUNWARD[0], -SUNWARD[1], 0.35), (190, 210, 240), _FILL),
         ):
             far = tuple(100.0 * x for x in place)
             api.add_light_directional(
-                name, color=colour, intensity=intensity, cast_shadow=name == "/sun", position=far
+                name, color=color, intensity=intensity, cast_shadow=name == "/sun", position=far
             )
 
     def _build(self) -> None:
@@ -183,7 +183,7 @@ class Studio:
         self.floor = floor
         self.view = view
         self.size = size = float(view["radius"])
-        self.centre = np.array(view["centre"])
+        self.center = np.array(view["center"])
         self.marks = Marks(self.server, stage.root, stage.size)
         column = pedestal(stage.scene, floor)
         if column is not None:
@@ -192,14 +192,14 @@ class Studio:
         a, h = np.radians(view["azimuth"]), np.radians(view["height"])
         away = np.array([np.cos(a) * np.cos(h), np.sin(a) * np.cos(h), np.sin(h)])
         camera = self.server.initial_camera
-        camera.position = self.centre + 1.08 * float(view["distance"]) * away
-        camera.look_at = self.centre
+        camera.position = self.center + 1.08 * float(view["distance"]) * away
+        camera.look_at = self.center
         camera.fov = 0.66
         camera.near = min(0.01 * size, 0.5)  # Viser's background stands at 1
         camera.far = 200 * size
 
     def paint_ground(self, scene: Scene) -> None:
-        """Give the ground the height and the colour that a scene says."""
+        """Give the ground the height and the color that a scene says."""
         self.paint = scene.ground
         if scene.floor is not None:
             self.floor = scene.floor
@@ -230,7 +230,7 @@ class Studio:
             self._draw_ground(client, dark=dark)
 
     def _draw_ground(self, where: Any, *, dark: bool = False) -> Any:
-        """Draw the ground in all browsers, or in its other colours in one."""
+        """Draw the ground in all browsers, or in its other colors in one."""
         cell = _nice(self.size / 3)
         floor, grid = self.floor, self.grid
         made = where.scene.add_grid(

@@ -121,7 +121,7 @@ class SidePages:
         return f"http://{self.host}:{self.port}/{self.token}/"
 
     def frame(self, place: str, title: str) -> str:
-        """Return a frame with a page, as HTML; it is looked for where the page around it is from."""
+        """Return a frame with a page, as HTML, from the host of the page around it."""
         go = (
             "<script>location.replace(parent.location.protocol+'//'+parent.location.hostname+"
             f"':{self.port}/{self.token}/{place}')</script>"

@@ -1,4 +1,4 @@
-"""Solids of a scene: kinds, sizes, places, colours; and the triangles that they are drawn with.
+"""Solids of a scene: kinds, sizes, places, colors; and the triangles that they are drawn with.
 
 To add a kind, write a function from its numbers to a `Surface` and one line in `KINDS`. ROBSIM's
 shapes (`linkwright.studio.outlines`) are among them: they lie along x from 0 to their length, while
@@ -23,7 +23,7 @@ from linkwright.formats.touching import level_axes
 from linkwright.shapes import COLORS
 from linkwright.studio.outlines import OUTLINES
 from linkwright.studio.triangles import (
-    Colour,
+    Color,
     Surface,
     box,
     capsule,
@@ -34,14 +34,14 @@ from linkwright.studio.triangles import (
     lathe,
     sphere,
     thinned,
-    tyre,
+    tire,
 )
 
 
-def colour(text: str, opacity: float = 1.0) -> Colour:
-    """Return a colour from its hexadecimal text.
+def color(text: str, opacity: float = 1.0) -> Color:
+    """Return a color from its hexadecimal text.
 
-    >>> colour("#ff0000")
+    >>> color("#ff0000")
     (1.0, 0.0, 0.0, 1.0)
     """
     r, g, b = (int(text[k : k + 2], 16) / 255 for k in (1, 3, 5))
@@ -49,13 +49,13 @@ def colour(text: str, opacity: float = 1.0) -> Colour:
 
 
 PALETTE = COLORS
-"""Colours by names that dress files may use."""
+"""Colors by names that dress files may use."""
 
 LINKS = tuple(PALETTE[name] for name in ("blue", "sky", "azure", "ice"))
 JOINT = PALETTE["graphite"]
 ACCENT = PALETTE["clay"]
 PALE = PALETTE["paper"]
-FIXED = PALETTE["grey"]
+FIXED = PALETTE["gray"]
 RUBBER = PALETTE["rubber"]
 METAL = PALETTE["steel"]
 GOLD = PALETTE["gold"]
@@ -72,17 +72,17 @@ class Solid:
         kind: one of `KINDS`, or "mesh".
         size: the numbers of the kind, m.
         place: of the solid in the node's frame.
-        colour: red, green, blue and opacity, 0 to 1; None for that of the mesh, or the usual one.
+        color: red, green, blue and opacity, 0 to 1; None for that of the mesh, or the usual one.
         file: of a mesh.
         scale: of a mesh, along its axes.
         link: of a robot file that it belongs to, where a node holds several.
-        yields: whether colors that a mesh has itself count before `colour`.
+        yields: whether colors that a mesh has itself count before `color`.
     """
 
     kind: str
     size: tuple[float, ...] = ()
     place: Place = AT_HOME
-    colour: Colour | None = None
+    color: Color | None = None
     file: Path | None = None
     scale: Triple = (1.0, 1.0, 1.0)
     link: str = ""
@@ -195,7 +195,7 @@ KINDS: dict[str, Callable[..., Surface]] = {
     "ellipsoid": _ellipsoid,
     "plane": _plane,
     "cone": _cone,
-    "tyre": tyre,
+    "tire": tire,
     "rim": _rim,
     "spokes": _spokes,
     "bars": _bars,
@@ -230,27 +230,27 @@ def axes_along(direction: ArrayLike) -> tuple[Triple, Triple, Triple]:
     return a, b, c
 
 
-def rod(start: ArrayLike, end: ArrayLike, radius: float, tint: Colour) -> Solid:
-    """Return a capsule whose round ends are centred at two points."""
+def rod(start: ArrayLike, end: ArrayLike, radius: float, tint: Color) -> Solid:
+    """Return a capsule whose round ends are centerd at two points."""
     place, length = place_between(start, end)
     return Solid("capsule", (radius, length), place, tint)
 
 
-def disc(at: ArrayLike, axis: ArrayLike, radius: float, length: float, tint: Colour) -> Solid:
+def disc(at: ArrayLike, axis: ArrayLike, radius: float, length: float, tint: Color) -> Solid:
     """Return a cylinder about a point."""
     x, y, z = np.asarray(at, float).tolist()
     return Solid("cylinder", (radius, length), Place((x, y, z), axes_along(axis)), tint)
 
 
-def surfaces_of(solids: Sequence[Solid], usual: Colour = PALE) -> list[Surface]:
-    """Return the triangles of solids in their node's frame, one surface for each colour."""
+def surfaces_of(solids: Sequence[Solid], usual: Color = PALE) -> list[Surface]:
+    """Return the triangles of solids in their node's frame, one surface for each color."""
     made = []
     for solid in solids:
         for surface in _own_surfaces(solid.kind, solid.size, solid.file):
             matrix = np.array(solid.place.rotation) @ np.diag(solid.scale)
-            first, second = solid.colour, surface.colour
+            first, second = solid.color, surface.color
             tint = (second or first if solid.yields else first or second) or usual
-            made.append(replace(surface, colour=tint).moved(matrix, np.array(solid.place.position)))
+            made.append(replace(surface, color=tint).moved(matrix, np.array(solid.place.position)))
     return joined(made)
 
 
@@ -273,7 +273,7 @@ def read_surfaces(path: Path) -> list[Surface]:
         from linkwright.studio.collada import read_collada
 
         return [
-            replace(creased(s.points, s.faces), colour=s.colour) for s in joined(read_collada(path))
+            replace(creased(s.points, s.faces), color=s.color) for s in joined(read_collada(path))
         ]
     from linkwright.formats.mjcf.mesh_files import read_mesh
 

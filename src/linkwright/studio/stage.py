@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from linkwright.studio.hanging import against, carriers, turned
 from linkwright.studio.poses import Where
 from linkwright.studio.scene import Marked, Scene
-from linkwright.studio.solids import colour
+from linkwright.studio.solids import color
 from linkwright.studio.triangles import Surface
 from linkwright.studio.viewing import upright
 
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 _TRIANGLES = 120_000
 _STILL = 1e-5  # of the scene's size, and of a quaternion: less is no movement
 _CLEAR = 0.4
-_GHOST = colour("#6b8299")
+_GHOST = color("#6b8299")
 
 
 @dataclass(eq=False)
@@ -51,7 +51,7 @@ class Stage:
     clear: bool = False
     drawn: Scene = field(init=False, repr=False)
     lit: int | None = None
-    _colours: dict[int, tuple[int, int, int]] = field(default_factory=dict, repr=False)
+    _colors: dict[int, tuple[int, int, int]] = field(default_factory=dict, repr=False)
     _sent: Array | None = None
     _now: Array | None = None
     _turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -78,15 +78,15 @@ class Stage:
                 self.add_shapes(k, self.names[k], parts)
         for label in () if self.ghost else self.scene.labels:
             self.add_label(self.names[label.node], label)
-        self.centre = api.add_icosphere(
-            f"{self.root}/mass centre",
+        self.center = api.add_icosphere(
+            f"{self.root}/mass center",
             radius=0.022 * self.size,
             color=(242, 184, 51),
             visible=False,
         )
         arms = 0.11 * self.size * np.eye(3, dtype=np.float32)
-        api.add_line_segments(  # the centre is inside bodies more often than not
-            f"{self.root}/mass centre/cross",
+        api.add_line_segments(  # the center is inside bodies more often than not
+            f"{self.root}/mass center/cross",
             np.stack([-arms, arms], axis=1),
             (242, 184, 51),
             thickness=2.0,
@@ -96,7 +96,7 @@ class Stage:
     def add_shapes(self, node: int, name: str, parts: Sequence[Surface]) -> None:
         """Draw surfaces below a node."""
         for j, s in enumerate(parts):
-            r, g, b, opacity = _GHOST if self.ghost else (s.colour or (0.8, 0.8, 0.8, 1.0))
+            r, g, b, opacity = _GHOST if self.ghost else (s.color or (0.8, 0.8, 0.8, 1.0))
             opacity = 0.35 if self.ghost else opacity
             mesh = self.server.scene.add_mesh_simple(
                 f"{name}/shape {j}",
@@ -132,11 +132,11 @@ class Stage:
         self.labels.clear()
         self.things.clear()
         self._opacities.clear()
-        self._colours.clear()
+        self._colors.clear()
         self.lit = None
 
     def reshape(self, scene: Scene) -> list[int]:
-        """Draw the shapes that nodes have in a scene with other values; return whose have changed."""
+        """Draw the shapes of nodes in a scene with other values; return which have changed."""
         pairs = zip(self.drawn.nodes, scene.nodes, strict=False)
         same = [a.name == b.name for a, b in pairs]
         if not all(same) or len(self.drawn.nodes) != len(scene.nodes):
@@ -166,16 +166,16 @@ class Stage:
     def show(self, where: Where) -> None:
         """Move the nodes to where they are at one time."""
         self.show_upright(
-            upright(self.scene, where.poses[None])[0], where.centre @ self.scene.upright.T
+            upright(self.scene, where.poses[None])[0], where.center @ self.scene.upright.T
         )
 
-    def show_upright(self, poses: Array, centre: Array, hung: Array | None = None) -> None:
+    def show_upright(self, poses: Array, center: Array, hung: Array | None = None) -> None:
         """Move the nodes to poses in the picture's axes."""
         with self._turn:
             self._now = np.asarray(poses, float)
-            self._send(against(poses, self.carrier) if hung is None else hung, centre)
+            self._send(against(poses, self.carrier) if hung is None else hung, center)
 
-    def _send(self, now: Array, centre: Array) -> None:
+    def _send(self, now: Array, center: Array) -> None:
         """Move the frames that have moved since they were moved last."""
         sent, first = self._sent, self._sent is None
         if sent is None:
@@ -191,8 +191,8 @@ class Stage:
                 self.handles[k].position = now[k, :3]
             for k in swung.tolist():
                 self.handles[k].wxyz = now[k, 3:]
-            if self.centre.visible:
-                self.centre.position = centre
+            if self.center.visible:
+                self.center.position = center
         sent[moved, :3] = now[moved, :3]
         sent[swung, 3:] = now[swung, 3:]
 
@@ -234,12 +234,12 @@ class Stage:
             handle.show_axes = (on and node.moves) or k == self.lit
 
     def light_up(self, node: int | None) -> None:
-        """Show one node in another colour and with its frame; the others as they are."""
+        """Show one node in another color and with its frame; the others as they are."""
         before, self.lit = self.lit, node
         with self.server.atomic():
             for k, mesh in self.meshes:
                 if k in (before, node):
-                    own = self._colours.setdefault(id(mesh), mesh.color)
+                    own = self._colors.setdefault(id(mesh), mesh.color)
                     mesh.color = _lit(own) if k == node else own
             for k in [n for n in (before, node) if n is not None]:
                 shown = self.frames and self.scene.nodes[k].moves
@@ -268,7 +268,7 @@ class Stage:
 
 
 def _lit(own: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Return the colour of a node that is chosen.
+    """Return the color of a node that is chosen.
 
     >>> _lit((0, 0, 0))
     (153, 84, 0)

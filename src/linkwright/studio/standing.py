@@ -159,7 +159,7 @@ def footing_of(scene: Scene, floor: float = 0.0) -> Footing | None:
     start = _stance(scene, feet) if feet else resting(scene)
     footing = Footing(touches, start, floor, scene.up, mass, 1e-3)
     start = set_down(scene, footing, start)
-    height = float(scene.upright[2] @ scene.poses(start).centre) - floor
+    height = float(scene.upright[2] @ scene.poses(start).center) - floor
     return replace(footing, start=start, height=max(height, 1e-3))
 
 

@@ -1,6 +1,6 @@
 """Traces: the way that a point of a body has gone, in a recording or in a live run.
 
-The point is the mass centre of the body, or the middle of its shape where it has no mass: the
+The point is the mass center of the body, or the middle of its shape where it has no mass: the
 origin of a body that turns about its own joint goes nowhere.
 """
 
@@ -24,7 +24,7 @@ LAST = 10.0
 """Seconds of a live run that its trace shows, at its usual speed."""
 
 _PIECES, _LIVE_PIECES = 1000, 300  # lines of a trace, at most
-_COLOURS = (200, 85, 61), (107, 130, 153)  # of the first, and of ghosts
+_COLORS = (200, 85, 61), (107, 130, 153)  # of the first, and of ghosts
 
 
 def way(poses: NDArray[np.floating[Any]], point: Array, most: int = _PIECES) -> Array:
@@ -104,7 +104,7 @@ class Trace:
             self._drawn[k] = self.studio.server.scene.add_line_segments(
                 f"{self.studio.stages[k].root}/trace",
                 pieces,
-                colors=_COLOURS[min(k, 1)],
+                colors=_COLORS[min(k, 1)],
                 thickness=2.5,
                 thickness_units="screen",
             )

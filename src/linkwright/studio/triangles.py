@@ -16,18 +16,18 @@ from numpy.typing import ArrayLike, NDArray
 
 Points = NDArray[np.float64]
 Faces = NDArray[np.int64]
-Colour = tuple[float, float, float, float]
+Color = tuple[float, float, float, float]
 
 SEGMENTS = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surface:
-    """Triangles of one colour."""
+    """Triangles of one color."""
 
     points: Points
     faces: Faces
-    colour: Colour | None = None
+    color: Color | None = None
 
     def moved(self, rotation: ArrayLike, position: ArrayLike) -> Surface:
         """Return the surface turned, then shifted."""
@@ -65,7 +65,7 @@ def lathe(profile: Sequence[tuple[float, float]], segments: int = SEGMENTS) -> S
 
 
 def box(x: float, y: float, z: float, bevel: float = 0.0) -> Surface:
-    """Return a box about the origin, perhaps with bevelled edges.
+    """Return a box about the origin, perhaps with beveled edges.
 
     >>> round(volume(box(1, 2, 3)), 6)
     6.0
@@ -113,7 +113,7 @@ def capsule(radius: float, length: float, segments: int = 24) -> Surface:
 
 
 def cylinder(radius: float, length: float, segments: int = SEGMENTS) -> Surface:
-    """Return a cylinder along z about the origin, its edges bevelled a little."""
+    """Return a cylinder along z about the origin, its edges beveled a little."""
     cut, half = 0.06 * min(radius, length), length / 2
     return lathe(
         [
@@ -128,7 +128,7 @@ def cylinder(radius: float, length: float, segments: int = SEGMENTS) -> Surface:
     )
 
 
-def tyre(radius: float, width: float, inside: float = 0.68, segments: int = 48) -> Surface:
+def tire(radius: float, width: float, inside: float = 0.68, segments: int = 48) -> Surface:
     """Return a ring with a round tread about the axis z, hollow where the rim sits."""
     half, inner = width / 2, inside * radius
     steps = np.linspace(-math.pi / 2, math.pi / 2, 9)
@@ -150,17 +150,17 @@ def volume(surface: Surface) -> float:
 
 
 def joined(surfaces: Sequence[Surface]) -> list[Surface]:
-    """Return the surfaces with those of one colour made one, in the order of first colours."""
-    by_colour: dict[Colour | None, list[Surface]] = {}
+    """Return the surfaces with those of one color made one, in the order of first colors."""
+    by_color: dict[Color | None, list[Surface]] = {}
     for s in surfaces:
         if len(s.faces):
-            by_colour.setdefault(s.colour, []).append(s)
+            by_color.setdefault(s.color, []).append(s)
     made = []
-    for colour, parts in by_colour.items():
+    for color, parts in by_color.items():
         starts = np.cumsum([0, *(len(p.points) for p in parts[:-1])])
         faces = [p.faces + start for p, start in zip(parts, starts, strict=True)]
         points = np.concatenate([p.points for p in parts])
-        made.append(Surface(points, np.concatenate(faces), colour))
+        made.append(Surface(points, np.concatenate(faces), color))
     return made
 
 
@@ -181,7 +181,7 @@ def creased(points: Points, faces: Faces, degrees: float = 35.0) -> Surface:
     count = len(corners)
     if not count:
         return Surface(np.empty((0, 3)), np.empty((0, 3), np.int64))
-    # Each edge of each face, with the smaller vertex first; neighbours are equal pairs.
+    # Each edge of each face, with the smaller vertex first; neighbors are equal pairs.
     face = np.repeat(np.arange(count), 3)
     begin, end = np.tile([0, 1, 2], count), np.tile([1, 2, 0], count)
     ids = face * 3
@@ -243,4 +243,4 @@ def _clustered(surface: Surface, cells: int) -> Surface:
     faces = label[surface.faces]
     faces = faces[_proper(faces)]
     _, first = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
-    return replace(creased(middles, faces[np.sort(first)], 40), colour=surface.colour)
+    return replace(creased(middles, faces[np.sort(first)], 40), color=surface.color)

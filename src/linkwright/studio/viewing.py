@@ -48,7 +48,7 @@ def seen_of(scene: Scene, *takes: Take) -> Seen:
     corners = np.concatenate([m.corners for m in motions])
     around = _around(scene, motions[0].poses)
     travels = _travels(motions[0].poses, motions[0].corners)
-    shown = [m.seen_from_its_centre if travels else m.seen for m in motions]
+    shown = [m.seen_from_its_center if travels else m.seen for m in motions]
     floor = _floor(scene, corners, around)
     return Seen(floor, _view(scene, np.concatenate(shown), motions[0].first, around), travels)
 
@@ -70,7 +70,7 @@ class _Motion:
     """Where something is at some times."""
 
     poses: Array
-    centre: Array
+    center: Array
     corners: Array
     tips: Array
 
@@ -85,9 +85,9 @@ class _Motion:
         return np.concatenate([_finite(self.corners), _finite(self.tips)])
 
     @property
-    def seen_from_its_centre(self) -> Array:
+    def seen_from_its_center(self) -> Array:
         """The same for a camera that moves with the center of mass."""
-        gone = (self.centre - self.centre[0])[:, None]
+        gone = (self.center - self.center[0])[:, None]
         return np.concatenate([_finite(self.corners - gone[:, None]), _finite(self.tips - gone)])
 
 
@@ -113,7 +113,7 @@ def _motion(scene: Scene, take: Take | None) -> _Motion:
         track = force_track(drawn, take.recording, rows, poses)
         if track is not None:
             tips = _tips(drawn, track, poses)
-    return _Motion(poses, where.centre @ drawn.upright.T, corners, tips)
+    return _Motion(poses, where.center @ drawn.upright.T, corners, tips)
 
 
 def _tips(scene: Scene, track: ForceTrack, poses: Array) -> Array:
@@ -208,7 +208,7 @@ def _floor(scene: Scene, corners: Array, around: Array) -> float | None:
 
 
 def pedestal(scene: Scene, floor: float | None) -> Surface | None:
-    """Return what the base of a robot stands on where the ground is below it, in the world's axes."""
+    """Return what the base of a robot stands on if the ground is below it, in world axes."""
     if floor is None or not _upon(scene):
         return None
     still = [not node.moves and not node.environment for node in scene.nodes]
@@ -223,7 +223,7 @@ def pedestal(scene: Scene, floor: float | None) -> Surface | None:
     if tall <= 0.02 * wide:
         return None
     radius = 0.5 * float(max(high[0] - low[0], high[1] - low[1]))
-    made = replace(cylinder(radius, tall), colour=FIXED)
+    made = replace(cylinder(radius, tall), color=FIXED)
     x, y = (low[:2] + high[:2]) / 2
     turn = scene.upright.T
     return made.moved(turn, turn @ np.array([x, y, floor + tall / 2]))
@@ -242,7 +242,7 @@ def _upon(scene: Scene) -> bool:
 def _view(scene: Scene, points: Array, first: Array, around: Array) -> dict[str, Any]:
     """Return where to look from: flat mechanisms from the front, others from a corner."""
     if not len(points):
-        still = {"centre": [0.0, 0.0, 0.0], "radius": 1.0, "distance": 2.75}
+        still = {"center": [0.0, 0.0, 0.0], "radius": 1.0, "distance": 2.75}
         return {**still, "azimuth": -55.0, "height": 22.0, **_faces(scene, flat=False)}
     size = float(np.linalg.norm(np.ptp(first, axis=0))) if len(first) else 0.0
     if not len(first) or np.linalg.norm(np.ptp(points, axis=0)) < 4 * size:
@@ -257,9 +257,9 @@ def _view(scene: Scene, points: Array, first: Array, around: Array) -> dict[str,
     lying = extent[2] < 0.2 * max(extent[0], extent[1])
     usual = (-72.0, 12.0) if flat else (-55.0, 55.0 if lying else 20.0)
     azimuth, height = scene.looked_from or usual
-    centre, distance = _fitted(first, middle, math.radians(azimuth), math.radians(height))
+    center, distance = _fitted(first, middle, math.radians(azimuth), math.radians(height))
     return {
-        "centre": [round(float(v), 6) for v in centre],
+        "center": [round(float(v), 6) for v in center],
         "radius": round(radius, 6),
         "distance": round(max(distance, 0.5 * radius), 6),
         "azimuth": azimuth,
@@ -288,14 +288,14 @@ def _fitted(points: Array, middle: Array, azimuth: float, height: float) -> tupl
     axes = np.stack([right, np.cross(away, right), away])
     tall = _FILLED * math.tan(ANGLE / 2)
     limits = np.array([_WIDE * tall, tall])
-    centre, distance = np.array(middle, float), 0.0
+    center, distance = np.array(middle, float), 0.0
     for _ in range(12):  # nearer points count for more, so that the middle moves with the distance
-        seen = (points - centre) @ axes.T
+        seen = (points - center) @ axes.T
         distance = float((seen[:, 2] + (np.abs(seen[:, :2]) / limits).max(axis=1)).max())
         shown = seen[:, :2] / np.maximum(distance - seen[:, 2], 1e-9)[:, None]
         off = (shown.min(axis=0) + shown.max(axis=0)) / 2
-        centre = centre + 0.7 * distance * (off @ axes[:2])
-    return centre, distance
+        center = center + 0.7 * distance * (off @ axes[:2])
+    return center, distance
 
 
 def _travels(poses: Array, corners: Array) -> bool:
@@ -320,7 +320,7 @@ def point_of(scene: Scene, name: str) -> Array:
     k = scene.index(name)
     bodies = {b.name: b for b in scene.robot.mechanism.depth_first()}
     if scene.nodes[k].mass > 0 and name in bodies:
-        return np.asarray(Geometry(scene.robot.mechanism, scene.poses.values).centre(bodies[name]))
+        return np.asarray(Geometry(scene.robot.mechanism, scene.poses.values).center(bodies[name]))
     corners = [surface.points for surface in scene.surfaces[k] if len(surface.points)]
     if not corners:
         return np.zeros(3)

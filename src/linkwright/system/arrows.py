@@ -61,13 +61,13 @@ def told_floors(system: System) -> list[dict[str, Any]]:
     """Return the planes of the ground that something can touch: a point, and what is up."""
     found = []
     for member in system.members.values():
-        for centre, up in getattr(member.block, "floors", ()):
-            found.append({"at": list(map(float, centre)), "up": list(map(float, up))})
+        for center, up in getattr(member.block, "floors", ()):
+            found.append({"at": list(map(float, center)), "up": list(map(float, up))})
     return found
 
 
 def told_wheels(system: System, values: Mapping[str, float]) -> list[dict[str, Any]]:
-    """Return the bodies that elements know to be wheels: radius, m, and the parameter that it is."""
+    """Return the bodies that elements know to be wheels: radius, m, and its parameter."""
     found = []
     for member in system.members.values():
         wheel = getattr(member.block, "wheel", None)

@@ -2,7 +2,7 @@
 
 An input that one output drives alone is told by its name. Others are told as an expression of what
 may be recorded, `{"F": {"value": "2*value0 + value1", "of": ["pid.u", "t"]}}`, so that forces can
-be computed again afterwards.
+be computed again afterward.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from linkwright.equations.description import meanings
 from linkwright.equations.reactions import load_on_branch
 from linkwright.equations.stops import run_notes, stop_loads
 from linkwright.mechanism import Force, Mechanism, Moment
-from linkwright.program import Program, Statement, optimise
+from linkwright.program import Program, Statement, optimize
 from linkwright.program.passes.replacing import with_reads
 from linkwright.system.clock import Clock
 from linkwright.system.definitions import Definitions, with_solution
@@ -80,7 +80,7 @@ class _Flat:
         tick: Expr | None = None,
         noise: Sequence[Expr] = (),
     ) -> Program:
-        """Return the optimised Program of a phase."""
+        """Return the optimized Program of a phase."""
         source = self.table if table is None else table
         roots = [x for values in outputs.values() for x in values]
         roots += [x for s in more for x in s.operands]
@@ -98,7 +98,7 @@ class _Flat:
             tick=tick,
             noise=noise,
         )
-        return optimise(made)
+        return optimize(made)
 
 
 def flatten(system: System, record: Sequence[str] | None = None) -> Flattened:
@@ -134,7 +134,7 @@ def flatten(system: System, record: Sequence[str] | None = None) -> Flattened:
         tuple(signal for signal, _ in channels),
         events,
         event_list,
-        _initialise(flat),
+        _initialize(flat),
         quaternions=_quaternions(flat),
         meta={
             "system": system.name,
@@ -459,8 +459,8 @@ def _events(flat: _Flat) -> tuple[Program | None, tuple[Event, ...]]:
     return (flat.program("events", {"g": values}), tuple(found)) if values else (None, ())
 
 
-def _initialise(flat: _Flat) -> Program | None:
-    return flat.program("initialise", _arrays(flat, flat.starts)) if flat.starts else None
+def _initialize(flat: _Flat) -> Program | None:
+    return flat.program("initialize", _arrays(flat, flat.starts)) if flat.starts else None
 
 
 def _quaternions(flat: _Flat) -> tuple[tuple[int, int, int, int], ...]:

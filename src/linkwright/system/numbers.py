@@ -58,9 +58,9 @@ def numbered(system: System, phases: Phases, mechanism: Mechanism) -> Phases:
             remedy="give defaults to the mechanism, or values to the System",
         )
     at = _beginnings(system, values, mechanism)
-    initialise = phases.initialise
-    if initialise is not None and any(x.name in system.initial for x in starts(system)):
-        initialise = None  # the values say it all
+    initialize = phases.initialize
+    if initialize is not None and any(x.name in system.initial for x in starts(system)):
+        initialize = None  # the values say it all
     channels = [s.name for s in phases.outputs]
     told = {
         "forces": told_forces(system, values, channels),
@@ -75,7 +75,7 @@ def numbered(system: System, phases: Phases, mechanism: Mechanism) -> Phases:
         d=_with(phases.d, at),
         p=_with(phases.p, values),
         w=_with(phases.w, inputs),
-        initialise=initialise,
+        initialize=initialize,
     )
 
 

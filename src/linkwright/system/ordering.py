@@ -2,7 +2,7 @@
 
 Members that are due at the same tick run in the order in which their outputs need each other;
 each then reads what the ones before it have just written, and everything else as it was held.
-Neighbours with the same schedule are put together to one segment, whose Program the optimiser sees
+Neighbors with the same schedule are put together to one segment, whose Program the optimizer sees
 as a whole. Memory changes after outputs: with the last segment of a schedule where all that the
 updates read is known by then and nothing later reads the memory, otherwise after all segments. A
 connection may read a member's memory itself: what is due at the same tick reads it as it was.

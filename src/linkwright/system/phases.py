@@ -10,7 +10,7 @@ and to Programs over them. Every Program of a phase takes the arrays `x`, `d`, `
 that order and of full size (`phase_program` makes one); a tick takes `k` and `n` besides. What
 happens when:
 
-- at the start, `initialise` (where there is one) gives x and d from p and w;
+- at the start, `initialize` (where there is one) gives x and d from p and w;
 - at base tick k, time is exactly k times `tick_seconds`. The ticks that are due
   (k = offset + i * every) run in the order of the tuple: each reads x and all of d as it is then,
   what ticks before it have written included, and writes its own slots. A held output that feeds
@@ -136,7 +136,7 @@ class Phases:
         outputs: what the channels are.
         events: to one output, a number for each event; None for none.
         event_list: what these are.
-        initialise: to two outputs, x and d at the start; None to start from the values.
+        initialize: to two outputs, x and d at the start; None to start from the values.
         rates: to one output, the rates of the coordinates in order, for the semi-implicit method;
             None to take them from `derivative`.
         quaternions: indices in x of the four parts of each quaternion.
@@ -157,7 +157,7 @@ class Phases:
     outputs: tuple[Signal, ...] = ()
     events: Program | None = None
     event_list: tuple[Event, ...] = ()
-    initialise: Program | None = None
+    initialize: Program | None = None
     rates: Program | None = None
     quaternions: tuple[tuple[int, int, int, int], ...] = ()
     meta: Mapping[str, Any] | None = None

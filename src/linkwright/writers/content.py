@@ -27,7 +27,7 @@ from linkwright.mechanism import Mechanism
 from linkwright.mechanism.describing import quantities_of
 from linkwright.mechanism.parts import Output, Timing
 from linkwright.program import Code, Port, Program, lower, program
-from linkwright.program.passes import optimise
+from linkwright.program.passes import optimize
 from linkwright.simulation.forms import corrected_coordinates
 from linkwright.writers.shown import ShownUnits, general_name
 
@@ -69,7 +69,7 @@ class Content:
     Args:
         mechanism: what it simulates.
         equations: its equations of motion.
-        program: the optimised Program of derivative and outputs.
+        program: the optimized Program of derivative and outputs.
         timing: step, end and interval of output.
         parameters: in the order of the array p.
         inputs: in the order of the array w.
@@ -137,7 +137,7 @@ def make_content(
     p = [x for name, x in sorted(mechanism.parameters.items()) if name in used]
     w = list(mechanism.inputs.values())
     own = {"p": p, "w": w, "t": [mechanism.time]}
-    motion = optimise(_with_inputs(equations.program(), own))
+    motion = optimize(_with_inputs(equations.program(), own))
     prepare, rest = (_without_empty(c) for c in split_parameters(lower(motion)))
     derivative, output = split_outputs(rest, motion.auxiliary)
     start = assemble(mechanism, values=values)
@@ -213,7 +213,7 @@ def _closure(equations: Equations, zero: Sequence[Expr], own: Mapping[str, Seque
     rows = [gradient(g, list(equations.coordinates)) for g in zero]
     inputs = {"q": q, **{n: list(v) for n, v in own.items() if v}}
     name = f"{equations.mechanism.name}_closure"
-    return lower(optimise(program(name, inputs, {"g": list(zero), "G": rows})))
+    return lower(optimize(program(name, inputs, {"g": list(zero), "G": rows})))
 
 
 def _computed(equations: Equations, relations: Relations, start: Assembly) -> tuple[int, ...]:

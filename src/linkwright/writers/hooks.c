@@ -33,7 +33,7 @@ void hook_echo(FILE *file)
     (void)file;
 }
 
-/* Before every evaluation of the derivative: set inputs, as a tyre model or a controller does. */
+/* Before every evaluation of the derivative: set inputs, as a tire model or a controller does. */
 void hook_difeqn(double t, const double *q, const double *u, const double *p, double *w)
 {
     (void)t, (void)q, (void)u, (void)p, (void)w;

@@ -12,7 +12,7 @@ in the expression                in C
 ===============================  ==========================================================
 ``sign(x)``                      ``lw_sign(x)``
 ``(a + b)**2``, ``(a + b)**5``   ``lw_square(a + b)``, ``lw_power(a + b, 5)``
-table `tyre`, its derivative     ``tyre(x)``, ``tyre___p(x)``
+table `tire`, its derivative     ``tire(x)``, ``tire___p(x)``
 derivatives of a table of two    ``lift___1_0(x, y)``
 foreign function `f`             ``f(x, y)``
 output 1 of several of `f`       ``f___1(x, y)``

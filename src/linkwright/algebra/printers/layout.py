@@ -213,7 +213,7 @@ def separated(holes: Sequence[Piece], separator: str) -> list[Piece]:
 def data_name(x: Expr) -> str:
     """Return what a node of a table or foreign function calls, as the expression language names it.
 
-    The derivative of a table has a prime, `tyre'`, or in two dimensions the orders, `lift[1,0]`; an
+    The derivative of a table has a prime, `tire'`, or in two dimensions the orders, `lift[1,0]`; an
     output of a foreign function that has several has its number, `solver[1]`.
     """
     data = x.data

@@ -41,8 +41,8 @@ def linked_prototype(function: ForeignFunction) -> str:
     """Return the declaration of that symbol.
 
     >>> from linkwright.algebra import foreign
-    >>> linked_prototype(foreign("tyre", 2))
-    'double user_tyre(double x0, double x1)'
+    >>> linked_prototype(foreign("tire", 2))
+    'double user_tire(double x0, double x1)'
     """
     head, bracket, arguments = function.prototype.partition("(")
     kind = head.split()[0]

@@ -29,7 +29,7 @@ from linkwright.program.code import CONDITIONS, Code, Instruction, LoopCode
 _GUARDED = ("sin", "cos", "tan")
 _WHOLE = 20_000  # instructions up to which a kernel is one function
 _PART = 1_000  # instructions in each part of a longer one
-_FILLED = 12  # neighbouring outputs with one constant from which on a loop fills them
+_FILLED = 12  # neighboring outputs with one constant from which on a loop fills them
 _WHOLE_CHECKS = 100  # range checks up to which it is, as each of them is three basic blocks
 _STACK = 4 << 20  # bytes of arrays in one kernel
 _PART_CHECKS = 50  # range checks in each part of one that has more
@@ -161,7 +161,7 @@ class _Body(Lines):
 
     # -- instructions ------------------------------------------------------------------------------
     def instructions(self, instructions: Sequence[Instruction]) -> None:
-        """Write instructions; neighbouring sines, cosines and tangents become one group."""
+        """Write instructions; neighboring sines, cosines and tangents become one group."""
         position = 0
         while position < len(instructions):
             first = instructions[position]
@@ -400,7 +400,7 @@ class _Body(Lines):
 
 
 def _runs(places: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
-    """Return places cut into runs of neighbours."""
+    """Return places cut into runs of neighbors."""
     runs: list[list[tuple[int, int]]] = []
     for array, j in sorted(places):
         if runs and runs[-1][-1] == (array, j - 1):

@@ -51,10 +51,10 @@ _numbers = count()
 class _Held:
     """The number of an engine, which is freed when nothing has this object any more.
 
-    An engine unmaps its code when it is finalised, and the collector of cycles finalises what it
+    An engine unmaps its code when it is finalized, and the collector of cycles finalizes what it
     has found in any order: the `__del__` of a kernel's owner could call code that is gone. What
     lies in the table it does not find, and this object, which refers to nothing, is hidden from it:
-    it goes when the last reference does, which is after everything else was finalised.
+    it goes when the last reference does, which is after everything else was finalized.
     """
 
     __slots__ = ("number",)
@@ -167,7 +167,7 @@ def load(
     machine = target.make_target_machine(
         model="small" if facts is not None and facts.one_block else "default"
     )
-    # Names are resolved while the engine is finalised, so a binding holds for this load alone.
+    # Names are resolved while the engine is finalized, so a binding holds for this load alone.
     with _bind_lock:
         _bind_externals(facts, bind or {})
         engine = llvm.create_mcjit_compiler(
@@ -226,7 +226,7 @@ def cached_native(
 
 @lru_cache(maxsize=1)
 def _load_mathematics() -> None:
-    target.initialise()
+    target.initialize()
     library = _MATHEMATICS.get(sys.platform)
     if library is not None:
         try:

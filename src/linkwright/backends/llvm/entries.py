@@ -135,7 +135,7 @@ def _rows(
     spreads: Mapping[int, _Spread],
 ) -> str:
     element, vector = value_type(scalar, 1), value_type(scalar, width)
-    pair = min(2, width)  # neighbouring components travel together
+    pair = min(2, width)  # neighboring components travel together
     sizes = [*inputs, *outputs]
     held = [spreads[k].held if k in spreads else max(size, 1) for k, size in enumerate(sizes)]
     head = [
@@ -223,7 +223,7 @@ def _mover(scalar: str, width: int, name: str) -> str:
 
 
 def _gathered(scalar: str, width: int, k: int, places: Sequence[str]) -> list[str]:
-    """Return the lines that bring one component or two neighbours of W rows into the block."""
+    """Return the lines that bring one component or two neighbors of W rows into the block."""
     j, count = places[0], len(places)
     element, vector = value_type(scalar, 1), value_type(scalar, width)
     align = 8 if scalar == "f64" else 4
@@ -277,7 +277,7 @@ def _stored(vector: str, k: int, place: str, value: str) -> list[str]:
 def _scattered(
     scalar: str, width: int, k: int, places: Sequence[str], sources: Sequence[str] = ()
 ) -> list[str]:
-    """Return the lines that take one component or two neighbours of the block to W rows."""
+    """Return the lines that take one component or two neighbors of the block to W rows."""
     j, count = places[0], len(places)
     element, vector = value_type(scalar, 1), value_type(scalar, width)
     align = 8 if scalar == "f64" else 4
@@ -314,7 +314,7 @@ def _loaded(vector: str, k: int, places: Sequence[str], sources: Sequence[str] =
 def _transposed(
     scalar: str, width: int, k: int, places: Sequence[str], sources: Sequence[str] = ()
 ) -> list[str]:
-    """Return the lines that take W neighbours of the block to W rows, each in one piece.
+    """Return the lines that take W neighbors of the block to W rows, each in one piece.
 
     The square of W components by W lanes is transposed in log2 W steps: step s exchanges the bits s
     of the numbers of component and lane.

@@ -1,6 +1,6 @@
 """The careful way to call a scalar kernel: everything is checked, converted or refused in Python.
 
-The native wrapper of `fastcall.py` hands over every call that it does not recognise at once, and
+The native wrapper of `fastcall.py` hands over every call that it does not recognize at once, and
 where that wrapper cannot be used at all this is the whole way. What it accepts:
 
 - inputs: any array, list or number of the right shape whose values are real; they are converted;

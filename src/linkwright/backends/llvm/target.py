@@ -9,7 +9,7 @@ instruction. That model needs code and constants within 2 GB of each other. It i
 construction and not by luck: external functions are called through the global offset table (see
 `compile.py`), which lets the loader reserve code, constants and that table as one block of memory.
 Elsewhere the just-in-time default of LLVM is used. No IR pass is run: the Program has done that
-work already, and the vectoriser of straight-line code makes these kernels slower.
+work already, and the vectorizer of straight-line code makes these kernels slower.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def register_bits(features: str) -> int:
     return 256 if "avx2" in have else 128
 
 
-def initialise() -> None:
+def initialize() -> None:
     """Prepare LLVM for this machine; safe to call from any thread, any number of times."""
     global _ready
     if _ready:
@@ -83,7 +83,7 @@ def host() -> Host:
     >>> host().lanes("f64") in (2, 4, 8) and host().lanes("f32") == 2 * host().lanes("f64")
     True
     """
-    initialise()
+    initialize()
     features = llvm.get_host_cpu_features().flatten()
     return Host(
         llvm.get_process_triple(), llvm.get_host_cpu_name(), features, register_bits(features)

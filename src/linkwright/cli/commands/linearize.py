@@ -29,7 +29,7 @@ def command(
     matrices: bool = typer.Option(False, "--matrices", help="Print A, B, C and D as well."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables."),
 ) -> None:
-    """Linearise a model: eigenvalues with damping and frequency, and exact A, B, C, D.
+    """Linearize a model: eigenvalues with damping and frequency, and exact A, B, C, D.
 
     Loops are closed and dependent speeds found from the given values. States on which nothing
     depends (a heading, the angle of a wheel) are set aside as neutral; each has an eigenvalue 0.
@@ -38,12 +38,12 @@ def command(
     Examples:
       linkwright linearize whipple --at heading.u=5
     """
-    from linkwright.analysis import linearise
+    from linkwright.analysis import linearize
     from linkwright.cli.models import open_model, read_settings
     from linkwright.cli.tables import print_table
 
     mechanism = open_model(model, settings, trust=trust)
-    found = linearise(mechanism, read_settings(at, "--at", mechanism) or None)
+    found = linearize(mechanism, read_settings(at, "--at", mechanism) or None)
     if as_json:
         echo(json.dumps(found.as_dict(), indent=2))
         return

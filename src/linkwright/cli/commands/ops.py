@@ -60,7 +60,7 @@ def command(
     from linkwright.equations import derive
     from linkwright.equations.kernels import kernel_program
     from linkwright.program import Rate, counts_as_dict, stage_counts
-    from linkwright.program.passes import PASSES, optimise
+    from linkwright.program.passes import PASSES, optimize
     from linkwright.program.report import ops_as_dict, ops_table
 
     if compare:
@@ -73,9 +73,9 @@ def command(
     equations = derive(open_model(model, settings), formulation)
     written = kernel_program(equations, kernel)
     wanted = thorough or moves > 0
-    program = _smallest(model, kernel, written, moves, seed) if wanted else optimise(written)
+    program = _smallest(model, kernel, written, moves, seed) if wanted else optimize(written)
     shown = kernel == "forward" and bool(equations.outputs) and not wanted
-    outputs = optimise(equations.program()) if shown else None
+    outputs = optimize(equations.program()) if shown else None
     if as_json:
         told = counts_as_dict(program)
         if outputs is not None:

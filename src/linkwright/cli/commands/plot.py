@@ -42,7 +42,7 @@ def command(
     terminal: bool = typer.Option(False, "--terminal", help="Draw in the terminal instead."),
     names: bool = typer.Option(False, "--list", help="List the channels and draw nothing."),
 ) -> None:
-    """Draw the channels of a recording: those of a unit together, labelled.
+    """Draw the channels of a recording: those of a unit together, labeled.
 
     \b
     Examples:

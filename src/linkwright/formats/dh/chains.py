@@ -1,6 +1,6 @@
 """The parameters of Denavit and Hartenberg from the lines of a chain's axes.
 
-Each pair of neighbouring axes has a common normal; along it lies x of the frame between them, and
+Each pair of neighboring axes has a common normal; along it lies x of the frame between them, and
 its feet are the origins (Craig, Introduction to Robotics, section 3.4). Where axes are parallel the
 normal through the first joint's origin is taken; where they coincide, x is kept from the frame
 before.

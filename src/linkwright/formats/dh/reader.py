@@ -123,7 +123,7 @@ def _mass(row: DhRow, inside: Place) -> Mass | None:
         return None
     xx, yy, zz, *products = row.inertia
     xy, yz, zx = products or (0.0, 0.0, 0.0)
-    return moved_mass(Mass(row.mass, row.centre, (xx, yy, zz, xy, yz, zx)), inside)
+    return moved_mass(Mass(row.mass, row.center, (xx, yy, zz, xy, yz, zx)), inside)
 
 
 def _joint(row: DhRow, name: str, parent: str, child: str, place: Place, line: int) -> LinkJoint:

@@ -116,7 +116,7 @@ class DhRow(Record):
     motor_inertia: Number = 0.0
     gear: Number = 1.0
     mass: Number | None = None
-    centre: Three = (0.0, 0.0, 0.0)
+    center: Three = (0.0, 0.0, 0.0)
     inertia: MomentsOf = (0.0, 0.0, 0.0)
 
 

@@ -174,7 +174,7 @@ class _Writing:
         mass = joined_masses(part.masses)
         if mass is not None:
             seen = moved_mass(mass, composed(inverted(frame), part.place))
-            row |= {"mass": seen.mass, "centre": seen.centre, "inertia": seen.inertia}
+            row |= {"mass": seen.mass, "center": seen.center, "inertia": seen.inertia}
         if joint.mimic is not None:
             self.left.add("mimics", joint.line, "a table has none; the joint moves by itself")
         return row

@@ -63,7 +63,7 @@ class Geometry:
     roots: tuple[str | Path, ...]
     main: str = ""
     meshes: Mapping[str, Element] = field(default_factory=dict)
-    colours: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    colors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     loaded: dict[str, Mass | None] = field(default_factory=dict)
 
     @classmethod
@@ -77,7 +77,7 @@ class Geometry:
     ) -> Geometry:
         """Return the assets of a file."""
         meshes: dict[str, Element] = {}
-        colours: dict[str, tuple[float, ...]] = {}
+        colors: dict[str, tuple[float, ...]] = {}
         for asset in sections.parts("asset"):
             element = defaults.applied(asset, "")
             name = element.attributes.get("name", "").strip()
@@ -86,12 +86,12 @@ class Geometry:
                 file = element.attributes.get("file", "")
                 meshes[name or PurePosixPath(file.replace("\\", "/")).stem] = element
             elif element.tag == "material":
-                left.rest(asset, (), USED["material"], why="only colours are read")
+                left.rest(asset, (), USED["material"], why="only colors are read")
                 if "rgba" in element.attributes:
-                    colours[name] = element.numbers("rgba", 4)
+                    colors[name] = element.numbers("rgba", 4)
             else:
-                left.add(f"<asset><{asset.tag}>", asset.line, "only meshes and colours are read")
-        return cls(settings, defaults, left, tuple(roots), sections.root.file, meshes, colours)
+                left.add(f"<asset><{asset.tag}>", asset.line, "only meshes and colors are read")
+        return cls(settings, defaults, left, tuple(roots), sections.root.file, meshes, colors)
 
     def geom(self, written: Element, around: str, outer: Place, heavy: bool) -> Geom:
         """Return a geom."""
@@ -119,7 +119,7 @@ class Geometry:
             kind,
             _full(kind, size),
             place,
-            colour=self._colour(element),
+            color=self._color(element),
             touched=touched,
             name=element.attributes.get("name", "").strip(),
         )
@@ -180,11 +180,11 @@ class Geometry:
             raise element.error(f"{element.words} has no possible mass", "give 0 or more")
         return density
 
-    def _colour(self, element: Element) -> tuple[float, float, float, float] | None:
+    def _color(self, element: Element) -> tuple[float, float, float, float] | None:
         if "rgba" in element.attributes:
             given: Sequence[float] = element.numbers("rgba", 4)
         else:
-            given = self.colours.get(element.attributes.get("material", "").strip(), ())
+            given = self.colors.get(element.attributes.get("material", "").strip(), ())
         if len(given) != 4:
             return None
         red, green, blue, alpha = (min(1.0, max(0.0, value)) for value in given)
@@ -239,7 +239,7 @@ class Geometry:
         if density == 0:
             return None
         a, b, c, d, e, f = (density * value for value in unit.inertia)
-        return Mass(density * unit.mass, unit.centre, (a, b, c, d, e, f))
+        return Mass(density * unit.mass, unit.center, (a, b, c, d, e, f))
 
     def _points(self, asset: Element) -> tuple[Array, Triangles]:
         if "vertex" in asset.attributes:

@@ -44,7 +44,7 @@ def bounded(mass: Mass | None, settings: Settings) -> Mass | None:
         return mass
     matrix = axes @ np.diag(new) @ axes.T
     rows = tuple((float(row[0]), float(row[1]), float(row[2])) for row in matrix)
-    return Mass(max(given.mass, least), given.centre, inertia_of((rows[0], rows[1], rows[2])))
+    return Mass(max(given.mass, least), given.center, inertia_of((rows[0], rows[1], rows[2])))
 
 
 def scaled_to(masses: Mapping[str, Mass | None], total: float) -> dict[str, Mass | None]:
@@ -66,5 +66,5 @@ def scaled_to(masses: Mapping[str, Mass | None], total: float) -> dict[str, Mass
             found[name] = None
         else:
             a, b, c, d, e, f = (factor * value for value in mass.inertia)
-            found[name] = Mass(factor * mass.mass, mass.centre, (a, b, c, d, e, f))
+            found[name] = Mass(factor * mass.mass, mass.center, (a, b, c, d, e, f))
     return found

@@ -76,7 +76,7 @@ def parse_mjcf(text: str | bytes, *, file: str = "", caps: Caps = MJCF_CAPS) -> 
     ...     <geom type="sphere" size=".1" pos="0 0 -.5" mass="2"/>
     ...   </body>
     ... </worldbody></mujoco>''')
-    >>> robot.joints[0].kind, robot.joints[0].axis, robot.link("arm").mass.centre
+    >>> robot.joints[0].kind, robot.joints[0].axis, robot.link("arm").mass.center
     ('revolute', (0.0, 1.0, 0.0), (0.0, 0.0, -0.5))
     """
     return mjcf_description(parse_xml(text, file=file, caps=caps), caps=caps)

@@ -93,23 +93,23 @@ def mesh_mass(points: Array, faces: Triangles, way: str) -> Mass | None:
         volumes = np.abs(volumes)
     if volumes.sum() <= 0:
         return None
-    centre = volumes @ (0.75 * middle + 0.25 * inside) / volumes.sum()
-    a, b, c = a - centre, b - centre, c - centre
-    volumes = np.einsum("ij,ij->i", middle - centre, doubled) / 6
+    center = volumes @ (0.75 * middle + 0.25 * inside) / volumes.sum()
+    a, b, c = a - center, b - center, c - center
+    volumes = np.einsum("ij,ij->i", middle - center, doubled) / 6
     if way in ("legacy", "convex"):
         volumes = np.abs(volumes)
-    return _gathered(volumes, centre, a, b, c, 20)
+    return _gathered(volumes, center, a, b, c, 20)
 
 
-def _gathered(weights: Array, centre: Array, a: Array, b: Array, c: Array, divisor: int) -> Mass:
-    """Return the mass of triangles, or of pyramids from the centre to them."""
+def _gathered(weights: Array, center: Array, a: Array, b: Array, c: Array, divisor: int) -> Mass:
+    """Return the mass of triangles, or of pyramids from the center to them."""
     together = a + b + c
     products = sum(np.einsum("i,ij,ik->jk", weights, x, x) for x in (a, b, c, together))
     second = np.asarray(products) / divisor
     tensor = np.trace(second) * np.eye(3) - second
     return Mass(
         float(weights.sum()),
-        (float(centre[0]), float(centre[1]), float(centre[2])),
+        (float(center[0]), float(center[1]), float(center[2])),
         (
             float(tensor[0, 0]),
             float(tensor[1, 1]),

@@ -291,8 +291,8 @@ class _Writing:
                 return None
             attributes["size"] = numbers_text(half)
         attributes |= _placed(shape.place)
-        if shape.colour is not None:
-            attributes["rgba"] = numbers_text(shape.colour)
+        if shape.color is not None:
+            attributes["rgba"] = numbers_text(shape.color)
         if not shape.touched:
             attributes |= {"contype": "0", "conaffinity": "0"}
         if not shape.seen:
@@ -359,7 +359,7 @@ def _placed(place: Place) -> dict[str, str]:
 def _inertial(mass: Mass) -> Element:
     xx, yy, zz, xy, yz, zx = mass.inertia
     attributes: Mapping[str, str] = {
-        "pos": numbers_text(mass.centre),
+        "pos": numbers_text(mass.center),
         "mass": number_text(mass.mass),
     }
     if (xy, yz, zx) == (0.0, 0.0, 0.0):

@@ -66,10 +66,10 @@ class LinkParameters:
 
     Args:
         mass: kg.
-        x: first component of mass times centre, kg*m.
+        x: first component of mass times center, kg*m.
         y: the second one.
         z: the third one.
-        i11: inertia about the origin of the link, not about its centre, kg*m^2; so are the others.
+        i11: inertia about the origin of the link, not about its center, kg*m^2; so are the others.
         i12: product, with its sign in the tensor.
         i13: product.
         i22: second moment.
@@ -111,8 +111,8 @@ class SceneObject:
     Args:
         name: at most 20 characters.
         kind: "cube" or "sphere".
-        colour: red, green, blue, 0 to 1.
-        position: of its centre, m.
+        color: red, green, blue, 0 to 1.
+        position: of its center, m.
         rotation: Euler angles about x, y, z, rad.
         scale: edge lengths or diameters, m.
         contact_model: number of the contact model; 0 for none.
@@ -122,7 +122,7 @@ class SceneObject:
 
     name: str
     kind: str
-    colour: tuple[float, ...]
+    color: tuple[float, ...]
     position: tuple[float, ...]
     rotation: tuple[float, ...]
     scale: tuple[float, ...]

@@ -1,6 +1,6 @@
 """One list of a `.dyn` file: a degree of freedom, a dummy, or the base.
 
-Each is pairs of a key and a value (SL manual, section 7.1). Masses, mass centres and inertias are
+Each is pairs of a key and a value (SL manual, section 7.1). Masses, mass centers and inertias are
 either numbers, or generated from link parameters, perhaps times zero for a fake link.
 """
 
@@ -285,7 +285,7 @@ def mass_of(mass: float, moment: Sequence[float], about_origin: Sequence[float])
     a, b, c, d, e, f = about_origin
     if mass == 0:
         return Mass(0.0, (0.0, 0.0, 0.0), (a, b, c, d, e, f))
-    centre = scaled(moment, 1 / mass)
+    center = scaled(moment, 1 / mass)
     return Mass(
-        mass, centre, plus_six((a, b, c, d, e, f), point_inertia(mass, centre), factor=-1.0)
+        mass, center, plus_six((a, b, c, d, e, f), point_inertia(mass, center), factor=-1.0)
     )

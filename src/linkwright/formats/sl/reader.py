@@ -9,8 +9,8 @@ axis; it is a named frame, or a link on a fixed joint where it carries mass or o
 Vertices, at which SL looks for contact, are numbered in the order of the walk: one for each
 translation that is not zero (SL manual, sections 7.1 and 7.3).
 
-Link parameters are mass, mass times centre, and the inertia about the link's origin. Where there is
-mass times centre without mass, there is no centre; that is reported, and the numbers stay in
+Link parameters are mass, mass times center, and the inertia about the link's origin. Where there is
+mass times center without mass, there is no center; that is reported, and the numbers stay in
 `SlRobot.configuration`.
 """
 
@@ -95,7 +95,7 @@ def read_sl(
     `include` and `src`, and in `roots`; configuration files there and in `config`.
 
     Args:
-        constants: values of names in the file, in metres and radians; they go before the headers.
+        constants: values of names in the file, in meters and radians; they go before the headers.
     """
     path = Path(path)
     folders = [path.parent, *(Path(root) for root in roots)]
@@ -235,9 +235,9 @@ def _generated(
     moment = (row.x, row.y, row.z)
     if row.mass == 0 and any(moment):
         left.add(
-            f"mass times centre of {entry.name}",
+            f"mass times center of {entry.name}",
             entry.line,
-            "its mass is zero, so it has no mass centre",
+            "its mass is zero, so it has no mass center",
         )
     inertia = (row.i11, row.i22, row.i33, row.i12, row.i23, row.i13)
     if row.mass == 0 and not any(moment) and not any(inertia):

@@ -137,7 +137,7 @@ def configuration_texts(configuration: Configuration) -> dict[str, str]:
 
 def _object_text(thing: SceneObject) -> str:
     rows = (
-        thing.colour,
+        thing.color,
         thing.position,
         thing.rotation,
         thing.scale,
@@ -269,8 +269,8 @@ def _configuration(items: Sequence[_Item]) -> Configuration:
 def _parameters(mass: Mass | None, viscous: float) -> LinkParameters:
     if mass is None:
         return LinkParameters(*(0.0,) * 10, viscous)
-    x, y, z = scaled(mass.centre, mass.mass)
-    xx, yy, zz, xy, yz, zx = plus_six(mass.inertia, point_inertia(mass.mass, mass.centre))
+    x, y, z = scaled(mass.center, mass.mass)
+    xx, yy, zz, xy, yz, zx = plus_six(mass.inertia, point_inertia(mass.mass, mass.center))
     return LinkParameters(mass.mass, x, y, z, xx, xy, zx, yy, yz, zz, viscous)
 
 

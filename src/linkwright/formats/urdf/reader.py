@@ -2,7 +2,7 @@
 
 Conventions (wiki.ros.org/urdf/XML): a joint's origin is the place of the child's frame in the
 parent's while the coordinate is zero; rpy is about fixed x, y, z; inertias are about the mass
-centre, along the axes of the inertial's own origin; products of inertia carry their sign in the
+center, along the axes of the inertial's own origin; products of inertia carry their sign in the
 tensor. A joint without axis turns about x.
 
 Rotor inertias, which URDF itself has no word for, are taken from Drake's ``drake:rotor_inertia``
@@ -33,7 +33,7 @@ from linkwright.formats.places import (
 )
 from linkwright.formats.trees import require_tree
 from linkwright.formats.urdf.origins import NO_END, place_of
-from linkwright.formats.urdf.shapes import Colours, link_shapes
+from linkwright.formats.urdf.shapes import Colors, link_shapes
 from linkwright.formats.xml import DEFAULT_CAPS, Caps, Element, parse_xml, read_xml
 
 KINDS = {
@@ -75,7 +75,7 @@ def parse_urdf(text: str | bytes, *, file: str = "", caps: Caps = DEFAULT_CAPS) 
     ...     <parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
     ...   </joint>
     ... </robot>''')
-    >>> robot.joints[0].kind, robot.joints[0].axis, robot.link("arm").mass.centre
+    >>> robot.joints[0].kind, robot.joints[0].axis, robot.link("arm").mass.center
     ('revolute', (0.0, 1.0, 0.0), (0.0, 0.0, -0.5))
     """
     return urdf_description(parse_xml(text, file=file, caps=caps))
@@ -124,8 +124,8 @@ class _Reading:
 
     def description(self, roots: tuple[str | Path, ...]) -> Description:
         root = self.root
-        colours = Colours.of(root, self.left)
-        links = tuple(self._link(e, colours) for e in root.all("link"))
+        colors = Colors.of(root, self.left)
+        links = tuple(self._link(e, colors) for e in root.all("link"))
         joints = tuple(self._joint(e) for e in root.all("joint"))
         joints = self._with_rotors(joints)
         self._others()
@@ -150,10 +150,10 @@ class _Reading:
             if name not in ("name", "version") and not name.startswith("xmlns"):
                 self.left.add(f"<robot {name}=>", self.root.line)
 
-    def _link(self, element: Element, colours: Colours) -> Link:
+    def _link(self, element: Element, colors: Colors) -> Link:
         name = element.value("name")
         self.left.rest(element, ("inertial", "visual", "collision"), ("name",))
-        shapes = link_shapes(element, colours, self.left)
+        shapes = link_shapes(element, colors, self.left)
         return Link(name, self._mass(element.one("inertial")), shapes, element.line)
 
     def _mass(self, element: Element | None) -> Mass | None:

@@ -1,4 +1,4 @@
-"""The visible and touchable shapes of URDF links, and their colours."""
+"""The visible and touchable shapes of URDF links, and their colors."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from linkwright.formats.leftovers import Leftovers
 from linkwright.formats.urdf.origins import place_of
 from linkwright.formats.xml import Element
 
-Colour: TypeAlias = tuple[float, float, float, float]
+Color: TypeAlias = tuple[float, float, float, float]
 GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")
 
 
 @dataclass(slots=True)
-class Colours:
-    """The colours that materials with names have."""
+class Colors:
+    """The colors that materials with names have."""
 
-    named: dict[str, Colour] = field(default_factory=dict)
+    named: dict[str, Color] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, root: Element, left: Leftovers) -> Colours:
-        """Return the colours of all materials of a file, wherever they stand."""
+    def of(cls, root: Element, left: Leftovers) -> Colors:
+        """Return the colors of all materials of a file, wherever they stand."""
         found = cls()
         inside = (v for link in root.all("link") for v in link.all("visual"))
         for owner in (root, *inside):
@@ -31,25 +31,25 @@ class Colours:
         return found
 
     def _add(self, material: Element, left: Leftovers) -> None:
-        left.rest(material, ("color",), ("name",), why="only colours are read of materials")
-        colour = _colour(material)
+        left.rest(material, ("color",), ("name",), why="only colors are read of materials")
+        color = _color(material)
         name = material.attributes.get("name", "").strip()
-        if colour is None or not name:
+        if color is None or not name:
             return
-        if self.named.setdefault(name, colour) != colour:
+        if self.named.setdefault(name, color) != color:
             why = "the first material of that name counts"
             left.add(f"a second <material name={name!r}>", material.line, why)
 
-    def visual(self, element: Element) -> Colour | None:
-        """Return the colour of a ``<visual>``: its own, or that of its material's name."""
+    def visual(self, element: Element) -> Color | None:
+        """Return the color of a ``<visual>``: its own, or that of its material's name."""
         material = element.one("material")
         if material is None:
             return None
-        own = _colour(material)
+        own = _color(material)
         return self.named.get(material.attributes.get("name", "").strip()) if own is None else own
 
 
-def _colour(material: Element) -> Colour | None:
+def _color(material: Element) -> Color | None:
     element = material.one("color")
     if element is None:
         return None
@@ -57,18 +57,18 @@ def _colour(material: Element) -> Colour | None:
     return red, green, blue, alpha
 
 
-def link_shapes(link: Element, colours: Colours, left: Leftovers) -> tuple[Shape, ...]:
+def link_shapes(link: Element, colors: Colors, left: Leftovers) -> tuple[Shape, ...]:
     """Return the shapes of a link, in the order of the file."""
     found = []
     for element in link.all("visual", "collision"):
         left.rest(element, ("origin", "geometry", "material"), ("name",))
-        shape = _shape(element, colours, left)
+        shape = _shape(element, colors, left)
         if shape is not None:
             found.append(shape)
     return tuple(found)
 
 
-def _shape(element: Element, colours: Colours, left: Leftovers) -> Shape | None:
+def _shape(element: Element, colors: Colors, left: Leftovers) -> Shape | None:
     geometry = element.required("geometry")
     left.rest(geometry, GEOMETRIES)
     solids = list(geometry.all(*GEOMETRIES))
@@ -87,7 +87,7 @@ def _shape(element: Element, colours: Colours, left: Leftovers) -> Shape | None:
         place_of(element, left),
         mesh,
         scale,
-        colours.visual(element) if element.tag == "visual" else None,
+        colors.visual(element) if element.tag == "visual" else None,
         seen=element.tag == "visual",
         touched=element.tag == "collision",
         name=element.attributes.get("name", "").strip(),

@@ -206,7 +206,7 @@ def _inertial(mass: Mass) -> Element:
         "inertial",
         {},
         (
-            Element("origin", {"xyz": numbers_text(mass.centre), "rpy": "0 0 0"}),
+            Element("origin", {"xyz": numbers_text(mass.center), "rpy": "0 0 0"}),
             Element("mass", {"value": number_text(mass.mass)}),
             Element("inertia", inertia),
         ),
@@ -225,9 +225,9 @@ def _shape(tag: str, shape: Shape) -> Element:
         radius, length = (number_text(x) for x in shape.size)
         solid = Element(shape.kind, {"radius": radius, "length": length})
     children = [_origin(shape.place), Element("geometry", {}, (solid,))]
-    if tag == "visual" and shape.colour is not None:
-        colour = Element("color", {"rgba": numbers_text(shape.colour)})
-        children.append(Element("material", {"name": shape.material}, (colour,)))
+    if tag == "visual" and shape.color is not None:
+        color = Element("color", {"rgba": numbers_text(shape.color)})
+        children.append(Element("material", {"name": shape.material}, (color,)))
     attributes = {"name": shape.name} if shape.name else {}
     return Element(tag, attributes, tuple(children))
 

@@ -1,6 +1,6 @@
 """Derivatives of Programs as Programs: Jacobians, products with them, Hessian-vector products.
 
-All of them are exact, made from the statements of the Program, and Programs themselves: optimise
+All of them are exact, made from the statements of the Program, and Programs themselves: optimize
 them, compile them, or differentiate them again.
 
 Where a function has no derivative, these hold:

@@ -1,7 +1,7 @@
 """Reverse accumulation: the statements, then adjoints in the opposite order.
 
 There are several lanes, one for each output entry that is differentiated. What the way back reads
-of the way forth is kept: a loop stacks it, turn by turn, for a loop that runs backwards; a called
+of the way forth is kept: a loop stacks it, turn by turn, for a loop that runs backward; a called
 Program returns it for a second Program. For A x = b the adjoints are those of the transposed
 system: Aᵀ λ = x̄ gives b̄ += λ and Ā -= λ xᵀ.
 

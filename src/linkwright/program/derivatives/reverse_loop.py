@@ -1,4 +1,4 @@
-"""The way back through a loop: a loop that runs backwards over what the way forth has stacked.
+"""The way back through a loop: a loop that runs backward over what the way forth has stacked.
 
 In each turn the adjoints of what the loop carries are carried the other way; those of scanned
 arrays are stacked; those of symbols from outside are added up. Where an adjoint can be absent in
@@ -67,7 +67,7 @@ def loop_back(outer: Sweep, inner: Sweep, loop: Loop) -> Loop:
 
 @dataclass(slots=True)
 class _Entry:
-    """A carried value whose adjoint is carried backwards in one lane."""
+    """A carried value whose adjoint is carried backward in one lane."""
 
     forth: Carried
     lane: int

@@ -55,21 +55,21 @@ FACTORED: tuple[str, ...] = (
 )
 """What `careful` also tries on Programs that are not large; it often ends elsewhere."""
 
-_TINY = 60  # operations up to which `optimise` also multiplies out definitions, one by one
+_TINY = 60  # operations up to which `optimize` also multiplies out definitions, one by one
 _SMALL = 200  # and `careful`
 _LARGE = 3_000  # operations beyond which `careful` has one sequence and one round
 _ROUNDS = 3
-_AGAIN = 240  # operations up to which `optimise` has several rounds
+_AGAIN = 240  # operations up to which `optimize` has several rounds
 
 
 @worded
-def optimise(
+def optimize(
     program: Program, passes: Sequence[str] | None = None, *, rounds: int = _ROUNDS
 ) -> Program:
     """Return a Program with the same outputs and fewer operations.
 
     Args:
-        program: what to optimise.
+        program: what to optimize.
         passes: names from `PASSES`, in the order in which to run them; by default all is done at
             once (`linkwright.program.passes.fast`), in time that grows with the size.
         rounds: run them again as long as that lowers the counts, at most so often; without
@@ -79,7 +79,7 @@ def optimise(
     >>> from linkwright.program import count, program
     >>> a, b, c = symbols("a b c", "coordinate")
     >>> p = program("f", {"x": [a, b, c]}, {"f": [a * sin(c) + b * sin(c), a + b + c]})
-    >>> count(p).total, count(optimise(p)).total
+    >>> count(p).total, count(optimize(p)).total
     (5, 3)
     """
     if passes is None:
@@ -93,7 +93,7 @@ def optimise(
 def careful(program: Program) -> Program:
     """Return a Program with the same outputs, for which several sequences of passes were tried.
 
-    It takes several times as long as `optimise` and is often no smaller; the thorough search starts
+    It takes several times as long as `optimize` and is often no smaller; the thorough search starts
     from it.
 
     >>> from linkwright.program import count, program
@@ -216,7 +216,7 @@ __all__ = [
     "inline_single_use",
     "liveness",
     "merge_constants",
-    "optimise",
+    "optimize",
     "pressure",
     "report",
     "schedule",

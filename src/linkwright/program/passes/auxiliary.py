@@ -1,7 +1,7 @@
 """Auxiliary outputs never add operations to the derivative (AUTOSIM's OUTPUT routine, check 23).
 
-The Program is optimised as if nobody asked for them; then they are computed from what is there
-already, recognised by value, and from what else they need. A loop, solve or call that both need is
+The Program is optimized as if nobody asked for them; then they are computed from what is there
+already, recognized by value, and from what else they need. A loop, solve or call that both need is
 not taken apart: what it computes for an output stays in it.
 """
 
@@ -31,13 +31,13 @@ def without_auxiliary(program: Program) -> Program:
     return Program(program.name, program.inputs, outputs, program.statements, program.slow)
 
 
-def with_auxiliary(program: Program, optimised: Program) -> Program:
-    """Return the optimised Program with the auxiliary outputs that the first one has."""
-    return through_networks(_both(program, optimised), _as_it_is)
+def with_auxiliary(program: Program, optimized: Program) -> Program:
+    """Return the optimized Program with the auxiliary outputs that the first one has."""
+    return through_networks(_both(program, optimized), _as_it_is)
 
 
-def beside_auxiliary(program: Program, optimised: Program) -> Program:
-    """Return the optimised Program as it is, with the auxiliary outputs computed on their own.
+def beside_auxiliary(program: Program, optimized: Program) -> Program:
+    """Return the optimized Program as it is, with the auxiliary outputs computed on their own.
 
     >>> from linkwright.algebra import symbol
     >>> from linkwright.program import program
@@ -46,12 +46,12 @@ def beside_auxiliary(program: Program, optimised: Program) -> Program:
     >>> [port.name for port in beside_auxiliary(p, without_auxiliary(p)).outputs]
     ['a', 'extra']
     """
-    return liveness(_both(program, optimised))
+    return liveness(_both(program, optimized))
 
 
-def _both(program: Program, optimised: Program) -> Program:
-    ports = {p.name: p for p in optimised.outputs}
-    statements, changed = _under_other_names(program, optimised)
+def _both(program: Program, optimized: Program) -> Program:
+    ports = {p.name: p for p in optimized.outputs}
+    statements, changed = _under_other_names(program, optimized)
     outputs = (
         ports.get(p.name) or replace(p, entries=tuple(replaced(p.entries, changed)))
         for p in program.outputs
@@ -60,26 +60,26 @@ def _both(program: Program, optimised: Program) -> Program:
         program.name,
         program.inputs,
         tuple(outputs),
-        (*optimised.statements, *statements),
+        (*optimized.statements, *statements),
         program.slow,
         program.auxiliary,
     )
 
 
 def _under_other_names(
-    program: Program, optimised: Program
+    program: Program, optimized: Program
 ) -> tuple[list[Statement], dict[Expr, Expr]]:
     """Return the statements of the first Program, and what they call what both define.
 
-    Passes give out names anew, so a name may stand for different values in the two. The optimised
+    Passes give out names anew, so a name may stand for different values in the two. The optimized
     outputs come first, under names of their own, so that equal values are computed as they are.
     """
-    statements = (*optimised.statements, *program.statements)
+    statements = (*optimized.statements, *program.statements)
     names = Namer(Program(program.name, program.inputs, (), statements), "z")
-    taken = {x for s in optimised.statements for x in s.targets}
+    taken = {x for s in optimized.statements for x in s.targets}
     changed: dict[Expr, Expr] = {}
     result: list[Statement] = [
-        Assign(names(), x) for x in optimised.output_values() if not x.is_atom
+        Assign(names(), x) for x in optimized.output_values() if not x.is_atom
     ]
     for s in program.statements:
         made = with_reads(s.with_operands(replaced(s.operands, changed)), changed)

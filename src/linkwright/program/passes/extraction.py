@@ -22,7 +22,7 @@ from typing import NamedTuple, TypeAlias
 from linkwright.algebra.expr import ZERO, constant, scaled, split_coefficient
 from linkwright.program.passes.network import Literals, Network, Node, Term
 
-_WIDE = 24  # in longer sums a term is paired with its neighbours and relatives only
+_WIDE = 24  # in longer sums a term is paired with its neighbors and relatives only
 _NEAR = 8
 
 PairKey: TypeAlias = tuple[int, int]

@@ -1,4 +1,4 @@
-"""Values in a finite field, by which passes recognise equal expressions.
+"""Values in a finite field, by which passes recognize equal expressions.
 
 Every symbol has a value in the integers modulo 2**127 - 1 that depends on its name only; sums and
 products are computed there, so that two expressions that are equal as polynomials have the same

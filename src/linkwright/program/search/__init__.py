@@ -1,6 +1,6 @@
 """The thorough search: fewer operations than the passes find, for minutes instead of milliseconds.
 
-Definitions are multiplied out and shared anew, thousands of times, and sums are recognised as
+Definitions are multiplied out and shared anew, thousands of times, and sums are recognized as
 simple combinations of other values; the shortest Program is kept. See `docs/smallest-programs.md`.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from linkwright.program.passes import careful, optimise
+from linkwright.program.passes import careful, optimize
 from linkwright.program.passes.auxiliary import with_auxiliary, without_auxiliary
 from linkwright.program.passes.blocks import through_networks
 from linkwright.program.passes.choosing import cheapest
@@ -51,7 +51,7 @@ def thorough(
     if main is not exact:
         best = with_auxiliary(exact, best)
     best = renamed(best)
-    fast = optimise(program)
+    fast = optimize(program)
     try:
         verify_exactly(exact, best, seed=seed)
         best = with_numbers(best, program, numbers)

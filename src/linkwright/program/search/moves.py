@@ -1,7 +1,7 @@
 """Moves of the local search: definitions are multiplied out, and what is left is shared anew.
 
 One move picks a node, writes it out by distribution wherever it is used (or in one place only), may
-go on with neighbours of it, up to six, and lets the greedy sharing find another way to write what
+go on with neighbors of it, up to six, and lets the greedy sharing find another way to write what
 came of it. A sheet on which nothing can be shared any more differs from the one before only around
 these nodes, so that a move is cheap however large the Program is.
 """
@@ -36,7 +36,7 @@ def collapse(sheet: Sheet, chance: Chance, nodes: Sequence[int]) -> bool:
     for _ in range(most):
         if not sheet.is_sum[node]:
             continue
-        around = neighbours(sheet, node)
+        around = neighbors(sheet, node)
         room, done = expand(sheet, node, chance, room)
         changed = changed or done
         if chance() < 0.75 and around:
@@ -46,7 +46,7 @@ def collapse(sheet: Sheet, chance: Chance, nodes: Sequence[int]) -> bool:
     return changed
 
 
-def neighbours(sheet: Sheet, node: int) -> list[int]:
+def neighbors(sheet: Sheet, node: int) -> list[int]:
     """Return the sums that use a node or that it uses."""
     found = {sheet.owner[row]: None for row in sheet.users[node]}
     for literals in sheet.rows[node]:

@@ -319,7 +319,7 @@ class Sheet:
 
     # -- death and undoing -------------------------------------------------------------------------
     def bury(self, node: int) -> None:
-        """Take away what a node needs, as nothing needs it, and so on downwards."""
+        """Take away what a node needs, as nothing needs it, and so on downward."""
         stack = [node]
         while stack:
             dead = stack.pop()

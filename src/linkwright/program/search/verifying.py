@@ -47,9 +47,9 @@ class VerificationError(ProgramError):
 def verify(program: Program, rewritten: Program, *, states: int = STATES, seed: int = 0) -> None:
     """Raise a `VerificationError` unless two Programs agree in the field and in floating point.
 
-    >>> from linkwright.program import optimise, program
+    >>> from linkwright.program import optimize, program
     >>> p = program("f", {"x": ["x", "y"]}, {"f": lambda x, y: [x * y + x]})
-    >>> verify(p, optimise(p))
+    >>> verify(p, optimize(p))
     """
     verify_exactly(program, rewritten, seed=seed)
     verify_rounding(program, rewritten, states=states, seed=seed)

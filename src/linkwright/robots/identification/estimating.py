@@ -176,7 +176,7 @@ def _data(
 def with_estimate(robot: Robot, found: Estimate) -> Description:
     """Return the description of a robot with the parameters that were found written back.
 
-    Links that are fixed to another count with it, and have no mass of their own afterwards.
+    Links that are fixed to another count with it, and have no mass of their own afterward.
 
     Args:
         robot: from a file, or from a mechanism that is a tree.
@@ -188,7 +188,7 @@ def with_estimate(robot: Robot, found: Estimate) -> Description:
     for link in description.links:
         if link.name in robot.links:
             p = np.array([found.parameters[f"{link.name}.{key}"] for key in _KEYS])
-            links.append(replace(link, mass=Mass(*_about_centre(p))))
+            links.append(replace(link, mass=Mass(*_about_center(p))))
         elif carrier.get(link.name) is not None:
             links.append(replace(link, mass=None))
         else:
@@ -231,8 +231,8 @@ def _carriers(description: Description, moved: Sequence[str]) -> dict[str, str |
     return found
 
 
-def _about_centre(p: Array) -> tuple[float, Any, Any]:
-    """Return mass, centre and inertia about the centre from the ten parameters."""
+def _about_center(p: Array) -> tuple[float, Any, Any]:
+    """Return mass, center and inertia about the center from the ten parameters."""
     m = float(p[0])
     x, y, z = (float(v) / m for v in p[1:4])
     xx, xy, yy, xz, yz, zz = (float(v) for v in p[4:])

@@ -2,7 +2,7 @@
 
 A link can be real just when its pseudo-inertia P, which is linear in its ten parameters, is
 positive definite (Wensing, Kim, Slotine, IEEE Robotics and Automation Letters 3, 2018); rotor
-inertia and friction are positive numbers. The sum of squares is minimised together with a weight w
+inertia and friction are positive numbers. The sum of squares is minimized together with a weight w
 times the divergence of each from what was known before,
 
     -log det P + tr(P0^-1 P)    and    -log x + x / x0,
@@ -70,7 +70,7 @@ def best_physical(rows: Array, goal: Array, known: Array, small: Array, weight: 
     w = max(weight, float(np.sum((r @ x - target) ** 2)) / len(x))
     while True:
         last = w <= weight
-        x = _centred(inner, r, target, x, w, _DONE if last else _NEAR)
+        x = _centerd(inner, r, target, x, w, _DONE if last else _NEAR)
         if last:
             return x
         w = max(weight, _FALL * w)
@@ -152,7 +152,7 @@ def _parameters(matrices: Array) -> Array:
     return np.asarray(np.linalg.lstsq(flat, matrices.reshape(-1, 16).T, rcond=None)[0].T)
 
 
-def _centred(inner: _Inside, r: Array, goal: Array, x: Array, w: float, near: float) -> Array:
+def _centerd(inner: _Inside, r: Array, goal: Array, x: Array, w: float, near: float) -> Array:
     """Return the minimum for one weight, by Newton's method from a point inside."""
     n = len(x)
     factors: Array | None = inner.factors(x)

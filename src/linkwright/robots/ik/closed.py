@@ -1,10 +1,10 @@
 """Inverse kinematics in closed form of arms with six revolute joints and a spherical wrist.
 
-The last three axes meet in one point, the wrist centre, whose place fixes the first three angles;
+The last three axes meet in one point, the wrist center, whose place fixes the first three angles;
 they fix what the wrist has to turn. With the joint axes at zero as screws, the steps are Paden and
 Kahan's subproblems, so no table of link parameters is needed. The first three angles are found
 
-- where axes 2 and 3 are parallel (PUMA and most industrial arms): the wrist centre's height along
+- where axes 2 and 3 are parallel (PUMA and most industrial arms): the wrist center's height along
   them gives angle 1, its distance from axis 2 angle 3, its direction angle 2;
 - where axes 1 and 2 meet: the distance from that point gives angle 3, and then angles 1 and 2.
 
@@ -171,10 +171,10 @@ def _at_height(axis: Array, along: Array, place: Array, height: float) -> list[f
 
 
 def _at_distance(
-    axis: Array, point: Array, start: Array, centre: Array, far: float
+    axis: Array, point: Array, start: Array, center: Array, far: float
 ) -> list[float | None]:
     """Return the turns about a line that bring a point to a distance from another."""
-    u, v = start - point, centre - point
+    u, v = start - point, center - point
     along = float(axis @ (u - v))
     u, v = u - axis * (axis @ u), v - axis * (axis @ v)
     left = far**2 - along**2
@@ -190,10 +190,10 @@ def _at_distance(
 
 
 def _two_turns(
-    first: Array, second: Array, centre: Array, start: Array, end: Array
+    first: Array, second: Array, center: Array, start: Array, end: Array
 ) -> list[tuple[float, float] | None]:
     """Return the turns about two lines through a point that take one place to another."""
-    u, v = start - centre, end - centre
+    u, v = start - center, end - center
     dot = float(first @ second)
     alpha = (dot * float(second @ u) - float(first @ v)) / (dot * dot - 1)
     beta = (dot * float(first @ v) - float(second @ u)) / (dot * dot - 1)

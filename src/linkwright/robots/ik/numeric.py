@@ -332,7 +332,7 @@ def _starts(state: _State, rows: NDArray[np.int_], attempts: NDArray[np.int_], s
 
 
 def _mixed(x: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64]:
-    """Return well mixed bits (the finaliser of SplitMix64)."""
+    """Return well mixed bits (the finalizer of SplitMix64)."""
     z = np.atleast_1d(np.asarray(x, dtype=np.uint64)).copy()
     z += np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

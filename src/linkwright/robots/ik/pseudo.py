@@ -1,4 +1,4 @@
-"""The pseudo-inverse by rank factorisation, and rates of joints from rates of a tool.
+"""The pseudo-inverse by rank factorization, and rates of joints from rates of a tool.
 
 A is reduced to row-echelon form; columns whose best pivot is below a threshold are skipped. With D
 the rows that are left and C the columns of A at the pivots, A = C D, and

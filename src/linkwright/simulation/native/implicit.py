@@ -7,7 +7,7 @@ solves
 
     (1/(h g) - J) U_i = f(t + a_i h, x + sum a_ij U_j) + sum c_ij/h U_j + g_i h f'
 
-with one factorisation for all stages. J comes from the Program of the derivative, the right sides
+with one factorization for all stages. J comes from the Program of the derivative, the right sides
 are Programs too; between them stands a dense elimination with pivoting, written here for one lane
 at a time, because each lane may exchange its rows in another order.
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linkwright.algebra import Expr, total
-from linkwright.program import Port, Program, derivative as jacobians, optimise, program
+from linkwright.program import Port, Program, derivative as jacobians, optimize, program
 from linkwright.simulation.native.explicit import Stages, control, held, number, scaled_norm
 from linkwright.simulation.native.rosenbrock import (
     COUPLING,
@@ -44,7 +44,7 @@ def jacobian_program(derivative: Program) -> Program:
         made.statements,
         made.slow,
     )
-    return optimise(flat, rounds=1)
+    return optimize(flat, rounds=1)
 
 
 def _flat(port: Port) -> Port:

@@ -211,16 +211,16 @@ class Machine:
         self.put_whole("seed", settings.seed & (2**64 - 1))
         self.put_whole("run", np.arange(self.count))
         self.whole[:, len(WHOLE) :] = [tick.offset for tick in phases.ticks]
-        self.initialised = phases.initialise is None
+        self.initialized = phases.initialize is None
 
     def prepare(self) -> None:
         """Compute what depends on parameters alone; call it whenever p has been written."""
         self._prepare(self._config.ctypes.data, 0, self.blocks)
 
-    def initialise(self) -> None:
+    def initialize(self) -> None:
         """Run the Program that gives the initial states, where there is one."""
-        made = self.phases.initialise
-        if made is None or self.initialised:
+        made = self.phases.initialize
+        if made is None or self.initialized:
             return
         from linkwright.backends.kernel import compile as compiled
 
@@ -230,7 +230,7 @@ class Machine:
         parts = found if isinstance(found, tuple) else (found,)
         for name, values in zip(("x", "d"), parts, strict=True):
             self.put(name, values)
-        self.initialised = True
+        self.initialized = True
 
     # -- running -----------------------------------------------------------------------------------
     def budget(self, steps: int) -> None:
@@ -309,7 +309,7 @@ class Machine:
         self._require_places(saved["whole"])
         for name, target in (("arena", self.arena), ("whole", self.whole)):
             target[:] = saved[name]
-        self.initialised = True
+        self.initialized = True
 
     def _require_places(self, whole: NDArray[np.generic]) -> None:
         """Refuse a state whose places in arrays lie outside of them: native code goes by these."""

@@ -350,7 +350,7 @@ def put_named(
     )
     for given, places, kind in known:
         if kind == "state":
-            machine.initialise()
+            machine.initialize()
         for name, value in given.items():
             if name not in places:
                 raise unknown(phases, name, places, kind)

@@ -55,7 +55,7 @@ def is_storable(phases: Phases) -> bool:
     from linkwright.backends.foreign import foreign_functions
     from linkwright.simulation.native.bundle import phase_programs
 
-    if phases.initialise is not None or any(tick.foreign for tick in phases.ticks):
+    if phases.initialize is not None or any(tick.foreign for tick in phases.ticks):
         return False
     return not any(foreign_functions(made) for _, made in phase_programs(phases))
 

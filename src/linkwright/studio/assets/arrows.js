@@ -1,6 +1,6 @@
 // Forces as arrows from where they act, contact points as balls, bright where they touch.
 const FORCE = [0.84, 0.18, 0.13, 1], REACTION = [0.42, 0.2, 0.72, 1], CONTACT = [0.96, 0.72, 0.14, 1], REACH = 60, NEARER = 0.15; // colors; pixels that the arrow of the legend has, about
-function scaleOf(s, a) { const [usual, longest, least, shortest] = a.share, metres = (s.longer * usual * a.radius) / a.reference; return { metres, longest: longest * a.radius, least: Math.max(least * a.reference, (shortest * a.radius) / metres) }; }
+function scaleOf(s, a) { const [usual, longest, least, shortest] = a.share, meters = (s.longer * usual * a.radius) / a.reference; return { meters, longest: longest * a.radius, least: Math.max(least * a.reference, (shortest * a.radius) / meters) }; }
 // Length and radius of the head, radius of the shaft: a short arrow is the same arrow, smaller (arrow_shapes.py).
 function sizesOf(a, long) { const part = Math.min(a.radius, long / a.shape[0]); return a.shape.slice(1).map((share) => share * part); }
 // The legend shows an arrow as long as it is in the picture, at the distance that is looked at.
@@ -10,7 +10,7 @@ function legend(s, view) {
   if (!a || !s.forces) return;
   const pixel = (2 * s.view.distance * Math.tan(view.angle / 2)) / ($("view").clientHeight || 1), raw = REACH * pixel, power = 10 ** Math.floor(Math.log10(raw));
   const length = [1, 2, 5, 10].reduce((best, k) => (Math.abs(Math.log((k * power) / raw)) < Math.abs(Math.log(best / raw)) ? k * power : best), power), wide = Math.round(length / pixel);
-  const words = `${+length.toPrecision(2)} ${a.units[0]} = ${+(length / scaleOf(s, a).metres).toPrecision(3)} ${a.units[1]}`;
+  const words = `${+length.toPrecision(2)} ${a.units[0]} = ${+(length / scaleOf(s, a).meters).toPrecision(3)} ${a.units[1]}`;
   if ($("legend").dataset.wide !== String(wide)) {
     $("legend").dataset.wide = wide;
     $("legend").firstElementChild.setAttribute("viewBox", `0 0 ${wide} 10`); $("legend").firstElementChild.style.width = wide + "px";
@@ -39,7 +39,7 @@ function forces(s, made, view) {
       let at = place(each.node, each.at);
       const out = each.far && plus(at, place(...each.far), -1); // along a strut, away from its other end
       at[1] += beside; at[2] -= each.down;
-      const force = [0, 1, 2].map((r) => value(a.forces[3 * i + r])), size = Math.hypot(...force), long = Math.min(scale.longest, size * scale.metres);
+      const force = [0, 1, 2].map((r) => value(a.forces[3 * i + r])), size = Math.hypot(...force), long = Math.min(scale.longest, size * scale.meters);
       if (each.contact) {
         const touches = a.touching[i][f < 0.5 ? k : j] > 0.5, r = (touches ? 0.017 : 0.011) * a.radius;
         made.push({ mesh: s.renderer.ball, model: new Float32Array([r, 0, 0, 0, 0, r, 0, 0, 0, 0, r, 0, ...at, 1]), tint: touches ? CONTACT : [0.6, 0.65, 0.7, 1], mark: true });

@@ -12,12 +12,12 @@ function setViews(s) {
   const keep = () => { $("forget").hidden = !kept.length; try { localStorage.setItem(store, JSON.stringify(kept)); } catch { /* kept for this visit only */ } show(); };
   $("forget").hidden = !kept.length;
   $("forget").onclick = () => { kept.pop(); keep(); };
-  $("save").onclick = () => { kept.push({ ...s.view, centre: [...s.view.centre] }); keep(); };
+  $("save").onclick = () => { kept.push({ ...s.view, center: [...s.view.center] }); keep(); };
   show();
 }
 // Go to another view, along a smooth path where motion is welcome.
 function look(s, to) {
-  const goal = { ...s.view, ...to, centre: [...(to.centre || s.view.centre)] }, round = goal.azimuth - s.view.azimuth;
+  const goal = { ...s.view, ...to, center: [...(to.center || s.view.center)] }, round = goal.azimuth - s.view.azimuth;
   if (matchMedia("(prefers-reduced-motion: reduce)").matches) { s.view = goal; s.way = null; }
   else s.way = { from: { ...s.view }, goal, turn: round - 360 * Math.round(round / 360), share: 0 };
   s.dirty = true;
@@ -28,7 +28,7 @@ function glide(s, passed) {
   const { from, goal, turn } = s.way;
   s.way.share = Math.min(1, s.way.share + passed / 0.45);
   const k = s.way.share, f = k * k * (3 - 2 * k), mix = (a, b) => a + f * (b - a);
-  s.view = k === 1 ? goal : { azimuth: from.azimuth + f * turn, height: mix(from.height, goal.height), distance: from.distance * (goal.distance / from.distance) ** f, centre: from.centre.map((v, i) => mix(v, goal.centre[i])) };
+  s.view = k === 1 ? goal : { azimuth: from.azimuth + f * turn, height: mix(from.height, goal.height), distance: from.distance * (goal.distance / from.distance) ** f, center: from.center.map((v, i) => mix(v, goal.center[i])) };
   if (k === 1) s.way = null;
   return true;
 }
@@ -43,11 +43,11 @@ function halfAngle(canvas) {
 }
 function camera(s) {
   const v = s.view, { away, up } = directions(v), canvas = s.renderer.canvas, aspect = canvas.width / canvas.height;
-  const centre = s.home ? plus(v.centre, minus(placeOf(s, s.follow), s.home)) : v.centre, eye = plus(centre, away, v.distance);
+  const center = s.home ? plus(v.center, minus(placeOf(s, s.follow), s.home)) : v.center, eye = plus(center, away, v.distance);
   const near = Math.max(0.02 * v.distance, 1e-6), far = 60 * Math.max(v.distance, s.size), angle = 2 * Math.atan(halfAngle(canvas));
   const lens = perspective(angle, aspect, near, far);
   lens[9] = -Math.min(0.4, FOOT / (canvas.clientHeight || 1)); // the middle of the picture is above the buttons
-  return { eye, focus: centre, camera: times(lens, looking(eye, centre, up)), span: 1.5 * Math.max(s.size, 0.3 * v.distance), away, up, angle };
+  return { eye, focus: center, camera: times(lens, looking(eye, center, up)), span: 1.5 * Math.max(s.size, 0.3 * v.distance), away, up, angle };
 }
 // Bring all of the model into the picture, seen from where the camera stands.
 function fit(s) {
@@ -58,15 +58,15 @@ function fit(s) {
   }
   if (!points.length) return;
   const tall = canvas.clientHeight || 1, room = Math.max(0.5 * tall, tall - FOOT), limit = 0.85 * halfAngle(canvas) * (room / tall), wide = (limit * canvas.clientWidth) / room;
-  let centre = [0, 1, 2].map((i) => (Math.min(...points.map((p) => p[i])) + Math.max(...points.map((p) => p[i]))) / 2), distance = 0;
+  let center = [0, 1, 2].map((i) => (Math.min(...points.map((p) => p[i])) + Math.max(...points.map((p) => p[i]))) / 2), distance = 0;
   for (let round = 0; round < 12; round++) {
-    const seen = points.map((p) => { const q = minus(p, centre); return [dot(q, right), dot(q, top), dot(q, away)]; });
+    const seen = points.map((p) => { const q = minus(p, center); return [dot(q, right), dot(q, top), dot(q, away)]; });
     distance = Math.max(...seen.map(([x, y, z]) => z + Math.max(Math.abs(x) / wide, Math.abs(y) / limit)));
     const off = [0, 1].map((i) => { const shown = seen.map((q) => q[i] / Math.max(distance - q[2], 1e-9)); return (Math.min(...shown) + Math.max(...shown)) / 2; });
-    centre = plus(plus(centre, right, 0.7 * distance * off[0]), top, 0.7 * distance * off[1]);
+    center = plus(plus(center, right, 0.7 * distance * off[0]), top, 0.7 * distance * off[1]);
   }
-  if (s.home) centre = minus(centre, minus(placeOf(s, s.follow), s.home));
-  look(s, { centre, distance: Math.max(distance, 0.05 * s.size) });
+  if (s.home) center = minus(center, minus(placeOf(s, s.follow), s.home));
+  look(s, { center, distance: Math.max(distance, 0.05 * s.size) });
 }
 function orbit(s, x, y) { s.way = null; s.view.azimuth += x; s.view.height = Math.min(89.5, Math.max(-89.5, s.view.height + y)); s.dirty = true; }
 function setPointer(s) {
@@ -102,5 +102,5 @@ function setPointer(s) {
 function nearer(s, factor) { s.way = null; s.view.distance = Math.min(200 * s.size, Math.max(0.05 * s.size, s.view.distance * factor)); s.dirty = true; }
 function pan(s, dx, dy) {
   const c = camera(s), right = unit(cross(c.up, c.away)), up = cross(c.away, right), k = (2 * s.view.distance * Math.tan(c.angle / 2)) / $("view").clientHeight;
-  s.view.centre = plus(plus(s.view.centre, right, -dx * k), up, dy * k);
+  s.view.center = plus(plus(s.view.center, right, -dx * k), up, dy * k);
 }

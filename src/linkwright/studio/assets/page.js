@@ -10,13 +10,13 @@ const SLOW = 0.04, ASLEEP = 2; // s: a frame that takes too long; a gap in which
 
 async function start() {
   const data = JSON.parse($("data").textContent), block = await inflate($("block").textContent.trim());
-  const s = window.studio = { data, time: 0, playing: false, loop: true, speed: 1, follow: -1, selected: -1, axes: false, centre: false,
+  const s = window.studio = { data, time: 0, playing: false, loop: true, speed: 1, follow: -1, selected: -1, axes: false, center: false,
     trace: false, forces: true, longer: 1, arrows: 0, ground: true, ghosts: "overlay", night: 0, dirty: true, frames: 0, level: 0, slow: 0 };
   $("title").textContent = data.title;
   $("doc").textContent = $("doc").title = data.doc !== data.title ? data.doc : "";
   $("story").textContent = data.story;
   $("about").textContent = [data.doc, data.story, `Made by Linkwright ${data.version}.`].filter(Boolean).join(" ");
-  s.takes = data.takes.map((t) => ({ ...t, poses: t.poses && columns(block, t.poses), centre: t.centre && columns(block, t.centre),
+  s.takes = data.takes.map((t) => ({ ...t, poses: t.poses && columns(block, t.poses), center: t.center && columns(block, t.center),
     arrows: t.arrows && { ...t.arrows, forces: columns(block, t.arrows.forces), touching: columns(block, t.arrows.touching) },
     labels: t.channels.labels, values: t.channels.values ? numbers(block, t.channels.values) : [], times: t.channels.times && numbers(block, t.channels.times)[0] }));
   s.from = Math.min(...s.takes.map((t) => t.start)); s.to = Math.max(...s.takes.map((t) => t.end));
@@ -28,7 +28,7 @@ async function start() {
   setPlots(s);
   if (data.scene) {
     try { setScene(s, block); } catch (error) { s.renderer = null; empty("3-D view unavailable", error.message); }
-  } else { document.body.classList.add("noscene"); $("side").prepend($("notes")); for (const id of ["axes", "centre", "trace", "follow", "panel"]) $(id).disabled = true; }
+  } else { document.body.classList.add("noscene"); $("side").prepend($("notes")); for (const id of ["axes", "center", "trace", "follow", "panel"]) $(id).disabled = true; }
   setTransport(s); setKeys(s); setFocus();
   for (const [key, words] of KEYS) { const a = document.createElement("dt"), b = document.createElement("dd"); a.append(...key.split(" ").map((k) => { const e = document.createElement("kbd"); e.textContent = k; return e; })); b.textContent = words; document.querySelector("#keys dl").append(a, b); }
   goTo(s, s.time);
@@ -98,7 +98,7 @@ function setKeys(s) {
   const across = (way) => (e) => (e.ctrlKey ? turn(20 * way, 0) : step(s, (e.shiftKey ? 10 : 1) * way));
   const keys = { " ": press("play"), ArrowLeft: across(-1), ArrowRight: across(1), ArrowUp: () => turn(0, 15), ArrowDown: () => turn(0, -15), PageUp: zoom(0.8), PageDown: zoom(1.25),
     Home: () => point(s, s.from), End: () => point(s, s.to), "[": speed(-1), "]": speed(1), l: press("loop"), t: press("trace"), a: press("axes"),
-    c: press("centre"), o: press("ghosts"), k: press("forces"), ",": arrows(0.8), ".": arrows(1.25), p: press("panel"), d: press("theme"), s: press("save"), "?": press("help"), z: press("fit"),
+    c: press("center"), o: press("ghosts"), k: press("forces"), ",": arrows(0.8), ".": arrows(1.25), p: press("panel"), d: press("theme"), s: press("save"), "?": press("help"), z: press("fit"),
     g: () => { s.ground = !s.ground; s.dirty = true; }, u: () => { s.bare = !s.bare; s.dirty = true; }, n: () => { s.named = !s.named; s.dirty = true; }, r: () => { if (s.renderer) look(s, s.first); },
     f: () => { const o = $("follow"); if (o.length) { o.selectedIndex = (o.selectedIndex + 1) % o.length; o.onchange(); } } };
   ["corner", "front", "side", "top"].forEach((name, k) => { keys[k + 1] = () => document.querySelector(`[data-view=${name}]`).click(); });
@@ -115,7 +115,7 @@ function setKeys(s) {
   $("help").onclick = () => $("keys").showModal();
   $("menu").onclick = () => { const open = document.body.classList.toggle("menu"); $("menu").setAttribute("aria-expanded", open); };
   $("forces").onclick = () => { s.forces = !s.forces; $("forces").setAttribute("aria-pressed", s.forces); s.dirty = true; };
-  for (const id of ["axes", "centre", "trace"]) $(id).onclick = () => { s[id] = !s[id]; $(id).setAttribute("aria-pressed", s[id]); s.dirty = true; };
+  for (const id of ["axes", "center", "trace"]) $(id).onclick = () => { s[id] = !s[id]; $(id).setAttribute("aria-pressed", s[id]); s.dirty = true; };
 }
 // After a click or a choice by hand the keys act on the scene again; who uses keys keeps the focus.
 function setFocus() {
@@ -139,13 +139,13 @@ function setPlots(s) {
 // -- scene -----------------------------------------------------------------------------------------
 function setScene(s, block) {
   const scene = s.data.scene, r = s.renderer = new Renderer($("view"));
-  const parts = (list) => list.map((p) => ({ mesh: r.upload(mesh(block, p)), colour: p.colour, box: p.low.map((v, i) => [v, v + 65534 * p.step[i]]) }));
+  const parts = (list) => list.map((p) => ({ mesh: r.upload(mesh(block, p)), color: p.color, box: p.low.map((v, i) => [v, v + 65534 * p.step[i]]) }));
   s.nodes = scene.nodes.map((n) => ({ ...n, parts: parts(n.parts) }));
   $("view").setAttribute("aria-label", `3-D view of ${s.data.title}: ${s.nodes.filter((n) => n.moves).slice(0, 12).map((n) => n.name).join(", ") || "nothing moves"}`);
   for (const t of s.takes) t.own = s.nodes.map((n, k) => (t.shapes?.[k] ? { parts: parts(t.shapes[k].parts), point: t.shapes[k].point } : n));
   s.size = scene.view.radius;
-  s.view = { azimuth: scene.view.azimuth, height: scene.view.height, distance: scene.view.distance, centre: [...scene.view.centre] };
-  s.first = { ...s.view, centre: [...s.view.centre] };
+  s.view = { azimuth: scene.view.azimuth, height: scene.view.height, distance: scene.view.distance, center: [...scene.view.center] };
+  s.first = { ...s.view, center: [...s.view.center] };
   s.moving = s.takes.filter((t) => t.poses);
   $("follow").append(new Option("off", -1));
   if (s.moving.length) $("follow").append(new Option("whole model", WHOLE));
@@ -166,7 +166,7 @@ function follow(s, k) {
 function placeOf(s, k) {
   const take = s.moving?.[0];
   if (k !== WHOLE || !take) return poseOf(s, take, Math.max(0, k)).slice(0, 3);
-  const c = take.centre, [i, j, f] = between(s, take, c[0].length);
+  const c = take.center, [i, j, f] = between(s, take, c[0].length);
   return c.map((column) => column[i] + f * (column[j] - column[i]));
 }
 // The samples of a take before and after now, and how far it is from one to the other.
@@ -191,7 +191,7 @@ function draws(s) {
     const model = posed([pose[0], pose[1] + beside, ...pose.slice(2)]);
     if (order && !node.moves && !beside) return;
     for (const p of take ? take.own[k].parts : node.parts) made.push({ mesh: p.mesh, box: p.box, model, node: k, glow: k === s.selected ? 1 : 0,
-      tint: order && !beside ? [...p.colour.slice(0, 3).map((c) => 0.55 * c + [0.1, 0.25, 0.35][0]), 0.32] : p.colour });
+      tint: order && !beside ? [...p.color.slice(0, 3).map((c) => 0.55 * c + [0.1, 0.25, 0.35][0]), 0.32] : p.color });
   }));
   return made;
 }
@@ -203,15 +203,15 @@ function overlays(s, made) {
     const m = posed(poseOf(s, take, k)), at = [m[12], m[13], m[14]], long = 0.13 * s.size;
     [[0.85, 0.25, 0.2, 1], [0.2, 0.62, 0.3, 1], [0.2, 0.42, 0.85, 1]].forEach((c, j) => line(at, plus(at, [m[4 * j], m[4 * j + 1], m[4 * j + 2]], long), c));
   });
-  const point = (k) => { const c = take.centre; return (i) => (k < 0 ? [c[0][i], c[1][i], c[2][i]] : placed(posed([0, 1, 2, 3, 4, 5, 6].map((j) => take.poses[7 * k + j][i])), s.nodes[k].point)); };
-  const placed = (m, [x, y, z]) => [0, 1, 2].map((j) => m[j] * x + m[4 + j] * y + m[8 + j] * z + m[12 + j]); // its mass centre: the origin of what turns goes nowhere
+  const point = (k) => { const c = take.center; return (i) => (k < 0 ? [c[0][i], c[1][i], c[2][i]] : placed(posed([0, 1, 2, 3, 4, 5, 6].map((j) => take.poses[7 * k + j][i])), s.nodes[k].point)); };
+  const placed = (m, [x, y, z]) => [0, 1, 2].map((j) => m[j] * x + m[4 + j] * y + m[8 + j] * z + m[12 + j]); // its mass center: the origin of what turns goes nowhere
   if (s.trace && take) {
     const k = s.selected >= 0 ? s.selected : s.follow >= 0 ? s.follow : lastMoving(s), at = point(k), n = take.poses[0].length;
     const now = ((s.time - take.start) / (take.end - take.start || 1)) * (n - 1), gap = Math.max(1, Math.floor(n / 1500));
     for (let i = 0; i + gap < n; i += gap) line(at(i), at(i + gap), i <= now ? [0.78, 0.33, 0.24, 0.95] : [0.5, 0.55, 0.6, 0.35]);
   }
-  if (s.centre && take) {
-    const c = take.centre, n = c[0].length, i = Math.round(((s.time - take.start) / (take.end - take.start || 1)) * (n - 1)), at = point(-1)(Math.min(n - 1, Math.max(0, i))), r = 0.03 * s.size;
+  if (s.center && take) {
+    const c = take.center, n = c[0].length, i = Math.round(((s.time - take.start) / (take.end - take.start || 1)) * (n - 1)), at = point(-1)(Math.min(n - 1, Math.max(0, i))), r = 0.03 * s.size;
     made.push({ mesh: s.renderer.ball, model: new Float32Array([r, 0, 0, 0, 0, r, 0, 0, 0, 0, r, 0, ...at, 1]), tint: [0.95, 0.72, 0.2, 1], glow: 0 });
     const floor = s.data.scene.floor;
     if (floor !== null && s.ground) line(at, [at[0], at[1], floor], [0.95, 0.72, 0.2, 0.9]);

@@ -31,9 +31,9 @@ function scales(g, box, tone, [a, b], [low, high], bare) {
   return [X, Y];
 }
 function inside(g, box, draw) { g.save(); g.beginPath(); g.rect(box[0], box[1] - 4, box[2] - box[0], box[3] - box[1] + 8); g.clip(); draw(); g.restore(); }
-function upright(g, x, box, colour, dash) {
+function upright(g, x, box, color, dash) {
   if (x < box[0] - 1 || x > box[2] + 1) return;
-  g.strokeStyle = colour; g.lineWidth = 1.2; g.setLineDash(dash); g.beginPath(); g.moveTo(x, box[1] - 4); g.lineTo(x, box[3]); g.stroke(); g.setLineDash([]);
+  g.strokeStyle = color; g.lineWidth = 1.2; g.setLineDash(dash); g.beginPath(); g.moveTo(x, box[1] - 4); g.lineTo(x, box[3]); g.stroke(); g.setLineDash([]);
 }
 // Curves over time. lines: [{t, v, ink, dashed}]; cursors: {time, mark}.
 function paintTime(g, box, theme, window, lines, cursors, bare) {
@@ -85,8 +85,8 @@ function paintPhase(g, box, theme, lines, words) {
         down ? g.lineTo(X(l.x[i]), Y(l.y[i])) : g.moveTo(X(l.x[i]), Y(l.y[i])); down = true;
       }
       g.stroke(); g.setLineDash([]);
-      for (const [at, colour] of [[l.then, tone.mark], [l.now, tone.accent]]) if (at && at.every(Number.isFinite)) {
-        g.beginPath(); g.arc(X(at[0]), Y(at[1]), 4.5, 0, 7); g.fillStyle = colour; g.fill(); g.lineWidth = 1.5; g.strokeStyle = theme === "dark" ? "#1b2128" : "#fff"; g.stroke();
+      for (const [at, color] of [[l.then, tone.mark], [l.now, tone.accent]]) if (at && at.every(Number.isFinite)) {
+        g.beginPath(); g.arc(X(at[0]), Y(at[1]), 4.5, 0, 7); g.fillStyle = color; g.fill(); g.lineWidth = 1.5; g.strokeStyle = theme === "dark" ? "#1b2128" : "#fff"; g.stroke();
       }
     }
   });
@@ -108,7 +108,7 @@ function ticks(a, b, about) {
   for (let k = Math.ceil(a / step - 1e-9); k * step <= b + 1e-9 * step && made.length < 50; k++) made.push(k * step);
   return made.length < 2 && about < 20 ? ticks(a, b, 2 * about) : made; // one alone tells no scale
 }
-// A tick with as many digits as tell it from its neighbour.
+// A tick with as many digits as tell it from its neighbor.
 function tickText(v, all) {
   const step = all.length > 1 ? all[1] - all[0] : Math.abs(v) || 1, most = Math.max(Math.abs(all[0]), Math.abs(all[all.length - 1]));
   if (Math.abs(v) < 1e-9 * step) return "0";

@@ -13,7 +13,7 @@ float sunlight(vec4 lit, float slope){
   for(int i=-taps;i<=taps;i++) for(int j=-taps;j<=taps;j++) sum += texture(shade, vec3(p.xy+vec2(i,j)*texel*1.3, p.z-bias));
   float side = float(2*taps+1); return sum/(side*side); }`;
 const SOLID_FRAGMENT = `#version 300 es
-precision highp float; in vec3 at, facing; in vec4 lit; out vec4 colour;
+precision highp float; in vec3 at, facing; in vec4 lit; out vec4 color;
 uniform vec4 tint; uniform vec3 eye, toSun; uniform float night, glow; ${SHADE}
 void main(){
   vec3 n = normalize(facing), v = normalize(eye-at); if(dot(n,v)<0.) n = -n;
@@ -25,12 +25,12 @@ void main(){
   vec3 h = normalize(v+toSun); float shine = pow(max(dot(n,h),0.),48.)*.28*s;
   float edge = 1.-max(dot(n,v),0.), rim = pow(edge,4.)*.22*night;
   vec3 c = base*light*(1.-.42*(1.-night)*edge*edge*edge) + shine + rim*sky; c = c*(1.+.05*c)/(1.+.55*c)*1.2; c = mix(c, vec3(1.,.45,.25), glow*.35);
-  colour = vec4(pow(c,vec3(1./2.2))*tint.a, tint.a); }`;
+  color = vec4(pow(c,vec3(1./2.2))*tint.a, tint.a); }`;
 const GROUND_VERTEX = `#version 300 es
 layout(location=0) in vec3 place; uniform mat4 camera, sun; uniform vec3 middle; uniform float reach; out vec3 at; out vec4 lit;
 void main(){ at = vec3(middle.xy+place.xy*reach, middle.z); lit = sun*vec4(at,1.); gl_Position = camera*vec4(at,1.); }`;
 const GROUND_FRAGMENT = `#version 300 es
-precision highp float; in vec3 at; in vec4 lit; out vec4 colour;
+precision highp float; in vec3 at; in vec4 lit; out vec4 color;
 uniform vec3 middle; uniform vec4 paint; uniform float reach, cell, night; ${SHADE}
 float lines(float size, float wide){ vec2 p = at.xy/size, w = fwidth(p), d = abs(fract(p-.5)-.5)/max(w,1e-6);
   float f = clamp(1.-max(w.x,w.y)*2.5,0.,1.); return f*(1.-min(min(d.x,d.y)/wide,1.)); }
@@ -41,7 +41,7 @@ void main(){
   floorTint = mix(floorTint, paint.rgb*mix(1.,.36,night), paint.a);
   vec3 dark = mix(vec3(.23,.27,.33), vec3(.02,.03,.04), night);
   vec3 c = mix(floorTint, ink, grid*mix(.55,.38,night)); c = mix(c, dark, s*mix(.50,.62,night));
-  float a = fade*mix(.86,.9,night); colour = vec4(c*a, a); }`;
+  float a = fade*mix(.86,.9,night); color = vec4(c*a, a); }`;
 const LINE_VERTEX = `#version 300 es
 layout(location=0) in vec2 corner; layout(location=1) in vec3 from; layout(location=2) in vec3 to; layout(location=3) in vec4 ink;
 uniform mat4 camera; uniform vec2 pixels; uniform float wide; out vec4 tint;
@@ -50,11 +50,11 @@ void main(){ vec4 a = camera*vec4(from,1.), b = camera*vec4(to,1.); tint = ink;
   vec2 d = (b.xy/b.w-a.xy/a.w)*pixels; d = length(d)>0. ? normalize(d) : vec2(1,0); vec4 p = corner.x<.5 ? a : b;
   vec2 off = vec2(-d.y,d.x)*(corner.y-.5)*wide + d*(corner.x-.5)*wide*.5; p.xy += off/pixels*p.w*2.; p.z -= 2e-4*p.w; gl_Position = p; }`;
 const LINE_FRAGMENT = `#version 300 es
-precision highp float; in vec4 tint; out vec4 colour; void main(){ colour = vec4(tint.rgb*tint.a, tint.a); }`;
+precision highp float; in vec4 tint; out vec4 color; void main(){ color = vec4(tint.rgb*tint.a, tint.a); }`;
 const DEPTH_FRAGMENT = `#version 300 es
 precision highp float; void main(){}`;
 const PICK_FRAGMENT = `#version 300 es
-precision highp float; uniform float which; out vec4 colour; void main(){ colour = vec4(mod(which,256.),floor(which/256.),0.,255.)/255.; }`;
+precision highp float; uniform float which; out vec4 color; void main(){ color = vec4(mod(which,256.),floor(which/256.),0.,255.)/255.; }`;
 
 // Matrices are arrays of 16 numbers, column by column.
 function times(a, b) {

@@ -283,7 +283,7 @@ class Scope {
     g.fillStyle = tone.line; g.fillRect(box[0], box[1] + 2, box[2] - box[0], box[3] - box[1] - 4);
     const left = Math.max(box[0], X(from)), right = Math.min(box[2], X(to));
     if (left > box[0] + 1 || right < box[2] - 1) { g.fillStyle = tone.soft; g.fillRect(left, box[1], Math.max(2, right - left), box[3] - box[1]); }
-    for (const [t, colour] of [[this.layout.mark, tone.mark], [source.time, tone.accent]]) if (t !== null && t !== undefined && t >= a && t <= b) { g.fillStyle = colour; g.fillRect(X(t) - 1, box[1] - 3, 2, box[3] - box[1] + 6); }
+    for (const [t, color] of [[this.layout.mark, tone.mark], [source.time, tone.accent]]) if (t !== null && t !== undefined && t >= a && t <= b) { g.fillStyle = color; g.fillRect(X(t) - 1, box[1] - 3, 2, box[3] - box[1] + 6); }
     g.fillStyle = tone.soft; g.font = "10px system-ui, sans-serif"; g.textBaseline = "top"; g.textAlign = "left"; g.fillText(clock(a, b - a), box[0], box[3] + 3);
     g.textAlign = "right"; g.fillText(clock(b, b - a), box[2], box[3] + 3);
   }
@@ -333,10 +333,10 @@ function gaps(dash) {
   const stops = dash.map((long, k) => `${k % 2 ? "var(--card)" : "transparent"} ${at}px ${(at += long)}px`);
   return stops.length ? `repeating-linear-gradient(90deg,${stops.join(",")})` : "none";
 }
-function shade(g, pane, [a, b], colour) {
+function shade(g, pane, [a, b], color) {
   const [from, to] = pane.window, X = (t) => pane.box[0] + ((t - from) / (to - from || 1)) * (pane.box[2] - pane.box[0]);
   const left = Math.max(pane.box[0], X(a)), right = Math.min(pane.box[2], X(b));
-  g.fillStyle = colour; g.fillRect(left, pane.box[1] - 4, Math.max(2, right - left), pane.box[3] - pane.box[1] + 4);
+  g.fillStyle = color; g.fillRect(left, pane.box[1] - 4, Math.max(2, right - left), pane.box[3] - pane.box[1] + 4);
 }
 function widened([a, b]) { return b > a ? [a, b] : [a - 0.5, b + 0.5]; }
 function put(e, words) { if (e.textContent !== words) e.textContent = words; }

@@ -7,7 +7,7 @@ after them less than 2^-137 of a quarter turn, while no double is closer than 2^
 of π/2. The fraction is multiplied by π/2 in two parts, and the kernels of `trig` do the rest, to
 the same bound as there.
 
-These functions are scalar, cold and called, not inlined, and compiled without optimisation, since
+These functions are scalar, cold and called, not inlined, and compiled without optimization, since
 they are in every module with an angle and almost never run. The first word of the fraction is
 never zero, by that same distance.
 """

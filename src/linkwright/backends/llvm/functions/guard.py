@@ -4,7 +4,7 @@ The branch-free functions of `trig` hold up to RANGE_LIMIT. A guarded group eval
 angles with them, tests all the arguments together (the sum of their squares costs one FMA an
 angle), and takes a branch to a cold block if one may be too large. There the lanes that are
 beyond the limit, and only those, are overwritten with the result of the exact reduction (`far`),
-so a lane's value never depends on its neighbours.
+so a lane's value never depends on its neighbors.
 
 In a scalar kernel the angles of a group are packed into vectors first: six joint angles cost
 about as much as two. Emit the group where the angles become known, usually at the head of the

@@ -1,4 +1,4 @@
-"""Everything that is computed passes through the one optimiser: fewer operations, equal values.
+"""Everything that is computed passes through the one optimizer: fewer operations, equal values.
 
 Oracle of the values: evaluation in a finite field, which knows no rules but those of arithmetic
 (`linkwright.program.search.verifying`); there a Program before and after are equal, not nearly so.
@@ -15,7 +15,7 @@ from linkwright.control import ComputedTorque
 from linkwright.equations import derive
 from linkwright.equations.kernels import kernel_program
 from linkwright.models import load_model
-from linkwright.program import Program, count, lower, optimise
+from linkwright.program import Program, count, lower, optimize
 from linkwright.program.interpret import interpret
 from linkwright.program.search import field_outputs
 from linkwright.robots import Robot
@@ -48,19 +48,19 @@ def check_counts(before: Program, after: Program, saved: float) -> None:
 @pytest.mark.parametrize("kernel", ["forward", "inverse", "mass"])
 def test_kernels_of_mechanisms(model: str, kernel: str) -> None:
     written = kernel_program(derive(load_model(model)), kernel)
-    check(written, optimise(written), 0.02)
+    check(written, optimize(written), 0.02)
 
 
 @pytest.mark.parametrize("model", ["four-bar", "cart", "double-pendulum"])
-def test_linearisations(model: str) -> None:
+def test_linearizations(model: str) -> None:
     """Jacobians of the accelerations by coordinates and speeds, as `Program.derivative` gives."""
     program = derive(load_model(model)).program(outputs=False)
-    before = program.derivative("u_dot", ["q", "u"], optimised=False)
+    before = program.derivative("u_dot", ["q", "u"], optimized=False)
     check(before, program.derivative("u_dot", ["q", "u"]), 0.1)
 
 
 @pytest.mark.parametrize(
-    "quantity", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "centre_of_mass_jacobian"]
+    "quantity", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "center_of_mass_jacobian"]
 )
 def test_quantities_of_robots(quantity: str) -> None:
     robot = Robot(load_model("puma560:drives=off"))
@@ -89,10 +89,10 @@ def test_closed_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     m = load_model("puma560:drives=off")
     made = closed_loop(m).phases(record=[]).derivative
     with monkeypatch.context() as patch:
-        patch.setattr(flattening, "optimise", lambda program: program)
+        patch.setattr(flattening, "optimize", lambda program: program)
         written: Phases = closed_loop(m).phases(record=[])
     check(written.derivative, made, 0.05)
     equations = derive(m)
-    apart = [count(optimise(kernel_program(equations, k))) for k in ("forward", "inverse")]
+    apart = [count(optimize(kernel_program(equations, k))) for k in ("forward", "inverse")]
     assert count(made).call == max(c.call for c in apart)  # one sine of an angle for both
     assert count(made).total < sum(c.total for c in apart)

@@ -21,11 +21,11 @@ from linkwright.equations.kernels import kernel_program
 from linkwright.formats.robot_files import read_mechanism
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
-from linkwright.program import count, optimise
+from linkwright.program import count, optimize
 
 T = TypeVar("T")
 
-TITLE = "time of the optimiser"
+TITLE = "time of the optimizer"
 
 BAR = 150e-6
 _NOTICED = 200  # operations
@@ -67,7 +67,7 @@ def _rows(name: str, mechanism: Mechanism) -> Iterator[Row]:
         if kernel == "inverse" and equations.reduction.dependent:
             continue
         source, choosing = _timed(partial(kernel_program, equations, kernel))
-        runs = [_timed(partial(optimise, source)) for _ in range(3)]
+        runs = [_timed(partial(optimize, source)) for _ in range(3)]
         before, after = count(source), count(runs[0][0])
         taken = min(seconds for _, seconds in runs)
         yield Row(

@@ -5,7 +5,7 @@ speed of the tread over the road in relation to the motion forward, (R w - v_x)/
 its side force up over a distance, the relaxation length s: the slip that acts, a', follows
 s a'_dot + |v_x| a' = |v_x| a.
 
-**Combined slip** (after Pacejka, Tyre and Vehicle Dynamics, sections 3.2.3 and 4.2; Milliken and
+**Combined slip** (after Pacejka, Tire and Vehicle Dynamics, sections 3.2.3 and 4.2; Milliken and
 Milliken, Race Car Vehicle Dynamics, chapter 2: the friction ellipse). Slip is one vector, the
 velocity of the tread over the road divided by the speed of travel, with the components
 s_x = k cos a and s_y = sin a; its size is 1 for a locked wheel, whichever way that slides. With n
@@ -44,14 +44,14 @@ from linkwright.algebra import (
     sqrt,
 )
 from linkwright.blocks import BlockError, Element, Spot, checked, joint_of
-from linkwright.elements.tire_laws import TyreLaw
+from linkwright.elements.tire_laws import TireLaw
 from linkwright.mechanism import Body, Point
 
 _NO_SLIP = 1e-12
 """Added to the square of a slip whose direction is asked for."""
 
 
-class Tyre(Element):
+class Tire(Element):
     """The tire of a wheel on a flat road.
 
     Inputs: `load` (N; below zero it counts as zero). Outputs: `slip_angle` (rad), `slip_ratio`,
@@ -62,7 +62,7 @@ class Tyre(Element):
         mechanism: that it belongs to.
         at: the contact: a point of the body that carries the wheel, which does not spin; or the
             wheel itself, whose contact is then its radius below its origin.
-        law: forces from slip: `LinearTyre`, `MagicFormula`, `TableTyre`.
+        law: forces from slip: `LinearTire`, `MagicFormula`, `TableTire`.
         forward: direction in which the wheel rolls, in the plane of the road.
         leftward: direction to its left, in the plane of the road.
         load: vertical load where nothing else drives it, N: a number or an expression.
@@ -86,7 +86,7 @@ class Tyre(Element):
     >>> hub = m.body("hub", translate="x", mass=100)
     >>> wheel = m.body("wheel", parent=hub, rotate="y", mass=0, inertia=1)
     >>> law = MagicFormula(10.0, 1.9, 1.0, 0.97)
-    >>> tire = Tyre(
+    >>> tire = Tire(
     ...     m, hub, law, forward=m.x, leftward=m.y, load=1000.0, wheel=wheel, radius=0.3
     ... )
     >>> [moment.name for moment in tire.moments]
@@ -97,7 +97,7 @@ class Tyre(Element):
         self,
         mechanism: Any,
         at: Spot,
-        law: TyreLaw,
+        law: TireLaw,
         *,
         forward: Vector,
         leftward: Vector,
@@ -110,7 +110,7 @@ class Tyre(Element):
         trail: float = 0.0,
         trail_slip: float = 0.1,
         slow: float = 0.1,
-        name: str = "tyre",
+        name: str = "tire",
     ) -> None:
         super().__init__(name, mechanism, doc="forces of a tire from slip")
         own = self.own_unit
@@ -232,7 +232,7 @@ class Tyre(Element):
     def _value(self, output: str) -> Expr:
         return self.outputs[output].symbols[0]
 
-    def _combined(self, law: TyreLaw, angle: Expr, ratio: Expr, load: Expr) -> tuple[Expr, Expr]:
+    def _combined(self, law: TireLaw, angle: Expr, ratio: Expr, load: Expr) -> tuple[Expr, Expr]:
         """Return the forces forward and to the left of slip in both directions."""
         across = self.let(sin(angle))
         onward = self.let(ratio * cos(angle))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.analysis import linearise, linearise_along
+from linkwright.analysis import linearize, linearize_along
 from linkwright.backends.kernel import compile as compile_kernel
 from linkwright.equations import derive
 from linkwright.equations.closure import Relations
@@ -37,7 +37,7 @@ WHIPPLE = {  # Meijaard et al. 2007, cases/whipple.md: eigenvalues in 1/s by for
 
 @pytest.mark.parametrize("v", WHIPPLE)
 def test_whipple_bicycle_has_the_published_eigenvalues(v: float) -> None:
-    model = linearise(load_model("whipple"), values={"v": v})
+    model = linearize(load_model("whipple"), values={"v": v})
     assert model.eigenvalues() == pytest.approx(np.array(WHIPPLE[v]), abs=1e-9)
 
 
@@ -48,7 +48,7 @@ def test_whipple_matrix_in_roll_and_steer_is_that_of_the_paper() -> None:
     c1 = np.array([[0, 33.86641391492494], [-0.85035641456978, 1.68540397397560]])
     k0 = np.array([[-80.95, -2.59951685249872], [-2.59951685249872, -0.80329488458618]])
     k2 = np.array([[0, 76.59734589573222], [0, 2.65431523794604]])
-    model = linearise(load_model("whipple"), values={"v": v})
+    model = linearize(load_model("whipple"), values={"v": v})
     rows = [model.states.index(n) for n in ("phi_dot", "delta_dot")]
     q = [model.states.index(n) for n in ("phi", "delta")]
     assert model.a[np.ix_(rows, q)] == pytest.approx(-np.linalg.solve(m, g * k0 + v**2 * k2))
@@ -57,7 +57,7 @@ def test_whipple_matrix_in_roll_and_steer_is_that_of_the_paper() -> None:
 
 def test_car_has_the_poles_of_the_thesis() -> None:
     """seeds/autosim-use.md 4.1: poles of the small model, lateral and roll motion."""
-    model = linearise(load_model("car-small"))
+    model = linearize(load_model("car-small"))
     poles = model.eigenvalues()
     expected = [
         -5.524948 - 0.346889j,
@@ -76,7 +76,7 @@ def test_linear_model_of_a_closed_loop_agrees_with_finite_differences(name: str)
     m = load_model(name)
     equations = derive(m)
     start = {next(iter(m.coordinates)): -0.3} if name == "four-bar" else {}
-    model = linearise(m, start, equations=equations)
+    model = linearize(m, start, equations=equations)
     point = dict(model.point)
     program = equations.program(outputs=False)
     kernel = compile_kernel(program, backend="python")
@@ -112,7 +112,7 @@ def test_top_precesses_the_same_with_angles_and_quaternion_at_rest() -> None:
         m = Mechanism("bob")
         m.body("b", joint=joint, mass=2, com=(0, 0, -0.5), inertia=(0.1, 0.2, 0.05))
         m.gravity()
-        found.append(linearise(m).eigenvalues())
+        found.append(linearize(m).eigenvalues())
     frequency = [np.sqrt(2 * 9.81 * 0.5 / (0.1 + 0.5)), np.sqrt(2 * 9.81 * 0.5 / (0.2 + 0.5))]
     for values in found:
         assert sorted(v.imag for v in values if v.imag > 0) == pytest.approx(sorted(frequency))
@@ -125,7 +125,7 @@ def test_fast_top_in_body_axes() -> None:
     m.gravity()
     r, i1, i3 = 40.0, 0.02 + 0.09, 0.01
     roots = np.roots([i1, -1j * i3 * r, -9.81 * 0.3]) - 1j * r
-    found = linearise(m, {"b.r": r}).eigenvalues()
+    found = linearize(m, {"b.r": r}).eigenvalues()
     expected = np.concatenate([roots, roots.conj()])
     for value in found:
         assert np.abs(expected - value).min() < 1e-9
@@ -137,7 +137,7 @@ def test_model_is_handed_over_to_python_control() -> None:
     m.input("F")
     m.force("push", "F - 8*x - 0.4*v", at=b.origin, along="x")
     m.output("place", "b", unit="m")
-    system = linearise(m).to_control()
+    system = linearize(m).to_control()
     assert isinstance(system, control.StateSpace)
     assert control.dcgain(system) == pytest.approx(1 / 8)
     assert sorted(system.poles(), key=lambda p: p.imag)[1] == pytest.approx(
@@ -150,7 +150,7 @@ def test_a_model_without_outputs_puts_out_its_states() -> None:
     b = m.body("b", translate="x", mass=2)
     m.input("F")
     m.force("push", "F - 8*x - 0.4*v", at=b.origin, along="x")
-    system = linearise(m).to_control()
+    system = linearize(m).to_control()
     assert system.output_labels == ["b", "b_dot"]
     assert control.step_response(system).outputs.shape[0] == 2
     np.testing.assert_allclose(control.dcgain(system).ravel(), [1 / 8, 0], atol=1e-12)
@@ -163,7 +163,7 @@ def test_the_extra_that_to_control_needs_is_named_and_there(
     m.body("b", translate="x", mass=2)
     monkeypatch.setitem(sys.modules, "control", None)
     with pytest.raises(lw.Error, match=r"pip install 'linkwright\[control\]'"):
-        linearise(m).to_control()
+        linearize(m).to_control()
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
     assert "control" in project["project"]["optional-dependencies"]
 
@@ -173,5 +173,5 @@ def test_linear_models_along_a_motion_follow_the_state() -> None:
     m.body("b", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
     m.gravity("-y")
     angles = np.linspace(-2, 2, 9)
-    models = linearise_along(m, [{"b": float(x)} for x in angles])
+    models = linearize_along(m, [{"b": float(x)} for x in angles])
     assert [x.a[1, 0] for x in models] == pytest.approx(9.81 * np.sin(angles))

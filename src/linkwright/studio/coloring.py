@@ -1,4 +1,4 @@
-"""Syntax colours for generated code, as HTML whose colours a style sheet gives.
+"""Syntax colors for generated code, as HTML whose colors a style sheet gives.
 
 One regular expression for each language tells comments, directives, strings, numbers, words of the
 language and called functions apart; the parts are spans with the classes `c`, `d`, `s`, `n`, `w`
@@ -55,10 +55,10 @@ _TOKENS = {
 }
 
 
-def coloured(source: str, language: str = "C") -> str:
-    """Return source code as HTML with colours.
+def colored(source: str, language: str = "C") -> str:
+    """Return source code as HTML with colors.
 
-    >>> coloured("double x = 1 < 2;")
+    >>> colored("double x = 1 < 2;")
     "<span class='w'>double</span> x = <span class='n'>1</span> &lt; <span class='n'>2</span>;"
     """
     made, at = [], 0

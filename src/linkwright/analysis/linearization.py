@@ -54,7 +54,7 @@ class LinearModel:
     >>> m = Mechanism("oscillator")
     >>> b = m.body("b", translate="x", mass=2)
     >>> f = m.force("spring", "-8*x - 4*v", at=b.origin, along="x")
-    >>> model = linearise(m)
+    >>> model = linearize(m)
     >>> model.states, round(model.modes()[0].damping, 6)
     (('b', 'b_dot'), 0.5)
     """
@@ -142,7 +142,7 @@ class LinearModel:
 
 
 @worded
-def linearise(
+def linearize(
     mechanism: Mechanism,
     at: Mapping[str, Amount] | None = None,
     *,
@@ -153,7 +153,7 @@ def linearise(
     """Return the linear model of a mechanism at an operating point.
 
     Args:
-        mechanism: what to linearise.
+        mechanism: what to linearize.
         at: coordinates (m, rad), speeds and extra states by name; by default the initial values.
             Loops are closed and dependent speeds found from them.
         values: values of parameters and inputs by name.
@@ -163,15 +163,15 @@ def linearise(
     >>> m = Mechanism("oscillator")
     >>> b = m.body("b", translate="x", mass=2)
     >>> f = m.force("spring", "-8*x", at=b.origin, along="x")
-    >>> linearise(m).eigenvalues().round(6) + 0
+    >>> linearize(m).eigenvalues().round(6) + 0
     array([0.-2.j, 0.+2.j])
     """
-    return linearise_along(
+    return linearize_along(
         mechanism, [{} if at is None else at], values=values, times=[time], equations=equations
     )[0]
 
 
-def linearise_along(
+def linearize_along(
     mechanism: Mechanism,
     states: Sequence[Mapping[str, Amount]],
     *,
@@ -184,7 +184,7 @@ def linearise_along(
     >>> m = Mechanism("pendulum")
     >>> b = m.body("b", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
     >>> m.gravity("-y")
-    >>> [float(l.a[1, 0].round(2)) for l in linearise_along(m, [{"b": 0.0}, {"b": 1.0}])]
+    >>> [float(l.a[1, 0].round(2)) for l in linearize_along(m, [{"b": 0.0}, {"b": 1.0}])]
     [0.0, 8.25]
     """
     mechanism = mechanism_of(mechanism).with_values(values)
@@ -206,7 +206,7 @@ def linearise_along(
 def _jacobians(equations: Equations) -> Kernel:
     program = equations.program()
     wanted = [n for n in ("q", "u", "w") if any(p.name == n for p in program.inputs)]
-    slopes = program.derivative(None, wanted, values=True, optimised=False)
+    slopes = program.derivative(None, wanted, values=True, optimized=False)
     return compile_kernel(slopes, backend="python")
 
 
