@@ -18,7 +18,7 @@ from typing import TypeVar
 from bench.measure import Row
 from linkwright.equations import derive
 from linkwright.equations.kernels import kernel_program
-from linkwright.formats.robot_files import read_mechanism
+from linkwright.formats.robot.files import read_mechanism
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
 from linkwright.program import count, optimize

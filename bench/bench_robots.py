@@ -29,7 +29,7 @@ from bench.arms import PUMA560
 from bench.example_robots import EXAMPLES, path_of
 from bench.measure import Row, interleaved
 from linkwright.backends.llvm import backend
-from linkwright.formats.robot_files import read_description
+from linkwright.formats.robot.files import read_description
 from linkwright.robots import Robot
 
 TITLE = "robots against Pinocchio, through Python"

@@ -26,13 +26,13 @@ import linkwright as lw
 from bench.example_robots import EXAMPLES, path_of
 from bench.measure import Row
 from linkwright.mechanism import Mechanism
+from linkwright.page.page import write_page
+from linkwright.scene.motions import Take, scene_take
+from linkwright.scene.scene import scene_of
+from linkwright.scene.stance import footing_of
 from linkwright.studio.live import Live
-from linkwright.studio.page import write_page
-from linkwright.studio.plant import RATE, plant_of
-from linkwright.studio.scene import scene_of
+from linkwright.studio.live_system import RATE, plant_of
 from linkwright.studio.server import LOOPBACK, Studio, free_port
-from linkwright.studio.standing import footing_of
-from linkwright.studio.takes import Take, scene_take
 
 TITLE = "the studio: a frame of thirty moving bodies"
 BODIES = 30

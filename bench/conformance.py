@@ -4,7 +4,7 @@ Each robot is read from the same file by both, every quantity is computed native
 states, and the largest error, relative to the size of the quantity, is printed for each group
 (motion: to at least 1 m/s, m/s^2, ..., which is the size of the speeds). The exit code is 1 where
 an error is above 1e-10. Errors near 1e-11 come from files whose right angles have eleven or twelve
-digits: they are taken for right angles (`linkwright.formats.groups`).
+digits: they are taken for right angles (`linkwright.formats.robot.rigid_groups`).
 
 What is compared with Pinocchio:
 

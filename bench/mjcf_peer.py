@@ -8,8 +8,8 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from linkwright.formats.description import Description, Place
-from linkwright.formats.places import quaternion_rotation, tensor, turned
+from linkwright.formats.robot.description import Description, Place
+from linkwright.formats.robot.transforms import quaternion_rotation, tensor, turned
 from linkwright.robots import Robot
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bench.example_robots import EXAMPLES, path_of
 from linkwright.algebra import symbol
-from linkwright.formats.robot_files import read_description
+from linkwright.formats.robot.files import read_description
 from linkwright.robots import Robot
 from linkwright.system.phases import Phases, Signal, Tick, phase_program
 

@@ -18,11 +18,11 @@ import numpy as np
 import linkwright as lw
 from linkwright.cli.progress import brief_seconds, real_time
 from linkwright.cli.tables import print_table
+from linkwright.page.page import write_page
 from linkwright.recording.plots import save_figure
 from linkwright.recording.terminal import text_plot
+from linkwright.scene.motions import open_take
 from linkwright.studies.running import Request, run_model
-from linkwright.studio.page import write_page
-from linkwright.studio.takes import open_take
 
 AUTOSIM = {"add": 268, "mul": 378, "call": 8}  # the thesis, section 9.6, with control
 TIMES = (0.0, 1.0, 2.0, 5.0, 10.0)
@@ -133,7 +133,7 @@ def _bicycle() -> None:
         for m in model.modes()
     )
     print(f"\nWhipple bicycle at 5 m/s, eigenvalues in 1/s: {shown}")
-    print("\nnext: linkwright models, linkwright show cart, linkwright ops cart --passes,")
+    print("\nnext: linkwright models, linkwright describe cart, linkwright ops cart --passes,")
     print("      linkwright simulate pendulum --plot")
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import linkwright as lw
-from linkwright.studio.page import write_page
-from linkwright.studio.takes import open_take
+from linkwright.page.page import write_page
+from linkwright.scene.motions import open_take
 
 PUBLISHED = {  # adds and multiplies, uncontrolled arm: Sayers 1990, table 9.6.1
     "numerical Newton–Euler": 1255 + 1627,
@@ -57,7 +57,7 @@ class Shot:
         azimuth: where it stands, degrees; None for the usual place.
         height: how far up, degrees; None for the usual.
         dark: the dark looks.
-        dress: what the model wears.
+        scene_file: what the model wears.
     """
 
     model: str
@@ -66,12 +66,12 @@ class Shot:
     azimuth: float | None = None
     height: float | None = None
     dark: bool = False
-    dress: str = ""
+    scene_file: str = ""
 
     @property
     def name(self) -> str:
         """What the picture is called."""
-        return f"studio-{self.dress or Path(self.model).stem}"
+        return f"studio-{self.scene_file or Path(self.model).stem}"
 
 
 LANDING = "forces"
@@ -80,14 +80,14 @@ SHOTS = (
     Shot("whipple", 0.12, 0.95, -62),
     Shot("spacecraft-1", 0.4, 0.9, dark=True),
     Shot("four-bar", 0.06, 0.92),
-    Shot("stanford-arm-controlled", 0.25, 0.62, dress="work-cell"),
+    Shot("stanford-arm-controlled", 0.25, 0.62, scene_file="work-cell"),
     Shot(LANDING, 1.0, 0.95),
 )
 MOVING = (
     Shot("whipple", 0.35, 0.95, -62),
     Shot(LANDING, 1.0, 0.95),
     Shot("car", 1.0, 0.9, -50),
-    Shot("stanford-arm-controlled", 0.3, 0.62, dress="work-cell"),
+    Shot("stanford-arm-controlled", 0.3, 0.62, scene_file="work-cell"),
 )
 INK, SOFT, ACCENT = "#1f2933", "#c3ccd6", "#c8553d"
 BARE = """header, footer, aside, #views, #story, #notes, #chip { display: none !important }"""
@@ -152,7 +152,7 @@ def _opened(running: Any, folder: Path, shot: Shot, wide: int, tall: int) -> Any
     model = str(_landing(folder)) if shot.model == LANDING else shot.model
     file = folder / f"{shot.name}.html"
     if not file.exists():
-        write_page(file, [open_take(model, dress=shot.dress or None, roots=[ROBOTS])])
+        write_page(file, [open_take(model, scene_file=shot.scene_file or None, roots=[ROBOTS])])
     page = running.new_page(
         viewport={"width": wide, "height": tall}, reduced_motion="reduce", device_scale_factor=1
     )

@@ -26,16 +26,16 @@ import numpy as np
 from linkwright.algebra.language import parse
 from linkwright.algebra.units import parse_unit
 from linkwright.errors import Error
-from linkwright.formats.converting import write_description
-from linkwright.formats.robot_files import read_description
-from linkwright.formats.surveying import description_of
-from linkwright.formats.text import read_model, write_model
+from linkwright.formats.robot.conversion import write_description
+from linkwright.formats.robot.files import read_description
+from linkwright.formats.robot.from_mechanism import description_of
+from linkwright.formats.text.files import read_model, write_model
 from linkwright.models import load_model
 from linkwright.recording import Channel, Recording, read_recording
 from linkwright.recording.journal import Journal
+from linkwright.scene.scene_file import read_scene_file
+from linkwright.scene.solids import read_surfaces
 from linkwright.studies.plans import read_plan
-from linkwright.studio.dress import read_dress
-from linkwright.studio.solids import read_surfaces
 
 ROOT = Path(__file__).parents[1]
 CASES = ROOT / "tests" / "data" / "fuzz"
@@ -137,8 +137,8 @@ READERS: dict[str, Reader] = {
     "sl": Reader("r.dyn", _robot, read_description),
     "text": Reader("m.toml", _shipped(ROOT / "tests/data/everything.toml"), _model),
     "loop": Reader("m.toml", _shipped(PACKAGE / "models/text/slider-crank.toml"), _model),
-    "dress": Reader("d.toml", _shipped(PACKAGE / "studio/dresses/work-cell.toml"), read_dress),
-    "dae": Reader("m.dae", lambda p: p.write_text(DAE), read_surfaces),
+    "scene_file": Reader("d.toml", _shipped(PACKAGE / "scene/scenes/work-cell.toml"),
+    read_scene_file), "dae": Reader("m.dae", lambda p: p.write_text(DAE), read_surfaces),
     "stl": Reader("m.stl", _triangle, read_surfaces),
     "msh": Reader("m.msh", lambda p: p.write_bytes(MSH), read_surfaces),
     "obj": Reader("m.obj", lambda p: p.write_text(OBJ), read_surfaces),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwright.formats.description import Description, LinkJoint, Mass, Place
+from linkwright.formats.robot.description import Description, LinkJoint, Mass, Place
 
 pin = pytest.importorskip("pinocchio")
 

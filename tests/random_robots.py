@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwright.formats.description import (
+from linkwright.formats.robot.description import (
     Description,
     JointLimits,
     Link,
@@ -18,7 +18,7 @@ from linkwright.formats.description import (
     Rotation,
     Triple,
 )
-from linkwright.formats.places import quaternion_rotation
+from linkwright.formats.robot.transforms import quaternion_rotation
 
 QUARTERS = (0.0, math.pi / 2, -math.pi / 2, math.pi)
 

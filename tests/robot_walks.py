@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from linkwright.formats.description import Description, LinkJoint, Place
+from linkwright.formats.robot.description import Description, LinkJoint, Place
 
 
 def moved(joint: LinkJoint, q: Sequence[float]) -> np.ndarray:

@@ -15,6 +15,8 @@ import pytest
 
 from linkwright.algebra import Expr, evaluate, foreign, postorder, substitute
 from linkwright.algebra.calculus import gradient
+from linkwright.codegen.c import c_program
+from linkwright.codegen.content import make_content
 from linkwright.equations import add_energy_outputs, derive
 from linkwright.equations.description import describe
 from linkwright.equations.oracle import evaluate_numerically
@@ -26,8 +28,6 @@ from linkwright.program.passes import optimize
 from linkwright.program.rates import Rate
 from linkwright.program.search import thorough
 from linkwright.simulation import simulate
-from linkwright.writers.c import c_program
-from linkwright.writers.content import make_content
 from tests.model_states import equations
 from tests.random_mechanisms import difference, solved
 

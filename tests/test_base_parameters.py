@@ -14,7 +14,7 @@ import pytest
 
 from linkwright.cli import main
 from linkwright.equations import derive
-from linkwright.equations.base import BaseParameters, base_parameters
+from linkwright.equations.base_parameters import BaseParameters, base_parameters
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
 from linkwright.program import lower
@@ -176,7 +176,7 @@ def test_wheels_of_the_cart_count_with_its_frame() -> None:
 
 
 def test_the_command_shows_what_becomes_of_each(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", "puma560", "--base-parameters"]) == 0
+    assert main(["describe", "puma560", "--base-parameters"]) == 0
     text = capsys.readouterr().out
     assert "66 inertial parameters, 40 base parameters; 15 are counted" in text
     (row,) = (line for line in text.splitlines() if line.startswith("link4.Jxx"))

@@ -11,9 +11,9 @@ import pytest
 
 import linkwright as lw
 from linkwright.recording import Recording
+from linkwright.scene.sources import what_moved
 from linkwright.simulation.native.machine import Machine
 from linkwright.simulation.native.session import Session
-from linkwright.studio.origins import what_moved
 
 
 def swing() -> lw.Mechanism:

@@ -15,10 +15,10 @@ import linkwright as lw
 from linkwright.formats.origins import origin_of
 from linkwright.mechanism.provenance import named
 from linkwright.mechanism.structure import structure_of
+from linkwright.scene.scene import scene_of
 from linkwright.simulation.native.session import Session
 from linkwright.studio.live import Live
-from linkwright.studio.plant import plant_of
-from linkwright.studio.scene import scene_of
+from linkwright.studio.live_system import plant_of
 from tests.seeds import seeds
 
 

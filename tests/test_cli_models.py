@@ -63,7 +63,7 @@ def test_models_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 # -- show ------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", MODELS)
 def test_show_names_everything_in_a_model(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    out = run(capsys, "show", name, *COMPOSITE)
+    out = run(capsys, "describe", name, *COMPOSITE)
     m = MODELS[name].builder()()
     named = (*m.bodies, *m.points, *m.coordinates, *m.parameters, *m.inputs)
     missing = [x for x in named if not re.search(rf"^{re.escape(x)}\s", out, re.MULTILINE)]
@@ -73,7 +73,7 @@ def test_show_names_everything_in_a_model(name: str, capsys: pytest.CaptureFixtu
 
 
 def test_show_says_what_constraints_eliminate(capsys: pytest.CaptureFixture[str]) -> None:
-    out = run(capsys, "show", "cart", *COMPOSITE)
+    out = run(capsys, "describe", "cart", *COMPOSITE)
     assert "6 bodies, 8 coordinates, 8 constraints (2 redundant), 2 degrees of freedom" in out
     rows = {row[:17].rstrip(): row for row in table(out, "constraints")}
     assert "  rrw_dot  " in rows["rrw rolls"]
@@ -84,13 +84,13 @@ def test_show_says_what_constraints_eliminate(capsys: pytest.CaptureFixture[str]
 
 
 def test_show_marks_parameters_without_effect(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = table(run(capsys, "show", "stanford-arm", *COMPOSITE), "parameters")
+    rows = table(run(capsys, "describe", "stanford-arm", *COMPOSITE), "parameters")
     idle = [row.split()[0] for row in rows if row.endswith("no effect")]
     assert idle == ["MA"]
 
 
 def test_show_uses_values_that_are_set(capsys: pytest.CaptureFixture[str]) -> None:
-    out = run(capsys, "show", "whipple", *COMPOSITE, "--set", "v=6", "--set", "mB = 90")
+    out = run(capsys, "describe", "whipple", *COMPOSITE, "--set", "v=6", "--set", "mB = 90")
     parameters = {row.split()[0]: row.split()[1] for row in table(out, "parameters")}
     assert (parameters["v"], parameters["mB"]) == ("6", "90")
     speeds = {row.split()[0]: row.split() for row in table(out, "speeds")}
@@ -101,7 +101,7 @@ def test_show_equations_are_a_listing_that_computes(capsys: pytest.CaptureFixtur
     """The printed lines, evaluated as Python in order, give the accelerations."""
     import math
 
-    out = run(capsys, "show", "stanford-arm", *COMPOSITE, "--equations")
+    out = run(capsys, "describe", "stanford-arm", *COMPOSITE, "--equations")
     listing = out[out.index("\nconstants\n") :]
     m = MODELS["stanford-arm"].builder()()
     known: dict[str, float] = dict(m.values)
@@ -158,7 +158,7 @@ def check_latex(source: str) -> None:
 
 def test_show_writes_a_latex_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "report.tex"
-    told = run(capsys, "show", "four-bar", *COMPOSITE, "--latex", str(file))
+    told = run(capsys, "describe", "four-bar", *COMPOSITE, "--latex", str(file))
     assert told == f"wrote {file}\n"
     source = file.read_text(encoding="utf-8")
     check_latex(source)
@@ -219,15 +219,15 @@ def test_ops_takes_options_and_formulations(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["show", "carr"], "error: there is no model 'carr'; did you mean 'car'?"),
+        (["describe", "carr"], "error: there is no model 'carr'; did you mean 'car'?"),
         (["ops", "cart", "--set", "L9=3"], "error: 'cart' has no parameter 'L9'"),
         (["ops", "car", "--set", "SPEDE=3"], "did you mean 'SPEED'?"),
         (["ops", "cart", "--set", "L1"], "error: --set 'L1' is not NAME=VALUE"),
         (["ops", "cart", "--set", "L1=long"], "error: --set L1 is 'long', which is not a number"),
         (["ops", "cart", "--formulation", "fast"], "error: there is no formulation 'fast'"),
-        (["show", "missing.toml"], "error: there is no file 'missing.toml'"),
-        (["show", "n-four-bar:n=x"], "option 'n' of model 'n-four-bar' is a whole number"),
-        (["show", "pendulum", "--latex", "/nowhere/at/all.tex"], "the file cannot be written"),
+        (["describe", "missing.toml"], "error: there is no file 'missing.toml'"),
+        (["describe", "n-four-bar:n=x"], "option 'n' of model 'n-four-bar' is a whole number"),
+        (["describe", "pendulum", "--latex", "/nowhere/at/all.tex"], "the file cannot be written"),
     ],
 )
 def test_errors_are_one_line(
@@ -267,7 +267,7 @@ def test_commands_read_text_models(tmp_path: Path, capsys: pytest.CaptureFixture
     file.write_text(TEXT)
     rows = {
         row.split()[0]: row.split()[1:]
-        for row in table(run(capsys, "show", str(file)), "parameters")
+        for row in table(run(capsys, "describe", str(file)), "parameters")
     }
     assert rows["L"][:2] == ["2", "m"]
     assert rows["M"][:2] == ["3", "kg"]

@@ -14,7 +14,7 @@ import pytest
 from linkwright.cli import main
 from linkwright.equations import FORMULATIONS, derive
 from linkwright.equations.kernels import inverse_dynamics_program
-from linkwright.formats.robot_files import read_mechanism
+from linkwright.formats.robot.files import read_mechanism
 from linkwright.models import load_model
 from linkwright.program import count
 from linkwright.program.passes import PASSES, optimize

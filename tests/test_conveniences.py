@@ -11,7 +11,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.cli import main
-from linkwright.formats.starters import STARTERS
+from linkwright.formats.text.starters import STARTERS
 from linkwright.models.library import MODELS
 
 

@@ -14,10 +14,10 @@ import pytest
 
 from linkwright.cli import main
 from linkwright.errors import Error, InputError
+from linkwright.formats.meshes.collada import read_collada
 from linkwright.recording import Channel, Recording, RecordingError, read_recording
 from linkwright.recording.journal import MAGIC
 from linkwright.studies.plans import read_plan
-from linkwright.studio.collada import read_collada
 
 MADE = Recording([0, 0.5, 1.0], [Channel("x", "m")], [[0], [1], [4]])
 ERD = "ERDFILEV2.00\n{},{},{},{},1,{}\nEND\n"
@@ -345,7 +345,7 @@ def test_an_error_that_check_finds_is_one_for_the_shell(
 
 def test_check_derives_as_a_run_would(monkeypatch: pytest.MonkeyPatch) -> None:
     from linkwright import equations
-    from linkwright.formats.checking import check_mechanism
+    from linkwright.formats.text.check import check_mechanism
     from linkwright.models import load_model
 
     seen: list[str] = []
@@ -362,7 +362,7 @@ def test_check_derives_as_a_run_would(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ["slider-crank", "four-bar", "car"])
 def test_a_text_model_converted_to_one_keeps_everything(name: str, tmp_path: Path) -> None:
-    from linkwright.formats.text import read_model, write_model
+    from linkwright.formats.text.files import read_model, write_model
     from linkwright.models import load_model
 
     first, second = tmp_path / "one.toml", tmp_path / "two.toml"

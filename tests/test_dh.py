@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from linkwright.errors import InputError
-from linkwright.formats.description import (
+from linkwright.formats.dh import dh_text, parse_dh, read_dh
+from linkwright.formats.robot.description import (
     Description,
     Link,
     LinkJoint,
@@ -18,7 +19,6 @@ from linkwright.formats.description import (
     NamedFrame,
     Place,
 )
-from linkwright.formats.dh import dh_text, parse_dh, read_dh
 from linkwright.formats.urdf import read_urdf
 from linkwright.formats.urdf.origins import rpy_rotation
 from tests.robot_walks import link_places, matrix

@@ -20,7 +20,7 @@ from linkwright.program import (
     program,
 )
 from linkwright.program.factors import Factors, factors
-from linkwright.program.inlining import inlined
+from linkwright.program.inline import inlined
 from linkwright.program.interpret import interpret
 from linkwright.program.linear import LinearError
 

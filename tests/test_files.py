@@ -15,6 +15,9 @@ import numpy as np
 import pytest
 
 from linkwright.cli import main
+from linkwright.codegen.c import c_program
+from linkwright.codegen.content import make_content
+from linkwright.codegen.python import python_program
 from linkwright.errors import Error, InputError
 from linkwright.files import write_bytes, write_text, write_with
 from linkwright.models import load_model
@@ -22,9 +25,6 @@ from linkwright.recording import Channel, Recording
 from linkwright.recording.erd import ErdChannel, ErdFile, write_erd
 from linkwright.recording.files import FORMATS
 from linkwright.recording.plots import figure, save_figure
-from linkwright.writers.c import c_program
-from linkwright.writers.content import make_content
-from linkwright.writers.python import python_program
 
 MADE = Recording([0, 0.5, 1.0], [Channel("x", "m")], [[0], [1], [4]])
 WRITERS: dict[str, Callable[[Path], object]] = {
@@ -40,7 +40,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "header.erd": lambda path: write_erd(
         path, ErdFile((ErdChannel("x"),), np.zeros((2, 1), np.float32), 0.5)
     ),
-    "show.tex": lambda path: main(["show", "pendulum", "--latex", str(path)]),
+    "show.tex": lambda path: main(["describe", "pendulum", "--latex", str(path)]),
     "page.html": lambda path: main(["page", "pendulum", "--until", "0.1", "-o", str(path)]),
     "robot.urdf": lambda path: main(["convert", "puma560", str(path), "--force"]),
     "new.toml": lambda path: main(["new", "arm", "--out", str(path), "--force"]),

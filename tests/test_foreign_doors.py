@@ -15,15 +15,15 @@ import pytest
 
 import linkwright as lw
 from linkwright.cli import main
+from linkwright.codegen import write_program
 from linkwright.program import program
-from linkwright.writers import write_program
 
 NAMES = ("system", "abort", "exit", "printf", "sin", "cbrt")
 
 EVERYWHERE = ("system", "cbrt")
 """Of these every door is walked, of the others the kernels and `simulate`."""
 
-DERIVED = ("check", "show", "page", "studio")
+DERIVED = ("check", "describe", "page", "studio")
 """Doors behind which a model is derived or drawn, and nothing is run: they say so and go on."""
 
 MODEL = """
@@ -59,7 +59,7 @@ import linkwright as lw
 from linkwright.cli import main
 from linkwright.recording.recording import Channel, Recording
 from linkwright.studies.sources import source_of
-from linkwright.studio.takes import open_take
+from linkwright.scene.motions import open_take
 
 folder = Path(sys.argv[1])
 told = {}
@@ -101,18 +101,18 @@ def every_door(path, name, m, out):
     Recording(
         np.array([0.0, 0.1]), [Channel("b", "m")], np.zeros((2, 1)), about
     ).save(recorded)
-    command(f"{name}: show", "show", path, "--equations")
+    command(f"{name}: describe", "describe", path, "--equations")
     command(f"{name}: simulate rk4", "simulate", path, "--until", "0.1", "--step", "0.01",
             "--method", "rk4", "-o", f"{out}.csv")
     command(f"{name}: trusted", "simulate", path, "--trust", "--until", "0.1", "-o", f"{out}.csv")
     command(f"{name}: page", "page", path, "-o", folder / f"{name}.html")
     command(f"{name}: page until", "page", path, "--until", "0.1", "-o", f"{out}.html")
-    command(f"{name}: replay", "replay", recorded)
+    command(f"{name}: rerun", "rerun", recorded)
     command(f"{name}: sweep", "sweep", study, "--quiet")
     command(f"{name}: linearize", "linearize", path)
     command(f"{name}: studio until", "studio", path, "--until", "0.1", "--no-browser")
     say(f"{name}: studio", "done", " ".join(open_take(str(path)).notes))
-    command(f"{name}: write python", "write", path, "--target", "python", "-o", f"{out}-py")
+    command(f"{name}: codegen python", "codegen", path, "--target", "python", "-o", f"{out}-py")
     python(f"{name}: lw.simulate", lambda: lw.simulate(m, 0.1))
     python(f"{name}: redundant", lambda: lw.simulate(m, 0.1, form="redundant"))
     system = lw.System(m, base=100)
@@ -167,7 +167,7 @@ def test_no_door_runs_a_function_by_its_name(name: str, told: dict[str, list[str
     for door, (outcome, words) in doors.items():
         done = door.split(": ")[1] in DERIVED
         assert outcome == ("done" if done else "refused"), (door, outcome, words)
-        if door != f"{name}: show":
+        if door != f"{name}: describe":
             assert f"function {name!r} has no " in words, (door, words)
     assert "with 1 warning(s)" in told[f"{name}: check"][1]
 
@@ -199,7 +199,7 @@ def test_trusted_c_code_runs_and_its_recording_does_not(
     assert main(words) == 2
     assert not out.exists()
     assert main([*words, "--trust"]) == 0
-    assert main(["replay", str(out)]) == 2
+    assert main(["rerun", str(out)]) == 2
     refusals = capsys.readouterr().err.splitlines()
     assert len(refusals) == 2
     assert all("the function 'pull' has no code" in line for line in refusals)

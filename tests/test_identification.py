@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import linkwright as lw
 from linkwright.errors import InputError, ShapeError
-from linkwright.formats.description import Description
+from linkwright.formats.robot.description import Description
 from linkwright.formats.urdf import read_urdf
 from linkwright.robots.identification import Excitation, estimate, excite, with_estimate
 from linkwright.robots.identification.physical import best_physical, pseudo_inertia

@@ -11,7 +11,14 @@ from hypothesis import given, settings, strategies as st
 
 import linkwright as lw
 from linkwright.errors import InputError, ShapeError
-from linkwright.formats.description import Description, JointLimits, Link, LinkJoint, Mass, Place
+from linkwright.formats.robot.description import (
+    Description,
+    JointLimits,
+    Link,
+    LinkJoint,
+    Mass,
+    Place,
+)
 from linkwright.motion.blends import turned
 from linkwright.robots.ik import (
     NoClosedForm,

@@ -10,11 +10,11 @@ import pytest
 import linkwright as lw
 from linkwright.cli import main
 from linkwright.equations.energy import add_energy_outputs
-from linkwright.equations.stops import FREQUENCY, stop_loads
+from linkwright.equations.joint_stops import FREQUENCY, stop_loads
 from linkwright.formats.mjcf import parse_mjcf
 from linkwright.formats.urdf import parse_urdf
 from linkwright.recording.files import read_recording
-from linkwright.studio.plant import plant_of
+from linkwright.studio.live_system import plant_of
 
 INERTIAL = """<inertial><origin xyz="0 0 0.25"/><mass value="2"/>
 <inertia ixx="0.05" iyy="0.05" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>"""

@@ -14,10 +14,10 @@ from scipy.integrate import solve_ivp
 import linkwright as lw
 from linkwright.algebra import Expr, sin, symbol
 from linkwright.equations import Equations, derive
-from linkwright.equations.articulated import articulated
+from linkwright.equations.aba import articulated
 from linkwright.equations.choices import Choices
 from linkwright.equations.kernels import inverse_dynamics_program
-from linkwright.equations.runs import Run, plan
+from linkwright.equations.repeated_bodies import Run, plan
 from linkwright.equations.templates import Shapes, template
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Mechanism, Revolute

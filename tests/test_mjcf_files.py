@@ -21,7 +21,8 @@ from bench.mjcf_peer import (
     random_configuration,
 )
 from linkwright.errors import Error, InputError
-from linkwright.formats.description import (
+from linkwright.formats.mjcf import mjcf_text, parse_mjcf, read_mjcf
+from linkwright.formats.robot.description import (
     Closure,
     Description,
     JointLimits,
@@ -32,9 +33,13 @@ from linkwright.formats.description import (
     Place,
     Shape,
 )
-from linkwright.formats.mjcf import mjcf_text, parse_mjcf, read_mjcf
-from linkwright.formats.places import quaternion_rotation, rotation_quaternion, tensor, turned
-from linkwright.formats.robot_files import read_description
+from linkwright.formats.robot.files import read_description
+from linkwright.formats.robot.transforms import (
+    quaternion_rotation,
+    rotation_quaternion,
+    tensor,
+    turned,
+)
 from linkwright.robots import Robot
 from tests.random_mjcf import random_mjcf
 

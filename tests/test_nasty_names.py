@@ -111,7 +111,7 @@ def test_a_model_of_any_name_goes_through_every_door(
     assert main(["linearize", "m.toml"]) == 0
     for target in (["c"], ["python"], ["c", "--kernel"]):
         folder = Path("_".join(target))
-        assert main(["write", "m.toml", "--target", *target, "-o", str(folder)]) == 0
+        assert main(["codegen", "m.toml", "--target", *target, "-o", str(folder)]) == 0
         for file in folder.glob("*.c"):
             subprocess.run(
                 ["cc", "-std=c99", "-Wall", "-Werror", "-fsyntax-only", file], check=True

@@ -1,8 +1,9 @@
 """Everything that is computed passes through the one optimizer: fewer operations, equal values.
 
 Oracle of the values: evaluation in a finite field, which knows no rules but those of arithmetic
-(`linkwright.program.search.verifying`); there a Program before and after are equal, not nearly so.
-Where parameters are numbers, folding them rounds: there the interpreter's doubles agree to 1e-11.
+(`linkwright.program.search.verification`); there a Program before and after are
+equal, not nearly so. Where parameters are numbers, folding them rounds: there the interpreter's
+doubles agree to 1e-11.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from linkwright.program import Program, count, lower, optimize
 from linkwright.program.interpret import interpret
 from linkwright.program.search import field_outputs
 from linkwright.robots import Robot
-from linkwright.system import Phases, System, flattening
+from linkwright.system import Phases, System, flatten
 
 
 def check(before: Program, after: Program, saved: float) -> None:
@@ -89,7 +90,7 @@ def test_closed_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     m = load_model("puma560:drives=off")
     made = closed_loop(m).phases(record=[]).derivative
     with monkeypatch.context() as patch:
-        patch.setattr(flattening, "optimize", lambda program: program)
+        patch.setattr(flatten, "optimize", lambda program: program)
         written: Phases = closed_loop(m).phases(record=[])
     check(written.derivative, made, 0.05)
     equations = derive(m)

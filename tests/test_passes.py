@@ -61,7 +61,7 @@ from linkwright.program.passes import (
     value_numbering,
 )
 from linkwright.program.passes.auxiliary import without_auxiliary
-from linkwright.program.passes.choosing import cost
+from linkwright.program.passes.choice import cost
 from linkwright.program.passes.fields import Values
 from linkwright.program.report import as_text, ops_as_dict, passes_table
 from tests.programs import ARITHMETIC, FUNCTIONS, programs, sample_inputs

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from linkwright.cli import main
-from linkwright.formats.description import (
+from linkwright.formats.robot.description import (
     Description,
     JointLimits,
     Link,
@@ -19,8 +19,8 @@ from linkwright.formats.description import (
     Mimic,
     Place,
 )
-from linkwright.formats.examining import description_findings, repaired
-from linkwright.formats.robot_files import read_description
+from linkwright.formats.robot.files import read_description
+from linkwright.formats.robot.plausibility import description_findings, repaired
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import mechanism_findings
 from linkwright.mechanism.rigidity import mass_findings, nearest_inertia

@@ -102,7 +102,7 @@ def test_the_command_line_records_and_replays_them(
     assert main(["simulate", "slider-crank", "--until", "0.2", "--reactions", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert "crank.Fx" in told["final"]
-    assert main(["replay", told["recording"]]) == 0
+    assert main(["rerun", told["recording"]]) == 0
     assert "crank.Fx" not in capsys.readouterr().out  # nothing differs
     assert main(["simulate", "slider-crank", "--until", "0.2", "--json"]) == 0
     assert "crank.Fx" not in json.loads(capsys.readouterr().out)["final"]

@@ -13,12 +13,12 @@ import linkwright as lw
 from linkwright.algebra import evaluate_all
 from linkwright.cli import main
 from linkwright.errors import InputError
-from linkwright.formats.converting import convert
-from linkwright.formats.description import Description
-from linkwright.formats.meshes import find_mesh
-from linkwright.formats.robot_files import read_description, read_mechanism
-from linkwright.formats.surveying import description_of
-from linkwright.formats.text import read_model, write_model
+from linkwright.formats.meshes.lookup import find_mesh
+from linkwright.formats.robot.conversion import convert
+from linkwright.formats.robot.description import Description
+from linkwright.formats.robot.files import read_description, read_mechanism
+from linkwright.formats.robot.from_mechanism import description_of
+from linkwright.formats.text.files import read_model, write_model
 from linkwright.mechanism import Free, Mechanism, Revolute, Screw, Weld
 from linkwright.models import load_model
 from tests.robot_walks import link_places
@@ -139,7 +139,7 @@ def test_the_commands_take_robot_files(tmp_path: Path, capsys: pytest.CaptureFix
     assert "not read: <gazebo> (line 4)" in shown.err
     assert main(["info", source, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["joints"][0]["name"] == "roll"
-    assert main(["show", str(ROBOTS / "scara.toml")]) == 0
+    assert main(["describe", str(ROBOTS / "scara.toml")]) == 0
     assert "quill" in capsys.readouterr().out
 
 

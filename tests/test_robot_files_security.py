@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-import linkwright.formats.starters
+import linkwright.formats.text.starters
 from linkwright.backends.c import c_source
 from linkwright.errors import Error, InputError
-from linkwright.formats.assembling import assembled
-from linkwright.formats.description import Description, Link, LinkJoint, Mass, Place
-from linkwright.formats.examining import description_findings, repaired
-from linkwright.formats.meshes import find_mesh
-from linkwright.formats.robot_files import FORMATS, read_description, written_description
-from linkwright.formats.text import read_model
-from linkwright.formats.text_robots import robot_text
+from linkwright.formats.meshes.lookup import find_mesh
+from linkwright.formats.robot.description import Description, Link, LinkJoint, Mass, Place
+from linkwright.formats.robot.files import FORMATS, read_description, written_description
+from linkwright.formats.robot.plausibility import description_findings, repaired
+from linkwright.formats.robot.to_mechanism import assembled
+from linkwright.formats.robot.to_text import robot_text
+from linkwright.formats.robot.xml import Caps, parse_xml, read_bytes, read_xml
+from linkwright.formats.text.files import read_model
 from linkwright.formats.urdf import parse_urdf, read_urdf, urdf_text
-from linkwright.formats.xml import Caps, parse_xml, read_bytes, read_xml
 from linkwright.robots import Robot
 
 ROBOTS = Path(__file__).resolve().parent / "robots"
@@ -202,7 +202,7 @@ def test_names_of_a_file_do_not_reach_generated_code() -> None:
 
 
 # -- fuzzing ---------------------------------------------------------------------------------------
-MODELS = Path(linkwright.formats.starters.__file__).parent
+MODELS = Path(linkwright.formats.text.starters.__file__).parent
 SEEDS = [  # the file that is read, and the file that is changed before
     *((path, path) for path in sorted(ROBOTS.glob("*.*"))),
     *((path, path) for path in sorted(MODELS.glob("*.toml"))),

@@ -10,14 +10,14 @@ import pytest
 import linkwright as lw
 from linkwright.cli import main
 from linkwright.elements import Contact
-from linkwright.formats.grounding import grounded
-from linkwright.formats.touching import standing
+from linkwright.formats.robot.ground import grounded
+from linkwright.formats.robot.touch_points import standing
 from linkwright.recording.files import read_recording
 from linkwright.robots import on_ground
-from linkwright.studio.plant import plant_of
-from linkwright.studio.scene import scene_of
-from linkwright.studio.standing import footing_of
-from linkwright.studio.takes import open_take
+from linkwright.scene.motions import open_take
+from linkwright.scene.scene import scene_of
+from linkwright.scene.stance import footing_of
+from linkwright.studio.live_system import plant_of
 from linkwright.system import System
 
 QUADRUPED = Path("tests/robots/quadruped.urdf")
@@ -73,7 +73,7 @@ def test_a_box_that_is_dropped_comes_to_rest_and_the_ground_carries_it(
         assert found.about["floors"] == [{"at": [0.0, 0.0, 0.0], "up": [0.0, 0.0, 1.0]}]
         assert len(found.about["forces"]) == 8
     assert read_recording(out).about["ground"] is True
-    assert main(["replay", str(out)]) == 0
+    assert main(["rerun", str(out)]) == 0
     take = open_take(str(out))
     assert take.scene is not None
     assert take.scene.floor == 0.0
@@ -189,7 +189,7 @@ def test_limits_can_be_left_out_by_a_switch(tmp_path: Path) -> None:
         out = tmp_path / f"run{word}.csv"
         assert main(["simulate", str(path), "--until", "1", *word.split(), "-o", str(out)]) == 0
         ends[word] = float(np.min(read_recording(out)["j"]))
-        assert main(["replay", str(out)]) == 0
+        assert main(["rerun", str(out)]) == 0
     assert ends[""] > -0.6
     assert ends["--no-limits"] == pytest.approx(-9.81 / 2, rel=1e-3)
     assert read_recording(tmp_path / "run--no-limits.csv").about["limits"] is False

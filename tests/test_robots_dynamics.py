@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from linkwright.errors import ShapeError
-from linkwright.formats.description import (
+from linkwright.formats.robot.description import (
     JOINT_KINDS,
     Closure,
     Description,

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from linkwright.errors import InputError
-from linkwright.formats.description import JOINT_KINDS, Description
+from linkwright.formats.robot.description import JOINT_KINDS, Description
 from linkwright.program import lower
 from linkwright.program.interpret import interpret
 from linkwright.robots import Quantity, Robot

@@ -16,9 +16,9 @@ import pytest
 
 import linkwright as lw
 from linkwright.errors import InputError, ShapeError
-from linkwright.formats.description import NamedFrame, Place
+from linkwright.formats.robot.description import NamedFrame, Place
 from linkwright.robots import Robot
-from linkwright.robots.storing import known_ports, remember_ports
+from linkwright.robots.stored import known_ports, remember_ports
 from tests.random_robots import random_robot
 
 ROBOTS = Path(__file__).parent / "robots"

@@ -19,7 +19,7 @@ from scipy.spatial.transform import Rotation as SciPyRotation
 import linkwright as lw
 from linkwright.algebra import evaluate_all
 from linkwright.equations.reactions import reactions
-from linkwright.formats.description import (
+from linkwright.formats.robot.description import (
     Description,
     Link,
     LinkJoint,
@@ -28,7 +28,7 @@ from linkwright.formats.description import (
     Place,
     Rotation,
 )
-from linkwright.formats.places import product, turned
+from linkwright.formats.robot.transforms import product, turned
 from linkwright.motion import Trajectory
 from linkwright.robots import Robot
 from linkwright.robots.ik import joint_rates, pseudo_inverse

@@ -154,14 +154,14 @@ def test_a_recovered_run_is_the_same_when_it_is_run_again(
     assert main(["recover", "run.npz.journal"]) == 0
     assert len(read_recording("run.npz")) < 3001
     capsys.readouterr()
-    assert main(["replay", "run.npz"]) == 0
+    assert main(["rerun", "run.npz"]) == 0
     said = capsys.readouterr().out
     assert "the same bit for bit" in said
     assert "the run died; it was compared up to its last sample" in said
     left = read_recording("run.npz")
     left.data[5, 0] += 1e-12
     left.save("run.npz")
-    assert main(["replay", "run.npz"]) == 1
+    assert main(["rerun", "run.npz"]) == 1
 
 
 # -- nothing useless -------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from linkwright.program import (
 )
 from linkwright.program.passes import PASSES
 from linkwright.program.passes.fields import PRIME, Values
-from linkwright.program.passes.replacing import replaced
+from linkwright.program.passes.replacement import replaced
 from linkwright.program.search import (
     VerificationError,
     field_outputs,

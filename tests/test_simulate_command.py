@@ -174,7 +174,7 @@ def test_robot_files_are_simulated(here: Path, capsys: pytest.CaptureFixture[str
     assert energies["drift"] is None  # the joint `reach` leans on its limit, which takes energy
     assert energies["gain"] < 0
     assert abs(energies["gain"] - energies["work"]) < 0.1 * energies["scale"]
-    assert main(["replay", "oblique_arm.parquet"]) == 0
+    assert main(["rerun", "oblique_arm.parquet"]) == 0
 
 
 def test_simpsons_rule_is_exact_for_parabolas() -> None:
@@ -246,7 +246,7 @@ def test_two_runs_leave_the_same_bytes(here: Path, ending: str) -> None:
         assert a.about == b.about
     else:
         assert Path(f"a.{ending}").read_bytes() == Path(f"b.{ending}").read_bytes()
-    assert main(["replay", f"a.{ending}"]) == 0
+    assert main(["rerun", f"a.{ending}"]) == 0
 
 
 def test_stored_models_run_as_derived_ones(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,14 +281,14 @@ def test_replay_finds_the_first_value_that_differs(
     data[700, 0] += 1e-3
     Recording(recording.times, recording.channels, data, recording.about).save("b.npz")
     capsys.readouterr()
-    assert main(["replay", "a.npz"]) == 0
+    assert main(["rerun", "a.npz"]) == 0
     assert "the same bit for bit" in capsys.readouterr().out
-    assert main(["replay", "b.npz"]) == 1
+    assert main(["rerun", "b.npz"]) == 1
     said = capsys.readouterr().out
     assert f"t = {recording.times[k]:.9g} s in z_dot" in said
     assert repr(float(data[k, column])) in said
     assert repr(float(recording.data[k, column])) in said
-    assert main(["replay", "b.npz", "--json"]) == 1
+    assert main(["rerun", "b.npz", "--json"]) == 1
     assert set(json.loads(capsys.readouterr().out)["largest"]) == {"z", "z_dot"}
 
 
@@ -296,7 +296,7 @@ def test_a_recording_of_something_else_is_not_replayed(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Recording([0.0, 1.0], (), np.empty((2, 0)), {}).save("x.npz")
-    assert main(["replay", "x.npz"]) == 2
+    assert main(["rerun", "x.npz"]) == 2
     assert "does not say its model" in capsys.readouterr().err
 
 

@@ -21,7 +21,7 @@ import linkwright as lw
 from linkwright.blocks import Element
 from linkwright.control import PD
 from linkwright.elements import Box, Contact, Friction, Imu, Plane, Sphere, Surface
-from linkwright.formats.description import Description, Link, LinkJoint, Mass, Place
+from linkwright.formats.robot.description import Description, Link, LinkJoint, Mass, Place
 from linkwright.mechanism import Body, Mechanism
 from linkwright.robots import Robot
 from linkwright.simulation.native.batch import run_batch

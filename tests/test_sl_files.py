@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from linkwright.errors import Error, InputError
-from linkwright.formats.description import (
+from linkwright.formats.robot.description import (
     Description,
     Link,
     LinkJoint,
@@ -24,7 +24,7 @@ from linkwright.formats.description import (
     Place,
     Triple,
 )
-from linkwright.formats.places import turned
+from linkwright.formats.robot.transforms import turned
 from linkwright.formats.sl import SlRobot, configuration_texts, dyn_text, read_dyn, read_sl
 from linkwright.formats.sl.configuration import read_configuration, scene, servo_lists, table
 from linkwright.formats.sl.header import without_comments

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.studio.desk import Desk
 from linkwright.studio.server import Studio, open_studio
+from linkwright.studio.state import Desk
 from tests.chromium import WITHOUT_GRAPHICS, opened
 
 ARM = "tests/robots/oblique_arm.urdf"

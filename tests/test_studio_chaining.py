@@ -8,9 +8,9 @@ import pytest
 from linkwright.mechanism import Mechanism, Revolute
 from linkwright.models import load_model
 from linkwright.robots import Robot
-from linkwright.studio import chaining, poses as written
-from linkwright.studio.poses import Poses
-from linkwright.studio.scene import scene_of
+from linkwright.scene import pose_chain, poses as written
+from linkwright.scene.poses import Poses
+from linkwright.scene.scene import scene_of
 
 
 def both(monkeypatch: pytest.MonkeyPatch, made: Poses) -> tuple[Poses, Poses]:
@@ -33,7 +33,7 @@ def test_both_ways_agree(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     assert np.allclose(a.poses, b.poses, atol=1e-9)
     assert np.allclose(a.center, b.center, atol=1e-9)
     assert np.allclose(joined(q[2]).poses, b.poses[2], atol=1e-12)
-    monkeypatch.setattr(chaining, "_AT_ONCE", 3)
+    monkeypatch.setattr(pose_chain, "_AT_ONCE", 3)
     assert np.array_equal(joined(q).poses, b.poses)
     values = {n: 1.1 * v for n, v in scene.robot.mechanism.values.items()}
     again = joined.with_values(values)(q).poses

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.page.assets_text import asset
+from linkwright.page.charts import layout_picture
+from linkwright.page.page import write_page
+from linkwright.page.scope import Columns, Graph, Layout
 from linkwright.recording.colors import ASIDE, DASHES, TRACES
-from linkwright.studio.asset_files import asset
-from linkwright.studio.charts import layout_picture
-from linkwright.studio.page import write_page
-from linkwright.studio.scope import Columns, Graph, Layout
-from linkwright.studio.showing import take_of
+from linkwright.studio.display import take_of
 from tests.chromium import opened
 
 SHEETS = ("page.css", "plots.css", "touch.css", "inspect.css")

@@ -1,4 +1,4 @@
-"""Dress files: ROBSIM's vertices, places of shapes, what is replaced, and what errors say.
+"""Scene files: ROBSIM's vertices, places of shapes, what is replaced, and what errors say.
 
 The vertices are held against the formulas of ROBSIM's digest, section 3.9, written out here; the
 places against SciPy's rotations.
@@ -21,17 +21,17 @@ from scipy.spatial.transform import Rotation
 import linkwright as lw
 from linkwright.cli import main
 from linkwright.errors import InputError
-from linkwright.formats.description import Description, Link, LinkJoint, Place, Shape
-from linkwright.formats.places import turned
-from linkwright.studio.dress import parse_dress
-from linkwright.studio.dress_tables import SHAPES, DressTable
-from linkwright.studio.outlines import OUTLINES, Outline
-from linkwright.studio.page import write_page
-from linkwright.studio.scene import Scene, scene_of
+from linkwright.formats.robot.description import Description, Link, LinkJoint, Place, Shape
+from linkwright.formats.robot.transforms import turned
+from linkwright.page.page import write_page
+from linkwright.scene.motions import model_take, open_take
+from linkwright.scene.scene import Scene, scene_of
+from linkwright.scene.scene_file import parse_scene_file
+from linkwright.scene.scene_tables import SHAPES, SceneTable
+from linkwright.scene.solids import AT_HOME, Solid, surfaces_of
+from linkwright.scene.viewpoint import ground_and_view
+from linkwright.scene.wireframes import OUTLINES, Outline
 from linkwright.studio.server import open_studio
-from linkwright.studio.solids import AT_HOME, Solid, surfaces_of
-from linkwright.studio.takes import model_take, open_take
-from linkwright.studio.viewing import ground_and_view
 from tests.chromium import opened
 
 Array = NDArray[np.float64]
@@ -117,9 +117,9 @@ def test_solids_have_exactly_these_vertices(kind: str) -> None:
 
 
 # -- places ----------------------------------------------------------------------------------------
-def dressed(text: str, model: str = "double-pendulum") -> Scene:
-    """Return the scene of a model in a dress."""
-    return scene_of(lw.load_model(model)).dressed(parse_dress(text, file="cell.toml"))
+def decorated(text: str, model: str = "double-pendulum") -> Scene:
+    """Return the scene of a model in a scene_file."""
+    return scene_of(lw.load_model(model)).decorated(parse_scene_file(text, file="cell.toml"))
 
 
 ANGLES = st.floats(-720, 720)
@@ -142,7 +142,7 @@ end_half_height = 0.1
 at = {t.tolist()}
 turn = {listed}
 """
-    scene = dressed(text.replace("'", '"'))
+    scene = decorated(text.replace("'", '"'))
     (solid,) = scene.nodes[1].solids
     whole = Rotation.identity()
     for axis, degrees in turns:  # about moving axes: each one multiplied on the right
@@ -164,7 +164,7 @@ shape = [
   { kind = "cylinder", radius = 50, start = [100, 200, 300], end = [100, -400, 300] },
 ]
 """
-    for solid in dressed(text).nodes[1].solids:
+    for solid in decorated(text).nodes[1].solids:
         (surface,) = surfaces_of([solid])
         assert surface.points[:, 1].max() == pytest.approx(0.2)
         assert surface.points[:, 1].min() == pytest.approx(-0.4)
@@ -179,11 +179,11 @@ def test_a_section_replaces_what_is_drawn_and_others_stay() -> None:
 body = "upper"
 shape = [{ kind = "sphere", radius = 0.1, repeat = { count = 3, by = [0, -0.25, 0] } }]
 """
-    after = dressed(text)
+    after = decorated(text)
     assert [s.place.position[1] for s in after.nodes[1].solids] == [0.0, -0.25, -0.5]
     assert after.nodes[2].solids == before.nodes[2].solids
     assert before.nodes[1].solids[0].kind != "sphere"
-    kept = dressed(text.replace("shape =", "keep = true\nshape ="))
+    kept = decorated(text.replace("shape =", "keep = true\nshape ="))
     assert len(kept.nodes[1].solids) == len(before.nodes[1].solids) + 3
 
 
@@ -206,7 +206,7 @@ def test_a_link_that_is_fixed_to_another_is_dressed_alone() -> None:
 body = "hand"
 shape = [{ kind = "sphere", radius = 0.1, at = [0.1, 0, 0] }]
 """
-    scene = scene_of(arm(), dress=parse_dress(text))
+    scene = scene_of(arm(), scene_file=parse_scene_file(text))
     node = scene.nodes[scene.index("arm")]
     assert [s.kind for s in node.solids] == ["box", "box", "sphere"]
     assert node.solids[-1].place.position == pytest.approx((0.6, 0.0, 0.0))
@@ -226,7 +226,7 @@ shape = [{ kind = "x-box", length = 1, half_width = 0.1, half_height = 1 }]
 """
     there = Place((3.0, 4.0, 0.0), turned((0, 0, 1), math.pi / 2))
     for base, table in ((Place(), (1.0, 0.0, 0.0)), (there, (3.0, 5.0, 0.0))):
-        scene = scene_of(arm(base), dress=parse_dress(text))
+        scene = scene_of(arm(base), scene_file=parse_scene_file(text))
         where = scene.poses([0.7]).poses
         np.testing.assert_allclose(where[scene.index("table"), :3], table, atol=1e-12)
         np.testing.assert_allclose(where[scene.index("wall"), :3], (0, 2, 0), atol=1e-12)
@@ -243,7 +243,7 @@ at = [0, -1, 0]
 body = "lower"
 shape = [{ kind = "x-cylinder", diameter = 0.08, length = 1, turn = [["z", -90]] }]
 """
-    scene = dressed(text)
+    scene = decorated(text)
     axes = scene.nodes[2].solids[1:]
     points = np.concatenate([s.points for s in surfaces_of(axes)]) - [0, -1, 0]
     np.testing.assert_allclose(points.max(axis=0), [0.08, 0.08, 0.08], atol=1e-12)
@@ -259,7 +259,7 @@ shape = [{ kind = "box", size = [1, 1, 1] }, { kind = "box", size = [1, 1, 1], a
     bare = scene_of(lw.load_model("double-pendulum"))
     take = model_take(bare)
     plain_floor, plain = ground_and_view(take, bare)
-    scene = dressed(text)
+    scene = decorated(text)
     floor, view = ground_and_view(model_take(scene), scene)
     assert plain_floor is not None
     assert floor == pytest.approx(-3.5)
@@ -312,7 +312,7 @@ WRONG = {
 @pytest.mark.parametrize("text", list(WRONG))
 def test_errors_name_file_place_and_remedy(text: str) -> None:
     with pytest.raises(InputError) as caught:
-        dressed("format = 1\n" + text)
+        decorated("format = 1\n" + text)
     assert str(caught.value).startswith(WRONG[text])
 
 
@@ -331,15 +331,15 @@ def test_every_kind_of_shape_can_be_drawn(tmp_path: Path) -> None:
         file.write_text(
             f'format = 1\n[[section]]\nbody = "rod"\n[[section.shape]]\nkind = "{name}"\n{keys}'
         )
-        scene = scene_of(lw.load_model("pendulum"), dress=file)
+        scene = scene_of(lw.load_model("pendulum"), scene_file=file)
         assert scene.surfaces[1][0].points.size > 0
 
 
 def test_the_command_dresses_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "page.html"
-    assert main(["page", "stanford-arm", "--dress", "work-cell", "-o", str(out)]) == 0
+    assert main(["page", "stanford-arm", "--scene", "work-cell", "-o", str(out)]) == 0
     assert '"name":"table"' in out.read_text()
-    assert main(["page", "stanford-arm", "--dress", "no-such-cell", "-o", str(out)]) == 2
+    assert main(["page", "stanford-arm", "--scene", "no-such-cell", "-o", str(out)]) == 2
     assert "name a file, or one of" in capsys.readouterr().err
 
 
@@ -394,7 +394,7 @@ def test_the_six_joint_arm_is_that_of_robsim() -> None:
 
 def test_a_table_in_degrees_moves_the_arm_frame_by_frame() -> None:
     model, bay = str(EXAMPLE / "ref6.toml"), EXAMPLE / "bay.toml"
-    take = open_take(str(EXAMPLE / "angles.csv"), model=model, dress=bay)
+    take = open_take(str(EXAMPLE / "angles.csv"), model=model, scene_file=bay)
     rows = np.loadtxt(EXAMPLE / "angles.csv", delimiter=",", skiprows=1)
     assert take.scene is not None
     assert take.q is not None
@@ -460,7 +460,7 @@ def test_a_column_that_is_nearly_right_is_pointed_at(tmp_path: Path) -> None:
 
 def test_python_takes_a_dress_too(tmp_path: Path) -> None:
     run = lw.simulate(lw.load_model("stanford-arm-controlled"), 0.1, step=0.01)
-    run.page(tmp_path / "run.html", dress="work-cell")
+    run.page(tmp_path / "run.html", scene_file="work-cell")
     assert '"name":"conveyor"' in (tmp_path / "run.html").read_text()
 
 
@@ -472,7 +472,7 @@ repeat = { count = 1000, by = [1, 0, 0] }
 shape = [{ kind = "sphere", radius = 1, repeat = { count = 1000, by = [0, 1, 0] } }]
 """
     with pytest.raises(InputError, match="more than 5000 shapes are too many"):
-        dressed(text)
+        decorated(text)
 
 
 # -- in the browser --------------------------------------------------------------------------------
@@ -498,7 +498,7 @@ return [box.left + (0.5 + at(0) / at(3) / 2) * box.width,
 def test_a_page_names_points_and_what_stands_around(tmp_path: Path) -> None:
     (tmp_path / "cell.toml").write_text(TABLE)
     file = tmp_path / "page.html"
-    write_page(file, [open_take("double-pendulum", dress=tmp_path / "cell.toml")])
+    write_page(file, [open_take("double-pendulum", scene_file=tmp_path / "cell.toml")])
     with opened(file, offline=True, width=700, height=500) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         label = page.locator("#labels span")
@@ -522,9 +522,9 @@ def test_a_page_names_points_and_what_stands_around(tmp_path: Path) -> None:
 def test_the_studio_puts_a_dress_on_again_when_it_is_saved(tmp_path: Path) -> None:
     file = tmp_path / "cell.toml"
     file.write_text(TABLE)
-    studio = open_studio(["double-pendulum"], dress=file)
+    studio = open_studio(["double-pendulum"], scene_file=file)
     try:
-        wardrobe, stage = studio.shared["dress"], studio.stage
+        wardrobe, stage = studio.shared["scene_file"], studio.stage
         assert stage is not None
         assert (32, 192, 64) in [mesh.color for _, mesh in stage.meshes]
         with opened(studio.address, width=700, height=500) as (page, wrong):
@@ -552,7 +552,7 @@ def test_the_studio_puts_a_dress_on_again_when_it_is_saved(tmp_path: Path) -> No
 
 
 def test_the_schema_for_editors_knows_every_key(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["schema", "--dress"]) == 0
+    assert main(["schema", "--scene"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert set(told["properties"]) == set(DressTable.model_fields)
+    assert set(told["properties"]) == set(SceneTable.model_fields)
     assert told["$defs"]["ShapeTable"]["properties"]["kind"]["enum"] == list(SHAPES)

@@ -11,17 +11,16 @@ from numpy.typing import NDArray
 import linkwright as lw
 from linkwright.cli import main
 from linkwright.models.library import MODELS
+from linkwright.page.scope import first_layout
 from linkwright.recording.colors import PAPER, TRACES
+from linkwright.scene.forces import USUAL, force_track, recorded_forces, scale_of
+from linkwright.scene.model_shapes import LOOKS, STORIES
+from linkwright.scene.motions import model_take, open_take, recorded_take
+from linkwright.scene.previews import SHOWN_FOR, Asked
+from linkwright.scene.relative_poses import turned
+from linkwright.scene.scene import scene_of
+from linkwright.scene.viewpoint import ANGLE, extent, pedestal, seen_of, upright
 from linkwright.studies.starts import STARTS
-from linkwright.studio.forces import USUAL, force_track, recorded_forces, scale_of
-from linkwright.studio.hanging import turned
-from linkwright.studio.looks import LOOKS, STORIES
-from linkwright.studio.motions import SHOWN_FOR, Asked
-from linkwright.studio.scene import scene_of
-from linkwright.studio.scope import first_layout
-from linkwright.studio.stage import extent
-from linkwright.studio.takes import model_take, open_take, recorded_take
-from linkwright.studio.viewing import ANGLE, pedestal, seen_of, upright
 
 ROBOTS = Path(__file__).parent / "robots"
 Array = NDArray[np.float64]

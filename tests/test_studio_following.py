@@ -13,19 +13,19 @@ import pytest
 import linkwright as lw
 from linkwright.models import load_model
 from linkwright.robots import load
-from linkwright.studio.desk import PLAYED, POSED, RUN, UNSEEN, Desk, desk_of
+from linkwright.scene.motions import open_take
+from linkwright.scene.previews import resting
+from linkwright.scene.scene import scene_of
+from linkwright.scene.stance import footing_of, set_down
+from linkwright.scene.viewpoint import ground_and_view
+from linkwright.studio.joint_control import Poser, quaternion_of, yaw_pitch_roll
 from linkwright.studio.live import Live
-from linkwright.studio.motions import resting
+from linkwright.studio.live_system import Plant, plant_of, speed_of, target_of
 from linkwright.studio.panel_pose import _Joints
 from linkwright.studio.panel_values import Values
 from linkwright.studio.panel_view import angles_of
-from linkwright.studio.plant import Plant, plant_of, speed_of, target_of
-from linkwright.studio.posing import Poser, quaternion_of, yaw_pitch_roll
-from linkwright.studio.scene import scene_of
 from linkwright.studio.server import Studio, open_studio
-from linkwright.studio.standing import footing_of, set_down
-from linkwright.studio.takes import open_take
-from linkwright.studio.viewing import ground_and_view
+from linkwright.studio.state import PLAYED, POSED, RUN, UNSEEN, Desk, desk_of
 
 ARM, SCARA, QUADRUPED = (
     f"tests/robots/{n}" for n in ("oblique_arm.urdf", "scara.toml", "quadruped.urdf")

@@ -17,20 +17,20 @@ import pytest
 
 import linkwright as lw
 from linkwright.elements import Contact, LinearTire, Plane, Tire
-from linkwright.formats.description import Description, Link, LinkJoint
+from linkwright.formats.robot.description import Description, Link, LinkJoint
+from linkwright.page.page import page_text, write_page
 from linkwright.robots import Robot, load
-from linkwright.studio.arrow_shapes import faces_of, points_of, sizes, starts_of
-from linkwright.studio.forces import ForceTrack, Shown, force_track, reference_of, scale_of
+from linkwright.scene.arrow_shapes import faces_of, points_of, sizes, starts_of
+from linkwright.scene.forces import ForceTrack, Shown, force_track, reference_of, scale_of
+from linkwright.scene.motions import Take, open_take, scene_take
+from linkwright.scene.scene import Scene, scene_of
+from linkwright.scene.stance import _limbs, footing_of, walks
+from linkwright.scene.viewpoint import upright
+from linkwright.studio.arrows import Marks
+from linkwright.studio.display import take_of
 from linkwright.studio.live import Live
-from linkwright.studio.marks import Marks
-from linkwright.studio.page import page_text, write_page
-from linkwright.studio.plant import plant_of
-from linkwright.studio.scene import Scene, scene_of
+from linkwright.studio.live_system import plant_of
 from linkwright.studio.server import Studio
-from linkwright.studio.showing import take_of
-from linkwright.studio.standing import _limbs, footing_of, walks
-from linkwright.studio.takes import Take, open_take, scene_take
-from linkwright.studio.viewing import upright
 from tests.chromium import opened
 from tests.test_studio_browser import soon
 
@@ -544,7 +544,7 @@ def test_k_hides_the_arrows_of_the_studio(studio: Studio) -> None:
 
 
 def test_a_tool_of_a_robot_with_a_free_base_is_dragged_while_the_base_stays() -> None:
-    from linkwright.studio.posing import dragged, pose_of, tools
+    from linkwright.studio.joint_control import dragged, pose_of, tools
 
     described = load(ARM).source
     assert isinstance(described, Description)

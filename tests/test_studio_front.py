@@ -9,9 +9,9 @@ from urllib.request import urlopen
 import pytest
 
 from linkwright.errors import Error
-from linkwright.studio.desk import RUN, desk_of
-from linkwright.studio.front import page_of
+from linkwright.studio.client_page import page_of
 from linkwright.studio.server import Studio, open_studio
+from linkwright.studio.state import RUN, desk_of
 from linkwright.studio.status import Status
 from tests.chromium import WITHOUT_GRAPHICS, opened
 from tests.test_studio_browser import soon

@@ -22,16 +22,16 @@ from websockets.typing import Origin, Subprotocol
 
 from linkwright.errors import InputError
 from linkwright.models import load_model
+from linkwright.page.page import write_page
 from linkwright.recording import Channel, Recording
-from linkwright.studio.desk import desk_of
-from linkwright.studio.guarding import Gate, refused
+from linkwright.scene.motions import open_take, recorded_take
+from linkwright.scene.scene import scene_of
+from linkwright.studio.access import Gate, refused
 from linkwright.studio.live import Live
-from linkwright.studio.page import write_page
-from linkwright.studio.plant import plant_of
-from linkwright.studio.scene import scene_of
+from linkwright.studio.live_system import plant_of
 from linkwright.studio.server import LOOPBACK, PANELS, Studio, free_port, open_studio
 from linkwright.studio.side_pages import SidePages, as_json
-from linkwright.studio.takes import open_take, recorded_take
+from linkwright.studio.state import desk_of
 from tests.chromium import opened
 
 HACK = "<img src=x onerror=top.hacked=1>"
@@ -270,7 +270,7 @@ def test_names_in_the_studio_are_only_names(
     def none(*_: object) -> None:
         raise InputError(HACK)
 
-    monkeypatch.setattr("linkwright.studio.desk.plant_of", none)
+    monkeypatch.setattr("linkwright.studio.state.plant_of", none)
     robot, moved = nasty
     with open_studio([str(moved)], model=str(robot)) as studio:
         address = studio.shared["pages"].address

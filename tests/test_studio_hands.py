@@ -14,12 +14,12 @@ from scipy.spatial.distance import pdist
 from scipy.spatial.transform import Rotation
 
 import linkwright as lw
-from linkwright.studio.desk import Desk
-from linkwright.studio.posing import Poser, pose_of
-from linkwright.studio.scene import Scene, scene_of
+from linkwright.scene.motions import Take, recorded_take
+from linkwright.scene.scene import Scene, scene_of
+from linkwright.scene.viewpoint import ANGLE, ground_and_view
+from linkwright.studio.joint_control import Poser, pose_of
 from linkwright.studio.server import Studio, open_studio
-from linkwright.studio.takes import Take, recorded_take
-from linkwright.studio.viewing import ANGLE, ground_and_view
+from linkwright.studio.state import Desk
 from tests.chromium import WITHOUT_GRAPHICS, opened
 from tests.test_studio_browser import ARM, PATIENCE, desk_of, field, graphs, soon, tab
 

@@ -77,7 +77,7 @@ def test_what_cannot_run_live_says_why_and_can_still_be_posed(
     def refused(*_: Any) -> None:
         raise lw.Error("the loops cannot be closed", remedy="other lengths")
 
-    monkeypatch.setattr("linkwright.studio.desk.plant_of", refused)
+    monkeypatch.setattr("linkwright.studio.state.plant_of", refused)
     studio = open_studio(["pendulum"])
 
     def check(page: Any) -> None:

@@ -17,10 +17,10 @@ import pytest
 import linkwright as lw
 from linkwright.backends.kernel import compile as compiled
 from linkwright.mechanism import Mechanism
+from linkwright.page.highlight import colored
 from linkwright.program import count
 from linkwright.robots import Robot, load
-from linkwright.studio.coloring import colored
-from linkwright.studio.inspecting import LANGUAGES, WHOLE, Inspection
+from linkwright.studio.inspection import LANGUAGES, WHOLE, Inspection
 from linkwright.studio.server import Studio, open_studio
 from tests.chromium import opened
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.page.page import write_page
+from linkwright.scene.motions import recorded_take
 from linkwright.studio.live import Live
-from linkwright.studio.page import write_page
 from linkwright.studio.server import Studio, open_studio
-from linkwright.studio.takes import recorded_take
 from tests.chromium import WITHOUT_GRAPHICS, opened
 from tests.test_studio_browser import desk_of, field, soon, tab
 

@@ -14,11 +14,11 @@ import linkwright as lw
 from linkwright.blocks import Block
 from linkwright.errors import Error
 from linkwright.robots import Robot, load
+from linkwright.scene.previews import resting
+from linkwright.scene.scene import Scene, scene_of
+from linkwright.studio.joint_control import Poser, dragged, freedoms, pose_of, tools
 from linkwright.studio.live import Live
-from linkwright.studio.motions import resting
-from linkwright.studio.plant import Plant, plant_of
-from linkwright.studio.posing import Poser, dragged, freedoms, pose_of, tools
-from linkwright.studio.scene import Scene, scene_of
+from linkwright.studio.live_system import Plant, plant_of
 
 ARM = "tests/robots/oblique_arm.urdf"
 
@@ -236,7 +236,7 @@ def test_the_thread_runs_while_nobody_looks_and_ends_when_told() -> None:
 
 
 def test_a_recording_of_a_live_run_can_be_played_again(tmp_path: Any) -> None:
-    from linkwright.studio.takes import open_take
+    from linkwright.scene.motions import open_take
 
     live = live_of("double-pendulum")
     live.advance(240)
@@ -338,8 +338,8 @@ def test_a_browser_that_reads_nothing_does_not_hold_a_live_run_up() -> None:
     import viser
     from websockets.sync.client import connect
 
-    from linkwright.studio.desk import RUN, Desk
     from linkwright.studio.server import open_studio
+    from linkwright.studio.state import RUN, Desk
 
     studio = open_studio(["double-pendulum"])
     try:

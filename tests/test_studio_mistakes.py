@@ -12,11 +12,11 @@ import pytest
 
 import linkwright as lw
 from linkwright.cli import main
+from linkwright.page.page import page_text
 from linkwright.recording import Channel, Recording
-from linkwright.studio.page import page_text
-from linkwright.studio.scene import scene_of
+from linkwright.scene.motions import Take, open_take
+from linkwright.scene.scene import scene_of
 from linkwright.studio.server import Studio, open_studio
-from linkwright.studio.takes import Take, open_take
 
 STILL = """<robot name="stone"><link name="base"><visual><geometry><box size="1 2 3"/></geometry>
 </visual></link></robot>

@@ -11,10 +11,10 @@ import pytest
 from linkwright.cli import main
 from linkwright.errors import InputError
 from linkwright.models import load_model
+from linkwright.scene.motions import model_take, open_take
+from linkwright.scene.previews import Asked, simulated, simulated_story
+from linkwright.scene.scene import scene_of
 from linkwright.simulation import simulate
-from linkwright.studio.motions import Asked, simulated, simulated_story
-from linkwright.studio.scene import scene_of
-from linkwright.studio.takes import model_take, open_take
 
 ROBOT = """<robot name="r"><link name="a"/><link name="b"/>
 <joint name="j" type="revolute"><parent link="a"/><child link="b"/>

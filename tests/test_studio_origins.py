@@ -17,14 +17,14 @@ from linkwright.models import load_model
 from linkwright.recording import Channel, Recording, read_recording
 from linkwright.recording.origins import to_be_sent
 from linkwright.robots import load
+from linkwright.scene.motions import Take, open_take
+from linkwright.scene.scene import scene_of
+from linkwright.scene.sources import is_shipped, what_moved
 from linkwright.simulation import simulate, simulate_batch
 from linkwright.studies.replaying import replay
 from linkwright.studies.running import Request, run_model
 from linkwright.studio.live import Live
-from linkwright.studio.origins import is_shipped, what_moved
-from linkwright.studio.plant import plant_of
-from linkwright.studio.scene import scene_of
-from linkwright.studio.takes import Take, open_take
+from linkwright.studio.live_system import plant_of
 from linkwright.system import System
 
 FORMATS = ("parquet", "csv", "npz", "mcap")

@@ -15,9 +15,9 @@ import pytest
 import linkwright as lw
 from linkwright.cli import main
 from linkwright.mechanism import Mechanism
-from linkwright.studio.page import page_text, write_page
-from linkwright.studio.scene import scene_of
-from linkwright.studio.takes import open_take, recorded_take, scene_take
+from linkwright.page.page import page_text, write_page
+from linkwright.scene.motions import open_take, recorded_take, scene_take
+from linkwright.scene.scene import scene_of
 from tests.chromium import WITHOUT_GRAPHICS, opened
 
 ROBOTS = Path(__file__).parent / "robots"

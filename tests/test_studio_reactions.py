@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.studio.forces import ForceTrack, force_track
+from linkwright.page.page import write_page
+from linkwright.scene.forces import ForceTrack, force_track
+from linkwright.scene.motions import open_take
+from linkwright.scene.viewpoint import upright
+from linkwright.studio.display import take_of
 from linkwright.studio.live import Live
-from linkwright.studio.page import write_page
-from linkwright.studio.plant import plant_of
-from linkwright.studio.showing import take_of
-from linkwright.studio.takes import open_take
-from linkwright.studio.viewing import upright
+from linkwright.studio.live_system import plant_of
 from tests.chromium import opened
 from tests.test_studio_browser import soon
 

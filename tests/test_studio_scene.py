@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import linkwright as lw
-from linkwright.formats.description import Description
-from linkwright.formats.places import quaternion_rotation
+from linkwright.formats.meshes.collada import read_collada
+from linkwright.formats.robot.description import Description
+from linkwright.formats.robot.transforms import quaternion_rotation
 from linkwright.formats.urdf.writer import urdf_text
 from linkwright.models.library import MODELS
-from linkwright.studio.collada import read_collada
-from linkwright.studio.geometry import Geometry
-from linkwright.studio.motions import limits_of, swing
+from linkwright.scene.body_geometry import Geometry
+from linkwright.scene.motions import open_take, recorded_take
+from linkwright.scene.previews import limits_of, swing
+from linkwright.scene.scene import Scene, scene_of
+from linkwright.scene.solids import KINDS, Solid, surfaces_of, within_budget
+from linkwright.scene.triangles import creased, sphere, thinned, volume
+from linkwright.scene.viewpoint import upright
 from linkwright.studio.playback import Player, Track
-from linkwright.studio.scene import Scene, scene_of
-from linkwright.studio.solids import KINDS, Solid, surfaces_of, within_budget
-from linkwright.studio.takes import open_take, recorded_take
-from linkwright.studio.triangles import creased, sphere, thinned, volume
-from linkwright.studio.viewing import upright
 
 ROBOTS = Path(__file__).parent / "robots"
 
@@ -301,7 +301,7 @@ def test_a_scene_at_other_values_is_the_scene_of_a_model_with_these_values(name:
 
 
 def test_a_dressed_scene_at_other_values_keeps_its_dress() -> None:
-    scene = scene_of(lw.load_model("stanford-arm")).dressed("work-cell")
+    scene = scene_of(lw.load_model("stanford-arm")).decorated("work-cell")
     longer = scene.with_values({"L2": 0.5})
     assert [n.name for n in longer.nodes] == [n.name for n in scene.nodes]
     assert longer.poses.values["L2"] == 0.5

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from scipy.signal import butter, filtfilt
 
 import linkwright as lw
-from linkwright.recording import Channel, Recording, read_recording
-from linkwright.studio.charts import layout_picture, nice_ticks, phase_plot, stacked_plot
-from linkwright.studio.page import _evened, write_page
-from linkwright.studio.scope import (
+from linkwright.page.charts import layout_picture, nice_ticks, phase_plot, stacked_plot
+from linkwright.page.page import _evened, write_page
+from linkwright.page.scope import (
     Columns,
     Curve,
     Derived,
@@ -32,8 +31,9 @@ from linkwright.studio.scope import (
     value_at,
     within,
 )
+from linkwright.recording import Channel, Recording, read_recording
+from linkwright.scene.motions import recorded_take
 from linkwright.studio.server import Studio
-from linkwright.studio.takes import recorded_take
 from tests.chromium import opened
 from tests.test_studio_browser import soon
 
@@ -332,8 +332,8 @@ def test_a_table_that_fits_nothing_is_refused_by_its_own_name_and_leaves_the_sce
 
 
 def test_a_live_run_rolls_through_the_scope_and_is_looked_back_at() -> None:
-    from linkwright.studio.desk import RUN, Desk
     from linkwright.studio.server import open_studio
+    from linkwright.studio.state import RUN, Desk
 
     studio = open_studio(["pendulum"])
     try:
@@ -393,7 +393,7 @@ def test_a_recording_that_is_opened_moves_the_scene(tmp_path: Path) -> None:
 
 def _upright(scene: Any, turn: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a turn in the picture's axes."""
-    from linkwright.studio.viewing import upright
+    from linkwright.scene.viewpoint import upright
 
     pose = np.concatenate([np.zeros(3), turn])[None, None]
     return np.asarray(upright(scene, pose)[0, 0, 3:])

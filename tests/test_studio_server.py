@@ -16,11 +16,11 @@ from scipy.spatial.transform import Rotation
 
 import linkwright as lw
 from linkwright.mechanism import Mechanism
+from linkwright.scene.motions import scene_take
+from linkwright.scene.scene import scene_of
 from linkwright.studio.live import Live
-from linkwright.studio.plant import plant_of
-from linkwright.studio.scene import scene_of
+from linkwright.studio.live_system import plant_of
 from linkwright.studio.server import Studio, open_studio
-from linkwright.studio.takes import scene_take
 
 BODIES = 30
 MOST_BYTES = 2500  # for a frame in which all thirty bodies move

@@ -9,7 +9,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.cli import main
-from linkwright.studio.guarding import Gate
+from linkwright.studio.access import Gate
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.side_pages import SidePages, as_json
 

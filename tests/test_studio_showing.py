@@ -19,13 +19,13 @@ import numpy as np
 import pytest
 
 import linkwright as lw
+from linkwright.page.page import page_text
 from linkwright.recording.recording import Recording
 from linkwright.simulation.run import Run
 from linkwright.simulation.systems import SystemRun
-from linkwright.studio.desk import desk_of
-from linkwright.studio.page import page_text
+from linkwright.studio.display import in_notebook, open_browser, take_of
 from linkwright.studio.server import Studio
-from linkwright.studio.showing import in_notebook, open_browser, take_of
+from linkwright.studio.state import desk_of
 from tests.chromium import WITHOUT_GRAPHICS, opened
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwright.studio.page import write_page
+from linkwright.page.page import write_page
+from linkwright.scene.motions import open_take
 from linkwright.studio.server import open_studio
-from linkwright.studio.takes import open_take
 from tests.chromium import WITHOUT_GRAPHICS, opened
 from tests.test_studio_browser import soon
 

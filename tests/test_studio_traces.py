@@ -12,14 +12,14 @@ import pytest
 
 import linkwright as lw
 from linkwright.models import load_model
-from linkwright.studio.desk import RUN, Desk, desk_of
-from linkwright.studio.forces import scale_of
+from linkwright.scene.forces import scale_of
+from linkwright.scene.scene import scene_of
+from linkwright.scene.viewpoint import point_of
+from linkwright.studio.joint_control import pose_of
 from linkwright.studio.panel_pose import _Joints, _Tool
-from linkwright.studio.posing import pose_of
-from linkwright.studio.scene import scene_of
 from linkwright.studio.server import Studio, open_studio
-from linkwright.studio.tracing import Trace
-from linkwright.studio.viewing import point_of
+from linkwright.studio.state import RUN, Desk, desk_of
+from linkwright.studio.traces import Trace
 from tests.chromium import WITHOUT_GRAPHICS, opened
 
 

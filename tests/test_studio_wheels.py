@@ -9,11 +9,11 @@ import pytest
 
 import linkwright as lw
 from linkwright.elements import Contact, LinearTire, Plane, Tire
+from linkwright.scene.motions import recorded_take
+from linkwright.scene.scene import Scene
+from linkwright.studio.display import take_of
 from linkwright.studio.live import Live
-from linkwright.studio.plant import plant_of
-from linkwright.studio.scene import Scene
-from linkwright.studio.showing import take_of
-from linkwright.studio.takes import recorded_take
+from linkwright.studio.live_system import plant_of
 
 RADIUS, TRACK = 0.3, 1.4
 

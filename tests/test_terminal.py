@@ -50,7 +50,7 @@ STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 @pytest.mark.parametrize(
     "words",
     [
-        ["show", "m.toml", "--equations"],
+        ["describe", "m.toml", "--equations"],
         ["check", "m.toml"],
         ["simulate", "m.toml", "--until", "0.01", "-o", "run.npz"],
         ["simulate", f"m{RAW}.toml"],
@@ -63,8 +63,8 @@ STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
         ["linearize", "m.toml"],
         ["ops", "m.toml"],
         ["recover", "evil.csv.journal"],
-        ["replay", "evil.npz"],
-        ["write", "m.toml", "c", "--out", "there"],
+        ["rerun", "evil.npz"],
+        ["codegen", "m.toml", "c", "--out", "there"],
         ["page", "m.toml", "--until", "0.01", "-o", "m.html"],
         ["sweep", "s.toml"],
     ],

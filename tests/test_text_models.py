@@ -24,16 +24,16 @@ from linkwright.cli import main
 from linkwright.equations import derive
 from linkwright.equations.meanings import parameter_units
 from linkwright.errors import InputError, UnitError
-from linkwright.formats import schema
-from linkwright.formats.checking import check
-from linkwright.formats.describing import describe
-from linkwright.formats.document import Limits, ModelError
-from linkwright.formats.documentation import page
-from linkwright.formats.expansion import expand
-from linkwright.formats.positions import characters, scan
-from linkwright.formats.schema import Model
-from linkwright.formats.starters import STARTERS, starter
-from linkwright.formats.text import model_text, open_model, parse_model, read_model
+from linkwright.formats.text import schema
+from linkwright.formats.text.check import check
+from linkwright.formats.text.components import expand
+from linkwright.formats.text.document import Limits, ModelError
+from linkwright.formats.text.documentation import page
+from linkwright.formats.text.files import model_text, open_model, parse_model, read_model
+from linkwright.formats.text.from_mechanism import describe
+from linkwright.formats.text.positions import characters, scan
+from linkwright.formats.text.schema import Model
+from linkwright.formats.text.starters import STARTERS, starter
 from linkwright.mechanism import (
     Ball,
     Cylindrical,
@@ -1104,4 +1104,6 @@ def test_the_json_schema_knows_every_table(capsys: pytest.CaptureFixture[str]) -
 
 def test_the_page_is_up_to_date() -> None:
     kept = (HERE.parent / "docs" / "text-models.md").read_text(encoding="utf-8")
-    assert kept == page(), "run: python -m linkwright.formats.documentation > docs/text-models.md"
+    assert kept == page(), (
+        "run: python -m linkwright.formats.text.documentation > docs/text-models.md"
+    )

@@ -12,13 +12,13 @@ import pytest
 import linkwright as lw
 from linkwright.cli import main
 from linkwright.equations.resistance import unresisted
-from linkwright.formats.checking import check_mechanism
-from linkwright.formats.description import Description, Link, LinkJoint, Mass
 from linkwright.formats.mjcf import parse_mjcf
+from linkwright.formats.robot.description import Description, Link, LinkJoint, Mass
+from linkwright.formats.text.check import check_mechanism
 from linkwright.formats.urdf import parse_urdf
+from linkwright.scene.scene import scene_of
 from linkwright.studio.live import Live
-from linkwright.studio.plant import plant_of
-from linkwright.studio.scene import scene_of
+from linkwright.studio.live_system import plant_of
 
 ROBOTS = Path(__file__).parent / "robots"
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from linkwright.errors import InputError
-from linkwright.formats.description import (
+from linkwright.formats.robot.description import (
     Description,
     JointLimits,
     Link,
@@ -22,8 +22,8 @@ from linkwright.formats.description import (
     Place,
     Shape,
 )
-from linkwright.formats.names import code_names
-from linkwright.formats.robot_files import read_description
+from linkwright.formats.robot.files import read_description
+from linkwright.formats.robot.names import code_names
 from linkwright.formats.urdf import parse_urdf, read_urdf, urdf_text
 from linkwright.formats.urdf.origins import rotation_rpy, rpy_rotation
 from tests.robot_walks import link_places

@@ -22,6 +22,11 @@ import pytest
 from linkwright import Error
 from linkwright.algebra import foreign
 from linkwright.cli import main
+from linkwright.codegen import write_program
+from linkwright.codegen.c import c_kernel, c_program
+from linkwright.codegen.content import Content, make_content
+from linkwright.codegen.files import parameter_file
+from linkwright.codegen.python import python_program
 from linkwright.equations import derive
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
@@ -31,11 +36,6 @@ from linkwright.program.passes import optimize
 from linkwright.program.rates import Rate
 from linkwright.recording import ErdChannel, ErdFile, read_erd, write_erd
 from linkwright.simulation import simulate
-from linkwright.writers import write_program
-from linkwright.writers.c import c_kernel, c_program
-from linkwright.writers.content import Content, make_content
-from linkwright.writers.files import parameter_file
-from linkwright.writers.python import python_program
 
 STRICT = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-ffp-contract=off"]
 MODELS = ("car", "cart", "four-bar", "spacecraft-2", "stanford-arm-controlled")
@@ -707,7 +707,7 @@ def test_command_writes_and_refuses_to_replace(
 ) -> None:
     """It says what it wrote and how to run it; files that are there stay, hooks.c in any case."""
     folder = tmp_path / "out"
-    words = ["write", "pendulum", "-o", str(folder), "--set", "L=2", "--set", "STOPT=3"]
+    words = ["codegen", "pendulum", "-o", str(folder), "--set", "L=2", "--set", "STOPT=3"]
     assert main(words) == 0
     shown = capsys.readouterr().out
     assert "pendulum.c" in shown
@@ -737,14 +737,14 @@ def test_command_refuses_what_it_cannot_write(
     words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Exit code 2, one line, and nothing is written."""
-    assert main(["write", *words, "-o", str(tmp_path / "out")]) == 2
+    assert main(["codegen", *words, "-o", str(tmp_path / "out")]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
 def test_command_writes_python_and_kernels(tmp_path: Path) -> None:
     """Both run or compile as they come."""
-    assert main(["write", "pendulum", "-o", str(tmp_path / "p"), "--target", "python"]) == 0
+    assert main(["codegen", "pendulum", "-o", str(tmp_path / "p"), "--target", "python"]) == 0
     done = subprocess.run(
         [sys.executable, "pendulum.py", "pendulum.par"],
         cwd=tmp_path / "p",
@@ -753,7 +753,7 @@ def test_command_writes_python_and_kernels(tmp_path: Path) -> None:
         text=True,
     )
     assert "end at t = 10 s" in done.stdout
-    assert main(["write", "pendulum", "-o", str(tmp_path / "k"), "--kernel"]) == 0
+    assert main(["codegen", "pendulum", "-o", str(tmp_path / "k"), "--kernel"]) == 0
     compile_c(tmp_path / "k", "-c", "pendulum.c")
 
 

@@ -58,15 +58,15 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "ShapeError",
         "UnitError",
     ),
-    "linkwright.formats.converting": ("convert", "write_description"),
-    "linkwright.formats.robot_files": ("read_description",),
-    "linkwright.formats.text": ("read_model", "write_model"),
+    "linkwright.formats.robot.conversion": ("convert", "write_description"),
+    "linkwright.formats.robot.files": ("read_description",),
+    "linkwright.formats.text.files": ("read_model", "write_model"),
     "linkwright.program": ("Program", "count"),
     "linkwright.analysis": ("LinearModel", "linearize"),
     "linkwright.equations": ("ClosedForm", "Equations", "assemble", "derive", "equilibrium"),
     "linkwright.equations.energy": ("Energy", "energy"),
     "linkwright.equations.reactions": ("Reactions", "reactions"),
-    "linkwright.equations.base": ("BaseParameters", "base_parameters"),
+    "linkwright.equations.base_parameters": ("BaseParameters", "base_parameters"),
     "linkwright.mechanism": (
         "Ball",
         "Cylindrical",
@@ -88,7 +88,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.studies.sweeping": ("Sweep", "sweep"),
     "linkwright.system": ("System",),
     "linkwright.version": ("__version__",),
-    "linkwright.writers": ("write_program",),
+    "linkwright.codegen": ("write_program",),
 }
 
 if TYPE_CHECKING:
@@ -144,6 +144,7 @@ if TYPE_CHECKING:
         Element as Element,
         sampled as sampled,
     )
+    from linkwright.codegen import write_program as write_program
     from linkwright.equations import (
         ClosedForm as ClosedForm,
         Equations as Equations,
@@ -151,7 +152,7 @@ if TYPE_CHECKING:
         derive as derive,
         equilibrium as equilibrium,
     )
-    from linkwright.equations.base import (
+    from linkwright.equations.base_parameters import (
         BaseParameters as BaseParameters,
         base_parameters as base_parameters,
     )
@@ -166,12 +167,12 @@ if TYPE_CHECKING:
         ShapeError as ShapeError,
         UnitError as UnitError,
     )
-    from linkwright.formats.converting import (
+    from linkwright.formats.robot.conversion import (
         convert as convert,
         write_description as write_description,
     )
-    from linkwright.formats.robot_files import read_description as read_description
-    from linkwright.formats.text import read_model as read_model, write_model as write_model
+    from linkwright.formats.robot.files import read_description as read_description
+    from linkwright.formats.text.files import read_model as read_model, write_model as write_model
     from linkwright.mechanism import (
         Ball as Ball,
         Cylindrical as Cylindrical,
@@ -211,7 +212,6 @@ if TYPE_CHECKING:
     from linkwright.studies.sweeping import Sweep as Sweep, sweep as sweep
     from linkwright.system import System as System
     from linkwright.version import __version__ as __version__
-    from linkwright.writers import write_program as write_program
 
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Protocol
 
-_STUDIO = "linkwright.studio.showing"
+_STUDIO = "linkwright.studio.display"
 
 
 class Open(Protocol):
@@ -41,7 +41,7 @@ class Shown:
         host: str = "127.0.0.1",
         port: int = 0,
         roots: Sequence[str | os.PathLike[str]] = (),
-        dress: Any = None,
+        scene_file: Any = None,
     ) -> Open | None:
         """Open it in the studio, in the browser; see `linkwright.show`.
 
@@ -52,7 +52,8 @@ class Shown:
             host: address to serve at; no other machine reaches the one by default.
             port: to serve at; 0 takes one that is free.
             roots: folders in which meshes may lie.
-            dress: file with shapes for the bodies and things around them, or a shipped one's name.
+            scene_file: file with shapes for the bodies and things around them, or a shipped one's
+            name.
         """
         return show(
             self,
@@ -62,7 +63,7 @@ class Shown:
             host=host,
             port=port,
             roots=roots,
-            dress=dress,
+            scene_file=scene_file,
         )
 
     def page(
@@ -71,7 +72,7 @@ class Shown:
         *others: Any,
         title: str = "",
         roots: Sequence[str | os.PathLike[str]] = (),
-        dress: Any = None,
+        scene_file: Any = None,
     ) -> int:
         """Write one HTML file that plays the motion anywhere, and return its size in bytes.
 
@@ -80,9 +81,10 @@ class Shown:
             others: shown with it, as ghosts.
             title: over the page; by default the name of what moves.
             roots: folders in which meshes may lie.
-            dress: file with shapes for the bodies and things around them, or a shipped one's name.
+            scene_file: file with shapes for the bodies and things around them, or a shipped one's
+            name.
         """
-        return page(path, self, *others, title=title, roots=roots, dress=dress)
+        return page(path, self, *others, title=title, roots=roots, scene_file=scene_file)
 
 
 def show(
@@ -92,7 +94,7 @@ def show(
     host: str = "127.0.0.1",
     port: int = 0,
     roots: Sequence[str | os.PathLike[str]] = (),
-    dress: Any = None,
+    scene_file: Any = None,
 ) -> Open | None:
     """Open the studio with runs, recordings, mechanisms, robots, a System, or files of them.
 
@@ -108,7 +110,7 @@ def show(
         host: address to serve at; no other machine reaches the one by default.
         port: to serve at; 0 takes one that is free.
         roots: folders in which meshes may lie.
-        dress: file with shapes for the bodies and things around them, or a shipped one's name.
+        scene_file: file with shapes for the bodies and things around them, or a shipped one's name.
 
     >>> import linkwright as lw
     >>> studio = lw.show(
@@ -118,7 +120,13 @@ def show(
     >>> studio.close()
     """
     found: Open | None = import_module(_STUDIO).show(
-        things, block=block, browser=browser, host=host, port=port, roots=roots, dress=dress
+        things,
+        block=block,
+        browser=browser,
+        host=host,
+        port=port,
+        roots=roots,
+        scene_file=scene_file,
     )
     return found
 
@@ -128,7 +136,7 @@ def page(
     *things: Any,
     title: str = "",
     roots: Sequence[str | os.PathLike[str]] = (),
-    dress: Any = None,
+    scene_file: Any = None,
 ) -> int:
     """Write one HTML file that plays motions anywhere, and return its size in bytes.
 
@@ -138,7 +146,7 @@ def page(
             as ghosts.
         title: over the page; by default the name of what moves.
         roots: folders in which meshes may lie.
-        dress: file with shapes for the bodies and things around them, or a shipped one's name.
+        scene_file: file with shapes for the bodies and things around them, or a shipped one's name.
 
     >>> import tempfile
     >>> import linkwright as lw
@@ -146,5 +154,7 @@ def page(
     ...     lw.page(f"{folder}/swing.html", lw.load_model("pendulum")) < 300_000
     True
     """
-    size: int = import_module(_STUDIO).page(path, things, title=title, roots=roots, dress=dress)
+    size: int = import_module(_STUDIO).page(
+        path, things, title=title, roots=roots, scene_file=scene_file
+    )
     return size

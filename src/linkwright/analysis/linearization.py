@@ -30,7 +30,7 @@ from linkwright.equations.formulations import QUICK
 from linkwright.equations.poles import refuse_pole
 from linkwright.mechanism import Body, Mechanism, mechanism_of
 from linkwright.mechanism.plausibility import refuse_unreal
-from linkwright.recording.extras import extra
+from linkwright.optional import extra
 
 Array = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from linkwright.errors import InputError
 
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
-    from linkwright.studio.motions import Asked
+    from linkwright.scene.previews import Asked
 
 MODEL = typer.Argument(
     ...,
@@ -90,7 +90,7 @@ def read_asked(
     >>> read_asked(2.0, ["L=2"], [])
     Asked(until=2.0, values={'L': 2.0}, initial={})
     """
-    from linkwright.studio.motions import Asked
+    from linkwright.scene.previews import Asked
 
     if until is not None and not 0 < until < math.inf:
         raise InputError(f"the end time {until} is not after the start")

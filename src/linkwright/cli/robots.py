@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from linkwright.formats.description import Description
+    from linkwright.formats.robot.description import Description
 
 ROBOT = "A robot file (.urdf, .xml, .dyn, .toml), or a shipped model (NAME or NAME:OPTION=VALUE)."
 
@@ -28,10 +28,10 @@ def open_robot(name: str, roots: Sequence[Path] = ()) -> tuple[Description, str]
     >>> len(robot.joints), form
     (6, 'shipped model')
     """
-    from linkwright.formats.robot_files import FORMATS, read_description, robot_format
+    from linkwright.formats.robot.files import FORMATS, read_description, robot_format
 
     if is_shipped(name):
-        from linkwright.formats.surveying import description_of
+        from linkwright.formats.robot.from_mechanism import description_of
         from linkwright.models import load_model
 
         return description_of(load_model(name)), "shipped model"

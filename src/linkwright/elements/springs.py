@@ -7,7 +7,7 @@ from typing import Any
 from linkwright.algebra import Expr, maximum, sqrt, total
 from linkwright.blocks import Element, Spot, joint_of
 from linkwright.blocks.places import minus
-from linkwright.equations.stops import stop_effort
+from linkwright.equations.joint_stops import stop_effort
 
 
 class Spring(Element):

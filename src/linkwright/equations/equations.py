@@ -20,7 +20,7 @@ from linkwright.equations.closure import closed_samples, with_exact_rates
 from linkwright.equations.constraints import Elimination, Reduction, choose, reduce
 from linkwright.equations.derived_outputs import output_values
 from linkwright.equations.formulations import FORMULATIONS, QUICK, resolved
-from linkwright.equations.idle import idle_parameters
+from linkwright.equations.inactive_parameters import idle_parameters
 from linkwright.equations.pivots import Array
 from linkwright.equations.resistance import refuse_unresisted
 from linkwright.equations.search import dynamics
@@ -30,7 +30,7 @@ from linkwright.mechanism import Kinematics, Mechanism, MechanismError, mechanis
 from linkwright.program import Assign, Loop, Namer, Program, Statement, count, program
 from linkwright.program.linear import LinearError, ldlt
 from linkwright.program.passes import careful, liveness, optimize
-from linkwright.program.passes.replacing import with_reads
+from linkwright.program.passes.replacement import with_reads
 
 if TYPE_CHECKING:
     from linkwright.equations.closed_form import ClosedForm

@@ -11,7 +11,7 @@ from linkwright.equations.choices import Choices
 from linkwright.equations.expansion import expanded
 from linkwright.equations.kane import kane
 from linkwright.equations.projection import Formulation, projected
-from linkwright.equations.runs import longest, plan
+from linkwright.equations.repeated_bodies import longest, plan
 from linkwright.equations.search import articulated_bodies, looped_bodies, searched
 from linkwright.equations.tree import composite
 from linkwright.mechanism import Kinematics

@@ -16,7 +16,7 @@ from linkwright.equations.constraints import Reduction
 from linkwright.equations.equations import Equations, folded, has_loops, in_order
 from linkwright.equations.looped import looped_forces
 from linkwright.equations.projection import project
-from linkwright.equations.runs import plan
+from linkwright.equations.repeated_bodies import plan
 from linkwright.equations.search import Search, weight
 from linkwright.equations.tree import TreeDynamics, inverse, mass_matrix
 from linkwright.equations.writer import Writer

@@ -1,6 +1,6 @@
 """Dynamics of long chains: the recursions of a tree with a loop over each run of like bodies.
 
-Forward dynamics are those of `linkwright.equations.articulated` (outward velocities and bias
+Forward dynamics are those of `linkwright.equations.aba` (outward velocities and bias
 forces, inward articulated inertias, outward accelerations), inverse dynamics those of
 `linkwright.equations.tree` (outward accelerations, inward forces), regrouping that of
 `linkwright.equations.inertia`. A body that is not in a run is written out as there; a run hands
@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from linkwright.algebra import ZERO, Expr, total
-from linkwright.equations import articulated as law_of
-from linkwright.equations.articulated import Law, Step
+from linkwright.equations import aba as law_of
+from linkwright.equations.aba import Law, Step
+from linkwright.equations.body_loops import Sweeps
 from linkwright.equations.choices import DEFAULT, NO_SHIFT
 from linkwright.equations.inertia import (
     NO_MASS,
@@ -25,8 +26,7 @@ from linkwright.equations.inertia import (
     symmetric,
 )
 from linkwright.equations.links import Link, LinkMaker
-from linkwright.equations.runs import Item, Run, plan
-from linkwright.equations.sweeps import Sweeps
+from linkwright.equations.repeated_bodies import Item, Run, plan
 from linkwright.equations.templates import Form, Shapes, template
 from linkwright.equations.tree import (
     armature_inertias,

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from linkwright.algebra import Expr
-from linkwright.equations.articulated import articulated
+from linkwright.equations.aba import articulated
 from linkwright.equations.choices import (
     ABOVE,
     DEFAULT,

@@ -15,11 +15,11 @@ from linkwright.algebra.units import Amount, amount, checked_unit
 from linkwright.brief import brief
 from linkwright.errors import Error
 from linkwright.mechanism import loops
-from linkwright.mechanism.building import builder
-from linkwright.mechanism.describing import DERIVED, quantities_of
 from linkwright.mechanism.joints import Joint, MechanismError
-from linkwright.mechanism.loading import Loaded
+from linkwright.mechanism.loads import Loaded
 from linkwright.mechanism.parts import Body, Constraint, Output, Point, Range, State, Timing, Work
+from linkwright.mechanism.quantities import DERIVED, quantities_of
+from linkwright.mechanism.transactions import builder
 from linkwright.mechanism.workspace import Value, require_name
 from linkwright.showing import Shown
 
@@ -116,7 +116,7 @@ class Mechanism(Loaded, Shown):
     def limit(
         self, coordinate: str, lower: Amount | None = None, upper: Amount | None = None
     ) -> None:
-        """Let runs stop a joint at the ends of a range (see `linkwright.equations.stops`).
+        """Let runs stop a joint at the ends of a range (see `linkwright.equations.joint_stops`).
 
         Equations, and what is computed from them, know of no limits.
 

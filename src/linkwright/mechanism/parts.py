@@ -145,7 +145,7 @@ class Point:
 @one_line
 @dataclass(frozen=True, slots=True, eq=False)
 class Range:
-    """How far a joint may go; runs stop it there (`linkwright.equations.stops`).
+    """How far a joint may go; runs stop it there (`linkwright.equations.joint_stops`).
 
     Args:
         lower: end of the range, rad or m; None for none.

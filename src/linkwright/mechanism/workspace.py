@@ -27,7 +27,6 @@ from linkwright.algebra.units import Amount, amount, amounts, by_name, checked_u
 from linkwright.border import worded
 from linkwright.brief import brief
 from linkwright.mechanism import kinematics as kinematics_of
-from linkwright.mechanism.building import builder
 from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.parts import (
     Body,
@@ -43,6 +42,7 @@ from linkwright.mechanism.parts import (
 )
 from linkwright.mechanism.provenance import Provenance
 from linkwright.mechanism.scope import MechanismScope
+from linkwright.mechanism.transactions import builder
 
 if TYPE_CHECKING:
     from linkwright.mechanism.kinematics import Kinematics

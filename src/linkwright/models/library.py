@@ -15,7 +15,7 @@ from pathlib import Path
 from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.files import path_of
-from linkwright.formats.robot_files import FORMATS
+from linkwright.formats.robot.files import FORMATS
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import from_model
 
@@ -63,7 +63,7 @@ MODELS: dict[str, Model] = {
 
 # Ending of a file's name, and the function that reads it, as `module:function`.
 READERS: dict[str, str] = {
-    suffix: "linkwright.formats.robot_files:read_mechanism"
+    suffix: "linkwright.formats.robot.files:read_mechanism"
     for form in FORMATS.values()
     for suffix in form.suffixes
 }
@@ -114,7 +114,7 @@ def load_model(name: str | os.PathLike[str], *, trust: bool = False) -> Mechanis
 
 def _text_builder(file: str) -> Builder:
     """Return the function that builds a text model of this package."""
-    from linkwright.formats.text import parse_model
+    from linkwright.formats.text.files import parse_model
 
     text = files(__package__).joinpath("text", file).read_text(encoding="utf-8")
     document = parse_model(text, file=file)
@@ -207,8 +207,8 @@ def model_text(template: str, name: str) -> str:
     >>> 'name = "press"' in model_text("slider-crank", "press")
     True
     """
-    from linkwright.formats.starters import STARTERS, require_model_name
-    from linkwright.formats.text import write_model
+    from linkwright.formats.text.files import write_model
+    from linkwright.formats.text.starters import STARTERS, require_model_name
 
     require_model_name(name)
     stem, _, options = template.partition(":")

@@ -19,8 +19,8 @@ from linkwright.algebra.printers.text import text
 from linkwright.algebra.smallness import smallness_threshold
 from linkwright.algebra.spelling import quoted
 from linkwright.algebra.symbols import symbol
-from linkwright.program.passes.renaming import renamed
-from linkwright.program.passes.replacing import replaced
+from linkwright.program.passes.names import renamed
+from linkwright.program.passes.replacement import replaced
 from linkwright.program.program import Assign, Loop, Program, ProgramError, check, walk
 
 _KEEP_ALL = 1_000_000_000  # no term is dropped as small when a text is read

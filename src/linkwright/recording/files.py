@@ -13,8 +13,8 @@ from pathlib import Path
 from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.files import file_exists, path_of
+from linkwright.optional import extra
 from linkwright.recording.erd import ErdChannel, ErdFile, read_erd, write_erd
-from linkwright.recording.extras import extra
 from linkwright.recording.journal import MAGIC, recovered
 from linkwright.recording.mcap import read_mcap, write_mcap
 from linkwright.recording.origins import as_read, to_be_written

@@ -19,8 +19,8 @@ import numpy as np
 
 from linkwright.errors import Error, InputError
 from linkwright.files import write_with
+from linkwright.optional import extra
 from linkwright.recording import bounds
-from linkwright.recording.extras import extra
 from linkwright.recording.recording import Channel, Recording, to_json
 
 _ARCHIVE = "linkwright.npz"

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from linkwright.recording.carried import with_origin
 from linkwright.recording.recording import Recording
+from linkwright.recording.transfer import with_origin
 
 KEY = "origin"
 FOLDER = "folder"

@@ -13,8 +13,8 @@ import numpy as np
 
 from linkwright.errors import InputError
 from linkwright.files import write_with
+from linkwright.optional import extra
 from linkwright.recording.bounds import require_room
-from linkwright.recording.extras import extra
 from linkwright.recording.labels import TIMES, channel_of, recording_of
 from linkwright.recording.recording import Channel, Recording, from_json, to_json
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.files import write_with
+from linkwright.optional import extra
 from linkwright.recording.colors import DASHES, TRACES
 from linkwright.recording.derived import chosen, filtered, rate_of_change, spectrum
-from linkwright.recording.extras import extra
 from linkwright.recording.recording import Array, Channel, Recording, RecordingError
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.brief import brief
 from linkwright.errors import Error
-from linkwright.recording.recorded import Recorded
+from linkwright.recording.holder import Recorded
 
 Array = NDArray[np.float64]
 

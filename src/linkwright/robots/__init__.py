@@ -8,8 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from linkwright.robots.grounds import on_ground
-from linkwright.robots.loading import load
+from linkwright.robots.files import load
+from linkwright.robots.ground import on_ground
 from linkwright.robots.quantity import FrameQuantity, Quantity
 from linkwright.robots.robot import Robot
 

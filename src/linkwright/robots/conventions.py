@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from linkwright.brief import brief
 from linkwright.errors import InputError
-from linkwright.formats.assembling import Assembled
+from linkwright.formats.robot.to_mechanism import Assembled
 from linkwright.robots.tree import Tree
 
 Array: TypeAlias = NDArray[np.float64]

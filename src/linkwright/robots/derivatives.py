@@ -25,7 +25,7 @@ from linkwright.program.derivatives.forward import ForwardCalls, forward
 from linkwright.program.derivatives.reverse import ReverseCalls, reverse
 from linkwright.program.derivatives.structure import Masks, Structure
 from linkwright.program.factors import factors
-from linkwright.program.inlining import inlined
+from linkwright.program.inline import inlined
 from linkwright.program.passes.liveness import liveness
 from linkwright.program.program import ProgramError, check
 from linkwright.robots.tree import Results, Tree

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linkwright.algebra import ONE, ZERO, Expr, symbol, total
-from linkwright.equations.articulated import articulated
+from linkwright.equations.aba import articulated
 from linkwright.equations.choices import Choices
 from linkwright.equations.projection import project, unreduced
 from linkwright.equations.resistance import refuse_unresisted
@@ -28,7 +28,7 @@ from linkwright.mechanism import Mechanism
 from linkwright.program import Assign, Namer, Program
 from linkwright.program.factors import factors
 from linkwright.program.linear import ldlt
-from linkwright.robots.choosing import chosen, price
+from linkwright.robots.choices import chosen, price
 from linkwright.robots.tree import Results, Tree
 
 _LONG = 16  # speeds beyond which the mass matrix is not factorized for forward dynamics

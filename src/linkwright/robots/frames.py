@@ -14,7 +14,7 @@ from linkwright.equations.writer import Writer, add, apply
 from linkwright.errors import InputError
 from linkwright.program import Namer, Port, Program
 from linkwright.program.derivatives.forward import ForwardCalls, forward
-from linkwright.program.inlining import inlined
+from linkwright.program.inline import inlined
 from linkwright.program.passes.liveness import liveness
 from linkwright.program.program import check
 from linkwright.robots import kinematics

@@ -97,7 +97,7 @@ class Quantity:
     def _native(self) -> StoredKernel:
         """The kernel, without the Program where the disk cache has it."""
         from linkwright.backends.llvm.stored import StoredKernel
-        from linkwright.robots.storing import known_ports, remember_ports
+        from linkwright.robots.stored import known_ports, remember_ports
 
         key = self._key()
         found = known_ports(key) if key else None

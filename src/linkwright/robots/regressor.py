@@ -8,8 +8,8 @@ joint with one coordinate: the inertia of the geared rotor, viscous and dry fric
 A column is the virtual power of a body's inertia force with one parameter 1 and the others 0, for
 the unit speed of each joint that carries the body (Atkeson, An and Hollerbach 1986).
 
-Not all parameters can be told apart by forces and motion: `linkwright.equations.columns` finds
-those that can from Y at many states.
+Not all parameters can be told apart by forces and motion:
+`linkwright.equations.independent_columns` finds those that can from Y at many states.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from linkwright.algebra import ZERO, Expr, evaluate_all, sign
 from linkwright.equations.bodies import swung
-from linkwright.equations.columns import Base as Base, base_of as base_of
+from linkwright.equations.independent_columns import Base as Base, base_of as base_of
 from linkwright.equations.inertia import own_moments, turned
 from linkwright.equations.links import rotation_between
 from linkwright.equations.tree import spread

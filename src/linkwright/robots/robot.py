@@ -26,7 +26,7 @@ from linkwright.algebra import ZERO, evaluate
 from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.forking import cached_property
-from linkwright.formats.description import Description, Ignored
+from linkwright.formats.robot.description import Description, Ignored
 from linkwright.robots.later import Later
 from linkwright.robots.quantities import Quantities, Slopes
 from linkwright.robots.quantity import Quantity
@@ -34,7 +34,7 @@ from linkwright.showing import Shown
 
 if TYPE_CHECKING:
     from linkwright.algebra import Expr
-    from linkwright.formats.assembling import Assembled
+    from linkwright.formats.robot.to_mechanism import Assembled
     from linkwright.mechanism import Mechanism, Point, kinematics, plausibility
     from linkwright.program import Program
     from linkwright.robots import conventions, coriolis, derivatives, dynamics, ik
@@ -66,7 +66,7 @@ class Robot(Quantities, Shown):
         symbolic: keep inertial parameters, or all those of a mechanism, as the last input `p` of
             quantities, which is their values where it is left out.
 
-    >>> from linkwright.formats.description import Link, LinkJoint, Mass
+    >>> from linkwright.formats.robot.description import Link, LinkJoint, Mass
     >>> links = Link("base"), Link("rod", Mass(1.0, (0.5, 0.0, 0.0)))
     >>> joint = LinkJoint("hinge", "revolute", "base", "rod", axis=(0.0, 1.0, 0.0))
     >>> swing = Robot(Description("swing", links, (joint,)))
@@ -123,7 +123,7 @@ class Robot(Quantities, Shown):
     @cached_property
     def assembled(self) -> Assembled:
         """The mechanism with the places of links and frames."""
-        from linkwright.formats.assembling import as_assembled, assembled
+        from linkwright.formats.robot.to_mechanism import as_assembled, assembled
 
         started = time.perf_counter()
         if isinstance(self._source, Description):
@@ -145,7 +145,7 @@ class Robot(Quantities, Shown):
     @cached_property
     def _digest(self) -> str:
         """What stands for the robot in the disk cache; nothing for a mechanism."""
-        from linkwright.robots.storing import robot_digest
+        from linkwright.robots.stored import robot_digest
 
         if not isinstance(self._source, Description) or self._options["symbolic"]:
             return ""
@@ -185,7 +185,7 @@ class Robot(Quantities, Shown):
     def _facts(self) -> Facts:
         """What the robot says of itself, from the disk cache where that has it."""
         from linkwright.robots.states import facts_of
-        from linkwright.robots.storing import known_facts, remember_facts
+        from linkwright.robots.stored import known_facts, remember_facts
 
         found = known_facts(self._digest) if self._digest else None
         if found is None:
@@ -351,7 +351,7 @@ class Robot(Quantities, Shown):
         Args:
             frame: one of `frames`.
 
-        >>> from linkwright.formats.description import Link, LinkJoint, Mass
+        >>> from linkwright.formats.robot.description import Link, LinkJoint, Mass
         >>> links = Link("base"), Link("rod", Mass(1.0, (0.5, 0.0, 0.0)))
         >>> hinge = LinkJoint("hinge", "revolute", "base", "rod")
         >>> swing = Robot(Description("swing", links, (hinge,)))

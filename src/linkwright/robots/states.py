@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from linkwright.formats.assembling import Assembled
+    from linkwright.formats.robot.to_mechanism import Assembled
     from linkwright.robots.tree import Tree
 
 Array: TypeAlias = NDArray[np.float64]

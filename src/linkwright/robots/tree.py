@@ -14,7 +14,7 @@ from linkwright.algebra import ZERO, Expr, as_expr, free_symbols, total
 from linkwright.equations.constraints import Reduction
 from linkwright.equations.equations import folded
 from linkwright.equations.writer import Matrix, Triple, Writer
-from linkwright.formats.description import Place
+from linkwright.formats.robot.description import Place
 from linkwright.mechanism import Body, Kinematics
 from linkwright.program import Assign, Loop, Port, Program, Statement, program
 from linkwright.program.passes.liveness import liveness

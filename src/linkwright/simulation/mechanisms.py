@@ -27,9 +27,9 @@ from linkwright.equations.closure import Relations, assemble
 from linkwright.equations.equations import Equations, derive
 from linkwright.equations.evaluation import Array, all_values
 from linkwright.equations.formulations import QUICK
+from linkwright.equations.joint_stops import run_notes, with_stops
 from linkwright.equations.poles import AT, NEAR, pole_words, poles
 from linkwright.equations.resistance import refuse_idle, refuse_unresisted
-from linkwright.equations.stops import run_notes, with_stops
 from linkwright.errors import DomainError, Error
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal

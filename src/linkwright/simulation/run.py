@@ -18,10 +18,10 @@ from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import named
 from linkwright.recording.generic import generic_name
-from linkwright.recording.recorded import Recorded
+from linkwright.recording.holder import Recorded
 from linkwright.recording.recording import Channel, Recording
 
-_TEXT = "linkwright.formats.text"  # of a higher layer, which knows text models
+_TEXT = "linkwright.formats.text.files"  # of a higher layer, which knows text models
 
 
 @one_line

@@ -18,8 +18,8 @@ from linkwright.equations.resistance import refuse_idle, refuse_unresisted
 from linkwright.errors import DomainError
 from linkwright.mechanism.provenance import named
 from linkwright.recording import Recording
-from linkwright.recording.carried import StayedBehind
-from linkwright.recording.recorded import Recorded
+from linkwright.recording.holder import Recorded
+from linkwright.recording.transfer import StayedBehind
 from linkwright.simulation.described import method_notes, phase_channels, phase_numbers, spacing
 from linkwright.simulation.native.limits import divided, require_end, require_every
 from linkwright.simulation.native.methods import method_named

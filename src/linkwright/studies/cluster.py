@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from linkwright.errors import Error
-from linkwright.recording.extras import extra
+from linkwright.optional import extra
 from linkwright.studies.parts import Columns
 
 _RETRIES = 3

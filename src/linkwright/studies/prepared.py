@@ -23,7 +23,7 @@ from linkwright.studies.sources import Source, code_digest
 from linkwright.system.phases import Phases, phase_program
 
 if TYPE_CHECKING:
-    from linkwright.formats.grounding import Grounded
+    from linkwright.formats.robot.ground import Grounded
     from linkwright.mechanism import Mechanism
 
 _FORMAT = 1
@@ -94,8 +94,8 @@ def prepare(
     source: Source, mechanism: Mechanism, ground: Grounded | None = None
 ) -> Prepared | None:
     """Return a mechanism ready for native runs; None where its equations may become singular."""
+    from linkwright.equations.joint_stops import run_notes, with_stops
     from linkwright.equations.poles import poles
-    from linkwright.equations.stops import run_notes, with_stops
     from linkwright.system import System
 
     if not _is_regular(mechanism):

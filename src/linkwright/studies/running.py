@@ -164,7 +164,7 @@ def run_model(
     refuse_idle(mechanism, request.values)
     ground = None
     if request.ground:
-        from linkwright.formats.grounding import grounded
+        from linkwright.formats.robot.ground import grounded
 
         ground = grounded(mechanism)
         request = replace(request, initial={**ground.lifted(request.initial), **request.initial})
@@ -195,7 +195,7 @@ def _opened(request: Request) -> Mechanism:
         return mechanism
     known = mechanism.provenance
     if known is not None and known.robot is not None:
-        from linkwright.formats.assembling import assembled
+        from linkwright.formats.robot.to_mechanism import assembled
 
         asked = {"base": request.base, "limits": request.limits}
         return assembled(known.robot[0], **{**known.options, **asked}).mechanism

@@ -23,7 +23,7 @@ from linkwright.brief import brief
 from linkwright.errors import Error, InputError
 from linkwright.files import write_text, write_with
 from linkwright.mechanism import Mechanism
-from linkwright.recording.extras import extra
+from linkwright.optional import extra
 from linkwright.studies.parts import Columns, Job, job_of, known_job, run_part
 from linkwright.studies.plans import Plan, checked
 from linkwright.studies.sources import source_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwright.studio.geometry import Array
+from linkwright.scene.body_geometry import Array
 
 _ELSEWHERE = 2.0  # sizes of the model from its center: what looks there does not see it
 

@@ -4,8 +4,8 @@ Time is a whole number of base ticks. The thread goes on as many ticks as are du
 most a sixtieth of a second, and leaves what it reached in one slot, `Live.latest`; whoever shows it
 takes the newest and is never waited for. A run that cannot keep up goes slower and says so.
 
-What a user's hand does to bodies is in `linkwright.studio.hand`, the samples that are kept in
-`linkwright.studio.kept`.
+What a user's hand does to bodies is in `linkwright.studio.user_force`, the samples that are kept in
+`linkwright.studio.sample_buffer`.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from linkwright.errors import Error
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.mechanism.provenance import named
 from linkwright.recording import Recording
+from linkwright.scene.forces import Arrows, Shown
+from linkwright.scene.scene import Scene
 from linkwright.simulation.described import phase_channels, phase_numbers
-from linkwright.studio.felt import Felt
-from linkwright.studio.forces import Arrows, Shown
-from linkwright.studio.hand import Hand
-from linkwright.studio.kept import Kept
+from linkwright.studio.joint_control import Poser
+from linkwright.studio.live_forces import Felt
 from linkwright.studio.live_sessions import SLICE_STEPS, session_of
-from linkwright.studio.plant import Plant, target_of
-from linkwright.studio.posing import Poser
-from linkwright.studio.scene import Scene
+from linkwright.studio.live_system import Plant, target_of
+from linkwright.studio.sample_buffer import Kept
+from linkwright.studio.user_force import Hand
 
 Array: TypeAlias = NDArray[np.float64]
 FRAMES = 60
@@ -77,8 +77,8 @@ class Live:
     Everything but the thread's own loop may be called from any thread.
 
     >>> from linkwright.models import load_model
-    >>> from linkwright.studio.plant import plant_of
-    >>> from linkwright.studio.scene import scene_of
+    >>> from linkwright.studio.live_system import plant_of
+    >>> from linkwright.scene.scene import scene_of
     >>> model = load_model("pendulum")
     >>> live = Live(plant_of(model), scene_of(model))
     >>> live.advance(240)

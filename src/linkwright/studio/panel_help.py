@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from linkwright.studio.keys import add_key, sheet
+from linkwright.studio.shortcuts import add_key, sheet
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio

@@ -10,10 +10,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from linkwright.errors import InputError
-from linkwright.studio.coloring import colored
-from linkwright.studio.desk import Desk, desk_of
-from linkwright.studio.inspecting import COUNTED, LANGUAGES, WHOLE, Inspection
+from linkwright.page.highlight import colored
+from linkwright.studio.inspection import COUNTED, LANGUAGES, WHOLE, Inspection
 from linkwright.studio.side_pages import Asked, Reply, as_json, assembled, side_pages_of
+from linkwright.studio.state import Desk, desk_of
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio

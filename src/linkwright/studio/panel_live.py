@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.algebra import ZERO
-from linkwright.studio.desk import RUN, Desk, desk_of, guarded
-from linkwright.studio.keys import add_key, also_key
 from linkwright.studio.live import Live
-from linkwright.studio.plant import speed_of
+from linkwright.studio.live_system import speed_of
+from linkwright.studio.messages import only_words, stopped_words
 from linkwright.studio.playback import SPEEDS
+from linkwright.studio.shortcuts import add_key, also_key
+from linkwright.studio.state import RUN, Desk, desk_of, guarded
 from linkwright.studio.status import DERIVING, pace_of, places
-from linkwright.studio.telling import only_words, stopped_words
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwright.studio.desk import RUN, desk_of
-from linkwright.studio.keys import add_key, says
+from linkwright.studio.messages import only_words
 from linkwright.studio.playback import SPEEDS
-from linkwright.studio.telling import only_words
+from linkwright.studio.shortcuts import add_key, says
+from linkwright.studio.state import RUN, desk_of
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.formats.places import quaternion_rotation, rotation_quaternion
-from linkwright.studio.desk import RUN, Desk, desk_of, guarded
-from linkwright.studio.generated import tuple3
-from linkwright.studio.motions import limits_of
-from linkwright.studio.plant import target_of
-from linkwright.studio.posing import (
+from linkwright.formats.robot.transforms import quaternion_rotation, rotation_quaternion
+from linkwright.scene.default_shapes import tuple3
+from linkwright.scene.previews import limits_of
+from linkwright.studio.joint_control import (
     Posed,
     Poser,
     dragged,
@@ -26,10 +24,12 @@ from linkwright.studio.posing import (
     within,
     yaw_pitch_roll,
 )
-from linkwright.studio.telling import only_words, shown_unit, with_unit
+from linkwright.studio.live_system import target_of
+from linkwright.studio.messages import only_words, shown_unit, with_unit
+from linkwright.studio.state import RUN, Desk, desk_of, guarded
 
 if TYPE_CHECKING:
-    from linkwright.studio.scene import Scene
+    from linkwright.scene.scene import Scene
     from linkwright.studio.server import Studio
 
 _MANY = 60

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright.errors import Error, InputError
 from linkwright.recording.origins import to_be_sent
-from linkwright.studio.desk import desk_of
-from linkwright.studio.scope_desk import ScopeDesk
+from linkwright.scene.motions import is_recording
+from linkwright.studio.scope_requests import ScopeDesk
 from linkwright.studio.side_pages import Asked, Reply, as_json, assembled, side_pages_of
-from linkwright.studio.takes import is_recording
+from linkwright.studio.state import desk_of
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio

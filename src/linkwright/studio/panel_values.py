@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from linkwright.errors import Error
-from linkwright.studio.desk import Desk, desk_of, guarded
-from linkwright.studio.plant import Adjustable
-from linkwright.studio.telling import only_words, with_unit
+from linkwright.studio.live_system import Adjustable
+from linkwright.studio.messages import only_words, with_unit
+from linkwright.studio.state import Desk, desk_of, guarded
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio

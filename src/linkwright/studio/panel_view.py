@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwright.studio.desk import RUN, desk_of
-from linkwright.studio.keys import add_key, says
-from linkwright.studio.rewearing import wear
-from linkwright.studio.tracing import Trace
+from linkwright.studio.scene_reload import wear
+from linkwright.studio.shortcuts import add_key, says
+from linkwright.studio.state import RUN, desk_of
+from linkwright.studio.traces import Trace
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.studio.forces import ForceTrack, Shown, force_track
-from linkwright.studio.hanging import against, carriers
-from linkwright.studio.takes import Take
-from linkwright.studio.viewing import upright
+from linkwright.scene.forces import ForceTrack, Shown, force_track
+from linkwright.scene.motions import Take
+from linkwright.scene.relative_poses import against, carriers
+from linkwright.scene.viewpoint import upright
 
 Array = NDArray[np.float64]
 MOST_FRAMES = 20_000

@@ -21,18 +21,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.errors import Error, InputError
-from linkwright.studio.front import Front
-from linkwright.studio.guarding import Gate, guarding
-from linkwright.studio.marks import Marks
-from linkwright.studio.motions import Asked, resting
+from linkwright.scene.motions import Take, is_recording, open_take
+from linkwright.scene.previews import Asked, resting
+from linkwright.studio.access import Gate, guarding
+from linkwright.studio.arrows import Marks
+from linkwright.studio.client_page import Front
 from linkwright.studio.playback import Player, Track, player_for
-from linkwright.studio.stage import Stage
-from linkwright.studio.takes import Take, is_recording, open_take
+from linkwright.studio.viser_scene import Stage
 
 if TYPE_CHECKING:
-    from linkwright.studio.dress import DressLike
-    from linkwright.studio.scene import Scene
-    from linkwright.studio.triangles import Color
+    from linkwright.formats.meshes.triangle_mesh import Color
+    from linkwright.scene.scene import Scene
+    from linkwright.scene.scene_file import SceneFileLike
+
 
 PANELS: dict[str, str] = {
     "Play": "linkwright.studio.panel_play:add",
@@ -174,7 +175,7 @@ class Studio:
             self.marks.show(track.forces.arrows, shown, track.forces.reference)
 
     def _ground(self) -> None:
-        from linkwright.studio.viewing import ground_and_view, pedestal
+        from linkwright.scene.viewpoint import ground_and_view, pedestal
 
         if not self.stages:
             return
@@ -290,7 +291,7 @@ def open_studio(
     *,
     model: str = "",
     roots: Sequence[str | Path] = (),
-    dress: DressLike | None = None,
+    scene_file: SceneFileLike | None = None,
     asked: Asked | None = None,
     base: str = "auto",
     host: str = LOOPBACK,
@@ -303,7 +304,7 @@ def open_studio(
         names: of files or shipped models.
         model: of recordings that do not say themselves.
         roots: folders in which meshes may lie.
-        dress: shapes in place of the model's own, and what stands around it.
+        scene_file: shapes in place of the model's own, and what stands around it.
         asked: of the motion that is made for a model.
         base: of robot files: "free", "fixed", "file" for what the file says, or "auto": free where
             the robot walks.
@@ -314,16 +315,17 @@ def open_studio(
     if not names:
         raise InputError("the studio needs something to show", remedy="name a recording or a model")
     takes = [
-        open_take(n, model=model, roots=roots, dress=dress, base=base, asked=asked) for n in names
+        open_take(n, model=model, roots=roots, scene_file=scene_file, base=base, asked=asked)
+        for n in names
     ]
     made = Studio(takes, host, port, allowed)
     made.shared["again"] = shlex.join(["linkwright", "studio", *names])
     if is_recording(names[0]):
         made.shared["folder"] = Path(names[0]).resolve().parent
-    if dress is not None:
-        from linkwright.studio.rewearing import watch
+    if scene_file is not None:
+        from linkwright.studio.scene_reload import watch
 
-        made.shared["dress"] = watch(made, dress, roots)
+        made.shared["scene_file"] = watch(made, scene_file, roots)
     return made
 
 

@@ -2,7 +2,7 @@
 
 Viser's plots tell nothing of where a user clicks, and its texts are no trees to choose from, so the
 scope and the inspection are pages of our own (`assets`), shown in frames of the studio or in
-windows of their own. They let in what the studio itself does (`linkwright.studio.guarding`), and
+windows of their own. They let in what the studio itself does (`linkwright.studio.access`), and
 only its page may show them in frames. Each request is answered in a thread of its own; a browser
 that stalls costs that thread only.
 """
@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qs, quote, urlsplit
 
 from linkwright.errors import Error, InputError
-from linkwright.studio.asset_files import asset
-from linkwright.studio.guarding import Gate
+from linkwright.page.assets_text import asset
+from linkwright.studio.access import Gate
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio

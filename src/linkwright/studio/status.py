@@ -1,15 +1,15 @@
 """What the bar over the scene shows in every tab: what moves the scene, its time, its pace.
 
-The page asks for it a few times a second (`linkwright.studio.front`); answering takes no locks and
-waits for nothing. The first page that asks, and whose user has nothing against things that move,
-also starts the playback.
+The page asks for it a few times a second (`linkwright.studio.client_page`); answering takes no
+locks and waits for nothing. The first page that asks, and whose user has nothing against things
+that move, also starts the playback.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from linkwright.studio.desk import PLAYED, RUN, Desk, desk_of
+from linkwright.studio.state import PLAYED, RUN, Desk, desk_of
 
 if TYPE_CHECKING:
     from linkwright.studio.live import Live, Reached

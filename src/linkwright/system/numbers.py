@@ -21,7 +21,7 @@ from linkwright.equations.closure import assemble
 from linkwright.equations.reactions import told_reactions
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
-from linkwright.system.arrows import told_floors, told_forces, told_wheels
+from linkwright.system.force_arrows import told_floors, told_forces, told_wheels
 from linkwright.system.member import Member
 from linkwright.system.phases import Phases, Signal
 

@@ -47,7 +47,7 @@ from linkwright.system.numbers import numbered
 from linkwright.system.phases import Phases
 
 if TYPE_CHECKING:
-    from linkwright.system.flattening import Flattened
+    from linkwright.system.flatten import Flattened
 
 Source = Any
 """A number, an expression, a text, or a sequence of these for an array."""
@@ -369,7 +369,7 @@ class System(Shown):
             record: names of the channels that are asked for: outputs of the mechanism, ports; all
                 of them by default. What nobody asks for is not computed.
         """
-        from linkwright.system.flattening import flatten
+        from linkwright.system.flatten import flatten
 
         wanted = None if record is None else tuple(record)
         for member in self.members.values():

@@ -13,7 +13,7 @@ from linkwright.cli.robots import ROBOT, is_shipped, open_robot
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from linkwright.formats.checking import Report
+    from linkwright.formats.text.check import Report
     from linkwright.mechanism.rigidity import Finding
 
 BAD = 1
@@ -48,7 +48,7 @@ def command(
       linkwright check swing.toml
       linkwright check robot.urdf --repair better.urdf
     """
-    from linkwright.formats.robot_files import robot_format
+    from linkwright.formats.robot.files import robot_format
 
     key = robot_format(file) if Path(file).is_file() else None
     if key in (None, "text") and repair is None:
@@ -79,9 +79,9 @@ def _check_model(file: str, as_json: bool, option: list[str], trust: bool) -> No
 
 
 def _model_report(file: str, option: list[str], trust: bool) -> Report:
-    from linkwright.formats.checking import check, check_mechanism
-    from linkwright.formats.document import ModelError
-    from linkwright.formats.text import open_model
+    from linkwright.formats.text.check import check, check_mechanism
+    from linkwright.formats.text.document import ModelError
+    from linkwright.formats.text.files import open_model
 
     if is_shipped(file):
         from linkwright.models import load_model
@@ -101,9 +101,9 @@ def _model_report(file: str, option: list[str], trust: bool) -> Report:
 def _check_robot(
     file: str, as_json: bool, roots: list[Path], repair: Path | None, force: bool
 ) -> None:
-    from linkwright.formats.converting import write_description
-    from linkwright.formats.examining import description_findings, repaired
-    from linkwright.formats.robot_summary import summary
+    from linkwright.formats.robot.conversion import write_description
+    from linkwright.formats.robot.plausibility import description_findings, repaired
+    from linkwright.formats.robot.summary import summary
 
     robot, form = open_robot(file, roots)
     findings = description_findings(robot)

@@ -38,7 +38,7 @@ def command(
     """
     from dataclasses import asdict
 
-    from linkwright.formats.converting import convert, convert_mechanism
+    from linkwright.formats.robot.conversion import convert, convert_mechanism
 
     if is_shipped(source):
         from linkwright.models import load_model

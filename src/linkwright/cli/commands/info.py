@@ -44,7 +44,7 @@ def command(
 def _robot(file: str, roots: list[Path], as_json: bool) -> None:
     """Print what a robot file holds: a summary, its joints, and what of it was not read."""
     from linkwright.cli.tables import print_table
-    from linkwright.formats.robot_summary import summary
+    from linkwright.formats.robot.summary import summary
 
     robot, form = open_robot(file, roots)
     if as_json:

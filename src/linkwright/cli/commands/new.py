@@ -39,7 +39,7 @@ def command(
       linkwright new my-car --template car
     """
     from linkwright.files import write_text
-    from linkwright.formats.starters import STARTERS, starter
+    from linkwright.formats.text.starters import STARTERS, starter
     from linkwright.models.library import model_text
 
     file = Path(name if name.endswith(".toml") else f"{name}.toml")

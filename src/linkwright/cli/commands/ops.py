@@ -105,7 +105,7 @@ def _print_passes(written: Program) -> None:
 
 def _is_robot(model: str) -> bool:
     """Whether a model is a robot file, which is counted as `linkwright.load` computes it."""
-    from linkwright.formats.robot_files import robot_format
+    from linkwright.formats.robot.files import robot_format
 
     return Path(model).is_file() and robot_format(model) not in (None, "text")
 

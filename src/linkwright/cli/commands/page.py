@@ -21,7 +21,7 @@ _OUT = typer.Option(
 _ROOT = typer.Option([], "--root", metavar="FOLDER", help="Where meshes lie; may be repeated.")
 _DRESS = typer.Option(
     "",
-    "--dress",
+    "--scene",
     metavar="FILE",
     help="Shapes and surroundings, from a file or a shipped one (work-cell, puma-lab).",
 )
@@ -34,7 +34,7 @@ def command(
         "", "--model", metavar="MODEL", help="What moves, where a recording does not say itself."
     ),
     root: list[Path] = _ROOT,
-    dress: str = _DRESS,
+    scene_file: str = _DRESS,
     until: float | None = UNTIL,
     settings: list[str] = SET,
     initial: list[str] = INITIAL,
@@ -50,22 +50,22 @@ def command(
       linkwright page before.parquet after.parquet -o both.html
       linkwright page car --until 4 --set STEER=0.02
       linkwright page robot.urdf --root meshes
-      linkwright page angles.csv --model robot.urdf --dress cell.toml
+      linkwright page angles.csv --model robot.urdf --scene cell.toml
     """
     from linkwright.cli.models import read_asked
-    from linkwright.studio.page import page_notes, write_page
-    from linkwright.studio.takes import is_recording, may_become, open_take
+    from linkwright.page.page import page_notes, write_page
+    from linkwright.scene.motions import is_recording, may_become, open_take
 
     asked = read_asked(until, settings, initial, model or what[0])
     first = what[0]
     stem = Path(first).name.partition(":")[0]
     beside = Path(first).parent if is_recording(first) else Path()
     target = beside / f"{Path(stem).stem or stem}.html" if out is None else out
-    may_become(target, [*what, model, dress])
+    may_become(target, [*what, model, scene_file])
     if not most > 0:
         raise InputError(f"--most {most:g}: a page has some size", remedy="allow 2.9 MB, say")
     takes = [
-        open_take(n, model=model, roots=folders(root), dress=dress or None, asked=asked)
+        open_take(n, model=model, roots=folders(root), scene_file=scene_file or None, asked=asked)
         for n in what
     ]
     size = write_page(target, takes, title=title, most=int(most * 1e6))

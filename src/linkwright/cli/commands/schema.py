@@ -1,4 +1,4 @@
-"""``linkwright schema``: the JSON schemas of text models and dresses, for editors."""
+"""``linkwright schema``: the JSON schemas of text models and scene files, for editors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from linkwright.cli.terminal import echo
 
 
 def command(
-    dress: bool = typer.Option(False, "--dress", help="Of dress files, in place of text models."),
+    scene_file: bool = typer.Option(False, "--scene", help="The schema of scene files instead."),
 ) -> None:
     """Print the JSON schema of text models, with which an editor can complete and check them.
 
@@ -18,11 +18,11 @@ def command(
     Examples:
       linkwright schema > model.schema.json
     """
-    if dress:
-        from linkwright.studio.dress_tables import DressTable
+    if scene_file:
+        from linkwright.scene.scene_tables import SceneTable
 
-        echo(json.dumps(DressTable.model_json_schema(), indent=2))
+        echo(json.dumps(SceneTable.model_json_schema(), indent=2))
         return
-    from linkwright.formats.schema import Model
+    from linkwright.formats.text.schema import Model
 
     echo(json.dumps(Model.model_json_schema(), indent=2))

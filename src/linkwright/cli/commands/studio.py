@@ -21,7 +21,7 @@ _WHAT = typer.Argument(
 _ROOT = typer.Option([], "--root", metavar="FOLDER", help="Where meshes lie; may be repeated.")
 _DRESS = typer.Option(
     "",
-    "--dress",
+    "--scene",
     metavar="FILE",
     help="Shapes and surroundings, from a file or a shipped one (work-cell, puma-lab).",
 )
@@ -62,7 +62,7 @@ def command(
         "", "--model", metavar="MODEL", help="What moves, where a recording does not say itself."
     ),
     root: list[Path] = _ROOT,
-    dress: str = _DRESS,
+    scene_file: str = _DRESS,
     until: float | None = UNTIL,
     settings: list[str] = SET,
     initial: list[str] = INITIAL,
@@ -75,20 +75,20 @@ def command(
       linkwright studio stanford-arm-controlled --until 20
       linkwright studio run.parquet
       linkwright studio robot.urdf --root meshes --no-browser
-      linkwright studio stanford-arm --dress work-cell
-      linkwright studio angles.csv --model robot.urdf --dress cell.toml
+      linkwright studio stanford-arm --scene work-cell
+      linkwright studio angles.csv --model robot.urdf --scene cell.toml
     """
     from linkwright.cli.models import read_asked
-    from linkwright.studio.guarding import warning
+    from linkwright.studio.access import warning
+    from linkwright.studio.display import open_browser
     from linkwright.studio.server import open_studio
-    from linkwright.studio.showing import open_browser
 
     asked = read_asked(until, settings, initial, model or what[0])
     studio = open_studio(
         what,
         model=model,
         roots=folders(root),
-        dress=dress or None,
+        scene_file=scene_file or None,
         asked=asked,
         base=base.value,
         host=host,

@@ -12,8 +12,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linkwright.formats.description import Place, Rotation, Triple
-from linkwright.formats.places import (
+from linkwright.formats.robot.description import Place, Rotation, Triple
+from linkwright.formats.robot.transforms import (
     composed,
     cross,
     dot,

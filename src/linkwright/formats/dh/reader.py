@@ -12,7 +12,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from linkwright.formats.description import (
+from linkwright.formats.dh.schema import DhPlace, DhRow, DhTable
+from linkwright.formats.robot.description import (
     Description,
     JointLimits,
     Link,
@@ -21,12 +22,11 @@ from linkwright.formats.description import (
     NamedFrame,
     Place,
 )
-from linkwright.formats.dh.schema import DhPlace, DhRow, DhTable
-from linkwright.formats.document import Limits, Source, parse_record
-from linkwright.formats.places import composed, moved_mass, turned
-from linkwright.formats.trees import require_tree
+from linkwright.formats.robot.link_tree import require_tree
+from linkwright.formats.robot.transforms import composed, moved_mass, turned
+from linkwright.formats.robot.xml import read_text
+from linkwright.formats.text.document import Limits, Source, parse_record
 from linkwright.formats.urdf.origins import rpy_rotation
-from linkwright.formats.xml import read_text
 
 _SIZE = 1_000_000
 

@@ -15,9 +15,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, PlainValidator
 
-from linkwright.formats.schema import Record
-from linkwright.formats.values import Name, wrong
-from linkwright.formats.xml import LARGEST, finite
+from linkwright.formats.robot.xml import LARGEST, finite
+from linkwright.formats.text.schema import Record
+from linkwright.formats.text.values import Name, wrong
 
 _ANGLE = re.compile(
     r"(?P<sign>[+-]?)\s*(?:(?P<times>[0-9.]+(?:[eE][+-]?[0-9]+)?)?\s*\*?\s*(?P<pi>pi)"

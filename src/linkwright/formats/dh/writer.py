@@ -13,7 +13,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from linkwright.errors import InputError
-from linkwright.formats.description import (
+from linkwright.formats.dh.chains import Line, modified_frames, modified_parameters
+from linkwright.formats.dh.schema import MOST_ROWS, DhTable
+from linkwright.formats.robot.description import (
     Description,
     LinkJoint,
     Mass,
@@ -21,12 +23,16 @@ from linkwright.formats.description import (
     Place,
     Written,
 )
-from linkwright.formats.dh.chains import Line, modified_frames, modified_parameters
-from linkwright.formats.dh.schema import MOST_ROWS, DhTable
-from linkwright.formats.leftovers import Leftovers
-from linkwright.formats.places import composed, inverted, joined_masses, moved_mass, rotate
+from linkwright.formats.robot.omissions import Leftovers
+from linkwright.formats.robot.transforms import (
+    composed,
+    inverted,
+    joined_masses,
+    moved_mass,
+    rotate,
+)
+from linkwright.formats.text.writer import record_text
 from linkwright.formats.urdf.origins import rotation_rpy
-from linkwright.formats.writer import record_text
 
 
 def dh_text(description: Description) -> Written:

@@ -11,13 +11,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from linkwright.formats.description import Closure, LinkJoint, Mimic, NamedFrame, Place
-from linkwright.formats.leftovers import Leftovers
 from linkwright.formats.mjcf.settings import Defaults, Settings
 from linkwright.formats.mjcf.sources import Sections
 from linkwright.formats.mjcf.words import ACTUATOR
-from linkwright.formats.places import composed, inverted, quaternion_rotation
-from linkwright.formats.xml import Element
+from linkwright.formats.robot.description import Closure, LinkJoint, Mimic, NamedFrame, Place
+from linkwright.formats.robot.omissions import Leftovers
+from linkwright.formats.robot.transforms import composed, inverted, quaternion_rotation
+from linkwright.formats.robot.xml import Element
 
 _WORLD = "world"
 

@@ -14,10 +14,8 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from linkwright.errors import InputError
-from linkwright.formats.description import UNTURNED, Mass, Place, Shape
-from linkwright.formats.leftovers import Leftovers
-from linkwright.formats.meshes import find_mesh
-from linkwright.formats.mjcf.mesh_files import read_mesh, rounded
+from linkwright.formats.meshes.files import read_mesh, rounded
+from linkwright.formats.meshes.lookup import find_mesh
 from linkwright.formats.mjcf.settings import Defaults, Settings, upright
 from linkwright.formats.mjcf.solids import (
     Array,
@@ -29,7 +27,9 @@ from linkwright.formats.mjcf.solids import (
 )
 from linkwright.formats.mjcf.sources import Sections
 from linkwright.formats.mjcf.words import USED
-from linkwright.formats.places import (
+from linkwright.formats.robot.description import UNTURNED, Mass, Place, Shape
+from linkwright.formats.robot.omissions import Leftovers
+from linkwright.formats.robot.transforms import (
     composed,
     inverted,
     minus,
@@ -38,7 +38,7 @@ from linkwright.formats.places import (
     quaternion_rotation,
     scaled,
 )
-from linkwright.formats.xml import Element
+from linkwright.formats.robot.xml import Element
 
 _COUNTS = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 _KINDS = (*_COUNTS, "plane", "mesh", "hfield", "sdf")

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from linkwright.formats.description import JointLimits, LinkJoint, Place, Triple
-from linkwright.formats.leftovers import Leftovers
 from linkwright.formats.mjcf.settings import Defaults, Settings
 from linkwright.formats.mjcf.words import USED
-from linkwright.formats.places import composed, rotate, scaled, turned, unit
-from linkwright.formats.xml import Element
+from linkwright.formats.robot.description import JointLimits, LinkJoint, Place, Triple
+from linkwright.formats.robot.omissions import Leftovers
+from linkwright.formats.robot.transforms import composed, rotate, scaled, turned, unit
+from linkwright.formats.robot.xml import Element
 
 _KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "free"}
 

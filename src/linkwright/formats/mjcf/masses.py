@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from linkwright.formats.description import Mass
-from linkwright.formats.leftovers import Leftovers
 from linkwright.formats.mjcf.settings import Settings
 from linkwright.formats.mjcf.words import TURNS
-from linkwright.formats.places import inertia_of, tensor, tensor_turned
-from linkwright.formats.xml import Element
+from linkwright.formats.robot.description import Mass
+from linkwright.formats.robot.omissions import Leftovers
+from linkwright.formats.robot.transforms import inertia_of, tensor, tensor_turned
+from linkwright.formats.robot.xml import Element
 
 
 def inertial_mass(element: Element, settings: Settings, left: Leftovers) -> Mass:

@@ -14,7 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from linkwright.formats.description import (
+from linkwright.formats.meshes.lookup import mesh_note
+from linkwright.formats.mjcf.constraints import Tree, with_actuators, with_equalities
+from linkwright.formats.mjcf.geoms import Geometry, between
+from linkwright.formats.mjcf.joints import merged_joint, moved, read_joint
+from linkwright.formats.mjcf.masses import bounded, inertial_mass, scaled_to
+from linkwright.formats.mjcf.settings import Defaults, Settings, settings_of
+from linkwright.formats.mjcf.sources import MJCF_CAPS, Sections, sections_of
+from linkwright.formats.mjcf.words import TURNS, USED
+from linkwright.formats.robot.description import (
     Description,
     Link,
     LinkJoint,
@@ -24,18 +32,10 @@ from linkwright.formats.description import (
     Shape,
     Triple,
 )
-from linkwright.formats.leftovers import Leftovers
-from linkwright.formats.meshes import mesh_note
-from linkwright.formats.mjcf.constraints import Tree, with_actuators, with_equalities
-from linkwright.formats.mjcf.geoms import Geometry, between
-from linkwright.formats.mjcf.joints import merged_joint, moved, read_joint
-from linkwright.formats.mjcf.masses import bounded, inertial_mass, scaled_to
-from linkwright.formats.mjcf.settings import Defaults, Settings, settings_of
-from linkwright.formats.mjcf.sources import MJCF_CAPS, Sections, sections_of
-from linkwright.formats.mjcf.words import TURNS, USED
-from linkwright.formats.places import composed, joined_masses, minus
-from linkwright.formats.trees import require_tree
-from linkwright.formats.xml import Caps, Element, parse_xml, read_xml
+from linkwright.formats.robot.link_tree import require_tree
+from linkwright.formats.robot.omissions import Leftovers
+from linkwright.formats.robot.transforms import composed, joined_masses, minus
+from linkwright.formats.robot.xml import Caps, Element, parse_xml, read_xml
 
 WORLD = "world"
 _BODY = ("inertial", "joint", "freejoint", "geom", "site", "body", "frame")

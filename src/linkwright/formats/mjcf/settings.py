@@ -12,11 +12,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from linkwright.formats.description import UNTURNED, Place, Rotation
-from linkwright.formats.leftovers import Leftovers
 from linkwright.formats.mjcf.sources import Sections
 from linkwright.formats.mjcf.words import ACTUATOR, ACTUATORS, TURNS, USED
-from linkwright.formats.places import (
+from linkwright.formats.robot.description import UNTURNED, Place, Rotation
+from linkwright.formats.robot.omissions import Leftovers
+from linkwright.formats.robot.transforms import (
     cross,
     dot,
     minus,
@@ -27,7 +27,7 @@ from linkwright.formats.places import (
     turned,
     unit,
 )
-from linkwright.formats.xml import Element
+from linkwright.formats.robot.xml import Element
 
 _USED = (
     "angle",

@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.formats.description import Mass
+from linkwright.formats.robot.description import Mass
 
 Array = NDArray[np.float64]
 Triangles = NDArray[np.int64]

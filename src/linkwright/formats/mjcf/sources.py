@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from linkwright.errors import InputError
-from linkwright.formats.meshes import find_mesh
-from linkwright.formats.xml import Caps, Element, read_xml
+from linkwright.formats.meshes.lookup import find_mesh
+from linkwright.formats.robot.xml import Caps, Element, read_xml
 
 MJCF_CAPS = Caps(depth=5000)
 """How much is read: bodies stand in each other, so that a long chain is deep."""
@@ -43,7 +43,7 @@ def sections_of(
 ) -> Sections:
     """Return the sections of a file with everything included.
 
-    >>> from linkwright.formats.xml import parse_xml
+    >>> from linkwright.formats.robot.xml import parse_xml
     >>> [s.tag for s in sections_of(parse_xml("<mujoco><option/><asset/></mujoco>")).sections]
     ['option', 'asset']
     """

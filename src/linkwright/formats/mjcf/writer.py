@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from linkwright.errors import InputError
-from linkwright.formats.description import (
+from linkwright.formats.mjcf.settings import upright
+from linkwright.formats.robot.description import (
     UNTURNED,
     Description,
     JointLimits,
@@ -26,17 +27,16 @@ from linkwright.formats.description import (
     Triple,
     Written,
 )
-from linkwright.formats.leftovers import Leftovers
-from linkwright.formats.mjcf.settings import upright
-from linkwright.formats.places import (
+from linkwright.formats.robot.omissions import Leftovers
+from linkwright.formats.robot.transforms import (
     composed,
     inverted,
     rotate,
     rotation_quaternion,
     transposed,
 )
-from linkwright.formats.xml import Element
-from linkwright.formats.xml_text import number_text, numbers_text, xml_text
+from linkwright.formats.robot.xml import Element
+from linkwright.formats.robot.xml_writer import number_text, numbers_text, xml_text
 
 _WORLD = "world"
 _ORIGIN: Triple = (0.0, 0.0, 0.0)

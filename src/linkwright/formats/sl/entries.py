@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from linkwright.errors import InputError
-from linkwright.formats.description import Mass, Place, Rotation, Triple
-from linkwright.formats.leftovers import Leftovers
-from linkwright.formats.places import plus_six, point_inertia, product, scaled, turned
+from linkwright.formats.robot.description import Mass, Place, Rotation, Triple
+from linkwright.formats.robot.omissions import Leftovers
+from linkwright.formats.robot.transforms import plus_six, point_inertia, product, scaled, turned
 from linkwright.formats.sl.braces import Braces, Term, Token, name_in_comments
 from linkwright.formats.sl.header import Header
 from linkwright.formats.sl.terms import generator, number

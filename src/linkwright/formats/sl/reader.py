@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linkwright.errors import InputError
-from linkwright.formats.description import (
+from linkwright.formats.robot.description import (
     Description,
     JointLimits,
     Link,
@@ -30,8 +30,8 @@ from linkwright.formats.description import (
     NamedFrame,
     Place,
 )
-from linkwright.formats.leftovers import Leftovers
-from linkwright.formats.places import scaled
+from linkwright.formats.robot.omissions import Leftovers
+from linkwright.formats.robot.transforms import scaled
 from linkwright.formats.sl.braces import Braces, read_braces
 from linkwright.formats.sl.configuration import (
     Configuration,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from linkwright.errors import InputError
-from linkwright.formats.description import (
+from linkwright.formats.robot.description import (
     Description,
     JointLimits,
     LinkJoint,
@@ -21,9 +21,9 @@ from linkwright.formats.description import (
     Rotation,
     Written,
 )
-from linkwright.formats.leftovers import Leftovers
-from linkwright.formats.names import code_names
-from linkwright.formats.places import plus_six, point_inertia, scaled
+from linkwright.formats.robot.names import code_names
+from linkwright.formats.robot.omissions import Leftovers
+from linkwright.formats.robot.transforms import plus_six, point_inertia, scaled
 from linkwright.formats.sl.configuration import (
     Calibration,
     Configuration,
@@ -55,7 +55,7 @@ class _Item:
 def dyn_text(description: Description) -> Written:
     """Return a description as a `.dyn` file, with header and configuration files beside it.
 
-    >>> from linkwright.formats.description import Link
+    >>> from linkwright.formats.robot.description import Link
     >>> two = Link("a"), Link("b", Mass(2.0))
     >>> written = dyn_text(Description("r", two, (LinkJoint("j", "revolute", "a", "b"),)))
     >>> [name for name, _ in written.beside][:2]

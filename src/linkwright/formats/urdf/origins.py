@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from linkwright.formats.description import Place, Rotation, Triple
-from linkwright.formats.leftovers import Leftovers
-from linkwright.formats.places import cosine_sine, quaternion_rotation
-from linkwright.formats.xml import Element
+from linkwright.formats.robot.description import Place, Rotation, Triple
+from linkwright.formats.robot.omissions import Leftovers
+from linkwright.formats.robot.transforms import cosine_sine, quaternion_rotation
+from linkwright.formats.robot.xml import Element
 
 NO_END = 1e9
 """A limit of a joint this large, in any unit, means that there is none: URDF has no other word."""

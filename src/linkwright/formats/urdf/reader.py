@@ -14,7 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from linkwright.formats.description import (
+from linkwright.formats.meshes.lookup import mesh_note
+from linkwright.formats.robot.description import (
     Description,
     JointLimits,
     Link,
@@ -23,18 +24,17 @@ from linkwright.formats.description import (
     Mimic,
     Triple,
 )
-from linkwright.formats.leftovers import Leftovers
-from linkwright.formats.meshes import mesh_note
-from linkwright.formats.places import (
+from linkwright.formats.robot.link_tree import require_tree
+from linkwright.formats.robot.omissions import Leftovers
+from linkwright.formats.robot.transforms import (
     inertia_of,
     tensor,
     tensor_turned,
     unit,
 )
-from linkwright.formats.trees import require_tree
+from linkwright.formats.robot.xml import DEFAULT_CAPS, Caps, Element, parse_xml, read_xml
 from linkwright.formats.urdf.origins import NO_END, place_of
 from linkwright.formats.urdf.shapes import Colors, link_shapes
-from linkwright.formats.xml import DEFAULT_CAPS, Caps, Element, parse_xml, read_xml
 
 KINDS = {
     "fixed": "fixed",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from linkwright.formats.description import Shape
-from linkwright.formats.leftovers import Leftovers
+from linkwright.formats.robot.description import Shape
+from linkwright.formats.robot.omissions import Leftovers
+from linkwright.formats.robot.xml import Element
 from linkwright.formats.urdf.origins import place_of
-from linkwright.formats.xml import Element
 
 Color: TypeAlias = tuple[float, float, float, float]
 GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")

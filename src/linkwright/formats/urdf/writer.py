@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from linkwright.errors import InputError
-from linkwright.formats.description import (
+from linkwright.formats.robot.description import (
     Description,
     JointLimits,
     Link,
@@ -25,10 +25,10 @@ from linkwright.formats.description import (
     Shape,
     Written,
 )
-from linkwright.formats.leftovers import Leftovers
+from linkwright.formats.robot.omissions import Leftovers
+from linkwright.formats.robot.xml import Element
+from linkwright.formats.robot.xml_writer import number_text, numbers_text, xml_text
 from linkwright.formats.urdf.origins import NO_END, rotation_rpy
-from linkwright.formats.xml import Element
-from linkwright.formats.xml_text import number_text, numbers_text, xml_text
 
 _SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")
 _EARTH = (0.0, 0.0, -9.81)
@@ -37,7 +37,7 @@ _EARTH = (0.0, 0.0, -9.81)
 def urdf_text(description: Description) -> Written:
     """Return a description as URDF, with what URDF cannot hold.
 
-    >>> from linkwright.formats.description import Link
+    >>> from linkwright.formats.robot.description import Link
     >>> links = (Link("base"), Link("arm", Mass(1.0)))
     >>> hinge = LinkJoint("hinge", "revolute", "base", "arm", stiffness=2.0)
     >>> written = urdf_text(Description("swing", links, (hinge,)))

@@ -16,7 +16,7 @@ from linkwright.program.passes.auxiliary import (
     with_auxiliary,
     without_auxiliary,
 )
-from linkwright.program.passes.choosing import cheapest, cost
+from linkwright.program.passes.choice import cheapest, cost
 from linkwright.program.passes.common_subexpressions import common_subexpressions
 from linkwright.program.passes.factor import factor
 from linkwright.program.passes.fast import fast
@@ -151,7 +151,7 @@ def _fast_rounds(program: Program, rounds: int, *, whole: bool = False) -> Progr
 
 
 def _swept(program: Program, passes: Sequence[str] = DEFAULT) -> Program:
-    from linkwright.program.search.sweeping import swept  # which needs the passes itself
+    from linkwright.program.search.removal import swept  # which needs the passes itself
 
     return cheapest(program, [_repeated(swept(program), passes, 1)])
 

@@ -13,7 +13,7 @@ from linkwright.algebra.expr import Expr
 from linkwright.program.passes.blocks import through_networks
 from linkwright.program.passes.liveness import liveness
 from linkwright.program.passes.network import Network
-from linkwright.program.passes.replacing import replaced, with_reads
+from linkwright.program.passes.replacement import replaced, with_reads
 from linkwright.program.program import Assign, Namer, Program, Statement
 
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from linkwright.algebra.expr import Expr
 from linkwright.algebra.smallness import smallness_threshold
+from linkwright.program.passes.emission import Writer
 from linkwright.program.passes.network import Network
-from linkwright.program.passes.writing import Writer
 from linkwright.program.program import Call, Loop, Namer, Program, Statement
 from linkwright.program.rates import Rate, symbol_rate
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linkwright.program.passes.blocks import through_networks
-from linkwright.program.passes.choosing import cheapest
+from linkwright.program.passes.choice import cheapest
 from linkwright.program.passes.extraction import extract
 from linkwright.program.passes.flatten import flatten
 from linkwright.program.passes.network import Network

@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from linkwright.algebra.expr import ZERO, Expr
 from linkwright.algebra.smallness import smallness_threshold
 from linkwright.program.passes.blocks import KEEP_ALL, Rewriting
+from linkwright.program.passes.emission import Writer
 from linkwright.program.passes.extraction import extract, literals_cost
 from linkwright.program.passes.flatten import flatten
 from linkwright.program.passes.liveness import liveness
 from linkwright.program.passes.merge_constants import merge
 from linkwright.program.passes.network import Network, Term, Value
 from linkwright.program.passes.schedule import schedule
-from linkwright.program.passes.writing import Writer
 from linkwright.program.program import Program, Statement
 from linkwright.program.rates import Rate
 

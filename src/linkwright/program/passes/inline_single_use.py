@@ -7,7 +7,7 @@ compilers keep nested temporaries in registers. The operations stay the same.
 from __future__ import annotations
 
 from linkwright.program.passes.blocks import through_networks
-from linkwright.program.passes.choosing import cheapest
+from linkwright.program.passes.choice import cheapest
 from linkwright.program.passes.flatten import flatten
 from linkwright.program.program import Program
 

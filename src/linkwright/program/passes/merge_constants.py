@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from linkwright.algebra.expr import Expr
 from linkwright.program.passes.blocks import through_networks
-from linkwright.program.passes.choosing import cheapest
+from linkwright.program.passes.choice import cheapest
 from linkwright.program.passes.flatten import flatten
 from linkwright.program.passes.network import Network, Term, Value, split_sign
 from linkwright.program.program import Program

@@ -36,7 +36,7 @@ from linkwright.program.passes.fields import (
     function_value,
     inverse_value,
 )
-from linkwright.program.passes.replacing import rebuilt, with_reads
+from linkwright.program.passes.replacement import rebuilt, with_reads
 from linkwright.program.program import Assign, Loop, Statement
 from linkwright.program.rates import Rate, is_impure
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 
 from linkwright.algebra.expr import Expr, postorder, product, raised
-from linkwright.program.passes.replacing import rebuilt, with_reads
+from linkwright.program.passes.replacement import rebuilt, with_reads
 from linkwright.program.program import Assign, Namer, Program, Statement
 
 _USES = 2  # divisions by one value from which on the reciprocal pays

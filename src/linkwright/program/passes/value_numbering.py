@@ -7,7 +7,7 @@ a*b + a*c are one value, and sin² + cos² is 1. Locals that only stand for anot
 from __future__ import annotations
 
 from linkwright.program.passes.blocks import through_networks
-from linkwright.program.passes.choosing import cheapest
+from linkwright.program.passes.choice import cheapest
 from linkwright.program.passes.network import Network
 from linkwright.program.program import Program
 

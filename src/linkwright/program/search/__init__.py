@@ -11,14 +11,14 @@ from collections.abc import Callable
 from linkwright.program.passes import careful, optimize
 from linkwright.program.passes.auxiliary import with_auxiliary, without_auxiliary
 from linkwright.program.passes.blocks import through_networks
-from linkwright.program.passes.choosing import cheapest
+from linkwright.program.passes.choice import cheapest
+from linkwright.program.passes.names import renamed
 from linkwright.program.passes.network import Network
-from linkwright.program.passes.renaming import renamed
 from linkwright.program.passes.schedule import schedule
 from linkwright.program.program import Program
-from linkwright.program.search.loading import Loaded
 from linkwright.program.search.numerals import with_numbers, with_symbols
-from linkwright.program.search.verifying import (
+from linkwright.program.search.operands import Loaded
+from linkwright.program.search.verification import (
     VerificationError,
     field_outputs,
     rounding_errors,
@@ -26,7 +26,7 @@ from linkwright.program.search.verifying import (
     verify_exactly,
     verify_rounding,
 )
-from linkwright.program.search.walking import Walk
+from linkwright.program.search.walk import Walk
 
 Progress = Callable[[int, int, int], None]
 

@@ -15,7 +15,7 @@ from linkwright.algebra.numbers import Number
 from linkwright.algebra.smallness import smallness_threshold
 from linkwright.algebra.symbols import symbol
 from linkwright.program.passes.blocks import KEEP_ALL
-from linkwright.program.passes.replacing import rebuilt, replaced
+from linkwright.program.passes.replacement import rebuilt, replaced
 from linkwright.program.program import Assign, Port, Program
 
 _MOST = 2**10  # larger numerators and denominators make a number long

@@ -147,7 +147,7 @@ def _named_goals(
 
 def step_of(robot: Robot, *frames: str) -> Quantity:
     """Return the quantity that makes one step toward the pose of a frame, or of several."""
-    from linkwright.robots.ik.stepping import step_program
+    from linkwright.robots.ik.step import step_program
 
     kept = robot.__dict__.setdefault("_ik_steps", {})
     if frames not in kept:

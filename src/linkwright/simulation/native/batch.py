@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike
 from linkwright.backends.llvm.blocks import from_blocked
 from linkwright.backends.threads import checked_threads
 from linkwright.errors import Error
-from linkwright.recording.carried import Carried
 from linkwright.recording.generic import generic_name
 from linkwright.recording.recording import Channel, Recording
+from linkwright.recording.transfer import Carried
 from linkwright.simulation.native import tables
 from linkwright.simulation.native.machine import Array, Machine
 from linkwright.simulation.native.session import make_settings, names_of, put_named

@@ -1,0 +1,126 @@
+"""``linkwright describe``: what a model consists of, and its equations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from linkwright.cli.models import MODEL, SET
+from linkwright.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from linkwright.equations import Equations
+    from linkwright.mechanism import Mechanism
+
+_NUMBERS = ("value", "start")
+
+
+def command(
+    model: str = MODEL,
+    equations: bool = typer.Option(False, "--equations", help="Print the equations too."),
+    closed: bool = typer.Option(
+        False, "--closed-form", help="Print M, c, g and Q of M u' + c + g = Q instead."
+    ),
+    latex: Annotated[
+        Path | None,
+        typer.Option(
+            "--latex",
+            metavar="FILE",
+            help="Write a report in LaTeX instead; with --closed-form the equations alone. "
+            "- is the terminal.",
+        ),
+    ] = None,
+    formulation: str = typer.Option(
+        "auto", "--formulation", metavar="NAME", help="Pin one formulation of the equations."
+    ),
+    base: bool = typer.Option(
+        False,
+        "--base-parameters",
+        help="Show instead which inertial parameters the motion depends on, and how they group.",
+    ),
+    settings: list[str] = SET,
+) -> None:
+    """Show bodies, points, coordinates, speeds, constraints, forces and parameters of a model.
+
+    \b
+    Examples:
+      linkwright describe pendulum
+      linkwright describe swing.toml --latex report.tex
+    """
+    from linkwright.algebra.printers import text
+    from linkwright.cli.models import open_model
+    from linkwright.cli.tables import print_table
+    from linkwright.equations import derive
+    from linkwright.equations.description import describe, summary, written_out
+
+    mechanism = open_model(model, settings)
+    if base:
+        _show_base(mechanism)
+        return
+    derived = derive(mechanism, formulation)
+    if latex is not None:
+        _write(latex, derived, closed)
+        return
+    if closed:
+        _show_closed(derived)
+        return
+    echo(f"{mechanism.name}: {mechanism.doc}" if mechanism.doc else mechanism.name)
+    echo(summary(derived))
+    for section in describe(derived):
+        echo()
+        print_table(section.columns, section.rows, title=section.title, numbers=_NUMBERS)
+    if equations:
+        for title, rows in written_out(derived).items():
+            echo(f"\n{title}")
+            for name, value in rows:
+                echo(f"  {name} = {text(value)}")
+
+
+def _show_base(mechanism: Mechanism) -> None:
+    """Print the base parameters, what is counted with each, and what has no effect."""
+    from linkwright.cli.tables import print_table
+    from linkwright.equations.base_parameters import base_parameters
+
+    found = base_parameters(mechanism)
+    everything = len(found.base) + len(found.regrouped) + len(found.idle)
+    echo(
+        f"{mechanism.name}: {everything} inertial parameters, {len(found.base)} base parameters; "
+        f"{len(found.regrouped)} are counted with them, {len(found.idle)} have no effect"
+    )
+    echo("m: mass; mx, my, mz: first moments; Jxx ... Jzx: about the body's origin\n")
+    rows = [(name, ", ".join(found.gathered(name))) for name in found.base]
+    print_table(("base parameter", "counted with it"), rows)
+    if found.idle:
+        echo(f"\nwithout effect: {', '.join(found.idle)}")
+
+
+def _show_closed(derived: Equations) -> None:
+    """Print the closed form, entry by entry; those that are zero are left out."""
+    from linkwright.algebra import ZERO
+    from linkwright.algebra.printers import text
+
+    found = derived.closed_form()
+    echo("M u' + c + g = Q, u = (" + ", ".join(u.name for u in found.speeds) + ")")
+    n = len(found.speeds)
+    rows = [(f"M[{i + 1},{j + 1}]", found.mass[i][j]) for i in range(n) for j in range(i + 1)]
+    for letter, parts in (("c", found.bias), ("g", found.gravity), ("Q", found.forces)):
+        rows += [(f"{letter}[{k + 1}]", x) for k, x in enumerate(parts)]
+    rows += [(f"{q.name}'", x) for q, x in found.rates.items()]
+    rows += [(u.name, x) for u, x in found.dependent.items()]
+    for name, value in rows:
+        if value is not ZERO:
+            echo(f"  {name} = {text(value)}")
+
+
+def _write(path: Path, derived: Equations, closed: bool) -> None:
+    from linkwright.equations.latex_report import latex_report
+    from linkwright.files import write_text
+
+    source = f"{derived.latex()}\n" if closed else latex_report(derived)
+    if str(path) == "-":
+        echo(source, nl=False)
+        return
+    write_text(path, source, replace=True)
+    echo(f"wrote {path}")

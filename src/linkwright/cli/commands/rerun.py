@@ -1,0 +1,73 @@
+"""``linkwright rerun``: run again what a recording holds, and compare."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from linkwright.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from linkwright.studies.replaying import Replayed
+
+_REC = typer.Argument(..., metavar="REC", help="A recording that `linkwright simulate` wrote.")
+
+
+def command(
+    recording: Path = _REC,
+    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of words."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Print nothing if all is the same."),
+) -> None:
+    """Run again what a recording holds, and compare the two channel by channel.
+
+    The exit code is 0 where both are the same bit for bit, and 1 where they differ.
+
+    \b
+    Examples:
+      linkwright rerun run.parquet
+    """
+    from linkwright.cli.progress import run_bar
+    from linkwright.recording import read_recording
+    from linkwright.studies.replaying import replay
+
+    with run_bar(f"replaying {recording}", quiet=quiet or as_json) as show:
+        found = replay(read_recording(recording), progress=show)
+    if as_json:
+        echo(json.dumps(_told(found), indent=2))
+    elif found.difference is not None or not quiet:
+        _say(recording, found)
+    if found.difference is not None:
+        raise typer.Exit(1)
+
+
+def _told(found: Replayed) -> dict[str, object]:
+    return {
+        "same": found.difference is None,
+        "samples": len(found.recording),
+        "channels": len(found.recording.channels),
+        "difference": None if found.difference is None else asdict(found.difference),
+        "largest": dict(found.largest),
+        "notes": list(found.notes),
+    }
+
+
+def _say(path: Path, found: Replayed) -> None:
+    size = f"{len(found.recording)} samples of {len(found.recording.channels)} channels"
+    first = found.difference
+    if first is None:
+        echo(f"{path}: the same bit for bit, {size}")
+    elif not first.channel:
+        echo(f"{path}: differs from t = {first.time:.9g} s on: other times")
+    else:
+        echo(
+            f"{path}: differs first at t = {first.time:.9g} s in {first.channel}: "
+            f"{first.recorded!r} recorded, {first.again!r} now"
+        )
+        worst = sorted(found.largest.items(), key=lambda item: -item[1])[:5]
+        echo("largest differences: " + ", ".join(f"{n} {v:.3g}" for n, v in worst))
+    for note in found.notes:
+        echo(note)

@@ -1,0 +1,1 @@
+"""Meshes of robot files: where they are, and their points and triangles."""

@@ -1,0 +1,85 @@
+"""Shapes of a mechanism's bodies in numbers, as those of robot files are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+from linkwright.algebra import Expr
+from linkwright.errors import InputError
+from linkwright.formats.robot import description
+from linkwright.formats.robot.description import UNTURNED, Place, Triple
+from linkwright.formats.robot.transforms import product, turned
+from linkwright.formats.text import schema
+from linkwright.shapes import KINDS, Mesh, Shape, color_of, hex_of
+
+_MEASURES = ("edges", "radius", "length", "file", "scale")
+_AXES: dict[str, Triple] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
+
+def drawn(shape: Shape, numbers: Callable[[Sequence[Expr]], Sequence[float]]) -> description.Shape:
+    """Return a shape in numbers; it is an `InputError` if a dimension is not above zero.
+
+    Args:
+        shape: of a body of a mechanism.
+
+    >>> from linkwright.algebra import as_expr
+    >>> from linkwright.shapes import Sphere
+    >>> drawn(Sphere(0.1).with_values(as_expr), lambda xs: [float(x) for x in xs]).size
+    (0.1,)
+    """
+    known = iter([float(x) for x in numbers(shape.values())])
+    told = shape.with_values(lambda _: next(known))
+    x, y, z = told.at
+    rotation = reduce(product, (turned(_AXES[axis], angle) for axis, angle in told.turn), UNTURNED)
+    color = None if told.color is None else color_of(told.color)
+    place = Place((x, y, z), rotation)
+    if isinstance(told, Mesh):
+        a, b, c = told.scale if isinstance(told.scale, tuple) else (1.0, 1.0, 1.0)
+        # With a material, since what the model says counts before colors in the mesh.
+        material = "own" if color else ""
+        return description.Shape(
+            "mesh", (), place, str(told.file), (a, b, c), color, material=material
+        )
+    return description.Shape(told.kind, told.size, place, color=color)
+
+
+def shape_of(table: schema.Shape, file: str) -> Shape:
+    """Return the shape that a table of a text model describes.
+
+    >>> shape_of(schema.Shape(body="b", kind="sphere", radius="R"), "").size
+    ('R',)
+    """
+    kind = KINDS[table.kind]
+    given = {key: getattr(table, key) for key in _MEASURES if getattr(table, key) is not None}
+    needed = kind.measured or ("file",)
+    for key in needed:
+        if key not in given:
+            raise InputError(f"a {table.kind} needs {key!r}", remedy=f"add {key} = ...")
+    if extra := [k for k in given if k not in (*needed, *(("scale",) if "file" in needed else ()))]:
+        raise InputError(
+            f"a {table.kind} has no {extra[0]!r}", remedy=f"it has {', '.join(needed)}"
+        )
+    if "file" in given:
+        given["source"] = file or "model.toml"
+    return kind(**given, at=table.at, turn=table.turn, color=table.color)
+
+
+def shape_table(body: str, shape: Shape, value: Callable[[Expr], Any]) -> dict[str, Any]:
+    """Return the table of a text model that describes a shape.
+
+    Args:
+        shape: with expressions as its values.
+    """
+    told = shape.with_values(value)
+    data: dict[str, Any] = {"body": body, "kind": shape.kind}
+    for key in (*shape.measured, "at"):
+        given = getattr(told, key)
+        data[key] = list(given) if isinstance(given, tuple) else given
+    data["turn"] = [list(pair) for pair in told.turn]
+    if isinstance(told, Mesh):
+        data |= {"file": told.file, "scale": told.scale}
+    if shape.color is not None:
+        data["color"] = shape.color if isinstance(shape.color, str) else hex_of(shape.color)
+    return data

@@ -1,0 +1,40 @@
+"""What a robot file holds, in a few lines for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from linkwright.formats.robot.description import JOINT_KINDS, Description
+from linkwright.formats.robot.transforms import joined_masses
+
+
+def summary(description: Description, form: str) -> list[tuple[str, str]]:
+    """Return label and value of each line.
+
+    >>> from linkwright.formats.robot.description import Link
+    >>> dict(summary(Description("r", (Link("a"),), ()), "URDF"))["links"]
+    '1, root a'
+    """
+    joints = description.joints
+    counts = Counter(joint.kind for joint in joints)
+    kinds = ", ".join(f"{counts[kind]} {kind}" for kind in JOINT_KINDS if counts[kind])
+    following = sum(joint.mimic is not None for joint in joints)
+    freedom = sum(JOINT_KINDS[joint.kind] for joint in joints if joint.mimic is None)
+    masses = [link.mass for link in description.links if link.mass is not None]
+    whole = joined_masses(masses)
+    shapes = Counter(shape.kind for link in description.links for shape in link.shapes)
+    facts = [
+        ("robot", f"{description.name} ({form})"),
+        ("links", f"{len(description.links)}, root {description.root}"),
+        ("joints", f"{len(joints)}: {kinds}" if joints else "none"),
+        ("freedom", f"{freedom}" + (f"; {following} joint(s) follow others" if following else "")),
+        ("mass", f"{whole.mass:g} kg in {len(masses)} links" if whole is not None else "none"),
+    ]
+    if description.frames:
+        facts.append(("frames", ", ".join(frame.name for frame in description.frames)))
+    if description.closures:
+        facts.append(("closures", ", ".join(closure.name for closure in description.closures)))
+    if shapes:
+        shown = ", ".join(f"{count} {kind}" for kind, count in sorted(shapes.items()))
+        facts.append(("shapes", shown))
+    return facts

@@ -1,0 +1,523 @@
+"""From the description of a robot to a mechanism, with body axes that make small programs.
+
+Links that fixed joints hold together become one body. The frame of a body is free and is chosen for
+its joints (`linkwright.formats.robot.joint_frames`); the frames of links and other named frames
+are constant places in bodies. Direction cosines within 2e-11 of 0 are made 0, and what is then
+along an axis is made exact, so that turns by right angles cost no operation; how many there were
+is told in `Assembled.notes`.
+
+Coordinates are those of the joints, in the order of the tree, each joint before those that hang on
+it, neighbors in the order of the file. A ball has a unit quaternion (w, x, y, z) and its angular
+velocity along the child link's axes as speeds; a free joint has x, y, z along the parent's axes and
+then a quaternion, and as speeds, on the ground, velocity and angular velocity of the child link's
+frame along its own axes. A planar joint has two translations and an angle.
+
+What a joint does by itself is a load of the mechanism: viscous damping -d u, dry friction
+-f sign(u) (with sign(0) = 0), and a spring -k (q - rest).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from linkwright.algebra import Expr, evaluate_all, free_symbols, sign
+from linkwright.equations.joint_stops import UNTOUCHED
+from linkwright.errors import InputError
+from linkwright.formats.robot.description import (
+    UNTURNED,
+    Closure,
+    Description,
+    JointLimits,
+    LinkJoint,
+    Mass,
+    Place,
+    Rotation,
+    Triple,
+)
+from linkwright.formats.robot.joint_frames import (
+    Following,
+    Framing,
+    framed,
+    swept,
+    tidy_rotation,
+    tidy_unit,
+    without_dust,
+)
+from linkwright.formats.robot.locked_joints import held_joints, without_mimics
+from linkwright.formats.robot.names import Names, code_name
+from linkwright.formats.robot.rigid_groups import Group, grouped
+from linkwright.formats.robot.transforms import (
+    composed,
+    cross,
+    inverted,
+    moved_mass,
+    rotate,
+    transposed,
+    unit,
+)
+from linkwright.mechanism import Ball, Body, Free, Joint, Mechanism, Prismatic, Weld
+from linkwright.mechanism.provenance import from_file
+
+BASES = ("file", "fixed", "free")
+FALL: Triple = (0.0, 0.0, -9.81)
+NO_LIMITS = JointLimits()
+_TURNING = ("revolute", "screw", "cylindrical")
+_OTHERS = r".*_dot|(z|pc|s)\d+"  # speeds and what programs call their own
+_INERTIAS = ("Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AssembledJoint:
+    """A joint that moves.
+
+    Args:
+        name: as in the file.
+        kind: one of `linkwright.formats.robot.description.JOINT_KINDS`.
+        child: name of the link that it moves.
+        body: the body that it moves.
+        coordinates: of the joint, in order.
+        limits: what it can do.
+        follows: coordinate, multiplier and offset, where it mimics another joint.
+    """
+
+    name: str
+    kind: str
+    child: str
+    body: Body = field(repr=False)
+    coordinates: tuple[Expr, ...]
+    limits: JointLimits = NO_LIMITS
+    follows: tuple[Expr, float, float] | None = None
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """The bodies whose joints have its coordinates, in order; two for a universal joint."""
+        found: list[Body] = []
+        body: Body | None = self.body
+        while body is not None and len(found) < len(self.coordinates):
+            if set(body.coordinates) & set(self.coordinates):
+                found.insert(0, body)
+            if self.coordinates[:1] == body.coordinates[:1]:
+                break
+            body = body.parent
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assembled:
+    """A robot as a mechanism."""
+
+    mechanism: Mechanism
+    joints: tuple[AssembledJoint, ...]
+    places: Mapping[str, tuple[Body, Place]] = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+
+def assembled(
+    description: Description,
+    *,
+    base: str = "file",
+    friction: bool = True,
+    mimic: bool = True,
+    limits: bool = True,
+    locked: Mapping[str, float] | None = None,
+    symbolic: bool = False,
+) -> Assembled:
+    """Return the mechanism of a robot.
+
+    Args:
+        description: what a file says.
+        base: "file" for joints as they are, the root link on the ground; "free" for a root link
+            that moves freely, an error where a joint of the file lets it do so already; "fixed" for
+            a robot whose free joint on the root is held.
+        friction: let joints have the damping, dry friction and springs that the file gives.
+        mimic: let joints follow others where the file says so; else they are free to move.
+        limits: let runs stop joints at the ends of the ranges that the file gives.
+        locked: coordinates (rad or m) at which joints are held, by name of the joint.
+        symbolic: keep masses, mass centers and inertias as parameters, with their values as
+            defaults, in place of numbers.
+
+    >>> from linkwright.formats.robot.description import Link
+    >>> links = Link("base"), Link("rod", Mass(1.0, (0.5, 0.0, 0.0)))
+    >>> swing = Description("swing", links, (LinkJoint("hinge", "revolute", "base", "rod"),))
+    >>> list(assembled(swing).mechanism.coordinates)
+    ['hinge']
+    """
+    if base not in BASES:
+        raise InputError(f"a base is {' or '.join(map(repr, BASES))}, not {base!r}")
+    given = description
+    if not mimic:
+        description = without_mimics(description)
+    held = held_joints(description, dict(locked or {}))
+    for joint in description.joints:
+        if base == "fixed" and joint.kind == "free" and joint.parent == description.root:
+            held[joint.name] = Place()
+    root, changed = grouped(description, held)
+    made = _Assembler(description, symbolic)
+    made.add_bodies(root, base)
+    made.mechanism.gravity(along=swept(description.gravity or FALL), g=1)
+    made.add_joint_loads(friction)
+    made.tie_mimics()
+    if limits:
+        made.add_ranges()
+    for closure in description.closures:
+        made.close(closure)
+    notes = [f"{changed} entries of rotations made exact"] if changed else []
+    touched = sum(shape.touched for link in given.links for shape in link.shapes)
+    if touched:
+        made.mechanism.reports.append(
+            f"{touched} shape(s) {UNTOUCHED}; give the robot a ground: simulate --ground, or "
+            "linkwright.robots.on_ground"
+        )
+    whole = Assembled(made.mechanism, tuple(made.joints), made.places, (*description.notes, *notes))
+    options = {
+        "base": base,
+        "friction": friction,
+        "mimic": mimic,
+        "limits": limits,
+        "locked": dict(locked or {}),
+        "symbolic": symbolic,
+    }
+    from_file(made.mechanism, given.source, options, (given, whole))
+    return whole
+
+
+def as_assembled(mechanism: Mechanism, *, symbolic: bool = False) -> Assembled:
+    """Return a mechanism as it is, with the frames of its bodies and those at its points.
+
+    >>> m = Mechanism("swing")
+    >>> rod = m.body("rod", rotate="y")
+    >>> tip = m.point("tip", rod, (0, 0, -1))
+    >>> [joint.name for joint in as_assembled(m).joints], list(as_assembled(m).places)
+    (['rod'], ['rod', 'n', 'tip'])
+    """
+    bodies = mechanism.depth_first()
+    joints = tuple(
+        AssembledJoint(body.name, "", body.name, body, body.coordinates)
+        for body in bodies
+        if body.coordinates
+    )
+    places = {body.name: (body, Place()) for body in (*bodies, mechanism.ground)}
+    values = {
+        x: mechanism.values[k] for k, x in mechanism.parameters.items() if k in mechanism.values
+    }
+    known = {} if symbolic else values
+    for name, point in mechanism.points.items():
+        where = point.local.components(point.body.frame)
+        if name not in places and known.keys() >= set(free_symbols(*where)):
+            x, y, z = (float(v) for v in evaluate_all(where, known))
+            places[name] = point.body, Place((x, y, z))
+    return Assembled(mechanism, joints, places)
+
+
+class _Assembler:
+    """A mechanism that grows with a robot's groups of links."""
+
+    def __init__(self, description: Description, symbolic: bool) -> None:
+        self.description, self.symbolic = description, symbolic
+        self.names = Names(("n", "t"), _OTHERS)
+        self.mechanism = Mechanism(code_name(description.name or "robot"))
+        self.joints: list[AssembledJoint] = []
+        self.places: dict[str, tuple[Body, Place]] = {}
+        self.coordinates = Names(("t",), _OTHERS)
+        self._given: dict[str, LinkJoint] = {}
+
+    # -- bodies ------------------------------------------------------------------------------------
+    def add_bodies(self, root: Group, base: str) -> None:
+        """Add a body for each group of links."""
+        m = self.mechanism
+        where: dict[Group, tuple[Body, Place]] = {}
+        for group in root.walk():
+            if group.above is None:
+                if base == "free":
+                    joint = LinkJoint(f"{group.name}_free", "free", "", group.name)
+                    where[group] = self._hang(m.ground, Place(), joint, group)
+                else:
+                    where[group] = m.ground, Place()
+            else:
+                assert group.joint is not None
+                if base == "free":
+                    _refuse_free_twice(m.name, group)
+                parent, frame = where[group.above]
+                at = composed(inverted(frame), group.at)
+                where[group] = self._hang(parent, at, group.joint, group)
+            body, frame = where[group]
+            back = inverted(frame)
+            for name, place in group.members.items():
+                self.places[name] = body, _tidy(composed(back, place))
+        for named in self.description.frames:
+            body, place = self.places[named.link]
+            if named.name not in self.places:
+                self.places[named.name] = body, _tidy(composed(place, named.place))
+
+    def _hang(self, parent: Body, at: Place, joint: LinkJoint, group: Group) -> tuple[Body, Place]:
+        """Add the body of a group; return it with the place of its frame in the group's."""
+        at = _tidy(at)
+        following = tuple(_following(g) for g in group.below)
+        name = self.names.new(group.name)
+        if joint.kind in _TURNING:
+            frame = framed(at, unit(joint.axis), following, group.mass)
+            names = self._coordinate_names(joint)
+            body = self._turned(name, parent, joint, frame, at.position, group.mass, names)
+            return self._record(joint, group, body, body.coordinates), frame.place
+        if joint.kind == "universal":
+            return self._universal(name, parent, at, joint, group, following)
+        if joint.kind == "prismatic":
+            place = Place((0.0, 0.0, 0.0), tidy_rotation(transposed(at.rotation)))
+            axis = tidy_unit(rotate(at.rotation, unit(joint.axis)))
+            block, names = Prismatic(axis), self._coordinate_names(joint)
+            body = self._body(name, parent, block, at.position, group.mass, place, names)
+            return self._record(joint, group, body, body.coordinates), place
+        return self._spatial(name, parent, at, joint, group)
+
+    def _turned(
+        self,
+        name: str,
+        parent: Body,
+        joint: LinkJoint,
+        frame: Framing,
+        at: Triple,
+        mass: Mass | None,
+        names: list[str],
+    ) -> Body:
+        """Add a body that turns about an axis.
+
+        An oblique axis is that of a massless mount, turned once and for all, which the body turns
+        on: that takes fewer operations than an oblique joint, except on the ground.
+        """
+        oblique = any(x not in (0.0, 1.0, -1.0) for row in frame.nominal for x in row)
+        if oblique and parent is not self.mechanism.ground:
+            parent = self._mount(name, parent, at, transposed(frame.nominal))
+            frame, at = replace(frame, nominal=UNTURNED), (0.0, 0.0, 0.0)
+        return self._body(name, parent, _turning(joint, frame), at, mass, frame.place, names)
+
+    def _mount(self, name: str, parent: Body, at: Triple, rotation: Rotation) -> Body:
+        """Add a massless body that is turned relative to its parent and does not move."""
+        return self.mechanism.body(
+            self.names.new(f"{name}_mount"),
+            parent=parent,
+            joint=Weld(rotation),
+            at=swept(at),
+            mass=0,
+            inertia=0,
+        )
+
+    def _universal(
+        self,
+        name: str,
+        parent: Body,
+        at: Place,
+        joint: LinkJoint,
+        group: Group,
+        following: tuple[Following, ...],
+    ) -> tuple[Body, Place]:
+        first, second = self._coordinate_names(joint)
+        second_axis = unit(joint.second_axis)
+        frame = framed(at, unit(joint.axis), (Following(Place(), second_axis),), None)
+        cross_name = self.names.new(f"{group.name}_cross")
+        middle = self._turned(cross_name, parent, joint, frame, at.position, None, [first])
+        inner = _tidy(inverted(frame.place))
+        last = framed(inner, second_axis, following, group.mass)
+        here = (0.0, 0.0, 0.0)
+        body = self._turned(name, middle, joint, last, here, group.mass, [second])
+        both = (*middle.coordinates, *body.coordinates)
+        return self._record(joint, group, body, both), last.place
+
+    def _spatial(
+        self, name: str, parent: Body, at: Place, joint: LinkJoint, group: Group
+    ) -> tuple[Body, Place]:
+        """Add a body with a planar joint, a ball, or no joint at all."""
+        place = Place()
+        block = Ball(quaternion=True)
+        if joint.kind == "free":
+            block = Free(quaternion=True, at_origin=True)
+        elif joint.kind == "planar":
+            place = Place((0.0, 0.0, 0.0), _normal_last(tidy_unit(unit(joint.axis))))
+            at = _tidy(composed(at, place))
+            block = Joint(translate=("x", "y"), rotate=("z",), at_origin=True)
+        position = at.position
+        if at.rotation != UNTURNED:
+            parent = self._mount(group.name, parent, position, at.rotation)
+            position = (0.0, 0.0, 0.0)
+        body = self._body(
+            name, parent, block, position, group.mass, place, self._coordinate_names(joint)
+        )
+        return self._record(joint, group, body, body.coordinates), place
+
+    def _record(
+        self, joint: LinkJoint, group: Group, body: Body, coordinates: tuple[Expr, ...]
+    ) -> Body:
+        self._given[joint.name] = joint
+        self.joints.append(
+            AssembledJoint(joint.name, joint.kind, group.name, body, coordinates, joint.limits)
+        )
+        return body
+
+    def _coordinate_names(self, joint: LinkJoint) -> list[str]:
+        endings = {
+            "cylindrical": ("slide", "turn"),
+            "universal": ("first", "second"),
+            "planar": ("x", "y", "turn"),
+            "ball": ("e0", "e1", "e2", "e3"),
+            "free": ("x", "y", "z", "e0", "e1", "e2", "e3"),
+        }.get(joint.kind, ())
+        stem = self.coordinates.new(joint.name)
+        return [f"{stem}.{ending}" for ending in endings] or [stem]
+
+    def _body(
+        self,
+        name: str,
+        parent: Body,
+        joint: Joint,
+        at: Triple,
+        mass: Mass | None,
+        frame: Place,
+        coordinates: list[str],
+    ) -> Body:
+        own = None if mass is None else without_dust(moved_mass(mass, inverted(frame)))
+        values: dict[str, Any] = {"mass": 0, "inertia": 0}
+        if own is not None:
+            values = {"mass": own.mass, "com": own.center, "inertia": own.inertia}
+            if self.symbolic:
+                values = self._parameters(name, own)
+        return self.mechanism.body(
+            name, parent=parent, joint=joint, at=swept(at), coordinates=coordinates, **values
+        )
+
+    def _parameters(self, name: str, mass: Mass) -> dict[str, Any]:
+        new = self.mechanism.parameter
+        center = [
+            new(f"{name}_c{axis}", x, unit="m") for axis, x in zip("xyz", mass.center, strict=True)
+        ]
+        inertia = [
+            new(f"{name}_{key}", x, unit="kg*m^2")
+            for key, x in zip(_INERTIAS, mass.inertia, strict=True)
+        ]
+        return {"mass": new(f"{name}_m", mass.mass, unit="kg"), "com": center, "inertia": inertia}
+
+    # -- loads and constraints ---------------------------------------------------------------------
+    def add_joint_loads(self, friction: bool) -> None:
+        """Add rotors and, where asked for, what joints do by themselves."""
+        m = self.mechanism
+        for made in self.joints:
+            joint = self._given[made.name]
+            for body in made.bodies:
+                if joint.armature:
+                    m.armature(body, joint.armature)
+                if friction and (joint.damping or joint.friction or joint.stiffness):
+                    self._passive(joint, body)
+
+    def _passive(self, joint: LinkJoint, body: Body) -> None:
+        m, kinematics = self.mechanism, self.mechanism.kinematics()
+        speeds = kinematics.motions[body].speeds
+        for speed in speeds:
+            u = speed.symbol
+            effort = -joint.damping * u - joint.friction * sign(u)
+            alone = len(speeds) == len(body.coordinates) == 1
+            if joint.stiffness and alone:
+                effort = effort - joint.stiffness * (body.coordinates[0] - joint.rest)
+            if effort.op == "num":
+                continue
+            name = f"friction of {u.name}"
+            if speed.omega.is_zero:
+                m.force(name, effort, at=body, along=speed.velocity, reaction=body.parent)
+            else:
+                m.moment(name, effort, on=body, about=speed.omega, reaction=body.parent)
+
+    def tie_mimics(self) -> None:
+        """Let joints follow others."""
+        by_name = {joint.name: joint for joint in self.joints}
+        for k, made in enumerate(self.joints):
+            mimic = self._given[made.name].mimic
+            if mimic is None:
+                continue
+            leader, multiplier, offset = mimic.joint, mimic.multiplier, mimic.offset
+            while (above := self._given[leader].mimic) is not None:
+                offset += multiplier * above.offset
+                multiplier *= above.multiplier
+                leader = above.joint
+            (q,), (other,) = made.coordinates, by_name[leader].coordinates
+            self.mechanism.constrain_position(
+                q - multiplier * other - offset, name=f"{made.name} follows {leader}", eliminate=q
+            )
+            self.joints[k] = replace(made, follows=(other, multiplier, offset))
+
+    def add_ranges(self) -> None:
+        """Let joints of one coordinate know how far they may go."""
+        for made in self.joints:
+            lower, upper = made.limits.lower, made.limits.upper
+            single = len(made.coordinates) == 1 and made.follows is None
+            if not single or (lower is None and upper is None):
+                continue
+            if lower is None or upper is None or lower < upper:
+                self.mechanism.limit(made.coordinates[0].name, lower, upper)
+
+    def close(self, closure: Closure) -> None:
+        """Close a loop."""
+        m = self.mechanism
+        ends = []
+        for link, place in (closure.first, closure.second):
+            body, outer = self.places[link]
+            ends.append((body, _tidy(composed(outer, place))))
+        name = self.names.new(closure.name or "closure")
+        start, end = (
+            m.point(f"{name}_{letter}", body, swept(place.position))
+            for letter, (body, place) in zip("ab", ends, strict=True)
+        )
+        m.close(name, start, end, Ball())
+        if closure.kind == "ball":
+            return
+        (first, one), (second, other) = ends
+        turned = first.frame.with_matrix(f"{name}_first", one.rotation)
+        matching = second.frame.with_matrix(f"{name}_second", other.rotation)
+        for k in range(3):
+            i, j = (k + 1) % 3, (k + 2) % 3
+            m.constrain_position(turned.axes[i] @ matching.axes[j], name=f"{name} about {'xyz'[k]}")
+
+
+def _refuse_free_twice(name: str, group: Group) -> None:
+    """Refuse a free root without mass that carries a group by a free joint."""
+    above, joint = group.above, group.joint
+    assert above is not None
+    assert joint is not None
+    if joint.kind == "free" and above.above is None and above.mass is None:
+        raise InputError(
+            f"{name!r} floats already, by its joint {joint.name!r}; a base that is free besides "
+            "would move nothing that has mass",
+            remedy='load it with base="file"',
+        )
+
+
+# -- frames ----------------------------------------------------------------------------------------
+def _following(group: Group) -> Following:
+    joint = group.joint
+    assert joint is not None
+    turns = joint.kind in (*_TURNING, "universal")
+    return Following(group.at, unit(joint.axis) if turns else None)
+
+
+def _turning(joint: LinkJoint, frame: Framing) -> Joint:
+    axis = frame.nominal[frame.number]
+    lead: Any = ("per turn", joint.pitch) if joint.kind == "screw" else 0
+    return Joint(
+        translate=(axis,) if joint.kind == "cylindrical" else (),
+        rotate=(axis,),
+        body_axis="xyz"[frame.number],
+        reference=frame.nominal[(frame.number + 1) % 3],
+        offset=frame.offset,
+        lead=lead,
+    )
+
+
+def _normal_last(normal: Triple) -> Rotation:
+    """Return the rotation whose third column is the normal of a plane."""
+    if normal == (0.0, 0.0, 1.0):
+        return UNTURNED
+    k = min(range(3), key=lambda i: abs(normal[i]))
+    x = tidy_unit(cross(UNTURNED[(k + 1) % 3], normal)) if abs(normal[k]) else UNTURNED[k]
+    return tidy_rotation(transposed((x, cross(normal, x), normal)))
+
+
+def _tidy(place: Place) -> Place:
+    return Place(swept(place.position), tidy_rotation(place.rotation))

@@ -1,0 +1,1 @@
+"""Text models (TOML): schema, reader, checks and writer."""

@@ -1,0 +1,502 @@
+"""From the parts of a text model to a Mechanism.
+
+Parts are entered in an order of their own, whatever their order in the text: tables and functions,
+parameters and inputs, bodies (parents before children), points, variables, states, gravity, loads,
+then relations from the particular to the general (points held together, loops, distances, rolling,
+prescribed motion, other constraints), outputs and initial values. Names must be declared: an
+unknown one is an error with the nearest spelling.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from difflib import get_close_matches
+from typing import Any
+
+from linkwright.algebra import Expr, evaluate, symbol
+from linkwright.algebra.language import SymbolScope, parse, read, resolve
+from linkwright.algebra.language.standard import ONLY_IN_A_MODEL
+from linkwright.algebra.units import IN_LB, MKS, checked_unit, parse_unit
+from linkwright.errors import InputError
+from linkwright.formats.robot.body_shapes import shape_of
+from linkwright.formats.text import schema
+from linkwright.formats.text.components import Flat, Part, expand
+from linkwright.formats.text.document import Limits, Source
+from linkwright.formats.text.functions import foreign_of, table_of
+from linkwright.formats.text.joints import joint_of
+from linkwright.formats.text.messages import placed
+from linkwright.formats.text.schema import Model
+from linkwright.mechanism import Body, Constraint, Mechanism, Point
+from linkwright.mechanism.parts import State, Work
+
+Functions = Mapping[str, Callable[..., Any]]
+
+_NAME = re.compile(r"\w[\w.+-]*")
+
+
+def build(
+    model: Model,
+    *,
+    functions: Functions | None = None,
+    options: Mapping[str, int] | None = None,
+    trust: bool = False,
+    source: Source | None = None,
+    limits: Limits | None = None,
+) -> Mechanism:
+    """Return the mechanism that a model describes.
+
+    Args:
+        model: the model.
+        functions: Python callables, or `foreign(...)` functions, for the model's `[[function]]`s.
+        options: whole numbers in place of the model's `[options]`.
+        trust: whether C code in the model may be compiled.
+        source: where the model came from, for messages.
+        limits: how many parts it may have.
+
+    >>> body = {"name": "b", "translate": "x", "mass": "mas"}
+    >>> build(Model(format=1, name="m", parameters={"mass": 1}, body=[body]))
+    Traceback (most recent call last):
+        ...
+    linkwright.errors.InputError: body[0].mass: unknown name 'mas'; did you mean 'mass'?
+    """
+    source = source or Source()
+    flat = expand(model, options, source, limits)
+    return _Builder(model, flat, source).run(functions or {}, trust)
+
+
+def _system_of(flat: Flat) -> str:
+    """Return the system of units that a model is in where it does not say so."""
+    for part in flat["parameters"]:
+        try:
+            if parse_unit(part.value.unit) == IN_LB.length:
+                return IN_LB.name
+        except InputError:  # "?", or a unit that is refused where it is entered
+            continue
+    return MKS.name
+
+
+class _Builder:
+    def __init__(self, model: Model, flat: Flat, source: Source) -> None:
+        self.model = model
+        self.flat = flat
+        self.source = source
+        self.m = Mechanism(model.name, flat.doc, units=model.units or _system_of(flat))
+
+    def run(self, functions: Functions, trust: bool) -> Mechanism:
+        if not _NAME.fullmatch(self.model.name):
+            raise self.source.error(
+                ("name",),
+                f"{self.model.name[:60]!r} cannot be the name of a model",
+                "use letters, digits, '-', '_' and '.'",
+            )
+        self._functions(functions, trust)
+        self._orders()
+        self._symbols()
+        self.m.declared_only = True
+        early = self._variables(early=True)
+        self._bodies()
+        self._points()
+        self._shapes()
+        self._state_symbols()
+        self._variables(early=False, done=early)
+        self._gravity()
+        self._loads()
+        self._states()
+        self._relations()
+        for part in self.flat["limit"]:
+            with self._placed(part):
+                ends = (part.value.lower, part.value.upper)
+                low, high = (None if x is None else _constant(x) for x in ends)
+                self.m.limit(part.value.coordinate, low, high)
+        for part in self.flat["output"]:
+            with self._placed(part):
+                self._output(part)
+        self._initial()
+        self._run()
+        return self.m
+
+    # -- complaints --------------------------------------------------------------------------------
+    def _placed(self, part: Part) -> AbstractContextManager[None]:
+        return placed(self.source, part)
+
+    def _unknown(
+        self, part: Part, key: str | int, what: str, name: str, known: Iterable[str]
+    ) -> InputError:
+        """Return the error for a name that is not known, with the nearest spelling."""
+        names = sorted(known)
+        near = get_close_matches(name, names, 1)
+        few = f"known are {', '.join(names)}" if 0 < len(names) <= 8 else None
+        return self.source.error(
+            (*part.path, key),
+            f"there is no {what} {name!r}",
+            f"did you mean {near[0]!r}?" if near else few,
+        )
+
+    # -- names -------------------------------------------------------------------------------------
+    def _functions(self, given: Functions, trust: bool) -> None:
+        m = self.m
+        for k, table in enumerate(self.model.table):
+            part = Part(table, ("table", k), table.model_dump())
+            with self._placed(part):
+                self._refuse_twice(part, table.name, m.functions, "table or function")
+                m.function(table.name, table_of(table))
+        names = {f.name for f in self.model.function}
+        for name in given:
+            if name not in names:
+                near = get_close_matches(name, names, 1)
+                raise self.source.error(
+                    (),
+                    f"the model has no [[function]] {name!r}",
+                    f"did you mean {near[0]!r}?" if near else None,
+                )
+        for k, function in enumerate(self.model.function):
+            part = Part(function, ("function", k), function.model_dump())
+            with self._placed(part):
+                self._refuse_twice(part, function.name, m.functions, "table or function")
+                m.function(function.name, foreign_of(function, given.get(function.name), trust))
+
+    def _refuse_twice(self, part: Part, name: str, known: Iterable[str], what: str) -> None:
+        if name in known:
+            article = "an" if what[0] in "aeiou" else "a"
+            words = f"there is {article} {what} {name!r} already"
+            raise self.source.error((*part.path, "name"), words, "choose another name")
+
+    def _orders(self) -> None:
+        for kind, declare in (("small", self.m.small), ("large", self.m.large)):
+            for part in self.flat[kind]:
+                with self._placed(part):
+                    declare(part.value)
+
+    def _symbols(self) -> None:
+        for part in self.flat["parameters"]:
+            p: schema.Parameter = part.value
+            with self._placed(part):
+                self._refuse_known(part)
+                value = None if p.value is None else _constant(p.value)
+                self.m.parameter(part.key, value, unit=p.unit, sign=p.sign, doc=p.doc)
+        for part in self.flat["inputs"]:
+            w: schema.Input = part.value
+            with self._placed(part):
+                self._refuse_known(part)
+                self.m.input(part.key, _constant(w.value), unit=w.unit, doc=w.doc)
+
+    def _refuse_known(self, part: Part) -> None:
+        if part.key in self.m.parameters or part.key in self.m.inputs:
+            raise self.source.error(
+                part.path, f"the name {part.key!r} is taken", "choose another name", key=True
+            )
+
+    def _variables(self, *, early: bool, done: frozenset[int] = frozenset()) -> frozenset[int]:
+        """Enter variables; `early` those that need no body, for the bodies to use."""
+        m = self.m
+        entered = set(done)
+        for k, part in enumerate(self.flat["variables"]):
+            if k in done:
+                continue
+            if early and not self._is_early(part.value):
+                continue
+            with self._placed(part):
+                if part.key in m.variables:
+                    raise self.source.error(
+                        part.path, f"there is a variable {part.key!r} already", key=True
+                    )
+                value = part.value
+                m.variables[part.key] = (
+                    resolve(read(value), m.scope) if isinstance(value, str) else m.expr(value)
+                )
+                entered.add(k)
+        return frozenset(entered)
+
+    def _is_early(self, value: object) -> bool:
+        if not isinstance(value, str):
+            return True
+        try:
+            formula = read(value)
+        except InputError:
+            return False  # complained about later, with its place
+        from linkwright.algebra.language.syntax import Reference, UnitVector
+
+        m = self.m
+        names = {*m.parameters, *m.inputs, "t", "pi", "inf"}
+        return (
+            names.issuperset(formula.names())
+            and ONLY_IN_A_MODEL.isdisjoint(formula.functions())
+            and all(
+                not isinstance(x, UnitVector)
+                and (not isinstance(x, Reference) or x.name in m.variables)
+                for x in formula.nodes()
+            )
+        )
+
+    # -- bodies and points -------------------------------------------------------------------------
+    def _bodies(self) -> None:
+        """Enter the bodies in their order, each one as soon as those that it needs are there."""
+        waiting = list(self.flat["body"])
+        names = {part.value.name for part in waiting}
+        for part in waiting:
+            b: schema.Body = part.value
+            for key in ("parent", "coordinates_in"):
+                wanted = getattr(b, key)
+                if wanted not in (None, "n") and wanted not in names:
+                    raise self._unknown(part, key, "body", wanted, (*names, "n"))
+        needing: dict[str, list[Part]] = {}
+        for part in waiting:
+            self._enter_body(part, needing)
+        left = [part for group in needing.values() for part in group]
+        if left:
+            first = min(left, key=lambda part: self.flat["body"].index(part))
+            raise self.source.error(
+                (*first.path, "parent"),
+                f"body {first.value.name!r} hangs on itself, through its parents",
+                "let one of them hang on the ground",
+            )
+
+    def _enter_body(self, part: Part, needing: dict[str, list[Part]]) -> None:
+        stack = [part]
+        while stack:
+            part = stack.pop()
+            b: schema.Body = part.value
+            missing = [
+                x
+                for x in (b.parent, b.coordinates_in)
+                if x not in (None, "n") and x not in self.m.bodies
+            ]
+            if missing:
+                needing.setdefault(str(missing[0]), []).append(part)
+                continue
+            with self._placed(part):
+                self._refuse_twice(part, b.name, self.m.bodies, "body")
+                self._body(b)
+            stack.extend(reversed(needing.pop(b.name, [])))
+
+    def _body(self, b: schema.Body) -> None:
+        m = self.m
+        arguments: dict[str, Any] = {"joint": joint_of(b)}
+        if isinstance(b.at, str) or isinstance(b.com, str):
+            raise InputError("three components are needed for `at` and `com`")
+        made = m.body(
+            b.name,
+            parent=self._body_named(b.parent),
+            at=b.at,
+            mass=b.mass,
+            com=b.com,
+            inertia=b.inertia,
+            coordinates_in=None if b.coordinates_in is None else self._body_named(b.coordinates_in),
+            coordinates=b.coordinates,
+            small=b.small,
+            doc=b.doc,
+            **arguments,
+        )
+        if b.armature is not None:
+            m.armature(made, b.armature)
+
+    def _body_named(self, name: str) -> Body:
+        return self.m.ground if name == "n" else self.m.bodies[name]
+
+    def _find_body(self, part: Part, key: str) -> Body:
+        name = getattr(part.value, key)
+        if name != "n" and name not in self.m.bodies:
+            raise self._unknown(part, key, "body", name, (*self.m.bodies, "n"))
+        return self._body_named(name)
+
+    def _points(self) -> None:
+        for part in self.flat["point"]:
+            p: schema.Point = part.value
+            with self._placed(part):
+                self._refuse_twice(part, p.name, self.m.points, "point")
+                other = (
+                    None if p.coordinates_in is None else self._find_body(part, "coordinates_in")
+                )
+                self.m.point(p.name, self._find_body(part, "body"), p.at, coordinates_in=other)
+
+    def _shapes(self) -> None:
+        for part in self.flat["shape"]:
+            with self._placed(part):
+                shape = shape_of(part.value, self.source.file or "")
+                self.m.shape(self._find_body(part, "body"), shape)
+
+    def _find_point(self, part: Part, key: str) -> Point:
+        """Return a point by its name: one of the model's, `o`, `b0`, `bcm`, or a body's origin."""
+        m, name = self.m, getattr(part.value, key)
+        found = m.points.get(name)
+        if found is not None:
+            return found
+        if name == "n" or name in m.bodies:
+            return self._body_named(name).origin
+        if name in ("o", "O"):
+            return m.origin
+        origin, center = m.bodies.get(name.removesuffix("0")), m.bodies.get(name.removesuffix("cm"))
+        if name.endswith("0") and origin is not None:
+            return origin.origin
+        if name.endswith("cm") and center is not None:
+            return center.com
+        known = [*m.points, "o", *(f"{b}{end}" for b in m.bodies for end in ("0", "cm"))]
+        raise self._unknown(part, key, "point", name, known)
+
+    # -- loads -------------------------------------------------------------------------------------
+    def _gravity(self) -> None:
+        g = self.model.gravity
+        if g is not None:
+            part = Part(g, ("gravity",), g.model_dump())
+            with self._placed(part):
+                self.m.gravity(along=g.along, g=g.g)
+
+    def _loads(self) -> None:
+        m = self.m
+        names: set[str] = set()
+        for kind in ("force", "strut", "moment"):
+            for part in self.flat[kind]:
+                with self._placed(part):
+                    self._refuse_twice(part, part.value.name, names, "force or moment")
+                    names.add(part.value.name)
+                    self._load(kind, part)
+        assert len(names) == len(m.forces) + len(m.moments)
+
+    def _load(self, kind: str, part: Part) -> None:
+        m, load = self.m, part.value
+        magnitude = load.magnitude
+        if kind == "force":
+            at, other = self._find_point(part, "at"), self._find_point(part, "reaction")
+            m.force(load.name, magnitude, at=at, along=load.along, reaction=other, doc=load.doc)
+        elif kind == "strut":
+            at, other = self._find_point(part, "at"), self._find_point(part, "to")
+            m.strut(load.name, magnitude, at=at, to=other, doc=load.doc)
+        else:
+            on, against = self._find_body(part, "on"), self._find_body(part, "reaction")
+            m.moment(load.name, magnitude, on=on, about=load.about, reaction=against, doc=load.doc)
+
+    # -- relations ---------------------------------------------------------------------------------
+    def _relations(self) -> None:
+        enter: dict[str, Callable[[Part], None]] = {
+            "no_movement": self._no_movement,
+            "loop": self._loop,
+            "distance": self._distance,
+            "roll": self._roll,
+            "prescribe": self._prescribe,
+            "constraint": self._constraint,
+        }
+        for kind, one in enter.items():
+            for part in self.flat[kind]:
+                with self._placed(part):
+                    one(part)
+
+    def _no_movement(self, part: Part) -> None:
+        c: schema.NoMovement = part.value
+        first, second = self._find_point(part, "first"), self._find_point(part, "second")
+        self.m.no_movement(first, second, c.along, name=c.name)
+
+    def _loop(self, part: Part) -> None:
+        c: schema.Loop = part.value
+        first, second = self._find_point(part, "first"), self._find_point(part, "second")
+        if c.joint is None:
+            raise self.source.error(part.path, "the key 'joint' is missing", "add joint = ...")
+        self.m.close(c.name, first, second, joint_of(c), along=c.along, second_axis=c.second_axis)
+
+    def _distance(self, part: Part) -> None:
+        c: schema.Distance = part.value
+        first, second = self._find_point(part, "first"), self._find_point(part, "second")
+        self.m.distance(first, second, c.length, name=c.name)
+
+    def _roll(self, part: Part) -> None:
+        c: schema.Roll = part.value
+        wheel = self._find_body(part, "wheel")
+        self.m.roll(wheel, c.radius, forward=c.forward, lateral=c.lateral, name=c.name)
+
+    def _prescribe(self, part: Part) -> None:
+        c: schema.Prescribe = part.value
+        if c.coordinate not in self.m.coordinates:
+            raise self._unknown(part, "coordinate", "coordinate", c.coordinate, self.m.coordinates)
+        self.m.prescribe(self.m.coordinates[c.coordinate], c.motion, name=c.name)
+
+    def _constraint(self, part: Part) -> None:
+        m = self.m
+        c: schema.Constraint = part.value
+        position = None if c.position is None else m.expr(c.position)
+        if c.speed is not None:
+            speed = m.expr(c.speed)
+        else:
+            assert position is not None
+            rate = m.kinematics().derivative(position)
+            assert isinstance(rate, Expr)
+            speed = rate
+        eliminated = None
+        if c.eliminate is not None:
+            speeds = {s.symbol.name: s.symbol for s in m.kinematics().speeds}
+            if c.eliminate not in speeds:
+                raise self._unknown(part, "eliminate", "speed", c.eliminate, speeds)
+            eliminated = speeds[c.eliminate]
+        if c.compute is not None and c.compute not in m.coordinates:
+            raise self._unknown(part, "compute", "coordinate", c.compute, m.coordinates)
+        computed = None if c.compute is None else m.coordinates[c.compute]
+        works = []
+        for k, act in enumerate(c.acts):
+            inner = Part(act, (*part.path, "acts", k), act.model_dump())
+            at, other = self._find_point(inner, "at"), self._find_point(inner, "reaction")
+            works.append(Work(m.vector(act.along), at, other, act.turns))
+        label = c.name or f"constraint {len(m.constraints) + 1}"
+        m.constraints.append(Constraint(label, speed, position, eliminated, computed, tuple(works)))
+
+    # -- states, outputs, start --------------------------------------------------------------------
+    def _state_symbols(self) -> None:
+        """Make the symbols of all states, so that the rate of one may use another."""
+        m = self.m
+        for part in self.flat["state"]:
+            s: schema.State = part.value
+            with self._placed(part):
+                self._refuse_twice(
+                    part, s.name, (*m.coordinates, *m.parameters, *m.inputs, "t"), "name"
+                )
+                m.coordinates[s.name] = symbol(s.name, "coordinate", owner=m.name)
+                m.units[s.name] = checked_unit(s.unit, s.name)
+
+    def _states(self) -> None:
+        m = self.m
+        for part in self.flat["state"]:
+            s: schema.State = part.value
+            with self._placed(part):
+                m.states.append(State(m.coordinates[s.name], m.expr(s.rate), _constant(s.initial)))
+
+    def _output(self, part: Part) -> None:
+        o: schema.Output = part.value
+        if o.all is not None:
+            self.m.output_all(o.all)
+            return
+        assert o.name is not None
+        if any(o.name == other.name for other in self.m.outputs):
+            self._refuse_twice(part, o.name, (o.name,), "output")
+        body = None if o.body is None else self._find_body(part, "body")
+        self.m.output(o.name, o.value, unit=o.unit, doc=o.doc, body=body)
+
+    def _run(self) -> None:
+        run = self.model.run
+        if run is not None:
+            with self._placed(Part(run, ("run",), run.model_dump())):
+                self.m.run_for(run.until, step=run.step, every=run.every)
+
+    def _initial(self) -> None:
+        m = self.m
+        parts = self.flat["initial"]
+        if not parts:
+            return
+        known = [*m.coordinates, *(s.symbol.name for s in m.kinematics().speeds)]
+        for part in parts:
+            with self._placed(part):
+                if part.key not in known:
+                    near = get_close_matches(part.key, known, 1)
+                    raise self.source.error(
+                        part.path,
+                        f"there is no coordinate, speed or state {part.key!r}",
+                        f"did you mean {near[0]!r}?" if near else None,
+                        key=True,
+                    )
+                m.start({part.key: part.value})
+
+
+def _constant(value: object) -> float:
+    """Return the number that a constant expression stands for."""
+    if not isinstance(value, str):
+        assert isinstance(value, int | float)
+        return float(value)
+    return float(evaluate(parse(value, SymbolScope({})), {}))

@@ -1,0 +1,195 @@
+"""The page `docs/text-models.md`, made from the schema.
+
+Running the module prints the page; a test holds the file to it.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from linkwright.formats.text import schema
+from linkwright.formats.text.schema import Model, Parts, Record
+from linkwright.formats.text.starters import starter
+
+_HEAD = """\
+# Text models
+
+A text model is a mechanism in a file, in TOML. `linkwright new NAME` writes a commented one to
+start from, `linkwright check FILE` validates one, `linkwright schema` prints the JSON schema for
+editors. In Python, `linkwright.read_model(path)` returns the `Mechanism`, and
+`linkwright.write_model(mechanism)` the text of one, from which the same equations come. Behind both
+stands the schema object `linkwright.formats.text.schema.Model`; `parse_model(text)` and
+`model_text(model)` of `linkwright.formats.text.files` go between it and the text, and lose only
+comments.
+
+This page is made from the schema (`python -m linkwright.formats.text.documentation`).
+
+## Rules
+
+- The first line is `format = 1`. An unknown key is an error, with the nearest spelling; every
+  error has file, line, column and key.
+- A text in quotes is an **expression** (see [expressions](expressions.md)) wherever a number may
+  stand. Its names are parameters, inputs, coordinates, speeds, states, points, bodies and `t`,
+  and they must be declared. Variables stand after `#`.
+- With one joint coordinate, the coordinate has the body's name (`rod`) and its speed is
+  `rod_dot`. Several are `b.x`, `b.rz`; the speeds of a free or planar body on the ground are
+  `b.u`, `b.v`, `b.w` along its axes and `b.p`, `b.q`, `b.r` about them; a quaternion is `b.e0` to
+  `b.e3`.
+- The ground is the body `n` with the origin `o`. Every body `b` has the points `b0` (its origin)
+  and `bcm` (its mass center).
+- A **direction** is `"x"`, `"-z"` (of the ground, or, for a joint, of the parent), `"[b1]"` or
+  `"b.x"` (of a body), any vector expression, or three components. However it is written, it means
+  one thing: `"-z"` and `[0, 0, -1]` are the same axis. A joint turns about its axis by the
+  right-hand rule, and with all coordinates zero the body's frame coincides with its parent's,
+  unless `body_axis` or `reference` places it.
+- The order of tables in the file is free: bodies are entered parents first, relations in the
+  order `no_movement`, `loop`, `distance`, `roll`, `prescribe`, `constraint`. Among tables of one
+  kind their order counts.
+- A `[[function]]` names a function that is written elsewhere. Python gives its code:
+  `read_model(path, functions={"f": f})`. C code in the file is compiled only where the reader is
+  told to trust it (`trust=True`, `--trust`).
+- A file has at most 4,000,000 characters and 20,000 parts, and includes no other file.
+
+## Components
+
+A component is a group of tables that is used several times. `${...}` in its texts stands for what
+differs:
+
+- `${prefix}`: the prefix of the use; `${i}`: the number of the instance; `${count}`: how many
+  there are;
+- the component's own `arguments`, which have defaults and which a use may set; `first` sets those
+  of the first instance;
+- the model's `[options]`, whole numbers that a reader may change (`read_model(path, options={"n":
+  5})`).
+
+In the braces stands a name, or whole-number arithmetic such as `${i - 1}`. A text that is only a
+placeholder takes the value as it is, a list too. Inside an expression a value is put in
+parentheses unless it is a number or a name. Uses may stand in components. The parts of the model
+come first, then those of each use, in order. This is a chain:
+
+```toml
+@CHAIN@
+```
+
+## Tables
+"""
+
+_CLASSES: dict[str, type[Record]] = {
+    "[parameters]": schema.Parameter,
+    "[inputs]": schema.Input,
+    "[gravity]": schema.Gravity,
+    "[[table]]": schema.Table,
+    "[[function]]": schema.Function,
+    "[[body]]": schema.Body,
+    "[[point]]": schema.Point,
+    "[[shape]]": schema.Shape,
+    "[[state]]": schema.State,
+    "[[force]]": schema.Force,
+    "[[strut]]": schema.Strut,
+    "[[moment]]": schema.Moment,
+    "[[no_movement]]": schema.NoMovement,
+    "[[loop]]": schema.Loop,
+    "[[distance]]": schema.Distance,
+    "[[roll]]": schema.Roll,
+    "[[prescribe]]": schema.Prescribe,
+    "[[constraint]]": schema.Constraint,
+    "[[limit]]": schema.Limit,
+    "`acts` of a constraint": schema.Act,
+    "[[output]]": schema.Output,
+    "[run]": schema.Run,
+    "[component.NAME]": schema.Component,
+    "[[use]]": schema.Use,
+}
+
+
+def page() -> str:
+    """Return the page.
+
+    >>> page().splitlines()[0]
+    '# Text models'
+    """
+    lines = [_HEAD.replace("@CHAIN@", _chain())]
+    lines += ["### The file\n", *_section(Model)]
+    for heading, kind in _CLASSES.items():
+        lines += [f"\n### {heading}\n", *_section(kind)]
+    lines += ["\n## Examples\n"]
+    for name in ("pendulum", "cart"):
+        lines += [f"`linkwright new NAME --template {name}` writes:\n"]
+        lines += ["```toml", starter("NAME", name).rstrip(), "```\n"]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _chain() -> str:
+    text = starter("arm", "arm")
+    start, end = text.index("[component.link]"), text.index("[[component.link.moment]]")
+    use = text.index("[[use]]")
+    return text[start:end] + text[use : text.index("[[point]]", use)].rstrip()
+
+
+def _section(kind: type[Record]) -> list[str]:
+    lines = [f"{_sentence(kind)}\n", "| key | value | default | meaning |", "|---|---|---|---|"]
+    fields = kind.model_fields
+    names = [*(k for k in ("name", "format") if k in fields), *fields]
+    for name in dict.fromkeys(names):
+        if kind is schema.Component and name in Parts.model_fields:
+            continue
+        found = fields[name]
+        lines.append(
+            f"| `{name}` | {_words(found)} | {_default(found)} | {found.description or ''} |"
+        )
+    if kind is schema.Component:
+        lines.append("\nAnd the tables of the file, as in `[[component.NAME.body]]`.")
+    return lines
+
+
+def _sentence(kind: type[Record]) -> str:
+    return " ".join((kind.__doc__ or "").split())
+
+
+def _default(found: FieldInfo) -> str:
+    if found.is_required():
+        return "needed"
+    value = found.default
+    if value is None or value in ("", [], {}):
+        return ""
+    if isinstance(value, bool):
+        return "`true`" if value else "`false`"
+    return f"`{value!r}`".replace("'", '"')
+
+
+def _words(found: FieldInfo) -> str:
+    named = [x for x in found.metadata if isinstance(x, str)]
+    return named[0] if named else _type_words(found.annotation)
+
+
+def _type_words(kind: Any) -> str:
+    """Return a type in words."""
+    if kind is type(None):
+        return ""
+    if get_origin(kind) is typing.Annotated:
+        named = [x for x in kind.__metadata__ if isinstance(x, str)]
+        return named[0] if named else _type_words(get_args(kind)[0])
+    origin, inside = get_origin(kind), get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(filter(None, map(_type_words, inside)))
+    if origin is Literal:
+        return ", ".join(f"`{x!r}`".replace("'", '"') for x in inside if x != "")
+    if origin is list:
+        if isinstance(inside[0], type) and issubclass(inside[0], Record):
+            return "tables"
+        return "list of " + ("truths" if inside[0] is bool else f"{_type_words(inside[0])}s")
+    if origin is dict:
+        return "table"
+    if isinstance(kind, type) and issubclass(kind, Record):
+        return "table"
+    return {str: "text", bool: "`true` or `false`", int: "whole number"}.get(kind, str(kind))
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(page())

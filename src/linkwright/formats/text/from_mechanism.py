@@ -1,0 +1,403 @@
+"""From a Mechanism that was built in Python to the text model that describes it.
+
+Every expression is printed in the language of text models; frames, points and directions are named
+as texts name them. A mechanism that is built from the description has the same symbols, bodies,
+loads and relations in the same order, and gives the same equations. What was given relative to
+other bodies, or by strings with `x` and `v`, is written out: it is the mechanism that is described,
+not the program that made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from linkwright.algebra import (
+    ZERO,
+    Expr,
+    ForeignFunction,
+    Table1,
+    Table2,
+    Vector,
+    as_expr,
+    direction_of,
+    magnitude,
+    postorder,
+    symbol,
+)
+from linkwright.algebra.foreign import ForeignCall
+from linkwright.algebra.printers import text
+from linkwright.algebra.units import MKS
+from linkwright.errors import Error, InputError
+from linkwright.formats.robot.body_shapes import shape_table
+from linkwright.formats.text.schema import Model
+from linkwright.mechanism import Body, Constraint, Mechanism, Point
+from linkwright.mechanism.joints import axes
+from linkwright.mechanism.parts import Force
+
+_LAZY = frozenset({"x", "x0", "v"})
+
+
+def describe(mechanism: Mechanism) -> Model:
+    """Return the text model of a mechanism.
+
+    >>> m = Mechanism("pendulum")
+    >>> rod = m.body("rod", rotate="z", mass="m", com=("L", 0, 0), inertia=0)
+    >>> describe(m).body[0].com
+    ['L', 0, 0]
+    """
+    return _Describer(mechanism).run()
+
+
+class _Describer:
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.m = mechanism
+        self.points: list[dict[str, Any]] = []
+        self.names: dict[Point, str] = {}
+        self.variables: dict[str, Any] = {}
+
+    def run(self) -> Model:
+        m = self.m
+        m.kinematics()
+        for name, point in m.points.items():
+            self.names[point] = name
+            self.points.append(self._point(name, point))
+        data: dict[str, Any] = {"format": 1, "name": m.name, "doc": m.doc}
+        if m.unit_system is not MKS:
+            data["units"] = m.unit_system.name
+        for kind, order in (("small", 1), ("large", -1)):
+            names = [name for name, k in m.declared_orders().items() if k == order]
+            data[kind] = [name for name in names if self._is_known(name)]
+        data["parameters"] = {name: self._parameter(name) for name in m.parameters}
+        data["inputs"] = {name: self._input(name) for name in m.inputs}
+        data["gravity"] = self._gravity()
+        data["body"] = [self._body(b) for b in m.bodies.values()]
+        data["state"] = [
+            {
+                "name": s.symbol.name,
+                "rate": _value(s.derivative),
+                "initial": s.initial,
+                "unit": m.units.get(s.symbol.name, "?"),
+            }
+            for s in m.states
+        ]
+        loads = [self._force(f) for f in m.forces]
+        data["force"] = [load for kind, load in loads if kind == "force"]
+        data["strut"] = [load for kind, load in loads if kind == "strut"]
+        data["moment"] = [
+            {
+                "name": t.name,
+                "magnitude": _value(t.magnitude),
+                "on": t.body.name,
+                "about": self._vector(t.direction, unit=True),
+                "reaction": t.reaction.name,
+                "doc": t.doc,
+            }
+            for t in m.moments
+        ]
+        data["constraint"] = [self._constraint(c) for c in m.constraints]
+        data["limit"] = [
+            {"coordinate": r.coordinate.name, "lower": r.lower, "upper": r.upper} for r in m.ranges
+        ]
+        data["output"] = [
+            {
+                "name": o.name,
+                "value": _value(o.value),
+                "unit": o.unit,
+                "doc": "" if o.doc == o.name else o.doc,
+                **({"body": o.body} if o.body else {}),
+            }
+            for o in m.outputs
+            if not o.made
+        ]
+        data["output"] += [{"all": kind} for kind in sorted({o.made for o in m.outputs if o.made})]
+        data["initial"] = {
+            name: _value(m.initial_rules[name]) if name in m.initial_rules else value
+            for name, value in m.initial.items()
+        }
+        if m.timing is not None:
+            t = m.timing
+            data["run"] = {"until": t.until, "step": t.step, "every": t.every}
+        data["point"] = self.points
+        data["shape"] = [
+            shape_table(body, shape, _value)
+            for body, shapes in m.shapes.items()
+            for shape in shapes
+        ]
+        data["variables"] = self.variables
+        data |= self._functions()
+        return Model.model_validate({k: v for k, v in data.items() if v is not None})
+
+    # -- names -------------------------------------------------------------------------------------
+    def _is_known(self, name: str) -> bool:
+        m = self.m
+        speeds = {s.symbol.name for s in m.kinematics().speeds}
+        return name in m.parameters or name in m.inputs or name in speeds
+
+    def _parameter(self, name: str) -> dict[str, Any]:
+        m = self.m
+        return {
+            "value": m.values.get(name),
+            "unit": m.units.get(name, "?"),
+            "sign": m.parameters[name].data.sign,
+            "doc": m.docs.get(name, ""),
+        }
+
+    def _input(self, name: str) -> dict[str, Any]:
+        m = self.m
+        return {
+            "value": m.values.get(name, 0.0),
+            "unit": m.units.get(name, "?"),
+            "doc": m.docs.get(name, ""),
+        }
+
+    def _functions(self) -> dict[str, Any]:
+        """Return the tables and foreign functions that the expressions call."""
+        m = self.m
+        roots: list[Expr] = [o.value for o in m.outputs if not o.made]
+        roots += [f.magnitude for f in m.forces] + [t.magnitude for t in m.moments]
+        roots += [s.derivative for s in m.states] + [c.speed for c in m.constraints]
+        roots += [c.position for c in m.constraints if c.position is not None]
+        tables: dict[str, Table1 | Table2] = {}
+        functions: dict[str, ForeignFunction] = {}
+        for node in postorder(roots):
+            if isinstance(node.data, Table1 | Table2):
+                tables.setdefault(node.data.name, node.data)
+            elif isinstance(node.data, ForeignCall):
+                functions.setdefault(node.data.name, node.data.function)
+        return {
+            "table": [_table(tables[k]) for k in sorted(tables)],
+            "function": [_function(functions[k]) for k in sorted(functions)],
+        }
+
+    # -- bodies and points -------------------------------------------------------------------------
+    def _body(self, b: Body) -> dict[str, Any]:
+        m, joint, parent = self.m, b.joint, b.parent
+        assert parent is not None
+        named = [q.name for q in b.coordinates]
+        smalls = [bool(q.data.small) for q in b.coordinates]
+        lead = b.lead
+        slides = [self._axis(d, parent) for _, d in b.translations]
+        turns = self._rotation(b)
+        written = replace(joint, translate=tuple(slides), rotate=axes(turns))
+        data: dict[str, Any] = {
+            "name": b.name,
+            "parent": parent.name,
+            "translate": slides or None,
+            "rotate": turns,
+            "quaternion": joint.quaternion,
+            "body_axis": None if joint.body_axis is None else str(joint.body_axis),
+            "first_axis": _listed(joint.first_axis),
+            "reference": _listed(joint.reference),
+            "lead": None if lead is ZERO else _value(lead / b.rotations[0]),
+            "offset": None if joint.offset == 0 else _value(m.expr(joint.offset)),
+            "matrix": None
+            if joint.matrix is None
+            else [[_value(m.expr(x)) for x in row] for row in joint.matrix],
+            "at_origin": joint.at_origin,
+            "at": self._components(b.offset, parent),
+            "mass": _value(b.inertia.mass),
+            "com": [_value(x) for x in b.inertia.center],
+            "inertia": _moments(b.inertia.tensor),
+            "armature": _value(m.armatures[b]) if b in m.armatures else None,
+            "coordinates": named if named != m.usual_names(b.name, written) else None,
+            "small": smalls if len(set(smalls)) > 1 else any(smalls),
+            "doc": b.doc,
+        }
+        return {k: v for k, v in data.items() if v is not None}
+
+    def _rotation(self, b: Body) -> Any:
+        joint = b.joint
+        if not joint.rotate:
+            return None
+        if len(joint.rotate) == 3:
+            return "".join(map(str, joint.rotate))
+        assert b.parent is not None
+        axis = self._axis(b.frame.spins[0][1], b.parent)
+        return axis if isinstance(axis, str) else [axis]
+
+    def _axis(self, direction: Vector, parent: Body) -> Any:
+        for letter, axis in zip("xyz", parent.frame.axes, strict=True):
+            if direction == axis:
+                return letter
+            if direction == -axis:
+                return f"-{letter}"
+        return self._components(direction, parent)
+
+    def _components(self, vector: Vector, body: Body) -> list[Any]:
+        return [_value(x) for x in vector.components(body.frame)]
+
+    def _point(self, name: str, point: Point) -> dict[str, Any]:
+        at = self._components(point.local, point.body)
+        return {"name": name, "body": point.body.name, "at": at}
+
+    def _named(self, point: Point) -> str:
+        """Return the name of a point; one that has none is added to the model."""
+        known = self.names.get(point)
+        if known is not None:
+            return known
+        body = point.body
+        if point.local.is_zero:
+            name = "o" if body is self.m.ground else f"{body.name}0"
+        elif point.local == body.com.local:
+            name = f"{body.name}cm"
+        else:
+            k = 1
+            while (name := f"{body.name}_p{k}") in {p["name"] for p in self.points}:
+                k += 1
+            self.points.append(self._point(name, point))
+        self.names[point] = name
+        return name
+
+    # -- vectors -----------------------------------------------------------------------------------
+    def _vector(self, vector: Vector, *, unit: bool = False) -> Any:
+        """Return a vector as a text, or as components in the ground, that reads back the same."""
+        m = self.m
+        ways: list[Any] = [str(vector)]
+        for body in (m.ground, *m.bodies.values()):
+            ways += _axis_texts(body, vector)
+        ways += [_bracketed(vector), self._components(vector, m.ground)]
+        for way in ways:
+            try:
+                found = m.vector(way)
+                if unit:
+                    found = direction_of(found)
+            except Error:
+                continue
+            if found == vector:
+                return way
+        raise InputError(f"the direction {str(vector)[:80]} cannot be written as text")
+
+    # -- loads and relations -----------------------------------------------------------------------
+    def _gravity(self) -> dict[str, Any] | None:
+        v = self.m.gravity_vector
+        if v.is_zero:
+            return None
+        parts = v.components(self.m.ground.frame)
+        moving = [k for k, x in enumerate(parts) if x is not ZERO]
+        if len(moving) == 1:
+            (k,) = moving
+            size = text(parts[k])
+            if size.startswith("-"):
+                return {"along": "-" + "xyz"[k], "g": _value(-parts[k])}
+            return {"along": "xyz"[k], "g": _value(parts[k])}
+        return {"along": [_value(x) for x in parts], "g": 1}
+
+    def _force(self, f: Force) -> tuple[str, dict[str, Any]]:
+        data: dict[str, Any] = {"name": f.name, "at": self._named(f.point), "doc": f.doc}
+        data["magnitude"] = self._magnitude(f)
+        other = self._strut_end(f)
+        if other is not None:
+            return "strut", {**data, "to": self._named(other)}
+        along = self._vector(f.direction, unit=True)
+        return "force", {**data, "along": along, "reaction": f.reaction.name}
+
+    def _strut_end(self, f: Force) -> Point | None:
+        """Return the point from which a strut pushes, where a force is one."""
+        if len(f.direction.terms) == 1:
+            return None
+        ends = [p for p in self.m.points.values() if p.body is f.reaction]
+        for end in (f.reaction.origin, f.reaction.com, *ends):
+            span = f.point.position - end.position
+            if not span.is_zero and span / magnitude(span) == f.direction:
+                return end
+        return None
+
+    def _magnitude(self, f: Force) -> Any:
+        names = {x.name for x in postorder([f.magnitude]) if x.op == "sym"}
+        if names.isdisjoint(_LAZY):
+            return _value(f.magnitude)
+        name = f"force{len(self.variables) + 1}"  # in a force, x and v would mean something else
+        self.variables[name] = _value(f.magnitude)
+        return f"#{name}"
+
+    def _constraint(self, c: Constraint) -> dict[str, Any]:
+        m = self.m
+        data: dict[str, Any] = {"name": c.name}
+        derived = None if c.position is None else m.kinematics().derivative(c.position)
+        if c.position is not None:
+            data["position"] = _value(c.position)
+        if derived is not c.speed:
+            data["speed"] = _value(c.speed)
+        if c.eliminate is not None:
+            data["eliminate"] = c.eliminate.name
+        if c.eliminate_coordinate is not None:
+            data["compute"] = c.eliminate_coordinate.name
+        if c.works:
+            data["acts"] = [
+                {
+                    "along": self._vector(w.direction),
+                    "at": self._named(w.point),
+                    "reaction": self._named(w.reaction),
+                    "turns": w.turns,
+                }
+                for w in c.works
+            ]
+        return data
+
+
+def _value(x: Expr) -> int | float | str:
+    """Return an expression as a number where it is one, else as text."""
+    if x.op == "num":
+        number = x.data
+        if isinstance(number, int | float) and abs(number) < 2**53:
+            return number
+        if isinstance(number, Fraction) and as_expr(float(number)) is x:
+            return float(number)
+    return text(x)
+
+
+def _moments(tensor: Sequence[Expr]) -> Any:
+    if all(x is ZERO for x in tensor):
+        return 0
+    entries = tensor if any(x is not ZERO for x in tensor[3:]) else tensor[:3]
+    return [_value(x) for x in entries]
+
+
+def _axis_texts(body: Body, vector: Vector) -> list[str]:
+    for k, axis in enumerate(body.frame.axes):
+        for sign, way in (("", axis), ("-", -axis)):
+            if vector == way:
+                return [f"{sign}{body.name}.{'xyz'[k]}", f"{sign}[{body.name}{k + 1}]"]
+    return []
+
+
+def _bracketed(vector: Vector) -> str:
+    """Return a vector as a sum over directions in brackets, which no coordinate can hide."""
+    terms = []
+    for direction, c in vector.terms:
+        stem, _, letter = str(direction).rpartition(".")
+        terms.append(f"({text(c)})*[{stem}{'xyz'.find(letter) + 1}]")
+    return " + ".join(terms)
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return [_value(x) if isinstance(x, Expr) else x for x in value]
+    return value
+
+
+def _table(table: Table1 | Table2) -> dict[str, Any]:
+    data: dict[str, Any] = {"name": table.name, "kind": table.kind, "outside": table.outside}
+    data |= {"x": list(table.x), "y": list(table.y)}
+    if isinstance(table, Table2):
+        data["z"] = [list(row) for row in table.z]
+    return data
+
+
+def _function(function: ForeignFunction) -> dict[str, Any]:
+    names = [f"x{k + 1}" for k in range(function.arity)]
+    derivatives = None
+    if function.derivatives is not None and function.outputs == 1:
+        symbols = [symbol(name) for name in names]
+        derivatives = [_value(as_expr(d(*symbols))) for d in function.derivatives]
+    return {
+        "name": function.name,
+        "arguments": names,
+        "outputs": function.outputs,
+        "pure": function.pure,
+        "derivatives": derivatives,
+        "c_source": function.c_source,
+    }

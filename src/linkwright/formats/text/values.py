@@ -1,0 +1,179 @@
+"""The kinds of values in a text model: numbers, expressions, directions, lists of them.
+
+Each kind is an annotated type: how a value is checked, its JSON schema, and its name in words for
+the documentation. A number keeps its type, since 1 is exact and 1.0 is not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import PlainValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from linkwright.errors import InputError
+from linkwright.formats.text.placeholders import is_placeholder
+from linkwright.shapes import color_of
+
+LONGEST_TEXT = 200_000
+
+_NUMBER: dict[str, Any] = {"type": "number"}
+_TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
+_EXPRESSION: dict[str, Any] = {"anyOf": [_NUMBER, _TEXT]}
+_TRIPLE: dict[str, Any] = {
+    "anyOf": [{"type": "array", "items": _EXPRESSION, "minItems": 3, "maxItems": 3}, _TEXT]
+}
+
+
+def wrong(what: str) -> PydanticCustomError:
+    """Return the error for a value that is not of its kind.
+
+    >>> wrong("a number is needed here").message()
+    'a number is needed here'
+    """
+    return PydanticCustomError("wrong_value", "{what}", {"what": what})
+
+
+def _number(value: object) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise wrong("a number is needed here")
+    if abs(value) > 1e300 or not math.isfinite(value):
+        raise wrong("a finite number is needed here")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise wrong("a text in quotes is needed here")
+    if not value.strip():
+        raise wrong("the text is empty")
+    if len(value) > LONGEST_TEXT:
+        raise wrong(f"the text is longer than {LONGEST_TEXT} characters")
+    return value
+
+
+def _expression(value: object) -> int | float | str:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise wrong("a number or an expression in quotes is needed here")
+    return _number(value)
+
+
+def _triple(value: object) -> list[Any] | str:
+    if isinstance(value, str) and is_placeholder(value):
+        return value
+    if not isinstance(value, list | tuple) or len(value) != 3:
+        raise wrong("three components are needed here, as in [0, 0, 1]")
+    return [_expression(x) for x in value]
+
+
+def _direction(value: object) -> list[Any] | str:
+    return _text(value) if isinstance(value, str) else _triple(value)
+
+
+def _axes(value: object) -> list[Any] | str:
+    if isinstance(value, str):
+        return _text(value)
+    if not isinstance(value, list | tuple) or not 1 <= len(value) <= 3:
+        raise wrong('axes are needed here, as in "xy", [0, 0, 1] or ["x", [0, 1, 1]]')
+    return [_direction(x) if isinstance(x, list | tuple | str) else _number(x) for x in value]
+
+
+def _inertia(value: object) -> Any:
+    if not isinstance(value, list | tuple):
+        return _expression(value)
+    if len(value) == 3 and all(isinstance(row, list | tuple) for row in value):
+        return [_triple(row) for row in value]
+    if len(value) not in (3, 6):
+        raise wrong("3 moments, 6 entries (xx, yy, zz, xy, yz, zx) or a 3 by 3 matrix are needed")
+    return [_expression(x) for x in value]
+
+
+def _matrix(value: object) -> list[Any]:
+    if not isinstance(value, list | tuple) or len(value) != 3:
+        raise wrong("three rows of three components are needed here")
+    return [_triple(row) for row in value]
+
+
+def _numbers(value: object) -> list[Any]:
+    if not isinstance(value, list | tuple) or len(value) < 2:
+        raise wrong("a list of two or more numbers is needed here")
+    return [_number(x) for x in value]
+
+
+def _rows(value: object) -> list[Any]:
+    if not isinstance(value, list | tuple) or len(value) < 2:
+        raise wrong("two or more rows of numbers are needed here")
+    return [_numbers(row) for row in value]
+
+
+def _argument(value: object) -> Any:
+    if value == "":
+        return value
+    return (
+        [_expression(x) for x in value] if isinstance(value, list | tuple) else _expression(value)
+    )
+
+
+def _turns(value: object) -> list[Any]:
+    words = 'turns are needed here, such as [["x", "90 deg"], ["z", 0.5]]'
+    if not isinstance(value, list | tuple):
+        raise wrong(words)
+    for item in value:
+        if not isinstance(item, list | tuple) or len(item) != 2 or item[0] not in ("x", "y", "z"):
+            raise wrong(words)
+    return [[axis, _expression(angle)] for axis, angle in value]
+
+
+def _color(value: object) -> str:
+    try:
+        color_of(_text(value))
+    except InputError as error:
+        raise wrong(f"{error.what}; {error.remedy}") from None
+    return str(value)
+
+
+def _kind(check: Callable[[Any], Any], words: str, schema: dict[str, Any]) -> Any:
+    """Return the annotations of a type of value: its check, its JSON schema, its name in words."""
+    return (PlainValidator(check), WithJsonSchema({**schema, "title": words}), words)
+
+
+def _list(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+Number: TypeAlias = Annotated[Any, *_kind(_number, "number", _NUMBER)]
+Text: TypeAlias = Annotated[str, *_kind(_text, "text", _TEXT)]
+Name: TypeAlias = Annotated[str, *_kind(_text, "name", _TEXT)]
+Expression: TypeAlias = Annotated[Any, *_kind(_expression, "expression", _EXPRESSION)]
+Place: TypeAlias = Annotated[Any, *_kind(_triple, "3 expressions", _TRIPLE)]
+Direction: TypeAlias = Annotated[Any, *_kind(_direction, "direction", _TRIPLE)]
+Axes: TypeAlias = Annotated[Any, *_kind(_axes, "axes", {"type": ["string", "array"]})]
+Moments: TypeAlias = Annotated[
+    Any,
+    *_kind(_inertia, "expression, or 3, 6 or 3x3 of them", {"type": ["string", "number", "array"]}),
+]
+Matrix: TypeAlias = Annotated[Any, *_kind(_matrix, "3x3 expressions", _list(_TRIPLE))]
+Turns: TypeAlias = Annotated[
+    Any, *_kind(_turns, "axes and angles", _list({"type": "array", "minItems": 2, "maxItems": 2}))
+]
+Tint: TypeAlias = Annotated[Any, *_kind(_color, "color", _TEXT)]
+Numbers: TypeAlias = Annotated[Any, *_kind(_numbers, "numbers", _list(_NUMBER))]
+Rows: TypeAlias = Annotated[Any, *_kind(_rows, "rows of numbers", _list(_list(_NUMBER)))]
+Argument: TypeAlias = Annotated[
+    Any, *_kind(_argument, "expression, or a list of them", {"type": ["string", "number", "array"]})
+]
+JointName: TypeAlias = Literal[
+    "revolute",
+    "prismatic",
+    "screw",
+    "cylindrical",
+    "universal",
+    "ball",
+    "planar",
+    "free",
+    "weld",
+]

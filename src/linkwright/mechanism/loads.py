@@ -1,0 +1,260 @@
+"""Adding forces, moments and gravity to a mechanism."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+from linkwright.algebra import (
+    ZERO,
+    Expr,
+    Vector,
+    as_expr,
+    direction_of,
+    magnitude as length_of,
+    nominal,
+)
+from linkwright.algebra.language import parse
+from linkwright.mechanism.bodies import Assembly
+from linkwright.mechanism.joints import MechanismError
+from linkwright.mechanism.parts import Body, Force, Moment, Point
+from linkwright.mechanism.transactions import builder
+from linkwright.mechanism.workspace import Value, require_name
+
+STANDARD_GRAVITY = 9.81
+
+
+class Loaded(Assembly):
+    """Bodies on which forces can act."""
+
+    @builder
+    def gravity(self, along: Value = None, g: Value = STANDARD_GRAVITY) -> None:
+        """Switch on a uniform field.
+
+        Args:
+            along: the direction in which things fall, whose length multiplies g; the ground's -z by
+                default.
+            g: its acceleration, m/s^2.
+
+        >>> m = Loaded("m")
+        >>> m.gravity()
+        >>> m.gravity_vector
+        -9.81*n.z
+        """
+        direction = -self.z if along is None else self.vector(along)
+        self.gravity_vector = direction * self.expr(g)
+        self._changed()
+
+    @builder
+    def force(
+        self,
+        name: str,
+        magnitude: Value = None,
+        *,
+        at: Point | Body | str,
+        along: Value,
+        reaction: Point | Body | str | None = None,
+        doc: str = "",
+    ) -> Force:
+        """Add a force of known direction.
+
+        Args:
+            name: its name.
+            magnitude: N; in a text, `x`, `x0` and `v` are the distance between the points along the
+                direction, its value with all coordinates zero, and its rate; or a function of
+                these three, or of the first or the first two; by default a parameter.
+            at: the point where it acts; of a body, its origin.
+            along: its direction: a vector, an axis name, or three components in the ground's frame.
+            reaction: the body, or a point of it, that feels the opposite; the ground by default.
+            doc: what it is.
+
+        >>> m = Loaded("m")
+        >>> b = m.body("b", translate="x")
+        >>> m.force("push", "F", at=b.origin, along="x").magnitude
+        F
+        """
+        self._refuse_load(name)
+        direction = direction_of(self.vector(along))
+        at, other = self._place(name, at), self._place(name, reaction)
+        made = Force(
+            name,
+            self._magnitude(name, magnitude, direction, at, other),
+            direction,
+            at,
+            other.body,
+            doc,
+            _written(magnitude),
+        )
+        self.forces.append(made)
+        self._changed()
+        return made
+
+    @builder
+    def strut(
+        self,
+        name: str,
+        magnitude: Value = None,
+        *,
+        at: Point | Body | str,
+        to: Point | Body | str | None = None,
+        doc: str = "",
+    ) -> Force:
+        """Add a force along the line between two points; positive pushes them apart.
+
+        Args:
+            name: its name.
+            magnitude: N; in a text, `x`, `x0` and `v` are the length, the length with all
+                coordinates zero, and its rate; or a function of these, as for a force.
+            at: the point that it pushes.
+            to: the other point; the ground's origin by default.
+            doc: what it is.
+
+        >>> m = Loaded("m")
+        >>> b = m.body("b", translate="x")
+        >>> m.strut("spring", "-k*(x - 1)", at=b.origin).name
+        'spring'
+        """
+        self._refuse_load(name)
+        at, other = self._place(name, at), self._place(name, to)
+        span = at.position - other.position
+        if span.is_zero:
+            raise MechanismError(
+                f"both ends of {name!r} are always at the same place, so it has no direction",
+                remedy="let one of its points lie off the other",
+            )
+        x = length_of(span)
+        direction = span / x
+        made = Force(
+            name,
+            self._magnitude(name, magnitude, direction, at, other, x),
+            direction,
+            at,
+            other.body,
+            doc,
+            _written(magnitude),
+            other,
+        )
+        self.forces.append(made)
+        self._changed()
+        return made
+
+    @builder
+    def moment(
+        self,
+        name: str,
+        magnitude: Value = None,
+        *,
+        on: Body | str,
+        about: Value,
+        reaction: Body | str | None = None,
+        doc: str = "",
+    ) -> Moment:
+        """Add a couple.
+
+        Args:
+            name: its name.
+            magnitude: N*m; by default a parameter.
+            on: the body that feels it.
+            about: its direction.
+            reaction: the body that feels the opposite; the ground by default.
+            doc: what it is.
+
+        >>> m = Loaded("m")
+        >>> b = m.body("b", rotate="z")
+        >>> m.moment("drive", "T", on=b, about="z").magnitude
+        T
+        """
+        self._refuse_load(name)
+        on, other = self.body_of(on, name), self.body_of(reaction, name)
+        self._refuse_others(name, on)
+        self._refuse_others(name, other)
+        value = self.parameter(name) if magnitude is None else self.expr(magnitude)
+        made = Moment(
+            name,
+            value,
+            direction_of(self.vector(about)),
+            on,
+            other,
+            doc,
+            _written(magnitude),
+        )
+        self.moments.append(made)
+        self._changed()
+        return made
+
+    @builder
+    def armature(self, body: Body | str, inertia: Value) -> None:
+        """Give a joint the inertia of a geared rotor, which acts on the joint's own speeds alone.
+
+        Args:
+            body: the body whose joint is driven, or its name; where it has several speeds, each has
+                a rotor.
+            inertia: of the rotor, times the gear ratio squared, kg*m^2 (kg for a translation).
+
+        >>> m = Loaded("m")
+        >>> b = m.body("b", rotate="z")
+        >>> m.armature(b, "G**2*J")
+        >>> m.armatures[b]
+        G**2*J
+        """
+        body = self.body_of(body, "the body of an armature")
+        if not body.coordinates:
+            raise MechanismError(f"{body.name!r} has no coordinate; an armature needs one")
+        self.armatures[body] = self.armatures.get(body, ZERO) + self.expr(inertia)
+        self._changed()
+
+    def _refuse_others(self, name: str, given: Value) -> None:
+        """Refuse what is no body of this mechanism."""
+        if given is not None and (not isinstance(given, Body) or given.mechanism is not self):
+            raise MechanismError(f"{name!r} needs a body of {self.name!r}, not {given!r}")
+
+    def _place(self, name: str, given: Value) -> Point:
+        """Return the point of a load: a point, the origin of a body, or that of the ground."""
+        if given is None:
+            return self.origin
+        if isinstance(given, str):
+            found = self.points.get(given) or self.bodies.get(given) or self.automatic_point(given)
+            if found is None:
+                self.unknown(given, (*self.points, *self.bodies), "point or body")
+            given = found
+        point = given.origin if isinstance(given, Body) else given
+        if not isinstance(point, Point) or point.body.mechanism is not self:
+            raise MechanismError(f"{name!r} needs a point of {self.name!r}, not {given!r}")
+        return point
+
+    def _refuse_load(self, name: str) -> None:
+        require_name(name, "a load")
+        if name in {f.name for f in self.forces} | {m.name for m in self.moments}:
+            raise MechanismError(f"{self.name!r} has a force or moment {name!r} already")
+
+    def _magnitude(
+        self,
+        name: str,
+        magnitude: Value,
+        direction: Vector,
+        at: Point,
+        other: Point,
+        length: Expr | None = None,
+    ) -> Expr:
+        if magnitude is None:
+            return self.parameter(name)
+        span = at.position - other.position
+
+        def distance() -> Expr:
+            return direction @ span if length is None else length
+
+        given: dict[str, Callable[[], Expr]] = {
+            "x": distance,
+            "x0": lambda: nominal(distance()),
+            "v": lambda: direction @ (at.velocity - other.velocity),
+        }
+        if isinstance(magnitude, str):
+            return parse(magnitude, self.scope.with_lazy(**given))
+        if callable(magnitude):
+            wanted = len(inspect.signature(magnitude).parameters)
+            return as_expr(magnitude(*(value() for value in list(given.values())[:wanted])))
+        return as_expr(magnitude)
+
+
+def _written(magnitude: Value) -> str:
+    return magnitude if isinstance(magnitude, str) else ""

@@ -1,0 +1,1 @@
+"""Pages that play a motion offline, in one HTML file each."""

@@ -1,0 +1,34 @@
+"""Fresh names for local symbols: s1, s2, ... in the order of the statements."""
+
+from __future__ import annotations
+
+from linkwright.algebra.expr import Expr
+from linkwright.algebra.smallness import smallness_threshold
+from linkwright.program.passes.blocks import KEEP_ALL
+from linkwright.program.passes.replacement import replaced
+from linkwright.program.program import Assign, Namer, Program, Statement
+
+
+def renamed(program: Program) -> Program:
+    """Return the Program with other names for what its assignments define.
+
+    >>> from linkwright.algebra import symbol
+    >>> from linkwright.program import program
+    >>> x, a = symbol("x"), symbol("a", "local")
+    >>> p = program("f", {"x": x}, {"f": a * x}, statements=[Assign(a, x + 1)])
+    >>> renamed(p).outputs[0].entries
+    (s1*x,)
+    """
+    if any(not isinstance(s, Assign) for s in program.statements):
+        return program
+    fresh = Namer(Program(program.name, program.inputs, ()), "s")
+    names: dict[Expr, Expr] = {}
+    statements: list[Statement] = []
+    with smallness_threshold(KEEP_ALL):
+        for statement in program.statements:
+            assert isinstance(statement, Assign)
+            (value,) = replaced(statement.operands, names)
+            names[statement.target] = fresh()
+            statements.append(Assign(names[statement.target], value, statement.note))
+        outputs = program.map_outputs(replaced(program.output_values(), names))
+    return program.with_statements(statements, outputs)

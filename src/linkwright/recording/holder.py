@@ -1,0 +1,80 @@
+"""What all that holds a recording can do with it: write it, draw it, show it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Protocol
+
+from linkwright.optional import extra
+from linkwright.recording.transfer import Carried
+from linkwright.showing import Shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+    from linkwright.recording.recording import Recording
+
+
+class HasRecording(Protocol):
+    """Something with a recording."""
+
+    @property
+    def recording(self) -> Recording:
+        """Its channels over time."""
+
+
+class Recorded(Carried, Shown):
+    """A recording, or something that has one as `recording`."""
+
+    __slots__ = ()
+
+    def save(self: HasRecording, path: str | os.PathLike[str], *, replace: bool = True) -> None:
+        """Write the recording; the ending of the name says the format.
+
+        Args:
+            path: .parquet, .csv, .npz, .mcap, .erd, or dNNNNN for SL's.
+            replace: whether a file that is there already may be replaced.
+        """
+        from linkwright.recording.files import write_recording
+
+        write_recording(path, self.recording, replace=replace)
+
+    def to_pandas(self: HasRecording) -> DataFrame:
+        """Return the channels as a pandas DataFrame, indexed by time in s (extra `pandas`).
+
+        Units and long names of the columns are in `frame.attrs`.
+        """
+        pandas = extra("pandas", "pandas")
+        made = self.recording
+        frame = pandas.DataFrame(
+            made.data, columns=list(made.names), index=pandas.Index(made.times, name="t")
+        )
+        frame.attrs["units"] = {c.name: c.unit for c in made.channels}
+        frame.attrs["long"] = {c.name: c.long for c in made.channels}
+        return frame
+
+    def plot(
+        self: HasRecording,
+        *channels: str,
+        vs: str | None = None,
+        fft: bool = False,
+        rate: bool = False,
+        cutoff: float = 0,
+        title: str = "",
+    ) -> Figure:
+        """Return a figure of some channels, or of all; those of a unit share a graph.
+
+        Args:
+            channels: names, or patterns with * and ?; all by default.
+            vs: a channel to draw the others over, in place of time.
+            fft: draw amplitudes over frequency.
+            rate: draw rates of change.
+            cutoff: of a low-pass filter, percent of half the sampling rate; 0 for none.
+            title: over the figure; by default the name of the model.
+        """
+        from linkwright.recording.plots import figure
+
+        return figure(
+            [self.recording], channels, vs=vs, fft=fft, rate=rate, cutoff=cutoff, title=title
+        )

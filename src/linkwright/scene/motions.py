@@ -1,0 +1,291 @@
+"""Takes: motions of a scene, from recordings or made for a model to be looked at.
+
+A recording says what it is of (`linkwright.scene.sources`); where that is not known, there are
+only plots. For a model without a recording a run is made to be looked at: as long as the model
+says, with fixed steps. A robot file says nothing of how it moves; its joints swing one after
+another. `Take.story` tells a viewer which of these it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.errors import Error, InputError
+from linkwright.formats.robot.description import Description
+from linkwright.mechanism import Mechanism
+from linkwright.models import load_model
+from linkwright.recording import Recording, read_recording
+from linkwright.recording.files import FORMATS
+from linkwright.recording.sl import NAME
+from linkwright.robots import Robot, load
+from linkwright.scene.channels import coordinates_in, nothing_matches
+from linkwright.scene.forces import recorded_floor
+from linkwright.scene.load_arrows import unshown_forces
+from linkwright.scene.previews import Asked, simulated, simulated_story, swing
+from linkwright.scene.scene import Scene, scene_of
+from linkwright.scene.sources import Moved, what_moved
+from linkwright.scene.wheels import wheels_in
+from linkwright.system import System
+
+if TYPE_CHECKING:
+    from linkwright.scene.scene_file import SceneFileLike
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Take:
+    """A motion to be shown.
+
+    Args:
+        name: for people.
+        recording: channels over time.
+        scene: what moves, or None where the model is not known.
+        q: coordinates of the scene at the recording's times, or None.
+        notes: what a user should know.
+        system: what runs live, where that is more than what is drawn.
+        story: where the motion comes from, in a sentence.
+    """
+
+    name: str
+    recording: Recording
+    scene: Scene | None = None
+    q: Array | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
+    system: System | None = field(default=None, repr=False)
+    story: str = ""
+
+
+def is_recording(name: str) -> bool:
+    """Return whether a name stands for the file of a recording.
+
+    >>> is_recording("run.parquet"), is_recording("d00042"), is_recording("arm.urdf")
+    (True, True, False)
+    """
+    path = Path(name)
+    return path.suffix.lower() in FORMATS or NAME.fullmatch(path.name) is not None
+
+
+def open_take(
+    name: str,
+    *,
+    model: str = "",
+    roots: Sequence[str | Path] = (),
+    scene_file: SceneFileLike | None = None,
+    base: str = "auto",
+    asked: Asked | None = None,
+) -> Take:
+    """Return what a recording, a model or a robot file shows.
+
+    Args:
+        name: of a file, or of a shipped model with its options.
+        model: of a recording, where it does not say itself.
+        roots: folders in which meshes may lie.
+        scene_file: shapes in place of its own, and what stands around it.
+        base: of a robot file: "auto" lets robots that walk move freely; else as for `load`.
+        asked: of the motion that is made for a model.
+    """
+    if is_recording(name):
+        if asked:
+            raise InputError(
+                "a recording is shown as it was recorded: it has an end, values and a start",
+                file=name,
+                remedy="leave out --until, --set and --initial, or simulate again",
+            )
+        folder, recording = Path(name).parent, read_recording(name)
+        if not len(recording):
+            raise InputError(
+                "the recording has no samples, so there is nothing to show",
+                file=name,
+                remedy="a line of names needs lines of numbers below it",
+            )
+        return recorded_take(Path(name).name, recording, model, folder, roots, scene_file)
+    if model:
+        raise InputError(
+            f"{name!r} is a model itself, and --model says what a recording is of",
+            remedy="leave out --model, or name a recording",
+        )
+    values = asked.values if asked is not None else None
+    scene = open_scene(name, roots=roots, values=values, scene_file=scene_file, base=base)
+    return model_take(scene, asked)
+
+
+def may_become(target: Path, inputs: Sequence[str]) -> None:
+    """Raise an error where a page must not be written: over what it is made from, or nowhere."""
+    if target.is_dir():
+        raise InputError("this is a folder", file=target, remedy="name a file in it")
+    if not target.parent.is_dir():
+        raise InputError("there is no such folder", file=target.parent, remedy="make it first")
+    for name in filter(None, inputs):
+        if target.exists() and Path(name).exists() and target.samefile(name):
+            raise InputError(
+                "the page would replace what it is made from",
+                file=target,
+                remedy=f"write it to {target.with_suffix('.html').name}, say",
+            )
+
+
+def open_scene(
+    name: str,
+    *,
+    roots: Sequence[str | Path] = (),
+    values: Mapping[str, float] | None = None,
+    scene_file: SceneFileLike | None = None,
+    base: str = "file",
+) -> Scene:
+    """Return the scene of a model or a robot file."""
+    return scene_of(opened(name, roots, base), roots=roots, values=values, scene_file=scene_file)
+
+
+def opened(name: str, roots: Sequence[str | Path] = (), base: str = "file") -> Robot | Mechanism:
+    """Return a model, or the robot of a file."""
+    from linkwright.formats.robot.files import robot_format
+
+    path = Path(name)
+    if path.is_file() and robot_format(path) not in (None, "text"):
+        if base != "auto":
+            return load(path, roots=roots, base=base)
+        from linkwright.scene.stance import walks
+
+        robot = load(path, roots=roots)
+        return load(path, roots=roots, base="free") if walks(robot, roots) else robot
+    return load_model(name)
+
+
+def recorded_take(
+    name: str,
+    recording: Recording,
+    model: str = "",
+    folder: Path | None = None,
+    roots: Sequence[str | Path] = (),
+    scene_file: SceneFileLike | None = None,
+) -> Take:
+    """Return the motion of a recording.
+
+    Args:
+        name: for people.
+        recording: channels over time.
+        model: that it is of; by default the one that it names.
+        folder: from which the name of a robot file in it is taken.
+        roots: folders in which meshes may lie.
+        scene_file: shapes in place of the model's own, and what stands around it.
+    """
+    try:
+        free = any(c.name.endswith("_free.x") for c in recording.channels)  # as `load` names it
+        thing = opened(model, roots, "free" if free else "file") if model else None
+        moved = Moved(thing, roots=tuple(map(Path, roots))) if model else None
+        moved = moved or what_moved(recording, folder, roots)
+        if moved.thing is None:
+            return Take(name, recording, notes=(_unknown(recording, moved.notes),))
+        values = _known_values(moved.thing, recording.about.get("parameters"))
+        wheels = wheels_in(recording.about)
+        scene = scene_of(moved.thing, roots=moved.roots, values=values, wheels=wheels)
+    except Error as error:
+        if model:
+            raise
+        return Take(name, recording, notes=(f"{error}: only plots are shown",))
+    if scene_file is not None:
+        scene = scene.decorated(scene_file, roots=roots)
+    q, notes = coordinates_in(scene, recording)
+    if q is None and model:
+        raise InputError(
+            nothing_matches(scene, recording) if len(notes) == 1 else notes[0],
+            file=name,
+            remedy="name the columns after the coordinates, or name another model",
+        )
+    _settle(scene, recording)
+    more = [*unshown_forces(scene, recording)]
+    more += [moved.without_meshes] if scene.notes and moved.without_meshes else []
+    if recording.about.get("times") == "counted":
+        more.append("there is no column 'time': the lines are taken to be a second apart")
+    story = recorded_story(recording)
+    scene = scene if q is None else scene.reaching(q)
+    return Take(name, recording, scene, q, (*moved.notes, *notes, *more), moved.system, story)
+
+
+def recorded_story(recording: Recording) -> str:
+    """Return where the motion of a recording comes from, as far as it says so.
+
+    >>> from linkwright.recording import Channel
+    >>> r = Recording([0, 2], [Channel("x")], [[1], [2]], {"method": "rk4", "set": {"L": 2.0}})
+    >>> recorded_story(r)
+    'Recorded: 2 samples over 2 s, simulated with rk4, L = 2.'
+    """
+    about, times = recording.about, recording.times
+    if not len(times):
+        return ""
+    span = float(times[-1] - times[0])
+    words = [f"Recorded: {len(times):,} sample{'s' * (len(times) > 1)} over {span:.4g} s"]
+    if isinstance(about.get("method"), str):
+        words.append(f"simulated with {about['method']}")
+    for key, before in (("set", ""), ("start", "from ")):
+        given = about.get(key)
+        if isinstance(given, Mapping) and given:
+            shown = [f"{n} = {v:g}" for n, v in given.items() if isinstance(v, int | float)]
+            words.append(before + ", ".join(shown[:4]) + (" and more" if len(shown) > 4 else ""))
+    return f"{', '.join(words)}."
+
+
+def _unknown(recording: Recording, notes: Sequence[str]) -> str:
+    word = recording.about.get("model") or recording.about.get("system")
+    what = f"{word!r} is no shipped model" if word else "the recording names no model"
+    return f"{'; '.join(notes) or what}: only plots are shown; name one with --model"
+
+
+def scene_take(name: str, recording: Recording, scene: Scene) -> Take:
+    """Return a recording as the motion of a scene that is at hand."""
+    _settle(scene, recording)
+    q, notes = coordinates_in(scene, recording)
+    return Take(name, recording, scene if q is None else scene.reaching(q), q, notes)
+
+
+def _settle(scene: Scene, recording: Recording) -> None:
+    """Put the ground where the recording says that it is."""
+    if scene.floor is None or scene.wheels:  # a plane that is told of is surer than tires
+        floor = recorded_floor(scene, recording)
+        scene.floor = scene.floor if floor is None else floor
+
+
+def _known_values(thing: Robot | Mechanism, numbers: object) -> dict[str, float] | None:
+    """Return those values of a recording that are the model's own parameters."""
+    if not isinstance(numbers, Mapping):
+        return None
+    own = (thing if isinstance(thing, Mechanism) else thing.mechanism).parameters
+    return {k: float(v) for k, v in numbers.items() if k in own and isinstance(v, int | float)}
+
+
+# -- motions for models ----------------------------------------------------------------------------
+def model_take(scene: Scene, asked: Asked | None = None) -> Take:
+    """Return a motion for a model or robot to be looked at."""
+    asked = asked or Asked()
+    mechanism = scene.robot.mechanism
+    if isinstance(scene.robot.source, Description):
+        if asked.values or asked.initial:
+            raise InputError(
+                f"the joints of {scene.name!r} are only previewed: no value or start changes that",
+                remedy="simulate it, and show the recording",
+            )
+        return _swinging(scene, asked.until)
+    try:
+        made = simulated(mechanism, asked)
+    except Error as error:
+        if asked:
+            raise
+        return _swinging(scene, None, f"not simulated ({error}): only a preview of its joints")
+    return replace(
+        scene_take(scene.name, made, scene), story=simulated_story(mechanism, made, asked)
+    )
+
+
+def _swinging(scene: Scene, until: float | None, *notes: str) -> Take:
+    made = scene_take(scene.name, swing(scene, until or 20.0), scene)
+    words = "Preview: each joint sweeps through its range; nothing is simulated."
+    if not np.ptp(made.recording.data, axis=0).any():
+        words = "No joint can move: it stands still."
+    return replace(made, notes=(*made.notes, *notes), story=words)

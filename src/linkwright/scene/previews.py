@@ -1,0 +1,249 @@
+"""Motions that are made for a model to be looked at.
+
+A mechanism is simulated with fixed steps, as long as it says or is asked for; where that takes too
+long, as far as it has come. A robot file says nothing of how it moves: its joints swing one after
+another within their limits.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.errors import Error
+from linkwright.mechanism import Mechanism
+from linkwright.mechanism.provenance import named
+from linkwright.recording import Channel, Recording
+from linkwright.recording.generic import generic_name
+from linkwright.scene.scene import Scene
+from linkwright.studies.starts import STARTS
+
+Array = NDArray[np.float64]
+PATIENCE = 15.0
+"""Seconds on the wall after which a run that nobody asked for is shown as far as it has come."""
+
+_SAMPLES = 1200
+_ROUGHEST = 1 / 60  # s
+_TOLERANCE = 1e-8  # of adaptive steps
+_LONGER = "dopri5"  # takes long steps where the motion is smooth
+
+SHOWN_FOR: dict[str, float] = {"stanford-arm": 0.7}
+"""Seconds that are shown of a model which flies apart later: nothing holds the arm's hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a user asks of a motion that is made for a model to be looked at.
+
+    Args:
+        until: how long it lasts, s; by default as long as the model says, or ten seconds.
+
+    >>> bool(Asked()), bool(Asked(until=2.0))
+    (False, True)
+    """
+
+    until: float | None = None
+    values: Mapping[str, float] = field(default_factory=dict)
+    initial: Mapping[str, float] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return self.until is not None or bool(self.values) or bool(self.initial)
+
+
+def simulated_story(mechanism: Mechanism, made: Recording, asked: Asked) -> str:
+    """Return where a motion that was made by `simulated` comes from."""
+
+    def listed(numbers: Mapping[str, float]) -> str:
+        units = {n: mechanism.units.get(n, "?") for n in numbers}
+        shown = {n: "" if u in ("?", "1", "") else f" {u}" for n, u in units.items()}
+        return ", ".join(f"{n} = {v:g}{shown[n]}" for n, v in numbers.items())
+
+    push = "" if asked.initial else listed(STARTS.get(mechanism.name, {}))
+    start = f"from {listed(asked.initial)}" if asked.initial else "from the default initial state"
+    start += f" with a push ({push})" if push else ""
+    changed = f", with {listed(asked.values)}" if asked.values else ""
+    how = f"RK4, step {1000 * made.about['step']:.3g} ms"
+    if made.about["method"] == _LONGER:
+        how = f"{_LONGER}, adaptive steps"
+    if "given_up" in made.about:
+        how += f"; stopped after {made.about['given_up']:g} s of computing, use --until for more"
+    return f"{_plain(made.about['until'])} s {start}{changed} · {how}"
+
+
+def _plain(seconds: float) -> str:
+    return f"{seconds:,.0f}" if seconds >= 1000 else f"{seconds:.3g}"
+
+
+class _Enough(Exception):
+    """A run takes longer than anyone would wait for it."""
+
+
+@dataclass(slots=True, eq=False)
+class _Samples:
+    """What a run has recorded, until patience is at an end, or it is plain that it will be."""
+
+    end: float
+    patience: float
+    glance: float = math.inf
+    times: list[float] = field(default_factory=list)
+    rows: list[Array] = field(default_factory=list)
+    since: float = 0.0
+
+    def add(self, t: float, row: Array) -> None:
+        """Take a sample."""
+        self.times.append(t)
+        self.rows.append(row)
+        self.since = self.since or time.monotonic()
+        gone = time.monotonic() - self.since
+        slow = gone > self.glance and gone * self.end > 2 * self.patience * t
+        if len(self.times) > 1 and (gone > self.patience or slow):
+            raise _Enough
+
+
+def simulated(
+    mechanism: Mechanism, asked: Asked | None = None, patience: float = PATIENCE
+) -> Recording:
+    """Return a run of a mechanism as long as it says itself, ten seconds otherwise.
+
+    It takes half the model's own steps, and starts where `STARTS` says, if nobody asks otherwise.
+    Where that would take too long it takes steps as long as the error allows; where these are short
+    too, as where friction chatters, rough ones, and ends where it is when time is over.
+
+    Args:
+        patience: seconds on the wall, unless `until` was asked for.
+    """
+    asked = asked or Asked()
+    own = mechanism.timing
+    usual = SHOWN_FOR.get(mechanism.name) or (own.until if own is not None else 10.0)
+    end = asked.until or usual
+    step = min(own.step / 2 if own is not None else 1e-3, end / _SAMPLES)
+    if asked.until is not None:
+        return _run(mechanism, asked, step, _Samples(end, math.inf))
+    try:
+        return _run(mechanism, asked, step, _Samples(end, patience, 0.1 * patience))
+    except _Enough:
+        pass
+    try:
+        return _run(mechanism, asked, step, _Samples(end, patience, 0.1 * patience), _LONGER)
+    except (_Enough, Error):
+        pass
+    try:
+        rough = max(step, min(_ROUGHEST, 16 * step))
+        return _as_far(mechanism, asked, rough, _Samples(end, patience))
+    except Error:  # such steps are too long for it
+        return _as_far(mechanism, asked, step, _Samples(end, patience))
+
+
+def _as_far(mechanism: Mechanism, asked: Asked, step: float, samples: _Samples) -> Recording:
+    """Return a run as far as it comes in time."""
+    try:
+        return _run(mechanism, asked, step, samples)
+    except _Enough:
+        return _so_far(mechanism, asked, step, samples)
+
+
+def _start(mechanism: Mechanism, asked: Asked) -> Mapping[str, float] | None:
+    return asked.initial or STARTS.get(mechanism.name)
+
+
+def _run(
+    mechanism: Mechanism, asked: Asked, step: float, samples: _Samples, method: str = "rk4"
+) -> Recording:
+    # fixed steps come to an end even where friction chatters
+    from linkwright.simulation import simulate
+
+    adaptive = method == _LONGER
+    count = _SAMPLES if adaptive else max(1, round(samples.end / step))
+    every = 1 if adaptive else max(1, count // _SAMPLES)
+    inputs = {n: v for n, v in asked.values.items() if n in mechanism.inputs}
+    return simulate(
+        mechanism,
+        samples.end,
+        step=samples.end / (every * max(1, round(count / every))),
+        method=method,
+        record_every=every,
+        tolerance=_TOLERANCE,
+        initial=_start(mechanism, asked),
+        values={n: v for n, v in asked.values.items() if n not in inputs},
+        inputs=inputs,
+        sink=samples.add,
+    ).recording
+
+
+def _so_far(mechanism: Mechanism, asked: Asked, step: float, samples: _Samples) -> Recording:
+    """Return what a run has recorded that was given up."""
+    from linkwright.equations.closure import assemble
+    from linkwright.simulation.run import run_channels
+
+    values = {n: v for n, v in asked.values.items() if n not in mechanism.inputs}
+    start = assemble(mechanism, _start(mechanism, asked), values or None)
+    channels = list(run_channels(mechanism, {**start.coordinates, **start.speeds}))
+    about = {
+        "model": named(mechanism),
+        "parameters": {**mechanism.values, **asked.values},
+        "method": "rk4",
+        "step": step,
+        "until": samples.times[-1],
+        "given_up": samples.patience,
+    }
+    return Recording(samples.times, channels, samples.rows, about, mechanism)
+
+
+def swing(scene: Scene, seconds: float = 20.0) -> Recording:
+    """Return a motion in which each joint swings within its limits, one after another.
+
+    What has no joint stands still.
+
+    Args:
+        seconds: how long it lasts.
+    """
+    robot, names = scene.robot, scene.poses.coordinates
+    rest = resting(scene)
+    times = np.linspace(0.0, seconds, max(2, round(30 * seconds) + 1))
+    q = np.tile(rest, (len(times), 1))
+    limits = limits_of(scene)
+    single = [
+        names.index(j.coordinates[0].name)
+        for j in robot.assembled.joints
+        if len(j.coordinates) == 1 and j.coordinates[0].name in names
+    ]
+    each = seconds / (len(single) + 3)
+    for order, k in enumerate(single):
+        phase = np.clip((times - order * each) / (4 * each), 0, 1)
+        low, high = limits[k]
+        wave = np.sin(2 * math.pi * phase) * np.sin(math.pi * phase) ** 0.5
+        up = min(high - rest[k], 0.9)
+        down = min(rest[k] - low, 0.9)
+        q[:, k] += np.where(wave > 0, 0.85 * up * wave, 0.85 * down * wave)
+    units = robot.mechanism.units
+    channels = [Channel(n, u, generic=generic_name(u)) for n in names for u in [units.get(n, "?")]]
+    about = {"model": named(robot.mechanism), "motion": "joints swing in turn"}
+    return Recording(times, channels, q, about, robot.mechanism)
+
+
+def limits_of(scene: Scene) -> Array:
+    """Return the lowest and highest value of each coordinate of a scene, infinite where none is."""
+    names = scene.poses.coordinates
+    found = np.tile([-np.inf, np.inf], (len(names), 1))
+    for joint in scene.robot.assembled.joints:
+        if len(joint.coordinates) == 1 and joint.coordinates[0].name in names:
+            k = names.index(joint.coordinates[0].name)
+            low, high = joint.limits.lower, joint.limits.upper
+            found[k] = (-np.inf if low is None else low, np.inf if high is None else high)
+    return found
+
+
+def resting(scene: Scene) -> Array:
+    """Return a configuration to begin with: the start, moved into the limits."""
+    limits = limits_of(scene)
+    margin = 0.1 * np.where(np.isfinite(limits).all(axis=1), np.ptp(limits, axis=1), 0.0)
+    low, high = limits[:, 0], limits[:, 1]
+    start = scene.poses.start
+    outside = (start <= low) | (start >= high)
+    moved = np.clip(start, low + margin, high - margin)
+    return np.asarray(np.where(outside, moved, start))

@@ -1,0 +1,195 @@
+"""Showing what Python has at hand: in the browser, below the cell of a notebook, or as a page."""
+
+from __future__ import annotations
+
+import html
+import os
+import sys
+import webbrowser
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkwright.errors import InputError
+from linkwright.mechanism import Mechanism
+from linkwright.mechanism.provenance import named
+from linkwright.page.page import page_text, write_page
+from linkwright.recording import Channel, Recording
+from linkwright.recording.generic import generic_name
+from linkwright.robots import Robot
+from linkwright.scene.motions import Take, may_become, model_take, open_take, recorded_take
+from linkwright.scene.scene import scene_of
+from linkwright.scene.wheels import wheels_in
+from linkwright.system import System
+from linkwright.system.force_arrows import told_wheels
+from linkwright.system.numbers import parameters
+
+if TYPE_CHECKING:
+    from linkwright.scene.scene_file import SceneFileLike
+    from linkwright.studio.server import Studio
+
+Roots = Sequence[str | os.PathLike[str]]
+_HEIGHT = 620  # pixels, below a cell
+
+
+def take_of(thing: Any, roots: Roots = (), scene_file: SceneFileLike | None = None) -> Take:
+    """Return what something at hand shows.
+
+    >>> from linkwright.models import load_model
+    >>> take_of(load_model("pendulum")).name
+    'pendulum'
+    """
+    folders = [Path(root) for root in roots]
+    if scene_file is not None:
+        take = take_of(thing, roots)
+        worn = None if take.scene is None else take.scene.decorated(scene_file, roots=folders)
+        return replace(take, scene=worn)
+    if isinstance(thing, Take):
+        return thing
+    if isinstance(thing, str | os.PathLike):
+        return open_take(os.fspath(thing), roots=folders)
+    recording = getattr(thing, "recording", None)
+    if isinstance(recording, Recording):
+        name = recording.about.get("model") or recording.about.get("system") or "recording"
+        return recorded_take(str(name), recording, roots=folders)
+    if isinstance(thing, System):
+        return system_take(thing, folders)
+    if isinstance(thing, Robot | Mechanism):
+        return model_take(scene_of(thing, roots=folders))
+    raise InputError(
+        f"a {type(thing).__name__} cannot be shown",
+        remedy="show a run, a recording, a mechanism, a robot or a System",
+    )
+
+
+def system_take(system: System, roots: Sequence[Path] = ()) -> Take:
+    """Return a System at its start, to be run live."""
+    m = system.mechanism
+    if not m.bodies:
+        raise InputError(
+            f"{system.name!r} has no body that could be drawn",
+            remedy="simulate it, and plot the run",
+        )
+    own = {n: v for n, v in system.values.items() if n in m.parameters}
+    wheels = wheels_in({"wheels": told_wheels(system, parameters(system))})
+    scene = scene_of(m, roots=roots, values=own, wheels=wheels)
+    names = scene.poses.coordinates
+    start = dict(zip(names, map(float, scene.poses.start), strict=True))
+    start |= {n: float(v) for n, v in system.initial.items() if n in start}
+    q = np.array([[start[n] for n in names]])
+    units = [m.units.get(n, "?") for n in names]
+    channels = [Channel(n, u, generic=generic_name(u)) for n, u in zip(names, units, strict=True)]
+    about = {"model": named(m), "system": system.name}
+    made = Recording([0.0], channels, q, about, system)
+    return Take(system.name, made, scene, q, scene.notes, system)
+
+
+def show(
+    things: Sequence[Any],
+    *,
+    block: bool | None = None,
+    browser: bool = True,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    roots: Roots = (),
+    scene_file: SceneFileLike | None = None,
+) -> Studio | None:
+    """Open the studio; see `linkwright.show`.
+
+    Args:
+        things: what to look at.
+        block: whether to wait until Ctrl-C.
+        browser: whether to open the browser.
+        host: address to serve at.
+        port: to serve at.
+        roots: folders in which meshes may lie.
+        scene_file: shapes for the bodies, and what stands around them.
+    """
+    from linkwright.studio.access import warning
+    from linkwright.studio.server import Studio, require_viser
+
+    if not things:
+        raise InputError("there is nothing to show", remedy="give a run, a model or a recording")
+    inline = block is None and in_notebook()
+    moving = not any(isinstance(thing, System) for thing in things)
+    if not (inline and moving):
+        require_viser()
+    takes = [take_of(thing, roots, scene_file) for thing in things]
+    if inline and moving:
+        _display(f'srcdoc="{html.escape(page_text(takes))}" sandbox="allow-scripts"')
+        return None
+    waits = block is not False and not inline
+    studio = Studio(takes, host, port, framed=inline)
+    try:
+        if told := warning(host):
+            print(told, file=sys.stderr, flush=True)
+        how = "Ctrl+C" if waits else "close()"
+        print(f"studio: {studio.address} ({how} to stop)", flush=True)
+        if inline:
+            _display(f'src="{html.escape(studio.address)}"')
+        elif browser:
+            open_browser(studio.address)
+        if not waits:
+            return studio
+        studio.wait()
+    except KeyboardInterrupt:  # before it came to wait
+        studio.close()
+    return None
+
+
+def page(
+    path: str | os.PathLike[str],
+    things: Sequence[Any],
+    *,
+    title: str = "",
+    roots: Roots = (),
+    scene_file: SceneFileLike | None = None,
+) -> int:
+    """Write a page; see `linkwright.page`."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(
+            f"a {type(path).__name__} is not the name of a file",
+            remedy="name the file first: linkwright.page('run.html', run)",
+        )
+    for thing in things:
+        if isinstance(thing, System):
+            raise InputError(
+                f"a page plays what has moved, and the System {thing.name!r} has not",
+                remedy="simulate it first: linkwright.simulate(system, until).page(...)",
+            )
+    names = [os.fspath(t) for t in (*things, scene_file) if isinstance(t, str | os.PathLike)]
+    may_become(Path(path), names)
+    return write_page(path, [take_of(thing, roots, scene_file) for thing in things], title=title)
+
+
+def in_notebook() -> bool:
+    """Return whether this runs in a notebook, whose cells can show pages.
+
+    >>> in_notebook()
+    False
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None
+
+
+def _display(source: str) -> None:
+    """Show a frame below the cell of a notebook."""
+    shown = import_module("IPython.display")
+    style = f"width:100%;height:{_HEIGHT}px;border:0"
+    shown.display(shown.HTML(f'<div><iframe {source} style="{style}"></iframe></div>'))
+
+
+def open_browser(address: str) -> bool:
+    """Open an address in the browser, and return whether there is one that shows windows."""
+    if sys.platform not in ("win32", "darwin") and not (
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or os.environ.get("BROWSER")
+    ):
+        return False
+    try:
+        return webbrowser.open(address)
+    except webbrowser.Error:
+        return False
