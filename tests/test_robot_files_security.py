@@ -17,7 +17,7 @@ from linkwright.backends.c import c_source
 from linkwright.errors import Error, InputError
 from linkwright.formats.meshes.lookup import find_mesh
 from linkwright.formats.robot.description import Description, Link, LinkJoint, Mass, Place
-from linkwright.formats.robot.files import FORMATS, read_description, written_description
+from linkwright.formats.robot.files import FORMATS, endings, read_description, written_description
 from linkwright.formats.robot.plausibility import description_findings, repaired
 from linkwright.formats.robot.to_mechanism import assembled
 from linkwright.formats.robot.to_text import robot_text
@@ -312,7 +312,7 @@ def test_changed_files_raise_nothing_but_our_errors(
             _use(Path(folder) / main.name)
 
 
-@pytest.mark.parametrize("suffix", sorted({s for f in FORMATS.values() for s in f.suffixes}))
+@pytest.mark.parametrize("suffix", sorted(endings()))
 @settings(max_examples=EXAMPLES, deadline=None, derandomize=True)
 @given(parts=st.lists(st.one_of(st.binary(max_size=20), st.sampled_from(TOKENS)), max_size=20))
 def test_random_files_raise_nothing_but_our_errors(suffix: str, parts: list[bytes]) -> None:

@@ -7,7 +7,7 @@ of it hold its text instead.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 LONGEST = 1 << 20
 """Bytes of a file whose text is kept."""
-
-_WHOLE = (".urdf", ".toml")  # these never take in other files
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,40 +54,31 @@ def from_model(mechanism: Workspace, name: str) -> None:
 
 
 def from_file(
-    mechanism: Workspace, file: str, options: Mapping[str, Any] | None = None, robot: Any = None
+    mechanism: Workspace,
+    file: str,
+    options: Mapping[str, Any] | None = None,
+    robot: Any = None,
+    *,
+    is_whole: Callable[[Path, bytes], bool],
 ) -> None:
-    """Note that a mechanism comes from a file, with a digest of what that holds now."""
+    """Note that a mechanism comes from a file, with a digest of what that holds now.
+
+    Args:
+        is_whole: whether a file says everything by itself, so that its text is kept.
+    """
     path, digest, text = "", "", ""
     if file:
         try:
             found = Path(file).resolve()
             content = found.read_bytes()
-        except (OSError, RuntimeError, ValueError):
+            path, digest = str(found), digest_of(content)
+            if len(content) <= LONGEST and is_whole(found, content):
+                text = content.decode()
+        except (OSError, RuntimeError, ValueError):  # no file, or not text
             pass
-        else:
-            path, digest, text = str(found), digest_of(content), whole_text(found, content)
     mechanism.provenance = Provenance(
         "", path, digest, text, dict(options or {}), robot, structure_of(mechanism)
     )
-
-
-def whole_text(path: Path, content: bytes) -> str:
-    """Return the text of a file that says everything by itself, meshes apart; otherwise nothing.
-
-    >>> (
-    ...     whole_text(Path("a.xml"), b"<mujoco/>"),
-    ...     whole_text(Path("a.xml"), b"<include file='b'/>"),
-    ... )
-    ('<mujoco/>', '')
-    """
-    ending = path.suffix.lower()
-    alone = ending in _WHOLE or (ending in (".xml", ".mjcf") and b"<include" not in content)
-    if not alone or len(content) > LONGEST:
-        return ""
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        return ""
 
 
 def named(mechanism: Workspace) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.files import path_of
-from linkwright.formats.robot.files import FORMATS
+from linkwright.formats.robot.files import endings, read_mechanism
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import from_model
 
@@ -61,13 +61,6 @@ MODELS: dict[str, Model] = {
     "puma560": Model("PUMA 560 arm with geared drives (Corke, Armstrong)", "puma560:build"),
 }
 
-# Ending of a file's name, and the function that reads it, as `module:function`.
-READERS: dict[str, str] = {
-    suffix: "linkwright.formats.robot.files:read_mechanism"
-    for form in FORMATS.values()
-    for suffix in form.suffixes
-}
-
 _TRUTHS = {"on": True, "true": True, "yes": True, "1": True}
 _TRUTHS |= {"off": False, "false": False, "no": False, "0": False}
 
@@ -78,7 +71,7 @@ def load_model(name: str | os.PathLike[str], *, trust: bool = False) -> Mechanis
 
     Args:
         name: a name in `MODELS`, with options after a colon (`n-four-bar:n=40`), or the path of a
-            file that one of `READERS` reads.
+            file of a model or robot.
         trust: whether C code in a text model may be compiled and run.
 
     >>> load_model("n-four-bar:n=3").doc
@@ -89,15 +82,15 @@ def load_model(name: str | os.PathLike[str], *, trust: bool = False) -> Mechanis
     linkwright.errors.InputError: there is no model 'pendulun'; did you mean 'pendulum'?
     """
     name = str(path_of(name, "a model"))
-    for suffix, home in READERS.items():
-        file, found, options = name.partition(suffix)
+    for ending in endings():
+        file, found, options = name.partition(ending)
         if found and (not options or options.startswith(":")):
-            return _from_file(Path(file + suffix), home, options[1:], trust)
+            return _from_file(Path(file + ending), options[1:], trust)
     stem, _, options = name.partition(":")
     model = MODELS.get(stem)
     if model is None:
         if Path(name).exists():
-            known = ", ".join(READERS)
+            known = ", ".join(endings())
             raise InputError(
                 f"no reader is known for {name!r}", remedy=f"a model is a file {known}"
             )
@@ -132,15 +125,15 @@ def _text_builder(file: str) -> Builder:
     return build
 
 
-def _from_file(path: Path, home: str, options: str, trust: bool) -> Mechanism:
+def _from_file(path: Path, options: str, trust: bool) -> Mechanism:
     if not path.is_file():
         raise InputError(f"there is no file {str(path)!r}")
-    module, function = home.split(":")
-    read: Callable[..., Mechanism] = getattr(import_module(module), function)
-    numbers = {}
+    numbers: dict[str, int] = {}
     for key, value in _split_options(str(path), options):
-        numbers[key] = _read_value(str(path), key, value, 0)
-    return read(path, options=numbers or None, trust=trust)
+        number = _read_value(str(path), key, value, 0)
+        assert isinstance(number, int)
+        numbers[key] = number
+    return read_mechanism(path, options=numbers or None, trust=trust)
 
 
 def option_texts(name: str) -> tuple[str, ...]:

@@ -16,12 +16,12 @@ from typing import Any
 
 from linkwright.errors import Error, InputError
 from linkwright.files import digest_of
-from linkwright.formats.robot.files import read_description, robot_format
+from linkwright.formats.robot.files import endings, read_description, robot_format
 from linkwright.formats.robot.xml import DEFAULT_CAPS, read_bytes
 from linkwright.formats.text.files import read_model
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
-from linkwright.models.library import MODELS, READERS
+from linkwright.models.library import MODELS
 from linkwright.recording import Recording
 from linkwright.recording.origins import FOLDER, KEY
 from linkwright.robots import Robot, load
@@ -71,7 +71,7 @@ def is_shipped(word: object) -> bool:
     """
     if not isinstance(word, str) or word.partition(":")[0] not in MODELS:
         return False
-    return not any(part in word for part in ("/", "\\", *READERS))
+    return not any(part in word for part in ("/", "\\", *endings()))
 
 
 def _paths(roots: Sequence[str | Path]) -> tuple[Path, ...]:
@@ -159,7 +159,7 @@ def _of_text(text: str, name: str, options: Mapping[str, Any], folder: Path) -> 
     """Return what a text says; it is read where there is no other file, so it takes in none."""
     with tempfile.TemporaryDirectory(prefix="linkwright-") as place:
         ending = Path(name).suffix.lower()
-        path = Path(place) / f"model{ending if ending in READERS else '.toml'}"
+        path = Path(place) / f"model{ending if ending in endings() else '.toml'}"
         path.write_text(text, encoding="utf-8", newline="")
         kind = robot_format(path)
         if kind in (None, "text"):

@@ -12,9 +12,8 @@ from typing import Any
 
 from linkwright.errors import InputError
 from linkwright.files import digest_of
+from linkwright.formats.robot.files import endings, is_whole
 
-_ENDINGS = (".toml", ".urdf", ".mjcf", ".xml", ".dyn")
-_ALONE = (".toml", ".urdf")  # files that do not refer to others that matter here
 _CODE = ("algebra", "backends", "blocks", "equations", "formats", "mechanism", "models", "program")
 _MORE_CODE = ("recording", "simulation", "studies", "system")
 _LONGEST = 4 << 20
@@ -48,7 +47,7 @@ def source_of(model: str) -> Source:
     >>> source_of("n-four-bar:n=3").stem
     'n-four-bar-n-3'
     """
-    for ending in _ENDINGS:
+    for ending in endings():
         name, found, options = model.partition(ending)
         if found and (not options or options.startswith(":")):
             return _of_file(model, Path(name + ending), options)
@@ -61,7 +60,7 @@ def _of_file(model: str, path: Path, options: str) -> Source:
     except OSError as error:
         raise InputError(f"cannot read the model: {error.strerror}", file=path) from None
     text = ""
-    if path.suffix.lower() in _ALONE and len(content) <= _LONGEST:
+    if len(content) <= _LONGEST and is_whole(path, content):
         try:
             text = content.decode()
         except UnicodeDecodeError:

@@ -94,9 +94,10 @@ def _parted(what: Sequence[str]) -> tuple[list[Path], list[str]]:
 def _refuse_model(name: str) -> None:
     """Say of a model that it has to run before there is something to draw."""
     from linkwright.errors import InputError
+    from linkwright.formats.robot.files import endings
     from linkwright.models.library import MODELS
 
-    is_file = Path(name).suffix.lower() in (".toml", ".urdf", ".xml", ".mjcf", ".dyn")
+    is_file = Path(name).suffix.lower() in endings()
     if name.partition(":")[0] in MODELS or is_file:
         raise InputError(
             f"{name} is a model, not a recording of a run",

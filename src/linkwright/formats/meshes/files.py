@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from linkwright.errors import InputError
-from linkwright.formats.mjcf.solids import Array, Triangles, hull
+from linkwright.formats.meshes.solids import Array, Triangles, hull
 from linkwright.formats.robot.xml import finite, read_bytes
 
 MOST_BYTES = 256 * 2**20

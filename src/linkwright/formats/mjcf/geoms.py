@@ -16,8 +16,7 @@ import numpy as np
 from linkwright.errors import InputError
 from linkwright.formats.meshes.files import read_mesh, rounded
 from linkwright.formats.meshes.lookup import find_mesh
-from linkwright.formats.mjcf.settings import Defaults, Settings, upright
-from linkwright.formats.mjcf.solids import (
+from linkwright.formats.meshes.solids import (
     Array,
     Triangles,
     hull,
@@ -25,6 +24,7 @@ from linkwright.formats.mjcf.solids import (
     surface_and_moments,
     volume_and_moments,
 )
+from linkwright.formats.mjcf.settings import Defaults, Settings, upright
 from linkwright.formats.mjcf.sources import Sections
 from linkwright.formats.mjcf.words import USED
 from linkwright.formats.robot.description import UNTURNED, Mass, Place, Shape

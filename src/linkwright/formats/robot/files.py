@@ -1,8 +1,9 @@
-"""The formats of robot files: how each is recognized, read and written.
+"""The formats of robot files: one record each, from which all else about them follows.
 
-A format is an entry in `FORMATS`: the endings of its files and the root element where it is XML;
-where its reader is, a function of a path and `roots`; and where its writer is, a function from a
-`Description` to `Written`. They are imported when they are needed.
+A format is an entry in `FORMATS`. Its record says which endings are read and written, how a file is
+told from others with the same ending, whether a file says everything by itself, where its reader is
+(a function of a path and `roots`) and where its writer is (a function from a `Description` to
+`Written`). Readers and writers are imported when they are needed.
 """
 
 from __future__ import annotations
@@ -24,28 +25,52 @@ from linkwright.formats.robot.xml import DEFAULT_CAPS, read_bytes, root_tag
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
 
-_TARGETS = {".urdf": "urdf", ".xml": "mjcf", ".mjcf": "mjcf", ".dyn": "sl", ".toml": "text"}
-_CONVENTION = re.compile(rb"^convention[ \t]*=", re.MULTILINE)
-
 
 @dataclass(frozen=True, slots=True)
 class RobotFormat:
-    """A format of robot files."""
+    """A format of robot files.
+
+    Args:
+        name: for people.
+        endings: of files that are read.
+        reader: the function, or `module:function`.
+        writer: the function, or `module:function`; empty where nothing is written.
+        targets: endings of files that are written in it; as `endings` unless given.
+        root: the root element, where it is XML.
+        mark: a pattern that its files hold and others with the same ending do not.
+        refers: a pattern of what takes in other files that matter to the motion; None where no file
+            does, "" where every file does.
+    """
 
     name: str
-    suffixes: tuple[str, ...]
-    reader: str
-    writer: str = ""
+    endings: tuple[str, ...]
+    reader: str | Callable[..., Description]
+    writer: str | Callable[[Description], Written] = ""
+    targets: tuple[str, ...] | None = None
     root: str = ""
+    mark: str = ""
+    refers: str | None = ""
+
+    def holds(self, content: bytes, file: str) -> bool:
+        """Whether a file with one of the endings is in this format."""
+        if self.root:
+            return root_tag(content, file=file) == self.root
+        return re.search(self.mark.encode(), content, re.MULTILINE) is not None
+
+    def is_whole(self, content: bytes) -> bool:
+        """Whether a file says by itself how the robot moves."""
+        return self.refers is None or not re.search(self.refers.encode(), content)
 
 
 FORMATS: dict[str, RobotFormat] = {
     "urdf": RobotFormat(
         "URDF",
-        (".urdf", ".xml"),
+        (".urdf", ".xml", ".xacro"),
         "linkwright.formats.urdf.reader:read_urdf",
         "linkwright.formats.urdf.writer:urdf_text",
+        targets=(".urdf",),
         root="robot",
+        refers=None,
     ),
     "mjcf": RobotFormat(
         "MJCF",
@@ -53,18 +78,23 @@ FORMATS: dict[str, RobotFormat] = {
         "linkwright.formats.mjcf.reader:read_mjcf",
         "linkwright.formats.mjcf.writer:mjcf_text",
         root="mujoco",
+        refers="<(include|mesh|hfield|model)",
     ),
     "dh": RobotFormat(
         "Denavit-Hartenberg table",
         (".toml",),
         "linkwright.formats.dh.reader:read_dh",
         "linkwright.formats.dh.writer:dh_text",
+        targets=(".dh.toml",),
+        mark=r"^convention[ \t]*=",
+        refers=None,
     ),
     "text": RobotFormat(
         "text model",
         (".toml",),
         "linkwright.formats.robot.from_mechanism:read_text_model",
         "linkwright.formats.robot.to_text:robot_text",
+        refers=None,
     ),
     "sl": RobotFormat(
         "SL",
@@ -75,24 +105,39 @@ FORMATS: dict[str, RobotFormat] = {
 }
 
 
-def robot_format(path: str | os.PathLike[str]) -> str | None:
+def endings() -> tuple[str, ...]:
+    """Return the endings of all files that are read.
+
+    >>> ".urdf" in endings()
+    True
+    """
+    return tuple(dict.fromkeys(ending for form in FORMATS.values() for ending in form.endings))
+
+
+def robot_format(path: str | os.PathLike[str], content: bytes | None = None) -> str | None:
     """Return the key in `FORMATS` of the format that a file is in, or None where it is in none.
 
-    A file that ends in ``.xml`` is told by its root element, one that ends in ``.toml`` by whether
-    it holds the table of joints of Denavit and Hartenberg.
+    What the file holds is looked at where several formats have its ending.
     """
     path = Path(path)
-    suffix = path.suffix.lower()
-    fit = [key for key, f in FORMATS.items() if suffix in f.suffixes]
-    if suffix == ".xml" and fit:
-        tag = root_tag(read_bytes(path, DEFAULT_CAPS.size), file=str(path))
-        return next((key for key in fit if FORMATS[key].root == tag), None)
-    if suffix == ".toml":
-        text = read_bytes(path, DEFAULT_CAPS.size)
-        return "dh" if _CONVENTION.search(text) else "text"
-    if suffix == ".xacro":
-        return "urdf"
-    return fit[0] if fit else None
+    fit = [key for key, form in FORMATS.items() if path.suffix.lower() in form.endings]
+    if len(fit) < 2:
+        return fit[0] if fit else None
+    found = read_bytes(path, DEFAULT_CAPS.size) if content is None else content
+    return next((key for key in fit if FORMATS[key].holds(found, str(path))), None)
+
+
+def is_whole(path: str | os.PathLike[str], content: bytes) -> bool:
+    """Whether a file says everything by itself, so that its digest stands for the robot.
+
+    >>> is_whole("a.mjcf", b"<mujoco/>"), is_whole("a.mjcf", b"<mujoco><include file='b'/>")
+    (True, False)
+    """
+    try:
+        key = robot_format(path, content)
+    except InputError:  # whoever reads the file says what is wrong with it
+        return False
+    return key is not None and FORMATS[key].is_whole(content)
 
 
 def target_format(path: str | os.PathLike[str]) -> str:
@@ -102,17 +147,20 @@ def target_format(path: str | os.PathLike[str]) -> str:
     ('urdf', 'dh', 'text')
     """
     name = Path(path).name.lower()
-    if name.endswith(".dh.toml"):
-        return "dh"
-    suffix = Path(name).suffix
-    found = _TARGETS.get(suffix)
-    if found is None:
+    known = {
+        ending: key
+        for key, form in FORMATS.items()
+        if form.writer
+        for ending in (form.endings if form.targets is None else form.targets)
+    }
+    fit = max((ending for ending in known if name.endswith(ending)), key=len, default=None)
+    if fit is None:
         raise InputError(
-            f"the ending {suffix!r} tells no format to write",
+            f"the ending {Path(name).suffix!r} tells no format to write",
             file=path,
-            remedy=f"use one of {', '.join(_TARGETS)}, or say the format",
+            remedy=f"use one of {', '.join(known)}, or say the format",
         )
-    return found
+    return known[fit]
 
 
 def read_mechanism(
@@ -153,11 +201,10 @@ def read_description(
     path = path_of(path, "a robot")
     key = robot_format(path)
     if key is None:
-        known = sorted({s for f in FORMATS.values() for s in f.suffixes})
         raise InputError(
             "this is no robot file of a known format",
             file=path,
-            remedy=f"known endings are {', '.join(known)}",
+            remedy=f"known endings are {', '.join(sorted(endings()))}",
         )
     found: Description = _function(FORMATS[key].reader)(
         path, roots=tuple(Path(root) for root in roots)
@@ -174,7 +221,9 @@ def written_description(description: Description, key: str) -> Written:
     return found
 
 
-def _function(place: str) -> Callable[..., Any]:
+def _function(place: str | Callable[..., Any]) -> Callable[..., Any]:
+    if not isinstance(place, str):
+        return place
     module, _, name = place.partition(":")
     found: Callable[..., Any] = getattr(import_module(module), name)
     return found

@@ -36,6 +36,7 @@ from linkwright.formats.robot.description import (
     Rotation,
     Triple,
 )
+from linkwright.formats.robot.files import is_whole
 from linkwright.formats.robot.joint_frames import (
     Following,
     Framing,
@@ -179,7 +180,7 @@ def assembled(
         "locked": dict(locked or {}),
         "symbolic": symbolic,
     }
-    from_file(made.mechanism, given.source, options, (given, whole))
+    from_file(made.mechanism, given.source, options, (given, whole), is_whole=is_whole)
     return whole
 
 

@@ -67,7 +67,8 @@ def read_model(
     """
     document = open_model(source, limits=limits)
     made = document.build(functions=functions, options=options, trust=trust)
-    from_file(made, "" if _is_text(source) else os.fspath(source), options)
+    file = "" if _is_text(source) else os.fspath(source)
+    from_file(made, file, options, is_whole=lambda *_: True)
     return made
 
 
