@@ -22,6 +22,7 @@ from linkwright.mechanism import Force, Mechanism, Moment
 from linkwright.program import Program, Statement, optimize
 from linkwright.program.passes.replacement import with_reads
 from linkwright.system.clock import Clock
+from linkwright.system.composite import through_ports
 from linkwright.system.definitions import Definitions, with_solution
 from linkwright.system.driven_inputs import told_drives
 from linkwright.system.dynamics import MECHANISM, define, equations_of, loaded, settled
@@ -90,7 +91,7 @@ class _Flat:
             outputs = {k: substitute_all(v, renamed) for k, v in outputs.items()}
         signals = {"x": self.x, "d": self.d, "p": self.p, "w": self.w}
         made = phase_program(
-            f"{_word(self.system.name)}_{name}",
+            _word(f"{self.system.name}_{name}"),
             signals,
             self.system.time,
             outputs,
@@ -107,7 +108,7 @@ def flatten(system: System, record: Sequence[str] | None = None) -> Flattened:
     for name in clock.schedules:
         system.members[name].set_period(clock.period(name))
     forces, moments = _loads(system)
-    wires = {**system.wires, **_branches(system, [*forces, *moments])}
+    wires = through_ports(system, {**system.wires, **_branches(system, [*forces, *moments])})
     stops, couples = stop_loads(system.mechanism)
     view = loaded(system.mechanism, [*forces, *stops], [*moments, *couples])
     equations = equations_of(view, system.formulation)

@@ -30,6 +30,7 @@ from linkwright.blocks import (
     BlockError,
     Element,
     Foreign,
+    Port,
     Rate,
     as_rate,
     exact,
@@ -42,6 +43,7 @@ from linkwright.mechanism import Mechanism
 from linkwright.mechanism.structure import content_of
 from linkwright.showing import Shown
 from linkwright.system.clock import Clock, make_clock
+from linkwright.system.composite import add_system, exposed
 from linkwright.system.member import Member, Wire
 from linkwright.system.numbers import numbered
 from linkwright.system.phases import Phases
@@ -101,24 +103,28 @@ class System(Shown):
         self.wires: dict[Expr, Wire] = {}
         self.values: dict[str, float] = {}
         self.initial: dict[str, float] = {}
+        self.exposed_inputs: dict[str, Port] = {}
+        self.exposed_outputs: dict[str, Port] = {}
         self._flat: dict[object, Flattened] = {}
 
     # -- members -----------------------------------------------------------------------------------
     def add(
         self,
-        part: Block | Callable[..., Any],
+        part: Block | System | Callable[..., Any],
         *,
         rate: Rate | float | Fraction | None = None,
         name: str = "",
         outputs: Any = (),
         inputs: Mapping[str, Any] | None = None,
     ) -> Member:
-        """Add a block, an element or a Python function; return it as a member, with its ports.
+        """Add a block, an element, a System or a Python function; return it as a member.
 
         Args:
             part: what to add. Arguments of a function are ports; those named as something of the
-                mechanism read that, `q` and `u` all coordinates and speeds, `t` the time in s.
-            rate: hertz, or a `Rate`; by default the block's own, or continuous.
+                mechanism read that, `q` and `u` all coordinates and speeds, `t` the time in s. A
+                System is taken as it is now, its members under dotted names; see `expose`.
+            rate: hertz, or a `Rate`; by default the block's own, or continuous. The members of a
+                System have their own.
             name: of the member; the block's by default.
             outputs: of a function, the names of its output ports; see `linkwright.blocks.Foreign`.
             inputs: of a function, the sizes of its input ports that are arrays; None for a number
@@ -129,6 +135,13 @@ class System(Shown):
         >>> s.add(lambda t: 2 * t, rate=10, name="ramp", outputs="y")
         Member(ramp, 10 Hz)
         """
+        if isinstance(part, System):
+            if rate is not None or outputs or inputs:
+                raise BlockError(
+                    f"the members of {part.name!r} have rates and ports of their own",
+                    remedy="add a System with its name= alone, and expose its ports",
+                )
+            return add_system(self, part, self._label(name, part.name))
         block = part if isinstance(part, Block) else self._foreign(part, name, outputs, inputs)
         chosen = as_rate(rate) if rate is not None else (block.rate or CONTINUOUS)
         block.check_rate(chosen)
@@ -136,11 +149,7 @@ class System(Shown):
             raise BlockError(
                 f"{block.name!r} acts on {block.mechanism.name!r}, not on {self.mechanism.name!r}"
             )
-        label = name or self._free_name(block.name)
-        if label in self.members or label in self.mechanism.bodies:
-            raise BlockError(
-                f"the name {label!r} is taken in {self.name!r}", remedy="give name=..."
-            )
+        label = self._label(name, block.name)
         member = Member(label, block, chosen, self.owner, self.time)
         self.members[label] = member
         self._defaults(member)
@@ -216,19 +225,34 @@ class System(Shown):
                 elif not port.shape and self._known(port.name):
                     self.wires[symbols[0]] = Wire(self.mechanism.expr(port.name))
 
-    def _free_name(self, stem: str) -> str:
-        name, k = stem, 1
-        while name in self.members or name in self.mechanism.bodies:
+    def _label(self, name: str, stem: str) -> str:
+        """Return the name of a new member: a given one that is free, or a free one."""
+        label, k = name or stem, 1
+        while label in self.members or label in self.mechanism.bodies:
+            if name:
+                raise BlockError(
+                    f"the name {name!r} is taken in {self.name!r}", remedy="give name=..."
+                )
             k += 1
-            name = f"{stem}{k}"
-        return name
+            label = f"{stem}{k}"
+        return label
+
+    def _apart(self, name: str) -> tuple[str, str]:
+        """Return the member that a dotted name begins with, and the rest; "" for no member."""
+        member, rest = name, ""
+        while member and member not in self.members:
+            member, _, last = member.rpartition(".")
+            rest = f"{last}.{rest}" if rest else last
+        return member, rest
 
     def __getitem__(self, name: str) -> Any:
         """Return a member by its name, or a port by `member.port`."""
-        member, _, port = name.partition(".")
-        if member not in self.members:
+        member, port = self._apart(name)
+        if not member:
             there = ", ".join(self.members)
-            raise BlockError(f"{self.name!r} has no member {member!r}", remedy=f"it has {there}")
+            raise BlockError(
+                f"{self.name!r} has no member {name.partition('.')[0]!r}", remedy=f"it has {there}"
+            )
         return self.members[member][port] if port else self.members[member]
 
     # -- wiring ------------------------------------------------------------------------------------
@@ -256,14 +280,71 @@ class System(Shown):
             self._check_units(value, x)
             self.wires[x] = Wire(value, solve)
 
+    def expose(self, name: str, what: Any) -> None:
+        """Give the System a port: what a larger System sees of it, and what is linearized.
+
+        An input that nothing drives (or nothing but its default) becomes an input port; anything
+        else is an output port.
+
+        Args:
+            name: of the port.
+            what: a port of a member, an expression of ports and of the mechanism, a text as in
+                `connect`, or a sequence of these.
+
+        >>> lag = Block("lag")
+        >>> u, y = lag.input("u"), lag.output("y", lag.state("x", "u - x"))
+        >>> drive = System(name="drive")
+        >>> member = drive.add(lag)
+        >>> drive.expose("u", member.u)
+        >>> drive.expose("power", "lag.u*lag.y")
+        >>> s = System(name="s")
+        >>> left, right = s.add(drive, name="left"), s.add(drive, name="right")
+        >>> s.connect(2 * left.power, right.u)
+        >>> s.inputs(), s["right.lag.y"]
+        ({'left.u': 0.0}, right.lag.y)
+        """
+        taken = {*self.exposed_inputs, *self.exposed_outputs, *self.members}
+        if not name.isidentifier() or name in taken:
+            raise BlockError(
+                f"{name!r} cannot name a port of {self.name!r}",
+                remedy="use a word that names no member and no other port",
+            )
+        port = exposed(self, name, what)
+        open_ = self.open_inputs()
+        is_input = all(x in open_ for x in port.symbols)
+        (self.exposed_inputs if is_input else self.exposed_outputs)[name] = port
+
+    def _all_inputs(self) -> dict[Expr, Expr]:
+        """Return everything that can be driven, with its default."""
+        m = self.mechanism
+        found = {x: as_expr(m.values[n]) for n, x in m.inputs.items()}
+        for member in self.members.values():
+            for port, symbols in member.inputs():
+                found.update(zip(symbols, member.of(port.values), strict=True))
+        return found
+
+    def open_inputs(self) -> dict[Expr, Expr]:
+        """Return the inputs that nothing drives, or nothing but their default, with that.
+
+        >>> s = System(name="s")
+        >>> b = Block("b")
+        >>> u = b.input("u", 2.0)
+        >>> member = s.add(b)
+        >>> s.open_inputs()
+        {b.u: 2}
+        """
+        return {
+            x: as_expr(self.values.get(x.name, float(value.data))) if value.op == "num" else value
+            for x, value in self._all_inputs().items()
+            if x not in self.wires or (self.wires[x].value is value and value.op != "num")
+        }
+
     def _targets(self, target: Any) -> tuple[Expr, ...]:
         if isinstance(target, str):
             inputs = self.mechanism.inputs
             target = inputs[target] if target in inputs else self[target]
         places = tuple(target) if isinstance(target, tuple | list) else (target,)
-        open_ = set(self.mechanism.inputs.values())
-        for member in self.members.values():
-            open_.update(x for _, symbols in member.inputs() for x in symbols)
+        open_ = self._all_inputs()
         for x in places:
             if x not in open_:
                 raise BlockError(f"{x} is no input of {self.name!r}, so nothing can drive it")
@@ -291,8 +372,8 @@ class System(Shown):
         >>> System(m).read("2*b + t")
         2*b + t
         """
-        member, _, port = text.partition(".")
-        if member in self.members and port.isidentifier():
+        member, port = self._apart(text)
+        if member and port.isidentifier():
             return self.members[member][port]
         for output in self.mechanism.outputs:
             if output.name == text:
@@ -412,13 +493,8 @@ class System(Shown):
         >>> s.inputs()
         {'b.u': 2.0}
         """
-        m = self.mechanism
-        found = {n: m.values[n] for n, x in m.inputs.items() if x not in self.wires}
-        for member in self.members.values():
-            for port, symbols in member.inputs():
-                pairs = zip(symbols, port.values, strict=True)
-                found.update((x.name, float(v.data)) for x, v in pairs if x not in self.wires)
-        return {name: self.values.get(name, value) for name, value in found.items()}
+        open_ = self.open_inputs()
+        return {x.name: float(value.data) for x, value in open_.items() if x not in self.wires}
 
     def copy(self) -> System:
         """Return a System with the same members and wires that can be changed by itself.
@@ -431,6 +507,8 @@ class System(Shown):
         made.base = self.base
         made.members, made.wires = dict(self.members), dict(self.wires)
         made.values, made.initial = dict(self.values), dict(self.initial)
+        made.exposed_inputs = dict(self.exposed_inputs)
+        made.exposed_outputs = dict(self.exposed_outputs)
         made._flat = self._flat  # each is found by its content
         return made
 
@@ -474,8 +552,8 @@ class _SystemScope:
 
     def lookup(self, kind: Any, name: str) -> object | None:
         """Return what the name stands for, or None where it is not known."""
-        member, _, rest = name.partition(".")
-        if kind == "value" and rest and member in self.system.members:
+        member, rest = self.system._apart(name)
+        if kind == "value" and member and rest:
             port: object = self.system.members[member][rest]
             return port
         m = self.system.mechanism
