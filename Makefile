@@ -27,6 +27,7 @@ help:
 test: $(VENV)/.test
 	@sh scripts/need_compiler.sh
 	@sh scripts/need_chromium.sh
+	@sh scripts/need_arm.sh
 	@$(MAKE) --no-print-directory lint
 	$(BIN)/pytest
 

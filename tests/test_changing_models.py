@@ -148,7 +148,7 @@ def quantities(u: Used, folder: Path) -> Any:
 
 def written(u: Used, folder: Path) -> Any:
     """The program in C."""
-    lw.write_program(u.m, folder, formulation="kane", force=True)
+    lw.codegen(u.m, folder, formulation="kane", force=True)
     return {p.name: p.read_text() for p in sorted(folder.iterdir()) if p.suffix in (".c", ".par")}
 
 

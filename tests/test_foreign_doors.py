@@ -15,7 +15,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.cli import main
-from linkwright.codegen import write_program
+from linkwright.codegen import codegen
 from linkwright.program import program
 
 NAMES = ("system", "abort", "exit", "printf", "sin", "cbrt")
@@ -174,7 +174,7 @@ def test_no_door_runs_a_function_by_its_name(name: str, told: dict[str, list[str
 
 def test_a_written_program_links_no_function_of_the_c_library(tmp_path: Path) -> None:
     """It calls `user_cbrt`, which nobody but the user defines."""
-    done = write_program(lw.read_model(MODEL.format(name="cbrt")), tmp_path)
+    done = codegen(lw.read_model(MODEL.format(name="cbrt")), tmp_path)
     assert "double user_cbrt(double x0)" in done.commands[0]
     text = (tmp_path / "hostile.c").read_text()
     assert " cbrt(" not in text

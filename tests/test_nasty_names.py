@@ -109,7 +109,7 @@ def test_a_model_of_any_name_goes_through_every_door(
     assert main(["check", "m.toml"]) == 0
     assert main(["simulate", "m.toml", "--until", "0.01", "-q", "-o", "run.npz"]) == 0
     assert main(["linearize", "m.toml"]) == 0
-    for target in (["c"], ["python"], ["c", "--kernel"]):
+    for target in (["c"], ["python"], ["kernel"]):
         folder = Path("_".join(target))
         assert main(["codegen", "m.toml", "--target", *target, "-o", str(folder)]) == 0
         for file in folder.glob("*.c"):

@@ -334,7 +334,7 @@ def test_mass_that_is_welded_to_the_ground_counts_nowhere() -> None:
         pytest.param(lambda m, out: lw.linearize(m), id="linear model"),
         pytest.param(lambda m, out: lw.linearize(arm(), values={"m1": -3}), id="values of one"),
         pytest.param(lambda m, out: lw.equilibrium(m), id="equilibrium"),
-        pytest.param(lambda m, out: lw.write_program(m, out), id="written program"),
+        pytest.param(lambda m, out: lw.codegen(m, out), id="written program"),
         pytest.param(
             lambda m, out: lw.Robot(m).forward_dynamics([0, 0], [0, 0], [0, 0]), id="forward"
         ),

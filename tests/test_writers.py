@@ -22,7 +22,7 @@ import pytest
 from linkwright import Error
 from linkwright.algebra import foreign
 from linkwright.cli import main
-from linkwright.codegen import write_program
+from linkwright.codegen import codegen
 from linkwright.codegen.c import c_kernel, c_program
 from linkwright.codegen.content import Content, make_content
 from linkwright.codegen.files import parameter_file
@@ -339,7 +339,7 @@ def test_loops_that_do_not_close_are_an_error(tmp_path: Path) -> None:
     m.start(upper=0.9, lower=-1.8)
     m.state("clock", "1")
     m.run_for(0.1, step=0.1)
-    write_program(m, tmp_path)
+    codegen(m, tmp_path)
     compile_c(tmp_path, "reach.c", "-o", "reach")
     program = Built(make_content(m), tmp_path, (str(tmp_path / "reach"),))
     program.run("-e", "echo.par")
@@ -545,7 +545,7 @@ def test_python_program_equals_the_c_program(name: str, build: Callable[[str], B
 
 def test_kernel_gives_the_derivatives_of_the_thesis(tmp_path: Path) -> None:
     """The bare functions, called as firmware would: rest, and a state with roll and yaw."""
-    done = write_program(load_model("car"), tmp_path, target="kernel")
+    done = codegen(load_model("car"), tmp_path, target="kernel")
     assert [path.name for path in done.files] == ["car.h", "car.c"]
     compile_c(tmp_path, "-fPIC", "-shared", "car.c", "-o", "car.so")
     library = ctypes.CDLL(str(tmp_path / "car.so"))
@@ -624,7 +624,7 @@ def test_hooks_are_called_at_their_places(tmp_path: Path) -> None:
     m.output("angle", "wheel", unit="rad")
     m.output("calls", "tau")
     m.run_for(1, step=0.01)
-    write_program(m, tmp_path)
+    codegen(m, tmp_path)
     (tmp_path / "hooks.c").write_text(_HOOKS)
     subprocess.run(
         ["make", "HOOKS=hooks.c", f"CFLAGS={' '.join(STRICT)}"],
@@ -661,7 +661,7 @@ def test_foreign_functions_are_put_in_or_linked(source: str, tmp_path: Path) -> 
     m.force("grip", tire(m.coordinates["b"], m.parameter("k", -3.0)), at=b.origin, along="x")
     m.start(b=1)
     m.run_for(1, step=0.1)
-    done = write_program(m, tmp_path / "c")
+    done = codegen(m, tmp_path / "c")
     (tmp_path / "c" / "tire.c").write_text("double user_tire(double a, double b){ return a*b; }")
     if not source:
         assert "double user_tire(double x0, double x1)" in done.commands[0]
@@ -675,9 +675,9 @@ def test_foreign_functions_are_put_in_or_linked(source: str, tmp_path: Path) -> 
     assert float(program.values("final.par")["b"]) == pytest.approx(x[0], rel=1e-13)
     if not source:
         with pytest.raises(Error, match="'tire' has no source"):
-            write_program(m, tmp_path / "python", target="python")
+            codegen(m, tmp_path / "python", target="python")
         return
-    write_program(m, tmp_path / "python", target="python")
+    codegen(m, tmp_path / "python", target="python")
     python = Built(program.content, tmp_path / "python", (sys.executable, "rig.py"))
     python.run("-f", "final.par")
     assert python.values("final.par") == program.values("final.par")
@@ -691,7 +691,7 @@ def test_free_body_with_quaternion_keeps_unit_length(tmp_path: Path) -> None:
     m.body("b", joint=Free(quaternion=True), mass=1, inertia=(1, 2, 3))
     m.start({"b.p": 0.3, "b.q": 2.0, "b.r": 0.1})
     m.run_for(5, step=0.01, every=10)
-    write_program(m, tmp_path)
+    codegen(m, tmp_path)
     compile_c(tmp_path, "tumbler.c", "-o", "tumbler")
     program = Built(make_content(m), tmp_path, (str(tmp_path / "tumbler"),))
     program.run("-f", "final.par")
@@ -725,7 +725,6 @@ def test_command_writes_and_refuses_to_replace(
     ("words", "message"),
     [
         (["pendulum", "--target", "fortran"], "there is no target 'fortran'"),
-        (["pendulum", "--target", "python", "--kernel"], "written in C"),
         (["pendulum", "--set", "LL=2"], "no parameter 'LL'"),
         (["pendulum", "--set", "STEP=-1"], "cannot go in steps"),
         (["pendulum", "--channels", "smells"], "no quantities 'smells'"),
@@ -753,7 +752,7 @@ def test_command_writes_python_and_kernels(tmp_path: Path) -> None:
         text=True,
     )
     assert "end at t = 10 s" in done.stdout
-    assert main(["codegen", "pendulum", "-o", str(tmp_path / "k"), "--kernel"]) == 0
+    assert main(["codegen", "pendulum", "-o", str(tmp_path / "k"), "--target", "kernel"]) == 0
     compile_c(tmp_path / "k", "-c", "pendulum.c")
 
 

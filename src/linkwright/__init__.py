@@ -7,7 +7,9 @@ the two together.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 _HOMES: dict[str, tuple[str, ...]] = {
@@ -88,7 +90,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.studies.sweeping": ("Sweep", "sweep"),
     "linkwright.system": ("System",),
     "linkwright.version": ("__version__",),
-    "linkwright.codegen": ("write_program",),
+    "linkwright.codegen": ("codegen",),
 }
 
 if TYPE_CHECKING:
@@ -144,7 +146,7 @@ if TYPE_CHECKING:
         Element as Element,
         sampled as sampled,
     )
-    from linkwright.codegen import write_program as write_program
+    from linkwright.codegen import codegen as codegen
     from linkwright.equations import (
         ClosedForm as ClosedForm,
         Equations as Equations,
@@ -218,6 +220,15 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = list(_HOME)
 
 if not TYPE_CHECKING:  # hidden from type checkers, so that they report an unknown name
+
+    class _Package(ModuleType):
+        """A package whose public names stay when a folder of the same name is imported."""
+
+        def __setattr__(self, name: str, value: object) -> None:
+            if not isinstance(value, ModuleType) or _HOME.get(name, __name__) == __name__:
+                super().__setattr__(name, value)
+
+    sys.modules[__name__].__class__ = _Package
 
     def __getattr__(name: str) -> object:
         """Import a public name from its home and remember it."""

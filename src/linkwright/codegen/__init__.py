@@ -1,6 +1,6 @@
-"""Writers: stand-alone simulation programs from mechanisms, as AUTOSIM wrote them."""
+"""Stand-alone simulation programs, as AUTOSIM wrote them, and controllers as firmware."""
 
 from linkwright.codegen.content import timing_of
-from linkwright.codegen.files import TARGETS, Written, write_program
+from linkwright.codegen.files import TARGETS, Written, codegen
 
-__all__ = ["TARGETS", "Written", "timing_of", "write_program"]
+__all__ = ["TARGETS", "Written", "codegen", "timing_of"]

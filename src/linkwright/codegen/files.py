@@ -1,6 +1,6 @@
 """Written programs as files in a folder.
 
-A target is one line in `TARGETS`. Files are written under another name and renamed, so that a file
+A target is one of `TARGETS`. Files are written under another name and renamed, so that a file
 is never seen half written.
 """
 
@@ -8,24 +8,30 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
+from linkwright.algebra.printers.names import c_identifier
 from linkwright.backends.c.externals import linked_prototype
 from linkwright.backends.foreign import foreign_functions
+from linkwright.backends.llvm.backend import has_fma
 from linkwright.border import worded
 from linkwright.codegen.c import c_kernel, c_program
 from linkwright.codegen.content import Content, Item, make_content
 from linkwright.codegen.documentation import documentation
+from linkwright.codegen.firmware import firmware
 from linkwright.codegen.python import python_program
 from linkwright.codegen.script import number
 from linkwright.errors import Error
 from linkwright.files import write_text
-from linkwright.mechanism import Mechanism
+from linkwright.mechanism import Mechanism, mechanism_of
 from linkwright.mechanism.parts import Timing
 from linkwright.mechanism.plausibility import refuse_unreal
+from linkwright.system import System
+from linkwright.system.controllers import controller_phases
 
 _YOURS = frozenset({"hooks.c"})  # never replaced: the user may have written in it
 FLAGS = "-std=c99 -O2 -Wall -Wextra -pedantic -ffp-contract=off"
@@ -40,49 +46,59 @@ class Written:
 
 
 @worded
-def write_program(
-    mechanism: Mechanism,
+def codegen(
+    model: Mechanism | System | Any,
     folder: str | os.PathLike[str],
     *,
     target: str = "c",
+    controllers: Iterable[str] = (),
     timing: Timing | None = None,
     channels: Sequence[str] = (),
     units: str = "auto",
     formulation: str = "auto",
+    fuse: bool | None = None,
     force: bool = False,
 ) -> Written:
-    """Write the stand-alone simulation program of a mechanism.
+    """Write the stand-alone simulation program of a model, or its controllers as firmware.
 
     Args:
-        mechanism: what it simulates.
+        model: a mechanism, a robot or a System.
         folder: where the files go; it is made where it is not there.
-        target: one of `TARGETS`: "c", "python", or "kernel" for the bare equations in C.
+        target: one of `TARGETS`: "c", "python", "kernel" for the bare equations in C, or "firmware"
+            for the controllers of a System in C, without allocation, input or output.
+        controllers: of firmware, the names of the members; all that have a rate by default.
         timing: step, end and interval of output, which a parameter file can change; the mechanism's
             by default.
         channels: kinds of quantities to put out beside the mechanism's outputs: "coordinates",
             "speeds", "accelerations", "forces", "moments".
         units: what users see: "model", "deg" or "in-lb"; by default in-lb for models in inches.
         formulation: how the equations are derived.
+        fuse: of firmware, whether products and sums round once, with `fma`; by default as in native
+            runs on this machine, so that the numbers are the same bits.
         force: replace files that are there, but for hooks.c, which is the user's.
 
     >>> import tempfile
     >>> from linkwright.models import load_model
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     done = write_program(load_model("pendulum"), folder)
+    ...     done = codegen(load_model("pendulum"), folder)
     >>> [path.name for path in done.files]
     ['pendulum.c', 'pendulum.par', 'Makefile', 'hooks.c', 'README']
     """
     if target not in TARGETS:
         raise Error(f"there is no target {target!r}", remedy=f"choose one of {', '.join(TARGETS)}")
-    refuse_unreal(mechanism)
-    content = make_content(
-        mechanism,
-        timing=timing,
-        channels=channels,
-        units="model" if target == "kernel" else units,
-        formulation=formulation,
-    )
-    made, commands = TARGETS[target](content)
+    if target == "firmware":
+        made, commands = _firmware_target(as_system(model), controllers, fuse)
+    else:
+        mechanism = mechanism_of(model)
+        refuse_unreal(mechanism)
+        content = make_content(
+            mechanism,
+            timing=timing,
+            channels=channels,
+            units="model" if target == "kernel" else units,
+            formulation=formulation,
+        )
+        made, commands = _PROGRAMS[target](content)
     where = Path(folder)
     there = [name for name in made if (where / name).exists()]
     if there and not force:
@@ -93,6 +109,11 @@ def write_program(
     written = {where / name: text for name, text in made.items() if name not in _YOURS & {*there}}
     _write_all(written)
     return Written(tuple(written), tuple(commands))
+
+
+def as_system(model: Any) -> System:
+    """Return a System, or that of a mechanism or robot alone."""
+    return model if isinstance(model, System) else System(mechanism_of(model))
 
 
 def _write_all(texts: Mapping[Path, str]) -> None:
@@ -142,12 +163,21 @@ def _kernel_target(content: Content) -> Texts:
     return {f"{name}.h": header, f"{name}.c": source}, [f"cc {FLAGS} -c {name}.c"]
 
 
-TARGETS: dict[str, Callable[[Content], Texts]] = {
+def _firmware_target(system: System, controllers: Iterable[str], fuse: bool | None) -> Texts:
+    phases = controller_phases(system, controllers)
+    name = c_identifier(re.sub(r"[^A-Za-z0-9]+", "_", system.name).strip("_").lower() or "model")
+    header, source = firmware(phases, name, fuse=has_fma() if fuse is None else fuse)
+    flags = "-std=c99 -O2 -Wall -Wextra -Wpedantic -Wconversion -ffp-contract=off"
+    return {f"{name}.h": header, f"{name}.c": source}, [f"cc {flags} -c {name}.c"]
+
+
+_PROGRAMS: dict[str, Callable[[Content], Texts]] = {
     "c": _c_target,
     "python": _python_target,
     "kernel": _kernel_target,
 }
-"""What can be written: files by name, and the commands that use them."""
+TARGETS = (*_PROGRAMS, "firmware")
+"""What can be written."""
 
 
 def parameter_file(content: Content) -> str:

@@ -20,6 +20,7 @@ from linkwright.algebra.foreign import ForeignCall
 from linkwright.algebra.printers.names import c_identifier
 from linkwright.backends.arrays import Arrays, InputArray, StackArray
 from linkwright.backends.c.externals import Externals
+from linkwright.backends.c.functions import BITS, OWN, function_text
 from linkwright.backends.c.helpers import HELPERS, LIBRARY
 from linkwright.backends.foreign import same_call
 from linkwright.backends.parts import Part, cut, results_at_their_source
@@ -59,8 +60,10 @@ class File:
     """A file while it is written: what its functions need, and the functions."""
 
     kind: str  # "double" or "float"
+    own: bool = False  # whether elementary functions are those of native kernels
     names: Names = field(default_factory=lambda: Names(c_identifier, LIBRARY))
     helpers: dict[str, None] = field(default_factory=dict)
+    elementary: dict[str, None] = field(default_factory=dict)
     functions: list[str] = field(default_factory=list)
     called: dict[Code, str] = field(default_factory=dict)
     externals: Externals = field(init=False)
@@ -78,6 +81,13 @@ class File:
         self.helpers[name] = None
         return name
 
+    def function(self, name: str) -> str:
+        """Return the name of an elementary function, which is the library's or written here."""
+        if not self.own or name not in OWN:
+            return name + self.suffix
+        self.elementary[name] = None
+        return f"lw_{name}"
+
     def literal(self, value: float) -> str:
         """Return a constant that reads back to the same bits."""
         if self.kind == "float":
@@ -92,7 +102,8 @@ class File:
     def preamble(self) -> list[str]:
         """Return the texts that stand before the functions."""
         helpers = [HELPERS[n].replace("double", self.kind) for n in HELPERS if n in self.helpers]
-        return [*self.externals.texts(), *helpers]
+        own = [BITS, *map(function_text, self.elementary)] if self.elementary else []
+        return [*own, *self.externals.texts(), *helpers]
 
 
 def write_function(file: File, code: Code, name: str, *, static: bool) -> str:
@@ -316,7 +327,7 @@ class _CWriter(Writer):
             return infix
         suffix = self.file.suffix
         if op in _FUNCTIONS:
-            return call(op + suffix, args)
+            return call(self.file.function(op), args)
         if op == "abs":
             return call("fabs" + suffix, args)
         if op == "floor":

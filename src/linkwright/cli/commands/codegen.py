@@ -1,4 +1,4 @@
-"""``linkwright codegen``: the stand-alone simulation program of a model."""
+"""``linkwright codegen``: a stand-alone program of a model, or its controllers as firmware."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ from linkwright.cli.models import MODEL, SET, TRUST
 from linkwright.cli.terminal import echo
 
 _FOLDER = typer.Option(..., "-o", "--out", metavar="DIR", help="The folder in which to write.")
+_CONTROLLERS = typer.Option(
+    [],
+    "--controller",
+    metavar="NAME",
+    help="A member to write as firmware; all that have a rate by default.",
+)
 _CHANNELS = typer.Option(
     [],
     "--channels",
@@ -21,10 +27,14 @@ _CHANNELS = typer.Option(
 def command(
     model: str = MODEL,
     folder: Path = _FOLDER,
-    target: str = typer.Option("c", "--target", metavar="c|python", help="The language."),
-    kernel: bool = typer.Option(
-        False, "--kernel", help="Write the bare equations in C, with a header, for embedding."
+    target: str = typer.Option(
+        "c",
+        "--target",
+        metavar="c|python|kernel|firmware",
+        help="A whole program in C or Python, the bare equations in C for embedding, or the "
+        "controllers in C for a processor of their own.",
     ),
+    controllers: list[str] = _CONTROLLERS,
     settings: list[str] = SET,
     trust: bool = TRUST,
     channels: list[str] = _CHANNELS,
@@ -49,19 +59,15 @@ def command(
       linkwright codegen car --out car-c
     """
     from linkwright.cli.models import open_model, read_settings
-    from linkwright.codegen import timing_of, write_program
-    from linkwright.errors import InputError
+    from linkwright.codegen import codegen, timing_of
 
-    if kernel and target != "c":
-        raise InputError(f"--kernel is written in C, not in {target}")
-    if target not in ("c", "python"):
-        raise InputError(f"there is no target {target!r}", remedy="choose c or python")
     run = [s for s in settings if s.partition("=")[0].strip() in ("STEP", "STOPT", "IPRINT")]
     mechanism = open_model(model, [s for s in settings if s not in run], trust=trust)
-    done = write_program(
+    done = codegen(
         mechanism,
         folder,
-        target="kernel" if kernel else target,
+        target=target,
+        controllers=controllers,
         timing=timing_of(mechanism, read_settings(run)),
         channels=channels,
         units=units,

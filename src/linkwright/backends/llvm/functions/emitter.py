@@ -202,6 +202,10 @@ class Emitter:
         """Logical or of two comparisons."""
         return self.emit(f"or {self.truth} {a}, {b}")
 
+    def differ(self, a: str, b: str) -> str:
+        """Logical exclusive or of two comparisons."""
+        return self.emit(f"xor {self.truth} {a}, {b}")
+
     # bits
 
     def to_bits(self, a: str) -> str:

@@ -92,7 +92,7 @@ def atan2(e: Emitter, y: str, x: str) -> list[str]:
     t = e.div(top, bottom)
     # the angle is an eighth-turn count of π/4 plus or minus atan t
     backward = e.int_compare("slt", e.to_bits(x), e.int_const(0))
-    reflected = e.emit(f"xor {e.truth} {steep}, {backward}")
+    reflected = e.differ(steep, backward)
     base = e.select(backward, e.const(4.0), zero)
     base = e.select(steep, e.const(2.0), base)
     step = e.select(middle, one, zero)
