@@ -11,8 +11,9 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from linkwright.backends.llvm.cache import entry_key, open_cache
-from linkwright.backends.llvm.stored import Ports, sources
+from linkwright.backends.llvm.stored import Ports
+from linkwright.cache import entry_key, open_cache
+from linkwright.fingerprint import fingerprint
 from linkwright.robots.states import Facts, facts_from
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def robot_digest(description: Description, options: dict[str, Any]) -> str:
         description.closures,
         description.gravity,
         sorted(options.items()),
-        sources(),
+        fingerprint(),
     )
     return hashlib.blake2b(repr(content).encode(), digest_size=16).hexdigest()
 

@@ -16,10 +16,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from linkwright.backends.llvm.cache import entry_key, open_cache
+from linkwright.cache import entry_key, open_cache
 from linkwright.errors import Error
+from linkwright.fingerprint import fingerprint
 from linkwright.simulation.native.stored import from_data, is_storable, to_data
-from linkwright.studies.sources import Source, code_digest
+from linkwright.studies.sources import Source
 from linkwright.system.phases import Phases, phase_program
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def remember(prepared: Prepared) -> None:
 
 
 def _key(source: Source) -> bytes:
-    return entry_key(f"prepared {_FORMAT} {code_digest()} {source.digest}".encode(), "model")
+    return entry_key(f"prepared {_FORMAT} {fingerprint()} {source.digest}".encode(), "model")
 
 
 def prepare(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +11,6 @@ from linkwright.errors import InputError
 from linkwright.files import digest_of
 from linkwright.formats.robot.files import endings, is_whole
 
-_CODE = ("algebra", "backends", "blocks", "equations", "formats", "mechanism", "models", "program")
-_MORE_CODE = ("recording", "simulation", "studies", "system")
 _LONGEST = 4 << 20
 
 
@@ -78,23 +73,3 @@ def _whole_numbers(options: str) -> dict[str, int]:
     """Return the options of a text model; what is no number is told by whoever builds it."""
     pairs = (item.partition("=") for item in options.split(",") if item)
     return {k.strip(): int(v) for k, _, v in pairs if v.strip().isdecimal()}
-
-
-@lru_cache(maxsize=1)
-def code_digest() -> str:
-    """Return a digest of all code and shipped models that runs come from.
-
-    >>> len(code_digest())
-    32
-    """
-    sink = hashlib.blake2b(digest_size=16)
-    top = Path(__file__).parents[1]
-    folders = [os.fspath(top / name) for name in reversed((*_CODE, *_MORE_CODE))]
-    while folders:
-        for entry in sorted(os.scandir(folders.pop()), key=lambda entry: entry.name):
-            if entry.is_dir():
-                folders.append(entry.path)
-            elif entry.name.endswith((".py", ".toml", ".json")):
-                sink.update(entry.name.encode())
-                sink.update(Path(entry.path).read_bytes())
-    return sink.hexdigest()

@@ -6,11 +6,9 @@ what is used is built; object code comes from the disk cache where it is known.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from linkwright.backends.callbacks import guarded
@@ -21,9 +19,9 @@ from linkwright.backends.llvm.externals import bindings
 from linkwright.backends.llvm.fastcall import make_scalar_call
 from linkwright.backends.llvm.lines import Module
 from linkwright.backends.llvm.signature import Dtype, make_signature
+from linkwright.fingerprint import GENERATORS, fingerprint
 from linkwright.forking import cached_property
-from linkwright.program import Program, code, lower, lowering
-from linkwright.version import __version__
+from linkwright.program import Program, lower
 
 SCALAR = "kernel"
 
@@ -31,18 +29,6 @@ SCALAR = "kernel"
 def has_fma() -> bool:
     """Whether this processor multiplies and adds in one instruction."""
     return "+fma" in target.host().features.split(",") or target.host().cpu.startswith("apple")
-
-
-@lru_cache(maxsize=1)
-def generator() -> str:
-    """Return a digest of the code that writes kernels; the cache does not outlive a change."""
-    sink = hashlib.blake2b(__version__.encode(), digest_size=8)
-    here = Path(__file__).parent
-    sources = [*here.glob("*.py"), *here.glob("functions/*.py"), *here.parent.glob("*.py")]
-    sources += [Path(lowering.__file__), Path(code.__file__)]
-    for source in sorted(sources):
-        sink.update(source.read_bytes())
-    return sink.hexdigest()
 
 
 @lru_cache(maxsize=1)
@@ -66,7 +52,7 @@ def batch_ir(program: Program, dtype: Dtype, lanes: int) -> str:
 
 
 def _key(program: Program, kind: str, dtype: str, lanes: int) -> bytes:
-    return f"{generator()} {kind} {dtype} {lanes} {program.fingerprint()}".encode()
+    return f"{fingerprint(*GENERATORS)} {kind} {dtype} {lanes} {program.fingerprint()}".encode()
 
 
 def scalar_code(

@@ -21,7 +21,8 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from linkwright.backends.llvm import cache, elf, target
+from linkwright import cache
+from linkwright.backends.llvm import elf, target
 from linkwright.errors import CompileError
 from linkwright.forking import held_over_forks
 

@@ -6,12 +6,8 @@ imported, so that a kernel that was built once is ready in milliseconds.
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwright.backends.llvm import target
@@ -19,6 +15,7 @@ from linkwright.backends.llvm.batch import BatchCall, make_batch_call
 from linkwright.backends.llvm.compile import NativeCode, cached_native
 from linkwright.backends.llvm.fastcall import make_scalar_call
 from linkwright.backends.llvm.signature import make_signature
+from linkwright.fingerprint import fingerprint
 from linkwright.forking import cached_property
 
 if TYPE_CHECKING:
@@ -27,27 +24,6 @@ if TYPE_CHECKING:
 Ports = tuple[tuple[str, tuple[int, ...]], ...]
 
 SCALAR, ROWS, BLOCKED = "kernel", "rows", "blocked"
-_PACKAGES = ("algebra", "program", "backends", "mechanism", "equations", "formats", "robots")
-
-
-@lru_cache(maxsize=1)
-def sources() -> str:
-    """Return a digest of all code that Programs and kernels come from.
-
-    >>> len(sources())
-    32
-    """
-    sink = hashlib.blake2b(digest_size=16)
-    top = Path(__file__).parents[2]
-    folders = [os.fspath(top / name) for name in reversed(_PACKAGES)]
-    while folders:
-        for entry in sorted(os.scandir(folders.pop()), key=lambda entry: entry.name):
-            if entry.is_dir():
-                folders.append(entry.path)
-            elif entry.name.endswith(".py"):
-                sink.update(entry.name.encode())
-                sink.update(Path(entry.path).read_bytes())
-    return sink.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -61,7 +37,7 @@ class StoredKernel:
     program: Callable[[], Program]
 
     def _code(self, kind: str, lanes: int, write: Callable[[], str], *names: str) -> NativeCode:
-        key = f"stored {sources()} {kind} f64 {lanes} {self.key}"
+        key = f"stored {fingerprint()} {kind} f64 {lanes} {self.key}"
         return cached_native(key.encode(), write, names)
 
     @cached_property

@@ -12,13 +12,11 @@ import hashlib
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 
-from linkwright.backends.llvm.backend import generator
 from linkwright.backends.llvm.compile import NativeCode, cached_native
 from linkwright.backends.llvm.externals import bindings
 from linkwright.backends.llvm.target import host
+from linkwright.fingerprint import GENERATORS, fingerprint
 from linkwright.forking import held_over_forks
 from linkwright.program import Program
 from linkwright.simulation.native.methods import Method
@@ -95,7 +93,9 @@ _remembered: dict[tuple[object, ...], tuple[dict[str, Program], Bundle]] = {}
 
 def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lanes: int) -> Bundle:
     """Return the compiled phases, from the disk cache where they are known."""
-    key = hashlib.blake2b(f"{own_digest()} {method.name} {lanes}".encode(), digest_size=32)
+    key = hashlib.blake2b(
+        f"{fingerprint(*GENERATORS)} {method.name} {lanes}".encode(), digest_size=32
+    )
     if method.in_turn:
         key.update(repr((phases.coordinates, phases.quaternions)).encode())
     for name, made in programs.items():
@@ -120,22 +120,12 @@ def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lane
     sizes = list((ctypes.c_int64 * count).from_address(code.address(SIZES)))
     variant = Variant(lanes, method.adaptive, method.interpolates and lanes == 1)
     loop = cached_native(
-        f"driver {own_digest()} {variant}".encode(),
+        f"driver {fingerprint(*GENERATORS)} {variant}".encode(),
         lambda: _driver_ir(variant),
         [RUN, PREPARE],
     )
     constants = dict(zip(programs, sizes, strict=False))
     return Bundle(lanes, code, loop, constants, sizes[-1], keep, python)
-
-
-@lru_cache(maxsize=1)
-def own_digest() -> str:
-    """Return a digest of the code that writes steps and drivers, and of the passes it uses."""
-    sink = hashlib.blake2b(generator().encode(), digest_size=8)
-    for folder in (Path(__file__).parent, Path(__file__).parents[2] / "program"):
-        for source in sorted(folder.rglob("*.py")):
-            sink.update(source.read_bytes())
-    return sink.hexdigest()
 
 
 # What writes code is imported where code has to be written.

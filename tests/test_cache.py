@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from linkwright.backends.llvm import cache
+from linkwright import cache
 from linkwright.backends.llvm.compile import native
 from linkwright.backends.llvm.fastcall import make_scalar_call
 from tests.native_ir import axpy_scalar, fresh_cache
@@ -111,7 +111,7 @@ def test_a_folder_in_place_of_an_entry_is_survived(folder: Path) -> None:
 def test_a_pipe_in_place_of_an_entry_does_not_hang(folder: Path) -> None:
     """Nobody writes into it; it goes, and the entry takes its place."""
     code = (
-        "import os; from linkwright.backends.llvm import cache\n"
+        "import os; from linkwright import cache\n"
         "store = cache.open_cache(); key = cache.entry_key(b'program', 'settings')\n"
         "os.mkfifo(store.folder / (key.hex() + '.lwo'))\n"
         "assert store.fetch(key) is None\n"
@@ -142,7 +142,7 @@ def test_entries_hold_no_addresses_of_the_process(folder: Path) -> None:
     first = {path.name: path.read_bytes() for path in folder.iterdir()}
     for path in folder.iterdir():
         path.unlink()
-    run_in_process("from test_llvm_cache import axpy_result; axpy_result()").wait()
+    run_in_process("from test_cache import axpy_result; axpy_result()").wait()
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
 
 
@@ -238,7 +238,7 @@ def run_in_process(source: str) -> subprocess.Popen[bytes]:
 def test_several_processes_may_write_and_read_one_key_at_once(folder: Path) -> None:
     """Each of four processes replaces and reads the same entry; no read is ever torn."""
     source = (
-        "from test_llvm_cache import KEY, opened; import sys; s = opened(); d = bytes(200_000)\n"
+        "from test_cache import KEY, opened; import sys; s = opened(); d = bytes(200_000)\n"
         "for i in range(60):\n"
         "    s.put(KEY, d)\n"
         "    if s.fetch(KEY) != d: sys.exit(3)\n"
@@ -250,7 +250,7 @@ def test_several_processes_may_write_and_read_one_key_at_once(folder: Path) -> N
 
 def test_several_processes_may_build_one_kernel_at_once(folder: Path) -> None:
     source = (
-        "from test_llvm_cache import axpy_result\n"
+        "from test_cache import axpy_result\n"
         "assert [axpy_result()[1] for i in range(3)] == 3 * [[7.0, 9.0]]"
     )
     processes = [run_in_process(source) for _ in range(3)]
