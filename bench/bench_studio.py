@@ -26,7 +26,7 @@ import linkwright as lw
 from bench.example_robots import EXAMPLES, path_of
 from bench.measure import Row
 from linkwright.mechanism import Mechanism
-from linkwright.page.page import write_page
+from linkwright.pages.page import write_page
 from linkwright.scene.motions import Take, scene_take
 from linkwright.scene.scene import scene_of
 from linkwright.scene.stance import footing_of

@@ -18,7 +18,7 @@ import numpy as np
 import linkwright as lw
 from linkwright.cli.progress import brief_seconds, real_time
 from linkwright.cli.tables import print_table
-from linkwright.page.page import write_page
+from linkwright.pages.page import write_page
 from linkwright.recording.plots import save_figure
 from linkwright.recording.terminal import text_plot
 from linkwright.scene.motions import open_take

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import linkwright as lw
-from linkwright.page.page import write_page
+from linkwright.pages.page import write_page
 from linkwright.scene.motions import open_take
 
 PUBLISHED = {  # adds and multiplies, uncontrolled arm: Sayers 1990, table 9.6.1

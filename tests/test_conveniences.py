@@ -67,7 +67,7 @@ def test_positions_are_goals() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "right"),
-    [("linearize", "linearize"), ("Simulate", "simulate"), ("optimize", "optimize")],
+    [("linearise", "linearize"), ("Simulate", "simulate"), ("optimise", "optimize")],
 )
 def test_a_near_spelling_is_named(wrong: str, right: str) -> None:
     with pytest.raises(AttributeError, match=f"did you mean '{right}'"):

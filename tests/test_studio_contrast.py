@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.page.assets_text import asset
-from linkwright.page.charts import layout_picture
-from linkwright.page.page import write_page
-from linkwright.page.scope import Columns, Graph, Layout
+from linkwright.pages.assets_text import asset
+from linkwright.pages.charts import layout_picture
+from linkwright.pages.page import write_page
+from linkwright.pages.scope import Columns, Graph, Layout
 from linkwright.recording.colors import ASIDE, DASHES, TRACES
 from linkwright.studio.display import take_of
 from tests.chromium import opened

@@ -23,7 +23,7 @@ from linkwright.cli import main
 from linkwright.errors import InputError
 from linkwright.formats.robot.description import Description, Link, LinkJoint, Place, Shape
 from linkwright.formats.robot.transforms import turned
-from linkwright.page.page import write_page
+from linkwright.pages.page import write_page
 from linkwright.scene.motions import model_take, open_take
 from linkwright.scene.scene import Scene, scene_of
 from linkwright.scene.scene_file import parse_scene_file

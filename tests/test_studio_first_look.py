@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import linkwright as lw
 from linkwright.cli import main
 from linkwright.models.library import MODELS
-from linkwright.page.scope import first_layout
+from linkwright.pages.scope import first_layout
 from linkwright.recording.colors import PAPER, TRACES
 from linkwright.scene.forces import USUAL, force_track, recorded_forces, scale_of
 from linkwright.scene.model_shapes import LOOKS, STORIES

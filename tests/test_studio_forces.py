@@ -18,7 +18,7 @@ import pytest
 import linkwright as lw
 from linkwright.elements import Contact, LinearTire, Plane, Tire
 from linkwright.formats.robot.description import Description, Link, LinkJoint
-from linkwright.page.page import page_text, write_page
+from linkwright.pages.page import page_text, write_page
 from linkwright.robots import Robot, load
 from linkwright.scene.arrow_shapes import faces_of, points_of, sizes, starts_of
 from linkwright.scene.forces import ForceTrack, Shown, force_track, reference_of, scale_of

@@ -22,7 +22,7 @@ from websockets.typing import Origin, Subprotocol
 
 from linkwright.errors import InputError
 from linkwright.models import load_model
-from linkwright.page.page import write_page
+from linkwright.pages.page import write_page
 from linkwright.recording import Channel, Recording
 from linkwright.scene.motions import open_take, recorded_take
 from linkwright.scene.scene import scene_of

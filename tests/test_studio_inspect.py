@@ -17,7 +17,7 @@ import pytest
 import linkwright as lw
 from linkwright.backends.kernel import compile as compiled
 from linkwright.mechanism import Mechanism
-from linkwright.page.highlight import colored
+from linkwright.pages.highlight import colored
 from linkwright.program import count
 from linkwright.robots import Robot, load
 from linkwright.studio.inspection import LANGUAGES, WHOLE, Inspection

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.page.page import write_page
+from linkwright.pages.page import write_page
 from linkwright.scene.motions import recorded_take
 from linkwright.studio.live import Live
 from linkwright.studio.server import Studio, open_studio

@@ -12,7 +12,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.cli import main
-from linkwright.page.page import page_text
+from linkwright.pages.page import page_text
 from linkwright.recording import Channel, Recording
 from linkwright.scene.motions import Take, open_take
 from linkwright.scene.scene import scene_of

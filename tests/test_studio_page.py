@@ -15,7 +15,7 @@ import pytest
 import linkwright as lw
 from linkwright.cli import main
 from linkwright.mechanism import Mechanism
-from linkwright.page.page import page_text, write_page
+from linkwright.pages.page import page_text, write_page
 from linkwright.scene.motions import open_take, recorded_take, scene_take
 from linkwright.scene.scene import scene_of
 from tests.chromium import WITHOUT_GRAPHICS, opened

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.page.page import write_page
+from linkwright.pages.page import write_page
 from linkwright.scene.forces import ForceTrack, force_track
 from linkwright.scene.motions import open_take
 from linkwright.scene.viewpoint import upright

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.signal import butter, filtfilt
 
 import linkwright as lw
-from linkwright.page.charts import layout_picture, nice_ticks, phase_plot, stacked_plot
-from linkwright.page.page import _evened, write_page
-from linkwright.page.scope import (
+from linkwright.pages.charts import layout_picture, nice_ticks, phase_plot, stacked_plot
+from linkwright.pages.page import _evened, write_page
+from linkwright.pages.scope import (
     Columns,
     Curve,
     Derived,

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.page.page import page_text
+from linkwright.pages.page import page_text
 from linkwright.recording.recording import Recording
 from linkwright.simulation.run import Run
 from linkwright.simulation.systems import SystemRun

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwright.page.page import write_page
+from linkwright.pages.page import write_page
 from linkwright.scene.motions import open_take
 from linkwright.studio.server import open_studio
 from tests.chromium import WITHOUT_GRAPHICS, opened

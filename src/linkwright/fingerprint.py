@@ -10,7 +10,7 @@ from pathlib import Path
 from linkwright.version import __version__
 
 _ENDINGS = (".py", ".toml", ".json")
-_FRONT = ("cli", "page", "scene", "studio")  # they show what runs leave, and compute none of it
+_FRONT = ("cli", "pages", "scene", "studio")  # they show what runs leave, and compute none of it
 GENERATORS = ("backends", "program", "simulation")
 """The packages that write native code for Programs and for runs."""
 

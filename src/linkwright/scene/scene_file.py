@@ -54,8 +54,9 @@ class SceneFile:
     ... body = "rod"
     ... shape = [{ kind = "x-cylinder", diameter = 0.1, length = 1, turn = [["z", -90]] }]
     ... ''')
-    >>> [solid.kind for solid in scene_file.solids(("section", 0),
-    scene_file.table.section[0].shape)] ['x-cylinder']
+    >>> section = scene_file.table.section[0]
+    >>> [solid.kind for solid in scene_file.solids(("section", 0), section.shape)]
+    ['x-cylinder']
     """
 
     table: SceneTable

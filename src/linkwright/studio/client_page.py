@@ -53,7 +53,7 @@ def page_of(client: str, title: str) -> bytes:
     >>> b"<title>a &lt;b&gt;</title>" in page, b'href="a"' in page, b"<style>" in page
     (True, False, True)
     """
-    assets = files("linkwright.page").joinpath("assets")
+    assets = files("linkwright.pages").joinpath("assets")
     style, script = (assets.joinpath(f"front.{k}").read_text("utf-8") for k in ("css", "js"))
     head = f"<style>{style}</style><script>{script}</script>"
     parts = (

@@ -17,7 +17,7 @@ import numpy as np
 from linkwright.errors import InputError
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import named
-from linkwright.page.page import page_text, write_page
+from linkwright.pages.page import page_text, write_page
 from linkwright.recording import Channel, Recording
 from linkwright.recording.generic import generic_name
 from linkwright.robots import Robot

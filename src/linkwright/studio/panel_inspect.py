@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from linkwright.errors import InputError
-from linkwright.page.highlight import colored
+from linkwright.pages.highlight import colored
 from linkwright.studio.inspection import COUNTED, LANGUAGES, WHOLE, Inspection
 from linkwright.studio.side_pages import Asked, Reply, as_json, assembled, side_pages_of
 from linkwright.studio.state import Desk, desk_of

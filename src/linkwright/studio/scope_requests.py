@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error, InputError
-from linkwright.page.charts import layout_picture
-from linkwright.page.scope import (
+from linkwright.pages.charts import layout_picture
+from linkwright.pages.scope import (
     MOST_POINTS,
     Columns,
     Layout,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qs, quote, urlsplit
 
 from linkwright.errors import Error, InputError
-from linkwright.page.assets_text import asset
+from linkwright.pages.assets_text import asset
 from linkwright.studio.access import Gate
 
 if TYPE_CHECKING:

@@ -53,7 +53,7 @@ def command(
       linkwright page angles.csv --model robot.urdf --scene cell.toml
     """
     from linkwright.cli.models import read_asked
-    from linkwright.page.page import page_notes, write_page
+    from linkwright.pages.page import page_notes, write_page
     from linkwright.scene.motions import is_recording, may_become, open_take
 
     asked = read_asked(until, settings, initial, model or what[0])

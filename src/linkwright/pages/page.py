@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from linkwright.errors import InputError
 from linkwright.files import write_text
 from linkwright.formats.meshes.triangle_mesh import TriangleMesh
-from linkwright.page.assets_text import asset, icon
-from linkwright.page.scope import first_layout
+from linkwright.pages.assets_text import asset, icon
+from linkwright.pages.scope import first_layout
 from linkwright.scene.arrow_shapes import FULL, HEAD, HEAD_RADIUS, SHAFT_RADIUS, SHORTEST
 from linkwright.scene.forces import (
     LEAST,

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.page.scope import Columns, Curve, Graph, Layout, curves_of, thinned
+from linkwright.pages.scope import Columns, Curve, Graph, Layout, curves_of, thinned
 from linkwright.recording.colors import ASIDE
 
 Array: TypeAlias = NDArray[np.float64]
