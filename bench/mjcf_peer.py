@@ -44,7 +44,7 @@ def places(description: Description, q: Mapping[str, np.ndarray]) -> dict[str, n
         if joint.parent not in found:
             waiting.append(joint)
             continue
-        step = moved(joint.kind, joint.axis, q[joint.name]) if joint.kind != "fixed" else np.eye(4)
+        step = moved(joint.kind, joint.axis, q[joint.name]) if joint.kind != "weld" else np.eye(4)
         found[joint.child] = found[joint.parent] @ matrix(joint.place) @ step
     for frame in description.frames:
         found.setdefault(frame.name, found[frame.link] @ matrix(frame.place))
@@ -56,7 +56,7 @@ def joints_of(model: mujoco.MjModel, description: Description) -> dict[str, slic
 
     Joints stand in both in the order of the bodies; names made up for joints without any differ.
     """
-    moving = [joint for joint in description.joints if joint.kind != "fixed"]
+    moving = [joint for joint in description.joints if joint.kind != "weld"]
     kinds = {0: ("free", 7), 1: ("ball", 4), 2: ("prismatic", 1), 3: ("revolute", 1)}
     by_body: dict[int, list[int]] = {}
     for k in range(model.njnt):
@@ -169,7 +169,7 @@ def exchanged(
     rotation; ours are along the body's for both.
     """
     where = joints_of(model, description)
-    moving = [joint.name for joint in description.joints if joint.kind != "fixed"]
+    moving = [joint.name for joint in description.joints if joint.kind != "weld"]
     rows: list[int] = []
     ours: list[float] = []
     turns: list[tuple[int, np.ndarray]] = []

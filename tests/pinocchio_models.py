@@ -66,7 +66,7 @@ def pinocchio_model(description: Description, base: str = "file") -> Any:
         waiting += [j for j in description.joints if j.parent == joint.child][::-1]
         above, place = where[joint.parent]
         at = place * se3(joint.place)
-        if joint.kind == "fixed":
+        if joint.kind == "weld":
             where[joint.child] = (above, at)
             continue
         number = model.addJoint(above, joint_model(joint), at, joint.name)

@@ -97,7 +97,7 @@ def _carried(robot: Description, q: dict[str, list[float]]) -> list[tuple[str, n
 
 def _moves_alike(robot: Description, other: Description, seed: int = 0) -> None:
     rng = np.random.default_rng(seed)
-    q = {joint.name: [rng.uniform(-2, 2)] for joint in robot.joints if joint.kind != "fixed"}
+    q = {joint.name: [rng.uniform(-2, 2)] for joint in robot.joints if joint.kind != "weld"}
     for one, two in zip(_carried(robot, q), _carried(other, q), strict=True):
         assert one[0] == two[0]
         np.testing.assert_allclose(one[1], two[1], atol=1e-12)
@@ -161,7 +161,7 @@ def test_links_on_fixed_joints_are_joined() -> None:
     links = (Link("base"), Link("arm", Mass(1.0)), Link("load", load))
     joints = (
         LinkJoint("j", "revolute", "base", "arm"),
-        LinkJoint("weld", "fixed", "arm", "load", Place((1.0, 0.0, 0.0))),
+        LinkJoint("weld", "weld", "arm", "load", Place((1.0, 0.0, 0.0))),
     )
     written = dh_text(Description("r", links, joints))
     (arm,) = [link for link in parse_dh(written.text).links if link.name == "arm"]

@@ -197,7 +197,7 @@ def test_names_that_code_cannot_have_are_written_back(description: Description) 
     q, u, a = np.random.default_rng(3).normal(size=(3, 60, len(robot.speeds)))
     tau = robot.inverse_dynamics(q, u, a) + 0.5 * u
     better = with_estimate(robot, estimate(robot, q, u, a, tau))
-    moving = [joint for joint in better.joints if joint.kind != "fixed"]
+    moving = [joint for joint in better.joints if joint.kind != "weld"]
     before = {joint.name: joint.damping for joint in renamed.joints}
     assert [j.damping - before[j.name] for j in moving] == pytest.approx(
         [0.5] * len(moving), abs=1e-3

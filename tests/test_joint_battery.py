@@ -22,8 +22,16 @@ import linkwright as lw
 from linkwright.algebra import ZERO, Expr, Vector, evaluate_all
 from linkwright.equations.energy import add_energy_outputs, energy
 from linkwright.equations.oracle import Evaluation, evaluate_numerically
+from linkwright.formats.mjcf import mjcf_text, parse_mjcf
+from linkwright.formats.robot.description import Place
+from linkwright.formats.robot.simple_joints import joint_direction
+from linkwright.formats.robot.to_mechanism import assembled
+from linkwright.formats.text.schema import Model
+from linkwright.formats.urdf.reader import parse_urdf
+from linkwright.formats.urdf.writer import urdf_text
 from linkwright.mechanism import Body, Joint, Mechanism
 from linkwright.mechanism.joints import JOINTS
+from tests.random_robots import random_robot
 from tests.seeds import seeds
 
 Array = NDArray[np.float64]
@@ -310,6 +318,78 @@ def test_body_axis_and_reference_place_the_frame(axis: Any, body_axis: str) -> N
     along = {"z": (0, 0, 1), "-z": (0, 0, -1)}.get(axis, axis)
     assert np.allclose(turn[:, k], np.array(along) / np.linalg.norm(along))
     assert np.allclose(turn[:, (k + 1) % 3], (1, 0, 0))
+
+
+# -- the registry ----------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", JOINTS)
+def test_a_record_says_how_its_joint_moves(kind: str) -> None:
+    """The motion subspace of the record is the Jacobian of a robot's joint in its zero pose."""
+    record = JOINTS[kind]
+    robot = random_robot(3, [kind])
+    joint = robot.joints[0]
+    made = assembled(robot)
+    if kind == "weld":
+        assert not record.motions
+        assert not made.joints
+        return
+    assert len(made.joints[0].coordinates) == record.sizes[0]
+    m, frame = made.mechanism, rotation_of(joint.place)
+    zero = dict.fromkeys(m.coordinates.values(), 0.0)
+    zero |= {q: 1.0 for q in zero if q.name.endswith(".e0")}
+    body, place = made.places[joint.child]
+    origin = m.point("frame", body, place.position)
+    speeds = [s.symbol for s in m.kinematics().speeds]
+    assert len(speeds) == record.freedom == record.sizes[1]
+    for speed, (what, along) in zip(speeds, record.motions, strict=True):
+        still = State(m, {**zero, **dict.fromkeys(speeds, 0.0), speed: 1.0})
+        d = frame @ np.array(joint_direction(joint, along))
+        advance = {"turn": 0.0, "slide": 1.0, "screw": joint.pitch / (2 * np.pi)}[what]
+        assert np.allclose(still.vector(body.omega), (what != "slide") * d, atol=1e-12)
+        assert np.allclose(still.vector(origin.velocity), advance * d, atol=1e-12)
+
+
+def rotation_of(place: Place) -> Array:
+    """Return the matrix of a place."""
+    return np.array(place.rotation)
+
+
+@pytest.mark.parametrize("kind", JOINTS)
+def test_every_kind_is_read_by_text_models_with_its_keys(kind: str) -> None:
+    """A key that a joint needs is asked for, one that it has not is refused."""
+    needed, allowed = JOINTS[kind].keys
+    given: dict[str, Any] = {
+        "axis": "z",
+        "pitch": 0.01,
+        "axes": ["x", "y"],
+        "quaternion": True,
+        "sequence": "zyx",
+    }
+    table: Any = {"name": "b", "joint": kind, "mass": 1}
+    for key in needed:
+        with pytest.raises(lw.Error, match=f"needs the key '{min(needed)}'"):
+            Model(format=1, name="m", body=[table]).build()
+        assert key in given
+    whole: Any = {**table, **{key: given[key] for key in needed | allowed if key in given}}
+    body = Model(format=1, name="m", body=[whole]).build().bodies["b"]
+    assert len(body.coordinates) or kind == "weld"
+    wrong = min(given.keys() - needed - allowed)
+    with pytest.raises(lw.Error, match=f"`{wrong}` is not a key of a {kind} joint"):
+        Model(format=1, name="m", body=[whole | {wrong: given[wrong]}]).build()
+
+
+@pytest.mark.parametrize("kind", JOINTS)
+def test_every_kind_can_be_written_in_mjcf_and_most_in_urdf(kind: str) -> None:
+    """What a format has no word for is written as slides and turns of the same freedom."""
+    robot = random_robot(4, [kind])
+    back = parse_mjcf(mjcf_text(robot).text)
+    freedom = sum(JOINTS[j.kind].freedom for j in back.joints if j.mimic is None)
+    assert freedom == JOINTS[kind].freedom
+    if kind == "ball":
+        with pytest.raises(lw.Error, match="URDF cannot say"):
+            urdf_text(robot)
+        return
+    again = parse_urdf(urdf_text(robot).text)
+    assert sum(JOINTS[j.kind].freedom for j in again.joints if j.mimic is None) == freedom
 
 
 # -- loops -----------------------------------------------------------------------------------------

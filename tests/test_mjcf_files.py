@@ -383,7 +383,7 @@ def test_what_mjcf_holds_survives_it() -> None:
         LinkJoint("slide", "prismatic", "a", "c", place),
     )  # fmt: skip
     frames = (NamedFrame("tool", "c", place),)
-    closures = (Closure("loop", ("b", place), ("c", Place()), "fixed"),)
+    closures = (Closure("loop", ("b", place), ("c", Place()), "weld"),)
     before = Description("r", links, joints, frames, closures, (0.0, 1.0, -9.0))
     after = parse_mjcf(mjcf_text(before).text)
     assert after.gravity == before.gravity
@@ -396,7 +396,7 @@ def test_what_mjcf_holds_survives_it() -> None:
         np.testing.assert_allclose(new.size, old.size, atol=1e-15)
         assert (new.color, new.touched, new.name) == (old.color, old.touched, old.name)
     assert after.link("a").mass == heavy
-    assert after.closures[0].kind == "fixed"
+    assert after.closures[0].kind == "weld"
     assert {frame.name for frame in after.frames} == {"tool", "loop_a", "loop_b"}
 
 

@@ -47,7 +47,7 @@ def _mass_matrix(file: Path, names: list[str], seed: int) -> np.ndarray:
 
 
 def _moving(robot: Description) -> list[str]:
-    return [joint.name for joint in robot.joints if joint.kind != "fixed"]
+    return [joint.name for joint in robot.joints if joint.kind != "weld"]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_the_commands_take_robot_files(tmp_path: Path, capsys: pytest.CaptureFix
     assert "exists already" in capsys.readouterr().err
     assert main(["check", source]) == 0
     shown = capsys.readouterr()
-    assert "8: 2 fixed, 6 revolute" in shown.out
+    assert "8: 2 weld, 6 revolute" in shown.out
     assert "not read: <gazebo> (line 4)" in shown.err
     assert main(["info", source, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["joints"][0]["name"] == "roll"

@@ -10,7 +10,6 @@ import pytest
 
 from linkwright.errors import ShapeError
 from linkwright.formats.robot.description import (
-    JOINT_KINDS,
     Closure,
     Description,
     Link,
@@ -19,6 +18,7 @@ from linkwright.formats.robot.description import (
     Mimic,
     Place,
 )
+from linkwright.mechanism.joints import JOINTS
 from linkwright.program import lower
 from linkwright.program.interpret import interpret
 from linkwright.robots import Quantity, Robot
@@ -26,7 +26,7 @@ from linkwright.robots.derivatives import tangent_program
 from tests.pinocchio_models import pin, pinocchio_model
 from tests.random_robots import random_robot
 
-KINDS = [kind for kind in JOINT_KINDS if kind not in ("fixed", "planar", "free")]
+KINDS = [kind for kind in JOINTS if kind not in ("weld", "planar", "free")]
 
 
 def relative(ours: Any, theirs: Any) -> float:
@@ -74,7 +74,7 @@ def compare(description: Description, base: str = "file", seed: int = 0) -> None
     )
 
 
-@pytest.mark.parametrize("kind", [k for k in JOINT_KINDS if k != "fixed"])
+@pytest.mark.parametrize("kind", [k for k in JOINTS if k != "weld"])
 def test_a_joint_of_each_kind_on_the_ground_and_what_hangs_on_it(kind: str) -> None:
     """The joint, a turning and a sliding one behind it, agree with Pinocchio's joints."""
     compare(random_robot(3, [kind, "revolute", "prismatic"], chain=True, armature=0.1))
@@ -91,7 +91,7 @@ def test_a_joint_of_each_kind_within_a_chain(kind: str) -> None:
 def test_trees_of_mixed_joints_on_a_free_base(seed: int, right_angles: bool) -> None:
     """Random trees on a free base agree with Pinocchio, base force and moment included."""
     rng = np.random.default_rng(seed)
-    kinds = list(rng.choice(["revolute", "revolute", "prismatic", "fixed", "ball"], 7))
+    kinds = list(rng.choice(["revolute", "revolute", "prismatic", "weld", "ball"], 7))
     compare(random_robot(seed, kinds, right_angles=right_angles, armature=0.05), "free", seed)
 
 

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from linkwright.errors import InputError
-from linkwright.formats.robot.description import JOINT_KINDS, Description
+from linkwright.formats.robot.description import Description
+from linkwright.mechanism.joints import JOINTS
 from linkwright.program import lower
 from linkwright.program.interpret import interpret
 from linkwright.robots import Quantity, Robot
@@ -25,7 +26,7 @@ from tests.random_robots import random_robot
 from tests.test_robots_dynamics import closed_four_bar, follower, four_bar, full, relative
 
 VIEWS = {"local-world-aligned": pin.LOCAL_WORLD_ALIGNED, "local": pin.LOCAL, "world": pin.WORLD}
-KINDS = [k for k in JOINT_KINDS if k != "fixed"]
+KINDS = [k for k in JOINTS if k != "weld"]
 TREES = [
     (["revolute", "prismatic", "revolute", "ball"], "free"),
     (["revolute", "universal", "screw", "cylindrical"], "file"),

@@ -59,7 +59,7 @@ def robot(
 ) -> Robot:
     """Return a robot of ROBSIM: kind, place along x and rotation of each joint, then the tool."""
     links = [Link("ground"), Link("l0")]
-    joints = [LinkJoint("mount", "fixed", "ground", "l0", Place((0.0, 0.0, 0.0), base))]
+    joints = [LinkJoint("mount", "weld", "ground", "l0", Place((0.0, 0.0, 0.0), base))]
     given = [*masses, *[None] * (len(sections) - len(masses))]
     for k, ((kind, along, rotation), mass) in enumerate(zip(sections, given, strict=True), 1):
         joint, axis = KINDS[kind]

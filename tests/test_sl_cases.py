@@ -113,7 +113,7 @@ def test_a_load_at_the_end_adds_its_weight_through_the_jacobian() -> None:
         joints = [
             LinkJoint("j1", "revolute", "base", "a", Place((0.0, 0.0, 0.3)), (0.0, 1.0, 0.0)),
             LinkJoint("j2", "revolute", "a", "b", Place((0.5, 0.1, 0.0)), (0.3, 0.9, 0.1)),
-            LinkJoint("hold", "fixed", "b", "hand", Place((0.3, 0.0, -0.1))),
+            LinkJoint("hold", "weld", "b", "hand", Place((0.3, 0.0, -0.1))),
         ]
         hand = Link("hand", Mass(mass) if mass else None)
         return Robot(Description("loaded", (*links, hand), tuple(joints)))

@@ -183,7 +183,7 @@ def test_an_end_effector_that_carries_a_load_is_a_link() -> None:
     hand = loaded.description.link("HAND")
     assert hand.mass is not None
     assert (hand.mass.mass, hand.mass.center) == (2.0, (0.0, 0.25, 0.0))
-    assert next(j.kind for j in loaded.description.joints if j.child == "HAND") == "fixed"
+    assert next(j.kind for j in loaded.description.joints if j.child == "HAND") == "weld"
 
 
 def test_end_effectors_without_numbers_are_told() -> None:
@@ -311,7 +311,7 @@ def test_a_description_survives_the_way_through_sl(tmp_path: Path) -> None:
     rng = np.random.default_rng(11)
     links, joints = [Link("trunk")], []
     for k in range(12):
-        kind = "fixed" if k % 4 == 3 else "revolute"
+        kind = "weld" if k % 4 == 3 else "revolute"
         shape = rng.uniform(0.5, 1.0, 3)
         mass = Mass(
             float(rng.uniform(1, 2)),

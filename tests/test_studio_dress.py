@@ -193,9 +193,9 @@ def arm(base: Place = AT_HOME) -> Description:
     shapes = {"world": (), "base": (box,), "arm": (box, box), "hand": (box,)}
     links = tuple(Link(name, None, each) for name, each in shapes.items())
     joints = (
-        LinkJoint("mount", "fixed", "world", "base", base),
+        LinkJoint("mount", "weld", "world", "base", base),
         LinkJoint("q", "revolute", "base", "arm", Place((0.0, 0.0, 1.0))),
-        LinkJoint("wrist", "fixed", "arm", "hand", Place((0.5, 0.0, 0.0))),
+        LinkJoint("wrist", "weld", "arm", "hand", Place((0.5, 0.0, 0.0))),
     )
     return Description("arm", links, joints)
 

@@ -378,7 +378,7 @@ def test_an_arm_with_two_frames_at_its_end_and_one_at_its_base_does_not_walk() -
     last, first = described.links[-1].name, described.links[0].name
     ends = [Link(name) for name in ("tool0", "ee", "mount")]
     fixed = [
-        LinkJoint(f"to {e.name}", "fixed", parent, e.name)
+        LinkJoint(f"to {e.name}", "weld", parent, e.name)
         for e, parent in zip(ends, (last, last, first), strict=True)
     ]
     more = replace(described, links=(*described.links, *ends), joints=(*described.joints, *fixed))

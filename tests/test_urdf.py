@@ -315,10 +315,10 @@ def test_joints_that_urdf_lacks_are_written_as_several(tmp_path: Path) -> None:
     file.write_text(urdf_text(robot).text)
     model = pin.buildModelFromUrdf(str(file))
     data = model.createData()
-    follows = {j.name: j.mimic for j in read_urdf(file).joints}["s_second"]
+    follows = {j.name: j.mimic for j in read_urdf(file).joints}["s_slide"]
     assert follows is not None
-    turns = {"s": 0.7, "u": 0.2, "u_second": -0.4, "c": 1.1, "c_second": 0.05}
-    turns["s_second"] = follows.multiplier * turns[follows.joint]
+    turns = {"s": 0.7, "u": 0.2, "u_second": -0.4, "c": 1.1, "c_slide": 0.05}
+    turns["s_slide"] = follows.multiplier * turns[follows.joint]
     q = pin.neutral(model)
     for name, value in turns.items():
         joint = model.joints[model.getJointId(name)]

@@ -20,7 +20,7 @@ from linkwright.algebra import (
 )
 from linkwright.border import worded
 from linkwright.brief import brief
-from linkwright.mechanism.joints import Joint, MechanismError, axes
+from linkwright.mechanism.joints import Joint, MechanismError, axis_list
 from linkwright.mechanism.kinematics import advance_per_radian
 from linkwright.mechanism.parts import Body, Inertia, Point
 from linkwright.mechanism.transactions import builder
@@ -109,7 +109,9 @@ class Assembly(Workspace):
             "reference": reference,
         }
         if joint is None:
-            joint = Joint(axes(translate), axes(rotate), body_axis=body_axis, reference=reference)
+            joint = Joint(
+                axis_list(translate), axis_list(rotate), body_axis=body_axis, reference=reference
+            )
         elif twice := [key for key, value in block.items() if value is not None]:
             raise MechanismError(
                 f"body {name!r} has a joint, and {' and '.join(twice)} besides",

@@ -15,8 +15,9 @@ A universal joint is two blocks with a massless body between them; `Mechanism.bo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import Field, dataclass, fields
+from inspect import signature
 from typing import Any, TypeAlias
 
 from linkwright.algebra import Scalar, Vector
@@ -91,12 +92,12 @@ class Joint:
             raise MechanismError("a joint has at most three rotations")
 
 
-def axes(value: Any) -> tuple[Any, ...]:
+def axis_list(value: Any) -> tuple[Any, ...]:
     """Return a list of axes from the ways people write one: "xy", "x", 3, ["x", (1, 0, 1)].
 
-    >>> axes("xy"), axes("-z"), axes([0, 0, 1]), axes(["x", (1, 0, 1)])
+    >>> axis_list("xy"), axis_list("-z"), axis_list([0, 0, 1]), axis_list(["x", (1, 0, 1)])
     (('x', 'y'), ('-z',), ((0, 0, 1),), ('x', (1, 0, 1)))
-    >>> axes("[b1] + [b2]")
+    >>> axis_list("[b1] + [b2]")
     ('[b1] + [b2]',)
     """
     if isinstance(value, Vector | int):
@@ -205,19 +206,19 @@ def Ball(sequence: str = "xyz", *, quaternion: bool = False) -> Joint:
     return Joint(rotate=tuple(sequence), quaternion=quaternion)
 
 
-def Planar(normal: str = "z") -> Joint:
+def Planar(axis: str = "z") -> Joint:
     """Return a joint with two translations in a plane and the rotation about its normal.
 
     Args:
-        normal: "x", "y" or "z" of the parent.
+        axis: the normal: "x", "y" or "z" of the parent.
 
     >>> Planar("z").translate
     ('x', 'y')
     """
     others = {"x": "yz", "y": "zx", "z": "xy"}
-    if normal not in others:
-        raise MechanismError(f"the normal of a planar joint is 'x', 'y' or 'z', not {normal!r}")
-    return Joint(translate=tuple(others[normal]), rotate=(normal,))
+    if axis not in others:
+        raise MechanismError(f"the normal of a planar joint is 'x', 'y' or 'z', not {axis!r}")
+    return Joint(translate=tuple(others[axis]), rotate=(axis,))
 
 
 @worded
@@ -254,20 +255,109 @@ def Weld(matrix: Any = None) -> Joint:
 
 
 def _one(axis: Axis) -> tuple[Any, ...]:
-    found = axes(axis)
+    found = axis_list(axis)
     if len(found) != 1:
         raise MechanismError(f"this joint has one axis, not {axis!r}")
     return found
 
 
-JOINTS = {
-    "revolute": Revolute,
-    "prismatic": Prismatic,
-    "screw": Screw,
-    "cylindrical": Cylindrical,
-    "universal": Universal,
-    "ball": Ball,
-    "planar": Planar,
-    "free": Free,
-    "weld": Weld,
+def _universal(axes: Any) -> Joint:
+    """Return a universal joint from both its axes in one list."""
+    pair = axis_list(axes)
+    if len(pair) != 2:
+        raise MechanismError(
+            "a universal joint has two axes", remedy='write them as axes = ["x", "y"]'
+        )
+    return Universal(*pair)
+
+
+@dataclass(frozen=True, slots=True)
+class JointKind:
+    """All that there is to know of a kind of joint; schema, readers, writers and checks follow.
+
+    In the zero pose the child's frame coincides with the joint's. The motion subspace is that of
+    the zero pose.
+
+    Args:
+        make: returns the joint from the keys of a text model, which are its arguments.
+        motions: one for each degree of freedom: "turn", "slide" or "screw", and along what: "axis",
+            "second_axis", "across" and "aside" (which make a right-handed frame with the axis), or
+            an axis of the joint's frame.
+        endings: of the names of its coordinates; none where it has one, named as the joint.
+        urdf: its types in URDF, the first for one with limits.
+        mjcf: its type in MJCF.
+    """
+
+    make: Callable[..., Joint]
+    motions: tuple[tuple[str, str], ...] = ()
+    endings: tuple[str, ...] = ()
+    urdf: tuple[str, ...] = ()
+    mjcf: str = ""
+
+    @property
+    def freedom(self) -> int:
+        """How many degrees of freedom it has."""
+        return len(self.motions)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many coordinates and speeds it has in a robot."""
+        return (len(self.endings) or self.freedom, self.freedom)
+
+    @property
+    def has_axis(self) -> bool:
+        """Whether it moves along or about an axis of its own."""
+        return any(along == "axis" for _, along in self.motions)
+
+    @property
+    def is_coaxial(self) -> bool:
+        """Whether it turns about one axis, and slides along no other."""
+        along = {along for _, along in self.motions}
+        return along == {"axis"} and self.slides < self.freedom
+
+    @property
+    def turns(self) -> bool:
+        """Whether all its coordinates are angles."""
+        return bool(self.motions) and len(self.endings) < 3 and self.slides == 0
+
+    @property
+    def slides(self) -> int:
+        """How many of its coordinates are translations."""
+        return sum(what == "slide" for what, _ in self.motions)
+
+    @property
+    def keys(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The keys of a text model that it needs, and those that it may have besides."""
+        given = signature(self.make).parameters.values()
+        needed = frozenset(p.name for p in given if p.default is p.empty)
+        return needed, frozenset(p.name for p in given) - needed
+
+
+_QUATERNION = ("e0", "e1", "e2", "e3")
+_ALL_TURNS = tuple(("turn", axis) for axis in "xyz")
+_ALL_SLIDES = tuple(("slide", axis) for axis in "xyz")
+_IN_PLANE = (("slide", "across"), ("slide", "aside"), ("turn", "axis"))
+
+JOINTS: dict[str, JointKind] = {
+    "weld": JointKind(Weld, urdf=("fixed",)),
+    "revolute": JointKind(
+        Revolute, (("turn", "axis"),), urdf=("revolute", "continuous"), mjcf="hinge"
+    ),
+    "prismatic": JointKind(Prismatic, (("slide", "axis"),), urdf=("prismatic",), mjcf="slide"),
+    "screw": JointKind(Screw, (("screw", "axis"),)),
+    "cylindrical": JointKind(Cylindrical, (("slide", "axis"), ("turn", "axis")), ("slide", "turn")),
+    "universal": JointKind(
+        _universal, (("turn", "axis"), ("turn", "second_axis")), ("first", "second")
+    ),
+    "planar": JointKind(Planar, _IN_PLANE, ("x", "y", "turn"), urdf=("planar",)),
+    "ball": JointKind(Ball, _ALL_TURNS, _QUATERNION, mjcf="ball"),
+    "free": JointKind(
+        Free,
+        _ALL_SLIDES + _ALL_TURNS,
+        ("x", "y", "z", *_QUATERNION),
+        urdf=("floating",),
+        mjcf="free",
+    ),
 }
+"""The kinds of joints by name. A kind that is added here is read, written and checked everywhere;
+one that a format has no word for is written as slides and turns one after the other."""

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from linkwright.brief import brief
 from linkwright.errors import InputError
 from linkwright.formats.robot.to_mechanism import Assembled
+from linkwright.mechanism.joints import JOINTS
 from linkwright.robots.tree import Tree
 
 Array: TypeAlias = NDArray[np.float64]
@@ -59,8 +60,6 @@ class Slot:
     leads: bool = True
 
 
-_SIZES = {"cylindrical": (2, 2), "universal": (2, 2), "planar": (3, 3), "ball": (4, 3)}
-_SIZES |= {"free": (7, 6)}
 Find: TypeAlias = Callable[[str, str], "tuple[int, int, int, int] | None"]
 
 
@@ -87,7 +86,7 @@ def slots(
     at_q = at_u = 0
     for joint in assembled.joints:
         lead, factor, offset = joint.follows or (joint.coordinates[0], 1.0, 0.0)
-        size_q, size_u = _SIZES.get(joint.kind, (1, 1))
+        size_q, size_u = _sizes(joint.kind)
         speed = first_speed[lead]
         if their is None:
             pair = int(angles_as_pairs and joint.kind == "planar")
@@ -172,7 +171,7 @@ def to_pinocchio(
     count_q, count_u = size or _extent(layout)
     found = np.zeros((*ours.shape[:-1], count_q))
     for s in layout:
-        mine = ours[..., s.q : s.q + _SIZES.get(s.kind, (1, 1))[0]]
+        mine = ours[..., s.q : s.q + _sizes(s.kind)[0]]
         into = found[..., s.their_q : s.their_q + s.size_q]
         if s.kind in ("free", "ball"):
             into[..., :-4] = mine[..., :-4]
@@ -211,7 +210,7 @@ def from_pinocchio(
     own = [s for s in layout if s.leads]
     found = np.zeros((*theirs.shape[:-1], _own_sizes(own)[0]))
     for s in own:
-        size = _SIZES.get(s.kind, (1, 1))[0]
+        size = _sizes(s.kind)[0]
         their = theirs[..., s.their_q : s.their_q + s.size_q]
         into = found[..., s.q : s.q + size]
         if s.kind in ("free", "ball"):
@@ -341,10 +340,14 @@ def _extent(layout: Sequence[Slot]) -> tuple[int, int]:
     )
 
 
+def _sizes(kind: str) -> tuple[int, int]:
+    return JOINTS[kind].sizes if kind else (1, 1)
+
+
 def _own_sizes(layout: Sequence[Slot]) -> tuple[int, int]:
     return (
-        max((s.q + _SIZES.get(s.kind, (1, 1))[0] for s in layout), default=0),
-        max((s.u + _SIZES.get(s.kind, (1, 1))[1] for s in layout), default=0),
+        max((s.q + _sizes(s.kind)[0] for s in layout), default=0),
+        max((s.u + _sizes(s.kind)[1] for s in layout), default=0),
     )
 
 

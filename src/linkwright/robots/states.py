@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 Array: TypeAlias = NDArray[np.float64]
 Numbers: TypeAlias = tuple[float, ...]
 
-_TURNS = ("revolute", "screw", "universal")
-
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -70,7 +68,14 @@ class Facts:
 
 def facts_of(assembled: Assembled, tree: Tree) -> Facts:
     """Return what a robot says of itself."""
-    turning = {x for joint in assembled.joints if joint.kind in _TURNS for x in joint.coordinates}
+    from linkwright.mechanism.joints import JOINTS
+
+    turning = {
+        x
+        for joint in assembled.joints
+        if joint.kind and JOINTS[joint.kind].turns
+        for x in joint.coordinates
+    }
     limits = _coordinate_limits(assembled, tree)
     return Facts(
         tuple(q.name for q in tree.coordinates),
@@ -96,7 +101,7 @@ def _coordinate_limits(assembled: Assembled, tree: Tree) -> Array:
     place = {q: k for k, q in enumerate(tree.coordinates)}
     found = np.full((len(place), 2), (-math.inf, math.inf))
     for joint in assembled.joints:
-        if joint.kind not in ("revolute", "prismatic", "screw"):
+        if len(joint.coordinates) != 1:
             continue
         lower = -math.inf if joint.limits.lower is None else joint.limits.lower
         upper = math.inf if joint.limits.upper is None else joint.limits.upper

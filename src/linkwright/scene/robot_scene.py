@@ -98,7 +98,7 @@ def _around(description: Description) -> list[str]:
     above = {joint.child: joint for joint in description.joints}
     carries = set()
     for joint in description.joints:
-        if joint.kind == "fixed":
+        if joint.kind == "weld":
             continue
         link = joint.parent
         while link not in carries:
@@ -109,7 +109,7 @@ def _around(description: Description) -> list[str]:
     found = [WORLD]
     for link in found:  # grows as it goes
         for joint in description.joints:
-            if joint.parent == link and joint.kind == "fixed" and joint.child not in carries:
+            if joint.parent == link and joint.kind == "weld" and joint.child not in carries:
                 found.append(joint.child)
     return found
 

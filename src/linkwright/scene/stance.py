@@ -103,7 +103,7 @@ def _limbs(description: Description) -> list[list[str]]:
         chain = [joint]
         while chain[-1].parent in above:
             chain.append(above[chain[-1].parent])
-        wheel, still = chain[0].kind == "continuous", all(j.kind == "fixed" for j in chain)
+        wheel, still = chain[0].kind == "continuous", all(j.kind == "weld" for j in chain)
         if not wheel and not still:
             chains.append(chain)
     shared = set.intersection(*({j.name for j in c} for c in chains)) if chains else set()
@@ -121,7 +121,7 @@ def _rigid_with(description: Description, root: str) -> set[str]:
     while new:
         link = new.pop()
         for j in description.joints:
-            if j.kind == "fixed" and j.parent == link and j.child not in found:
+            if j.kind == "weld" and j.parent == link and j.child not in found:
                 found.add(j.child)
                 new.append(j.child)
     return found

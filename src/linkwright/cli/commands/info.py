@@ -45,6 +45,7 @@ def _robot(file: str, roots: list[Path], as_json: bool) -> None:
     """Print what a robot file holds: a summary, its joints, and what of it was not read."""
     from linkwright.cli.tables import print_table
     from linkwright.formats.robot.summary import summary
+    from linkwright.mechanism.joints import JOINTS
 
     robot, form = open_robot(file, roots)
     if as_json:
@@ -57,7 +58,7 @@ def _robot(file: str, roots: list[Path], as_json: bool) -> None:
     for joint in robot.joints:
         limits = joint.limits
         ends = [_shown(x) for x in (limits.lower, limits.upper, limits.speed, limits.effort)]
-        axis = "" if joint.kind in ("fixed", "ball", "free") else _listed(joint.axis)
+        axis = _listed(joint.axis) if JOINTS[joint.kind].has_axis else ""
         rows.append((joint.name, joint.kind, joint.parent, joint.child, axis, *ends))
     columns = ("joint", "kind", "parent", "child", "axis", "lower", "upper", "speed", "effort")
     print_table(columns, rows, title="joints", numbers=columns[5:])

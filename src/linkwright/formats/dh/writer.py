@@ -138,7 +138,7 @@ class _Writing:
                     part.frames.append(NamedFrame(frame.name, part.link, place, frame.line))
                 for joint in after.get(name, ()):
                     place = composed(inside, joint.place)
-                    if joint.kind == "fixed":
+                    if joint.kind == "weld":
                         self.left.add(
                             "links on fixed joints", joint.line, "joined to the links before them"
                         )

@@ -117,8 +117,8 @@ _FOLLOW = ("name", "class", "active", "joint1", "joint2", "polycoef")
 
 
 def _closure(element: Element, tree: Tree, name: str) -> Closure:
-    kind = "ball" if element.tag == "connect" else "fixed"
-    if kind == "fixed" and element.number("torquescale", 1.0) == 0:
+    kind = "ball" if element.tag == "connect" else "weld"
+    if kind == "weld" and element.number("torquescale", 1.0) == 0:
         kind = "ball"
     name = element.attributes.get("name", "").strip() or name
     if "site1" in element.attributes or "site2" in element.attributes:

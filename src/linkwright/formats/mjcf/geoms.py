@@ -24,7 +24,7 @@ from linkwright.formats.meshes.solids import (
     surface_and_moments,
     volume_and_moments,
 )
-from linkwright.formats.mjcf.settings import Defaults, Settings, upright
+from linkwright.formats.mjcf.settings import Defaults, Settings
 from linkwright.formats.mjcf.sources import Sections
 from linkwright.formats.mjcf.words import USED
 from linkwright.formats.robot.description import UNTURNED, Mass, Place, Shape
@@ -37,6 +37,7 @@ from linkwright.formats.robot.transforms import (
     plus,
     quaternion_rotation,
     scaled,
+    upright,
 )
 from linkwright.formats.robot.xml import Element
 

@@ -16,8 +16,9 @@ from linkwright.formats.robot.description import JointLimits, LinkJoint, Place, 
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.transforms import composed, rotate, scaled, turned, unit
 from linkwright.formats.robot.xml import Element
+from linkwright.mechanism.joints import JOINTS
 
-_KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "free"}
+_KINDS = {kind.mjcf: name for name, kind in JOINTS.items() if kind.mjcf}
 
 
 def merged_joint(element: Element, around: str, defaults: Defaults, left: Leftovers) -> Element:

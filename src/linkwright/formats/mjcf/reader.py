@@ -293,7 +293,7 @@ class _Reading:
             self.joints.append(
                 LinkJoint(
                     self._unused(f"{body.name}_fixed"),
-                    "fixed",
+                    "weld",
                     body.parent,
                     body.name,
                     body.place,
@@ -337,7 +337,7 @@ class _Reading:
             self.joints.append(
                 LinkJoint(
                     self._unused(f"{body.name}_fixed"),
-                    "fixed",
+                    "weld",
                     parent,
                     body.name,
                     back,

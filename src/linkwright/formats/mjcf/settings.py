@@ -26,6 +26,7 @@ from linkwright.formats.robot.transforms import (
     transposed,
     turned,
     unit,
+    upright,
 )
 from linkwright.formats.robot.xml import Element
 
@@ -169,20 +170,6 @@ _TURNERS = {
     "zaxis": _zaxis,
     "euler": _euler,
 }
-
-
-def upright(axis: tuple[float, ...]) -> Rotation:
-    """Return the least turn that takes z to an axis.
-
-    >>> upright((2.0, 0.0, 0.0))[0]
-    (0.0, 0.0, 1.0)
-    """
-    z = unit(axis)
-    normal = (0.0 - z[1], z[0], 0.0)
-    length = math.hypot(*normal)
-    if length < 1e-15:
-        return UNTURNED if z[2] > 0 else turned((1.0, 0.0, 0.0), math.pi)
-    return turned(normal, math.atan2(length, z[2]))
 
 
 def settings_of(sections: Sections, left: Leftovers) -> Settings:

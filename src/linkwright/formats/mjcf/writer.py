@@ -8,16 +8,13 @@ that follows it. Frames are sites; closures join two sites. Angles are radians, 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from linkwright.errors import InputError
-from linkwright.formats.mjcf.settings import upright
 from linkwright.formats.robot.description import (
     UNTURNED,
     Description,
-    JointLimits,
     Link,
     LinkJoint,
     Mass,
@@ -28,19 +25,20 @@ from linkwright.formats.robot.description import (
     Written,
 )
 from linkwright.formats.robot.omissions import Leftovers
+from linkwright.formats.robot.simple_joints import simple_joints
 from linkwright.formats.robot.transforms import (
     composed,
     inverted,
     rotate,
     rotation_quaternion,
-    transposed,
 )
 from linkwright.formats.robot.xml import Element
 from linkwright.formats.robot.xml_writer import number_text, numbers_text, xml_text
+from linkwright.mechanism.joints import JOINTS
 
 _WORLD = "world"
 _ORIGIN: Triple = (0.0, 0.0, 0.0)
-_TYPES = {"revolute": "hinge", "prismatic": "slide", "ball": "ball"}
+_TYPES = {name: kind.mjcf for name, kind in JOINTS.items() if kind.mjcf}
 _MESHES = (".stl", ".obj", ".msh")
 
 
@@ -212,15 +210,15 @@ class _Writing:
         below = self.children.get(joint.child, [])
         if len(below) != 1 or below[0].kind == "free":
             return None
-        kinds = [part.kind for part in parts] + [p.kind for p in _simple(below[0], str)]
+        kinds = [part.kind for part in parts] + [
+            p.kind for p in simple_joints(below[0], str, _TYPES)
+        ]
         if "ball" in kinds and (kinds.count("ball") > 1 or "revolute" in kinds):
             return None
         return below[0]
 
     def _parts(self, joint: LinkJoint) -> list[LinkJoint]:
-        if joint.kind == "free":
-            return [joint]
-        return _simple(joint, self._fresh)
+        return simple_joints(joint, self._fresh, _TYPES)
 
     def _joint(self, step: _Step, whole: LinkJoint) -> Element:
         joint = step.joint
@@ -320,31 +318,6 @@ class _Writing:
                 attributes["scale"] = numbers_text(scale)
             found.append(Element("mesh", attributes))
         return tuple(found)
-
-
-def _simple(joint: LinkJoint, fresh: Callable[[str], str]) -> list[LinkJoint]:
-    """Return a joint as hinges, slides and balls; those beyond the first get new names."""
-    if joint.kind in _TYPES:
-        return [joint]
-    if joint.kind == "fixed":
-        return []
-    bare = replace(joint, limits=JointLimits(), stiffness=0.0, rest=0.0, mimic=None)
-    turn = replace(joint, kind="revolute")
-    if joint.kind == "universal":
-        second = replace(
-            bare, name=fresh(f"{joint.name}_second"), kind="revolute", axis=joint.second_axis
-        )
-        return [turn, second]
-    if joint.kind == "screw":
-        follows = Mimic(joint.name, joint.pitch / math.tau)
-        slide = replace(bare, name=fresh(f"{joint.name}_slide"), kind="prismatic", mimic=follows)
-        return [turn, replace(slide, damping=0.0, friction=0.0, armature=0.0)]
-    slide = replace(bare, name=fresh(f"{joint.name}_slide"), kind="prismatic")
-    if joint.kind == "cylindrical":
-        return [slide, turn]
-    x, y, _ = transposed(upright(joint.axis))
-    other = replace(bare, name=fresh(f"{joint.name}_slide"), kind="prismatic", axis=y)
-    return [replace(slide, axis=x), other, turn]
 
 
 def _placed(place: Place) -> dict[str, str]:

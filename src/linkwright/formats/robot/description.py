@@ -20,19 +20,6 @@ Rotation: TypeAlias = tuple[Triple, Triple, Triple]
 
 UNTURNED: Rotation = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
-JOINT_KINDS: dict[str, int] = {
-    "fixed": 0,
-    "revolute": 1,
-    "prismatic": 1,
-    "screw": 1,
-    "cylindrical": 2,
-    "universal": 2,
-    "planar": 3,
-    "ball": 3,
-    "free": 6,
-}
-"""The kinds of joints with their degrees of freedom."""
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -122,7 +109,7 @@ class LinkJoint:
 
     Args:
         name: of the joint; also of its coordinate, where it has one.
-        kind: one of `JOINT_KINDS`.
+        kind: one of `linkwright.mechanism.joints.JOINTS`.
         parent: name of the parent link.
         child: name of the child link.
         place: of the joint's frame in the parent link's frame.
@@ -240,7 +227,7 @@ class Description:
         """The name of the link that is no joint's child.
 
         >>> a, b = Link("a"), Link("b")
-        >>> Description("two", (a, b), (LinkJoint("j", "fixed", "b", "a"),)).root
+        >>> Description("two", (a, b), (LinkJoint("j", "weld", "b", "a"),)).root
         'b'
         """
         children = {joint.child for joint in self.joints}

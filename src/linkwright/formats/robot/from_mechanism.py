@@ -142,7 +142,7 @@ class _Survey:
         """Yield the joints from the parent to the body."""
         assert body.parent is not None
         names = [q.name for q in body.coordinates]
-        whole = LinkJoint(self._joint_name(body, names), "fixed", "", "", place)
+        whole = LinkJoint(self._joint_name(body, names), "weld", "", "", place)
         whole = replace(whole, parent=body.parent.name, child=body.name)
         turns = len(body.joint.rotate)
         if not names:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from linkwright.errors import InputError
-from linkwright.formats.robot.description import JOINT_KINDS, Description, Link, LinkJoint
+from linkwright.formats.robot.description import Description, Link, LinkJoint
+from linkwright.mechanism.joints import JOINTS
 
 _LONGEST_NAME = 200
 _Part: TypeAlias = Link | LinkJoint
@@ -59,7 +60,7 @@ def _parents(description: Description) -> dict[str, LinkJoint]:
     known = {link.name for link in description.links}
     above: dict[str, LinkJoint] = {}
     for joint in description.joints:
-        if joint.kind not in JOINT_KINDS:
+        if joint.kind not in JOINTS:
             raise _fault(description.source, joint, f"joint {joint.name!r}: kind {joint.kind!r}")
         for role, name in (("parent", joint.parent), ("child", joint.child)):
             if name not in known:
@@ -136,7 +137,7 @@ def _mimics(description: Description) -> None:
                 _nearest(joint.mimic.joint, set(joints)),
             )
         for one in (joint, target):
-            if JOINT_KINDS[one.kind] != 1:
+            if JOINTS[one.kind].freedom != 1:
                 raise _fault(
                     description.source,
                     joint,

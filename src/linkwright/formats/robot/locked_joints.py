@@ -8,6 +8,7 @@ from dataclasses import replace
 from linkwright.errors import InputError
 from linkwright.formats.robot.description import Description, LinkJoint, Place
 from linkwright.formats.robot.transforms import scaled, turned, unit
+from linkwright.mechanism.joints import JOINTS
 
 
 def without_mimics(description: Description) -> Description:
@@ -49,10 +50,11 @@ def displaced(joint: LinkJoint, value: float) -> Place:
     >>> displaced(LinkJoint("j", "prismatic", "a", "b"), 0.5).position
     (0.0, 0.0, 0.5)
     """
-    if joint.kind == "prismatic":
+    motions = JOINTS[joint.kind].motions
+    if motions == (("slide", "axis"),):
         return Place(scaled(unit(joint.axis), value))
-    if joint.kind in ("revolute", "screw"):
-        advance = joint.pitch * value / (2 * math.pi) if joint.kind == "screw" else 0.0
+    if len(motions) == 1:
+        advance = joint.pitch * value / math.tau if motions[0][0] == "screw" else 0.0
         return Place(scaled(unit(joint.axis), advance), turned(joint.axis, value))
     if value != 0.0:
         raise InputError(

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from linkwright.formats.robot.description import (
-    JOINT_KINDS,
     Description,
     JointLimits,
     Link,
@@ -30,6 +29,7 @@ from linkwright.formats.robot.transforms import (
     tensor,
     turned,
 )
+from linkwright.mechanism.joints import JOINTS
 from linkwright.mechanism.rigidity import Finding, mass_findings, nearest_inertia
 
 _SMALL = 1e-6  # of the robot's mass; a part with that little changes no figure that matters
@@ -143,7 +143,7 @@ def _without_effort(description: Description) -> list[Finding]:
     names = [
         joint.name
         for joint in description.joints
-        if JOINT_KINDS[joint.kind] == 1 and joint.mimic is None and joint.limits.effort is None
+        if JOINTS[joint.kind].freedom == 1 and joint.mimic is None and joint.limits.effort is None
     ]
     if not names:
         return []
@@ -167,7 +167,7 @@ def _nothing_moved(description: Description) -> list[Finding]:
             f"give {joint.child!r} a small mass",
         )
         for joint in description.joints
-        if JOINT_KINDS[joint.kind] > 0 and joint.mimic is None
+        if JOINTS[joint.kind].freedom > 0 and joint.mimic is None
         if joint.armature <= 0 and all(found[joint.name] <= 0 for found in felt)
     ]
 
@@ -190,21 +190,22 @@ def _felt(description: Description, coordinate: float) -> dict[str, float]:
 
 def _resistance(joint: LinkJoint, whole: Mass) -> float:
     """Return what a joint with one coordinate feels of a mass; of others, the mass."""
-    if joint.kind not in ("revolute", "cylindrical"):
+    kind = JOINTS[joint.kind]
+    if not kind.is_coaxial or ("turn", "axis") not in kind.motions:
         return whole.mass
     about = tensor(plus_six(whole.inertia, point_inertia(whole.mass, whole.center)))
     inertia = dot(joint.axis, rotate(about, joint.axis))
     scale = max(abs(x) for row in about for x in row)
     if inertia <= 1e-12 * scale:
         return 0.0
-    return inertia if joint.kind == "revolute" else min(inertia, whole.mass)
+    return min(inertia, whole.mass) if kind.slides else inertia
 
 
 def _motion(joint: LinkJoint, coordinate: float) -> Place:
     x, y, z = joint.axis
-    if joint.kind == "prismatic":
+    if JOINTS[joint.kind].slides == JOINTS[joint.kind].freedom == 1:
         return Place((x * coordinate, y * coordinate, z * coordinate))
-    if JOINT_KINDS[joint.kind] == 0:
+    if JOINTS[joint.kind].freedom == 0:
         return Place()
     return Place((0.0, 0.0, 0.0), turned(joint.axis, coordinate))
 

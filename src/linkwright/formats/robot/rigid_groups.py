@@ -50,7 +50,7 @@ def grouped(description: Description, held: Mapping[str, Place] | None = None) -
 
     >>> from linkwright.formats.robot.description import Link
     >>> links = Link("a"), Link("b"), Link("c")
-    >>> joints = LinkJoint("f", "fixed", "a", "b"), LinkJoint("j", "revolute", "b", "c")
+    >>> joints = LinkJoint("f", "weld", "a", "b"), LinkJoint("j", "revolute", "b", "c")
     >>> root, _ = grouped(Description("r", links, joints))
     >>> list(root.members), root.below[0].name
     (['a', 'b'], 'c')
@@ -68,7 +68,7 @@ def grouped(description: Description, held: Mapping[str, Place] | None = None) -
         for joint in below.get(link, ()):
             place, count = exact(composed(group.members[link], joint.place))
             changed += count
-            if joint.kind == "fixed" or joint.name in still:
+            if joint.kind == "weld" or joint.name in still:
                 group.members[joint.child] = composed(place, still.get(joint.name, Place()))
                 following.append((joint.child, group))
             else:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from linkwright.formats.robot.description import JOINT_KINDS, Description
+from linkwright.formats.robot.description import Description
 from linkwright.formats.robot.transforms import joined_masses
+from linkwright.mechanism.joints import JOINTS
 
 
 def summary(description: Description, form: str) -> list[tuple[str, str]]:
@@ -17,9 +18,9 @@ def summary(description: Description, form: str) -> list[tuple[str, str]]:
     """
     joints = description.joints
     counts = Counter(joint.kind for joint in joints)
-    kinds = ", ".join(f"{counts[kind]} {kind}" for kind in JOINT_KINDS if counts[kind])
+    kinds = ", ".join(f"{counts[kind]} {kind}" for kind in JOINTS if counts[kind])
     following = sum(joint.mimic is not None for joint in joints)
-    freedom = sum(JOINT_KINDS[joint.kind] for joint in joints if joint.mimic is None)
+    freedom = sum(JOINTS[joint.kind].freedom for joint in joints if joint.mimic is None)
     masses = [link.mass for link in description.links if link.mass is not None]
     whole = joined_masses(masses)
     shapes = Counter(shape.kind for link in description.links for shape in link.shapes)

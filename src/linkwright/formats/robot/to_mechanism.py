@@ -51,20 +51,20 @@ from linkwright.formats.robot.names import Names, code_name
 from linkwright.formats.robot.rigid_groups import Group, grouped
 from linkwright.formats.robot.transforms import (
     composed,
-    cross,
     inverted,
     moved_mass,
+    plane_axes,
     rotate,
     transposed,
     unit,
 )
-from linkwright.mechanism import Ball, Body, Free, Joint, Mechanism, Prismatic, Weld
+from linkwright.mechanism import Ball, Body, Joint, Mechanism, Prismatic, Weld
+from linkwright.mechanism.joints import JOINTS
 from linkwright.mechanism.provenance import from_file
 
 BASES = ("file", "fixed", "free")
 FALL: Triple = (0.0, 0.0, -9.81)
 NO_LIMITS = JointLimits()
-_TURNING = ("revolute", "screw", "cylindrical")
 _OTHERS = r".*_dot|(z|pc|s)\d+"  # speeds and what programs call their own
 _INERTIAS = ("Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx")
 
@@ -75,7 +75,7 @@ class AssembledJoint:
 
     Args:
         name: as in the file.
-        kind: one of `linkwright.formats.robot.description.JOINT_KINDS`.
+        kind: one of `linkwright.mechanism.joints.JOINTS`.
         child: name of the link that it moves.
         body: the body that it moves.
         coordinates: of the joint, in order.
@@ -257,14 +257,15 @@ class _Assembler:
         at = _tidy(at)
         following = tuple(_following(g) for g in group.below)
         name = self.names.new(group.name)
-        if joint.kind in _TURNING:
+        kind = JOINTS[joint.kind]
+        if kind.is_coaxial:
             frame = framed(at, unit(joint.axis), following, group.mass)
             names = self._coordinate_names(joint)
             body = self._turned(name, parent, joint, frame, at.position, group.mass, names)
             return self._record(joint, group, body, body.coordinates), frame.place
-        if joint.kind == "universal":
+        if any(along == "second_axis" for _, along in kind.motions):
             return self._universal(name, parent, at, joint, group, following)
-        if joint.kind == "prismatic":
+        if kind.motions == (("slide", "axis"),):
             place = Place((0.0, 0.0, 0.0), tidy_rotation(transposed(at.rotation)))
             axis = tidy_unit(rotate(at.rotation, unit(joint.axis)))
             block, names = Prismatic(axis), self._coordinate_names(joint)
@@ -328,15 +329,18 @@ class _Assembler:
     def _spatial(
         self, name: str, parent: Body, at: Place, joint: LinkJoint, group: Group
     ) -> tuple[Body, Place]:
-        """Add a body with a planar joint, a ball, or no joint at all."""
-        place = Place()
-        block = Ball(quaternion=True)
-        if joint.kind == "free":
-            block = Free(quaternion=True, at_origin=True)
-        elif joint.kind == "planar":
-            place = Place((0.0, 0.0, 0.0), _normal_last(tidy_unit(unit(joint.axis))))
+        """Add a body with a joint of several coordinates, which is turned to the axes."""
+        kind, place = JOINTS[joint.kind], Place()
+        if kind.has_axis:
+            normal = tidy_unit(unit(joint.axis))
+            place = Place((0.0, 0.0, 0.0), tidy_rotation(plane_axes(normal)))
             at = _tidy(composed(at, place))
-            block = Joint(translate=("x", "y"), rotate=("z",), at_origin=True)
+        letter = {"across": "x", "aside": "y", "axis": "z"}
+        slides, turns = (
+            tuple(letter.get(along, along) for what, along in kind.motions if what == wanted)
+            for wanted in ("slide", "turn")
+        )
+        block = Joint(slides, turns, quaternion=len(turns) == 3, at_origin=bool(slides))
         position = at.position
         if at.rotation != UNTURNED:
             parent = self._mount(group.name, parent, position, at.rotation)
@@ -356,15 +360,8 @@ class _Assembler:
         return body
 
     def _coordinate_names(self, joint: LinkJoint) -> list[str]:
-        endings = {
-            "cylindrical": ("slide", "turn"),
-            "universal": ("first", "second"),
-            "planar": ("x", "y", "turn"),
-            "ball": ("e0", "e1", "e2", "e3"),
-            "free": ("x", "y", "z", "e0", "e1", "e2", "e3"),
-        }.get(joint.kind, ())
         stem = self.coordinates.new(joint.name)
-        return [f"{stem}.{ending}" for ending in endings] or [stem]
+        return [f"{stem}.{ending}" for ending in JOINTS[joint.kind].endings] or [stem]
 
     def _body(
         self,
@@ -494,30 +491,23 @@ def _refuse_free_twice(name: str, group: Group) -> None:
 def _following(group: Group) -> Following:
     joint = group.joint
     assert joint is not None
-    turns = joint.kind in (*_TURNING, "universal")
+    first = JOINTS[joint.kind].motions[0]
+    turns = JOINTS[joint.kind].is_coaxial or first == ("turn", "axis")
     return Following(group.at, unit(joint.axis) if turns else None)
 
 
 def _turning(joint: LinkJoint, frame: Framing) -> Joint:
     axis = frame.nominal[frame.number]
-    lead: Any = ("per turn", joint.pitch) if joint.kind == "screw" else 0
+    kind = JOINTS[joint.kind]
+    lead: Any = ("per turn", joint.pitch) if ("screw", "axis") in kind.motions else 0
     return Joint(
-        translate=(axis,) if joint.kind == "cylindrical" else (),
+        translate=(axis,) * kind.slides if kind.is_coaxial else (),
         rotate=(axis,),
         body_axis="xyz"[frame.number],
         reference=frame.nominal[(frame.number + 1) % 3],
         offset=frame.offset,
         lead=lead,
     )
-
-
-def _normal_last(normal: Triple) -> Rotation:
-    """Return the rotation whose third column is the normal of a plane."""
-    if normal == (0.0, 0.0, 1.0):
-        return UNTURNED
-    k = min(range(3), key=lambda i: abs(normal[i]))
-    x = tidy_unit(cross(UNTURNED[(k + 1) % 3], normal)) if abs(normal[k]) else UNTURNED[k]
-    return tidy_rotation(transposed((x, cross(normal, x), normal)))
 
 
 def _tidy(place: Place) -> Place:

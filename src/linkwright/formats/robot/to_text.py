@@ -29,6 +29,6 @@ def robot_text(description: Description) -> Written:
     most = [x for joint in description.joints for x in (joint.limits.speed, joint.limits.effort)]
     if any(x is not None for x in most):
         left.add("greatest speeds and efforts of joints", 0, "a text model has none")
-    if any(joint.kind == "fixed" for joint in description.joints):
+    if any(joint.kind == "weld" for joint in description.joints):
         left.add("links on fixed joints", 0, "joined to the bodies that carry them")
     return Written(write_model(m), left.entries())

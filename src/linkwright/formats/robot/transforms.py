@@ -274,3 +274,29 @@ def _snapped(rows: Rotation) -> Rotation:
 def _snap(value: float) -> float:
     nearest = round(value)
     return float(nearest) if abs(value - nearest) < 4e-16 else value
+
+
+def upright(axis: tuple[float, ...]) -> Rotation:
+    """Return the least turn that takes z to an axis.
+
+    >>> upright((2.0, 0.0, 0.0))[0]
+    (0.0, 0.0, 1.0)
+    """
+    z = unit(axis)
+    normal = (0.0 - z[1], z[0], 0.0)
+    length = math.hypot(*normal)
+    if length < 1e-15:
+        return UNTURNED if z[2] > 0 else turned((1.0, 0.0, 0.0), math.pi)
+    return turned(normal, math.atan2(length, z[2]))
+
+
+def plane_axes(normal: Triple) -> Rotation:
+    """Return the rotation that takes x, y, z to two axes of a plane and its normal.
+
+    >>> plane_axes((1.0, 0.0, 0.0))
+    ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+    """
+    if normal in UNTURNED:
+        k = UNTURNED.index(normal)
+        return transposed((UNTURNED[k - 2], UNTURNED[k - 1], UNTURNED[k]))
+    return upright(normal)

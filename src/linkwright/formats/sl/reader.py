@@ -314,7 +314,7 @@ def _built(
 def _joint(entry: Entry, parent: str, configuration: Configuration) -> LinkJoint:
     joint = LinkJoint(
         entry.name,
-        "fixed" if entry.dummy else "revolute",
+        "weld" if entry.dummy else "revolute",
         parent,
         entry.name,
         entry.place,

@@ -33,6 +33,7 @@ from linkwright.formats.sl.configuration import (
     Range,
     SceneObject,
 )
+from linkwright.mechanism.joints import JOINTS
 
 _BASE = "BASE"
 _NONE = 1e10
@@ -198,11 +199,12 @@ def _pieces(
 ) -> list[_Item]:
     """Return the entries of a joint and the link behind it."""
     name = names[joint.name]
-    if joint.kind == "fixed":
+    if joint.kind == "weld":
         return [_Item(next(dummies), name, None, joint.place, mass)]
-    if joint.kind == "revolute":
+    motions = JOINTS[joint.kind].motions
+    if motions == (("turn", "axis"),):
         return [_Item(next(degrees), name, joint.axis, joint.place, mass, joint)]
-    if joint.kind == "universal":
+    if motions == (("turn", "axis"), ("turn", "second_axis")):
         plain = replace(joint, limits=JointLimits(), damping=0.0)
         return [
             _Item(next(degrees), names[f"{joint.name}_1"], joint.axis, joint.place, None, plain),

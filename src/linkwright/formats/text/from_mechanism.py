@@ -34,7 +34,7 @@ from linkwright.errors import Error, InputError
 from linkwright.formats.robot.body_shapes import shape_table
 from linkwright.formats.text.schema import Model
 from linkwright.mechanism import Body, Constraint, Mechanism, Point
-from linkwright.mechanism.joints import axes
+from linkwright.mechanism.joints import axis_list
 from linkwright.mechanism.parts import Force
 
 _LAZY = frozenset({"x", "x0", "v"})
@@ -181,7 +181,7 @@ class _Describer:
         lead = b.lead
         slides = [self._axis(d, parent) for _, d in b.translations]
         turns = self._rotation(b)
-        written = replace(joint, translate=tuple(slides), rotate=axes(turns))
+        written = replace(joint, translate=tuple(slides), rotate=axis_list(turns))
         data: dict[str, Any] = {
             "name": b.name,
             "parent": parent.name,

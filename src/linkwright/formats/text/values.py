@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from linkwright.errors import InputError
 from linkwright.formats.text.placeholders import is_placeholder
+from linkwright.mechanism.joints import JOINTS
 from linkwright.shapes import color_of
 
 LONGEST_TEXT = 200_000
@@ -136,6 +137,13 @@ def _color(value: object) -> str:
     return str(value)
 
 
+def _joint(value: object) -> str:
+    if not isinstance(value, str) or value not in JOINTS:
+        known = ", ".join(map(repr, JOINTS))
+        raise PydanticCustomError("literal_error", "one of {expected}", {"expected": known})
+    return value
+
+
 def _kind(check: Callable[[Any], Any], words: str, schema: dict[str, Any]) -> Any:
     """Return the annotations of a type of value: its check, its JSON schema, its name in words."""
     return (PlainValidator(check), WithJsonSchema({**schema, "title": words}), words)
@@ -166,14 +174,5 @@ Rows: TypeAlias = Annotated[Any, *_kind(_rows, "rows of numbers", _list(_list(_N
 Argument: TypeAlias = Annotated[
     Any, *_kind(_argument, "expression, or a list of them", {"type": ["string", "number", "array"]})
 ]
-JointName: TypeAlias = Literal[
-    "revolute",
-    "prismatic",
-    "screw",
-    "cylindrical",
-    "universal",
-    "ball",
-    "planar",
-    "free",
-    "weld",
-]
+_JOINTS = ", ".join(f'`"{name}"`' for name in JOINTS)
+JointName: TypeAlias = Annotated[Any, *_kind(_joint, _JOINTS, {"enum": list(JOINTS)})]

@@ -35,15 +35,9 @@ from linkwright.formats.robot.transforms import (
 from linkwright.formats.robot.xml import DEFAULT_CAPS, Caps, Element, parse_xml, read_xml
 from linkwright.formats.urdf.origins import NO_END, place_of
 from linkwright.formats.urdf.shapes import Colors, link_shapes
+from linkwright.mechanism.joints import JOINTS
 
-KINDS = {
-    "fixed": "fixed",
-    "revolute": "revolute",
-    "continuous": "revolute",
-    "prismatic": "prismatic",
-    "planar": "planar",
-    "floating": "free",
-}
+KINDS = {word: name for name, kind in JOINTS.items() for word in kind.urdf}
 """The joint types of URDF, and what they are called in a `Description`."""
 
 _OTHER_TOOLS = {
@@ -182,7 +176,7 @@ class _Reading:
             place_of(element, self.left),
             line=element.line,
         )
-        if joint.kind in ("fixed", "free"):
+        if not JOINTS[joint.kind].has_axis:
             for tag in ("axis", "limit", "dynamics", "mimic"):
                 if (unused := element.one(tag)) is not None:
                     why = f"a {written} joint has no use for it"
@@ -228,7 +222,8 @@ class _Reading:
             return JointLimits()
         self.left.rest(element, (), ("lower", "upper", "velocity", "effort"))
         speed, effort = _end(element.maybe("velocity")), _end(element.maybe("effort"))
-        if written in ("revolute", "prismatic"):
+        kind = JOINTS[KINDS[written]]
+        if kind.freedom == 1 and written == kind.urdf[0]:
             ends = _end(element.number("lower", 0.0)), _end(element.number("upper", 0.0))
             return JointLimits(*ends, speed, effort)
         for name in ("lower", "upper"):
@@ -240,7 +235,7 @@ class _Reading:
     def _with_rotors(self, joints: tuple[LinkJoint, ...]) -> tuple[LinkJoint, ...]:
         """Return the joints with the rotor inertias that transmissions give."""
         added: dict[str, float] = {}
-        known = {joint.name for joint in joints if joint.kind != "fixed"}
+        known = {joint.name for joint in joints if joint.kind != "weld"}
         for element in self.root.all("transmission"):
             felt = sum(_felt_inertia(actuator) for actuator in element.all("actuator"))
             targets = [j.attributes.get("name", "").strip() for j in element.all("joint")]

@@ -9,7 +9,6 @@ in Drake's notation, which the reader understands.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -26,11 +25,14 @@ from linkwright.formats.robot.description import (
     Written,
 )
 from linkwright.formats.robot.omissions import Leftovers
+from linkwright.formats.robot.simple_joints import simple_joints
 from linkwright.formats.robot.xml import Element
 from linkwright.formats.robot.xml_writer import number_text, numbers_text, xml_text
 from linkwright.formats.urdf.origins import NO_END, rotation_rpy
+from linkwright.mechanism.joints import JOINTS
 
 _SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")
+_KINDS = [name for name, kind in JOINTS.items() if kind.urdf]
 _EARTH = (0.0, 0.0, -9.81)
 
 
@@ -64,15 +66,14 @@ class _Writing:
         self.names = {link.name for link in d.links} | {joint.name for joint in d.joints}
         for link in d.links:
             self.links.append(self._link(link))
-        for joint in d.joints:
-            for part in self._parts(joint):
-                self.joints.append(self._joint(part))
+        parts = [part for joint in d.joints for part in self._parts(joint)]
+        self.joints += [self._joint(part) for part in parts]
         self._frames()
         if d.closures:
             self.left.add("closures of loops", d.closures[0].line, "a URDF file is a tree")
         if d.gravity is not None and d.gravity != _EARTH:
             self.left.add("gravity", 0, "a URDF file does not say it")
-        rotors = [_transmission(joint) for joint in d.joints if joint.armature]
+        rotors = [_transmission(part) for part in parts if part.armature]
         attributes = {"name": d.name}
         if rotors:
             attributes["xmlns:drake"] = "http://drake.mit.edu"
@@ -91,7 +92,7 @@ class _Writing:
     def _frames(self) -> None:
         for frame in self.description.frames:
             name = self._fresh(frame.name)
-            joint = LinkJoint(self._fresh(f"{name}_joint"), "fixed", frame.link, name, frame.place)
+            joint = LinkJoint(self._fresh(f"{name}_joint"), "weld", frame.link, name, frame.place)
             self.links.append(Element("link", {"name": name}))
             self.joints.append(self._joint(joint))
 
@@ -109,30 +110,15 @@ class _Writing:
 
     def _parts(self, joint: LinkJoint) -> Iterable[LinkJoint]:
         """Yield the joints of URDF that make up a joint; links between them are added."""
-        if joint.kind not in ("universal", "cylindrical", "screw"):
-            yield joint
-            return
-        between = self._fresh(f"{joint.name}_between")
-        self.links.append(Element("link", {"name": between}))
-        turn = replace(joint, kind="revolute", child=between)
-        second = replace(
-            joint,
-            name=self._fresh(f"{joint.name}_second"),
-            parent=between,
-            place=Place(),
-            armature=0.0,
-        )
-        if joint.kind == "universal":
-            yield turn
-            yield replace(second, kind="revolute", axis=joint.second_axis)
-            return
-        slide = replace(second, kind="prismatic", limits=JointLimits(), damping=0.0, friction=0.0)
-        yield turn
-        if joint.kind == "screw":
-            slide = replace(slide, mimic=Mimic(joint.name, joint.pitch / math.tau))
-        else:
-            slide = replace(slide, damping=joint.damping, friction=joint.friction)
-        yield slide
+        parts = simple_joints(joint, self._fresh, _KINDS)
+        parent, place = joint.parent, joint.place
+        for k, part in enumerate(parts, 1):
+            child = joint.child
+            if k < len(parts):
+                child = self._fresh(f"{joint.name}_between")
+                self.links.append(Element("link", {"name": child}))
+            yield replace(part, parent=parent, child=child, place=place)
+            parent, place = child, Place()
 
     def _joint(self, joint: LinkJoint) -> Element:
         children = [
@@ -140,25 +126,27 @@ class _Writing:
             Element("parent", {"link": joint.parent}),
             Element("child", {"link": joint.child}),
         ]
-        kind = {"free": "floating"}.get(joint.kind, joint.kind)
-        if kind == "revolute" and joint.limits.lower is None and joint.limits.upper is None:
-            kind = "continuous"
-        if kind == "ball":
+        if joint.kind not in _KINDS:
             raise InputError(
-                f"joint {joint.name!r} is a ball joint, which URDF cannot say",
+                f"joint {joint.name!r} is a {joint.kind} joint, which URDF cannot say",
                 file=self.description.source or None,
                 line=joint.line or None,
                 remedy="write MJCF or a text model, or use three revolute joints",
             )
-        if kind not in ("fixed", "floating"):
-            children += self._movable(joint, kind)
-        return Element("joint", {"name": joint.name, "type": kind}, tuple(children))
+        kind, limits = JOINTS[joint.kind], joint.limits
+        ends = kind.freedom == 1
+        if ends and limits.lower is None and limits.upper is None and len(kind.urdf) > 1:
+            ends = False
+        if kind.has_axis:
+            children += self._movable(joint, ends)
+        written = kind.urdf[0] if ends else kind.urdf[-1]
+        return Element("joint", {"name": joint.name, "type": written}, tuple(children))
 
-    def _movable(self, joint: LinkJoint, kind: str) -> list[Element]:
+    def _movable(self, joint: LinkJoint, ends: bool) -> list[Element]:
         children = [Element("axis", {"xyz": numbers_text(joint.axis)})]
         limits = joint.limits
-        if kind in ("revolute", "prismatic") or (limits.speed, limits.effort) != (None, None):
-            children.append(_limit(limits, kind in ("revolute", "prismatic")))
+        if ends or (limits.speed, limits.effort) != (None, None):
+            children.append(_limit(limits, ends))
         if joint.damping or joint.friction:
             attributes = {
                 "damping": number_text(joint.damping),
