@@ -18,7 +18,7 @@ import linkwright as lw
 from bench.measure import Row, interleaved
 from linkwright.equations import derive
 from linkwright.mechanism import Mechanism
-from linkwright.program import count
+from linkwright.program import count_operations
 from linkwright.program.passes import optimize
 
 TITLE = "long chains: loops over like bodies"
@@ -104,7 +104,7 @@ def _prepared(n: int, rows: list[Row]) -> tuple[Any, Any]:
     inverse = lw.compile(optimize(equations.inverse_dynamics_program()))
     inverse(np.zeros(n), np.zeros(n), np.zeros(n))
     if n >= 1000:
-        told = count(forward)
+        told = count_operations(forward)
         note = f"{told.add} / {told.mul} / {told.call} operations executed"
         rows.append(Row(f"derive {n} links", derived - start, "s", bar=3.0, note=note))
         rows.append(Row(f"optimize {n} links", optimized - derived, "s"))

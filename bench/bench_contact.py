@@ -21,7 +21,7 @@ from bench.measure import Row, interleaved
 from bench.quadruped import CASES, Course, Ours, Theirs
 from linkwright.backends.llvm.compile import compile_ir
 from linkwright.backends.llvm.target import host
-from linkwright.program import count
+from linkwright.program import count_operations
 from linkwright.simulation.native.methods import method_named
 from linkwright.simulation.native.steps import bundle_ir
 from linkwright.system import System
@@ -155,17 +155,18 @@ def _speed(ours: Fit, theirs: Fit) -> list[Row]:
 def _sizes() -> list[Row]:
     """Return how large the Programs are, and what flattening and compiling take without a cache."""
     robot = quadruped.loaded()
-    plain = count(quadruped.system(robot, contact=False).phases(()).derivative)
+    plain = count_operations(quadruped.system(robot, contact=False).phases(()).derivative)
     phases, *quick = _made(quadruped.system(robot))
     larger, *slow = _made(quadruped.humanoid())
-    full = count(phases.derivative)
-    after = 0 if phases.accepted is None else count(phases.accepted).total
+    full = count_operations(phases.derivative)
+    after = 0 if phases.accepted is None else count_operations(phases.accepted).total
     note = (
         f"free base and 12 joints; {plain.total} without contacts; {full.call} calls of functions, "
         f"{full.select} selects; memory after a step {after}"
     )
     compiling = f"compiling the step with contacts, {host().lanes('f64')} lanes"
-    more = f"29 joints, 8 points; {count(larger.derivative).total} operations; {_words(*slow)}"
+    operations = count_operations(larger.derivative).total
+    more = f"29 joints, 8 points; {operations} operations; {_words(*slow)}"
     return [
         Row(f"Go2, {compiling}", quick[1], "s", 15, "lower", _words(*quick)),
         Row(f"G1 (humanoid), {compiling}", slow[1], "s", 15, "lower", more),

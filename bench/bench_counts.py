@@ -23,7 +23,7 @@ from linkwright.equations.comparison import compared
 from linkwright.equations.kernels import kernel_program
 from linkwright.models import load_model
 from linkwright.models.smallest import SHIPPED, Shipped, shipped_program
-from linkwright.program import Program, Rate, count, optimize, split
+from linkwright.program import Program, Rate, count_operations, optimize, split
 
 Array = npt.NDArray[np.float64]
 
@@ -86,7 +86,7 @@ def _rows(shipped: Shipped) -> list[Row]:
     programs = {"derived": source, "fast": fast, "thorough": found or fast}
     name = shipped.path.stem
     bar = BARS[name]
-    c = count(programs["thorough"])
+    c = count_operations(programs["thorough"])
     mul = c.mul + c.call if bar.with_calls else c.mul
     met = c.add <= 1.03 * bar.add and mul <= 1.03 * bar.mul
     told = ", ".join(f"{k} {_counts(p)}" for k, p in reversed(programs.items()))
@@ -110,7 +110,7 @@ def _rows(shipped: Shipped) -> list[Row]:
 
 
 def _counts(program: Program) -> str:
-    c = count(program)
+    c = count_operations(program)
     return f"{c.add}/{c.mul}/{c.call}"
 
 
@@ -178,7 +178,7 @@ def steps_markdown() -> str:
         written = [totals[f"{method}{end}", "written"] for end in ("-plain", "-usual", "")]
         source = kernel_program(derive(load_model(model)), kernel)
         found = shipped_program(model, kernel, source)
-        smallest = "" if found is None else count(found).total
+        smallest = "" if found is None else count_operations(found).total
         name = f"{model} --kernel {kernel}".removesuffix(" --kernel forward")
         cells = [*written, totals[method, "all, fast"], smallest]
         lines.append(f"| `{name}` | {' | '.join(str(n) for n in cells)} |")

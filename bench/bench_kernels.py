@@ -26,7 +26,7 @@ from linkwright.backends.kernel import compile as compile_kernel
 from linkwright.backends.llvm import backend, target
 from linkwright.backends.llvm.blocks import empty_aligned, to_blocked
 from linkwright.backends.llvm.compile import compile_ir
-from linkwright.program import Code, Program, count, lower
+from linkwright.program import Code, Program, count_operations, lower
 
 TITLE = "native kernels against gcc -O3 -march=native with libm, the same Program in the same order"
 STATES = 1024
@@ -127,7 +127,7 @@ def _case(
     folder: Path,
 ) -> list[Row]:
     code = lower(program)
-    ops = count(program)
+    ops = count_operations(program)
     library, _ = build(c_text(code), folder, program.name)
     native = backend.scalar_code(program)
     rng = np.random.default_rng(7)

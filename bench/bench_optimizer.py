@@ -21,7 +21,7 @@ from linkwright.equations.kernels import kernel_program
 from linkwright.formats.robot.files import read_mechanism
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
-from linkwright.program import count, optimize
+from linkwright.program import count_operations, optimize
 
 T = TypeVar("T")
 
@@ -68,7 +68,7 @@ def _rows(name: str, mechanism: Mechanism) -> Iterator[Row]:
             continue
         source, choosing = _timed(partial(kernel_program, equations, kernel))
         runs = [_timed(partial(optimize, source)) for _ in range(3)]
-        before, after = count(source), count(runs[0][0])
+        before, after = count_operations(source), count_operations(runs[0][0])
         taken = min(seconds for _, seconds in runs)
         yield Row(
             f"{name}, {kernel}: fast mode for each operation",

@@ -158,7 +158,7 @@ def dynamics(robot: Robot, peer: Peer, s: State) -> Iterator[Pair]:
     gravity = g.T @ pin.computeGeneralizedGravity(model, data, q)
     yield "gravity", robot.gravity(s.q), gravity
     bias = g.T @ pin.nonLinearEffects(model, data, q, u)
-    yield "bias", robot.bias(s.q, s.u), bias
+    yield "bias", robot.nonlinear_effects(s.q, s.u), bias
     mass = g.T @ full_mass(peer, q) @ g
     yield "mass", robot.mass_matrix(s.q), mass
     yield "inverse mass", robot.inverse_mass_matrix(s.q), np.linalg.inv(mass)
@@ -207,7 +207,7 @@ def regressor(robot: Robot, peer: Peer, s: State) -> Iterator[Pair]:
     yield "base parameters", kept @ base, tau
     if len(s.u) <= _SMALL:
         yield "base regressor", robot.base_regressor(s.q, s.u, s.a) @ base, tau
-        full = robot.full_regressor(s.q, s.u, s.a)
+        full = robot.joint_regressor(s.q, s.u, s.a)
         yield "full regressor", full[:, : len(columns)], theirs[:, columns]
 
 

@@ -54,9 +54,9 @@ def four_bar() -> Mechanism:
     coupler = m.body("coupler", parent=crank, joint=Revolute("z"), at=(l1, 0, 0), **link(1))
     rocker = m.body("rocker", joint=Revolute("z"), at=(GROUND, 0, 0), **link(2))
     ends = m.point("bp", coupler, (l2, 0, 0)), m.point("cp", rocker, (l3, 0, 0))
-    m.close("pin", *ends, Revolute("z"))
+    m.close_loop("pin", *ends, Revolute("z"))
     m.gravity(along=-m.y, g=GRAVITY)
-    m.start(crank=a, coupler=b - a, rocker=c)
+    m.set_initial(crank=a, coupler=b - a, rocker=c)
     return m
 
 

@@ -210,7 +210,7 @@ def dynamics_errors(
         mujoco.mj_fullM(model, data, theirs)
         ours, speeds, rates = exchanged(robot, model, description, q, v)
         M = robot.mass_matrix(ours)
-        bias = speeds.T @ (M @ (rates @ v) + robot.bias(ours, speeds @ v))
+        bias = speeds.T @ (M @ (rates @ v) + robot.nonlinear_effects(ours, speeds @ v))
         mass = speeds.T @ M @ speeds
         worst = max(worst, float(np.abs(mass - theirs).max() / np.abs(theirs).max()))
         scale = max(1.0, float(np.abs(data.qfrc_bias).max()))

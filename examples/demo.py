@@ -36,7 +36,7 @@ def main() -> None:
     equations = lw.derive(arm)
     program = lw.optimize(equations.program(outputs=False))
     took = time.perf_counter() - start
-    ours = lw.count(program).as_dict()
+    ours = lw.count_operations(program).as_dict()
     print_table(
         ("operations of one evaluation", "adds", "multiplies", "calls"),
         [

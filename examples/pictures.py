@@ -142,7 +142,7 @@ def _landing(folder: Path) -> Path:
         height = example["lifted"](robot, 0.03)
         start = {**example["STANCE"], example["HEIGHT"]: height, robot.speeds[1]: 0.8}
         system = example["standing"](robot)
-        run = lw.simulate(system, 1.0, method="semi-implicit", initial=start, record_every=4)
+        run = lw.simulate(system, 1.0, method="semi-implicit", initial=start, every=4)
         run.save(path)
     return path
 
@@ -242,7 +242,7 @@ def _live(running: Any) -> None:
 
 def _counts(axes: Any) -> None:
     equations = lw.derive(lw.load_model("stanford-arm"))
-    ours = lw.count(lw.optimize(equations.program(outputs=False)))
+    ours = lw.count_operations(lw.optimize(equations.program(outputs=False)))
     rows = {**PUBLISHED, "Linkwright": ours.add + ours.mul}
     names = list(rows)
     colors = [SOFT] * (len(rows) - 1) + [ACCENT]

@@ -68,13 +68,13 @@ def lifted(robot: Robot, above: float) -> float:
 def _one(system: lw.System, stance: float) -> None:
     """Record one run and tell it."""
     start = {**STANCE, HEIGHT: stance + 0.1}
-    run = lw.simulate(system, 1.0, method="semi-implicit", initial=start, record_every=2)
+    run = lw.simulate(system, 1.0, method="semi-implicit", initial=start, every=2)
     depth = np.max([run[f"contact.depth{k}"] for k in range(1, 5)], axis=0)
     load = np.sum([run[f"contact.normal{k}"] for k in range(1, 5)], axis=0)
     rows = []
     for t in (0.0, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0):
         k = int(np.searchsorted(run.times, t - 1e-9))
-        felt = float(run["imu.force_z"][k])
+        felt = float(run["imu.accel_z"][k])
         deep = f"{1e3 * max(depth[k], 0):.2f}"
         above = f"{1e3 * (run[HEIGHT][k] - stance):.1f}"
         rows.append((f"{t:.2f}", above, deep, f"{load[k]:.0f}", f"{felt:.2f}"))

@@ -31,7 +31,7 @@ class Evaluated:
         self.known |= {x: m.values[n] for n, x in m.parameters.items() if n in m.values}
         self.known |= {p.symbol: p.value for p in element.parameters.values()}
         given = own or {}
-        for table in (element.states, element.memories):
+        for table in (element.states, element.discrete_states):
             for x, state in table.items():
                 self.known[x] = given.get(x.name, evaluate(state.initial, self.known))
         for port in element.inputs.values():

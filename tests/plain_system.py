@@ -134,7 +134,7 @@ class PlainSystem:
                 for s in port.symbols:
                     if p.every:
                         self.held[p.name, s.name] = port.initial
-            for table, continuous in ((b.states, not p.every), (b.memories, False)):
+            for table, continuous in ((b.states, not p.every), (b.discrete_states, False)):
                 for s, state in table.items():
                     where = self.x if continuous else self.memory
                     values = self._constants(p)
@@ -146,7 +146,7 @@ class PlainSystem:
                     for s, v in zip(port.symbols, port.values, strict=True)
                 } | {
                     f"next {s.name}": Formulas(b, [state.following])
-                    for s, state in (*b.states.items(), *b.memories.items())
+                    for s, state in (*b.states.items(), *b.discrete_states.items())
                     if state.following is not None
                 }
 
@@ -249,7 +249,7 @@ class PlainSystem:
         found[b.time] = self.t
         for s in b.states:
             found[s] = self.value((part.name, s.name))
-        for s in b.memories:
+        for s in b.discrete_states:
             found[s] = self.memory[part.name, s.name]
         if isinstance(b, Element):
             m = b.mechanism
@@ -289,7 +289,7 @@ class PlainSystem:
         self._fresh()
         new: dict[Ref, float] = {}
         for p in due:
-            for s in p.block.memories:
+            for s in p.block.discrete_states:
                 new[p.name, s.name] = self._formula(p, f"next {s.name}")
             for s in p.block.states:
                 rate = self._formula(p, f"next {s.name}")
@@ -407,7 +407,7 @@ class PlainSystem:
             (p.name, s.name): self._formula(p, f"next {s.name}")
             for p in self.parts
             if not p.every
-            for s in p.block.memories
+            for s in p.block.discrete_states
         }
         self.memory |= new
 

@@ -28,7 +28,6 @@ from linkwright.algebra import (
     log,
     maximum,
     minimum,
-    select,
     sign,
     sin,
     sinh,
@@ -36,6 +35,7 @@ from linkwright.algebra import (
     symbol,
     tan,
     tanh,
+    where,
 )
 from linkwright.program import (
     Assign,
@@ -91,10 +91,10 @@ BRANCHES: dict[str, Make] = {
     "sign": lambda x, y, z: sign(x - 0.37) * y,
     "min": lambda x, y, z: minimum(x, y + 0.21, z),
     "max": lambda x, y, z: maximum(x - 0.13, y, 0.5) * z,
-    "less": lambda x, y, z: select(x < y + 0.17, x * y, z),
-    "both": lambda x, y, z: select((x > 0.1) & (y <= 0.3), y, x - z),
-    "either": lambda x, y, z: select((x > 1.1) | ~(y < z + 0.7), x, y * z),
-    "equal": lambda x, y, z: select(equal(x, 0.25), y, z),
+    "less": lambda x, y, z: where(x < y + 0.17, x * y, z),
+    "both": lambda x, y, z: where((x > 0.1) & (y <= 0.3), y, x - z),
+    "either": lambda x, y, z: where((x > 1.1) | ~(y < z + 0.7), x, y * z),
+    "equal": lambda x, y, z: where(equal(x, 0.25), y, z),
     "truth": lambda x, y, z: (x < 0.19) * y + z,
 }
 

@@ -19,21 +19,21 @@ from linkwright.algebra import (
     atan2,
     constant,
     cos,
-    different,
     equal,
     evaluate_all,
     exp,
     log,
     maximum,
     minimum,
+    not_equal,
     postorder,
-    select,
     sign,
     sin,
     sqrt,
     symbols,
     tan,
     tanh,
+    where,
 )
 
 ATOMS = symbols("a b c d q1 q2")
@@ -55,11 +55,11 @@ _UNARY: list[Callable[[Expr], Expr]] = [
 _BINARY: list[Callable[[Expr, Expr], Expr]] = [
     lambda x, y: x + y, lambda x, y: x + y, lambda x, y: x - y, lambda x, y: x * y,
     lambda x, y: x * y, lambda x, y: x / y, lambda x, y: x**y, atan2, lambda x, y: x < y,
-    lambda x, y: x <= y, equal, different, lambda x, y: x & y, lambda x, y: x | y,
+    lambda x, y: x <= y, equal, not_equal, lambda x, y: x & y, lambda x, y: x | y,
     minimum, maximum,
 ]  # fmt: skip
 _TERNARY: list[Callable[[Expr, Expr, Expr], Expr]] = [
-    select, minimum, maximum, lambda x, y, z: x * y / z, lambda x, y, z: x * (y - z),
+    where, minimum, maximum, lambda x, y, z: x * y / z, lambda x, y, z: x * (y - z),
     lambda x, y, z: x - y / z,
 ]  # fmt: skip
 

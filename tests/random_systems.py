@@ -71,7 +71,7 @@ class Maker:
         start: dict[str, float] = {}
         if self.mechanism is not None:
             start = {n: self.number() for n in ("cart", "rod", "cart_dot", "rod_dot")}
-            self.system.start(start)
+            self.system.set_initial(start)
         crossings = any(p.block.crossings for p in self.parts)
         told = "\n".join(
             [self.system.summary(), *(f"{p.name}: {p.every}, {p.offset}" for p in self.parts)]
@@ -104,7 +104,7 @@ class Maker:
         b = Block("static")
         b.input("u", self.number())
         k = b.parameter("k", self.number())
-        part = b.let(f"{self.number()}*u + 0.2*sin(t)")
+        part = b.intermediate(f"{self.number()}*u + 0.2*sin(t)")
         b.output("y", k * part)
         self.add(name, b)
 
@@ -127,16 +127,16 @@ class Maker:
     def counter(self, name: str) -> None:
         """Memory alone."""
         b = Block("counter")
-        n = b.memory("n", "n + 1", self.number())
+        n = b.discrete_state("n", "n + 1", self.number())
         b.output("y", lw.sin(n))
         self.add(name, b, sampled=True)
 
     def memory(self, name: str) -> None:
-        """Two memories that follow inputs and each other."""
+        """Two discrete_states that follow inputs and each other."""
         b = Block("memory")
         u, v = b.input("u", self.number()), b.input("v")
-        p = b.memory("p")
-        w = b.memory("w", p, self.number())
+        p = b.discrete_state("p")
+        w = b.discrete_state("w", p, self.number())
         b.update(p, 0.5 * w + lw.sin(u))
         through = self.random.choice([0.0, 0.0, 0.5])
         b.output("y", p - 0.3 * w + through * v, initial=self.number())
@@ -145,14 +145,14 @@ class Maker:
     def peak(self, name: str) -> None:
         """Memory of a continuous block: the time of the last accepted step."""
         b = Block("peak")
-        b.output("y", b.memory("top", "max(top, t)"))
+        b.output("y", b.discrete_state("top", "max(top, t)"))
         self.add(name, b, sampled=False)
 
     def bounce(self, name: str) -> None:
         """An event that sets a state and memory back."""
         b = Block("bounce")
         x = b.state("x", f"{self.number(0.5, 2)} + 0.2*sin(2*t)", self.number(-1, 0.5))
-        n = b.memory("n", "n")
+        n = b.discrete_state("n", "n")
         b.event("over", x - 1, direction=1, resets={x: x - 1.3, n: n + 1})
         b.output("y", 0.5 * x + n)
         self.add(name, b, sampled=False)
@@ -166,7 +166,7 @@ class Maker:
         """A delay within a block, of a formula."""
         b = Block("late")
         u = b.input("u", self.number())
-        b.output("y", b.delayed(lw.sin(u), self.random.randint(1, 3), 0.1) + 0.1)
+        b.output("y", b.delay(lw.sin(u), self.random.randint(1, 3), 0.1) + 0.1)
         self.add(name, b, sampled=True)
 
     def noise(self, name: str) -> None:
@@ -315,7 +315,7 @@ class Maker:
             found += [(p.name, s.name) for o in p.block.outputs.values() for s in o.symbols]
         for p in self.parts:
             if self.random.random() < 0.15:
-                found += [(p.name, s.name) for s in (*p.block.states, *p.block.memories)]
+                found += [(p.name, s.name) for s in (*p.block.states, *p.block.discrete_states)]
         if self.mechanism is not None:
             found += [("", n) for n in ("cart", "rod", "cart_dot", "rod_dot")]
         return found

@@ -40,7 +40,7 @@ from linkwright.mechanism import (
 )
 from linkwright.mechanism.kinematics import composite_centers
 from linkwright.models import load_model
-from linkwright.program import Assign, Namer, Program, count, interpret, lower, program
+from linkwright.program import Assign, Namer, Program, count_operations, interpret, lower, program
 from linkwright.program.derivatives import derivative
 from linkwright.program.passes import optimize
 from linkwright.program.passes.fields import PRIME, Values
@@ -159,8 +159,8 @@ def test_mass_matrix_of_the_small_car_is_factored_once() -> None:
     e = equations("car-small")
     rows = [list(row) for row in e.mass]
     p = e.assemble("mass", {"M": rows}, {}, [x for row in rows for x in row])
-    assert count(p).total == 0
-    assert count(p).call == 0
+    assert count_operations(p).total == 0
+    assert count_operations(p).call == 0
     code = lower(smallest("car-small"))
     divisions = [i.rate for i in code.instructions if i.op == "div" and i.rate < Rate.OUTPUT]
     assert len(divisions) >= 3
@@ -265,7 +265,7 @@ def test_gravity_enters_at_the_root_alone() -> None:
         m = chain(n)
         if gravity:
             m.gravity(along=(1, 2, 3), g="G")
-        return count(derive(m, "kane").program()).total
+        return count_operations(derive(m, "kane").program()).total
 
     extra = [cost(n, gravity=True) - cost(n, gravity=False) for n in (4, 5, 6)]
     assert extra[0] == extra[1] == extra[2] > 0
@@ -274,7 +274,9 @@ def test_gravity_enters_at_the_root_alone() -> None:
 def test_a_mass_on_its_hinge_axis_costs_nothing() -> None:
     """Its partial velocities are its parent's, so the parent's products serve it too."""
     costs = [
-        count(derive(chain(3, rotate="z", mass=m, inertia=("A", "A", "C")), f).program()).total
+        count_operations(
+            derive(chain(3, rotate="z", mass=m, inertia=("A", "A", "C")), f).program()
+        ).total
         for f in ("kane", "composite")
         for m in (0, "M")
     ]
@@ -396,8 +398,8 @@ def test_no_movement_ties_places_and_speeds_together() -> None:
     """One relation of both kinds: a coordinate to compute and a speed to eliminate, or neither."""
     m = machine()
     tip = m.point("tip", m.bodies["c"])
-    first = m.no_movement(tip, m.origin, "y")
-    again = m.no_movement(tip, m.origin, "y", name="the same again")
+    first = m.constrain_points(tip, m.origin, "y")
+    again = m.constrain_points(tip, m.origin, "y", name="the same again")
     for made in (first, again):
         assert made.position is not None
         rate = m.kinematics().derivative(made.position)
@@ -437,7 +439,7 @@ def test_integration_of_the_four_bar_drifts_little_and_is_corrected() -> None:
         drifts.append(float(np.abs(x[:3] - closed).max()))
         x = np.array(form.settle((k + 1) * h, x))
     assert 1e-8 < max(drifts) < 3e-6
-    run = simulate(e, 20, step=0.005, method="midpoint", record_every=40)
+    run = simulate(e, 20, step=0.005, method="midpoint", every=40)
     assert run.residual < 1e-12
 
 

@@ -35,16 +35,15 @@ from linkwright.algebra import (
     atan2,
     constant,
     cos,
-    different,
     equal,
     evaluate,
     exp,
     log,
     maximum,
     minimum,
+    not_equal,
     postorder,
     product,
-    select,
     sign,
     sin,
     sqrt,
@@ -54,6 +53,7 @@ from linkwright.algebra import (
     tan,
     tanh,
     total,
+    where,
 )
 from linkwright.algebra.expr import node_count
 from linkwright.algebra.numbers import Number, number, plus, power, times
@@ -328,20 +328,20 @@ def test_substitution_replaces_the_value(tree: _Pair, other: _Pair) -> None:
 _PROGRAM = """
 import random
 from linkwright.algebra import *
-from linkwright.algebra.tables import Table1
+from linkwright.algebra.tables import Lookup1D
 generator = random.Random({seed})
 names = [f"s{{i}}" for i in range(12)]
 generator.shuffle(names)          # creation order differs from process to process
 atoms = sorted((symbol(n) for n in names), key=str)
 draw = random.Random(5)
-table = Table1(x=[0, 1, 2], y=[0, 1, 5], name="t")
+table = Lookup1D(x=[0, 1, 2], y=[0, 1, 5], name="t")
 pool = list(atoms)
 for i in range(400):
     x, y = draw.choice(pool), draw.choice(pool)
     pool.append(draw.choice([
         lambda: x + y, lambda: x * y, lambda: x - 2 * y, lambda: sin(x), lambda: cos(x) ** 2 + y,
         lambda: minimum(x, y), lambda: 0.3 * x + y / 3, lambda: sqrt(x + 1), lambda: table(x),
-        lambda: select(x < y, x, y),
+        lambda: where(x < y, x, y),
     ])())
 for x in pool:
     print(f"{{x.key:x}}", str(x) if len(free_symbols(x)) < 4 else "")
@@ -610,14 +610,14 @@ def test_minimum_and_maximum_are_sets() -> None:
 
 
 def test_selection_and_logic() -> None:
-    assert select(ONE, A, B) is A
-    assert select(A < B, C, C) is C
-    assert select(~(A < B), C, D) is select(A < B, D, C)
+    assert where(ONE, A, B) is A
+    assert where(A < B, C, C) is C
+    assert where(~(A < B), C, D) is where(A < B, D, C)
     assert (A < B) & 1 is (A < B)
     assert 0 | (A < B) is (A < B)
-    assert ~equal(A, B) is different(A, B)
+    assert ~equal(A, B) is not_equal(A, B)
     assert (A < A) is ZERO
-    chosen = select((A < B) | (C < 0), A, B)
+    chosen = where((A < B) | (C < 0), A, B)
     assert evaluate(chosen, {A: 1.0, B: 2.0, C: 1.0}) == 1.0
     assert evaluate(chosen, {A: 3.0, B: 2.0, C: 1.0}) == 2.0
 

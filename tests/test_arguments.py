@@ -40,7 +40,7 @@ def pendulum() -> Mechanism:
 def loaded() -> lw.System:
     s = lw.System(pendulum())
     b = lw.Block("hold")
-    b.output("y", b.memory("n", "n + 1"))
+    b.output("y", b.discrete_state("n", "n + 1"))
     s.add(b, rate=100)
     return s
 
@@ -99,8 +99,8 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[[], dict[str, Any]]]] = {
         lambda **k: pendulum().defaults(**k),
         lambda: {"values": {"m": 1}},
     ),
-    "Mechanism.start": (
-        lambda **k: pendulum().start(**k),
+    "Mechanism.set_initial": (
+        lambda **k: pendulum().set_initial(**k),
         lambda: {"values": {"rod": 1}},
     ),
     "Mechanism.gravity": (
@@ -154,7 +154,7 @@ def test_starts_and_values_may_have_units() -> None:
     batch = lw.simulate_batch(m, 0.1, values={"L": [1.0, 2.0]}, initial={"rod": "90 deg"})
     assert len(batch.x) == 2
     s = lw.System(m)
-    s.start({"rod": "90 deg"})
+    s.set_initial({"rod": "90 deg"})
     assert s.initial["rod"] == pytest.approx(math.pi / 2)
 
 
@@ -192,7 +192,7 @@ def test_the_command_line_takes_units(
     told = json.loads(capsys.readouterr().out)
     found = lw.read_recording(told["recording"])
     assert found["phi"][0] == pytest.approx(math.pi / 6)
-    assert found.about["parameters"]["g"] == 1.62
+    assert found.metadata["parameters"]["g"] == 1.62
     assert main([*words, "--set", "g=3 kg"]) == 2
     assert "--set g is in m/s^2, so '3 kg' does not fit" in capsys.readouterr().err
     assert main([*words, "--set", "g=much"]) == 2
@@ -300,15 +300,15 @@ def test_bodies_points_and_units_go_where_numbers_and_parts_do() -> None:
     assert m.ranges[0].upper == pytest.approx(math.pi / 6)
     with pytest.raises(lw.UnitError, match="does not fit"):
         m.limit("b", "-3 kg", "1 rad")
-    by_name = m.close("pin", "pivot", "tip", lw.Revolute("y"))
+    by_name = m.close_loop("pin", "pivot", "tip", lw.Revolute("y"))
     assert len(by_name) == 2
     m.armature("b", "J")
     assert m.armatures[m.bodies["b"]] is m.parameters["J"]
     for wrong in (
-        lambda: m.roll("nope", radius=1),
-        lambda: m.close("l", "a", "nope", lw.Revolute("y")),
-        lambda: m.distance("a", "nope", 1),
-        lambda: m.no_movement("nope", "a", "x"),
+        lambda: m.rolling_contact("nope", radius=1),
+        lambda: m.close_loop("l", "a", "nope", lw.Revolute("y")),
+        lambda: m.constrain_distance("a", "nope", 1),
+        lambda: m.constrain_points("nope", "a", "x"),
         lambda: m.armature("nope", 1),
     ):
         with pytest.raises(lw.Error, match=r"no (body|point or body) 'nope'"):
@@ -339,11 +339,11 @@ REFUSED: dict[str, Callable[[Mechanism], Any]] = {
     "prescribe": lambda m: m.prescribe("fresh", "new*t"),
     "output": lambda m: m.output("v", "rod_dot + new + nofunction(1)"),
     "state": lambda m: m.state("z", "new*z + nofunction(1)"),
-    "close": lambda m: m.close("pin", "rod", "rod", lw.Revolute("z")),
-    "roll": lambda m: m.roll("rod", "new"),
+    "close": lambda m: m.close_loop("pin", "rod", "rod", lw.Revolute("z")),
+    "roll": lambda m: m.rolling_contact("rod", "new"),
     "defaults": lambda m: m.defaults(m=5, L="much"),
-    "start": lambda m: m.start({"rod": 1.0, "rod_dot": None}),
-    "start by rule": lambda m: m.start({"rod": "new*(2"}),
+    "start": lambda m: m.set_initial({"rod": 1.0, "rod_dot": None}),
+    "start by rule": lambda m: m.set_initial({"rod": "new*(2"}),
     "limit": lambda m: m.limit("rod", "1 kg"),
     "parameter": lambda m: m.parameter("new", "much", unit="m"),
     "input": lambda m: m.input("new", None, unit="m"),  # type: ignore[arg-type] # on purpose

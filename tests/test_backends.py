@@ -92,7 +92,7 @@ def sample_program() -> Program:
             (),
         ),
         Solve(2, (0.1 * lw.sin(q), 3 + k, 2 + k, 0.2 * lw.cos(u)), (t[5], t[4]), (t[8], t[9])),
-        Assign(t[10], lw.select(q < u, t[8], t[9] - lw.absolute(u))),
+        Assign(t[10], lw.where(q < u, t[8], t[9] - lw.absolute(u))),
         Assign(t[11], 3 * k**2 / (1 + k)),
     )
     return program(
@@ -179,8 +179,8 @@ def _without_functions(code: Code) -> Code:
 def test_tables_and_foreign_functions(name: str) -> None:
     """Inside, at the points, outside and at nan, all backends give the algebra's own values."""
     x, y = lw.symbols("x y", "coordinate")
-    rise = lw.Table1([0, 0.1, 0.3, 1], [0, 9, 11, 3], kind="cubic", outside="linear", name="rise")
-    lift = lw.Table2([0, 1, 2], [0, 2, 3], [[0, 2, 1], [1, 5, 2], [3, 3, 9]], kind="cubic")
+    rise = lw.Lookup1D([0, 0.1, 0.3, 1], [0, 9, 11, 3], kind="cubic", outside="linear", name="rise")
+    lift = lw.Lookup2D([0, 1, 2], [0, 2, 3], [[0, 2, 1], [1, 5, 2], [3, 3, 9]], kind="cubic")
     bump = lw.foreign("bump", 2, python=lambda a, b: a * a + b)
     pair = lw.foreign("pair", python=lambda a: (a + 1, math.sin(a)), outputs=2)
     cubed = lw.foreign("cubed", c_source="double cubed(double x) { return x*x*x; }",
@@ -278,7 +278,7 @@ def test_a_foreign_function_keeps_its_name_and_others_give_way(name: str) -> Non
     """A program, a table, an array and a local are all named like a foreign function."""
     x, bump = symbol("x"), symbol("bump", "local")
     double = lw.foreign("bump", python=lambda a: 2 * a)
-    table = lw.Table1([0, 9], [0, 9], name="bump")
+    table = lw.Lookup1D([0, 9], [0, 9], name="bump")
     made = program(
         "bump", {"bump": x}, {"table_bump": double(bump)}, statements=[Assign(bump, table(x) + 1)]
     )
@@ -368,7 +368,7 @@ def long_program(size: int) -> Program:
     for k in range(size // 4):
         a, b, c = (values[-1 - min(len(values) - 1, int(j))] for j in rng.exponential(50, 3))
         target = symbol(f"t{k}", "local")
-        made = lw.select(a < b, a, 0.3 * lw.sin(c)) if k % 25 == 0 else 0.5 * (a * b + c) - 0.3 * a
+        made = lw.where(a < b, a, 0.3 * lw.sin(c)) if k % 25 == 0 else 0.5 * (a * b + c) - 0.3 * a
         statements.append(Assign(target, made))
         values.append(target)
     return program("long", {"q": q}, {"y": values[-5:]}, statements=statements)
@@ -538,4 +538,4 @@ def test_floor_is_exact_everywhere(backend_name: str) -> None:
     t = np.array([-1.01, -1.0, -0.25, -1e-300, 0.0, 0.2, 0.25, 0.9999, 3.0, 1e17])
     found = lw.compile(made, backend=backend_name).batch(t[:, None])
     assert np.array_equal(found, np.column_stack([np.floor(t / 0.25), np.floor(-t)]))
-    assert lw.partial(lw.floor(x * 3), x) == ZERO
+    assert lw.diff(lw.floor(x * 3), x) == ZERO

@@ -89,8 +89,8 @@ def test_a_push_is_the_force_of_the_same_vector() -> None:
     tip = m.point("tip", m.bodies["hand"], (0.1, 0.2, 0.3))
     e = Element("wind", m)
     x = e.position(tip)
-    e.push("drag", [1.0 + x[0], -2.0, 0.5 * x[2]], at=tip)
-    e.push("touch", [0.3, 0.2, -0.7], at=m.bodies["foot"], arm=[0.05, -0.4, 0.2])
+    e.force_vector("drag", [1.0 + x[0], -2.0, 0.5 * x[2]], at=tip)
+    e.force_vector("touch", [0.3, 0.2, -0.7], at=m.bodies["foot"], arm=[0.05, -0.4, 0.2])
     s = System(m)
     s.add(e)
     end = other.point("tip", other.bodies["hand"], (0.1, 0.2, 0.3))
@@ -114,7 +114,7 @@ def test_a_push_is_the_force_of_the_same_vector() -> None:
 def test_the_force_that_is_shown_is_the_one_that_was_given() -> None:
     m = beast()
     e = Element("wind", m)
-    e.push("drag", [1.0, -2.0, 0.5], at=m.bodies["hand"])
+    e.force_vector("drag", [1.0, -2.0, 0.5], at=m.bodies["hand"])
     s = System(m)
     s.add(e)
     run = PlainRun(s.phases())
@@ -215,7 +215,7 @@ def noisy() -> Block:
         (lambda: Block("b", rate=0), "nothing can run"),
         (lambda: Block("b").output("t", 1), "'t' is taken"),
         (lambda: Block("b").derivative(lw.symbol("x"), 1), "no continuous state"),
-        (lambda: Block("b").delayed(1, 0), "cannot delay by 0"),
+        (lambda: Block("b").delay(1, 0), "cannot delay by 0"),
         (lambda: Block("b").input_vector("u", 2, [1.0]), "has the shape"),
         (lambda: lw.sampled(), "one of the two"),
         (lambda: lw.sampled(float("nan")), "no time and no rate"),

@@ -159,7 +159,7 @@ def test_parameters_are_prepared_once() -> None:
 
 def test_conditions_cross_from_stage_to_stage() -> None:
     k, q = symbol("k"), symbol("q", "coordinate")
-    made = program("choice", {"k": k, "q": q}, {"y": lw.select(k < 1, q, 2 * q), "k2": k})
+    made = program("choice", {"k": k, "q": q}, {"y": lw.where(k < 1, q, 2 * q), "k2": k})
     text = lw.c_source(made, stages=True)
     accept(text)
     library = load_library(text)

@@ -25,6 +25,7 @@ from linkwright.algebra import (
     constant,
     constant_part,
     cos,
+    diff,
     evaluate,
     exp,
     free_symbols,
@@ -34,9 +35,7 @@ from linkwright.algebra import (
     maximum,
     minimum,
     nominal,
-    partial,
     postorder,
-    select,
     sin,
     solve_for,
     sqrt,
@@ -46,6 +45,7 @@ from linkwright.algebra import (
     tan,
     tanh,
     time_derivative,
+    where,
 )
 from linkwright.algebra.functions import FUNCTIONS, Function, apply, register
 
@@ -74,7 +74,7 @@ FUNCTIONS_OF_X: list[Expr] = [
     apply("pow", (x, a)) + apply("pow", (constant(2), x)),
     absolute(x - y) * x,
     minimum(x, x**2, y) + maximum(x, b * x),
-    select(x < y, sin(x), cos(x)),
+    where(x < y, sin(x), cos(x)),
     (a + x) ** 2 * (b - x) ** -3,
 ]
 
@@ -83,7 +83,7 @@ FUNCTIONS_OF_X: list[Expr] = [
 def test_partial_derivatives_match_finite_differences(expr: Expr) -> None:
     for variable in (x, y, a):
         expected = _difference(expr, variable, POINT)
-        found = evaluate(partial(expr, variable), POINT)
+        found = evaluate(diff(expr, variable), POINT)
         assert found == pytest.approx(expected, rel=1e-7, abs=1e-8)
 
 
@@ -99,7 +99,7 @@ def test_every_registered_function_has_a_right_derivative() -> None:
             point = {s: generator.uniform(0.1, 0.9) for s in (x, y, a, b)}
             for s in args:
                 expected = _difference(node, s, point)
-                found = evaluate(partial(node, s), point)
+                found = evaluate(diff(node, s), point)
                 assert found == pytest.approx(expected, rel=1e-6, abs=1e-8), name
                 checked += 1
     assert checked > 100
@@ -133,27 +133,25 @@ def test_derivatives_of_random_trees_match_sympy(seed: int) -> None:
     for ours_at, theirs_at in _LEAVES:
         values = {theirs: POINT[ours] for ours, theirs in _LEAVES}
         expected = float(sympy.diff(reference, theirs_at).subs(values))
-        found = evaluate(partial(expr, ours_at), POINT)
+        found = evaluate(diff(expr, ours_at), POINT)
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 # -- singular points -------------------------------------------------------------------------------
 def test_a_selection_hides_the_singular_derivative_of_the_other_branch() -> None:
-    guarded = select(x < 1e-12, ZERO, sqrt(x) + atan2(x, x * y))
-    assert evaluate(partial(guarded, x), {x: 0.0, y: 1.0}) == 0.0
+    guarded = where(x < 1e-12, ZERO, sqrt(x) + atan2(x, x * y))
+    assert evaluate(diff(guarded, x), {x: 0.0, y: 1.0}) == 0.0
     for chosen in (maximum(sqrt(x), 1), minimum(-sqrt(x), -1)):
-        assert evaluate(partial(chosen, x), {x: 0.0}) == 0.0
+        assert evaluate(diff(chosen, x), {x: 0.0}) == 0.0
 
 
 def test_derivatives_at_kinks_and_singularities() -> None:
-    assert evaluate(partial(sqrt(x), x), {x: 0.0}) == math.inf
-    assert math.isnan(evaluate(partial(atan2(y, x), x), {x: 0.0, y: 0.0}))
-    assert evaluate(partial(absolute(x), x), {x: 0.0}) == 0.0
-    assert partial(minimum(x, y), x) is select(y < x, ZERO, ONE)
+    assert evaluate(diff(sqrt(x), x), {x: 0.0}) == math.inf
+    assert math.isnan(evaluate(diff(atan2(y, x), x), {x: 0.0, y: 0.0}))
+    assert evaluate(diff(absolute(x), x), {x: 0.0}) == 0.0
+    assert diff(minimum(x, y), x) is where(y < x, ZERO, ONE)
     at_equal = {x: 1.0, y: 1.0}
-    both = evaluate(partial(minimum(x, y), x), at_equal) + evaluate(
-        partial(minimum(x, y), y), at_equal
-    )
+    both = evaluate(diff(minimum(x, y), x), at_equal) + evaluate(diff(minimum(x, y), y), at_equal)
     assert both == 1.0, "of equals exactly one counts"
 
 
@@ -255,7 +253,7 @@ def test_a_function_is_added_without_editing_anything() -> None:
     f = apply("sinh_of_test", (a * x,))
     assert apply("sinh_of_test", (ZERO,)) is ZERO
     assert evaluate(f, POINT) == pytest.approx(math.sinh(0.28))
-    assert evaluate(partial(f, x), POINT) == pytest.approx(0.7 * math.cosh(0.28))
+    assert evaluate(diff(f, x), POINT) == pytest.approx(0.7 * math.cosh(0.28))
     with pytest.raises(ExprError, match="already"):
         register(Function("sinh_of_test", 1, FUNCTIONS["sin"].simplify, *_sine_rules()))
 
@@ -274,7 +272,7 @@ def test_derivatives_at_a_depth_of_a_hundred_thousand() -> None:
         else:
             e = x + e * y
             slope, value = 1 + slope * 0.9, 0.3 + value * 0.9
-    derivative = partial(e, x)
+    derivative = diff(e, x)
     assert len(list(postorder([derivative]))) > 100_000
     point = {x: 0.3, y: 0.9}
     assert evaluate(e, point) == pytest.approx(value, rel=1e-9)

@@ -32,7 +32,7 @@ def build() -> lw.Mechanism:
     m.force("spring", -k * m.expr("cart"), at=cart, along="x")
     m.moment("wind", "0.3 - 0.1*left_dot", on=m.bodies["left"], about="z")
     m.gravity(along="-y")
-    m.start(left=0.3, right=-0.2, cart_dot="k/10")
+    m.set_initial(left=0.3, right=-0.2, cart_dot="k/10")
     return m
 
 
@@ -66,7 +66,7 @@ def other_value(m: lw.Mechanism) -> None:
 
 def other_start(m: lw.Mechanism) -> None:
     """Another start."""
-    m.start(left=-0.4)
+    m.set_initial(left=-0.4)
 
 
 def rotor(m: lw.Mechanism) -> None:
@@ -114,7 +114,7 @@ def simulated(u: Used, folder: Path) -> Any:
 
 def system_run(u: Used, folder: Path) -> Any:
     """A run of the System."""
-    return numbers(lw.simulate(u.system, 0.2, method="rk4", step=0.01, record_every=50))
+    return numbers(lw.simulate(u.system, 0.2, method="rk4", step=0.01, every=50))
 
 
 def batch(u: Used, folder: Path) -> Any:
@@ -252,8 +252,8 @@ def test_deriving_leaves_the_relations_as_they_were_given() -> None:
     m = lw.Mechanism("apart")
     a = m.body("a", rotate="z", mass=1, com=(0.5, 0, 0), inertia=0.1)
     b = m.body("b", translate="xy", mass=1, inertia=0)
-    m.no_movement(m.point("tip", a, (1.0, 0.2, 0)), b.origin, a.x)
-    m.start({"a": 0.4, "b.y": -0.3})
+    m.constrain_points(m.point("tip", a, (1.0, 0.2, 0)), b.origin, a.x)
+    m.set_initial({"a": 0.4, "b.y": -0.3})
     before = everything(m)
     equations = m.equations("kane")
     assert everything(m) == before
@@ -318,7 +318,7 @@ def test_a_shipped_model_that_was_changed_is_no_longer_that_model(edit: Edit) ->
 def test_a_block_that_is_changed_after_it_was_added_is_changed() -> None:
     s = lw.System(name="s")
     b = lw.Block("counter")
-    n = b.memory("n", "n + 1")
+    n = b.discrete_state("n", "n + 1")
     b.output("y", n)
     s.add(b, rate=10)
     assert lw.simulate(s, 0.4).final["counter.n"] == 5

@@ -170,7 +170,7 @@ def test_latex_report_of_branches_and_odd_names() -> None:
     m = Mechanism("odd_name & more", "50 % of #1")
     b = m.body("b", translate="x")
     long = " + ".join(f"k{i}*sin({i}*b)" for i in range(20))
-    m.force("f", f"select(b > 0, K*b + c_1*b_dot, {long})", at=b.origin, along="x")
+    m.force("f", f"where(b > 0, K*b + c_1*b_dot, {long})", at=b.origin, along="x")
     source = latex_report(derive(m))
     check_latex(source)
     assert r"\begin{cases}" in source

@@ -155,9 +155,9 @@ def test_expressions_survive_the_way_to_sympy_and_back() -> None:
     a, b, c = names = lw.symbols("a b c")
     made = [
         a**-3 / 7 + 0.1 * b - lw.sqrt(c) ** 3,
-        (a & b) * c + lw.select(~(a < b) | (b < c), a, 2),
+        (a & b) * c + lw.where(~(a < b) | (b < c), a, 2),
         a**b + a**0.3,
-        lw.select(a < b, a, b * lw.PI),
+        lw.where(a < b, a, b * lw.PI),
         (a <= b) + lw.minimum(a, b, c) * lw.sign(c),
         lw.atan2(a, b) + lw.floor(3 * c) + lw.absolute(b),
     ]
@@ -197,7 +197,7 @@ def test_what_sympy_cannot_hold_is_told() -> None:
         lw.from_sympy(sympy.Function("f")(a, b))
     with pytest.raises(lw.Error, match="not a SymPy"):
         lw.from_sympy("1 +* 2")
-    table = lw.Table1([0, 1, 2], [0, 1, 4])
+    table = lw.Lookup1D([0, 1, 2], [0, 1, 4])
     with pytest.raises(lw.Error, match="table"):
         lw.to_sympy(table(lw.symbol("s")))
 

@@ -16,7 +16,7 @@ from linkwright.equations import FORMULATIONS, derive
 from linkwright.equations.kernels import inverse_dynamics_program
 from linkwright.formats.robot.files import read_mechanism
 from linkwright.models import load_model
-from linkwright.program import count
+from linkwright.program import count_operations
 from linkwright.program.passes import PASSES, optimize
 
 STEPS = ["written", *PASSES, "all, fast"]
@@ -40,7 +40,7 @@ def test_constrained_models_show_what_takes_them_and_say_what_does_not(
     for name in set(FORMULATIONS) - ARTICULATED:
         assert [row["after"] for row in rows if row["formulation"] == name] == STEPS
     (fast,) = (r for r in rows if r["formulation"] == "kane" and r["after"] == "all, fast")
-    expected = count(optimize(derive(load_model(model), "kane").program(outputs=False)))
+    expected = count_operations(optimize(derive(load_model(model), "kane").program(outputs=False)))
     assert (fast["add"], fast["mul"], fast["call"]) == (expected.add, expected.mul, expected.call)
 
 
@@ -91,7 +91,7 @@ def test_robot_files_are_compared_too(tmp_path: Path, capsys: pytest.CaptureFixt
     assert not any("refused" in row for row in rows)
     rows = compared(capsys, str(path), "--kernel", "inverse")
     (fast,) = (r for r in rows if r["formulation"] == "recursive" and r["after"] == "all, fast")
-    expected = count(optimize(inverse_dynamics_program(derive(read_mechanism(path)))))
+    expected = count_operations(optimize(inverse_dynamics_program(derive(read_mechanism(path)))))
     assert (fast["add"], fast["mul"]) == (expected.add, expected.mul)
 
 

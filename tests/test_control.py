@@ -168,7 +168,7 @@ def test_lqr_balances_a_pole_with_the_cost_that_riccati_says(rate: float | None)
     s = System(m, base=200)
     s.add(regulator, rate=rate)
     start = {"cart": 1e-3, "pole": 5e-4, "cart_dot": 0.0, "pole_dot": 0.0}
-    s.start(start)
+    s.set_initial(start)
     run = PlainRun(s.phases(), steps=4).run(3000)
     assert abs(run["pole"][-1]) < 1e-8
     rows = run["cart"] ** 2 + 10 * run["pole"] ** 2 + 0.1 * run["lqr.F"] ** 2
@@ -186,7 +186,7 @@ def test_an_observer_finds_the_speeds_from_the_places(rate: float | None) -> Non
     noise = {"cart_dot": 1.0, "pole_dot": 1.0}
     watcher = s.add(Observer(model, process=noise, measurement=1e-4, rate=rate))
     s.connect([loop.F, "place", "tilt"], watcher.u)
-    s.start({"cart": 1e-3, "pole": 1e-3})
+    s.set_initial({"cart": 1e-3, "pole": 1e-3})
     run = PlainRun(s.phases()).run(2500)
     for i, name in enumerate(model.states):
         seen = run[f"observer.y[{i}]"]
@@ -219,7 +219,7 @@ def test_computed_torque_follows_a_motion_with_its_acceleration() -> None:
     s.connect(["0.2*sin(3*t)"] * n, servo.target)
     s.connect(["0.6*cos(3*t)"] * n, servo.target_rate)
     s.connect(["-1.8*sin(3*t)"] * n, servo.target_acceleration)
-    s.start(dict.fromkeys(m.coordinates, 0.0) | {f"{q}_dot": 0.6 for q in m.coordinates})
+    s.set_initial(dict.fromkeys(m.coordinates, 0.0) | {f"{q}_dot": 0.6 for q in m.coordinates})
     run = PlainRun(s.phases()).run(500)
     for q in m.coordinates:
         np.testing.assert_allclose(run[q], 0.2 * np.sin(3 * run["t"]), atol=1e-8)
@@ -230,7 +230,7 @@ def test_a_feedforward_alone_gives_the_motion() -> None:
     s = System(m, base=500)
     motion = {q: f"{0.1 * (k + 1)}*sin(2*t)" for k, q in enumerate(m.coordinates)}
     s.add(Feedforward(m, motion))
-    s.start(
+    s.set_initial(
         dict.fromkeys(m.coordinates, 0.0)
         | {f"{q}_dot": 0.2 * (k + 1) for k, q in enumerate(m.coordinates)}
     )

@@ -83,7 +83,7 @@ def long_about(path: Path) -> None:
         content = {name: parts.read(name) for name in parts.namelist()}
     text = io.BytesIO()
     np.save(text, np.array(" " * (1 << 20)))
-    content["about.npy"] = text.getvalue()
+    content["metadata.npy"] = text.getvalue()
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as parts:
         for name, data in content.items():
             parts.writestr(name, data)
@@ -107,7 +107,7 @@ RECORDINGS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "nested too deeply": (
         "a.csv",
         lambda p: p.write_text(
-            '# linkwright {"channels": [["x"]], "about": {"a": ' + "[" * 700 + "]" * 700 + "}}\n"
+            '# linkwright {"channels": [["x"]], "metadata": {"a": ' + "[" * 700 + "]" * 700 + "}}\n"
             "t,x\n0,1\n"
         ),
     ),
@@ -121,7 +121,9 @@ RECORDINGS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "metadata of others": (
         "a.parquet",
         lambda p: parquet(
-            p, ["a", "b"], {b"linkwright": json.dumps({"about": {}, "channels": [["x"]]}).encode()}
+            p,
+            ["a", "b"],
+            {b"linkwright": json.dumps({"metadata": {}, "channels": [["x"]]}).encode()},
         ),
     ),
     "encrypted archive": ("a.npz", encrypted),
@@ -178,7 +180,7 @@ def test_any_name_comes_back_from_a_table(name: str, tmp_path: Path) -> None:
     found = read_recording(tmp_path / "a.csv")
     assert found.channels == made.channels
     assert found.data.tolist() == made.data.tolist()
-    assert found.about["model"] == "m"
+    assert found.metadata["model"] == "m"
     head = (tmp_path / "a.csv").read_text(encoding="utf-8").split(",")
     assert not [cell for cell in head if cell.strip('"').startswith(("=", "@", "+"))]
 
@@ -198,11 +200,13 @@ def test_a_table_is_read_as_it_is_by_others(tmp_path: Path) -> None:
 
 
 def test_tables_of_older_versions_are_still_read(tmp_path: Path) -> None:
-    told = json.dumps({"about": {"model": "m"}, "channels": [["x", "m", "place", "length", "b"]]})
+    told = json.dumps(
+        {"metadata": {"model": "m"}, "channels": [["x", "m", "place", "length", "b"]]}
+    )
     (tmp_path / "a.csv").write_text(f"# linkwright {told}\nt [s],x [m]\n0.0,1.0\n1.0,2.0\n")
     found = read_recording(tmp_path / "a.csv")
     assert found.channels == (Channel("x", "m", "place", "length", "b"),)
-    assert found.about["model"] == "m"
+    assert found.metadata["model"] == "m"
     empty = Recording([], [Channel("x", "m")], [], {"model": "m"})
     empty.save(tmp_path / "b.csv")
     assert read_recording(tmp_path / "b.csv").channels == empty.channels

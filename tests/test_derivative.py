@@ -17,7 +17,7 @@ from linkwright.algebra import (
 from linkwright.program import (
     Assign,
     Program,
-    count,
+    count_operations,
     interpret,
     lower,
 )
@@ -137,7 +137,7 @@ def test_optimized_derivatives_have_the_same_values(made: Program, seed: int) ->
         small = optimize(plain)
         for a, b in zip(run(plain, *inputs).values(), run(small, *inputs).values(), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-8)
-        assert count(small).total <= count(plain).total
+        assert count_operations(small).total <= count_operations(plain).total
 
 
 @settings(quick, max_examples=10)

@@ -58,7 +58,7 @@ REFUSED: dict[str, tuple[Refused, str]] = {
         "'m' has no body 'b1'; did you mean 'b'",
     ),
     "a strut without length": (lambda m, b: m.strut("s", "-k*x", at=b.origin), "no direction"),
-    "an upright axle": (lambda m, b: m.roll(b, "R"), "axle of 'b' is upright"),
+    "an upright axle": (lambda m, b: m.rolling_contact(b, "R"), "axle of 'b' is upright"),
     "a fourth axis": (lambda m, b: m.vector(4), "there is no axis 4"),
     "no axis": (lambda m, b: m.vector(0), "there is no axis 0"),
 }
@@ -116,7 +116,7 @@ def test_a_joint_that_moves_no_mass_is_named(formulation: str) -> None:
         (1.0, {"step": 0.0}, "step 0.0 is not above zero"),
         (1.0, {"step": float("nan")}, "step nan is no finite number"),
         (float("inf"), {}, "end time inf"),
-        (1.0, {"record_every": 0}, "every 0 steps"),
+        (1.0, {"every": 0}, "every 0 steps"),
         (1.0, {"initial": {"b": float("nan")}}, "'b' cannot start at nan"),
     ],
 )

@@ -124,13 +124,13 @@ def closed(loop: Loop, joint: Joint | None, **more: object) -> tuple[Mechanism, 
     """Return the loop closed by a joint, or held at a distance, with its coordinates by symbol."""
     m, place, tip = looped(loop)
     if joint is None:
-        m.distance(m.origin, tip, "length")
+        m.constrain_distance(m.origin, tip, "length")
         tip_at = np.array(
             evaluate_all(list(tip.position.components(m.ground.frame)), numbers(m, loop))
         )
         m.defaults(length=float(np.linalg.norm(tip_at)))
     else:
-        m.close("closure", place, tip, joint, **more)  # type: ignore[arg-type]
+        m.close_loop("closure", place, tip, joint, **more)  # type: ignore[arg-type]
     return m, {m.coordinates[k]: v for k, v in loop.sample.coordinates.items()}
 
 

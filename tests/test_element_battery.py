@@ -75,12 +75,12 @@ def _pair(r: np.random.Generator) -> tuple[float, float]:
 def _tire(m: Mechanism, r: np.random.Generator) -> Numbers:
     law = elements.MagicFormula(
         r.uniform(5, 15), r.uniform(1.1, 1.9), r.uniform(0.5, 1.2), r.uniform(-0.5, 0.98),
-        along_b=r.uniform(5, 20), nominal_load=4.0, friction_slope=-0.1, stiffest_load=2.0,
+        longitudinal_b=r.uniform(5, 20), nominal_load=4.0, friction_slope=-0.1, stiffest_load=2.0,
     )  # fmt: skip
     return {
-        "at": "ball", "law": law, "forward": m.x, "leftward": m.y, "load": r.uniform(1, 8),
+        "at": "ball", "law": law, "forward": m.x, "left": m.y, "load": r.uniform(1, 8),
         "wheel": "wheel", "radius": 0.12, "rolling_resistance": 0.02, "trail": 0.0,
-        "trail_slip": 0.1, "slow": 0.1, "relaxation": 0.0,
+        "trail_slip": 0.1, "min_speed": 0.1, "relaxation": 0.0,
     }  # fmt: skip
 
 
@@ -109,8 +109,8 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
         "coordinate": "arm", "coulomb": r.uniform(0.1, 2), "viscous": r.uniform(0, 1),
         "static": r.uniform(2, 3), "stribeck": 0.2, "smoothing": 0.1,
     },
-    "Imu": lambda m, r: {"at": "tip", "force_noise": 0.0, "rate_noise": 0.0, "force_bias": 0.1,
-                         "rate_bias": 0.2},
+    "Imu": lambda m, r: {"at": "tip", "accel_noise": 0.0, "gyro_noise": 0.0, "accel_bias": 0.1,
+                         "gyro_bias": 0.2},
     "JointSpring": lambda m, r: {"coordinate": "arm", "stiffness": r.uniform(1, 50), "rest": 0.4,
                                  "damping": r.uniform(0, 2)},
     "LuGre": lambda m, r: {
@@ -128,7 +128,7 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     },
     "Spring": lambda m, r: {
         "first": "n", "second": "ball", "stiffness": r.uniform(1, 50), "length": FAR,
-        "damping": r.uniform(0, 3), "pulls_only": bool(r.integers(2)),
+        "damping": r.uniform(0, 3), "tension_only": bool(r.integers(2)),
     },
     "Stop": lambda m, r: {"coordinate": "arm", "lower": 0.2, "upper": 0.9,
                           "stiffness": r.uniform(50, 500), "damping": r.uniform(0.1, 2)},
@@ -184,7 +184,7 @@ def system_of(name: str, seed: int, rate: float | None = None) -> lw.System:
         s = lw.System(m, base=2000)
         s.add(block, rate=rate, name="block")
         speeds = {speed.symbol.name for speed in m.kinematics().speeds}
-        s.start({k: v for k, v in START.items() if k in {*m.coordinates, *speeds}})
+        s.set_initial({k: v for k, v in START.items() if k in {*m.coordinates, *speeds}})
         return s
     s = lw.System(name="rig", base=2000)
     s.add(block, rate=rate, name="block")
@@ -248,7 +248,7 @@ def test_units_are_consistent(name: str, units: str) -> None:
         rate, own = unit_of(state.following, known), unit_of(state.symbol, known)
         if rate is not None and own is not None:
             assert (rate * parse_unit("s")).fits(own), (state.symbol, rate, own)
-    for memory in block.memories.values():
+    for memory in block.discrete_states.values():
         assert memory.following is not None
         check_units(memory.following, None if memory.unit == "?" else memory.unit, known)
 
@@ -305,7 +305,7 @@ def test_a_batch_is_its_single_runs(name: str, seed: int) -> None:
 # -- rates -----------------------------------------------------------------------------------------
 def _without_memory(name: str) -> bool:
     _, block = made(name)
-    return not block.memories and not block.needs_rate and name != "StateSpace"
+    return not block.discrete_states and not block.needs_rate and name != "StateSpace"
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -360,8 +360,8 @@ def _enabled(name: str) -> Numbers:
 
 ALLOWED_BELOW_ZERO = {
     "offset", "rest", "lower", "upper", "target", "initial", "wind", "activation", "load", "spin",
-    "force_bias", "moment_bias", "rate_bias", "low", "high", "weight", "gain", "K", "a", "b", "c",
-    "d", "numerator", "denominator", "inputs",
+    "force_bias", "moment_bias", "accel_bias", "gyro_bias", "low", "high", "weight", "gain",
+    "K", "a", "b", "c", "d", "numerator", "denominator", "inputs",
 }  # fmt: skip
 
 
@@ -408,7 +408,7 @@ def test_a_sampled_block_reads_its_own_output_of_the_same_instant() -> None:
     b = Block("b")
     y = b.output("y", "t + 1")
     b.output("z", 2 * y)
-    n = b.memory("n", y)
+    n = b.discrete_state("n", y)
     b.output("before", n)
     s.add(b, rate=10)
     final = lw.simulate(s, 0.5).final

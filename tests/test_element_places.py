@@ -57,7 +57,7 @@ PLACED: dict[str, Callable[[Any, Any], lw.Element]] = {
     "imu": lambda m, at: Imu(m, at),
     "muscle": lambda m, at: Muscle(m, ["n", at], 10.0),
     "spring": lambda m, at: Spring(m, "n", at, 10.0),
-    "tire": lambda m, at: Tire(m, at, LinearTire(1.0), forward=m.x, leftward=m.y, load=1),
+    "tire": lambda m, at: Tire(m, at, LinearTire(1.0), forward=m.x, left=m.y, load=1),
 }
 
 

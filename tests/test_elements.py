@@ -206,7 +206,7 @@ def test_a_mass_on_a_spring_swings_at_its_frequency() -> None:
 
 def test_a_cable_does_not_push() -> None:
     m, b = slider()
-    cable = Spring(m, m.ground, b, 200.0, length=0.5, pulls_only=True)
+    cable = Spring(m, m.ground, b, 200.0, length=0.5, tension_only=True)
     done = run(m, cable, until=0.1, initial={"s": 0.3})
     assert np.allclose(done.samples["s"], 0.3)
 
@@ -290,25 +290,25 @@ def test_a_muscle_works_through_its_moment_arm() -> None:
 
 def test_laws_of_tires() -> None:
     angle, load = as_expr(0.05), as_expr(4000.0)
-    assert evaluate_all([LinearTire(6e4).side(angle, load)], {})[0] == pytest.approx(-3000)
+    assert evaluate_all([LinearTire(6e4).lateral(angle, load)], {})[0] == pytest.approx(-3000)
     b, c, d, e = 8.0, 1.4, 0.9, -0.2
     x = b * 0.05
     by_hand = -4000 * d * math.sin(c * math.atan(x - e * (x - math.atan(x))))
-    found = evaluate_all([MagicFormula(b, c, d, e).side(angle, load)], {})[0]
+    found = evaluate_all([MagicFormula(b, c, d, e).lateral(angle, load)], {})[0]
     assert found == pytest.approx(by_hand, rel=1e-12)
-    table = TableTire(lw.Table1([0, 0.1], [0, 2000]))
-    assert evaluate_all([table.side(-angle, load)], {})[0] == pytest.approx(1000)
+    table = TableTire(lw.Lookup1D([0, 0.1], [0, 2000]))
+    assert evaluate_all([table.lateral(-angle, load)], {})[0] == pytest.approx(1000)
 
 
 def test_a_tire_builds_up_its_side_force_over_the_relaxation_length() -> None:
     """A wheel that is pushed sideways at constant speed: slip follows 1 - exp(-x / s)."""
     m = lw.Mechanism("wheel")
     w = m.body("w", translate="xy", mass=1e9, inertia=1e9)
-    tire = Tire(m, w, LinearTire(5e4), forward=m.x, leftward=m.y, load=3000.0, relaxation=0.6)
+    tire = Tire(m, w, LinearTire(5e4), forward=m.x, left=m.y, load=3000.0, relaxation=0.6)
     done = run(m, tire, until=0.2, initial={"w.x_dot": 10.0, "w.y_dot": 0.5})
     x = 10 * done.samples.times
     expected = -5e4 * math.atan2(0.5, 10) * (1 - np.exp(-x / 0.6))
-    assert np.allclose(done.samples["tire.side"], expected, rtol=1e-6, atol=1e-3)
+    assert np.allclose(done.samples["tire.lateral"], expected, rtol=1e-6, atol=1e-3)
 
 
 # -- sensors and filters ---------------------------------------------------------------------------
@@ -329,15 +329,15 @@ def test_an_inertial_unit_feels_weight_at_rest_and_nothing_in_free_fall() -> Non
     corner = m.point("corner", b, at=(0.3, 0, 0))
     imu = Imu(m, corner)
     done = run(m, imu, until=0.1, initial={"b.r": 2.0})
-    assert np.allclose(done.samples["imu.force_x"], -0.3 * 4, atol=1e-9)
-    assert np.allclose(done.samples["imu.force_z"], 0, atol=1e-9)
-    assert np.allclose(done.samples["imu.rate_z"], 2.0, atol=1e-9)
+    assert np.allclose(done.samples["imu.accel_x"], -0.3 * 4, atol=1e-9)
+    assert np.allclose(done.samples["imu.accel_z"], 0, atol=1e-9)
+    assert np.allclose(done.samples["imu.gyro_z"], 2.0, atol=1e-9)
     m = lw.Mechanism("still")
     arm = m.body("arm", rotate="y", mass=1.0, inertia=1.0)
     m.gravity(along="-z")
     done = run(m, Imu(m, arm), until=0.01, initial={"arm": 0.3})
-    assert done.samples["imu.force_z"][0] == pytest.approx(G * math.cos(0.3))
-    assert done.samples["imu.force_x"][0] == pytest.approx(-G * math.sin(0.3))
+    assert done.samples["imu.accel_z"][0] == pytest.approx(G * math.cos(0.3))
+    assert done.samples["imu.accel_x"][0] == pytest.approx(-G * math.sin(0.3))
 
 
 @pytest.mark.parametrize("cutoff", [5, 10, 20])
@@ -366,4 +366,4 @@ def test_a_butterworth_block_filters_as_scipy_does() -> None:
 
 @pytest.mark.parametrize("cutoff", [0, 100])
 def test_a_cutoff_at_either_end_passes_everything(cutoff: float) -> None:
-    assert not Butterworth(cutoff).memories
+    assert not Butterworth(cutoff).discrete_states

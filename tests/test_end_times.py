@@ -31,7 +31,7 @@ def sampled() -> lw.System:
     s = lw.System(m)
     s.add(lw.control.PD(m, kp=4, kd=1), rate=20)
     b = lw.Block("count")
-    b.output("y", b.memory("n", "n + 1"))
+    b.output("y", b.discrete_state("n", "n + 1"))
     s.add(b, rate=20)
     s.add(WhiteNoise(0.1, rate=20), name="noise")
     s.add(lambda t, rod: t, rate=20, name="f", outputs="y")
@@ -49,8 +49,8 @@ def test_a_system_ends_where_it_is_told_to(method: str) -> None:
     """As one that goes on, with the ticks before the end and none at it."""
     s = sampled()
     how: dict[str, Any] = {"method": method, "step": 0.001, "tolerance": 1e-9}
-    run = lw.simulate(s, END, record_every=1, **how)
-    longer = lw.simulate(s, 1.05, record_every=1, **how)
+    run = lw.simulate(s, END, every=1, **how)
+    longer = lw.simulate(s, 1.05, every=1, **how)
     ticks = math.floor(END * 20)
     assert run.times[-1] == END
     assert len(run.times) == ticks + 2
@@ -65,7 +65,7 @@ def test_a_system_ends_where_it_is_told_to(method: str) -> None:
 
 @pytest.mark.parametrize("every", [1, 7, 1000])
 def test_the_last_sample_is_at_the_end(every: int) -> None:
-    run = lw.simulate(sampled(), END, record_every=every, method="rk4", step=0.001)
+    run = lw.simulate(sampled(), END, every=every, method="rk4", step=0.001)
     assert run.times[-1] == END
     assert (np.diff(run.times) > 0).all()
     assert run["rod"][-1] == run.final["rod"]
@@ -112,7 +112,7 @@ def test_a_batch_counts_the_short_gap_among_its_samples() -> None:
     found = lw.simulate_batch(sampled(), END, runs=3, every=4, method="rk4", step=0.001)
     assert found.times[-1] == END
     assert found["rod"].shape == (3, len(found.times))
-    alone = lw.simulate(sampled(), END, record_every=4, method="rk4", step=0.001)
+    alone = lw.simulate(sampled(), END, every=4, method="rk4", step=0.001)
     np.testing.assert_allclose(found["rod"][0], alone["rod"], rtol=1e-9)
 
 

@@ -131,7 +131,7 @@ def pulled(pull: Callable[[float], Any]) -> lw.Mechanism:
     b = m.body("b", translate="x", mass=1)
     f = lw.foreign("pull", python=pull)
     m.force("f", f(m.coordinates["b"]), at=b.origin, along="x")
-    m.start(b=1.0)
+    m.set_initial(b=1.0)
     return m
 
 

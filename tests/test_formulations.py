@@ -29,7 +29,7 @@ from linkwright.equations.kernels import (
 from linkwright.mechanism import Kinematics, Mechanism, MechanismError, Prismatic, Revolute
 from linkwright.models import load_model
 from linkwright.models.smallest import shipped_program
-from linkwright.program import Program, count, lower
+from linkwright.program import Program, count_operations, lower
 from linkwright.program.interpret import interpret
 from linkwright.program.passes import optimize
 from linkwright.program.search import thorough
@@ -134,7 +134,7 @@ def test_articulated_bodies_take_geared_rotors_and_refuse_constraints() -> None:
 def test_long_chains_grow_in_proportion() -> None:
     """Articulated bodies cost the same for every further link, the mass matrix ever more."""
     short, middle, long = (
-        count(derive(chain(n), "articulated").program()).total for n in (12, 18, 24)
+        count_operations(derive(chain(n), "articulated").program()).total for n in (12, 18, 24)
     )
     assert long - middle == pytest.approx(middle - short, rel=0.05)
     assert derive(chain(14)).formulation == "articulated"
@@ -184,7 +184,9 @@ def test_what_was_chosen_is_told_and_can_be_pinned() -> None:
     assert made.choices is not None
     assert {made.choices.bodies[b].place for b in "cd"} == {1}
     pinned = derive(m, choices=made.choices)
-    assert count(pinned.program(outputs=False)) == count(made.program(outputs=False))
+    assert count_operations(pinned.program(outputs=False)) == count_operations(
+        made.program(outputs=False)
+    )
 
 
 # -- counts ----------------------------------------------------------------------------------------
@@ -206,15 +208,15 @@ FAST = [
 @pytest.mark.parametrize(("name", "kernel", "operations", "calls"), FAST)
 def test_counts_of_the_models(name: str, kernel: str, operations: int, calls: int) -> None:
     """Adds and multiplies together in fast mode, all parameters symbols: no more than so many."""
-    found = count(optimize(kernel_program(derive(load_model(name)), kernel)))
+    found = count_operations(optimize(kernel_program(derive(load_model(name)), kernel)))
     assert found.total <= operations
     assert found.call <= calls
 
 
 def test_a_cart_with_other_names_in_another_order_costs_the_same() -> None:
     """Nothing knows a model: only the structure matters."""
-    expected = count(optimize(derive(load_model("cart")).program(outputs=False)))
-    assert count(optimize(derive(other_cart()).program(outputs=False))) == expected
+    expected = count_operations(optimize(derive(load_model("cart")).program(outputs=False)))
+    assert count_operations(optimize(derive(other_cart()).program(outputs=False))) == expected
 
 
 def test_the_search_knows_no_model_either() -> None:
@@ -222,9 +224,9 @@ def test_the_search_knows_no_model_either() -> None:
     source = derive(load_model("cart")).program(outputs=False)
     shipped = shipped_program("cart", "forward", source)
     assert shipped is not None
-    found = count(thorough(derive(other_cart()).program(outputs=False), moves=500))
-    assert found.total <= count(shipped).total
-    assert found.call == count(shipped).call
+    found = count_operations(thorough(derive(other_cart()).program(outputs=False), moves=500))
+    assert found.total <= count_operations(shipped).total
+    assert found.call == count_operations(shipped).call
 
 
 def other_cart() -> Mechanism:
@@ -259,7 +261,7 @@ def other_cart() -> Mechanism:
     m.force("shove", "P", at=b.origin, along=b.x)
     order = ("w2", "w1", "w4", "w3")
     for name in order:
-        m.roll(m.bodies[name], "radius", lateral=False)
+        m.rolling_contact(m.bodies[name], "radius", lateral=False)
     for name in order:
         m.constrain(m.bodies[name].origin.velocity @ places[name][0].y, name=f"{name} grips")
     return m
@@ -287,6 +289,7 @@ def random_arm(seed: int, n: int = 12) -> Mechanism:
 def test_a_random_arm_of_twelve_links_is_never_worse_than_by_kane(seed: int) -> None:
     m = random_arm(seed)
     found, kane = (
-        count(optimize(derive(m, way).program(outputs=False))) for way in ("auto", "kane")
+        count_operations(optimize(derive(m, way).program(outputs=False)))
+        for way in ("auto", "kane")
     )
     assert found.total + found.call <= kane.total + kane.call

@@ -194,7 +194,7 @@ def test_freedom_is_used_for_the_rest_posture(seven: lw.Robot) -> None:
     lazy = solve(seven, goal, "l7", start)
     drawn = start
     for _ in range(40):
-        drawn = solve(seven, goal, "l7", drawn, rest=rest, pull=0.2).q
+        drawn = solve(seven, goal, "l7", drawn, posture=rest, posture_gain=0.2).q
     assert np.abs(seven.pose(drawn, "l7") - goal).max() < 1e-5
     assert np.linalg.norm(drawn - rest) < np.linalg.norm(lazy.q - rest) - 1e-3
 
@@ -213,7 +213,7 @@ def test_refusals(seven: lw.Robot) -> None:
     with pytest.raises(InputError, match="no frame"):
         solve(seven, np.eye(4), "hand")
     with pytest.raises(InputError, match="between 0 and 1"):
-        solve(seven, np.eye(4), "l7", pull=2.0)
+        solve(seven, np.eye(4), "l7", posture_gain=2.0)
     with pytest.raises(InputError, match="finite"):
         solve(seven, np.full((4, 4), np.nan), "l7")
     with pytest.raises(InputError, match="no rotation"):

@@ -403,7 +403,7 @@ def test_energy_stays_in_a_loop(kind: str, seed: int) -> None:
     free = state_of(m, seed)
     anchor = m.point("anchor", at=(0.3, -2.5, 1.5))
     gap = free.vector(m.points["tip"].position - anchor.position)
-    m.distance(m.points["tip"], anchor, float(np.linalg.norm(gap)))
+    m.constrain_distance(m.points["tip"], anchor, float(np.linalg.norm(gap)))
     check_velocities(free)
     state = with_kept_rates(free)
     check_power(state)
@@ -430,7 +430,7 @@ def test_a_joint_that_closes_a_loop_leaves_what_it_leaves_in_a_tree(kind: str, s
     joint = MADE[kind][1](direction, ASIDE)
     loose = tree("free quaternion", WRITINGS["triple"])
     a, b = loose.bodies["a"], loose.bodies["b"]
-    loose.close("closed", loose.point("hinge", a, (0.5, 0.1, 0.2)), b, joint)
+    loose.close_loop("closed", loose.point("hinge", a, (0.5, 0.1, 0.2)), b, joint)
     there = same_pose(state, loose)
     for c in loose.constraints:
         assert c.position is not None

@@ -75,7 +75,7 @@ def test_what_is_used_and_what_is_left_out_is_said(
     run = lw.simulate(robot, 0.1)
     assert any("2 joint(s) stop at their limits: shoulder, elbow" in w for w in run.report)
     assert any("1 shape(s) for contact touch nothing" in w for w in run.report)
-    about = lw.simulate(lw.System(robot), 0.1).recording.about
+    about = lw.simulate(lw.System(robot), 0.1).recording.metadata
     assert "2 joint(s) stop" in about["notes"][0]
     out = tmp_path / "run.csv"
     assert main(["simulate", str(path), "--until", "0.1", "-o", str(out)]) == 0

@@ -20,16 +20,16 @@ from linkwright.algebra import (
     Vector,
     atan2,
     constant,
+    diff,
     evaluate,
     foreign,
     maximum,
-    partial,
-    select,
     sin,
     sqrt,
     substitute,
     symbol,
     symbols,
+    where,
 )
 from linkwright.algebra.language import LanguageError, SymbolScope, parse, read, resolve
 from linkwright.algebra.units.parse import parse_unit
@@ -61,13 +61,13 @@ a, b, c, d, x = symbols("a b c d x")
         ("a >= b", a >= b),
         ("0 <= a < b <= 1", ((a >= 0) & (a < b)) & (b <= 1)),
         ("not a < b and c < d or a == b", ((~(a < b)) & (c < d)) | parse("a == b")),
-        ("a if b < c else d", select(b < c, a, d)),
-        ("a if b < c else b if c < d else d", select(b < c, a, select(c < d, b, d))),
-        ("(a if b < c else 1) + 2", select(b < c, a, 1) + 2),
-        ("select(a != b, a, b)", select(parse("a != b"), a, b)),
+        ("a if b < c else d", where(b < c, a, d)),
+        ("a if b < c else b if c < d else d", where(b < c, a, where(c < d, b, d))),
+        ("(a if b < c else 1) + 2", where(b < c, a, 1) + 2),
+        ("where(a != b, a, b)", where(parse("a != b"), a, b)),
         ("max(a, b, sin(c))", maximum(a, b, sin(c))),
         ("atan2(a, b) + pi", atan2(a, b) + PI),
-        ("partial(a*x**2, x)", 2 * a * x),
+        ("diff(a*x**2, x)", 2 * a * x),
         ("abs(-3)", constant(3)),
         ("body.mass*q[1] - q''", symbol("body.mass") * symbol("q[1]") - symbol("q''")),
         ("`if`*`pi`", symbol("if") * symbol("pi")),
@@ -251,7 +251,7 @@ def test_any_text_is_read_or_refused_with_an_input_error(source: str) -> None:
 
 
 _words = st.sampled_from(
-    [*"abcx+-*/(),<", "**", "<=", "==", "and", "or", "not", "if", "else", "sin(", "max(", "select(",
+    [*"abcx+-*/(),<", "**", "<=", "==", "and", "or", "not", "if", "else", "sin(", "max(", "where(",
      "2", "0", "1.5", "pi", "inf", "deg", "atan2(", "sqrt(", "func(", "[n1]", "#f", "min(", "exp("]
 )  # fmt: skip
 
@@ -336,7 +336,7 @@ def test_hyperbolic_functions_are_those_of_numpy(name: str) -> None:
     np.testing.assert_allclose(evaluate(found, {x: at}), exact, rtol=1e-14)
     slope = {"sinh": np.cosh(at), "cosh": np.sinh(at), "tanh": 1 - np.tanh(at) ** 2}[name]
     off = 1e-12 * float(np.abs(exact).max())
-    np.testing.assert_allclose(evaluate(partial(found, x), {x: at}), slope, rtol=1e-12, atol=off)
+    np.testing.assert_allclose(evaluate(diff(found, x), {x: at}), slope, rtol=1e-12, atol=off)
 
 
 COMPOUND_UNITS = [

@@ -21,7 +21,7 @@ from linkwright.equations.repeated_bodies import Run, plan
 from linkwright.equations.templates import Shapes, template
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Mechanism, Revolute
-from linkwright.program import Call, Loop, Program, Statement, count, lower, program
+from linkwright.program import Call, Loop, Program, Statement, count_operations, lower, program
 from linkwright.program.interpret import interpret
 from linkwright.program.passes import optimize
 from linkwright.program.program import Scanned, Stacked
@@ -128,7 +128,7 @@ def test_optimized_loops_keep_their_values_in_every_backend(kind: str) -> None:
     given = inputs_of(p)
     wanted = run(written, given)[1]
     close = pytest.approx(wanted, rel=1e-9, abs=1e-10 * np.abs(wanted).max())
-    assert count(p).total <= count(written).total
+    assert count_operations(p).total <= count_operations(written).total
     for backend in ("llvm", "c", "python"):
         assert lw.compile(p, backend=backend)(*given)[1] == close
     rows = [np.broadcast_to(x, (11, x.size)) for x in given]
@@ -140,7 +140,7 @@ def test_what_loops_execute_is_near_to_what_is_written_out() -> None:
     for kind, most in (("planar", 1.12), ("spatial", 1.03), ("symbols", 1.12)):
         m = chain(kind, 50)
         e = derive(m, "articulated-looped")
-        rolled, written = count(e.program()), count(written_out(e).program())
+        rolled, written = count_operations(e.program()), count_operations(written_out(e).program())
         assert rolled.total <= most * written.total
         assert rolled.call == written.call
 

@@ -77,7 +77,7 @@ def in_a_loop(joint: Joint) -> Mechanism:
     m = Mechanism("loop")
     arm = crank(m)
     load = m.body("load", joint=Free("zxy"), **LOAD)
-    m.close("hinge", m.point("seat", arm, (1, 0, 0)), load, joint)
+    m.close_loop("hinge", m.point("seat", arm, (1, 0, 0)), load, joint)
     watched(m, load)
     return m
 
@@ -105,7 +105,7 @@ def test_a_joint_moves_alike_in_the_tree_and_as_the_closure_of_a_loop(name: str)
 def test_a_rod_of_given_length_is_a_ball_at_each_end() -> None:
     held = Mechanism("held")
     mass = held.body("b", translate="xyz", mass=1, inertia=0)
-    held.distance(held.origin, mass.origin, "L")
+    held.constrain_distance(held.origin, mass.origin, "L")
     held.defaults(L=2.0)
     held.gravity()
     run = simulate(held, 2.0, step=0.5, initial={"b.x": 2.0, "b.v": 1.0})
@@ -125,8 +125,8 @@ def test_a_slot_that_turns_counts_in_the_relation_of_speeds() -> None:
     loop = Mechanism("loop")
     slot = loop.body("slot", rotate="z", mass=1, inertia=(0, 0, 0.5))
     bead = loop.body("bead", translate="xyz", mass=1, inertia=0)
-    loop.no_movement(bead.origin, loop.origin, slot.y)
-    loop.no_movement(bead.origin, loop.origin, "z")
+    loop.constrain_points(bead.origin, loop.origin, slot.y)
+    loop.constrain_points(bead.origin, loop.origin, "z")
     start = {"bead.x": 1.0, "slot_dot": 1.0, "bead.u": 0.0, "bead.v": 1.0, "bead.w": 0.0}
     run = simulate(loop, 1.0, step=1.0, initial=start)
     found = run.final
@@ -143,7 +143,7 @@ def oblique_four_bar(closed_by: Joint) -> Mechanism:
     b = m.body("b", parent=a, at=(0, 1, 0), rotate=[axis], mass=1, com=(0.8, 0, -0.6), inertia=0.2)
     c = m.body("c", at=(1.6, 0.2, -1.2), rotate=[axis], mass=1, com=(0, 0.4, 0), inertia=0.1)
     first = m.point("bp", b, (1.6, 0.2, -1.2))
-    m.close("pin", first, m.point("cp", c, (0, 1, 0)), closed_by)
+    m.close_loop("pin", first, m.point("cp", c, (0, 1, 0)), closed_by)
     m.gravity(along="-y")
     return m
 
@@ -177,7 +177,7 @@ def test_loops_that_cannot_close_say_which_relation_fails() -> None:
     m = Mechanism("short")
     a = m.body("a", rotate="z")
     b = m.body("b", parent=a, at=(1, 0, 0), rotate="z")
-    m.close("pin", m.point("far", at=(4, 0, 0)), m.point("tip", b, (2, 0, 0)), Revolute("z"))
+    m.close_loop("pin", m.point("far", at=(4, 0, 0)), m.point("tip", b, (2, 0, 0)), Revolute("z"))
     with pytest.raises(AssemblyError, match=r"do not close .* largest, 1.*, in 'pin: no movement"):
         assemble(m, {"a": 0.1})
     m = load_model("four-bar")
@@ -269,15 +269,15 @@ def test_what_cannot_be_closed_is_refused() -> None:
     a = m.body("a", rotate="z")
     b = m.body("b", parent=a, at=(1, 0, 0), rotate="z")
     with pytest.raises(MechanismError, match="with itself"):
-        m.close("x", a, m.point("p", a, (1, 0, 0)), Revolute("z"))
+        m.close_loop("x", a, m.point("p", a, (1, 0, 0)), Revolute("z"))
     with pytest.raises(MechanismError, match="screw into the tree"):
-        m.close("x", a, b, Screw("z", 0.1))
+        m.close_loop("x", a, b, Screw("z", 0.1))
     with pytest.raises(MechanismError, match="coincide"):
-        m.distance(a.origin, b.origin, 0)
+        m.constrain_distance(a.origin, b.origin, 0)
     with pytest.raises(MechanismError, match="not a coordinate"):
         m.prescribe("L", "t")
     with pytest.raises(MechanismError, match="where the joint does not slide"):
-        m.close("x", a, b, Prismatic("x"), along=("x",))
+        m.close_loop("x", a, b, Prismatic("x"), along=("x",))
 
 
 @pytest.mark.parametrize("joint", [Revolute("y"), Ball(quaternion=True), Ball("zxy")])

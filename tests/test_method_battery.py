@@ -182,7 +182,7 @@ def test_a_loop_moves_alike_in_both_forms(name: str) -> None:
     a, b = (run.final for run in runs)
     close = {1: 2e-3, 2: 1e-5}.get(METHODS[name].order, 1e-6)
     assert max(abs(a[n] - b[n]) / max(1.0, abs(a[n])) for n in m.coordinates) < close
-    assert [run.about["method"] for run in runs] == [name, name]
+    assert [run.metadata["method"] for run in runs] == [name, name]
 
 
 @pytest.mark.parametrize(("name", "sign"), [("semi-implicit", 1), ("implicit-speeds", -1)])
@@ -197,8 +197,8 @@ def test_what_methods_of_first_order_do_to_energy_is_said(seed: int, name: str, 
     for run in runs:
         grown = energy(seed, states(run.final)) - energy(seed, exact(seed))
         assert sign * grown > 0
-        assert word in run.recording.about["notes"][0]
+        assert word in run.recording.metadata["notes"][0]
     assert any(word in line for line in runs[0].report)
     swing = lw.Mechanism("swing")
     swing.body("b", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
-    assert "notes" not in lw.simulate(swing, 0.1, method=name).recording.about
+    assert "notes" not in lw.simulate(swing, 0.1, method=name).recording.metadata

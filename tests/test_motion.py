@@ -19,10 +19,10 @@ from linkwright.motion import (
     Trajectory,
     blended,
     cartesian,
-    drive,
     hermite,
     minimum_jerk,
     point_to_point,
+    pose_transform,
     through,
     time_optimal,
     via_points,
@@ -35,7 +35,7 @@ TIME = symbol("t", "time")
 
 
 def following(block: Block, memory: Expr) -> Expr:
-    found = block.memories[memory].following
+    found = block.discrete_states[memory].following
     assert found is not None
     return found
 
@@ -55,8 +55,8 @@ def test_a_motion_starts_and_ends_where_it_should(law: str) -> None:
 def test_minimum_jerk_has_the_known_peaks() -> None:
     """Peak speed 1.875 D/T, peak acceleration 5.774 D/T^2 (SL's digest, 3.7)."""
     q = point_to_point([0], [0.4], 0.5)
-    assert q.peaks(1)[0] == pytest.approx(1.875 * 0.4 / 0.5, rel=1e-12)
-    assert q.peaks(2)[0] == pytest.approx(10 / math.sqrt(3) * 0.4 / 0.25, rel=1e-12)
+    assert q.max_abs(1)[0] == pytest.approx(1.875 * 0.4 / 0.5, rel=1e-12)
+    assert q.max_abs(2)[0] == pytest.approx(10 / math.sqrt(3) * 0.4 / 0.25, rel=1e-12)
 
 
 @settings(max_examples=60, deadline=None)
@@ -70,7 +70,7 @@ def test_the_shortest_motion_meets_a_limit_and_breaks_none(
     way: float, speed: float, acceleration: float, law: str
 ) -> None:
     q = point_to_point([0, 0], [way, way / 2], law=law, speed=speed, acceleration=acceleration)
-    v, a = q.peaks(1)[0] / speed, q.peaks(2)[0] / acceleration
+    v, a = q.max_abs(1)[0] / speed, q.max_abs(2)[0] / acceleration
     assert max(v, a) == pytest.approx(1, rel=1e-9)
     assert min(v, a) <= 1 + 1e-9
     with pytest.raises(MotionError, match="too short"):
@@ -147,7 +147,7 @@ def test_a_drive_takes_one_pose_to_the_other() -> None:
         for pose in (a, b):
             pose[:3, :3] = turned(rng.normal(size=3), rng.uniform(0, math.pi))
             pose[:3, 3] = rng.normal(size=3)
-        found = drive(a, b)
+        found = pose_transform(a, b)
         assert np.allclose(found(0), np.eye(4), atol=1e-15)
         assert np.allclose(a @ found(1), b, atol=1e-14)
 
@@ -171,8 +171,8 @@ def test_a_cartesian_motion_is_straight_and_passes_its_poses() -> None:
 def test_sines_have_the_sample_tasks_peaks() -> None:
     """SL's digest, section 6: amplitude 0.1, 1 Hz."""
     wave = Sines([0.3, -0.4], [[(0.1, 0, 1)], [(0.2, 0.5, 2), (0.1, 0, 3)]])
-    assert wave.peaks(1)[0] == pytest.approx(0.62832, abs=5e-6)
-    assert wave.peaks(2)[0] == pytest.approx(3.94784, abs=5e-6)
+    assert wave.max_abs(1)[0] == pytest.approx(0.62832, abs=5e-6)
+    assert wave.max_abs(2)[0] == pytest.approx(3.94784, abs=5e-6)
     t, h = np.linspace(0, 2, 31), 1e-6
     assert np.allclose(wave(t, 1), (wave(t + h) - wave(t - h)) / (2 * h), atol=1e-7)
     for order in (0, 1, 2):
@@ -183,7 +183,7 @@ def test_sines_have_the_sample_tasks_peaks() -> None:
 def test_minimum_jerk_can_be_taken_up_anew_at_every_instant() -> None:
     """Undisturbed, the restartable form follows the closed one."""
     b = minimum_jerk([0.2], rate=100)
-    x, v, a = b.memories
+    x, v, a = b.discrete_states
     closed = point_to_point([0.2], [1.0], 0.5)
     now = [0.2, 0.0, 0.0]
     (target,) = b.inputs["target"].symbols

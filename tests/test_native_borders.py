@@ -168,7 +168,7 @@ def test_the_collector_does_not_see_what_holds_code() -> None:
 def running() -> Session:
     m = lw.Mechanism("m")
     m.body("b", translate="x", mass=1)
-    m.start(b_dot=1.0)
+    m.set_initial(b_dot=1.0)
     return Session(lw.System(m, base=100).phases(), 1.0)
 
 

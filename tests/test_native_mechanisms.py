@@ -24,9 +24,9 @@ def four_bar() -> Mechanism:
     c = m.body("c", at=(0.4, 0, 0), rotate="z", mass=1.5, com=("L/2", 0, 0), inertia=(0, 0, 0.01))
     m.defaults(L=0.3)
     ends = m.point("bp", b, (0.4, 0, 0)), m.point("cp", c, ("L", 0, 0))
-    m.close("pin", *ends, Revolute("z"))
+    m.close_loop("pin", *ends, Revolute("z"))
     m.gravity(along="-y")
-    m.start(a=1.2, b=-0.6, c=1.9)
+    m.set_initial(a=1.2, b=-0.6, c=1.9)
     return m
 
 
@@ -53,9 +53,9 @@ def test_native_runs_agree_with_steps_in_python(
 ) -> None:
     model = load_model(name)
     end = 2.0 if name != "spacecraft-2" else 100.0
-    native = simulate(model, end, step=end / 200, method=method, record_every=20)
+    native = simulate(model, end, step=end / 200, method=method, every=20)
     in_python(monkeypatch)
-    plain = simulate(model, end, step=end / 200, method=method, record_every=20)
+    plain = simulate(model, end, step=end / 200, method=method, every=20)
     assert np.array_equal(native.times, plain.times)
     for channel, values in (*plain.states.items(), *plain.outputs.items()):
         size = max(float(np.abs(values).max()), 1e-6)
@@ -87,7 +87,7 @@ def test_new_methods_run_mechanisms(method: str) -> None:
     m.gravity(along="-y")
     wanted = simulate(m, 2.0, tolerance=1e-12).final
     step = 1e-4 if method in ("semi-implicit", "verlet") else 0.1
-    run = simulate(m, 2.0, method=method, step=step, record_every=100)
+    run = simulate(m, 2.0, method=method, step=step, every=100)
     assert run.final["rod"] == pytest.approx(wanted["rod"], abs=2e-3 if "semi" in method else 1e-6)
 
 

@@ -16,7 +16,7 @@ from linkwright.control import ComputedTorque
 from linkwright.equations import derive
 from linkwright.equations.kernels import kernel_program
 from linkwright.models import load_model
-from linkwright.program import Program, count, lower, optimize
+from linkwright.program import Program, count_operations, lower, optimize
 from linkwright.program.interpret import interpret
 from linkwright.program.search import field_outputs
 from linkwright.robots import Robot
@@ -41,8 +41,8 @@ def check_numbers(before: Program, after: Program, saved: float) -> None:
 
 
 def check_counts(before: Program, after: Program, saved: float) -> None:
-    assert count(after).total <= (1 - saved) * count(before).total
-    assert count(after).call <= count(before).call
+    assert count_operations(after).total <= (1 - saved) * count_operations(before).total
+    assert count_operations(after).call <= count_operations(before).call
 
 
 @pytest.mark.parametrize("model", ["puma560:drives=off", "stanford-arm", "whipple"])
@@ -94,6 +94,10 @@ def test_closed_loops(monkeypatch: pytest.MonkeyPatch) -> None:
         written: Phases = closed_loop(m).phases(record=[])
     check(written.derivative, made, 0.05)
     equations = derive(m)
-    apart = [count(optimize(kernel_program(equations, k))) for k in ("forward", "inverse")]
-    assert count(made).call == max(c.call for c in apart)  # one sine of an angle for both
-    assert count(made).total < sum(c.total for c in apart)
+    apart = [
+        count_operations(optimize(kernel_program(equations, k))) for k in ("forward", "inverse")
+    ]
+    assert count_operations(made).call == max(
+        c.call for c in apart
+    )  # one sine of an angle for both
+    assert count_operations(made).total < sum(c.total for c in apart)

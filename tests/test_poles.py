@@ -49,7 +49,7 @@ def test_a_run_with_fixed_steps_says_that_it_came_near_the_pole(tmp_path: Path) 
     near = lw.simulate(top(), 0.5, step=1e-3, method="rk4", initial=start)
     assert any(words in line for line in near.report)
     run = lw.simulate(lw.System(top()), 0.5, step=1e-3, method="rk4", initial=start)
-    assert words in run.recording.about["notes"][0]
+    assert words in run.recording.metadata["notes"][0]
     adaptive = lw.simulate(top(), 0.5, initial=start)
     far = lw.simulate(top(), 0.1, step=1e-3, method="rk4", initial={"b.q": 1.0})
     for quiet in (adaptive, far):

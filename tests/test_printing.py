@@ -56,7 +56,7 @@ def run() -> lw.Run:
 def system() -> lw.System:
     s = lw.System(rod())
     b = lw.Block("count")
-    b.output("y", b.memory("n", "n + 1"))
+    b.output("y", b.discrete_state("n", "n + 1"))
     s.add(b, rate=100)
     return s
 
@@ -103,8 +103,8 @@ OBJECTS: dict[str, Callable[[], object]] = {
     "Description": lambda: lw.read_description(
         next((Path(__file__).parent / "robots").rglob("*.urdf"))
     ),
-    "Table1": lambda: lw.Table1(np.arange(999.0), np.arange(999.0)),
-    "Table2": lambda: lw.Table2(np.arange(30.0), np.arange(30.0), np.zeros((30, 30))),
+    "Lookup1D": lambda: lw.Lookup1D(np.arange(999.0), np.arange(999.0)),
+    "Lookup2D": lambda: lw.Lookup2D(np.arange(30.0), np.arange(30.0), np.zeros((30, 30))),
     "Trajectory": lambda: lw.motion.point_to_point(np.zeros(6), np.ones(6), 1.0),
 }
 
@@ -128,10 +128,10 @@ def test_what_is_large_is_counted() -> None:
 
 def test_tables_that_differ_print_differently() -> None:
     """Their text is part of what tells expressions apart."""
-    first = lw.Table1(np.arange(50.0), np.arange(50.0))
+    first = lw.Lookup1D(np.arange(50.0), np.arange(50.0))
     values = np.arange(50.0)
     values[25] += 1e-9
-    assert repr(first) != repr(lw.Table1(np.arange(50.0), values))
+    assert repr(first) != repr(lw.Lookup1D(np.arange(50.0), values))
 
 
 def test_a_run_says_how_it_went() -> None:

@@ -36,7 +36,7 @@ def pendulum() -> Mechanism:
     m = lw.Mechanism("hanging")
     m.body("rod", rotate="z", mass=2, com=(0, -0.5, 0), inertia=(0, 0, 0.1))
     m.gravity(along="-y", g=10)
-    m.start(rod=1.2)
+    m.set_initial(rod=1.2)
     return m
 
 

@@ -57,7 +57,7 @@ def test_a_format_gives_back_every_bit(tmp_path: Path, ending: str) -> None:
     odd.save(tmp_path / f"run.{ending}")
     found = read_recording(tmp_path / f"run.{ending}")
     assert found.channels == odd.channels
-    assert found.about == odd.about
+    assert found.metadata == odd.metadata
     assert found.times.tobytes() == odd.times.tobytes()
     assert np.array_equal(found.data, odd.data, equal_nan=True)
     assert [p.name for p in tmp_path.iterdir()] == [f"run.{ending}"]
@@ -101,7 +101,7 @@ def test_parquet_carries_labels_for_other_readers(tmp_path: Path) -> None:
     schema = parquet.read_schema(tmp_path / "run.parquet")
     assert schema.names == ["t", "rod", "rod_dot", "x"]
     assert schema.field("rod").metadata[b"unit"] == b"rad"
-    assert json.loads(schema.metadata[b"linkwright"])["about"]["model"] == "pendulum"
+    assert json.loads(schema.metadata[b"linkwright"])["metadata"]["model"] == "pendulum"
 
 
 def test_mcap_has_a_topic_for_each_body_that_others_read(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_pickles_are_not_loaded(tmp_path: Path) -> None:
 def test_a_journal_is_good_up_to_the_last_whole_block(tmp_path: Path) -> None:
     made = a_recording()
     path = tmp_path / "run.parquet.journal"
-    with Journal(path, made.channels, made.about) as journal:
+    with Journal(path, made.channels, made.metadata) as journal:
         ends = []
         for k in range(0, 100, 10):
             journal.append(made.times[k : k + 10], made.data[k : k + 10])
@@ -201,7 +201,7 @@ def test_a_journal_is_good_up_to_the_last_whole_block(tmp_path: Path) -> None:
         found = recovered(path)
         assert len(found) == 50
         assert np.array_equal(found.data, made.data[:50])
-        assert bool(found.about.get("cut_off")) == (cut != ends[4])
+        assert bool(found.metadata.get("cut_off")) == (cut != ends[4])
     damaged = bytearray(content)
     damaged[ends[2] + 20] ^= 1
     path.write_bytes(damaged)
@@ -364,7 +364,7 @@ def test_an_unknown_channel_is_answered_with_the_nearest(tmp_path: Path) -> None
 def test_recover_makes_a_recording_of_a_journal(tmp_path: Path) -> None:
     made = a_recording()
     journal = tmp_path / "run.csv.journal"
-    with Journal(journal, made.channels, made.about) as writer:
+    with Journal(journal, made.channels, made.metadata) as writer:
         writer.append(made.times, made.data)
     done = CliRunner().invoke(build(), ["recover", str(journal)])
     assert done.exit_code == 0

@@ -57,7 +57,7 @@ def test_a_box_that_is_dropped_comes_to_rest_and_the_ground_carries_it(
 ) -> None:
     """From Python and by the command; the recording tells of the ground and is repeated."""
     system = on_ground(lw.load(box, base="free"), start={"thing_free.z": 0.13})
-    run = lw.simulate(system, 1.5, method="rk4", step=5e-4, record_every=100)
+    run = lw.simulate(system, 1.5, method="rk4", step=5e-4, every=100)
     out = tmp_path / "box.npz"
     words = ["--ground", "--base", "free", "--initial", "thing_free.z=0.13", "--until", "1.5"]
     words += ["--method", "rk4", "--step", "5e-4", "--every", "100"]
@@ -70,9 +70,9 @@ def test_a_box_that_is_dropped_comes_to_rest_and_the_ground_carries_it(
         assert found["thing_free.z"][-1] == pytest.approx(0.1, abs=0.003)
         pushed = sum(found[f"ground.normal{k}"][-1] for k in range(1, 9))
         assert pushed == pytest.approx(MASS * 9.81, rel=0.01)
-        assert found.about["floors"] == [{"at": [0.0, 0.0, 0.0], "up": [0.0, 0.0, 1.0]}]
-        assert len(found.about["forces"]) == 8
-    assert read_recording(out).about["ground"] is True
+        assert found.metadata["floors"] == [{"at": [0.0, 0.0, 0.0], "up": [0.0, 0.0, 1.0]}]
+        assert len(found.metadata["forces"]) == 8
+    assert read_recording(out).metadata["ground"] is True
     assert main(["rerun", str(out)]) == 0
     take = open_take(str(out))
     assert take.scene is not None
@@ -192,4 +192,4 @@ def test_limits_can_be_left_out_by_a_switch(tmp_path: Path) -> None:
         assert main(["rerun", str(out)]) == 0
     assert ends[""] > -0.6
     assert ends["--no-limits"] == pytest.approx(-9.81 / 2, rel=1e-3)
-    assert read_recording(tmp_path / "run--no-limits.csv").about["limits"] is False
+    assert read_recording(tmp_path / "run--no-limits.csv").metadata["limits"] is False

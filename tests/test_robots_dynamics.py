@@ -70,7 +70,10 @@ def compare(description: Description, base: str = "file", seed: int = 0) -> None
         < 1e-11
     )
     assert (
-        relative(value(robot.bias, q, u), pin.nonLinearEffects(model, data, q_, u_)[place]) < 1e-11
+        relative(
+            value(robot.nonlinear_effects, q, u), pin.nonLinearEffects(model, data, q_, u_)[place]
+        )
+        < 1e-11
     )
 
 
@@ -118,7 +121,9 @@ def test_the_rate_of_the_mass_matrix_less_twice_coriolis_is_skew(
     q = robot.random()
     u = np.random.default_rng(1).normal(size=len(robot.speeds))
     matrix = value(robot.coriolis, q, u)
-    assert relative(matrix @ u, value(robot.bias, q, u) - value(robot.gravity, q)) < 1e-12
+    assert (
+        relative(matrix @ u, value(robot.nonlinear_effects, q, u) - value(robot.gravity, q)) < 1e-12
+    )
     (tangent,) = interpret(lower(tangent_program(robot.tree)), [q])
     step = 1e-6 * tangent @ u
     rate = (value(robot.mass_matrix, q + step) - value(robot.mass_matrix, q - step)) / 2e-6
@@ -163,7 +168,7 @@ def test_joints_that_follow_others() -> None:
     mass = ties.T @ full(pin.crba(model, data, q_)) @ ties
     assert relative(value(robot.mass_matrix, q), mass) < 1e-12
     assert relative(value(robot.inverse_mass_matrix, q) @ mass, np.eye(2)) < 1e-10
-    rest = value(robot.bias, q, u) - value(robot.gravity, q)
+    rest = value(robot.nonlinear_effects, q, u) - value(robot.gravity, q)
     assert relative(value(robot.coriolis, q, u) @ u, rest) < 1e-12
     assert len(Robot(follower(free, -2.0, 0.3), mimic=False).coordinates) == 3
 

@@ -315,7 +315,7 @@ def test_base_parameters_and_friction_columns() -> None:
         assert relative(ours, y @ robot.inertial_parameters) < 1e-10
     assert len(base.columns) == np.linalg.matrix_rank(np.vstack(rows))
     q, u, a = rng.normal(size=(3, 3))
-    more = value(robot.full_regressor, q, u, a)[:, 30:]
+    more = value(robot.joint_regressor, q, u, a)[:, 30:]
     expected = np.zeros((3, 9))
     for k in range(3):
         expected[k, 3 * k : 3 * k + 3] = a[k], u[k], np.sign(u[k])
@@ -376,7 +376,7 @@ def _quantities(robot: Robot, u: Any) -> Iterator[tuple[Quantity, tuple[Any, ...
     yield robot.potential_energy, ()
     yield robot.velocity[name], (u,)
     yield robot.kinetic_energy, (u,)
-    yield robot.bias, (u,)
+    yield robot.nonlinear_effects, (u,)
 
 
 def test_forward_and_reverse_accumulation_agree() -> None:
@@ -443,7 +443,7 @@ def test_derivatives_of_a_loop() -> None:
     for quantity, rest in (
         (robot.position["rod"], ()),
         (robot.mass_matrix, ()),
-        (robot.bias, ([0.8],)),
+        (robot.nonlinear_effects, ([0.8],)),
     ):
         ours = values(quantity.derivative("q"), q, *rest)[0][..., 0]
         step = 1e-5

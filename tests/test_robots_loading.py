@@ -130,7 +130,7 @@ def test_what_a_quantity_is_given_is_checked() -> None:
     with pytest.raises(InputError, match="q holds something that is no number"):
         robot.gravity(["a", "b", "c"])
     with pytest.raises(ShapeError, match=r"leading axes do not fit together \(q: 4 x 2, u: 5\)"):
-        robot.bias(np.zeros((4, 2, 3)), np.zeros((5, 3)))
+        robot.nonlinear_effects(np.zeros((4, 2, 3)), np.zeros((5, 3)))
     with pytest.raises(InputError, match="pose is that of a frame, and none is named"):
         robot.pose(q)
     with pytest.raises(InputError, match="did you mean 'left_tip'"):
@@ -146,10 +146,10 @@ def test_leading_axes_are_broadcast() -> None:
     """Rows of one length meet one row, or an axis of length one, as NumPy's do."""
     robot = lw.load(ROBOTS / "gripper.urdf")
     q, u = robot.random(4), np.random.default_rng(0).normal(size=(5, 3))
-    grid = robot.bias(q[:, None], u)
+    grid = robot.nonlinear_effects(q[:, None], u)
     assert grid.shape == (4, 5, 3)
-    np.testing.assert_allclose(grid[2, 3], robot.bias(q[2], u[3]))
-    np.testing.assert_allclose(robot.bias(q[:1], u), robot.bias(q[0], u))
+    np.testing.assert_allclose(grid[2, 3], robot.nonlinear_effects(q[2], u[3]))
+    np.testing.assert_allclose(robot.nonlinear_effects(q[:1], u), robot.nonlinear_effects(q[0], u))
 
 
 def test_a_text_model_keeps_its_loops_and_loads(tmp_path: Path) -> None:
@@ -162,7 +162,9 @@ def test_a_text_model_keeps_its_loops_and_loads(tmp_path: Path) -> None:
     assert read.speeds == shipped.speeds == ("a_dot",)
     closed = lw.assemble(read.mechanism).coordinates
     q = np.array([closed[name] for name in read.coordinates])
-    np.testing.assert_allclose(read.bias(q, [0.3]), shipped.bias(q, [0.3]))
+    np.testing.assert_allclose(
+        read.nonlinear_effects(q, [0.3]), shipped.nonlinear_effects(q, [0.3])
+    )
     np.testing.assert_allclose(read.position(q, "bp"), read.position(q, "cp"), atol=1e-9)
     with pytest.raises(InputError, match="a mechanism is taken as it is, and base, locked cannot"):
         lw.load("puma560", base="free", locked={"q1": 0.0})

@@ -33,7 +33,7 @@ def on_slope(tilt: float, **more: Any) -> lw.System:
     s.add(RoundContact(m, Sphere(RADIUS, body="ball"), slope, stiffness=1e5, damping=300, **more))
     deep = MASS * G * math.cos(tilt) / 1e5
     up = RADIUS - deep
-    s.start({"ball.x": up * math.sin(tilt), "ball.z": up * math.cos(tilt)})
+    s.set_initial({"ball.x": up * math.sin(tilt), "ball.z": up * math.cos(tilt)})
     return s
 
 
@@ -70,7 +70,7 @@ def test_a_ball_with_little_friction_slides_and_spins_up() -> None:
 def test_rolling_resistance_slows_a_ball_on_the_flat() -> None:
     """The couple r m g takes 5 r g / (7 R) of the speed in a second."""
     s = on_slope(0.0, friction=0.8, rolling=0.002)
-    s.start({"ball.u": 1.0, "ball.ry_dot": 1.0 / RADIUS})
+    s.set_initial({"ball.u": 1.0, "ball.ry_dot": 1.0 / RADIUS})
     run = lw.simulate(s, until=1.0, tolerance=1e-8)
     speed = math.hypot(run.final["ball.u"], run.final["ball.w"])
     assert 1 - speed == pytest.approx(5 / 7 * 0.002 * G / RADIUS, rel=0.01)

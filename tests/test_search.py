@@ -30,7 +30,7 @@ from linkwright.program import (
     Program,
     Rate,
     Stacked,
-    count,
+    count_operations,
     interpret,
     lower,
     optimize,
@@ -78,7 +78,7 @@ def polynomials(seed: int, size: int = 6) -> Program:
 def test_random_polynomials_keep_their_values_and_do_not_grow(seed: int) -> None:
     p = polynomials(seed)
     found = thorough(p, moves=150, seed=seed)
-    assert count(found).total <= count(optimize(p)).total
+    assert count_operations(found).total <= count_operations(optimize(p)).total
     draw = np.random.default_rng(seed)
     inputs = [draw.uniform(-1, 1, (7, 4)), draw.uniform(-1, 1, (7, 3))]
     (expected,), (got,) = interpret(lower(p), inputs), interpret(lower(found), inputs)
@@ -98,9 +98,9 @@ def test_what_is_hidden_by_expansion_is_found_again() -> None:
     for factor in ((C, -D * L), (A, M * D)):
         terms = [x * y for x in terms for y in factor]
     p = program("hidden", {"x": [A, B, C, D], "p": [K, L, M]}, {"y": [sum(terms, K * 0)]})
-    by_hand = count(program("h", {"x": [A, B, C, D], "p": [K, L, M]}, {"y": [hidden]}))
+    by_hand = count_operations(program("h", {"x": [A, B, C, D], "p": [K, L, M]}, {"y": [hidden]}))
     assert by_hand.total == 8
-    assert count(thorough(p, moves=400)).total <= by_hand.total
+    assert count_operations(thorough(p, moves=400)).total <= by_hand.total
 
 
 def test_linear_systems_become_one_coefficient_for_each_entry() -> None:
@@ -117,7 +117,7 @@ def test_linear_systems_become_one_coefficient_for_each_entry() -> None:
         {"y": [z[1] * K + z[2], z[2] * M - z[0]]},
         statements=statements,
     )
-    assert count(thorough(p, moves=200)).total <= 6
+    assert count_operations(thorough(p, moves=200)).total <= 6
 
 
 def test_nothing_divides_by_a_parameter_that_may_be_zero() -> None:
@@ -152,7 +152,7 @@ def test_long_numbers_are_no_hindrance() -> None:
     numbers = {K: constant(0.3), L: constant(-1.7), M: constant(0.0203)}
     q = program("numbers", {"x": [A, B, C, D]}, {"y": replaced(p.output_values(), numbers)})
     found = thorough(q, moves=150)
-    assert count(found).total < count(optimize(q)).total
+    assert count_operations(found).total < count_operations(optimize(q)).total
     x = np.random.default_rng(0).uniform(-1, 1, (5, 4))
     (expected,), (got,) = interpret(lower(q), [x]), interpret(lower(found), [x])
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-13)
@@ -163,7 +163,7 @@ def test_long_numbers_are_no_hindrance() -> None:
 def test_a_sum_that_is_zero_vanishes() -> None:
     """(a + b)/c - a/c - b/c is zero for every c that the Program divides by anyway."""
     p = program("zero", {"x": [A, B, C, D]}, {"y": [((A + B) / C - A / C - B / C) * D + A / C]})
-    assert count(thorough(p, moves=40)).total == 1
+    assert count_operations(thorough(p, moves=40)).total == 1
 
 
 def test_a_quotient_never_stands_in_for_what_needs_no_division() -> None:
@@ -190,7 +190,7 @@ def test_an_interrupt_keeps_the_best_so_far() -> None:
 
     found = thorough(p, moves=100_000, progress=stop)
     assert seen[-1] == 100
-    assert count(found).total <= count(optimize(p)).total
+    assert count_operations(found).total <= count_operations(optimize(p)).total
     assert field_outputs(found) == field_outputs(p)
 
 
@@ -201,7 +201,7 @@ def test_loops_and_auxiliary_outputs_pass_through() -> None:
                 auxiliary=["more"])  # fmt: skip
     found = thorough(p, moves=60)
     assert field_outputs(found) == field_outputs(p)
-    assert count(found).total < count(p).total
+    assert count_operations(found).total < count_operations(p).total
     assert stage_counts(found)[Rate.OUTPUT].mul == 1
     stacked = Loop(2, (Carried(x, A, x * B, y),), (), (Stacked(x, (z, symbol("z2", "local"))),), ())
     q = program("stack", {"x": [A, B]}, {"y": [z]}, statements=[stacked])
@@ -368,10 +368,10 @@ def test_shipped_programs_are_right_and_as_small_as_they_say(shipped: Shipped) -
         pytest.fail(f"{shipped.path.name} does not fit the equations; run make regenerate")
     verify(source, found, states=1_000)
     data = json.loads(shipped.path.read_text(encoding="utf-8"))
-    assert count(found).as_dict() == data["counts"]
+    assert count_operations(found).as_dict() == data["counts"]
     fast = optimize(source)
-    assert count(found).total <= count(fast).total
-    _hold_to_bar(shipped.path.stem, count(found), count(fast))
+    assert count_operations(found).total <= count_operations(fast).total
+    _hold_to_bar(shipped.path.stem, count_operations(found), count_operations(fast))
     verify(source, fast, states=1_000)
     assert optimize(source).fingerprint() == fast.fingerprint()
 

@@ -104,7 +104,7 @@ def test_text_models_and_recordings_keep_shapes(tmp_path: Path) -> None:
     run = lw.simulate(m, 0.02, step=0.01)
     run.save(tmp_path / "run.parquet")
     back = lw.read_recording(tmp_path / "run.parquet")
-    assert 'kind = "capsule"' in json.loads(json.dumps(back.about["origin"]))["text"]
+    assert 'kind = "capsule"' in json.loads(json.dumps(back.metadata["origin"]))["text"]
 
 
 def test_a_page_draws_them(tmp_path: Path) -> None:

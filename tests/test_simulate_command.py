@@ -103,7 +103,7 @@ def test_a_thrown_ball_lands_where_the_formula_says(
     assert recording.channel("z").unit == "m"
     assert recording.channel("z").generic == "length"
     assert recording.channel("z_dot").body == "ball"
-    assert recording.about["parameters"]["push"] == 4
+    assert recording.metadata["parameters"]["push"] == 4
     assert not Path("fall.parquet.journal").exists()
 
 
@@ -243,7 +243,7 @@ def test_two_runs_leave_the_same_bytes(here: Path, ending: str) -> None:
     if ending == "npz":  # archives carry the time of day
         a, b = read_recording("a.npz"), read_recording("b.npz")
         np.testing.assert_array_equal(a.data, b.data)
-        assert a.about == b.about
+        assert a.metadata == b.metadata
     else:
         assert Path(f"a.{ending}").read_bytes() == Path(f"b.{ending}").read_bytes()
     assert main(["rerun", f"a.{ending}"]) == 0
@@ -257,7 +257,7 @@ def test_stored_models_run_as_derived_ones(here: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(running, "remembered", lambda source: None)
     derived = run_model(request).recording
     np.testing.assert_array_equal(stored.data, derived.data)
-    assert stored.about == derived.about
+    assert stored.metadata == derived.metadata
 
 
 def test_a_stored_program_without_its_code_is_told_apart() -> None:
@@ -279,7 +279,7 @@ def test_replay_finds_the_first_value_that_differs(
     k, column = 400, recording.index("z_dot")
     data[k, column] = np.nextafter(data[k, column], 100)
     data[700, 0] += 1e-3
-    Recording(recording.times, recording.channels, data, recording.about).save("b.npz")
+    Recording(recording.times, recording.channels, data, recording.metadata).save("b.npz")
     capsys.readouterr()
     assert main(["rerun", "a.npz"]) == 0
     assert "the same bit for bit" in capsys.readouterr().out
@@ -308,9 +308,9 @@ def test_runs_of_python_make_recordings_too(here: Path) -> None:
     np.testing.assert_array_equal(again["r"], run["r"])
     assert again.channel("r").unit == "rad/s"
     assert again.channel("r").long == "yaw rate"
-    assert again.about["method"] == "dop853"
-    assert again.about["parameters"]["SPEED"] == 968
-    assert len(again.about["hash"]) == 32
+    assert again.metadata["method"] == "dop853"
+    assert again.metadata["parameters"]["SPEED"] == 968
+    assert len(again.metadata["hash"]) == 32
     assert run.plot("r").axes[0].get_ylabel()
     batch = lw.simulate_batch(m, 1.0, values={"SPEED": [900.0, 968.0]}, every=1)
     one = batch.recording(1)
@@ -348,7 +348,7 @@ def test_an_interrupted_run_keeps_what_it_had_and_says_so(here: Path, begin: Beg
     assert "interrupted at t = " in said
     left = read_recording("run.npz")
     assert len(left) > 100
-    assert left.about["interrupted"] >= left.times[-1]
+    assert left.metadata["interrupted"] >= left.times[-1]
     assert np.array_equal(left.times, np.arange(len(left)) * 1000 * np.float64(1e-6))
     assert not (here / "run.npz.journal").exists()
 
@@ -366,7 +366,7 @@ def test_a_value_that_is_not_finite_stops_with_its_name(
     left = read_recording("run.csv")
     assert left.times[-1] == pytest.approx(1.0, abs=0.011)
     assert np.isfinite(left.data).all()
-    assert left.about["stopped"]["names"][-1] == "z_dot"
+    assert left.metadata["stopped"]["names"][-1] == "z_dot"
 
 
 def test_a_full_disk_leaves_the_samples_before_it(here: Path, begin: Begin) -> None:

@@ -53,12 +53,12 @@ def test_car_answers_a_step_of_the_steering_wheel(name: str) -> None:
 
 
 def test_car_converges_with_short_steps() -> None:
-    run = simulate(load_model("car"), 2.0, step=0.001, method="midpoint", record_every=1000)
+    run = simulate(load_model("car"), 2.0, step=0.001, method="midpoint", every=1000)
     assert run.final["r"] / DEGREE == pytest.approx(6.167391, abs=6e-7)
 
 
 def test_midpoint_takes_two_evaluations_a_step_and_one_to_begin_with() -> None:
-    run = simulate(load_model("car"), 2.0, step=0.025, method="midpoint", record_every=2)
+    run = simulate(load_model("car"), 2.0, step=0.025, method="midpoint", every=2)
     assert (run.steps, run.evaluations, len(run.times)) == (80, 161, 41)
     run = simulate(load_model("car"), 2.0, step=0.025, method="rk4")
     assert (run.steps, run.evaluations) == (80, 321)
@@ -84,7 +84,7 @@ def test_cart_pushed_from_rest_with_its_front_axle_turned() -> None:
 
 def test_four_bar_runs() -> None:
     m = load_model("four-bar")
-    run = simulate(m, 1.0, step=0.0005, method="midpoint", initial={"a": 0.0}, record_every=10)
+    run = simulate(m, 1.0, step=0.0005, method="midpoint", initial={"a": 0.0}, every=10)
     assert run.at(0.1)["a"] == pytest.approx(-0.039585, abs=6e-7)
     assert run.at(0.1)["tension"] == pytest.approx(183.52, abs=6e-3)
     assert run.at(1.0)["a"] == pytest.approx(-0.025147, abs=6e-7)
@@ -254,7 +254,7 @@ def kite() -> Mechanism:
         "b", parent=a, at=(1, 0, 0), rotate="z", mass=1, com=(0.5, 0, 0), inertia=(0, 0, 1 / 12)
     )
     c = m.body("c", rotate="z", at=(2, 0, 0), mass=2, com=(1, 0, 0), inertia=(0, 0, 2 / 3))
-    m.close(
+    m.close_loop(
         "pin", m.point("end of b", b, (1, 0, 0)), m.point("end of c", c, (2, 0, 0)), Revolute("z")
     )
     return m

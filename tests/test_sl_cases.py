@@ -369,7 +369,7 @@ def test_a_contact_acts_on_the_joints_by_the_transposed_jacobian(
     sole = m.point(f"sole_{static}", body, place.position)
     s.add(Contact(m, [sole], Plane(), stiffness=2e4, damping=50, viscous=40, static=static))
     user = Element("user", m)
-    user.push("f", [1.0, -2.0, 3.0], at=sole)
+    user.force_vector("f", [1.0, -2.0, 3.0], at=sole)
     s.add(user)
     rng = np.random.default_rng(4)
     q = quadruped.neutral.copy()

@@ -460,7 +460,7 @@ def test_a_column_that_is_nearly_right_is_pointed_at(tmp_path: Path) -> None:
 
 def test_python_takes_a_dress_too(tmp_path: Path) -> None:
     run = lw.simulate(lw.load_model("stanford-arm-controlled"), 0.1, step=0.01)
-    run.page(tmp_path / "run.html", scene_file="work-cell")
+    run.page(tmp_path / "run.html", scene="work-cell")
     assert '"name":"conveyor"' in (tmp_path / "run.html").read_text()
 
 

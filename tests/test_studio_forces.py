@@ -136,14 +136,14 @@ def test_a_tire_that_slips_to_the_left_is_pushed_to_the_right_wherever_the_car_h
     system = lw.System(m)
     law = LinearTire(cornering=8e4)
     frame = car.frame
-    tire = Tire(m, car, law, forward=frame.x, leftward=frame.y, load=9810.0)
+    tire = Tire(m, car, law, forward=frame.x, left=frame.y, load=9810.0)
     system.add(tire)
     heading = 0.7
     run = lw.simulate(system, 0.001, initial={"car.rz": heading, "car.u": 10.0, "car.v": 2.0})
     track, _ = tracked(scene_of(m), run.recording)
     force = np.array([run[f"tire.force_{c}"][-1] for c in "xyz"])
     assert track.forces[-1, 0] == pytest.approx(track.arrows.scene.upright @ force, abs=1e-3)
-    side = run["tire.side"][-1]
+    side = run["tire.lateral"][-1]
     left = np.array([-np.sin(heading), np.cos(heading), 0])
     assert force @ left == pytest.approx(side, rel=1e-3)
     assert abs(side) > 100
@@ -153,15 +153,15 @@ def test_channels_that_were_not_recorded_leave_their_arrows_out() -> None:
     system = box_on_the_floor()
     names = [*(f"box.{c}" for c in "xyz"), *(f"floor.force1_{c}" for c in "xyz")]
     run = lw.simulate(system, 0.01, method="semi-implicit", record=names)
-    assert [told["name"] for told in run.recording.about["forces"]] == ["floor.force1"]
-    assert "touch" not in run.recording.about["forces"][0]
+    assert [told["name"] for told in run.recording.metadata["forces"]] == ["floor.force1"]
+    assert "touch" not in run.recording.metadata["forces"][0]
 
 
 def test_arrows_that_are_told_wrongly_are_left_out(resting_box: tuple[Scene, lw.Recording]) -> None:
     scene, recording = resting_box
-    good = recording.about["forces"][0]
+    good = recording.metadata["forces"][0]
     for wrong in ({**good, "body": "nobody"}, {**good, "at": [1, 2]}, {"name": "x"}, "force", 7):
-        about = {**recording.about, "forces": [wrong, good]}
+        about = {**recording.metadata, "forces": [wrong, good]}
         other = lw.Recording(recording.times, recording.channels, recording.data, about)
         track, _ = tracked(scene, other)
         assert track.arrows.names == ("floor.force1",)
@@ -263,7 +263,7 @@ def test_forces_and_the_ground_come_back_from_files(tmp_path: Path, ending: str)
 # -- live ------------------------------------------------------------------------------------------
 def test_live_and_recorded_forces_agree() -> None:
     system = box_on_the_floor()
-    system.start({"box.z": 0.06, "box.u": 0.3})
+    system.set_initial({"box.z": 0.06, "box.u": 0.3})
     scene = scene_of(system.mechanism)
     live = Live(plant_of(system), scene)
     live.advance(480)
@@ -279,7 +279,7 @@ def test_live_and_recorded_forces_agree() -> None:
 
 def test_a_push_is_an_arrow_at_the_mass_center_while_it_acts() -> None:
     system = box_on_the_floor()
-    system.start({"box.z": 1.0})
+    system.set_initial({"box.z": 1.0})
     scene = scene_of(system.mechanism)
     live = Live(plant_of(system), scene)
     live.push("box", np.array([0.0, 5.0, 0.0]))

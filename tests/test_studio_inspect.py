@@ -18,7 +18,7 @@ import linkwright as lw
 from linkwright.backends.kernel import compile as compiled
 from linkwright.mechanism import Mechanism
 from linkwright.pages.highlight import colored
-from linkwright.program import count
+from linkwright.program import count_operations
 from linkwright.robots import Robot, load
 from linkwright.studio.inspection import LANGUAGES, WHOLE, Inspection
 from linkwright.studio.server import Studio, open_studio
@@ -74,7 +74,7 @@ def test_operations_of_bodies_that_share_nothing_add_up() -> None:
     tables = [seen.operations(k) for k in "ab"]
     for _, needed, alone, whole in tables:
         assert _numbers(needed) == _numbers(alone)
-        assert _numbers(whole) == list(count(seen.program).as_dict().values())
+        assert _numbers(whole) == list(count_operations(seen.program).as_dict().values())
     both = np.sum([_numbers(t[1]) for t in tables], axis=0)
     assert both.tolist() == _numbers(tables[0][3])
 
@@ -99,7 +99,7 @@ def test_the_part_of_a_body_computes_its_rates_with_the_operations_that_are_told
             wanted = [rates[port.name][k] for k, n in enumerate(names[port.name]) if n in own]
             np.testing.assert_array_equal(got, wanted)
         told = _numbers(seen.operations(body)[1])
-        assert told == list(count(part).as_dict().values())
+        assert told == list(count_operations(part).as_dict().values())
         assert all(a <= b for a, b in zip(told, _numbers(seen.operations(body)[3]), strict=True))
 
 

@@ -207,7 +207,7 @@ def test_a_system_keeps_its_members_and_its_clock() -> None:
     member = s.add(b, rate=500)
     s.connect("cart", member.u)
     s.connect(member.y, "F")
-    s.start({"cart": 1.0})
+    s.set_initial({"cart": 1.0})
     live = Live(plant_of(s), scene_of(m))
     assert live.phases.tick_seconds == pytest.approx(1 / 500)
     live.advance(500)

@@ -95,7 +95,7 @@ def test_a_system_with_a_robot_from_a_file_is_drawn_from_its_recording(
 def test_options_of_shipped_models_are_kept(tmp_path: Path, ending: str) -> None:
     run = simulate(load_model("n-four-bar:n=2"), 0.1, step=0.01, method="rk4")
     run.save(tmp_path / f"run.{ending}")
-    assert read_recording(tmp_path / f"run.{ending}").about["model"] == "n-four-bar:n=2"
+    assert read_recording(tmp_path / f"run.{ending}").metadata["model"] == "n-four-bar:n=2"
     take = open_take(str(tmp_path / f"run.{ending}"))
     assert take.scene is not None
     assert len(take.scene.nodes) == 1 + 5
@@ -158,9 +158,9 @@ def test_files_outside_the_folder_of_a_recording_are_read_only_when_declared(
     (tmp_path / "runs").mkdir()
     out = tmp_path / "runs" / "x.npz"
     run_model(Request(str(path), until=0.1), out)
-    told = read_recording(out).about["origin"]
+    told = read_recording(out).metadata["origin"]
     with np.load(out) as archive:
-        assert '"file": "../robots/arm.urdf"' in str(archive["about"])
+        assert '"file": "../robots/arm.urdf"' in str(archive["metadata"])
     assert told["file"] == str(path)
     take = open_take(str(out))
     assert "mesh" not in kinds(take)
@@ -220,8 +220,8 @@ def test_what_a_browser_saves_of_a_live_run_tells_no_path(tmp_path: Path) -> Non
     (tmp_path / "b").mkdir()
     to_be_sent(live.recording()).save(tmp_path / "b" / "x.npz")
     with np.load(tmp_path / "b" / "x.npz") as archive:
-        assert str(tmp_path) not in str(archive["about"])
-        assert '"file": "arm.urdf"' in str(archive["about"])
+        assert str(tmp_path) not in str(archive["metadata"])
+        assert '"file": "arm.urdf"' in str(archive["metadata"])
     take = open_take(str(tmp_path / "b" / "x.npz"))
     assert kinds(take) == ["sphere"]
 

@@ -70,10 +70,10 @@ def test_what_hangs_is_held_by_its_joints_and_a_system_and_files_tell_the_same(
     assert found[5:-5, [0, 2]] == pytest.approx(wanted[5:-5], abs=0.05)
     run.save(tmp_path / "run.npz")
     again = lw.read_recording(tmp_path / "run.npz")
-    assert again.about["reactions"] == ["above", "below"]
+    assert again.metadata["reactions"] == ["above", "below"]
     m = hanging()
     other = lw.simulate(lw.System(m), 0.5, initial={"above": 0.8, "below": 0.3})
-    assert other.recording.about["reactions"] == ["above", "below"]
+    assert other.recording.metadata["reactions"] == ["above", "below"]
     same, _ = tracked(other)
     assert same.forces[-1] == pytest.approx(track.forces[-1], abs=1e-3)
 
@@ -99,7 +99,7 @@ def test_a_body_without_recorded_reactions_has_no_arrow_whatever_channels_are_ca
     run = lw.simulate(m, 0.1)
     data = np.column_stack([run.recording.data, np.ones((len(run.times), 3))])
     channels = [*run.recording.channels, *(lw.Channel(f"cart.F{c}", "N") for c in "xyz")]
-    recording = lw.Recording(run.times, channels, data, run.recording.about, m)
+    recording = lw.Recording(run.times, channels, data, run.recording.metadata, m)
     take = take_of(recording)
     assert take.scene is not None
     assert force_track(take.scene, recording, slice(None), np.zeros((1, 2, 7))) is None

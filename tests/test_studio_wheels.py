@@ -36,7 +36,7 @@ def car(*, wheels: float = TRACK, floor: float | None = None) -> lw.System:
     x, y = chassis.frame.x, chassis.frame.y
     for k, (hub, rim) in enumerate(zip(hubs, rims, strict=True)):
         law, radius = LinearTire(1e4), RADIUS
-        tire = Tire(m, hub, law, forward=x, leftward=y, load=2e3, wheel=rim, radius=radius)
+        tire = Tire(m, hub, law, forward=x, left=y, load=2e3, wheel=rim, radius=radius)
         system.add(tire, name=f"tire{k}")
     if floor is not None:
         plane = Plane(center=(0, 0, floor))
@@ -55,13 +55,13 @@ def test_wheels_are_round_in_runs_in_files_of_them_and_in_systems(tmp_path: Path
     run = lw.simulate(system, 0.01)
     run.recording.save(tmp_path / "run.parquet")
     read = lw.read_recording(tmp_path / "run.parquet")
-    assert read.about["wheels"] == run.recording.about["wheels"]
+    assert read.metadata["wheels"] == run.recording.metadata["wheels"]
     takes = [take_of(run), take_of(system)]
     for take in takes:
         assert take.scene is not None
         assert radii(take.scene) == round_ones
         assert take.scene.floor == pytest.approx(-0.2 - RADIUS)
-    assert run.recording.about["wheels"][0] == {
+    assert run.recording.metadata["wheels"][0] == {
         "body": "wheel0", "radius": RADIUS, "parameter": "tire0.radius"
     }  # fmt: skip
 

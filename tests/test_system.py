@@ -54,7 +54,7 @@ def memory(name: str, initial: float) -> Block:
     """Return a block that gives what came in at its instant before."""
     b = Block(name)
     u = b.input("u")
-    x = b.memory("x", u, initial)
+    x = b.discrete_state("x", u, initial)
     b.output("y", x)
     return b
 
@@ -198,7 +198,7 @@ def test_any_acyclic_wiring_is_what_a_plain_evaluation_says(every: list[int], se
     for i in generator.permutation(n):
         b = Block(f"b{i}")
         b.input("u")
-        b.memory("x", f"0.5*x + u - {i}")
+        b.discrete_state("x", f"0.5*x + u - {i}")
         b.output("y", "x + u")
         s.add(b, rate=Ticks(every[i]))
     for i in range(n):
@@ -266,8 +266,8 @@ def test_memory_of_a_continuous_block_changes_once_per_accepted_step() -> None:
     s = System(name="s", base=10)
     b = Block("peak")
     u = b.input("u")
-    b.memory("n", "n + 1")
-    top = b.memory("top")
+    b.discrete_state("n", "n + 1")
+    top = b.discrete_state("top")
     b.update(top, lw.maximum(top, u))
     peak = s.add(b)
     s.connect("sin(3*t)", peak.u)
@@ -359,7 +359,7 @@ def test_a_python_function_leaves_the_memory_of_others_alone(rate: int, reads: b
     """A counter goes on beside a function at its rate, which may read it or not."""
     s = System(name="s")
     counter = Block("counter")
-    counter.output("y", counter.memory("n", "n + 1"))
+    counter.output("y", counter.discrete_state("n", "n + 1"))
     member = s.add(counter, rate=10)
     added = s.add(lambda u: 2 * u, rate=rate, name="f", outputs="y", inputs={"u": None})
     if reads:
@@ -375,12 +375,12 @@ def test_what_reads_memory_at_a_tick_reads_it_as_it_was() -> None:
     """Connections may read memory itself; who runs later at a tick reads what it was before."""
     s = System(name="s")
     counter = Block("counter")
-    counter.memory("n", "n + 1", 1.0)
+    counter.discrete_state("n", "n + 1", 1.0)
     n = s.add(counter, rate=20).n
     for name, rate in (("out", 10), ("far", 5)):
         b = Block(name)
         b.output("y", b.input("u"))
-        b.memory("x", "u")
+        b.discrete_state("x", "u")
         s.connect(n, s.add(b, rate=rate).u)
     run = PlainRun(s.phases(["counter.n", "out.y", "far.y", "out.x", "far.x"])).run(8)
     assert run["counter.n"].tolist() == [2, 3, 4, 5, 6, 7, 8, 9, 10]
@@ -393,7 +393,7 @@ def test_memories_that_follow_each_other_at_two_rates_are_refused() -> None:
     for name in "ab":
         b = Block(name)
         b.input("u")
-        b.memory("x", "u")
+        b.discrete_state("x", "u")
         s.add(b, rate=10 if name == "a" else 20)
     s.connect(s["a.x"], "b.u")
     s.connect(s["b.x"], "a.u")
@@ -509,7 +509,7 @@ def test_an_element_acts_as_the_same_force_in_the_mechanism_does() -> None:
     tip = m.point("tip", m.bodies["b"], (0.8, 0, 0))
     spring = Element("spring", m)
     spring.parameter("k", 50.0)
-    spring.push("pull", (m.x * 1.5 - tip.position) * spring.expr("k"), at=tip)
+    spring.force_vector("pull", (m.x * 1.5 - tip.position) * spring.expr("k"), at=tip)
     spring.effort("hinge", "b", "-0.3*b_dot")
     s = System(m)
     s.add(spring)
@@ -572,7 +572,7 @@ def test_loops_stay_closed_and_the_motion_is_that_of_the_mechanism() -> None:
 def test_quaternions_keep_their_length() -> None:
     m = lw.Mechanism("top")
     m.body("b", joint=lw.Ball(quaternion=True), mass=1, inertia=(1, 2, 3))
-    m.start({"b.p": 1.0, "b.q": 2.0, "b.r": -0.5})
+    m.set_initial({"b.p": 1.0, "b.q": 2.0, "b.r": -0.5})
     phases = System(m, base=20).phases()
     assert len(phases.quaternions) == 1
     run = PlainRun(phases).run(100)
@@ -616,7 +616,7 @@ def test_events_are_zero_crossings_with_resets() -> None:
     floor.event("hit", "b", direction=-1, resets={m.expr("b_dot"): "-0.8*b_dot"})
     s = System(m)
     s.add(floor)
-    s.start({"b": 1.0})
+    s.set_initial({"b": 1.0})
     phases = s.phases()
     (event,) = phases.event_list
     assert event.direction == -1
@@ -666,7 +666,7 @@ def test_units_of_ports_must_agree() -> None:
         (lambda s: s.connect([1.0, 2.0], "b.u"), "2 value"),
         (lambda s: s.add(Block("b"), name="b"), "taken"),
         (lambda s: (s.set({"b.k": 1}), s.phases()), "no parameter or input 'b.k'"),
-        (lambda s: (s.start({"b.z": 1}), s.phases()), "no state 'b.z'"),
+        (lambda s: (s.set_initial({"b.z": 1}), s.phases()), "no state 'b.z'"),
         (lambda s: s.phases(record=["b.q"]), "no channel 'b.q'"),
     ],
 )
@@ -727,8 +727,8 @@ def test_the_same_system_gives_the_same_programs_under_any_hash_seed() -> None:
         (sampled, (0,), "nothing can run at 0 Hz"),
         (sampled, (-2.5,), "nothing can run at -2.5 Hz"),
         (sampled, ("500",), "'500' is no time and no rate"),
-        (Block("b", rate=10).delayed, (1.0, 1.5), "cannot delay by 1.5 instants"),
-        (Block("b", rate=10).delayed, (1.0, 0), "cannot delay by 0 instants"),
+        (Block("b", rate=10).delay, (1.0, 1.5), "cannot delay by 1.5 instants"),
+        (Block("b", rate=10).delay, (1.0, 0), "cannot delay by 0 instants"),
     ],
 )
 def test_rates_and_delays_that_cannot_be_are_refused(

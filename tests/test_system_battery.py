@@ -53,7 +53,7 @@ def test_a_random_system_does_what_a_plain_executor_does(seed: int) -> None:
             for p in example.parts
             for s in (
                 *p.block.states,
-                *p.block.memories,
+                *p.block.discrete_states,
                 *(x for o in p.block.outputs.values() for x in o.symbols),
             )
         ),
@@ -66,7 +66,7 @@ def test_a_random_system_does_what_a_plain_executor_does(seed: int) -> None:
             method="rk4",
             step=1 / HERTZ / STEPS,
             record=names,
-            record_every=1,
+            every=1,
             seed=seed,
         )
     except AlgebraicLoop:

@@ -36,7 +36,7 @@ def arm_with_a_task(seen: list[float]) -> System:
 def test_an_arm_under_computed_torque_with_a_python_task(method: str) -> None:
     seen: list[float] = []
     s = arm_with_a_task(seen)
-    run = lw.simulate(s, 2.0, method=method, record_every=1)
+    run = lw.simulate(s, 2.0, method=method, every=1)
     assert seen == [k * 25 * s.phases().tick_seconds for k in range(121)]
     if method == "rk4":
         plain = PlainRun(s.phases()).run(3000)
@@ -48,7 +48,7 @@ def test_an_arm_under_computed_torque_with_a_python_task(method: str) -> None:
 
 
 def test_torques_hold_between_the_instants_of_the_servo() -> None:
-    run = lw.simulate(arm_with_a_task([]), 0.5, record_every=1)
+    run = lw.simulate(arm_with_a_task([]), 0.5, every=1)
     tau = run["computed_torque.tau_a"][:750].reshape(250, 3)
     assert (tau == tau[:, :1]).all()
     assert len(np.unique(tau[:, 0])) == 250
@@ -59,10 +59,10 @@ def test_the_recording_tells_units_and_where_it_comes_from() -> None:
     run = lw.simulate(s, 0.1, seed=7)
     assert run.recording.channel("c").unit == "m"
     assert run.recording.channel("computed_torque.tau_c").unit == "N"
-    about = run.recording.about
+    about = run.recording.metadata
     assert about["seed"] == 7
     assert about["members"] == {"computed_torque": "500 Hz", "task": "60 Hz"}
-    assert about["hash"] == lw.simulate(s, 0.1).recording.about["hash"]
+    assert about["hash"] == lw.simulate(s, 0.1).recording.metadata["hash"]
     assert about["parameters"]["computed_torque.kp"] == 400
 
 

@@ -571,7 +571,7 @@ inertia = [1, 2, 3, 0.1, 0.2, 0.3]
         ("axis = 'z'", "needs a `joint` by its name"),
         ("joint = 'universal'\naxes = 'x'", "two axes"),
         ("rotate = 'xy'", "0, 1 or 3 rotations"),
-        ("translate = 'x'\nlead = 0.1", "one rotation"),
+        ("translate = 'x'\nadvance_per_radian = 0.1", "one rotation"),
         ("joint = 'planar'\naxis = [0, 1, 1]", "normal"),
     ],
 )
@@ -653,16 +653,16 @@ def add_variable(m: Mechanism) -> None:
         ),
         ("[[moment]]\nname='t'\nmagnitude='-k*b'\non='b'\nabout='z'\nreaction='a'", add_moment),
         (
-            "[[no_movement]]\nfirst='tip'\nsecond='w'\nalong='y'",
-            lambda m: m.no_movement(m.points["tip"], m.bodies["w"].origin, "y"),
+            "[[point_constraint]]\nfirst='tip'\nsecond='w'\nalong='y'",
+            lambda m: m.constrain_points(m.points["tip"], m.bodies["w"].origin, "y"),
         ),
         (
             "[[loop]]\nname='pin'\nfirst='w'\nsecond='tip'\njoint='revolute'\naxis='z'",
-            lambda m: m.close("pin", m.bodies["w"], m.points["tip"], Revolute("z")),
+            lambda m: m.close_loop("pin", m.bodies["w"], m.points["tip"], Revolute("z")),
         ),
         (
-            "[[distance]]\nfirst='tip'\nsecond='w0'\nlength='L'",
-            lambda m: m.distance(m.points["tip"], m.bodies["w"].origin, "L"),
+            "[[distance_constraint]]\nfirst='tip'\nsecond='w0'\nlength='L'",
+            lambda m: m.constrain_distance(m.points["tip"], m.bodies["w"].origin, "L"),
         ),
         ("[[prescribe]]\ncoordinate='a'\nmotion='sin(t)'", lambda m: m.prescribe("a", "sin(t)")),
         ("[[constraint]]\nspeed='a_dot - 2*b_dot + k'\neliminate='b_dot'", add_speed),

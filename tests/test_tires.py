@@ -17,7 +17,7 @@ from tests.element_values import Evaluated
 
 RADIUS, LOAD, MASS, INERTIA = 0.3, 3000.0, 300.0, 1.2
 ROAD_TIRE = MagicFormula(
-    10.0, 1.6, 1.0, 0.9, along_b=14.0, along_d=1.1,
+    10.0, 1.6, 1.0, 0.9, longitudinal_b=14.0, longitudinal_d=1.1,
     nominal_load=3000.0, friction_slope=-0.15, stiffest_load=1.8,
 )  # fmt: skip
 LAWS: dict[str, TireLaw] = {
@@ -25,8 +25,8 @@ LAWS: dict[str, TireLaw] = {
     "road": ROAD_TIRE,
     "limited": LinearTire(4e4, 6e4, friction=0.9),
     "table": TableTire(
-        lw.Table1([0, 0.1, 0.5, 2.0], [0, 2400, 2700, 2000]),
-        lw.Table1([0, 0.1, 0.5, 2.0], [0, 2600, 2900, 2100]),
+        lw.Lookup1D([0, 0.1, 0.5, 2.0], [0, 2400, 2700, 2000]),
+        lw.Lookup1D([0, 0.1, 0.5, 2.0], [0, 2600, 2900, 2100]),
     ),
 }
 FRICTION = {"even": 1.0, "road": 1.1, "limited": 0.9, "table": 2900 / LOAD}
@@ -40,7 +40,7 @@ def rig(law: TireLaw, *, where: str = "carrier", **more: Any) -> tuple[Mechanism
     given = {"wheel": wheel} | more
     at = hub if where == "carrier" else wheel
     tire = Tire(
-        m, at, law, forward=m.x, leftward=m.y, load=LOAD, radius=RADIUS, **given
+        m, at, law, forward=m.x, left=m.y, load=LOAD, radius=RADIUS, **given
     )  # fmt: skip
     return m, tire
 
@@ -57,7 +57,7 @@ def grid(count: int = 41) -> dict[str, Any]:
 def test_the_force_never_exceeds_friction_times_load(law: str) -> None:
     _, tire = rig(LAWS[law])
     found = Evaluated(tire, grid())
-    size = np.hypot(found["side"], found["along"])
+    size = np.hypot(found["lateral"], found["longitudinal"])
     assert size.max() <= FRICTION[law] * LOAD * (1 + 1e-9)
     assert size.max() > 0.9 * FRICTION[law] * LOAD
 
@@ -72,7 +72,7 @@ def test_a_tire_takes_energy_and_never_gives_any(law: str, where: str) -> None:
     slip = at["hub.x_dot"] - RADIUS * at["wheel_dot"]
     rolling = np.sqrt((RADIUS * at["wheel_dot"]) ** 2 + 0.1**2)
     resists = 0.015 * LOAD * (RADIUS * at["wheel_dot"]) ** 2 / rolling
-    expected = found["along"] * slip + found["side"] * at["hub.y_dot"] - resists
+    expected = found["longitudinal"] * slip + found["lateral"] * at["hub.y_dot"] - resists
     np.testing.assert_allclose(found.power, expected, atol=1e-6)
     assert np.max(found.power) <= 1e-9
 
@@ -83,9 +83,9 @@ def test_a_locked_wheel_is_pushed_against_its_motion(law: str, heading: float) -
     _, tire = rig(LAWS[law])
     vx, vy = 10 * np.cos(heading), 10 * np.sin(heading)
     found = Evaluated(tire, {"hub.x_dot": vx, "hub.y_dot": vy})
-    size = np.hypot(found["side"], found["along"])
-    assert found["along"] == pytest.approx(-size * np.cos(heading), abs=1e-6 * size)
-    assert found["side"] == pytest.approx(-size * np.sin(heading), abs=1e-6 * size)
+    size = np.hypot(found["lateral"], found["longitudinal"])
+    assert found["longitudinal"] == pytest.approx(-size * np.cos(heading), abs=1e-6 * size)
+    assert found["lateral"] == pytest.approx(-size * np.sin(heading), abs=1e-6 * size)
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -94,12 +94,12 @@ def test_pure_slip_is_exactly_the_law(law: str) -> None:
     load = as_expr(LOAD)
     angle = np.array([-1.2, -0.3, -0.02, 0.02, 0.3, 1.2])
     rolling = {"hub.x_dot": 10.0, "wheel_dot": 10 / RADIUS, "hub.y_dot": 10 * np.tan(angle)}
-    expected = [evaluate(LAWS[law].side(as_expr(a), load), {}) for a in angle]
-    np.testing.assert_allclose(Evaluated(tire, rolling)["side"], expected, rtol=1e-6)
+    expected = [evaluate(LAWS[law].lateral(as_expr(a), load), {}) for a in angle]
+    np.testing.assert_allclose(Evaluated(tire, rolling)["lateral"], expected, rtol=1e-6)
     ratio = np.array([-0.9, -0.1, -0.01, 0.01, 0.1, 0.9])
     straight = {"hub.x_dot": 10.0, "wheel_dot": 10 * (1 + ratio) / RADIUS}
-    expected = [evaluate(LAWS[law].along(as_expr(k), load), {}) for k in ratio]
-    np.testing.assert_allclose(Evaluated(tire, straight)["along"], expected, rtol=1e-6)
+    expected = [evaluate(LAWS[law].longitudinal(as_expr(k), load), {}) for k in ratio]
+    np.testing.assert_allclose(Evaluated(tire, straight)["longitudinal"], expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("law", ["even", "road", "limited"])
@@ -109,10 +109,10 @@ def test_small_slip_in_both_directions_is_linear(law: str) -> None:
     a, k, h = 3e-4, 2e-4, 1e-7
     at = {"hub.x_dot": 10.0, "hub.y_dot": 10 * np.tan(a), "wheel_dot": 10 * (1 + k) / RADIUS}
     found = Evaluated(tire, at)
-    cornering = -evaluate(LAWS[law].side(as_expr(h), as_expr(LOAD)), {}) / h
-    driving = evaluate(LAWS[law].along(as_expr(h), as_expr(LOAD)), {}) / h
-    assert found["side"] == pytest.approx(-cornering * a, rel=2e-3)
-    assert found["along"] == pytest.approx(driving * k, rel=2e-3)
+    cornering = -evaluate(LAWS[law].lateral(as_expr(h), as_expr(LOAD)), {}) / h
+    driving = evaluate(LAWS[law].longitudinal(as_expr(h), as_expr(LOAD)), {}) / h
+    assert found["lateral"] == pytest.approx(-cornering * a, rel=2e-3)
+    assert found["longitudinal"] == pytest.approx(driving * k, rel=2e-3)
 
 
 @pytest.mark.parametrize("how", ["wheel", "spin", "on the wheel"])
@@ -143,15 +143,15 @@ def test_a_braked_wheel_locks_where_the_brake_is_stronger_than_the_road(
     s.add(brake)
     start = {"hub.x_dot": 20.0, "wheel_dot": 20 / RADIUS}
     run = lw.simulate(s, until=0.6, initial=start)
-    np.testing.assert_allclose(run["tire.spin_moment"], -RADIUS * run["tire.along"])
+    np.testing.assert_allclose(run["tire.spin_moment"], -RADIUS * run["tire.longitudinal"])
     moments = run["tire.spin_moment"] + run["friction.effort"]
     impulse = cumulative_trapezoid(moments, run.times, initial=0)
     change = INERTIA * (run["wheel_dot"] - run["wheel_dot"][0])
     assert np.abs(impulse - change).max() < 0.01 * np.abs(change).max()
     if locks:
         assert abs(run.final["wheel_dot"]) < 0.1
-        slides = evaluate(law.along(as_expr(1.0), as_expr(LOAD)), {})
-        assert run.final["tire.along"] == pytest.approx(-slides, rel=1e-3)
+        slides = evaluate(law.longitudinal(as_expr(1.0), as_expr(LOAD)), {})
+        assert run.final["tire.longitudinal"] == pytest.approx(-slides, rel=1e-3)
     else:
         assert run.final["tire.slip_ratio"] > -0.1
         assert run.final["wheel_dot"] > 30
@@ -159,7 +159,7 @@ def test_a_braked_wheel_locks_where_the_brake_is_stronger_than_the_road(
 
 def test_friction_falls_and_stiffness_has_a_peak_over_the_load() -> None:
     slip, load = lw.symbols("slip load")
-    force = -ROAD_TIRE.side(slip, load)
+    force = -ROAD_TIRE.lateral(slip, load)
     loads = np.linspace(500.0, 9000.0, 200)
     angles = np.linspace(0.0, 1.5, 400)[:, None]
     peaks = evaluate(force, {slip: angles, load: loads}).max(axis=0) / loads
@@ -184,8 +184,8 @@ def bicycle(front: float, law: TireLaw) -> float:
     tip, tail = m.point("tip", car, (a, 0, 0)), m.point("tail", car, (-b, 0, 0))
     c, d = np.cos(steer), np.sin(steer)
     ahead, left = x * c + y * d, y * c - x * d
-    s.add(Tire(m, tip, law, forward=ahead, leftward=left, load=weight * front, name="front"))
-    s.add(Tire(m, tail, law, forward=x, leftward=y, load=weight * (1 - front), name="rear"))
+    s.add(Tire(m, tip, law, forward=ahead, left=left, load=weight * front, name="front"))
+    s.add(Tire(m, tail, law, forward=x, left=y, load=weight * (1 - front), name="rear"))
     run = lw.simulate(s, until=4.0)
     return run.final["car.rz_dot"] / (speed * steer / base)
 
@@ -204,10 +204,10 @@ def test_the_aligning_moment_turns_the_wheel_into_its_motion() -> None:
     hub = m.body("hub", translate="xy", rotate="z", mass=10, inertia=0.5)
     frame = hub.frame
     tire = Tire(
-        m, hub, LAWS["even"], forward=frame.x, leftward=frame.y, load=LOAD, trail=0.03
+        m, hub, LAWS["even"], forward=frame.x, left=frame.y, load=LOAD, trail=0.03
     )  # fmt: skip
     found = Evaluated(tire, {"hub.u": 10.0, "hub.v": 0.1})
-    assert found["aligning"] == pytest.approx(-0.03 * found["side"], rel=0.02)
+    assert found["aligning"] == pytest.approx(-0.03 * found["lateral"], rel=0.02)
     assert found["aligning"] > 0  # it moves to the left, so it is turned to the left
     assert abs(Evaluated(tire, {"hub.u": 10.0, "hub.v": 10.0})["aligning"]) < 15
 
@@ -216,7 +216,7 @@ def test_a_lifted_wheel_has_no_force() -> None:
     _, tire = rig(LAWS["road"])
     at = {"hub.x_dot": 10.0, "hub.y_dot": 2.0}
     found = Evaluated(tire, at, {"load": -500.0})
-    assert found["side"] == found["along"] == 0
+    assert found["lateral"] == found["longitudinal"] == 0
 
 
 @pytest.mark.parametrize(

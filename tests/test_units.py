@@ -19,11 +19,11 @@ from linkwright.algebra import (
     exp,
     log,
     maximum,
-    select,
     sin,
     sqrt,
     symbol,
     symbols,
+    where,
 )
 from linkwright.algebra.units import (
     IN_LB,
@@ -175,7 +175,7 @@ DECLARED: dict[str, Callable[[str], object]] = {
     "port": lambda unit: lw.Block("b").input("x", unit=unit),
     "vector port": lambda unit: lw.Block("b").output_vector("x", [1, 2], unit=unit),
     "parameter of a block": lambda unit: lw.Block("b").parameter("x", 1, unit=unit),
-    "memory of a block": lambda unit: lw.Block("b", rate=1).memory("x", 1, unit=unit),
+    "memory of a block": lambda unit: lw.Block("b", rate=1).discrete_state("x", 1, unit=unit),
 }
 
 
@@ -265,7 +265,7 @@ k, h, p = symbols("k h p")
         (sqrt(k * x), "?"),
         (sin(q) * x, "m"),
         (atan2(x, L), "rad"),
-        (select(x > L, k, v), "m/s"),
+        (where(x > L, k, v), "m/s"),
         (maximum(0, F), "N"),
         (absolute(F) * -2, "N"),
         (x + 1, "m"),
@@ -287,7 +287,7 @@ def test_unit_of(expr: Expr, unit: str) -> None:
         (m * v + F, ["F is in N", "m*v is in N*s"]),
         (sin(x), ["x is in m where a number or an angle is needed"]),
         (log(m), ["m is in kg"]),
-        (select(q > 0, x, m * 3), ["3*m is in kg but x is in m"]),
+        (where(q > 0, x, m * 3), ["3*m is in kg but x is in m"]),
         (x < v, ["v is in m/s but x is in m"]),
         (atan2(x, m), ["m is in kg but x is in m"]),
         (cos(q) * (1 + k * (x + F)), ["x is in m but F is in N"]),
@@ -336,7 +336,7 @@ def test_what_is_deduced_helps_to_deduce_more() -> None:
         ((x, sqrt(k + L**2)), "m^2"),
         ((v, k * w), "m"),
         ((T, k * w / t), "kg*m^2"),
-        ((x, select(v > k, L, 0)), "m/s"),
+        ((x, where(v > k, L, 0)), "m/s"),
         ((x, absolute(k - L)), "m"),
         ((F, m * v / k), "s"),
         ((F, m * v**2 / k), "m"),

@@ -665,14 +665,14 @@ def test_partial_leaves_directions_alone() -> None:
     n = Frame.root("n")
     a = n.rotated("a", "x", q)
     v = u1 * n.x + u2 * sin(q) * a.y
-    assert v.partial(u2) == sin(q) * a.y
-    assert v.partial(q) == u2 * cos(q) * a.y
+    assert v.diff(u2) == sin(q) * a.y
+    assert v.diff(q) == u2 * cos(q) * a.y
     assert v.substitute({u1: q, u2: 0}) == q * n.x
     assert v.nominal() == ZERO_VECTOR
     assert (v + 2 * a.z).nominal() == 2 * a.z
     assert v.free_symbols() == free_symbols(q + u1 + u2)
     D = v | a.y
-    assert D.partial(u1) == outer(n.x, a.y)
+    assert D.diff(u1) == outer(n.x, a.y)
     assert D.substitute({u2: 0}) == u1 * (n.x | a.y)
     assert D.nominal() == ZERO_DYADIC
     assert D.free_symbols() == v.free_symbols()

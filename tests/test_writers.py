@@ -30,7 +30,7 @@ from linkwright.codegen.python import python_program
 from linkwright.equations import derive
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
-from linkwright.program import count, lower, stage_counts
+from linkwright.program import count_operations, lower, stage_counts
 from linkwright.program.interpret import interpret
 from linkwright.program.passes import optimize
 from linkwright.program.rates import Rate
@@ -335,10 +335,10 @@ def test_loops_that_do_not_close_are_an_error(tmp_path: Path) -> None:
     tip = m.point("tip", lower_rod, (1, 0, 0))
     m.parameter("D", 1.2, unit="m")
     for axis in "xy":
-        m.no_movement(tip, m.point(f"pin {axis}", None, ("D", 0, 0)), axis)
-    m.start(upper=0.9, lower=-1.8)
+        m.constrain_points(tip, m.point(f"pin {axis}", None, ("D", 0, 0)), axis)
+    m.set_initial(upper=0.9, lower=-1.8)
     m.state("clock", "1")
-    m.run_for(0.1, step=0.1)
+    m.set_timing(0.1, step=0.1)
     codegen(m, tmp_path)
     compile_c(tmp_path, "reach.c", "-o", "reach")
     program = Built(make_content(m), tmp_path, (str(tmp_path / "reach"),))
@@ -463,7 +463,7 @@ def test_counts_of_the_header_are_those_of_the_text(name: str) -> None:
     start = text.index("static void equations_derivative")
     body = text[text.index("{", start) : text.index("\n}", start)]
     body = re.sub(r"/\*.*?\*/", "", body)
-    counts = count(content.program)
+    counts = count_operations(content.program)
     calls = len(re.findall(r"\b(?:sin|cos|atan2)\(", body))
     found = (len(re.findall(r" [+-] ", body)), len(re.findall(r"[*/]", body)), calls)
     assert found == (counts.add, counts.mul, counts.call)
@@ -623,7 +623,7 @@ def test_hooks_are_called_at_their_places(tmp_path: Path) -> None:
     m.moment("motor", m.input("tau", unit="N*m"), on=wheel, about="z")
     m.output("angle", "wheel", unit="rad")
     m.output("calls", "tau")
-    m.run_for(1, step=0.01)
+    m.set_timing(1, step=0.01)
     codegen(m, tmp_path)
     (tmp_path / "hooks.c").write_text(_HOOKS)
     subprocess.run(
@@ -659,8 +659,8 @@ def test_foreign_functions_are_put_in_or_linked(source: str, tmp_path: Path) -> 
     m = Mechanism("rig")
     b = m.body("b", translate="x", mass=2)
     m.force("grip", tire(m.coordinates["b"], m.parameter("k", -3.0)), at=b.origin, along="x")
-    m.start(b=1)
-    m.run_for(1, step=0.1)
+    m.set_initial(b=1)
+    m.set_timing(1, step=0.1)
     done = codegen(m, tmp_path / "c")
     (tmp_path / "c" / "tire.c").write_text("double user_tire(double a, double b){ return a*b; }")
     if not source:
@@ -689,8 +689,8 @@ def test_free_body_with_quaternion_keeps_unit_length(tmp_path: Path) -> None:
 
     m = Mechanism("tumbler")
     m.body("b", joint=Free(quaternion=True), mass=1, inertia=(1, 2, 3))
-    m.start({"b.p": 0.3, "b.q": 2.0, "b.r": 0.1})
-    m.run_for(5, step=0.01, every=10)
+    m.set_initial({"b.p": 0.3, "b.q": 2.0, "b.r": 0.1})
+    m.set_timing(5, step=0.01, every=10)
     codegen(m, tmp_path)
     compile_c(tmp_path, "tumbler.c", "-o", "tumbler")
     program = Built(make_content(m), tmp_path, (str(tmp_path / "tumbler"),))

@@ -16,8 +16,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright": ("control", "elements", "motion", "shapes"),  # used by their names: lw.control.PD
     "linkwright.algebra": (
         "PI",
-        "Table1",
-        "Table2",
+        "Lookup1D",
+        "Lookup2D",
         "absolute",
         "acos",
         "asin",
@@ -25,7 +25,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "atan2",
         "cos",
         "cosh",
-        "different",
+        "not_equal",
         "equal",
         "exp",
         "floor",
@@ -33,8 +33,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "log",
         "maximum",
         "minimum",
-        "partial",
-        "select",
+        "diff",
+        "where",
         "sign",
         "sin",
         "sinh",
@@ -63,7 +63,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.formats.robot.conversion": ("convert", "write_description"),
     "linkwright.formats.robot.files": ("read_description",),
     "linkwright.formats.text.files": ("read_model", "write_model"),
-    "linkwright.program": ("Program", "count"),
+    "linkwright.program": ("Program", "count_operations"),
     "linkwright.analysis": ("LinearModel", "linearize"),
     "linkwright.equations": ("ClosedForm", "Equations", "assemble", "derive", "equilibrium"),
     "linkwright.equations.energy": ("Energy", "energy"),
@@ -102,8 +102,8 @@ if TYPE_CHECKING:
     )
     from linkwright.algebra import (
         PI as PI,
-        Table1 as Table1,
-        Table2 as Table2,
+        Lookup1D as Lookup1D,
+        Lookup2D as Lookup2D,
         absolute as absolute,
         acos as acos,
         asin as asin,
@@ -111,7 +111,7 @@ if TYPE_CHECKING:
         atan2 as atan2,
         cos as cos,
         cosh as cosh,
-        different as different,
+        diff as diff,
         equal as equal,
         exp as exp,
         floor as floor,
@@ -119,8 +119,7 @@ if TYPE_CHECKING:
         log as log,
         maximum as maximum,
         minimum as minimum,
-        partial as partial,
-        select as select,
+        not_equal as not_equal,
         sign as sign,
         sin as sin,
         sinh as sinh,
@@ -130,6 +129,7 @@ if TYPE_CHECKING:
         symbols as symbols,
         tan as tan,
         tanh as tanh,
+        where as where,
     )
     from linkwright.algebra.printers import latex as latex
     from linkwright.algebra.sympy_bridge import from_sympy as from_sympy, to_sympy as to_sympy
@@ -190,7 +190,7 @@ if TYPE_CHECKING:
     from linkwright.models import load_model as load_model
     from linkwright.program import (
         Program as Program,
-        count as count,
+        count_operations as count_operations,
     )
     from linkwright.program.passes import optimize as optimize
     from linkwright.recording import (

@@ -41,7 +41,7 @@ class Shown:
         host: str = "127.0.0.1",
         port: int = 0,
         roots: Sequence[str | os.PathLike[str]] = (),
-        scene_file: Any = None,
+        scene: Any = None,
     ) -> Open | None:
         """Open it in the studio, in the browser; see `linkwright.show`.
 
@@ -52,7 +52,7 @@ class Shown:
             host: address to serve at; no other machine reaches the one by default.
             port: to serve at; 0 takes one that is free.
             roots: folders in which meshes may lie.
-            scene_file: file with shapes for the bodies and things around them, or a shipped one's
+            scene: file with shapes for the bodies and things around them, or a shipped one's
             name.
         """
         return show(
@@ -63,7 +63,7 @@ class Shown:
             host=host,
             port=port,
             roots=roots,
-            scene_file=scene_file,
+            scene=scene,
         )
 
     def page(
@@ -72,7 +72,7 @@ class Shown:
         *others: Any,
         title: str = "",
         roots: Sequence[str | os.PathLike[str]] = (),
-        scene_file: Any = None,
+        scene: Any = None,
     ) -> int:
         """Write one HTML file that plays the motion anywhere, and return its size in bytes.
 
@@ -81,10 +81,10 @@ class Shown:
             others: shown with it, as ghosts.
             title: over the page; by default the name of what moves.
             roots: folders in which meshes may lie.
-            scene_file: file with shapes for the bodies and things around them, or a shipped one's
+            scene: file with shapes for the bodies and things around them, or a shipped one's
             name.
         """
-        return page(path, self, *others, title=title, roots=roots, scene_file=scene_file)
+        return page(path, self, *others, title=title, roots=roots, scene=scene)
 
 
 def show(
@@ -94,7 +94,7 @@ def show(
     host: str = "127.0.0.1",
     port: int = 0,
     roots: Sequence[str | os.PathLike[str]] = (),
-    scene_file: Any = None,
+    scene: Any = None,
 ) -> Open | None:
     """Open the studio with runs, recordings, mechanisms, robots, a System, or files of them.
 
@@ -110,7 +110,7 @@ def show(
         host: address to serve at; no other machine reaches the one by default.
         port: to serve at; 0 takes one that is free.
         roots: folders in which meshes may lie.
-        scene_file: file with shapes for the bodies and things around them, or a shipped one's name.
+        scene: file with shapes for the bodies and things around them, or a shipped one's name.
 
     >>> import linkwright as lw
     >>> studio = lw.show(
@@ -126,7 +126,7 @@ def show(
         host=host,
         port=port,
         roots=roots,
-        scene_file=scene_file,
+        scene_file=scene,
     )
     return found
 
@@ -136,7 +136,7 @@ def page(
     *things: Any,
     title: str = "",
     roots: Sequence[str | os.PathLike[str]] = (),
-    scene_file: Any = None,
+    scene: Any = None,
 ) -> int:
     """Write one HTML file that plays motions anywhere, and return its size in bytes.
 
@@ -146,7 +146,7 @@ def page(
             as ghosts.
         title: over the page; by default the name of what moves.
         roots: folders in which meshes may lie.
-        scene_file: file with shapes for the bodies and things around them, or a shipped one's name.
+        scene: file with shapes for the bodies and things around them, or a shipped one's name.
 
     >>> import tempfile
     >>> import linkwright as lw
@@ -155,6 +155,6 @@ def page(
     True
     """
     size: int = import_module(_STUDIO).page(
-        path, things, title=title, roots=roots, scene_file=scene_file
+        path, things, title=title, roots=roots, scene_file=scene
     )
     return size

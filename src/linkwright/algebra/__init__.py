@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from linkwright.algebra.calculus import (
     constant_part,
+    diff,
     free_symbols,
     gradient,
     linear_coefficients,
     nominal,
-    partial,
     solve_for,
     substitute,
     substitute_all,
@@ -46,26 +46,26 @@ from linkwright.algebra.functions import (
     atan2,
     cos,
     cosh,
-    different,
     equal,
     exp,
     floor,
     log,
     maximum,
     minimum,
-    select,
+    not_equal,
     sign,
     sin,
     sinh,
     sqrt,
     tan,
     tanh,
+    where,
 )
 from linkwright.algebra.geometry import angle, direction_of, magnitude, project_on_plane
 from linkwright.algebra.motion import Motion
 from linkwright.algebra.smallness import order, smallness_threshold
 from linkwright.algebra.symbols import SymbolInfo, symbol, symbols
-from linkwright.algebra.tables import Table1, Table2
+from linkwright.algebra.tables import Lookup1D, Lookup2D
 from linkwright.algebra.vectors import ZERO_VECTOR, Vector, vector_total
 
 if TYPE_CHECKING:
@@ -137,13 +137,13 @@ __all__ = [
     "Formula",
     "Frame",
     "LanguageError",
+    "Lookup1D",
+    "Lookup2D",
     "Motion",
     "Scalar",
     "Scope",
     "SymbolInfo",
     "SymbolScope",
-    "Table1",
-    "Table2",
     "Unit",
     "UnitSystem",
     "Vector",
@@ -163,7 +163,7 @@ __all__ = [
     "cos",
     "cosh",
     "deduce_units",
-    "different",
+    "diff",
     "direction_of",
     "equal",
     "evaluate",
@@ -183,18 +183,17 @@ __all__ = [
     "maximum",
     "minimum",
     "nominal",
+    "not_equal",
     "order",
     "outer",
     "parse",
     "parse_unit",
-    "partial",
     "postorder",
     "product",
     "project_on_plane",
     "python_source",
     "read",
     "resolve",
-    "select",
     "sign",
     "sin",
     "sinh",
@@ -212,4 +211,5 @@ __all__ = [
     "total",
     "unit_of",
     "vector_total",
+    "where",
 ]

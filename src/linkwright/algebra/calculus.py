@@ -118,7 +118,7 @@ def _node_rate(node: Expr, rate: Mapping[Expr, Expr]) -> Expr:
 
 
 @worded
-def partial(expr: Expr, variable: Expr) -> Expr:
+def diff(expr: Expr, variable: Expr) -> Expr:
     """Return the partial derivative by a symbol.
 
     Args:
@@ -127,7 +127,7 @@ def partial(expr: Expr, variable: Expr) -> Expr:
 
     >>> from linkwright.algebra import symbols, sin
     >>> a, x = symbols("a x")
-    >>> partial(a * sin(x) ** 2, x)
+    >>> diff(a * sin(x) ** 2, x)
     2*a*cos(x)*sin(x)
     """
     if variable.op != "sym":
@@ -137,7 +137,7 @@ def partial(expr: Expr, variable: Expr) -> Expr:
 
 def gradient(expr: Expr, variables: Iterable[Expr]) -> list[Expr]:
     """Return the partial derivatives by several symbols."""
-    return [partial(expr, x) for x in variables]
+    return [diff(expr, x) for x in variables]
 
 
 def time_derivative(expr: Expr, rates: Mapping[Expr, Scalar]) -> Expr:
@@ -193,7 +193,7 @@ def linear_coefficients(expr: Expr, variables: Iterable[Expr]) -> tuple[dict[Exp
     """
     variables = list(variables)
     present = set(free_symbols(expr))
-    coefficients = {x: partial(expr, x) if x in present else ZERO for x in variables}
+    coefficients = {x: diff(expr, x) if x in present else ZERO for x in variables}
     here = set(variables)
     for x, c in coefficients.items():
         if not here.isdisjoint(free_symbols(c)):
@@ -210,7 +210,7 @@ def solve_for(unknown: Expr, left: Expr, right: Scalar = 0, *, newton: bool = Fa
     b/a
     """
     residual = left - as_expr(right)
-    slope = partial(residual, unknown)
+    slope = diff(residual, unknown)
     if slope is ZERO:
         raise ExprError(
             f"the equation does not contain {unknown.name!r}; it cannot be solved for it"

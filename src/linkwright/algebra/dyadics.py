@@ -258,9 +258,9 @@ only frames of one tree can be compared
         """Return the dyadic with a function applied to every coefficient, in canonical order."""
         return Dyadic({pair: function(c) for pair, c in self.terms})
 
-    def partial(self, variable: Expr) -> Dyadic:
+    def diff(self, variable: Expr) -> Dyadic:
         """Return the partial derivative by a symbol; directions count as constants."""
-        return self.map(lambda c: calculus.partial(c, variable))
+        return self.map(lambda c: calculus.diff(c, variable))
 
     def substitute(self, replacements: Mapping[Expr, Scalar]) -> Dyadic:
         """Return the dyadic with symbols replaced in the coefficients; directions stay."""

@@ -234,10 +234,10 @@ def foreign(
         pure: whether calls with equal arguments may be merged.
         outputs: number of values it returns.
 
-    >>> from linkwright.algebra import cos, evaluate, partial, symbols
+    >>> from linkwright.algebra import cos, evaluate, diff, symbols
     >>> (x,) = symbols("x")
     >>> f = foreign("bump", python=lambda x: x**2 + 1, derivatives=[lambda x: 2 * x])
-    >>> evaluate(f(x), {x: 3.0}), partial(f(x), x)
+    >>> evaluate(f(x), {x: 3.0}), diff(f(x), x)
     (10.0, 2*x)
     """
     known = None if derivatives is None else tuple(derivatives)

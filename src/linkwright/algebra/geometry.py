@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from linkwright.algebra.directions import VectorError
 from linkwright.algebra.expr import Expr
-from linkwright.algebra.functions import atan2, select, sqrt
+from linkwright.algebra.functions import atan2, sqrt, where
 from linkwright.algebra.vectors import Vector
 
 
@@ -55,7 +55,7 @@ def angle(v1: Vector, v2: Vector, v3: Vector | None = None) -> Expr:
     if (normal - axis * across).is_zero:
         return atan2(across, along)
     size = atan2(magnitude(normal), along)
-    return select(across < 0, -size, size)
+    return where(across < 0, -size, size)
 
 
 def project_on_plane(v: Vector, normal: Vector) -> Vector:

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any, overload
 
 from linkwright.algebra.expr import Expr, ExprError, as_expr, postorder, product, total
-from linkwright.algebra.functions import FUNCTIONS, PI, select
+from linkwright.algebra.functions import FUNCTIONS, PI, where
 from linkwright.algebra.functions.registry import apply
 from linkwright.algebra.numbers import Number
 from linkwright.algebra.symbols import symbol
@@ -218,7 +218,7 @@ def _back(sympy: Any, node: Any, known: Mapping[Any, Expr]) -> Expr:
         if last.args[1] is not sympy.true:
             raise ExprError(f"{node} has no value where its conditions fail")
         for pair in reversed(pairs):
-            result = select(known[pair.args[1]], known[pair.args[0]], result)
+            result = where(known[pair.args[1]], known[pair.args[0]], result)
         return result
     args = [known[a] for a in node.args]
     if isinstance(node, sympy.Add):

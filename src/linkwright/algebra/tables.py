@@ -41,7 +41,7 @@ OUTSIDE = ("hold", "linear")
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Table1:
+class Lookup1D:
     """A function of one variable, given by points.
 
     Args:
@@ -54,7 +54,7 @@ class Table1:
 
     >>> from linkwright.algebra import evaluate, symbols
     >>> (slip,) = symbols("slip")
-    >>> tire = Table1(x=[0, 0.1, 0.3], y=[0, 900, 1100], name="tire")
+    >>> tire = Lookup1D(x=[0, 0.1, 0.3], y=[0, 900, 1100], name="tire")
     >>> evaluate(tire(slip), {slip: 0.05})
     450.0
     """
@@ -106,7 +106,7 @@ class Table1:
         )
 
     @staticmethod
-    def of_pieces(x: ArrayLike, coefficients: ArrayLike, *, name: str = "table") -> Table1:
+    def of_pieces(x: ArrayLike, coefficients: ArrayLike, *, name: str = "table") -> Lookup1D:
         """Return the function that has a given cubic between each two breakpoints.
 
         Args:
@@ -115,11 +115,11 @@ class Table1:
                 breakpoint; the first piece lies before the first breakpoint, and counts from it.
             name: what it is called in printed expressions and programs.
 
-        >>> step = Table1.of_pieces([0, 1], [[0, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0]])
+        >>> step = Lookup1D.of_pieces([0, 1], [[0, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0]])
         >>> step.evaluate([-1, 0.25, 3]).tolist()
         [0.0, 0.25, 1.0]
         """
-        return Table1(x, coefficients, kind="pieces", name=name)
+        return Lookup1D(x, coefficients, kind="pieces", name=name)
 
     def __call__(self, x: Scalar) -> Expr:
         """Return the value of the table at an expression."""
@@ -127,14 +127,14 @@ class Table1:
 
     def __repr__(self) -> str:
         points = f"{len(self.x)} points from {self.x[0]:g} to {self.x[-1]:g}"
-        return f"Table1({self.name!r}: {points}, {self.kind}, digest {self.digest:x})"
+        return f"Lookup1D({self.name!r}: {points}, {self.kind}, digest {self.digest:x})"
 
     def __hash__(self) -> int:
         return self.digest
 
-    def derivative(self) -> Table1:
+    def derivative(self) -> Lookup1D:
         """Return the table of the derivative."""
-        return Table1(
+        return Lookup1D(
             self.x,
             self.y,
             kind=self.kind,
@@ -151,7 +151,7 @@ class Table1:
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Table2:
+class Lookup2D:
     """A function of two variables, given by points on a grid.
 
     Args:
@@ -165,7 +165,7 @@ class Table2:
 
     >>> from linkwright.algebra import evaluate, symbols
     >>> a, b = symbols("a b")
-    >>> lift = Table2(x=[0, 1], y=[0, 2], z=[[0, 2], [1, 5]], name="lift")
+    >>> lift = Lookup2D(x=[0, 1], y=[0, 2], z=[[0, 2], [1, 5]], name="lift")
     >>> evaluate(lift(a, b), {a: 0.5, b: 1.0})
     2.0
     """
@@ -225,15 +225,15 @@ class Table2:
 
     def __repr__(self) -> str:
         points = f"{len(self.x)} x {len(self.y)} points"
-        return f"Table2({self.name!r}: {points}, {self.kind}, digest {self.digest:x})"
+        return f"Lookup2D({self.name!r}: {points}, {self.kind}, digest {self.digest:x})"
 
     def __hash__(self) -> int:
         return self.digest
 
-    def derivative(self, argument: int) -> Table2:
+    def derivative(self, argument: int) -> Lookup2D:
         """Return the table of the derivative by the first (0) or second (1) argument."""
         i, j = self.orders
-        return Table2(
+        return Lookup2D(
             self.x,
             self.y,
             self.z,
@@ -287,7 +287,7 @@ def _values(name: str, given: ArrayLike, shape: tuple[int, ...]) -> Floats:
     return values + 0.0  # no negative zeros: equal tables have equal bytes
 
 
-def _set(table: Table1 | Table2, **fields: object) -> None:
+def _set(table: Lookup1D | Lookup2D, **fields: object) -> None:
     for name, value in fields.items():
         object.__setattr__(table, name, value)
 
@@ -387,7 +387,7 @@ def _horner(c: Floats, t: Floats) -> Floats:
 
 
 # -- the functions ---------------------------------------------------------------------------------
-def _simplify(args: Args, table: Table1 | Table2) -> Expr | None:
+def _simplify(args: Args, table: Lookup1D | Lookup2D) -> Expr | None:
     if not table.coefficients.any():
         return ZERO
     if all(x.op == "num" for x in args):
@@ -395,7 +395,7 @@ def _simplify(args: Args, table: Table1 | Table2) -> Expr | None:
     return None
 
 
-def _partial2(args: Args, table: Table2, i: int) -> Expr:
+def _partial2(args: Args, table: Lookup2D, i: int) -> Expr:
     return apply("table2", args, table.derivative(i))
 
 

@@ -240,9 +240,9 @@ class Vector:
         """Return the vector with a function applied to every coefficient, in canonical order."""
         return _vector({d: function(c) for d, c in self.terms})
 
-    def partial(self, variable: Expr) -> Vector:
+    def diff(self, variable: Expr) -> Vector:
         """Return the partial derivative by a symbol; directions count as constants."""
-        return self.map(lambda c: calculus.partial(c, variable))
+        return self.map(lambda c: calculus.diff(c, variable))
 
     def substitute(self, replacements: Mapping[Expr, Scalar]) -> Vector:
         """Return the vector with symbols replaced in the coefficients; directions stay."""

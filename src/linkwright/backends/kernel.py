@@ -15,7 +15,7 @@ import numpy as np
 from linkwright.border import worded
 from linkwright.errors import BackendError, ShapeError
 from linkwright.forking import cached_property, importing
-from linkwright.program import Counts, Port, Program, ProgramError, count
+from linkwright.program import Counts, Port, Program, ProgramError, count_operations
 
 BACKENDS: dict[str, str] = {
     "llvm": "linkwright.backends.llvm.backend",
@@ -95,7 +95,7 @@ class Kernel:
     @cached_property
     def counts(self) -> Counts:
         """The operations of one evaluation."""
-        return count(self.program)
+        return count_operations(self.program)
 
     @cached_property
     def source(self) -> str:

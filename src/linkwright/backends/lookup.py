@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linkwright.algebra.tables import Floats, Table1, Table2
+from linkwright.algebra.tables import Floats, Lookup1D, Lookup2D
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,14 @@ class Lookup:
         return self.coefficients.shape[len(self.points) :]
 
 
-def lookup(table: Table1 | Table2) -> Lookup:
+def lookup(table: Lookup1D | Lookup2D) -> Lookup:
     """Return the numbers of a table, without powers that no piece has.
 
-    >>> lookup(Table1(x=[0, 1], y=[2, 3])).coefficients.tolist()
+    >>> lookup(Lookup1D(x=[0, 1], y=[2, 3])).coefficients.tolist()
     [[2.0, 0.0], [2.0, 1.0], [3.0, 0.0]]
     """
     c = table.coefficients
-    if isinstance(table, Table1):
+    if isinstance(table, Lookup1D):
         kept = c[:, : _kept(c)]
         return Lookup((table.breakpoints,), (table.origins,), kept)
     rows, columns = _kept(np.moveaxis(c, 2, -1)), _kept(c)

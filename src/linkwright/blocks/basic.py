@@ -31,10 +31,10 @@ class Delay(Block):
         super().__init__(name, rate=rate, doc=f"delay of {ticks} instants")
         if count is None:
             u = self.input("u")
-            self.output("y", self.delayed(u, ticks, initial, name="ring"), initial=initial)
+            self.output("y", self.delay(u, ticks, initial, name="ring"), initial=initial)
         else:
             many = self.input_vector("u", count)
-            late = [self.delayed(x, ticks, initial, name=f"ring{i}") for i, x in enumerate(many)]
+            late = [self.delay(x, ticks, initial, name=f"ring{i}") for i, x in enumerate(many)]
             self.output_vector("y", late, initial=initial)
 
     @property

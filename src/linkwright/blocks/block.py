@@ -195,7 +195,7 @@ class Block(BlockWorkspace):
         """
         self._follow(self.states, state, value, "continuous state")
 
-    def memory(
+    def discrete_state(
         self,
         name: str,
         update: Value = None,
@@ -214,11 +214,11 @@ class Block(BlockWorkspace):
             doc: what it is.
 
         >>> b = Block("counter", rate=10)
-        >>> n = b.memory("n", "n + 1")
-        >>> b.memories[n].following
+        >>> n = b.discrete_state("n", "n + 1")
+        >>> b.discrete_states[n].following
         1 + n
         """
-        return self._state(self.memories, name, "discrete", update, initial, unit, doc)
+        return self._state(self.discrete_states, name, "discrete", update, initial, unit, doc)
 
     def update(self, memory: Expr, value: Value) -> None:
         """Say the next value of a discrete state.
@@ -227,9 +227,9 @@ class Block(BlockWorkspace):
             memory: what `memory` returned.
             value: its next value.
         """
-        self._follow(self.memories, memory, value, "discrete state")
+        self._follow(self.discrete_states, memory, value, "discrete state")
 
-    def delayed(self, value: Value, ticks: int, initial: Value = 0.0, *, name: str = "") -> Expr:
+    def delay(self, value: Value, ticks: int, initial: Value = 0.0, *, name: str = "") -> Expr:
         """Return what a value was so many instants of the block ago.
 
         Args:
@@ -240,7 +240,7 @@ class Block(BlockWorkspace):
 
         >>> b = Block("late", rate=100)
         >>> u = b.input("u")
-        >>> b.delayed(u, 2)
+        >>> b.delay(u, 2)
         late1[0]
         """
         if not float(ticks).is_integer() or ticks < 1:
@@ -248,10 +248,10 @@ class Block(BlockWorkspace):
                 f"block {self.name!r} cannot delay by {ticks} instants",
                 remedy="delay by a whole number of them, 1 or more",
             )
-        stem = name or f"late{1 + sum(m.name.endswith('[0]') for m in self.memories)}"
+        stem = name or f"late{1 + sum(m.name.endswith('[0]') for m in self.discrete_states)}"
         coming = self.expr(value)
         for i in reversed(range(int(ticks))):
-            coming = self.memory(f"{stem}[{i}]", coming, initial)
+            coming = self.discrete_state(f"{stem}[{i}]", coming, initial)
         return coming
 
     def _state(
@@ -372,7 +372,7 @@ class Block(BlockWorkspace):
             yield from statement.operands
         for port in self.outputs.values():
             yield from port.values
-        for state in (*self.states.values(), *self.memories.values()):
+        for state in (*self.states.values(), *self.discrete_states.values()):
             if state.following is None:
                 raise BlockError(
                     f"block {self.name!r} does not say how {state.symbol} goes on",

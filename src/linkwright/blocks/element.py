@@ -84,7 +84,7 @@ class Element(Block):
         self.beyond: dict[Body, tuple[Expr, ...]] = {}
         self.arrows: dict[str, Arrow] = {}
         self.floors: list[tuple[Sequence[float], Sequence[float]]] = []
-        self.places = Places(self.let)
+        self.places = Places(self.intermediate)
 
     def content(self) -> tuple[object, ...]:
         """Return all that the element is made of; equal as long as nothing of it changes."""
@@ -136,7 +136,7 @@ class Element(Block):
         self.forces.append(Force(name, made, direction, point, other, doc))
         return made
 
-    def push(
+    def force_vector(
         self,
         name: str,
         force: Vector | Sequence[Value],
@@ -164,13 +164,13 @@ class Element(Block):
         self._refuse_others(body, name)
         ground = self.mechanism.ground.frame
         given = force.components(ground) if isinstance(force, Vector) else force
-        parts = [self.let(x) for x in given]
-        loads = [self.let(x) for x in self.places.inward(body, parts)]
+        parts = [self.intermediate(x) for x in given]
+        loads = [self.intermediate(x) for x in self.places.inward(body, parts)]
         for k, (axis, load) in enumerate(zip(body.frame.axes, loads, strict=True), 1):
             self._load(f"{name}_{k}", load, point, axis, doc=doc)
         if arm is not None:
-            lever = self.places.inward(body, [self.let(x) for x in arm])
-            couple = cross([self.let(x) for x in lever], loads)
+            lever = self.places.inward(body, [self.intermediate(x) for x in arm])
+            couple = cross([self.intermediate(x) for x in lever], loads)
             for k, (axis, load) in enumerate(zip(body.frame.axes, couple, strict=True), 4):
                 self.moment(f"{name}_{k}", load, on=body, about=axis, doc=doc)
         else:
@@ -378,7 +378,7 @@ class Element(Block):
         self.drives[m.inputs[name]] = made
         return made
 
-    def loads_beyond(self, body: Body) -> tuple[Expr, ...]:
+    def subtree_loads(self, body: Body) -> tuple[Expr, ...]:
         """Return what all elements of the System together put on a body and those that it carries.
 
         It comes in by the port `loads`, which the System drives: three components of force, N, and
@@ -390,7 +390,7 @@ class Element(Block):
 
         >>> m = Mechanism("m")
         >>> b = m.body("b", rotate="z", mass=1, inertia=1)
-        >>> Element("sensor", m).loads_beyond(b)[:2]
+        >>> Element("sensor", m).subtree_loads(b)[:2]
         (loads[0], loads[1])
         """
         self._refuse_others(body, "loads")

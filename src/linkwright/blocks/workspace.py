@@ -49,7 +49,7 @@ class BlockWorkspace:
         self.outputs: dict[str, Port] = {}
         self.parameters: dict[str, Parameter] = {}
         self.states: dict[Expr, State] = {}
-        self.memories: dict[Expr, State] = {}
+        self.discrete_states: dict[Expr, State] = {}
         self.noises: list[Noise] = []
         self.crossings: list[Crossing] = []
         self.statements: list[Statement] = []
@@ -68,12 +68,12 @@ class BlockWorkspace:
         >>> b.content() == before
         False
         """
-        tables = (self.inputs, self.outputs, self.parameters, self.states, self.memories)
+        tables = (self.inputs, self.outputs, self.parameters, self.states, self.discrete_states)
         lists = (self.noises, self.crossings, self.statements)
         return (*(tuple(t.values()) for t in tables), *(tuple(part) for part in lists))
 
     # -- what it computes on the way ---------------------------------------------------------------
-    def let(self, value: Value) -> Expr:
+    def intermediate(self, value: Value) -> Expr:
         """Return a symbol for a partial result, so that sums which share it compute it once.
 
         Args:
@@ -82,7 +82,7 @@ class BlockWorkspace:
         >>> from linkwright.blocks import Block
         >>> b = Block("b")
         >>> u = b.input("u")
-        >>> b.let(u + 1)
+        >>> b.intermediate(u + 1)
         s1
         """
         made = self._local()

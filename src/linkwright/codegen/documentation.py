@@ -11,7 +11,7 @@ from textwrap import wrap
 
 from linkwright.backends.source import plain
 from linkwright.codegen.content import Content, Item
-from linkwright.program import STAGES, count, stage_counts
+from linkwright.program import STAGES, count_operations, stage_counts
 from linkwright.version import __version__
 
 _WIDTH = 92
@@ -70,7 +70,7 @@ def operations(content: Content) -> Iterator[str]:
         c = counts[rate]
         if c.total or c.call or c.select:
             yield f"  {rate.label:14}{c.add:8}{c.mul:8}{c.call:8}{c.select:8}"
-    c = count(content.program)
+    c = count_operations(content.program)
     yield f"  {'derivative':14}{c.add:8}{c.mul:8}{c.call:8}{c.select:8}"
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from linkwright.algebra import Expr, Scalar, partial
+from linkwright.algebra import Expr, Scalar, diff
 from linkwright.blocks import BlockError, Element
 from linkwright.control.joints import JointController, PerJoint, driven_joints, gains
 from linkwright.control.models import inverse_dynamics
@@ -61,7 +61,7 @@ class ComputedTorque(JointController):
             self,
             dict(zip(self.joints, self.q, strict=True)),
             dict(zip(self.joints, self.u, strict=True)),
-            dict(zip(self.joints, (self.let(x) for x in commands), strict=True)),
+            dict(zip(self.joints, (self.intermediate(x) for x in commands), strict=True)),
             values=values,
         )
         chosen = [tau[q] for q in self.joints]
@@ -145,4 +145,4 @@ class Feedforward(Element):
         return [place, rate, [self._rate(x) for x in rate]]
 
     def _rate(self, x: Expr) -> Expr:
-        return partial(x, self.time) + partial(x, self.mechanism.time)
+        return diff(x, self.time) + diff(x, self.mechanism.time)

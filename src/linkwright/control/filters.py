@@ -62,7 +62,7 @@ class StateSpace(Block):
         if initial is not None:
             start = checked_all(initial, f"the initial value of {name!r}", count=n)
         timed = self.rate is not None
-        make = self.memory if timed else self.state
+        make = self.discrete_state if timed else self.state
         x = [make(f"x{i}", initial=start[i]) for i in range(n)]
         following = self.update if timed else self.derivative
         for i in range(n):

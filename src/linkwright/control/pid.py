@@ -116,7 +116,7 @@ def pid_law(
         wanted = wanted + integral
     given = wanted
     if gains.limited:
-        wanted = block.let(wanted)
+        wanted = block.intermediate(wanted)
         given = wanted
         if math.isfinite(gains.low) and math.isfinite(gains.high):
             given = saturated(wanted, parameter("low", gains.low), parameter("high", gains.high))
@@ -124,7 +124,7 @@ def pid_law(
             given = saturated(wanted, parameter("low", gains.low), wanted)
         else:
             given = saturated(wanted, wanted, parameter("high", gains.high))
-        given = block.let(given)
+        given = block.intermediate(given)
     if integral is not None:
         ki = parameter("ki", gains.ki)
         unwind: Expr = ZERO

@@ -22,7 +22,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from linkwright.algebra import ZERO, Expr, as_expr, maximum, select, sqrt, total
+from linkwright.algebra import ZERO, Expr, as_expr, maximum, sqrt, total, where
 from linkwright.blocks import BlockError, Element, Spot, checked
 from linkwright.blocks.places import cross, minus, plus
 from linkwright.elements.surfaces import Plane, Surface, Triple, checked_rotation
@@ -49,7 +49,7 @@ class Contact(Element):
         dynamic: c_d, friction that slips in relation to the normal force; c_s by default.
         tangential: k_c of the spring along the surface, N/m; the normal one's by default.
         tangential_damping: N*s/m; by default 2 sqrt(k_c), as in SL.
-        rest: speed below which a slipping point that slows down holds on again, m/s.
+        stick_speed: speed below which a slipping point that slows down holds on again, m/s.
         name: of the element.
 
     >>> from linkwright import Mechanism
@@ -74,7 +74,7 @@ class Contact(Element):
         dynamic: float | None = None,
         tangential: float | None = None,
         tangential_damping: float | None = None,
-        rest: float = 1e-3,
+        stick_speed: float = 1e-3,
         name: str = "contact",
     ) -> None:
         super().__init__(name, mechanism, doc="contact of points with a surface")
@@ -104,7 +104,9 @@ class Contact(Element):
             self._kc = self.parameter("tangential", kc, unit=stiff, least=0.0)
             bc = 2 * math.sqrt(kc) if tangential_damping is None else tangential_damping
             self._bc = self.parameter("tangential_damping", bc, unit=damp, least=0.0)
-            self._rest = self.parameter("rest", rest, unit=own("m/s"), sign="positive")
+            self._stick_speed = self.parameter(
+                "stick_speed", stick_speed, unit=own("m/s"), sign="positive"
+            )
         m = self.mechanism
         self._carrier = m.ground if surface.body is None else self.body_at(surface.body)
         self._turn = checked_rotation(surface.rotation)
@@ -120,28 +122,28 @@ class Contact(Element):
     def _add(self, k: int, point: Point) -> None:
         place, speed = (self._held(v) for v in self._relative(point))
         depth, normal = self.surface.depth(*place)
-        depth = self.let(depth)
+        depth = self.intermediate(depth)
         normal = self._held(normal)
-        outward = self.let(_dot(speed, normal))
+        outward = self.intermediate(_dot(speed, normal))
         touching = depth > 0
         damper = self._b if self._a is None else self._b + self._k * self._a * depth
         push = maximum(self._k * depth - damper * outward, 0.0)
-        press = self.output(f"normal{k}", select(touching, push, 0.0), unit=self.own_unit("N"))
+        press = self.output(f"normal{k}", where(touching, push, 0.0), unit=self.own_unit("N"))
         self.output(f"depth{k}", depth, unit=self.own_unit("m"))
         self.event(f"touch{k}", depth)
         slide = self._held(_less(speed, normal, outward))
         if self._sticks:
             along = self._hold_or_slip(k, place, normal, slide, press, touching)
         else:
-            x, y, z = (select(touching, -self._viscous * v, 0.0) for v in slide)
+            x, y, z = (where(touching, -self._viscous * v, 0.0) for v in slide)
             along = (x, y, z)
         force = self._outward([press * n + f for n, f in zip(normal, along, strict=True)])
-        parts = self.push(f"force{k}", force, at=point)
+        parts = self.force_vector(f"force{k}", force, at=point)
         self.show_force(f"force{k}", at=point, touch=f"depth{k}")
         if self._carrier.parent is not None:
             arm = minus(self.position(point), self.position(self._carrier.origin))
             back = [-x for x in parts]
-            self.push(f"reaction{k}", back, at=self._carrier, arm=arm)
+            self.force_vector(f"reaction{k}", back, at=self._carrier, arm=arm)
 
     def _relative(self, point: Point) -> tuple[Triple, Triple]:
         """Return place and velocity of a point relative to the surface, along its axes."""
@@ -165,47 +167,47 @@ class Contact(Element):
         return x, y, z
 
     def _held(self, parts: Triple) -> Triple:
-        x, y, z = (v if v.is_atom or v.op == "num" else self.let(v) for v in parts)
+        x, y, z = (v if v.is_atom or v.op == "num" else self.intermediate(v) for v in parts)
         return x, y, z
 
     def _hold_or_slip(
         self, k: int, place: Triple, normal: Triple, slide: Triple, press: Expr, touching: Expr
     ) -> Triple:
         """Return the force along the surface, and remember where the point holds on."""
-        anchor = tuple(self.memory(f"anchor{k}{c}", unit=self.own_unit("m")) for c in "xyz")
-        slips = self.memory(f"slips{k}", doc="1 while the point slips")
-        begun = self.memory(f"begun{k}", doc="1 once the point has a place to hold on")
+        anchor = tuple(self.discrete_state(f"anchor{k}{c}", unit=self.own_unit("m")) for c in "xyz")
+        slips = self.discrete_state(f"slips{k}", doc="1 while the point slips")
+        begun = self.discrete_state(f"begun{k}", doc="1 once the point has a place to hold on")
         before = [
             v
             if v is ZERO
-            else self.memory(f"slide{k}{c}", unit=self.own_unit("m/s"), doc="one step ago")
+            else self.discrete_state(f"slide{k}{c}", unit=self.own_unit("m/s"), doc="one step ago")
             for v, c in zip(slide, "xyz", strict=True)
         ]
         away = (place[0] - anchor[0], place[1] - anchor[1], place[2] - anchor[2])
         stretch = self._held(_less(away, normal, _dot(away, normal)))
-        known = select(begun > 0, 1.0, 0.0)
+        known = where(begun > 0, 1.0, 0.0)
         hx, hy, hz = (
             -known * self._kc * s - self._bc * v for s, v in zip(stretch, slide, strict=True)
         )
         hold = self._held((hx, hy, hz))
-        pull = self.let(sqrt(_dot(hold, hold)))
-        speed = self.let(sqrt(_dot(slide, slide)))
+        pull = self.intermediate(sqrt(_dot(hold, hold)))
+        speed = self.intermediate(sqrt(_dot(slide, slide)))
         limit = self._cs * press
-        slipping = self.let(select(slips > 0, 1.0, select(pull >= limit, 1.0, 0.0)))
-        drag = self._cd * press / maximum(speed, self._rest)
+        slipping = self.intermediate(where(slips > 0, 1.0, where(pull >= limit, 1.0, 0.0)))
+        drag = self._cd * press / maximum(speed, self._stick_speed)
         along = [
-            select(touching, select(slipping > 0, -drag * v, h), 0.0)
+            where(touching, where(slipping > 0, -drag * v, h), 0.0)
             for v, h in zip(slide, hold, strict=True)
         ]
         forth = total([a * b for a, b in zip(before, slide, strict=True)])
         slower = _dot(slide, slide) < total([a**2 for a in before])
-        slow = select(speed < self._rest, select(slower, 1.0, 0.0), 0.0)
-        rests = select(forth < 0, 1.0, slow)
-        held_on = self.let(select(slips > 0, rests, 0.0))
-        moves = select(touching, held_on, 1.0)
+        slow = where(speed < self._stick_speed, where(slower, 1.0, 0.0), 0.0)
+        rests = where(forth < 0, 1.0, slow)
+        held_on = self.intermediate(where(slips > 0, rests, 0.0))
+        moves = where(touching, held_on, 1.0)
         for memory, now in zip(anchor, place, strict=True):
-            self.update(memory, select(moves > 0, now, select(begun > 0, memory, now)))
-        self.update(slips, select(touching, select(held_on > 0, 0.0, slipping), 0.0))
+            self.update(memory, where(moves > 0, now, where(begun > 0, memory, now)))
+        self.update(slips, where(touching, where(held_on > 0, 0.0, slipping), 0.0))
         for memory, now in zip(before, slide, strict=True):
             if memory is not ZERO:
                 self.update(memory, now)

@@ -50,7 +50,7 @@ class Drag(Element):
         fast = self.own_unit("m/s")
         blow = [self.input(f"wind_{a}", v, unit=fast) for a, v in zip("xyz", air, strict=True)]
         point = self.point_at(at, center_of_mass=True)
-        through = [self.let(x) for x in minus(self.velocity(point), blow)]
-        speed = self.let(sqrt(total(x**2 for x in through)))
-        factor = self.let(-rho * c * area_ * speed / 2)
-        self.push("force", [factor * x for x in through], at=point)
+        through = [self.intermediate(x) for x in minus(self.velocity(point), blow)]
+        speed = self.intermediate(sqrt(total(x**2 for x in through)))
+        factor = self.intermediate(-rho * c * area_ * speed / 2)
+        self.force_vector("force", [factor * x for x in through], at=point)

@@ -42,9 +42,9 @@ class Butterworth(Block):
             return
         b, a = coefficients(cutoff)
         # transposed direct form II, at rest at the initial value
-        first = self.memory("first", initial=(1 - b[0]) * initial)
-        second = self.memory("second", initial=(b[2] - a[2]) * initial)
-        y = self.let(b[0] * u + first)
+        first = self.discrete_state("first", initial=(1 - b[0]) * initial)
+        second = self.discrete_state("second", initial=(b[2] - a[2]) * initial)
+        y = self.intermediate(b[0] * u + first)
         self.update(first, b[1] * u - a[1] * y + second)
         self.update(second, b[2] * u - a[2] * y)
         self.output("y", y, initial=initial)

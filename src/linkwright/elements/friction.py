@@ -107,7 +107,7 @@ class LuGre(Element):
         q, u = motion_of(self, coordinate)
         z = self.state("z", unit=unit, doc="bend of the bristles")
         level = dry + (breakaway - dry) * exp(-((u / us) ** 2))
-        rate = self.let(u - s0 * absolute(u) * z / level)
+        rate = self.intermediate(u - s0 * absolute(u) * z / level)
         self.derivative(z, rate)
         self.output("bend", z, unit=unit, doc="bend of the bristles")
         self.effort("effort", q, -(s0 * z + s1 * rate + s2 * u))

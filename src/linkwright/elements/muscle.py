@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from linkwright.algebra import Expr, Table1, partial, sqrt, total
+from linkwright.algebra import Expr, Lookup1D, diff, sqrt, total
 from linkwright.blocks import BlockError, Element, Spot, joint_of
 from linkwright.blocks.places import minus
 
@@ -24,8 +24,8 @@ class Muscle(Element):
         points: its path, two or more: points, bodies for their origins, or names.
         strength: the largest force, N.
         coordinates: those for which moment arms are wanted.
-        by_length: factor of the force over length in m, such as a `Table1`.
-        by_speed: factor of the force over speed in m/s, such as a `Table1`.
+        by_length: factor of the force over length in m, such as a `Lookup1D`.
+        by_speed: factor of the force over speed in m/s, such as a `Lookup1D`.
         activation: where nothing drives it.
         name: of the element.
 
@@ -44,8 +44,8 @@ class Muscle(Element):
         strength: float,
         *,
         coordinates: Sequence[Expr | str] = (),
-        by_length: Table1 | None = None,
-        by_speed: Table1 | None = None,
+        by_length: Lookup1D | None = None,
+        by_speed: Lookup1D | None = None,
         activation: float = 0.0,
         name: str = "muscle",
     ) -> None:
@@ -60,8 +60,8 @@ class Muscle(Element):
         for a, b in pairwise(path):
             straight = b.position - a.position
             whole.append(sqrt(straight @ straight))
-            way = [self.let(x) for x in minus(self.position(b), self.position(a))]
-            far = self.let(sqrt(total(x**2 for x in way)))
+            way = [self.intermediate(x) for x in minus(self.position(b), self.position(a))]
+            far = self.intermediate(sqrt(total(x**2 for x in way)))
             parting = minus(self.velocity(b), self.velocity(a))
             ways.append(way)
             lengths.append(far)
@@ -75,11 +75,11 @@ class Muscle(Element):
             force = force * by_speed(speed)
         tension = self.output("tension", force, unit=self.own_unit("N"))
         for k, (a, b) in enumerate(pairwise(path)):
-            pull = [self.let(tension / lengths[k] * x) for x in ways[k]]
+            pull = [self.intermediate(tension / lengths[k] * x) for x in ways[k]]
             for name, end, sign in (("out", a, 1), ("in", b, -1)):
                 if a.body is not b.body and end.body.parent is not None:
-                    self.push(f"{name}{k + 1}", [sign * x for x in pull], at=end)
+                    self.force_vector(f"{name}{k + 1}", [sign * x for x in pull], at=end)
         for coordinate in coordinates:
             joint = joint_of(self.mechanism, coordinate)
             q, unit = joint.coordinate, self.own_unit("m") if joint.turns else "1"
-            self.output(f"arm_{q.name.replace('.', '_')}", -partial(total(whole), q), unit=unit)
+            self.output(f"arm_{q.name.replace('.', '_')}", -diff(total(whole), q), unit=unit)

@@ -31,9 +31,9 @@ from linkwright.algebra import (
     as_expr,
     maximum,
     minimum,
-    select,
     sqrt,
     total,
+    where,
 )
 from linkwright.blocks import BlockError, Element, checked
 from linkwright.blocks.places import Triple, cross, minus, plus
@@ -137,8 +137,8 @@ class RoundContact(Element):
         normal = self._named(self.places.outward(body, axis))
         for k, end in enumerate(ends, 1):
             place = self.position(end)
-            height = self.let(_dot(minus(place, self.position(center)), normal))
-            depth = self.let(self._radius - height)
+            height = self.intermediate(_dot(minus(place, self.position(center)), normal))
+            depth = self.intermediate(self._radius - height)
             touched = minus(place, _times(self._radius - depth / 2, normal))
             self._touch(k, end, normal, depth, touched)
 
@@ -149,9 +149,9 @@ class RoundContact(Element):
         s, t = self._nearest(d, e, minus(p, q), len(ends) > 1, len(others) > 1)
         near, far = plus(p, _times(s, d)), plus(q, _times(t, e))
         way = self._named(minus(near, far))
-        apart = self.let(sqrt(_dot(way, way)))
+        apart = self.intermediate(sqrt(_dot(way, way)))
         normal = self._named(_times(1 / maximum(apart, _TINY), way))
-        depth = self.let(self._radius + radius - apart)
+        depth = self.intermediate(self._radius + radius - apart)
         touched = plus(far, _times(radius - depth / 2, normal))
         self._touch(1, ends[0], normal, depth, touched)
 
@@ -161,18 +161,18 @@ class RoundContact(Element):
         """Return the parts of the segments p + s d and q + t e at which they are nearest."""
         r = self._named(r)
         dd, ee, de, dr, er = (
-            self.let(_dot(x, y)) for x, y in ((d, d), (e, e), (d, e), (d, r), (e, r))
+            self.intermediate(_dot(x, y)) for x, y in ((d, d), (e, e), (d, e), (d, r), (e, r))
         )
         if not first and not second:
             return ZERO, ZERO
         if not first:
-            return ZERO, self.let(_clamped(er / ee))
+            return ZERO, self.intermediate(_clamped(er / ee))
         if not second:
-            return self.let(_clamped(-dr / dd)), ZERO
-        square = self.let(dd * ee - de**2)
-        start = self.let(_clamped((de * er - dr * ee) / maximum(square, _TINY)))
-        t = self.let(_clamped((de * start + er) / ee))
-        return self.let(_clamped((de * t - dr) / dd)), t
+            return self.intermediate(_clamped(-dr / dd)), ZERO
+        square = self.intermediate(dd * ee - de**2)
+        start = self.intermediate(_clamped((de * er - dr * ee) / maximum(square, _TINY)))
+        t = self.intermediate(_clamped((de * start + er) / ee))
+        return self.intermediate(_clamped((de * t - dr) / dd)), t
 
     # -- what they feel ----------------------------------------------------------------------------
     def _touch(
@@ -189,32 +189,32 @@ class RoundContact(Element):
             speeds.append(plus(at.velocity, cross(at.omega, arm)))
             turns.append(at.omega)
         relative = self._named(minus(speeds[0], speeds[1]))
-        outward = self.let(_dot(relative, normal))
+        outward = self.intermediate(_dot(relative, normal))
         slide = self._named(minus(relative, _times(outward, normal)))
-        speed = self.let(sqrt(_dot(slide, slide) + self._creep**2))
+        speed = self.intermediate(sqrt(_dot(slide, slide) + self._creep**2))
         push = maximum(self._k * depth - (self._b + self._k * self._a * depth) * outward, 0.0)
-        press = self.let(select(depth > 0, push, 0.0))
-        drag = self.let(self._mu * press / speed)
+        press = self.intermediate(where(depth > 0, push, 0.0))
+        drag = self.intermediate(self._mu * press / speed)
         force = self._named(minus(_times(press, normal), _times(drag, slide)))
         self.output(f"normal{k}", press, unit=own("N"))
         self.output(f"depth{k}", depth, unit=own("m"))
         self.output(f"slip{k}", sqrt(_dot(slide, slide)), unit=own("m/s"))
         self.event(f"touch{k}", depth)
         first, second = self._bodies
-        self.push(f"force{k}", force, at=first, arm=arms[0])
+        self.force_vector(f"force{k}", force, at=first, arm=arms[0])
         self.show_force(f"force{k}", at=center, touch=f"depth{k}", below=self._radius)
         if second.parent is not None:
-            self.push(f"reaction{k}", [-x for x in force], at=second, arm=arms[1])
+            self.force_vector(f"reaction{k}", [-x for x in force], at=second, arm=arms[1])
         if self._rolling is not None:
             self._resist(k, normal, press, minus(turns[0], turns[1]))
 
     def _resist(self, k: int, normal: Triple, press: Expr, turn: Triple) -> None:
         """Put the couple of rolling resistance on both bodies."""
         assert self._rolling is not None
-        about = self.let(_dot(turn, normal))
+        about = self.intermediate(_dot(turn, normal))
         across = self._named(minus(turn, _times(about, normal)))
         slow = self._creep / self._radius
-        size = self.let(self._rolling * press / sqrt(_dot(across, across) + slow**2))
+        size = self.intermediate(self._rolling * press / sqrt(_dot(across, across) + slow**2))
         for body, sign, word in zip(self._bodies, (-1, 1), ("resist", "carry"), strict=True):
             if body.parent is None:
                 continue
@@ -223,7 +223,7 @@ class RoundContact(Element):
                 self.moment(f"{word}{k}_{letter}", part, on=body, about=axis)
 
     def _named(self, parts: Sequence[Expr]) -> Triple:
-        x, y, z = (v if v.is_atom or v.op == "num" else self.let(v) for v in parts)
+        x, y, z = (v if v.is_atom or v.op == "num" else self.intermediate(v) for v in parts)
         return x, y, z
 
 

@@ -46,10 +46,10 @@ class Encoder(Element):
         unit = self.mechanism.units[q.name]
         step = self.parameter("resolution", resolution, unit=unit, sign="positive")
         zero = self.parameter("offset", offset, unit=unit)
-        count = self.let(floor((q - zero) / step + 0.5))
-        angle = self.let(count * step + zero)
-        before = self.memory("before", angle)
-        started = self.memory("started", 1.0)
+        count = self.intermediate(floor((q - zero) / step + 0.5))
+        angle = self.intermediate(count * step + zero)
+        before = self.discrete_state("before", angle)
+        started = self.discrete_state("started", 1.0)
         self.output("count", count, unit="1", doc=f"{q.name} in steps")
         self.output("angle", angle, unit=unit, doc=f"{q.name} in whole steps")
         speed = started * (angle - before) / self.period
@@ -59,23 +59,23 @@ class Encoder(Element):
 class Imu(Element):
     """An inertial unit in a body: specific force and angular velocity, along the body's axes.
 
-    Outputs `force_x`, ... (m/s^2: acceleration less that of gravity, as accelerometers show it) and
-    `rate_x`, ... (rad/s).
+    Outputs `accel_x`, ... (m/s^2: acceleration less that of gravity, as accelerometers show it) and
+    `gyro_x`, ... (rad/s).
 
     Args:
         mechanism: that it belongs to.
         at: where it sits: a point, a body for its origin, or a name.
-        force_noise: standard deviation of the specific force, m/s^2; with noise it needs a rate.
-        rate_noise: standard deviation of the angular velocity, rad/s.
-        force_bias: added to each component of the specific force, m/s^2.
-        rate_bias: added to each component of the angular velocity, rad/s.
+        accel_noise: standard deviation of the specific force, m/s^2; with noise it needs a rate.
+        gyro_noise: standard deviation of the angular velocity, rad/s.
+        accel_bias: added to each component of the specific force, m/s^2.
+        gyro_bias: added to each component of the angular velocity, rad/s.
         name: of the element.
 
     >>> from linkwright import Mechanism
     >>> m = Mechanism("m")
     >>> b = m.body("b", translate="xyz", rotate="xyz", mass=1, inertia=1)
     >>> list(Imu(m, b).outputs)
-    ['force_x', 'force_y', 'force_z', 'rate_x', 'rate_y', 'rate_z']
+    ['accel_x', 'accel_y', 'accel_z', 'gyro_x', 'gyro_y', 'gyro_z']
     """
 
     def __init__(
@@ -83,10 +83,10 @@ class Imu(Element):
         mechanism: Any,
         at: Spot,
         *,
-        force_noise: float = 0.0,
-        rate_noise: float = 0.0,
-        force_bias: float = 0.0,
-        rate_bias: float = 0.0,
+        accel_noise: float = 0.0,
+        gyro_noise: float = 0.0,
+        accel_bias: float = 0.0,
+        gyro_bias: float = 0.0,
         name: str = "imu",
     ) -> None:
         super().__init__(name, mechanism, doc="inertial unit")
@@ -98,14 +98,14 @@ class Imu(Element):
         felt_in, turn_in = felt.components(frame), turn.components(frame)
         show(
             self,
-            "force",
+            "accel",
             felt_in,
             self.own_unit("m/s^2"),
-            force_noise,
-            force_bias,
+            accel_noise,
+            accel_bias,
             f"specific force of {on}",
         )
-        show(self, "rate", turn_in, "rad/s", rate_noise, rate_bias, f"angular velocity of {on}")
+        show(self, "gyro", turn_in, "rad/s", gyro_noise, gyro_bias, f"angular velocity of {on}")
 
 
 class ForceTorque(Element):
@@ -147,7 +147,7 @@ class ForceTorque(Element):
         super().__init__(name, mechanism, doc="force and torque sensor")
         m = self.mechanism
         body = self.body_at(body)
-        others = self.loads_beyond(body)
+        others = self.subtree_loads(body)
         force, moment = carried_by_joint(m, body)
         rows = (
             ("force", force, others[:3], self.own_unit("N"), force_noise, force_bias),

@@ -22,7 +22,7 @@ class Spring(Element):
         stiffness: N/m.
         length: at which it is slack, m.
         damping: N*s/m.
-        pulls_only: whether it can push (a cable cannot).
+        tension_only: whether it can push (a cable cannot).
         name: of the element.
 
     >>> from linkwright import Mechanism
@@ -41,7 +41,7 @@ class Spring(Element):
         *,
         length: float = 0.0,
         damping: float = 0.0,
-        pulls_only: bool = False,
+        tension_only: bool = False,
         name: str = "spring",
     ) -> None:
         super().__init__(name, mechanism, doc="spring and damper between two points")
@@ -50,18 +50,18 @@ class Spring(Element):
         k = self.parameter("stiffness", stiffness, unit=self.own_unit("N/m"), least=0.0)
         c = self.parameter("damping", damping, unit=self.own_unit("N*s/m"), least=0.0)
         free = self.parameter("free_length", length, unit=self.own_unit("m"), least=0.0)
-        way = [self.let(x) for x in minus(self.position(b), self.position(a))]
-        far = self.let(sqrt(total(x**2 for x in way)))
+        way = [self.intermediate(x) for x in minus(self.position(b), self.position(a))]
+        far = self.intermediate(sqrt(total(x**2 for x in way)))
         parting = minus(self.velocity(b), self.velocity(a))
         rate = total(x * v for x, v in zip(way, parting, strict=True)) / far
         pull = k * (far - free) + c * rate
         self.output("length", far, unit=self.own_unit("m"), doc="distance of its ends")
-        pull = maximum(pull, 0.0) if pulls_only else pull
+        pull = maximum(pull, 0.0) if tension_only else pull
         tension = self.output("tension", pull, unit=self.own_unit("N"))
-        force = [self.let(tension / far * x) for x in way]
+        force = [self.intermediate(tension / far * x) for x in way]
         for name, end, sign in (("first", a, 1), ("second", b, -1)):
             if end.body.parent is not None:
-                self.push(name, [sign * x for x in force], at=end)
+                self.force_vector(name, [sign * x for x in force], at=end)
 
 
 class JointSpring(Element):

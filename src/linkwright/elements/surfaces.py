@@ -19,14 +19,14 @@ from linkwright.algebra import (
     ONE,
     ZERO,
     Expr,
-    Table2,
+    Lookup2D,
     absolute,
     as_expr,
     maximum,
     minimum,
-    select,
     sign,
     sqrt,
+    where,
 )
 from linkwright.errors import Error
 from linkwright.mechanism import Body
@@ -151,9 +151,9 @@ class Box(Placed):
         on_x = gaps[0] <= minimum(gaps[1], gaps[2])
         on_y = gaps[1] <= gaps[2]
         normal = (
-            select(on_x, _side(x), ZERO),
-            select(on_x, ZERO, select(on_y, _side(y), ZERO)),
-            select(on_x, ZERO, select(on_y, ZERO, _side(z))),
+            where(on_x, _side(x), ZERO),
+            where(on_x, ZERO, where(on_y, _side(y), ZERO)),
+            where(on_x, ZERO, where(on_y, ZERO, _side(z))),
         )
         return least, normal
 
@@ -173,10 +173,10 @@ class HeightField(Placed):
     y: ArrayLike
     heights: ArrayLike
     kind: str = "cubic"
-    table: Table2 = field(init=False, repr=False)
+    table: Lookup2D = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        made = Table2(self.x, self.y, self.heights, kind=self.kind, name="height")
+        made = Lookup2D(self.x, self.y, self.heights, kind=self.kind, name="height")
         object.__setattr__(self, "table", made)
 
     def depth(self, x: Expr, y: Expr, z: Expr) -> tuple[Expr, Triple]:
@@ -197,7 +197,7 @@ def _round(x: Expr, y: Expr, z: Expr, radius: float) -> tuple[Expr, Triple]:
 
 def _side(v: Expr) -> Expr:
     """Return the sign of a coordinate, 1 for zero."""
-    return sign(v) if v.op == "num" and v.data != 0 else select(v < 0, -ONE, ONE)
+    return sign(v) if v.op == "num" and v.data != 0 else where(v < 0, -ONE, ONE)
 
 
 def checked_rotation(

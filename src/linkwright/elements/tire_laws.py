@@ -15,8 +15,8 @@ from typing import Protocol
 
 from linkwright.algebra import (
     Expr,
-    Table1,
-    Table2,
+    Lookup1D,
+    Lookup2D,
     absolute,
     as_expr,
     atan,
@@ -34,11 +34,11 @@ _LEAST_FRICTION = 0.1
 class TireLaw(Protocol):
     """Forces of pure slip from slip and load, as expressions."""
 
-    def side(self, angle: Expr, load: Expr) -> Expr:
+    def lateral(self, angle: Expr, load: Expr) -> Expr:
         """Return the side force, N, for a slip angle, rad; it opposes positive slip."""
         ...
 
-    def along(self, ratio: Expr, load: Expr) -> Expr:
+    def longitudinal(self, ratio: Expr, load: Expr) -> Expr:
         """Return the force forward, N, for a slip ratio."""
         ...
 
@@ -56,7 +56,7 @@ class LinearTire:
 
     >>> from linkwright.algebra import evaluate
     >>> law = LinearTire(5e4, friction=0.8)
-    >>> [evaluate(law.side(as_expr(a), as_expr(1000.0)), {}) for a in (0.01, 0.1)]
+    >>> [evaluate(law.lateral(as_expr(a), as_expr(1000.0)), {}) for a in (0.01, 0.1)]
     [-500.0, -800.0]
     """
 
@@ -71,11 +71,11 @@ class LinearTire:
         if self.friction is not None:
             checked(self.friction, "friction of a linear tire", least=0)
 
-    def side(self, angle: Expr, load: Expr) -> Expr:
+    def lateral(self, angle: Expr, load: Expr) -> Expr:
         """Return the side force."""
         return self._limited(-self.cornering * angle, load)
 
-    def along(self, ratio: Expr, load: Expr) -> Expr:
+    def longitudinal(self, ratio: Expr, load: Expr) -> Expr:
         """Return the force forward."""
         return self._limited(self.driving * ratio, load)
 
@@ -98,10 +98,10 @@ class MagicFormula:
         c: shape factor C, above 0 and at most 2.
         d: peak D in relation to the load: the friction coefficient.
         e: curvature factor E, at most 1.
-        along_b: B for slip ratios; as for slip angles by default, and likewise the others.
-        along_c: C for slip ratios.
-        along_d: D for slip ratios.
-        along_e: E for slip ratios.
+        longitudinal_b: B for slip ratios; as for slip angles by default, and likewise the others.
+        longitudinal_c: C for slip ratios.
+        longitudinal_d: D for slip ratios.
+        longitudinal_e: E for slip ratios.
         nominal_load: F_z0, N; needed for what follows.
         friction_slope: change of D when the load grows by the nominal load; below zero for real
             tires, about -0.1.
@@ -110,7 +110,7 @@ class MagicFormula:
 
     >>> tire = MagicFormula(10.0, 1.9, 1.0, 0.97)
     >>> from linkwright.algebra import evaluate
-    >>> -4000 < evaluate(tire.side(as_expr(0.2), as_expr(4000.0)), {}) < -3900
+    >>> -4000 < evaluate(tire.lateral(as_expr(0.2), as_expr(4000.0)), {}) < -3900
     True
     """
 
@@ -118,16 +118,16 @@ class MagicFormula:
     c: float
     d: float
     e: float
-    along_b: float | None = None
-    along_c: float | None = None
-    along_d: float | None = None
-    along_e: float | None = None
+    longitudinal_b: float | None = None
+    longitudinal_c: float | None = None
+    longitudinal_d: float | None = None
+    longitudinal_e: float | None = None
     nominal_load: float | None = None
     friction_slope: float = 0.0
     stiffest_load: float | None = None
 
     def __post_init__(self) -> None:
-        for way, (b, c, d, e) in (("", self._side), ("along_", self._along)):
+        for way, (b, c, d, e) in (("", self._lateral), ("longitudinal_", self._longitudinal)):
             checked(b, f"{way}b of a Magic Formula", least=0)
             checked(c, f"{way}c of a Magic Formula", above=0, most=2)
             checked(d, f"{way}d of a Magic Formula", least=0)
@@ -144,22 +144,22 @@ class MagicFormula:
             )
 
     @property
-    def _side(self) -> tuple[float, float, float, float]:
+    def _lateral(self) -> tuple[float, float, float, float]:
         return self.b, self.c, self.d, self.e
 
     @property
-    def _along(self) -> tuple[float, float, float, float]:
-        given = (self.along_b, self.along_c, self.along_d, self.along_e)
-        b, c, d, e = (u if g is None else g for g, u in zip(given, self._side, strict=True))
+    def _longitudinal(self) -> tuple[float, float, float, float]:
+        given = (self.longitudinal_b, self.longitudinal_c, self.longitudinal_d, self.longitudinal_e)
+        b, c, d, e = (u if g is None else g for g, u in zip(given, self._lateral, strict=True))
         return b, c, d, e
 
-    def side(self, angle: Expr, load: Expr) -> Expr:
+    def lateral(self, angle: Expr, load: Expr) -> Expr:
         """Return the side force."""
-        return -self._force(angle, load, *self._side)
+        return -self._force(angle, load, *self._lateral)
 
-    def along(self, ratio: Expr, load: Expr) -> Expr:
+    def longitudinal(self, ratio: Expr, load: Expr) -> Expr:
         """Return the force forward."""
-        return self._force(ratio, load, *self._along)
+        return self._force(ratio, load, *self._longitudinal)
 
     def _force(self, slip: Expr, load: Expr, b: float, c: float, d: float, e: float) -> Expr:
         friction, stiffness = as_expr(d), as_expr(b)
@@ -181,22 +181,27 @@ class TableTire:
     """Forces from tables: over slip, or over slip and load; odd in the slip.
 
     Args:
-        side_table: size of the side force, N, over slip angle in rad (and load in N).
-        along_table: size of the force forward, N, over slip ratio (and load); none by default.
+        lateral_table: size of the side force, N, over slip angle in rad (and load in N).
+        longitudinal_table: size of the force forward, N, over slip ratio (and load in N); none by
+            default.
     """
 
-    side_table: Table1 | Table2
-    along_table: Table1 | Table2 | None = None
+    lateral_table: Lookup1D | Lookup2D
+    longitudinal_table: Lookup1D | Lookup2D | None = None
 
-    def side(self, angle: Expr, load: Expr) -> Expr:
+    def lateral(self, angle: Expr, load: Expr) -> Expr:
         """Return the side force."""
-        return -_odd(self.side_table, angle, load)
+        return -_odd(self.lateral_table, angle, load)
 
-    def along(self, ratio: Expr, load: Expr) -> Expr:
+    def longitudinal(self, ratio: Expr, load: Expr) -> Expr:
         """Return the force forward."""
-        return as_expr(0) if self.along_table is None else _odd(self.along_table, ratio, load)
+        return (
+            as_expr(0)
+            if self.longitudinal_table is None
+            else _odd(self.longitudinal_table, ratio, load)
+        )
 
 
-def _odd(table: Table1 | Table2, slip: Expr, load: Expr) -> Expr:
+def _odd(table: Lookup1D | Lookup2D, slip: Expr, load: Expr) -> Expr:
     size = absolute(slip)
-    return sign(slip) * (table(size, load) if isinstance(table, Table2) else table(size))
+    return sign(slip) * (table(size, load) if isinstance(table, Lookup2D) else table(size))

@@ -55,8 +55,9 @@ class Tire(Element):
     """The tire of a wheel on a flat road.
 
     Inputs: `load` (N; below zero it counts as zero). Outputs: `slip_angle` (rad), `slip_ratio`,
-    `side` and `along` (N), both together in the ground's axes, `force_x`, `force_y`, `force_z` (N),
-    and where a wheel spins `spin_moment` (N*m), what the tire puts on it about its axle.
+    `lateral` and `longitudinal` force (N), both together in the ground's axes, `force_x`,
+    `force_y`, `force_z` (N), and where a wheel spins `spin_moment` (N*m), what the tire puts on it
+    about its axle.
 
     Args:
         mechanism: that it belongs to.
@@ -64,7 +65,7 @@ class Tire(Element):
             wheel itself, whose contact is then its radius below its origin.
         law: forces from slip: `LinearTire`, `MagicFormula`, `TableTire`.
         forward: direction in which the wheel rolls, in the plane of the road.
-        leftward: direction to its left, in the plane of the road.
+        left: direction to its left, in the plane of the road.
         load: vertical load where nothing else drives it, N: a number or an expression.
         relaxation: distance over which the side force builds up, m; 0 for at once.
         wheel: the body that spins, or its name: its speed makes slip, and it feels the force. None
@@ -77,7 +78,7 @@ class Tire(Element):
         trail: distance by which the side force acts behind the contact at small slip (the
             pneumatic trail), m; it gives the aligning moment `aligning` (N*m).
         trail_slip: the slip angle at which half of the trail is left, rad.
-        slow: speed below which slip is taken as at that speed, m/s.
+        min_speed: speed below which slip is taken as at that speed, m/s.
         name: of the element.
 
     >>> from linkwright import Mechanism
@@ -86,9 +87,7 @@ class Tire(Element):
     >>> hub = m.body("hub", translate="x", mass=100)
     >>> wheel = m.body("wheel", parent=hub, rotate="y", mass=0, inertia=1)
     >>> law = MagicFormula(10.0, 1.9, 1.0, 0.97)
-    >>> tire = Tire(
-    ...     m, hub, law, forward=m.x, leftward=m.y, load=1000.0, wheel=wheel, radius=0.3
-    ... )
+    >>> tire = Tire(m, hub, law, forward=m.x, left=m.y, load=1000.0, wheel=wheel, radius=0.3)
     >>> [moment.name for moment in tire.moments]
     ['spin_moment']
     """
@@ -100,7 +99,7 @@ class Tire(Element):
         law: TireLaw,
         *,
         forward: Vector,
-        leftward: Vector,
+        left: Vector,
         load: Scalar | str,
         relaxation: float = 0.0,
         wheel: Body | str | None = None,
@@ -109,7 +108,7 @@ class Tire(Element):
         rolling_resistance: float = 0.0,
         trail: float = 0.0,
         trail_slip: float = 0.1,
-        slow: float = 0.1,
+        min_speed: float = 0.1,
         name: str = "tire",
     ) -> None:
         super().__init__(name, mechanism, doc="forces of a tire from slip")
@@ -123,47 +122,47 @@ class Tire(Element):
                 remedy="give wheel=..., the body that spins",
             )
         point = self.point_at(at)
-        weight = self.let(maximum(self.input("load", load, unit=own("N")), 0.0))
-        crawl = self.parameter("slow", slow, unit=own("m/s"), sign="positive")
+        weight = self.intermediate(maximum(self.input("load", load, unit=own("N")), 0.0))
+        crawl = self.parameter("min_speed", min_speed, unit=own("m/s"), sign="positive")
         tread: Expr = ZERO
         if turns:
             tread = self.parameter("radius", radius, unit=own("m"), sign="positive")
-        ahead, aside = (self.let(point.velocity @ axis) for axis in (forward, leftward))
+        ahead, aside = (self.intermediate(point.velocity @ axis) for axis in (forward, left))
         on_wheel = self.wheel is point.body
         if on_wheel:
-            aside = self.let(aside + tread * (point.body.omega @ forward))
-        roll = self.let(maximum(absolute(ahead), crawl))
-        angle = self.let(atan2(aside, roll))
+            aside = self.intermediate(aside + tread * (point.body.omega @ forward))
+        roll = self.intermediate(maximum(absolute(ahead), crawl))
+        angle = self.intermediate(atan2(aside, roll))
         if checked(relaxation, f"relaxation of {name!r}", least=0):
             over = self.parameter("relaxation", relaxation, unit=own("m"), sign="positive")
             lagging = self.state("slip", unit="rad", doc="the slip angle that acts")
             self.derivative(lagging, roll * (angle - lagging) / over)
             angle = lagging
-        rim = self.let(tread * self._spin(point, leftward, spin)) if turns else ZERO
-        ratio = self.let((rim - ahead) / roll) if turns else ZERO
+        rim = self.intermediate(tread * self._spin(point, left, spin)) if turns else ZERO
+        ratio = self.intermediate((rim - ahead) / roll) if turns else ZERO
         self.output("slip_angle", angle, unit="rad")
         self.output("slip_ratio", ratio, unit="1")
-        pure = (as_expr(0), law.side(angle, weight))
+        pure = (as_expr(0), law.lateral(angle, weight))
         along, aside_force = self._combined(law, angle, ratio, weight) if turns else pure
-        side = self.force("side", aside_force, at=point, along=leftward, shown=False)
-        whole = leftward * side
+        lateral = self.force("lateral", aside_force, at=point, along=left, shown=False)
+        whole = left * lateral
         if turns:
             whole = whole + forward * self.force(
-                "along", along, at=point, along=forward, shown=False
+                "longitudinal", along, at=point, along=forward, shown=False
             )
         if self.wheel is not None:
-            moment = -tread * self._value("along")
+            moment = -tread * self._value("longitudinal")
             if rolling_resistance:
                 part = self.parameter("rolling_resistance", rolling_resistance, least=0.0)
                 moment = moment - tread * part * weight * rim / sqrt(rim**2 + crawl**2)
-            self._turn_wheel(point, leftward, spin, moment)
+            self._turn_wheel(point, left, spin, moment)
             if on_wheel:
-                self.moment("tilt_moment", tread * side, on=point.body, about=forward)
+                self.moment("tilt_moment", tread * lateral, on=point.body, about=forward)
         if trail:
             behind = self.parameter("trail", trail, unit=own("m"), least=0.0)
             half = self.parameter("trail_slip", trail_slip, unit="rad", sign="positive")
-            left = behind / sqrt(1 + 3 * (angle / half) ** 2)
-            self.moment("aligning", -left * side, on=point.body, about=forward.cross(leftward))
+            arm = behind / sqrt(1 + 3 * (angle / half) ** 2)
+            self.moment("aligning", -arm * lateral, on=point.body, about=forward.cross(left))
         for c, part in zip("xyz", whole.components(self.mechanism.ground.frame), strict=True):
             self.output(f"force_{c}", part, unit=own("N"))
         self.show_force("force", at=point, below=self.wheel_radius if on_wheel else 0.0)
@@ -199,23 +198,23 @@ class Tire(Element):
             remedy="give wheel=..., the body that spins",
         )
 
-    def _spin(self, point: Point, leftward: Vector, spin: Scalar | str | None) -> Expr:
+    def _spin(self, point: Point, left: Vector, spin: Scalar | str | None) -> Expr:
         """Return the speed of the wheel's rotation, positive where it rolls forward."""
         if spin is not None:
             return self.expr(spin)
         assert self.wheel is not None
         if point.body is self.wheel:
-            return self.wheel.omega @ leftward
+            return self.wheel.omega @ left
         if point.body not in self.wheel.ancestors():
             raise BlockError(
                 f"the contact of {self.name!r} is on {point.body.name!r}, which does not carry "
                 f"{self.wheel.name!r}",
                 remedy="put it on the body that carries the wheel",
             )
-        return (self.wheel.omega - point.body.omega) @ leftward
+        return (self.wheel.omega - point.body.omega) @ left
 
     def _turn_wheel(
-        self, point: Point, leftward: Vector, spin: Scalar | str | None, moment: Expr
+        self, point: Point, left: Vector, spin: Scalar | str | None, moment: Expr
     ) -> None:
         """Put the moment of the tire's force on the wheel."""
         assert self.wheel is not None
@@ -225,21 +224,24 @@ class Tire(Element):
             coordinate = next(q for q, rate in rates.items() if rate is speed)
             self.effort("spin_moment", coordinate, moment)
         elif point.body is self.wheel:
-            self.moment("spin_moment", moment, on=self.wheel, about=leftward)
+            self.moment("spin_moment", moment, on=self.wheel, about=left)
         else:
-            self.moment("spin_moment", moment, on=self.wheel, about=leftward, reaction=point.body)
+            self.moment("spin_moment", moment, on=self.wheel, about=left, reaction=point.body)
 
     def _value(self, output: str) -> Expr:
         return self.outputs[output].symbols[0]
 
     def _combined(self, law: TireLaw, angle: Expr, ratio: Expr, load: Expr) -> tuple[Expr, Expr]:
         """Return the forces forward and to the left of slip in both directions."""
-        across = self.let(sin(angle))
-        onward = self.let(ratio * cos(angle))
-        size = self.let(sqrt(onward**2 + across**2 + _NO_SLIP))
-        turned = self.let(sqrt(onward**2 + angle**2 + _NO_SLIP))
-        n_x, n_y = self.let(onward / size), self.let(across / size)
-        a, s = self.let(law.along(size, load)), self.let(-law.side(turned, load))
-        sliding = self.let(minimum(size**2, 1.0))
-        dry = self.let(sliding * (n_x**2 * a + n_y**2 * s))
+        across = self.intermediate(sin(angle))
+        onward = self.intermediate(ratio * cos(angle))
+        size = self.intermediate(sqrt(onward**2 + across**2 + _NO_SLIP))
+        turned = self.intermediate(sqrt(onward**2 + angle**2 + _NO_SLIP))
+        n_x, n_y = self.intermediate(onward / size), self.intermediate(across / size)
+        a, s = (
+            self.intermediate(law.longitudinal(size, load)),
+            self.intermediate(-law.lateral(turned, load)),
+        )
+        sliding = self.intermediate(minimum(size**2, 1.0))
+        dry = self.intermediate(sliding * (n_x**2 * a + n_y**2 * s))
         return n_x * ((1 - sliding) * a + dry), -n_y * ((1 - sliding) * s + dry)

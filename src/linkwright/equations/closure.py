@@ -223,7 +223,7 @@ def assemble(
     >>> crank = m.body("crank", rotate="z")
     >>> rod = m.body("rod", parent=crank, at=(1, 0, 0), rotate="z")
     >>> tip = m.point("tip", rod, (2, 0, 0))
-    >>> c = m.no_movement(tip, m.origin, "y")
+    >>> c = m.constrain_points(tip, m.origin, "y")
     >>> round(assemble(m, {"crank": 0.5}).coordinates["rod"], 6)
     -0.74207
     """

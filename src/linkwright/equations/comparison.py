@@ -19,7 +19,7 @@ from linkwright.equations.kernels import (
     mass_matrix_program,
 )
 from linkwright.mechanism import Mechanism, MechanismError
-from linkwright.program import Counts, Program, count
+from linkwright.program import Counts, Program, count_operations
 from linkwright.program.passes import PASSES, optimize
 
 WRITTEN, FAST = "written", "all, fast"
@@ -64,13 +64,13 @@ def compared(
         except MechanismError as error:
             yield Compared(name, "", None, error.what)
             continue
-        yield Compared(name, WRITTEN, count(program))
+        yield Compared(name, WRITTEN, count_operations(program))
         passed = program
         for step, one in PASSES.items():
             passed = one(passed)
-            yield Compared(name, step, count(passed))
+            yield Compared(name, step, count_operations(passed))
         for step, whole in {FAST: optimize, **(further or {})}.items():
-            yield Compared(name, step, count(whole(program)))
+            yield Compared(name, step, count_operations(whole(program)))
 
 
 def _formulations(mechanism: Mechanism, kernel: str) -> dict[str, _Make]:

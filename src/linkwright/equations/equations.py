@@ -27,7 +27,7 @@ from linkwright.equations.search import dynamics
 from linkwright.equations.writer import Writer
 from linkwright.errors import Error, InputError
 from linkwright.mechanism import Kinematics, Mechanism, MechanismError, mechanism_of
-from linkwright.program import Assign, Loop, Namer, Program, Statement, count, program
+from linkwright.program import Assign, Loop, Namer, Program, Statement, count_operations, program
 from linkwright.program.linear import LinearError, ldlt
 from linkwright.program.passes import careful, liveness, optimize
 from linkwright.program.passes.replacement import with_reads
@@ -404,12 +404,12 @@ def _refuse_massless(speeds: Sequence[Expr], mass: Sequence[Sequence[Expr]]) -> 
 def _smallest(found: Sequence[Equations]) -> Equations:
     """Return the equations with the fewest operations; near ones are told apart by optimizing."""
     programs = [e.program(outputs=False) for e in found]
-    totals = [count(p).total for p in programs]
+    totals = [count_operations(p).total for p in programs]
     near = [k for k, x in enumerate(totals) if x <= _NEAR * min(totals)]
     largest = max(totals[k] for k in near)
     if len(near) > 1 and largest <= _WORTH_OPTIMIZING:
         smaller = careful if largest <= _WORTH_CARE else optimize
-        return found[min(near, key=lambda k: count(smaller(programs[k])).total)]
+        return found[min(near, key=lambda k: count_operations(smaller(programs[k])).total)]
     return found[totals.index(min(totals))]
 
 

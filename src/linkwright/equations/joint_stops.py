@@ -23,7 +23,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from linkwright.algebra import ZERO, Expr, maximum, select
+from linkwright.algebra import ZERO, Expr, maximum, where
 from linkwright.equations.oracle import mass_numerically
 from linkwright.mechanism import Force, Mechanism, Moment
 from linkwright.mechanism.structure import structure_of
@@ -63,10 +63,10 @@ def stop_effort(
     push: Expr = ZERO
     if lower is not None:
         depth = lower - q
-        push = push + select(depth > 0, maximum(stiffness * depth - damping * u, 0.0), 0.0)
+        push = push + where(depth > 0, maximum(stiffness * depth - damping * u, 0.0), 0.0)
     if upper is not None:
         depth = q - upper
-        push = push - select(depth > 0, maximum(stiffness * depth + damping * u, 0.0), 0.0)
+        push = push - where(depth > 0, maximum(stiffness * depth + damping * u, 0.0), 0.0)
     return push
 
 

@@ -307,11 +307,11 @@ class Assembly(Workspace):
         )
 
     def _lead(self, joint: Joint, angles: list[Expr]) -> Expr:
-        if len(angles) != 1 and joint.lead not in (0, ZERO):
+        if len(angles) != 1 and joint.advance_per_radian not in (0, ZERO):
             raise MechanismError("a joint that advances has one rotation")
-        if isinstance(joint.lead, tuple):
-            return advance_per_radian(self.expr(joint.lead[1])) * angles[0]
-        lead = self.expr(joint.lead)
+        if isinstance(joint.advance_per_radian, tuple):
+            return advance_per_radian(self.expr(joint.advance_per_radian[1])) * angles[0]
+        lead = self.expr(joint.advance_per_radian)
         return lead * angles[0] if lead is not ZERO else ZERO
 
     def _coordinate_names(self, name: str, joint: Joint, given: Sequence[str] | None) -> list[str]:

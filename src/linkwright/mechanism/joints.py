@@ -47,7 +47,7 @@ class Joint:
         body_axis: for one rotation: which axis of the body lies along it.
         first_axis: for three rotations: the direction of the first one in the parent.
         reference: the parent's direction from which the (first) angle is measured.
-        lead: advance along the axis of the one rotation, m/rad (a screw).
+        advance_per_radian: advance along the axis of the one rotation, m/rad (a screw).
         second: a further block that follows, with a massless body between (universal joint).
         offset: what is added to the one angle, rad.
         matrix: of a weld: rows of the rotation that takes components in the body to the parent's.
@@ -61,7 +61,7 @@ class Joint:
     body_axis: str | int | None = None
     first_axis: Any = None
     reference: Any = None
-    lead: Any = 0
+    advance_per_radian: Any = 0
     second: Joint | None = None
     offset: Any = 0
     matrix: Any = None
@@ -164,7 +164,7 @@ def Screw(axis: Axis, pitch: Scalar | str) -> Joint:
     >>> Screw("z", 0.01).rotate
     ('z',)
     """
-    return Joint(rotate=_one(axis), lead=("per turn", pitch))
+    return Joint(rotate=_one(axis), advance_per_radian=("per turn", pitch))
 
 
 def Cylindrical(axis: Axis) -> Joint:

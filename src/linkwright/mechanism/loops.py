@@ -45,7 +45,7 @@ def close(
     """Add the relations of a joint between two bodies of the tree; see `Mechanism.close`."""
     if p1.body is p2.body:
         raise MechanismError(f"{name!r} would join {p1.body.name!r} with itself")
-    if joint.lead not in (0, ZERO):
+    if joint.advance_per_radian not in (0, ZERO):
         raise MechanismError(
             f"{name!r} cannot close a loop by a screw", remedy="put the screw into the tree"
         )

@@ -161,7 +161,7 @@ class Mechanism(Loaded, Shown):
         self._changed()
 
     @builder
-    def no_movement(
+    def constrain_points(
         self,
         first: Point | Body | str,
         second: Point | Body | str,
@@ -179,10 +179,10 @@ class Mechanism(Loaded, Shown):
 
         >>> m = Mechanism("m")
         >>> b = m.body("b", translate="xy")
-        >>> m.no_movement(b.origin, m.origin, "x").position
+        >>> m.constrain_points(b.origin, m.origin, "x").position
         b.x
         """
-        first, second = self._place(name or "no_movement", first), self._place(name, second)
+        first, second = self._place(name or "constrain_points", first), self._place(name, second)
         direction = self.vector(along)
         position = direction @ (first.position - second.position)
         speed = direction @ (first.velocity - second.velocity)
@@ -197,7 +197,7 @@ class Mechanism(Loaded, Shown):
         return made
 
     @builder
-    def close(
+    def close_loop(
         self,
         name: str,
         first: Point | Body | str,
@@ -225,7 +225,7 @@ class Mechanism(Loaded, Shown):
         >>> a = m.body("a", rotate="z")
         >>> b = m.body("b", parent=a, at=(1, 0, 0), rotate="z")
         >>> tip = m.point("tip", b, (1, 0, 0))
-        >>> len(m.close("pin", m.point("pivot", at=(1, 1, 0)), tip, Revolute("z")))
+        >>> len(m.close_loop("pin", m.point("pivot", at=(1, 1, 0)), tip, Revolute("z")))
         2
         """
         require_name(name, "a loop")
@@ -240,7 +240,7 @@ class Mechanism(Loaded, Shown):
         return made
 
     @builder
-    def distance(
+    def constrain_distance(
         self,
         first: Point | Body | str,
         second: Point | Body | str,
@@ -258,7 +258,7 @@ class Mechanism(Loaded, Shown):
 
         >>> m = Mechanism("m")
         >>> b = m.body("b", translate="x")
-        >>> m.distance(m.origin, b.origin, "L").speed
+        >>> m.constrain_distance(m.origin, b.origin, "L").speed
         b*b_dot
         """
         first, second = self._place(name or "a distance", first), self._place(name, second)
@@ -288,7 +288,7 @@ class Mechanism(Loaded, Shown):
         )
 
     @builder
-    def roll(
+    def rolling_contact(
         self,
         wheel: Body | str,
         radius: Value,
@@ -309,7 +309,7 @@ class Mechanism(Loaded, Shown):
         >>> m = Mechanism("m")
         >>> b = m.body("b", translate="x")
         >>> w = m.body("w", parent=b, rotate="y")
-        >>> [str(c.speed) for c in m.roll(w, "R", lateral=False)]
+        >>> [str(c.speed) for c in m.rolling_contact(w, "R", lateral=False)]
         ['R*w_dot - b_dot']
         """
         wheel = self.body_of(wheel, "the wheel")
@@ -432,7 +432,7 @@ class Mechanism(Loaded, Shown):
             self.outputs.extend(o for o in found if o.name not in known)
 
     @builder
-    def run_for(self, until: float, *, step: float, every: int = 1) -> None:
+    def set_timing(self, until: float, *, step: float, every: int = 1) -> None:
         """Say how long a run is, and in which steps, unless it is told otherwise.
 
         Args:
@@ -441,7 +441,7 @@ class Mechanism(Loaded, Shown):
             every: steps from one record to the next.
 
         >>> m = Mechanism("m")
-        >>> m.run_for(2, step=0.025, every=2)
+        >>> m.set_timing(2, step=0.025, every=2)
         >>> m.timing
         Timing(until=2, step=0.025, every=2)
         """

@@ -310,7 +310,7 @@ class Workspace:
         self._changed()
 
     @builder
-    def start(self, values: Mapping[str, Value] | None = None, **more: Value) -> None:
+    def set_initial(self, values: Mapping[str, Value] | None = None, **more: Value) -> None:
         """Set initial values of coordinates, speeds and extra states by name.
 
         They may be declared later; a name that is none of them is an error where a run starts.
@@ -320,7 +320,7 @@ class Workspace:
             more: the same, as keywords.
 
         >>> m = Workspace("m")
-        >>> m.start(b=0.25)
+        >>> m.set_initial(b=0.25)
         >>> m.initial
         {'b': 0.25}
         """
@@ -347,7 +347,7 @@ class Workspace:
 
         >>> m = Workspace("m")
         >>> v = m.parameter("v", 5.0)
-        >>> m.start(spin="-v/2")
+        >>> m.set_initial(spin="-v/2")
         >>> m.set_values(v=3)
         >>> m.initial
         {'spin': -1.5}
@@ -364,7 +364,7 @@ class Workspace:
 
         >>> m = Workspace("m")
         >>> v = m.parameter("v", 5.0)
-        >>> m.start(spin="-v/2")
+        >>> m.set_initial(spin="-v/2")
         >>> m.with_values({"v": 3}).initial, m.initial
         ({'spin': -1.5}, {'spin': -2.5})
         """

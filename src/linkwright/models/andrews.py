@@ -53,8 +53,8 @@ def build() -> Mechanism:
     ends = {name: m.point(f"E{name[1]}", m.bodies[name], (*at, 0)) for name, at in _ENDS.items()}
     for loop, name in enumerate(("k3", "k4", "k6"), 1):
         for axis in "xy":
-            m.no_movement(ends["k2"], ends[name], axis, name=f"loop {loop} in {axis}")
-    m.start(
+            m.constrain_points(ends["k2"], ends[name], axis, name=f"loop {loop} in {axis}")
+    m.set_initial(
         beta=-0.0617138900142764496,
         gamma=0.455279819163070380,
         Phi=0.222668390165885884,
@@ -62,7 +62,7 @@ def build() -> Mechanism:
         Omega=-0.222668390165885884,
         epsilon=1.23054744454982119,
     )
-    m.run_for(0.03, step=1e-5, every=10)
+    m.set_timing(0.03, step=1e-5, every=10)
     return m
 
 

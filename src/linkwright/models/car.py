@@ -77,7 +77,7 @@ def build(small: bool = False) -> Mechanism:
         m.output(force.name, force.magnitude, unit="lbf", doc=force.doc)
     for moment in m.moments:
         m.output(moment.name, moment.magnitude, unit="lbf*in", doc=moment.doc)
-    m.run_for(2, step=0.025, every=2)
+    m.set_timing(2, step=0.025, every=2)
     return m
 
 

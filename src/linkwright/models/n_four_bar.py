@@ -60,9 +60,9 @@ def build(n: int = 2) -> Mechanism:
     tips = [m.point(f"B{i}", crank, (0, "-L", 0)) for i, crank in enumerate(cranks)]
     for i, coupler in enumerate(couplers):
         end = m.point(f"e{i}", coupler, ("L", 0, 0))
-        m.no_movement(end, tips[i + 1], "y", name=f"B{i + 1} closes in y")
-        m.no_movement(end, tips[i + 1], "x", name=f"B{i + 1} closes in x")
+        m.constrain_points(end, tips[i + 1], "y", name=f"B{i + 1} closes in y")
+        m.constrain_points(end, tips[i + 1], "x", name=f"B{i + 1} closes in x")
     m.output("x", tips[0].position @ m.x, unit="m", doc="tip of the first crank, x")
     m.output("y", tips[0].position @ m.y, unit="m", doc="tip of the first crank, y")
-    m.start(a0_dot=1.0)
+    m.set_initial(a0_dot=1.0)
     return m

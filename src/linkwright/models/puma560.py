@@ -85,7 +85,7 @@ def build(drives: bool = True) -> Mechanism:
     tool = m.point("tool", bodies[-1])
     for axis, direction in zip(_AXES, (m.x, m.y, m.z), strict=True):
         m.output(f"tool {axis}", tool.position @ direction, unit="m", doc=f"tool point, {axis}")
-    m.start(q2=0.7853981633974483, q3=-3.141592653589793, q5=0.7853981633974483)
+    m.set_initial(q2=0.7853981633974483, q3=-3.141592653589793, q5=0.7853981633974483)
     return m
 
 
@@ -167,7 +167,7 @@ def _drive(m: Mechanism, i: int, drive: _Drive, body: Body) -> None:
     m.moment(
         f"friction {i}",
         f"-G{i}**2*B{i}*{speed}"
-        f" - abs(G{i})*select({speed} > 0, Tcp{i}, -Tcm{i})*max(-1, min(1, {speed}/creep))",
+        f" - abs(G{i})*where({speed} > 0, Tcp{i}, -Tcm{i})*max(-1, min(1, {speed}/creep))",
         on=body,
         about=body.z,
         reaction=body.parent,

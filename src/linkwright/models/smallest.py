@@ -21,7 +21,7 @@ from linkwright.equations import derive
 from linkwright.equations.kernels import kernel_program
 from linkwright.errors import Error
 from linkwright.models.library import load_model
-from linkwright.program import Program, count
+from linkwright.program import Program, count_operations
 from linkwright.program.search import field_outputs, thorough
 from linkwright.program.text import read, written
 
@@ -94,7 +94,7 @@ def file_text(shipped: Shipped, source: Program, found: Program) -> str:
         "source": source.fingerprint(),
         "moves": shipped.moves,
         "seed": shipped.seed,
-        "counts": count(found).as_dict(),
+        "counts": count_operations(found).as_dict(),
         **written(found, source),
     }
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
@@ -111,7 +111,7 @@ def regenerate(shipped: Shipped, stale: bool = False) -> str:
     found = thorough(source, moves=shipped.moves, seed=shipped.seed)
     FOLDER.mkdir(exist_ok=True)
     shipped.path.write_text(file_text(shipped, source, found), encoding="utf-8")
-    c = count(found)
+    c = count_operations(found)
     return f"{shipped.path.name:40} {c.add:4} / {c.mul:4} / {c.call}"
 
 

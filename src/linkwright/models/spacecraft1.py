@@ -106,8 +106,8 @@ def build(small: bool = False, external: bool = True) -> Mechanism:
         doc="drive of the camera",
     )
     _thrusters(m, external)
-    m.start(c=4, d=-0.5)
-    m.run_for(30, step=0.02, every=5)
+    m.set_initial(c=4, d=-0.5)
+    m.set_timing(30, step=0.02, every=5)
     return m
 
 
@@ -122,9 +122,9 @@ def small() -> Mechanism:
 
 def _commands(m: Mechanism, external: bool) -> None:
     if external:
-        m.variables["clock"] = m.expr("select(t < 1, 4, select(t < 11, 4 - 0.025*(t - 1), 3.75))")
+        m.variables["clock"] = m.expr("where(t < 1, 4, where(t < 11, 4 - 0.025*(t - 1), 3.75))")
         m.variables["camera"] = m.expr(
-            "select(t < 1, -0.5, select(t < 11, -0.5 + 0.01*(t - 1), -0.4))"
+            "where(t < 1, -0.5, where(t < 11, -0.5 + 0.01*(t - 1), -0.4))"
         )
         return
     m.variables["clock"] = m.input("CLKCMD", 4, unit="rad", doc="command of the clock")

@@ -33,8 +33,8 @@ def build(control: bool = False) -> Mechanism:
     m.gravity(along="-y", g="GEES")
     if control:
         _control(m, a, b, c, d, e, f)
-    m.start(b=math.pi / 2)
-    m.run_for(10, step=0.001, every=100)
+    m.set_initial(b=math.pi / 2)
+    m.set_timing(10, step=0.001, every=100)
     return m
 
 

@@ -81,7 +81,7 @@ def build() -> Mechanism:
         about=fork.z,
         reaction=frame,
     )
-    m.start(theta_R_dot="-v/rR")
+    m.set_initial(theta_R_dot="-v/rR")
     return m
 
 

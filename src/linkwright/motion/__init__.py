@@ -1,6 +1,12 @@
 """Motion: trajectories as expressions of time, and the fastest of them."""
 
-from linkwright.motion.blends import CartesianMotion, Drive, blended, cartesian, drive
+from linkwright.motion.blends import (
+    CartesianMotion,
+    PoseTransform,
+    blended,
+    cartesian,
+    pose_transform,
+)
 from linkwright.motion.optimal import Limits, time_optimal
 from linkwright.motion.sines import Sines, minimum_jerk
 from linkwright.motion.trajectory import (
@@ -14,17 +20,17 @@ from linkwright.motion.trajectory import (
 
 __all__ = [
     "CartesianMotion",
-    "Drive",
     "Limits",
     "MotionError",
+    "PoseTransform",
     "Sines",
     "Trajectory",
     "blended",
     "cartesian",
-    "drive",
     "hermite",
     "minimum_jerk",
     "point_to_point",
+    "pose_transform",
     "through",
     "time_optimal",
     "via_points",

@@ -102,7 +102,7 @@ def _cruise(place: Array, speed: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Drive:
+class PoseTransform:
     """The transform that takes one pose to another, as it depends on a parameter from 0 to 1.
 
     Args:
@@ -126,7 +126,7 @@ class Drive:
         return found
 
 
-def drive(first: ArrayLike, second: ArrayLike) -> Drive:
+def pose_transform(first: ArrayLike, second: ArrayLike) -> PoseTransform:
     """Return the drive from one pose to another: first @ drive(1) is the second.
 
     Args:
@@ -147,7 +147,7 @@ def drive(first: ArrayLike, second: ArrayLike) -> Drive:
     tilt = math.atan2(math.hypot(e[0, 2], e[1, 2]), e[2, 2])
     rest = turned((-math.sin(azimuth), math.cos(azimuth), 0.0), tilt).T @ e
     roll = math.atan2(rest[1, 0], rest[0, 0])
-    return Drive(a[:3, :3].T @ (b[:3, 3] - a[:3, 3]), azimuth, tilt, roll)
+    return PoseTransform(a[:3, :3].T @ (b[:3, 3] - a[:3, 3]), azimuth, tilt, roll)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,18 +159,18 @@ class CartesianMotion:
 
     Args:
         poses: 4 by 4 matrices.
-        drives: from each pose to the next.
+        transforms: from each pose to the next.
         done: how far along each drive is over time.
     """
 
     poses: tuple[Array, ...]
-    drives: tuple[Drive, ...]
+    transforms: tuple[PoseTransform, ...]
     done: Trajectory
 
     def __call__(self, t: float) -> Array:
         """Return the pose, a 4 by 4 matrix, at a time."""
         found = self.poses[0]
-        for step, r in zip(self.drives, self.done(t), strict=True):
+        for step, r in zip(self.transforms, self.done(t), strict=True):
             found = found @ step(float(r))
         return found
 
@@ -205,12 +205,12 @@ def cartesian(
     t = np.asarray(times, dtype=float)
     if len(matrices) != len(t) or len(t) < 2 or np.any(np.diff(t) <= 0):
         raise MotionError(f"{len(matrices)} poses at {len(t)} times, which must rise")
-    drives = tuple(drive(a, b) for a, b in itertools.pairwise(matrices))
+    drives = tuple(pose_transform(a, b) for a, b in itertools.pairwise(matrices))
     legs = len(drives)
     corners = np.tri(legs + 1, legs, -1)
     if blend is not None:
         return CartesianMotion(matrices, drives, blended(list(corners), t, blend))
-    done = point_to_point(corners[0], corners[1], float(t[1] - t[0]), law=law).later(float(t[0]))
+    done = point_to_point(corners[0], corners[1], float(t[1] - t[0]), law=law).delayed(float(t[0]))
     for k in range(1, legs):
         done = done.then(
             point_to_point(corners[k], corners[k + 1], float(t[k + 1] - t[k]), law=law)

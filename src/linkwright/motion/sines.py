@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwright.algebra import Expr, Scalar, as_expr, maximum, select, sin, total
+from linkwright.algebra import Expr, Scalar, as_expr, maximum, sin, total, where
 from linkwright.blocks import Block
 from linkwright.motion.trajectory import Array, MotionError
 
@@ -25,7 +25,7 @@ class Sines:
         sines: for each value its sines, each with amplitude, phase (rad) and frequency (Hz).
 
     >>> wave = Sines([0.3], [[(0.1, 0, 1)]])
-    >>> round(float(wave.peaks(1)[0]), 5), round(float(wave.peaks(2)[0]), 5)
+    >>> round(float(wave.max_abs(1)[0]), 5), round(float(wave.max_abs(2)[0]), 5)
     (0.62832, 3.94784)
     """
 
@@ -60,7 +60,7 @@ class Sines:
             columns.append(found)
         return np.stack(columns, axis=-1)
 
-    def peaks(self, order: int = 1) -> Array:
+    def max_abs(self, order: int = 1) -> Array:
         """Return a bound of each speed (or other derivative), reached where there is one sine."""
         return np.array(
             [sum(abs(a) * (2 * math.pi * f) ** order for a, _, f in sines) for sines in self.sines]
@@ -124,17 +124,17 @@ def minimum_jerk(
     left = maximum(arrival - b.time, h)
     found: list[tuple[Expr, Expr, Expr]] = []
     for k, (place, target) in enumerate(zip(places, targets, strict=True)):
-        x = b.memory(f"x{k}", initial=float(place), unit=unit)
-        v = b.memory(f"v{k}", initial=0.0, unit=f"{unit}/s")
-        a = b.memory(f"a{k}", initial=0.0, unit=f"{unit}/s^2")
+        x = b.discrete_state(f"x{k}", initial=float(place), unit=unit)
+        v = b.discrete_state(f"v{k}", initial=0.0, unit=f"{unit}/s")
+        a = b.discrete_state(f"a{k}", initial=0.0, unit=f"{unit}/s^2")
         way = target - x
         c3 = (20 * way - 12 * v * left - 3 * a * left**2) / (2 * left**3)
         c4 = (-30 * way + 16 * v * left + 3 * a * left**2) / (2 * left**4)
         c5 = (12 * way - 6 * v * left - a * left**2) / (2 * left**5)
         going = left > h * 1.5
-        b.update(x, select(going, x + h * (v + h * (a / 2 + h * (c3 + h * (c4 + h * c5)))), target))
-        b.update(v, select(going, v + h * (a + h * (3 * c3 + h * (4 * c4 + 5 * h * c5))), 0.0))
-        b.update(a, select(going, a + h * (6 * c3 + h * (12 * c4 + 20 * h * c5)), 0.0))
+        b.update(x, where(going, x + h * (v + h * (a / 2 + h * (c3 + h * (c4 + h * c5)))), target))
+        b.update(v, where(going, v + h * (a + h * (3 * c3 + h * (4 * c4 + 5 * h * c5))), 0.0))
+        b.update(a, where(going, a + h * (6 * c3 + h * (12 * c4 + 20 * h * c5)), 0.0))
         found.append((x, v, a))
     for order, port in enumerate(("q", "q_dot", "q_ddot")):
         per = ("", "/s", "/s^2")[order]

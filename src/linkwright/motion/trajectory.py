@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.algebra import Expr, Scalar, Table1, as_expr
+from linkwright.algebra import Expr, Lookup1D, Scalar, as_expr
 from linkwright.blocks import Block
 from linkwright.brief import one_line
 from linkwright.errors import Error
@@ -112,14 +112,14 @@ class Trajectory:
         """Return the second derivatives of the values at times."""
         return self(t, 2)
 
-    def peaks(self, order: int = 1) -> Array:
+    def max_abs(self, order: int = 1) -> Array:
         """Return the largest absolute value of each speed (or another derivative), exactly.
 
         Args:
             order: 0 for the values, 1 for speeds, 2 for accelerations.
 
         >>> minimum = point_to_point([0], [1], 2.0)
-        >>> [round(float(minimum.peaks(k)[0]), 4) for k in (1, 2)]
+        >>> [round(float(minimum.max_abs(k)[0]), 4) for k in (1, 2)]
         [0.9375, 1.4434]
         """
         c = _differentiated(self.coefficients, order)
@@ -160,8 +160,8 @@ class Trajectory:
             found.append(value)
         return tuple(found)
 
-    def _table(self, pieces: Array, name: str) -> Table1:
-        return Table1.of_pieces(self.instants, pieces, name=name)
+    def _table(self, pieces: Array, name: str) -> Lookup1D:
+        return Lookup1D.of_pieces(self.instants, pieces, name=name)
 
     def block(self, name: str = "trajectory", *, unit: str = "rad") -> Block:
         """Return a block with the outputs `q`, `q_dot` and `q_ddot`, as functions of time.
@@ -180,25 +180,25 @@ class Trajectory:
         return made
 
     # -- others made from it -----------------------------------------------------------------------
-    def later(self, delay: float) -> Trajectory:
+    def delayed(self, delay: float) -> Trajectory:
         """Return the same motion at another time.
 
         Args:
             delay: s.
 
-        >>> float(point_to_point([0], [1], 1.0).later(2.0).instants[0])
+        >>> float(point_to_point([0], [1], 1.0).delayed(2.0).instants[0])
         2.0
         """
         return Trajectory(self.instants + delay, self.coefficients)
 
-    def slower(self, factor: float) -> Trajectory:
+    def stretched(self, factor: float) -> Trajectory:
         """Return the same path in another time.
 
         Args:
             factor: by which the duration grows.
 
-        >>> slow = point_to_point([0], [1], 1.0).slower(2)
-        >>> slow.duration, round(float(slow.peaks()[0]), 6)
+        >>> slow = point_to_point([0], [1], 1.0).stretched(2)
+        >>> slow.duration, round(float(slow.max_abs()[0]), 6)
         (2.0, 0.9375)
         """
         if not 0 < factor < math.inf:
@@ -430,7 +430,7 @@ def via_points(points: Sequence[ArrayLike], times: ArrayLike, *, law: str = "spl
         point_to_point(a, b, float(h), law=law)
         for a, b, h in zip(p, p[1:], np.diff(t), strict=False)
     ]
-    found = legs[0].later(float(t[0]))
+    found = legs[0].delayed(float(t[0]))
     for leg in legs[1:]:
         found = found.then(leg)
     return found

@@ -202,8 +202,8 @@ def _story(recording: Recording) -> list[tuple[str, ...]]:
     """Return the graphs that tell what happens: those of a shipped model, the feet's forces."""
     from linkwright.scene.model_shapes import STORIES
 
-    found = list(STORIES.get(str(recording.about.get("model", "")), ()))
-    forces = recording.about.get("forces")
+    found = list(STORIES.get(str(recording.metadata.get("model", "")), ()))
+    forces = recording.metadata.get("forces")
     told = [f for f in forces if isinstance(f, Mapping)] if isinstance(forces, list | tuple) else []
     feet = [str(f["force"][-1]) for f in told if f.get("touch") and f.get("force")]
     return [tuple(feet[:_FIRST_TRACES]), *found] if feet else found
@@ -301,7 +301,7 @@ class Columns:
             channels.append(channel)
             columns.append(values[:, None])
         data, source = np.hstack(columns), self.recording
-        return Recording(self.times, channels, data, source.about, source.of)
+        return Recording(self.times, channels, data, source.metadata, source.source)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

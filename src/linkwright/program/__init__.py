@@ -31,7 +31,7 @@ from linkwright.program.program import (
 from linkwright.program.rates import STAGES, Rate, symbol_rate
 
 if TYPE_CHECKING:
-    from linkwright.program.counts import Counts, count, counts_as_dict, stage_counts
+    from linkwright.program.counts import Counts, count_operations, counts_as_dict, stage_counts
     from linkwright.program.derivatives import (
         Sparsity,
         derivative,
@@ -70,7 +70,7 @@ __all__ = [
     "Statement",
     "as_text",
     "check",
-    "count",
+    "count_operations",
     "counts_as_dict",
     "derivative",
     "elimination_order",
@@ -97,7 +97,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "counts": ("Counts", "count", "counts_as_dict", "stage_counts"),
+    "counts": ("Counts", "count_operations", "counts_as_dict", "stage_counts"),
     "derivatives": (
         "Sparsity",
         "derivative",

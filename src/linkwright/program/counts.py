@@ -104,7 +104,7 @@ def _one(op: str) -> Counts:
 
 
 @worded
-def count(program: Program | Code) -> Counts:
+def count_operations(program: Program | Code) -> Counts:
     """Return the operations of one evaluation: every stage but parameters and outputs.
 
     Args:
@@ -113,7 +113,7 @@ def count(program: Program | Code) -> Counts:
     >>> from linkwright.algebra import symbol, sin
     >>> from linkwright.program import program
     >>> q = symbol("q", "coordinate")
-    >>> count(program("f", {"q": q}, {"f": 2 * sin(q) + q**2}))
+    >>> count_operations(program("f", {"q": q}, {"f": 2 * sin(q) + q**2}))
     Counts(add=1, mul=2, call=1, select=0)
     """
     stages = stage_counts(program)
@@ -127,7 +127,7 @@ def counts_as_dict(program: Program) -> dict[str, object]:
     code = lower(program)
     stages = stage_counts(code)
     return {
-        "derivative": count(code).as_dict(),
+        "derivative": count_operations(code).as_dict(),
         "stages": {rate.label: counts.as_dict() for rate, counts in stages.items()},
         "parameters": sum(
             1 for i in code.instructions if i.op == "input" and i.rate == Rate.PARAMETER

@@ -65,7 +65,7 @@ def _write_erd(path: Path, recording: Recording, replace: bool) -> None:
     labels = tuple(
         ErdChannel(c.name, c.long, c.unit, c.generic, c.body) for c in recording.channels
     )
-    title = str(recording.about.get("model", ""))
+    title = str(recording.metadata.get("model", ""))
     data = recording.data.astype("float32")
     write_erd(path, ErdFile(labels, data, 1 / rate, title=title))
 

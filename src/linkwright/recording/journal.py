@@ -48,13 +48,15 @@ class Journal:
         self,
         path: str | os.PathLike[str],
         channels: Iterable[Channel],
-        about: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
         *,
         replace: bool = False,
     ) -> None:
         self.path = Path(path)
         self.channels = tuple(channels)
-        header = to_json(Recording([], self.channels, [], about).about, self.channels).encode()
+        header = to_json(
+            Recording([], self.channels, [], metadata).metadata, self.channels
+        ).encode()
         try:
             self._file: BinaryIO = _begun(self.path, replace)
         except FileExistsError:

@@ -36,7 +36,7 @@ def write_mcap(path: Path, recording: Recording, replace: bool = True) -> None:
     def fill(file: Any) -> None:
         writer = module.Writer(file)
         writer.start(profile="", library="linkwright")
-        writer.add_metadata("linkwright", {"recording": to_json(recording.about)})
+        writer.add_metadata("linkwright", {"recording": to_json(recording.metadata)})
         ids = {
             topic: _register(writer, topic, [recording.channels[k] for k in columns])
             for topic, columns in topics.items()
@@ -53,8 +53,8 @@ def write_mcap(path: Path, recording: Recording, replace: bool = True) -> None:
                 message = {keys[k]: row[k] if math.isfinite(row[k]) else None for k in columns}
                 writer.add_message(ids[topic], stamp, json.dumps(message).encode(), stamp, number)
         archive = io.BytesIO()
-        about = np.array(to_json(recording.about, recording.channels))
-        np.savez_compressed(archive, times=recording.times, data=recording.data, about=about)
+        metadata = np.array(to_json(recording.metadata, recording.channels))
+        np.savez_compressed(archive, times=recording.times, data=recording.data, metadata=metadata)
         writer.add_attachment(0, 0, _ARCHIVE, "application/octet-stream", archive.getvalue())
         writer.finish()
 

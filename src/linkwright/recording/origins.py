@@ -22,17 +22,17 @@ FOLDER = "folder"
 
 def to_be_written(recording: Recording, folder: Path) -> Recording:
     """Return a recording as a file in a folder holds it: with an origin, its paths relative."""
-    about = with_origin(recording.about, recording.of)
-    return recording.told(with_relative_paths(about, folder))
+    about = with_origin(recording.metadata, recording.source)
+    return recording.with_metadata(with_relative_paths(about, folder))
 
 
 def to_be_sent(recording: Recording) -> Recording:
     """Return a recording to be sent away: a robot file is named without its folders."""
-    about = with_origin(recording.about, recording.of)
+    about = with_origin(recording.metadata, recording.source)
     origin = about.get(KEY)
     if isinstance(origin, Mapping) and isinstance(origin.get("file"), str):
         about[KEY] = {**origin, "file": Path(origin["file"]).name}
-    return recording.told(about)
+    return recording.with_metadata(about)
 
 
 def with_relative_paths(about: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -63,11 +63,11 @@ def as_read(recording: Recording, folder: Path) -> Recording:
 
     Nothing is opened here: whoever does has to see that the path may be read.
     """
-    origin = recording.about.get(KEY)
+    origin = recording.metadata.get(KEY)
     file = origin.get("file") if isinstance(origin, Mapping) else None
     if not isinstance(origin, Mapping):
         return recording
     told = {**origin, FOLDER: str(folder.absolute())}
     if isinstance(file, str) and "\0" not in file:
         told["file"] = os.path.normpath(folder.absolute() / file)
-    return recording.told({**recording.about, KEY: told})
+    return recording.with_metadata({**recording.metadata, KEY: told})

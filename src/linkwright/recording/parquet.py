@@ -28,7 +28,7 @@ def write_parquet(path: Path, recording: Recording, replace: bool = True) -> Non
     for c in recording.channels:
         labels = {"unit": c.unit, "long": c.long, "generic": c.generic, "body": c.body}
         fields.append(arrow.field(_column(c.name), arrow.float64(), False, labels))
-    metadata = {_KEY: to_json(recording.about, recording.channels).encode()}
+    metadata = {_KEY: to_json(recording.metadata, recording.channels).encode()}
     columns = [
         arrow.array(recording.times),
         *map(arrow.array, np.ascontiguousarray(recording.data.T)),

@@ -117,7 +117,7 @@ def figure(
         axes[-1].set_xlabel(_x_label(recordings[0], vs, fft))
         if fft:
             axes[-1].set_xlim(0, max(_bandwidth(x, y) for lines in made for _, x, y in lines))
-        words = title or str(recordings[0].about.get("model", ""))
+        words = title or str(recordings[0].metadata.get("model", ""))
         if words:
             axes[0].set_title(words, loc="left")
     return drawing

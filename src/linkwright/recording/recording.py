@@ -1,6 +1,6 @@
 """A recording: channels over time, with what is known about the run that made them.
 
-Times and values are 64-bit floats. `about` holds plain data (texts, numbers, lists and tables of
+Times and values are 64-bit floats. `metadata` holds plain data (texts, numbers, lists and tables of
 them): the model and its hash, parameters, seeds, method and step, the version of Linkwright.
 """
 
@@ -66,8 +66,8 @@ class Recording(Recorded):
         times: s, not decreasing.
         channels: what the columns are.
         data: one row for each time, one column for each channel.
-        about: where it comes from, as plain data.
-        of: the mechanism or System that moved, while it is at hand; files hold what
+        metadata: where it comes from, as plain data.
+        source: the mechanism or System that moved, while it is at hand; files hold what
             `linkwright.formats.origins` tells of it.
 
     >>> r = Recording([0, 0.5, 1], (Channel("x", "m"),), [[0], [1], [4]], {"model": "slide"})
@@ -78,16 +78,16 @@ class Recording(Recorded):
     times: Array
     channels: tuple[Channel, ...]
     data: Array = field(repr=False)
-    about: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    of: Any = field(default=None, repr=False)
+    metadata: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    source: Any = field(default=None, repr=False)
 
     def __init__(
         self,
         times: ArrayLike,
         channels: Iterable[Channel],
         data: ArrayLike,
-        about: Mapping[str, Any] | None = None,
-        of: Any = None,
+        metadata: Mapping[str, Any] | None = None,
+        source: Any = None,
     ) -> None:
         try:
             t = np.ascontiguousarray(times, dtype=float)
@@ -117,10 +117,10 @@ class Recording(Recorded):
         object.__setattr__(self, "channels", labels)
         object.__setattr__(self, "data", rows)
         try:
-            object.__setattr__(self, "about", plain(about or {}))
+            object.__setattr__(self, "metadata", plain(metadata or {}))
         except RecursionError:
             raise RecordingError("what is known of the recording is nested too deeply") from None
-        object.__setattr__(self, "of", of)
+        object.__setattr__(self, "source", source)
 
     def __repr__(self) -> str:
         span = f"{self.times[0]:g} s to {self.times[-1]:g} s" if len(self.times) else "empty"
@@ -194,7 +194,7 @@ class Recording(Recorded):
         """
         columns = [self.index(n) for n in names]
         chosen = tuple(self.channels[k] for k in columns)
-        return Recording(self.times, chosen, self.data[:, columns], self.about, self.of)
+        return Recording(self.times, chosen, self.data[:, columns], self.metadata, self.source)
 
     def with_channel(self, channel: Channel, values: ArrayLike) -> Recording:
         """Return the recording with one more channel.
@@ -208,7 +208,7 @@ class Recording(Recorded):
         """
         column = np.asarray(values, dtype=float).reshape(len(self), 1)
         data = np.concatenate([self.data, column], axis=1)
-        return Recording(self.times, (*self.channels, channel), data, self.about, self.of)
+        return Recording(self.times, (*self.channels, channel), data, self.metadata, self.source)
 
     def renamed(self, names: Mapping[str, str]) -> Recording:
         """Return the recording with other names for some channels.
@@ -220,18 +220,18 @@ class Recording(Recorded):
         ('b',)
         """
         channels = [replace(c, name=names.get(c.name, c.name)) for c in self.channels]
-        return Recording(self.times, channels, self.data, self.about, self.of)
+        return Recording(self.times, channels, self.data, self.metadata, self.source)
 
-    def told(self, about: Mapping[str, Any]) -> Recording:
+    def with_metadata(self, metadata: Mapping[str, Any]) -> Recording:
         """Return the recording with something else known about it.
 
         Args:
-            about: in place of what is known now.
+            metadata: in place of what is known now.
 
-        >>> Recording([0], [Channel("a")], [[1]]).told({"model": "slide"}).about
+        >>> Recording([0], [Channel("a")], [[1]]).with_metadata({"model": "slide"}).metadata
         {'model': 'slide'}
         """
-        return Recording(self.times, self.channels, self.data, about, self.of)
+        return Recording(self.times, self.channels, self.data, metadata, self.source)
 
 
 def plain(value: Any) -> Any:
@@ -251,10 +251,12 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def to_json(about: Mapping[str, Any], channels: Iterable[Channel] = ()) -> str:
+def to_json(metadata: Mapping[str, Any], channels: Iterable[Channel] = ()) -> str:
     """Return what is known of a recording as one line of JSON, in a fixed order."""
     labels = [[c.name, c.unit, c.long, c.generic, c.body] for c in channels]
-    return json.dumps({"about": about, "channels": labels}, sort_keys=True, ensure_ascii=False)
+    return json.dumps(
+        {"metadata": metadata, "channels": labels}, sort_keys=True, ensure_ascii=False
+    )
 
 
 def from_json(text: str | bytes) -> tuple[dict[str, Any], tuple[Channel, ...]]:
@@ -262,6 +264,6 @@ def from_json(text: str | bytes) -> tuple[dict[str, Any], tuple[Channel, ...]]:
     try:
         found = json.loads(text)
         channels = tuple(Channel(*map(str, label)) for label in found["channels"])
-        return dict(found["about"]), channels
+        return dict(found["metadata"]), channels
     except (TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(str(error)) from None

@@ -51,7 +51,7 @@ def report_page(
     if not recordings or not len(recordings[0]):
         raise RecordingError("the recording has no samples")
     first = recordings[0]
-    heading = title or str(first.about.get("model", "Recording"))
+    heading = title or str(first.metadata.get("model", "Recording"))
     picture = io.StringIO()
     drawing = figure(recordings, channels, labels=labels, title=" ", **options)
     drawing.savefig(picture, format="svg", metadata={"Date": None})
@@ -65,8 +65,8 @@ def report_page(
         name = labels[number] if number < len(labels) else ""
         words = f"Channels of {name}" if len(recordings) > 1 and name else "Channels"
         parts += [f"<h2>{html.escape(words)}</h2>", _channel_table(recording)]
-        if recording.about:
-            parts += ["<h2>About the run</h2>", _about_table(recording.about)]
+        if recording.metadata:
+            parts += ["<h2>About the run</h2>", _about_table(recording.metadata)]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -6,7 +6,7 @@ empty but for its first cell, which tells all that is known of the channels as J
 older versions, and of no samples, that stands in a line `# linkwright {...}` above. Any other table
 of numbers with names in its first line is read too: units in square or round brackets, columns
 parted by commas, semicolons or tabs (then with decimal commas, too), empty cells for what is not
-known. The NumPy archive holds `times`, `data` and the same text as `about`; it is read without
+known. The NumPy archive holds `times`, `data` and the same text as `metadata`; it is read without
 pickle.
 """
 
@@ -36,7 +36,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how what a spreadsheet would comp
 
 def write_csv(path: Path, recording: Recording, replace: bool = True) -> None:
     """Write a recording as comma-separated text."""
-    told = to_json(recording.about, recording.channels)
+    told = to_json(recording.metadata, recording.channels)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     labels = [f"{c.name} [{c.unit}]" for c in recording.channels]
@@ -170,11 +170,11 @@ def _is_number(text: str) -> bool:
 
 def write_numpy(path: Path, recording: Recording, replace: bool = True) -> None:
     """Write a recording as an archive of NumPy arrays."""
-    about = np.array(to_json(recording.about, recording.channels))
+    metadata = np.array(to_json(recording.metadata, recording.channels))
     write_with(
         path,
         lambda file: np.savez_compressed(
-            file, times=recording.times, data=recording.data, about=about
+            file, times=recording.times, data=recording.data, metadata=metadata
         ),
         replace=replace,
     )
@@ -193,13 +193,13 @@ def read_numpy_bytes(path: Path, content: bytes) -> Recording:
         with zipfile.ZipFile(io.BytesIO(content)) as parts:
             sizes = {part.filename: part.file_size for part in parts.infolist()}
             require_room(path, sum(sizes.values()), len(content))
-            if sizes.get("about.npy", 0) > 4 * _LONGEST_CELL:
+            if sizes.get("metadata.npy", 0) > 4 * _LONGEST_CELL:
                 raise ValueError("what it tells of itself is too long")
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            missing = {"about", "times", "data"} - set(archive.files)
+            missing = {"metadata", "times", "data"} - set(archive.files)
             if missing:
                 raise ValueError(f"it has no array {min(missing)!r}")
-            about, channels = from_json(str(archive["about"]))
+            about, channels = from_json(str(archive["metadata"]))
             return Recording(archive["times"], channels, archive["data"], about)
     except Error:
         raise

@@ -16,7 +16,7 @@ from linkwright.errors import Error
 
 Made = TypeVar("Made", bound="Carried")
 
-_MODELS = ("of", "mechanism", "system")
+_MODELS = ("source", "mechanism", "system")
 _TELLER = ("linkwright.formats.origins", "origin_of")  # of a higher layer, which knows the formats
 
 
@@ -47,9 +47,9 @@ class Carried:
 
     def _packed(self, held: dict[str, Any]) -> dict[str, Any]:
         """Return the fields as they travel."""
-        if held.get("of") is not None:
-            held.update(about=with_origin(held["about"], held["of"]), of=None)
-        return {**held, "about": dict(held["about"])} if "about" in held else held
+        if held.get("source") is not None:
+            held.update(metadata=with_origin(held["metadata"], held["source"]), source=None)
+        return {**held, "metadata": dict(held["metadata"])} if "metadata" in held else held
 
     @classmethod
     def _unpacked(cls, held: dict[str, Any]) -> dict[str, Any]:
@@ -61,12 +61,12 @@ def _arrived(cls: type[Carried], held: dict[str, Any]) -> Carried:
     return cls(**cls._unpacked(held))
 
 
-def with_origin(about: Mapping[str, Any], of: Any) -> dict[str, Any]:
+def with_origin(metadata: Mapping[str, Any], source: Any) -> dict[str, Any]:
     """Return what is known of a result, with what is told of the model that it is of."""
-    known = dict(about)
-    if "origin" not in known and of is not None:
+    known = dict(metadata)
+    if "origin" not in known and source is not None:
         module, name = _TELLER
-        told = getattr(import_module(module), name)(of)
+        told = getattr(import_module(module), name)(source)
         if told:
             known["origin"] = told
     return known

@@ -45,9 +45,9 @@ def inverse_dynamics(tree: Tree) -> Program:
     return _forces_program(tree, "inverse_dynamics", ["q", "u", "a"], tree.accelerations)
 
 
-def bias(tree: Tree) -> Program:
+def nonlinear_effects(tree: Tree) -> Program:
     """Return the Program of the forces `tau` that no accelerations take."""
-    return _forces_program(tree, "bias", ["q", "u"], None)
+    return _forces_program(tree, "nonlinear_effects", ["q", "u"], None)
 
 
 def gravity(tree: Tree) -> Program:

@@ -41,5 +41,5 @@ def on_ground(
     system = System(robot)
     found.add_to(system)
     given = dict(start or {})
-    system.start({**found.lifted(given), **given})
+    system.set_initial({**found.lifted(given), **given})
     return system

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from linkwright.algebra import ONE, ZERO, Expr, atan2, constant, sqrt
-from linkwright.algebra.functions import maximum, select
+from linkwright.algebra.functions import maximum, where
 from linkwright.equations.bodies import swung
 from linkwright.equations.links import rotation_between
 from linkwright.equations.writer import (
@@ -156,17 +156,17 @@ def quaternion(writer: Writer, rotation: Matrix) -> list[Expr]:
     which = hold(first >= second)
     row = [
         hold(
-            select(
+            where(
                 which,
-                select(upper, table[0][k], table[1][k]),
-                select(lower, table[2][k], table[3][k]),
+                where(upper, table[0][k], table[1][k]),
+                where(lower, table[2][k], table[3][k]),
             )
         )
         for k in range(4)
     ]
     largest = hold(maximum(first, second))
     scale = hold(_HALF / sqrt(largest))
-    signed = hold(select(row[0] >= ZERO, scale, -scale))
+    signed = hold(where(row[0] >= ZERO, scale, -scale))
     return [hold(signed * x) for x in row]
 
 

@@ -232,12 +232,12 @@ class Quantities(ABC):
         )
 
     @cached_property
-    def full_regressor(self) -> Quantity:
+    def joint_regressor(self) -> Quantity:
         """Y with three more columns for each joint with one coordinate: rotor inertia, viscous and
-        dry friction: `full_regressor(q, u, a)`."""
+        dry friction: `joint_regressor(q, u, a)`."""
         return self.quantity(
-            "full_regressor",
-            lambda tree: regressors.full_regressor_of(
+            "joint_regressor",
+            lambda tree: regressors.joint_regressor_of(
                 tree, self._carriers, regressors.jointed_speeds(tree)
             ),
             weighs=False,
@@ -245,7 +245,7 @@ class Quantities(ABC):
 
     @cached_property
     def full_names(self) -> tuple[str, ...]:
-        """The names of the columns of `full_regressor`."""
+        """The names of the columns of `joint_regressor`."""
         joints = [u.name.removesuffix("_dot") for u in regressors.jointed_speeds(self.tree)]
         return (
             *self.inertial_names,

@@ -89,9 +89,9 @@ class Quantity:
     @cached_property
     def counts(self) -> Counts:
         """The operations of one evaluation."""
-        from linkwright.program import count
+        from linkwright.program import count_operations
 
-        return count(self.program)
+        return count_operations(self.program)
 
     @cached_property
     def _native(self) -> StoredKernel:

@@ -159,7 +159,7 @@ def regressor_of(tree: Tree, links: Sequence[Spot]) -> Program:
     return tree.program("regressor", ["q", "u", "a"], write)
 
 
-def full_regressor_of(tree: Tree, links: Sequence[Spot], jointed: Sequence[Expr]) -> Program:
+def joint_regressor_of(tree: Tree, links: Sequence[Spot], jointed: Sequence[Expr]) -> Program:
     """Return the Program of Y with the columns of rotors and friction after the others."""
 
     def write(writer: Writer) -> Results:
@@ -168,7 +168,7 @@ def full_regressor_of(tree: Tree, links: Sequence[Spot], jointed: Sequence[Expr]
         right = joint_columns(tree, writer, rates, jointed)
         return {"Y": [[*a, *b] for a, b in zip(left, right, strict=True)]}
 
-    return tree.program("full_regressor", ["q", "u", "a"], write)
+    return tree.program("joint_regressor", ["q", "u", "a"], write)
 
 
 def jointed_speeds(tree: Tree) -> tuple[Expr, ...]:

@@ -458,13 +458,13 @@ class Robot(Quantities, Shown):
         return self.quantity("gravity", lambda tree: dynamics.gravity(tree))
 
     @cached_property
-    def bias(self) -> Quantity:
-        """The forces that no accelerations take: `bias(q, u)`."""
-        return self.quantity("bias", lambda tree: dynamics.bias(tree))
+    def nonlinear_effects(self) -> Quantity:
+        """Coriolis, centrifugal, gravity and friction forces: `nonlinear_effects(q, u)`."""
+        return self.quantity("nonlinear_effects", lambda tree: dynamics.nonlinear_effects(tree))
 
     @cached_property
     def coriolis(self) -> Quantity:
-        """The matrix C with C u + gravity = bias without friction, M' - 2 C being skew:
+        """The matrix C with C u + gravity = nonlinear effects without friction, and M' - 2 C skew:
         `coriolis(q, u)`."""
         return self.quantity("coriolis", lambda tree: coriolis.coriolis(tree))
 
@@ -477,8 +477,8 @@ class Robot(Quantities, Shown):
         *,
         tolerance: float = 1e-6,
         weights: Sequence[float] | Mapping[str, Sequence[float]] = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
-        rest: Any = None,
-        pull: Any = 0.0,
+        posture: Any = None,
+        posture_gain: Any = 0.0,
         attempts: int = 50,
         seed: int = 0,
     ) -> Solution:
@@ -493,8 +493,8 @@ class Robot(Quantities, Shown):
             tolerance: of position (m) and orientation (rad).
             weights: of the errors along x, y, z and about them; 0 leaves one free. For several
                 frames also by their names.
-            rest: posture to which freedom is used; the start by default.
-            pull: how strongly, 0 to 1 for each step.
+            posture: posture to which freedom is used; the start by default.
+            posture_gain: how strongly, 0 to 1 for each step.
             attempts: starts to try; those after the first are random.
             seed: of the random starts.
         """
@@ -505,8 +505,8 @@ class Robot(Quantities, Shown):
             start,
             tolerance=tolerance,
             weights=weights,
-            rest=rest,
-            pull=pull,
+            posture=posture,
+            posture_gain=posture_gain,
             attempts=attempts,
             seed=seed,
         )

@@ -255,7 +255,7 @@ def recorded_forces(scene: Scene, recording: Recording) -> tuple[Arrows, Column]
     from linkwright.scene.load_arrows import OwnForces, known_in
 
     there = {c.name for c in recording.channels}
-    about = recording.about
+    about = recording.metadata
     told = arrows_of(scene, about.get("forces"), there=[*there])
     each = [a for a in told.each if not a.touch or a.touch in there]
     each += [a for a in joint_arrows(scene, about) if there.issuperset(a.force)]
@@ -274,7 +274,7 @@ def recorded_forces(scene: Scene, recording: Recording) -> tuple[Arrows, Column]
 
 def recorded_floor(scene: Scene, recording: Recording) -> float | None:
     """Return the height of the ground that a recording tells of, m; None where it tells of none."""
-    told = recording.about.get("floors")
+    told = recording.metadata.get("floors")
     heights = []
     for one in told if isinstance(told, list | tuple) else ():
         try:

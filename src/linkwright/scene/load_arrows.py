@@ -217,7 +217,7 @@ def known_in(
 
 def unshown_forces(scene: Scene, recording: Recording) -> list[str]:
     """Return in words which forces of a System's mechanism cannot be shown, and why."""
-    about, m = recording.about, scene.robot.mechanism
+    about, m = recording.metadata, scene.robot.mechanism
     if "members" not in about:
         return []
     there = {c.name for c in recording.channels}

@@ -183,8 +183,8 @@ def recorded_take(
         moved = moved or what_moved(recording, folder, roots)
         if moved.thing is None:
             return Take(name, recording, notes=(_unknown(recording, moved.notes),))
-        values = _known_values(moved.thing, recording.about.get("parameters"))
-        wheels = wheels_in(recording.about)
+        values = _known_values(moved.thing, recording.metadata.get("parameters"))
+        wheels = wheels_in(recording.metadata)
         scene = scene_of(moved.thing, roots=moved.roots, values=values, wheels=wheels)
     except Error as error:
         if model:
@@ -202,7 +202,7 @@ def recorded_take(
     _settle(scene, recording)
     more = [*unshown_forces(scene, recording)]
     more += [moved.without_meshes] if scene.notes and moved.without_meshes else []
-    if recording.about.get("times") == "counted":
+    if recording.metadata.get("times") == "counted":
         more.append("there is no column 'time': the lines are taken to be a second apart")
     story = recorded_story(recording)
     scene = scene if q is None else scene.reaching(q)
@@ -217,7 +217,7 @@ def recorded_story(recording: Recording) -> str:
     >>> recorded_story(r)
     'Recorded: 2 samples over 2 s, simulated with rk4, L = 2.'
     """
-    about, times = recording.about, recording.times
+    about, times = recording.metadata, recording.times
     if not len(times):
         return ""
     span = float(times[-1] - times[0])
@@ -233,7 +233,7 @@ def recorded_story(recording: Recording) -> str:
 
 
 def _unknown(recording: Recording, notes: Sequence[str]) -> str:
-    word = recording.about.get("model") or recording.about.get("system")
+    word = recording.metadata.get("model") or recording.metadata.get("system")
     what = f"{word!r} is no shipped model" if word else "the recording names no model"
     return f"{'; '.join(notes) or what}: only plots are shown; name one with --model"
 

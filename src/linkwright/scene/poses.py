@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import ONE, ZERO, Expr, constant, sqrt, total
-from linkwright.algebra.functions import maximum, select
+from linkwright.algebra.functions import maximum, where
 from linkwright.equations.writer import Triple, Writer, add, apply, dot, subtract
 from linkwright.errors import InputError, ShapeError
 from linkwright.forking import cached_property
@@ -203,9 +203,9 @@ def _span(writer: Writer, found: Mapping[Body, Stance], first: Point, second: Po
     safe = writer.hold(w > constant(1e-9))
     scale = writer.hold(ONE / sqrt(maximum(constant(2) * w, constant(1e-9))))
     turn = [
-        select(safe, w * scale, ZERO),
-        select(safe, -y * scale, ONE),
-        select(safe, x * scale, ZERO),
+        where(safe, w * scale, ZERO),
+        where(safe, -y * scale, ONE),
+        where(safe, x * scale, ZERO),
         ZERO,
     ]
     return [*start, *(writer.hold(v) for v in turn)]

@@ -67,12 +67,12 @@ def simulated_story(mechanism: Mechanism, made: Recording, asked: Asked) -> str:
     start = f"from {listed(asked.initial)}" if asked.initial else "from the default initial state"
     start += f" with a push ({push})" if push else ""
     changed = f", with {listed(asked.values)}" if asked.values else ""
-    how = f"RK4, step {1000 * made.about['step']:.3g} ms"
-    if made.about["method"] == _LONGER:
+    how = f"RK4, step {1000 * made.metadata['step']:.3g} ms"
+    if made.metadata["method"] == _LONGER:
         how = f"{_LONGER}, adaptive steps"
-    if "given_up" in made.about:
-        how += f"; stopped after {made.about['given_up']:g} s of computing, use --until for more"
-    return f"{_plain(made.about['until'])} s {start}{changed} · {how}"
+    if "given_up" in made.metadata:
+        how += f"; stopped after {made.metadata['given_up']:g} s of computing, use --until for more"
+    return f"{_plain(made.metadata['until'])} s {start}{changed} · {how}"
 
 
 def _plain(seconds: float) -> str:
@@ -166,7 +166,7 @@ def _run(
         samples.end,
         step=samples.end / (every * max(1, round(count / every))),
         method=method,
-        record_every=every,
+        every=every,
         tolerance=_TOLERANCE,
         initial=_start(mechanism, asked),
         values={n: v for n, v in asked.values.items() if n not in inputs},

@@ -46,9 +46,9 @@ def what_moved(
     recording: Recording, folder: Path | None = None, roots: Sequence[str | Path] = ()
 ) -> Moved:
     """Return what a recording is of."""
-    if recording.of is not None:
-        return _at_hand(recording.of, roots)
-    about = recording.about
+    if recording.source is not None:
+        return _at_hand(recording.source, roots)
+    about = recording.metadata
     told = about.get(KEY)
     origin: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
     if not origin.get("file") and isinstance(about.get("file"), str):  # as others may write it

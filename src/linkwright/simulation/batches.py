@@ -112,7 +112,7 @@ def simulate_batch(
         threads=threads,
         progress=progress,
     )
-    return replace(found, of=system, given=given)
+    return replace(found, source=system, given=given)
 
 
 def _alone(mechanism: Mechanism, until: float, step: float | None) -> System:
@@ -147,7 +147,7 @@ def _first(value: ArrayLike) -> float:
 
 def _typical(system: System, initial: Given, given: Given) -> System:
     """Return the System with the numbers of the first run, which checks every name."""
-    system.start({n: _first(v) for n, v in initial.items()})
+    system.set_initial({n: _first(v) for n, v in initial.items()})
     system.set({n: _first(v) for n, v in given.items()})
     return system
 

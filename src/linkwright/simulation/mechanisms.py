@@ -88,7 +88,7 @@ def simulate(
     values: Mapping[str, Amount] | None = None,
     inputs: Mapping[str, Input] | None = None,
     sampled: Sampled | None = None,
-    record_every: int | None = None,
+    every: int | None = None,
     tolerance: float = 1e-10,
     form: str = "auto",
     sink: Sink | None = None,
@@ -105,7 +105,7 @@ def simulate(
     initial: Mapping[str, Amount] | None = None,
     values: Mapping[str, Amount] | None = None,
     inputs: Mapping[str, Amount] | None = None,
-    record_every: int | None = None,
+    every: int | None = None,
     tolerance: float = 1e-10,
     record: Iterable[str] | None = None,
     seed: int = 0,
@@ -124,7 +124,7 @@ def simulate(
     values: Mapping[str, Amount] | None = None,
     inputs: Mapping[str, Any] | None = None,
     sampled: Sampled | None = None,
-    record_every: int | None = None,
+    every: int | None = None,
     tolerance: float = 1e-10,
     form: str = "auto",
     record: Iterable[str] | None = None,
@@ -150,7 +150,7 @@ def simulate(
         inputs: for inputs a number or, of a mechanism, a function of time.
         sampled: called at the start and after every accepted step with the time and all states,
             returns values of inputs that hold until the next call; a System has foreign blocks.
-        record_every: record every so many steps, 1 by default; of a System, base ticks, by default
+        every: record every so many steps, 1 by default; of a System, base ticks, by default
             so many that there are about a thousand samples.
         tolerance: of an adaptive method, relative error of a step.
         form: "auto", "independent" or "redundant"; see `linkwright.simulation.switching`.
@@ -182,7 +182,7 @@ def simulate(
             values=values,
             inputs=inputs,
             record=record,
-            every=record_every,
+            every=every,
             seed=seed,
             tolerance=tolerance,
             progress=progress,
@@ -198,7 +198,7 @@ def simulate(
         values=values,
         inputs=inputs,
         sampled=sampled,
-        record_every=record_every,
+        every=every,
         tolerance=tolerance,
         form=form,
         sink=sink,
@@ -215,7 +215,7 @@ def begin(
     values: Mapping[str, Amount] | None = None,
     inputs: Mapping[str, Input] | None = None,
     sampled: Sampled | None = None,
-    record_every: int | None = None,
+    every: int | None = None,
     tolerance: float = 1e-10,
     form: str = "auto",
     sink: Sink | None = None,
@@ -226,13 +226,13 @@ def begin(
     The arguments are those of `simulate`, and what deriving and compiling is timed by, be it now or
     where the form changes on the way.
     """
-    record_every = 1 if record_every is None else record_every
+    every = 1 if every is None else every
     until, step = span(until, "the end time"), None if step is None else span(step, "the step")
     if form not in FORMS:
         raise Error(f"there is no form {form!r}", remedy=f"choose one of {', '.join(FORMS)}")
     chosen = method_named(method)
     require_end(until)
-    require_every(record_every)
+    require_every(every)
     require_tolerance(tolerance)
     if step is None:
         step = until / SAMPLES
@@ -245,14 +245,14 @@ def begin(
     notes = [*run_notes(plain, stopping=equations is None), *method_notes(plain, chosen)]
     if equations is None:
         plain = with_stops(plain)
-    settings = stretch_settings(chosen, max(whole, 1), step, record_every, tolerance)
+    settings = stretch_settings(chosen, max(whole, 1), step, every, tolerance)
     about: dict[str, Any] = {
         "version": __version__,
         "hash": "",
         "until": until,
         "step": step,
         "method": chosen.name,
-        "every": record_every,
+        "every": every,
         "form": form,
     }
     if chosen.adaptive:

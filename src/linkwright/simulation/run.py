@@ -72,7 +72,7 @@ class Run(Recorded):
         residual: the largest violation of a relation of position at a recorded time, relative to
             the size of its Jacobian.
         report: what happened, in sentences.
-        about: how it was carried out, for recordings.
+        metadata: how it was carried out, for recordings.
 
     >>> from linkwright.simulation import simulate
     >>> m = Mechanism("cart")
@@ -95,13 +95,13 @@ class Run(Recorded):
     evaluations: int
     residual: float
     report: tuple[str, ...] = field(repr=False)
-    about: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    metadata: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         return (
             f"Run({self.mechanism.name!r}: {self.times[-1]:g} s, {len(self.times)} samples of "
             f"{len(self.states) + len(self.outputs)} channels, {self.steps} steps of "
-            f"{self.about.get('method', 'its method')})"
+            f"{self.metadata.get('method', 'its method')})"
         )
 
     def _packed(self, held: dict[str, Any]) -> dict[str, Any]:
@@ -114,7 +114,12 @@ class Run(Recorded):
                 f"be written as text ({error})",
                 remedy="send its recording, run.recording",
             ) from error
-        return {**held, "mechanism": text, "values": dict(self.values), "about": dict(self.about)}
+        return {
+            **held,
+            "mechanism": text,
+            "values": dict(self.values),
+            "metadata": dict(self.metadata),
+        }
 
     @classmethod
     def _unpacked(cls, held: dict[str, Any]) -> dict[str, Any]:
@@ -158,7 +163,7 @@ class Run(Recorded):
             "model": named(self.mechanism),
             "parameters": dict(self.values),
             "initial": {n: float(v[0]) for n, v in self.states.items()},
-            **self.about,
+            **self.metadata,
         }
         reactions = told_reactions(self.mechanism, columns)
         if reactions:

@@ -139,7 +139,7 @@ def simulate_system(
         require_every(every)
     own = system.copy()
     until, step = span(until, "the end time"), None if step is None else span(step, "the step")
-    own.start(by_name(initial, "initial"))
+    own.set_initial(by_name(initial, "initial"))
     own.set({**by_name(values, "values"), **by_name(inputs, "inputs")})
     phases = own.phases(record)
     if not own.members:

@@ -60,7 +60,7 @@ def balance(recording: Recording) -> Balance | None:
     work = integral(recording.times, power) if np.any(power) else 0.0
     scale = max(float(np.ptp(part)) for part in (kinetic, potential, total))
     unit = recording.channel(ENERGIES[0]).unit
-    about = recording.about
+    about = recording.metadata
     unknown = about.get("driven") or (about.get("limits") and work)
     drift = None if unknown else gain - work
     return Balance(float(kinetic[-1]), float(potential[-1]), gain, work, drift, scale, unit)

@@ -55,7 +55,7 @@ def replay(recording: Recording, *, progress: Progress | None = None) -> Replaye
     >>> replay(made).difference is None
     True
     """
-    about = recording.about
+    about = recording.metadata
     missing = [key for key in _NEEDED if about.get(key) is None]
     if missing:
         raise InputError(
@@ -103,11 +103,11 @@ def _again(about: Mapping[str, Any], model: str, progress: Progress | None) -> F
 def _compared(old: Recording, finished: Finished) -> Replayed:
     new = finished.recording
     rows = min(len(old), len(new))
-    ended = any(key in old.about for key in ("interrupted", "recovered"))
+    ended = any(key in old.metadata for key in ("interrupted", "recovered"))
     notes = [
-        f"{words}: {old.about.get(key, 'unknown')} then, {new.about.get(key, 'unknown')} now"
+        f"{words}: {old.metadata.get(key, 'unknown')} then, {new.metadata.get(key, 'unknown')} now"
         for key, words in (("version", "version"), ("hash", "program"))
-        if old.about.get(key) != new.about.get(key)
+        if old.metadata.get(key) != new.metadata.get(key)
     ]
     shared = [n for n in old.names if n in new]
     gone = [n for n in old.names if n not in new]
@@ -115,7 +115,7 @@ def _compared(old: Recording, finished: Finished) -> Replayed:
     difference = None
     if ended and len(old) < len(new):
         t = float(old.times[-1]) if len(old) else 0.0
-        how = "was interrupted" if "interrupted" in old.about else "died"
+        how = "was interrupted" if "interrupted" in old.metadata else "died"
         notes.append(f"the run {how}; it was compared up to its last sample, t = {t:.9g} s")
     elif len(old) != len(new):
         longer = old if len(old) > len(new) else new

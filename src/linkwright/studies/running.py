@@ -456,7 +456,7 @@ def _switching(
                 step=ticks.tick,
                 method=request.method,
                 initial=request.initial,
-                record_every=ticks.every,
+                every=ticks.every,
                 tolerance=request.tolerance,
                 sink=buffer.add,
                 preparing=watch,

@@ -54,7 +54,7 @@ def take_of(thing: Any, roots: Roots = (), scene_file: SceneFileLike | None = No
         return open_take(os.fspath(thing), roots=folders)
     recording = getattr(thing, "recording", None)
     if isinstance(recording, Recording):
-        name = recording.about.get("model") or recording.about.get("system") or "recording"
+        name = recording.metadata.get("model") or recording.metadata.get("system") or "recording"
         return recorded_take(str(name), recording, roots=folders)
     if isinstance(thing, System):
         return system_take(thing, folders)
@@ -96,7 +96,7 @@ def show(
     host: str = "127.0.0.1",
     port: int = 0,
     roots: Roots = (),
-    scene_file: SceneFileLike | None = None,
+    scene: SceneFileLike | None = None,
 ) -> Studio | None:
     """Open the studio; see `linkwright.show`.
 
@@ -107,7 +107,7 @@ def show(
         host: address to serve at.
         port: to serve at.
         roots: folders in which meshes may lie.
-        scene_file: shapes for the bodies, and what stands around them.
+        scene: shapes for the bodies, and what stands around them.
     """
     from linkwright.studio.access import warning
     from linkwright.studio.server import Studio, require_viser
@@ -118,7 +118,7 @@ def show(
     moving = not any(isinstance(thing, System) for thing in things)
     if not (inline and moving):
         require_viser()
-    takes = [take_of(thing, roots, scene_file) for thing in things]
+    takes = [take_of(thing, roots, scene) for thing in things]
     if inline and moving:
         _display(f'srcdoc="{html.escape(page_text(takes))}" sandbox="allow-scripts"')
         return None
@@ -147,7 +147,7 @@ def page(
     *,
     title: str = "",
     roots: Roots = (),
-    scene_file: SceneFileLike | None = None,
+    scene: SceneFileLike | None = None,
 ) -> int:
     """Write a page; see `linkwright.page`."""
     if not isinstance(path, str | os.PathLike):
@@ -161,9 +161,9 @@ def page(
                 f"a page plays what has moved, and the System {thing.name!r} has not",
                 remedy="simulate it first: linkwright.simulate(system, until).page(...)",
             )
-    names = [os.fspath(t) for t in (*things, scene_file) if isinstance(t, str | os.PathLike)]
+    names = [os.fspath(t) for t in (*things, scene) if isinstance(t, str | os.PathLike)]
     may_become(Path(path), names)
-    return write_page(path, [take_of(thing, roots, scene_file) for thing in things], title=title)
+    return write_page(path, [take_of(thing, roots, scene) for thing in things], title=title)
 
 
 def in_notebook() -> bool:

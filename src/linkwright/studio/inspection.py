@@ -27,7 +27,7 @@ from linkwright.forking import cached_property
 from linkwright.formats.robot.description import Description
 from linkwright.mechanism import Body, Mechanism
 from linkwright.mechanism.plausibility import implausible
-from linkwright.program import Assign, Counts, Port, Program, count, optimize
+from linkwright.program import Assign, Counts, Port, Program, count_operations, optimize
 from linkwright.program.passes.liveness import liveness
 from linkwright.program.program import Call, Loop, Solve, Statement
 from linkwright.program.report import ops_table
@@ -272,8 +272,8 @@ class Inspection:
             if name == WHOLE:
                 return ops_table(self.program)
             own = self._own(name)
-            needed, whole = count(self.part(name)), count(self.program)
-            others = count(self._restricted(name, lambda n: n not in own))
+            needed, whole = count_operations(self.part(name)), count_operations(self.program)
+            others = count_operations(self._restricted(name, lambda n: n not in own))
         alone = Counts(
             whole.add - others.add,
             whole.mul - others.mul,

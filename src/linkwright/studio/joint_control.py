@@ -257,7 +257,7 @@ def dragged(scene: Scene, q: Array, frame: str, target: Array, *, turn: bool = T
         return Posed(moved, True, f"reached; {near}" if near else "reached")
     far = f"{1000 * float(found.error):.0f} mm"
     if turn:
-        far += f" and {np.degrees(float(found.turn)):.1f}°"
+        far += f" and {np.degrees(float(found.rotation_error)):.1f}°"
     return Posed(moved, False, f"out of reach: {far} short")
 
 

@@ -131,7 +131,7 @@ class Live:
         """Stand at the start again, with the parameters of now; servos hold the start."""
         with self._lock:
             self.plant.system.initial.clear()
-            self.plant.system.start(self._home)
+            self.plant.system.set_initial(self._home)
             held = {a.name: a.value for a in self.plant.adjustables if a.kind == "target"}
             self._begin_again(held)
 
@@ -140,7 +140,7 @@ class Live:
         names = self.scene.poses.coordinates
         where = dict(zip(names, map(float, q), strict=True))
         with self._lock:
-            self.plant.system.start(where)
+            self.plant.system.set_initial(where)
             held = {target_of(n): v for n, v in where.items() if target_of(n) in self.values}
             self._begin_again(held)
 

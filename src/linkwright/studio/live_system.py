@@ -166,7 +166,7 @@ def plant_of(
     else:
         robot = source if isinstance(source, Robot) else Robot(source)
         system = System(robot.mechanism)
-        system.start(STARTS.get(robot.mechanism.name, {}))
+        system.set_initial(STARTS.get(robot.mechanism.name, {}))
     known = {n: v for n, v in (values or {}).items() if n in system.mechanism.parameters}
     system.set(known)
     speed = speed_of(system.mechanism)
@@ -175,7 +175,7 @@ def plant_of(
     servos: tuple[str, ...] = ()
     if robot is not None and isinstance(robot.source, Description):
         begin = {q: float(v) for q, v in (start or {}).items() if q in robot.coordinates}
-        system.start(begin)
+        system.set_initial(begin)
         servos = _add_servos(system, robot, begin, footing)
     grounds: dict[str, float] = {}
     if footing is not None:
@@ -231,7 +231,7 @@ def _add_hand(system: System) -> dict[str, str]:
             continue
         word = f"b{k}"
         parts = [hand.input(f"{word}_{c}", unit="N") for c in "xyz"]
-        hand.push(f"pull_{word}", parts, at=body.com, doc=f"pull at {body.name}")
+        hand.force_vector(f"pull_{word}", parts, at=body.com, doc=f"pull at {body.name}")
         taken[body.name] = word
     if taken:
         system.add(hand, name=HAND)

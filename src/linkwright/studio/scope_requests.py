@@ -253,7 +253,7 @@ class ScopeDesk:
             replace(c, name="_".join(c.name.split()), unit="_".join(c.unit.split()))
             for c in made.channels
         ]
-        return save_next(self.folder, Recording(made.times, channels, made.data, made.about))
+        return save_next(self.folder, Recording(made.times, channels, made.data, made.metadata))
 
     @property
     def folder(self) -> Path:

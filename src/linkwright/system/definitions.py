@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from linkwright.algebra import ONE, ZERO, Expr, free_symbols, partial, substitute_all, symbol
+from linkwright.algebra import ONE, ZERO, Expr, diff, free_symbols, substitute_all, symbol
 from linkwright.blocks import BlockError
 from linkwright.program import Assign, Loop, Solve, Statement
 
@@ -136,7 +136,7 @@ def with_solution(
     for x in z:
         apart.statements.pop(x, None)
     image = _inlined(apart, list(unknowns.values()))
-    slopes = [[partial(f, x) for x in z] for f in image]
+    slopes = [[diff(f, x) for x in z] for f in image]
     unknown = set(z)
     linear = not any(unknown & set(free_symbols(s)) for row in slopes for s in row)
     made = apart.copy()

@@ -109,7 +109,7 @@ class Member:
 
     def remembered(self) -> Iterable[tuple[State, Expr, Expr]]:
         """Yield the discrete states with their symbols and next values."""
-        yield from self._states(self.block.memories)
+        yield from self._states(self.block.discrete_states)
         if self.held:
             period = self.symbols[self.block.period]
             for state, x, rate in self._states(self.block.states):
@@ -140,7 +140,7 @@ def _read_inside(name: str, block: Block, owner: str) -> dict[Expr, Expr]:
     """Return a symbol for each output that the block itself reads, for its value at an instant."""
     read = [x for statement in block.statements for x in statement.operands]
     read += [value for port in block.outputs.values() for value in port.values]
-    for state in (*block.states.values(), *block.memories.values()):
+    for state in (*block.states.values(), *block.discrete_states.values()):
         read += [] if state.following is None else [state.following]
     inside = set(free_symbols(*read))
     return {
@@ -165,7 +165,7 @@ def _symbols(name: str, block: Block, held: bool, owner: str) -> dict[Expr, Expr
         found.update((x, own(x, "discrete" if held else "input")) for x in port.symbols)
     found.update((p.symbol, own(p.symbol, "parameter")) for p in block.parameters.values())
     found.update((x, own(x, "discrete" if held else "coordinate")) for x in block.states)
-    found.update((x, own(x, "discrete")) for x in block.memories)
+    found.update((x, own(x, "discrete")) for x in block.discrete_states)
     for stream in block.noises:
         found.update((x, own(x, "input")) for x in (stream.first, stream.second))
     for statement in block.statements:

@@ -418,7 +418,7 @@ class System(Shown):
         """
         self.values.update(self.mechanism.amounts(values, "values"))
 
-    def start(self, values: Mapping[str, Amount]) -> None:
+    def set_initial(self, values: Mapping[str, Amount]) -> None:
         """Set where states start.
 
         Args:
@@ -427,7 +427,7 @@ class System(Shown):
         >>> m = Mechanism("m")
         >>> b = m.body("b", translate="x", mass=1)
         >>> s = System(m)
-        >>> s.start({"b": 0.5})
+        >>> s.set_initial({"b": 0.5})
         >>> [x.value for x in s.phases().x]
         [0.5, 0.0]
         """
@@ -529,7 +529,7 @@ class System(Shown):
         lines = [f"{self.name}, base clock {1 / self.clock().tick} Hz"]
         for member in self.members.values():
             block = member.block
-            counts = ((len(block.states), "state"), (len(block.memories), "discrete state"))
+            counts = ((len(block.states), "state"), (len(block.discrete_states), "discrete state"))
             held = ", ".join(f"{n} {word}{'s' * (n > 1)}" for n, word in counts if n)
             lines.append(f"{member.name}, {member.rate}" + (f": {held}" if held else ""))
             for port, symbols in member.inputs():

@@ -125,9 +125,9 @@ def tanh(x: Scalar) -> Expr:
     Args:
         x: a number.
 
-    >>> from linkwright.algebra import partial, symbol
+    >>> from linkwright.algebra import diff, symbol
     >>> x = symbol("x")
-    >>> tanh(0), tanh(-x), partial(tanh(x), x)
+    >>> tanh(0), tanh(-x), diff(tanh(x), x)
     (0, -tanh(x), 1 - tanh(x)**2)
     """
     return apply("tanh", (as_expr(x),))
@@ -244,20 +244,20 @@ def equal(a: Scalar, b: Scalar) -> Expr:
     return apply("eq", (as_expr(a), as_expr(b)))
 
 
-def different(a: Scalar, b: Scalar) -> Expr:
+def not_equal(a: Scalar, b: Scalar) -> Expr:
     """Return 1 where a differs from b, else 0.
 
     Args:
         a: one value.
         b: the other.
 
-    >>> different(1, 1), different(1, 2)
+    >>> not_equal(1, 1), not_equal(1, 2)
     (0, 1)
     """
     return apply("ne", (as_expr(a), as_expr(b)))
 
 
-def select(condition: Scalar, yes: Scalar, no: Scalar) -> Expr:
+def where(condition: Scalar, yes: Scalar, no: Scalar) -> Expr:
     """Return `yes` where the condition holds, else `no`.
 
     Args:
@@ -267,7 +267,7 @@ def select(condition: Scalar, yes: Scalar, no: Scalar) -> Expr:
 
     >>> from linkwright.algebra import symbols
     >>> (x,) = symbols("x")
-    >>> select(x > 0, x, 0)
+    >>> where(x > 0, x, 0)
     select(0 < x, x, 0)
     """
     return apply("select", (as_expr(condition), as_expr(yes), as_expr(no)))

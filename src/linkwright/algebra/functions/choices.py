@@ -17,7 +17,7 @@ from linkwright.algebra.expr import (
     scaled,
     split_coefficient,
 )
-from linkwright.algebra.functions.calls import absolute, select, sign
+from linkwright.algebra.functions.calls import absolute, sign, where
 from linkwright.algebra.functions.registry import Args, Function, apply, register
 from linkwright.algebra.numbers import number
 
@@ -92,7 +92,7 @@ def _extremum_partial(name: str) -> Callable[[Args, Any, int], Expr]:
                 if name == "min"
                 else (x > other if j < i else x >= other)
             )
-            result = select(wins, result, ZERO)
+            result = where(wins, result, ZERO)
         return result
 
     return partial
@@ -172,7 +172,7 @@ def _simplify_select(args: Args, data: Any) -> Expr | None:
     if yes is no:
         return yes
     if truth.op == "not":
-        return select(truth.args[0], no, yes)
+        return where(truth.args[0], no, yes)
     return None if truth is condition else function_node("select", (truth, yes, no))
 
 
@@ -187,11 +187,11 @@ def _unary(derivative: Callable[[Expr], Expr]) -> Callable[[Args, Any, int], Exp
 def _select_partial(args: Args, data: Any, i: int) -> Expr:
     if i == 0:
         return ZERO
-    return select(args[0], ONE, ZERO) if i == 1 else select(args[0], ZERO, ONE)
+    return where(args[0], ONE, ZERO) if i == 1 else where(args[0], ZERO, ONE)
 
 
 def _select_tangent(args: Args, data: Any, rates: Args) -> Expr:
-    return select(args[0], rates[1], rates[2])
+    return where(args[0], rates[1], rates[2])
 
 
 def _extremum_tangent(name: str) -> Callable[[Args, Any, Args], Expr]:
@@ -200,7 +200,7 @@ def _extremum_tangent(name: str) -> Callable[[Args, Any, Args], Expr]:
     def tangent(args: Args, data: Any, rates: Args) -> Expr:
         best, rate = args[0], rates[0]
         for x, its_rate in zip(args[1:], rates[1:], strict=True):
-            rate = select(x < best if name == "min" else x > best, its_rate, rate)
+            rate = where(x < best if name == "min" else x > best, its_rate, rate)
             best = apply(name, (best, x))
         return rate
 

@@ -25,7 +25,7 @@ class Function:
     """A function of scalars.
 
     Args:
-        name: the operator's name, also its spelling in text models.
+        name: the operator's name, also its spelling in text models but for `SPELLING`.
         arity: number of arguments; None for one or more.
         simplify: arguments and data to a simpler expression, or None to keep the node.
         partial: arguments, data and index to the partial derivative by that argument.
@@ -46,6 +46,7 @@ class Function:
 
 
 FUNCTIONS: dict[str, Function] = {}
+SPELLING = {"select": "where"}
 
 
 def register(function: Function) -> None:

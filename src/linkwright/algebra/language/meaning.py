@@ -22,7 +22,7 @@ from linkwright.algebra.expr import (
     product,
     raised,
 )
-from linkwright.algebra.functions import PI, apply, select
+from linkwright.algebra.functions import PI, apply, where
 from linkwright.algebra.language.scope import Kind, Scope, SymbolScope
 from linkwright.algebra.language.standard import (
     ONLY_IN_A_MODEL,
@@ -80,7 +80,7 @@ def parse(text: str, scope: Scope | None = None) -> Expr:
     """Return the scalar expression that a text stands for.
 
     >>> parse("-k*(x - x0) if x > x0 else 0")
-    select(x0 < x, -k*(x - x0), 0)
+    where(x0 < x, -k*(x - x0), 0)
     >>> parse("2*sin(30 deg)")
     1
     """
@@ -147,7 +147,7 @@ class _Resolver:
             return self._call(node, args)
         if isinstance(node, Choice):
             yes, condition, no = args
-            return self._guarded(node.position, lambda: select(*_scalars(condition, yes, no)))
+            return self._guarded(node.position, lambda: where(*_scalars(condition, yes, no)))
         if isinstance(node, Unary):
             return self._unary(node, args[0])
         if isinstance(node, Comparison):

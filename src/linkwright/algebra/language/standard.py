@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 
-from linkwright.algebra.calculus import nominal, partial
+from linkwright.algebra.calculus import diff, nominal
 from linkwright.algebra.expr import Expr, ExprError, as_expr
 from linkwright.algebra.foreign import ForeignFunction
 from linkwright.algebra.functions import FUNCTIONS, apply, cosh, sinh
+from linkwright.algebra.functions.registry import SPELLING
 from linkwright.algebra.geometry import angle, direction_of, magnitude, project_on_plane
-from linkwright.algebra.tables import Table1, Table2
+from linkwright.algebra.tables import Lookup1D, Lookup2D
 from linkwright.algebra.vectors import Vector
 
 # Known to every mechanism, which supplies them through its scope.
@@ -76,23 +77,23 @@ def _nominal(x: object) -> object:
     return x.nominal() if isinstance(x, Vector) else nominal(_scalar(x))
 
 
-def _partial(y: object, x: object) -> object:
+def _diff(y: object, x: object) -> object:
     variable = _scalar(x)
-    return y.partial(variable) if isinstance(y, Vector) else partial(_scalar(y), variable)
+    return y.diff(variable) if isinstance(y, Vector) else diff(_scalar(y), variable)
 
 
 def derived_function(base: object, primes: int, index: list[int]) -> Callable[..., object] | None:
     """Return a derivative of a table, or one output of a foreign function, by its spelling.
 
-    >>> from linkwright.algebra.tables import Table1
-    >>> derived_function(Table1([0, 1], [0, 5], name="spring"), 1, []).order
+    >>> from linkwright.algebra.tables import Lookup1D
+    >>> derived_function(Lookup1D([0, 1], [0, 5], name="spring"), 1, []).order
     1
     """
-    if isinstance(base, Table1) and not index:
+    if isinstance(base, Lookup1D) and not index:
         for _ in range(min(primes, _DEGREE + 1)):
             base = base.derivative()
         return base
-    if isinstance(base, Table2) and not primes and len(index) == 2:
+    if isinstance(base, Lookup2D) and not primes and len(index) == 2:
         for argument, order in enumerate(index):
             for _ in range(min(order, _DEGREE + 1)):
                 base = base.derivative(argument)
@@ -114,7 +115,7 @@ def _output(function: ForeignFunction, number: int) -> Callable[..., object] | N
 
 STANDARD_FUNCTIONS: dict[str, Callable[..., object]] = {
     **{
-        name: _scalar_function(name, record.arity)
+        SPELLING.get(name, name): _scalar_function(name, record.arity)
         for name, record in FUNCTIONS.items()
         if name not in _OPERATORS_ONLY and name not in ("table1", "table2", "foreign")
     },
@@ -127,5 +128,5 @@ STANDARD_FUNCTIONS: dict[str, Callable[..., object]] = {
     "dplane": _dplane,
     "angle": _angle,
     "nominal": _nominal,
-    "partial": _partial,
+    "diff": _diff,
 }

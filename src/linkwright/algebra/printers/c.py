@@ -106,11 +106,11 @@ def called_name(node: Expr) -> str:
 def c_source(expr: Expr, names: Names = symbol_name, calls: Names = called_name) -> str:
     """Return the expression as C99 source.
 
-    >>> from linkwright.algebra import select, symbols
+    >>> from linkwright.algebra import where, symbols
     >>> a, b, c, d = symbols("a b c d")
     >>> print(c_source(a**2 * b / (3 * c * d) - 1))
     0.3333333333333333*(a*a)*b/(c*d) - 1.0
-    >>> print(c_source(select(a < b, 1, c)))
+    >>> print(c_source(where(a < b, 1, c)))
     (a < b) ? 1.0 : c
     """
     return emit(expr, lambda x, condition: _row(x, condition, names, calls))

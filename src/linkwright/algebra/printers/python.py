@@ -71,11 +71,11 @@ def called_name(node: Expr) -> str:
 def python_source(expr: Expr, names: Names = symbol_name, calls: Names = called_name) -> str:
     """Return the expression as Python source over the names `np` and those of the symbols.
 
-    >>> from linkwright.algebra import cos, select, symbols
+    >>> from linkwright.algebra import cos, where, symbols
     >>> a, b, c = symbols("a b c")
     >>> print(python_source(a**2 * cos(b) / c))
     a*a*np.cos(b)/c
-    >>> print(python_source(select(a < b, 1, c)))
+    >>> print(python_source(where(a < b, 1, c)))
     np.where(a < b, 1.0, c)
     """
     return emit(expr, lambda x, condition: _row(x, condition, names, calls))

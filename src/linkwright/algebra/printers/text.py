@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 from linkwright.algebra.expr import Expr, scaled
+from linkwright.algebra.functions.registry import SPELLING
 from linkwright.algebra.numbers import Number, number_text
 from linkwright.algebra.printers.layout import (
     AND,
@@ -117,7 +118,7 @@ def _function(x: Expr) -> Row:
         return ATOM, ["pi"]
     if x.data is not None:
         return _named(x)
-    return call_row(op, args)
+    return call_row(SPELLING.get(op, op), args)
 
 
 def _named(x: Expr) -> Row:

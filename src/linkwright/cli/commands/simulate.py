@@ -176,7 +176,7 @@ def _told(found: Finished, picture: Path | None) -> dict[str, Any]:
 
     energies = balance(found.recording)
     told: dict[str, Any] = {
-        "model": found.recording.about["model"],
+        "model": found.recording.metadata["model"],
         "time": found.time,
         "final": found.recording.final,
         "energy": None if energies is None else energies.as_dict(),
@@ -186,9 +186,9 @@ def _told(found: Finished, picture: Path | None) -> dict[str, Any]:
         "samples": len(found.recording),
         "events": [{"name": name, "time": t} for name, t in found.events],
         "recording": None if found.path is None else str(found.path),
-        "method": found.recording.about["method"],
-        "step": found.recording.about["step"],
-        "hash": found.recording.about.get("hash", ""),
+        "method": found.recording.metadata["method"],
+        "step": found.recording.metadata["step"],
+        "hash": found.recording.metadata.get("hash", ""),
     }
     if picture is not None:
         told["plot"] = str(picture)
@@ -205,7 +205,7 @@ def _say(model: str, found: Finished, picture: Path | None) -> None:
     from linkwright.studies.balance import balance
 
     pace = real_time(found.time, found.seconds)
-    about = found.recording.about
+    about = found.recording.metadata
     echo(
         f"{model}: {found.time:g} s simulated in {brief_seconds(found.seconds)} ({pace}), "
         f"{found.steps:,} steps of {about['method']}, "

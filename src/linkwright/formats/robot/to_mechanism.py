@@ -463,7 +463,7 @@ class _Assembler:
             m.point(f"{name}_{letter}", body, swept(place.position))
             for letter, (body, place) in zip("ab", ends, strict=True)
         )
-        m.close(name, start, end, Ball())
+        m.close_loop(name, start, end, Ball())
         if closure.kind == "ball":
             return
         (first, one), (second, other) = ends
@@ -506,7 +506,7 @@ def _turning(joint: LinkJoint, frame: Framing) -> Joint:
         body_axis="xyz"[frame.number],
         reference=frame.nominal[(frame.number + 1) % 3],
         offset=frame.offset,
-        lead=lead,
+        advance_per_radian=lead,
     )
 
 

@@ -370,10 +370,10 @@ class _Builder:
     # -- relations ---------------------------------------------------------------------------------
     def _relations(self) -> None:
         enter: dict[str, Callable[[Part], None]] = {
-            "no_movement": self._no_movement,
+            "point_constraint": self._point_constraint,
             "loop": self._loop,
-            "distance": self._distance,
-            "roll": self._roll,
+            "distance_constraint": self._distance_constraint,
+            "rolling_contact": self._rolling_contact,
             "prescribe": self._prescribe,
             "constraint": self._constraint,
         }
@@ -382,27 +382,29 @@ class _Builder:
                 with self._placed(part):
                     one(part)
 
-    def _no_movement(self, part: Part) -> None:
-        c: schema.NoMovement = part.value
+    def _point_constraint(self, part: Part) -> None:
+        c: schema.PointConstraint = part.value
         first, second = self._find_point(part, "first"), self._find_point(part, "second")
-        self.m.no_movement(first, second, c.along, name=c.name)
+        self.m.constrain_points(first, second, c.along, name=c.name)
 
     def _loop(self, part: Part) -> None:
         c: schema.Loop = part.value
         first, second = self._find_point(part, "first"), self._find_point(part, "second")
         if c.joint is None:
             raise self.source.error(part.path, "the key 'joint' is missing", "add joint = ...")
-        self.m.close(c.name, first, second, joint_of(c), along=c.along, second_axis=c.second_axis)
+        self.m.close_loop(
+            c.name, first, second, joint_of(c), along=c.along, second_axis=c.second_axis
+        )
 
-    def _distance(self, part: Part) -> None:
-        c: schema.Distance = part.value
+    def _distance_constraint(self, part: Part) -> None:
+        c: schema.DistanceConstraint = part.value
         first, second = self._find_point(part, "first"), self._find_point(part, "second")
-        self.m.distance(first, second, c.length, name=c.name)
+        self.m.constrain_distance(first, second, c.length, name=c.name)
 
-    def _roll(self, part: Part) -> None:
-        c: schema.Roll = part.value
+    def _rolling_contact(self, part: Part) -> None:
+        c: schema.RollingContact = part.value
         wheel = self._find_body(part, "wheel")
-        self.m.roll(wheel, c.radius, forward=c.forward, lateral=c.lateral, name=c.name)
+        self.m.rolling_contact(wheel, c.radius, forward=c.forward, lateral=c.lateral, name=c.name)
 
     def _prescribe(self, part: Part) -> None:
         c: schema.Prescribe = part.value
@@ -473,7 +475,7 @@ class _Builder:
         run = self.model.run
         if run is not None:
             with self._placed(Part(run, ("run",), run.model_dump())):
-                self.m.run_for(run.until, step=run.step, every=run.every)
+                self.m.set_timing(run.until, step=run.step, every=run.every)
 
     def _initial(self) -> None:
         m = self.m
@@ -491,7 +493,7 @@ class _Builder:
                         f"did you mean {near[0]!r}?" if near else None,
                         key=True,
                     )
-                m.start({part.key: part.value})
+                m.set_initial({part.key: part.value})
 
 
 def _constant(value: object) -> float:

@@ -47,8 +47,8 @@ This page is made from the schema (`python -m linkwright.formats.text.documentat
   right-hand rule, and with all coordinates zero the body's frame coincides with its parent's,
   unless `body_axis` or `reference` places it.
 - The order of tables in the file is free: bodies are entered parents first, relations in the
-  order `no_movement`, `loop`, `distance`, `roll`, `prescribe`, `constraint`. Among tables of one
-  kind their order counts.
+  order `point_constraint`, `loop`, `distance_constraint`, `rolling_contact`, `prescribe`,
+  `constraint`. Among tables of one kind their order counts.
 - A `[[function]]` names a function that is written elsewhere. Python gives its code:
   `read_model(path, functions={"f": f})`. C code in the file is compiled only where the reader is
   told to trust it (`trust=True`, `--trust`).
@@ -91,10 +91,10 @@ _CLASSES: dict[str, type[Record]] = {
     "[[force]]": schema.Force,
     "[[strut]]": schema.Strut,
     "[[moment]]": schema.Moment,
-    "[[no_movement]]": schema.NoMovement,
+    "[[point_constraint]]": schema.PointConstraint,
     "[[loop]]": schema.Loop,
-    "[[distance]]": schema.Distance,
-    "[[roll]]": schema.Roll,
+    "[[distance_constraint]]": schema.DistanceConstraint,
+    "[[rolling_contact]]": schema.RollingContact,
     "[[prescribe]]": schema.Prescribe,
     "[[constraint]]": schema.Constraint,
     "[[limit]]": schema.Limit,

@@ -18,8 +18,8 @@ from linkwright.algebra import (
     ZERO,
     Expr,
     ForeignFunction,
-    Table1,
-    Table2,
+    Lookup1D,
+    Lookup2D,
     Vector,
     as_expr,
     direction_of,
@@ -160,10 +160,10 @@ class _Describer:
         roots += [f.magnitude for f in m.forces] + [t.magnitude for t in m.moments]
         roots += [s.derivative for s in m.states] + [c.speed for c in m.constraints]
         roots += [c.position for c in m.constraints if c.position is not None]
-        tables: dict[str, Table1 | Table2] = {}
+        tables: dict[str, Lookup1D | Lookup2D] = {}
         functions: dict[str, ForeignFunction] = {}
         for node in postorder(roots):
-            if isinstance(node.data, Table1 | Table2):
+            if isinstance(node.data, Lookup1D | Lookup2D):
                 tables.setdefault(node.data.name, node.data)
             elif isinstance(node.data, ForeignCall):
                 functions.setdefault(node.data.name, node.data.function)
@@ -191,7 +191,7 @@ class _Describer:
             "body_axis": None if joint.body_axis is None else str(joint.body_axis),
             "first_axis": _listed(joint.first_axis),
             "reference": _listed(joint.reference),
-            "lead": None if lead is ZERO else _value(lead / b.rotations[0]),
+            "advance_per_radian": None if lead is ZERO else _value(lead / b.rotations[0]),
             "offset": None if joint.offset == 0 else _value(m.expr(joint.offset)),
             "matrix": None
             if joint.matrix is None
@@ -379,10 +379,10 @@ def _listed(value: Any) -> Any:
     return value
 
 
-def _table(table: Table1 | Table2) -> dict[str, Any]:
+def _table(table: Lookup1D | Lookup2D) -> dict[str, Any]:
     data: dict[str, Any] = {"name": table.name, "kind": table.kind, "outside": table.outside}
     data |= {"x": list(table.x), "y": list(table.y)}
-    if isinstance(table, Table2):
+    if isinstance(table, Lookup2D):
         data["z"] = [list(row) for row in table.z]
     return data
 

@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from linkwright.algebra import Expr, ForeignFunction, Table1, Table2, foreign
+from linkwright.algebra import Expr, ForeignFunction, Lookup1D, Lookup2D, foreign
 from linkwright.algebra.language import SymbolScope, read, resolve
 from linkwright.errors import InputError
 from linkwright.formats.text import schema
 
 
-def table_of(table: schema.Table) -> Table1 | Table2:
+def table_of(table: schema.Table) -> Lookup1D | Lookup2D:
     """Return the function that a table of points stands for.
 
     >>> table_of(schema.Table(name="f", x=[0, 1], y=[0, 5])).kind
     'linear'
     """
     if table.z is None:
-        return Table1(table.x, table.y, kind=table.kind, outside=table.outside, name=table.name)
-    return Table2(
+        return Lookup1D(table.x, table.y, kind=table.kind, outside=table.outside, name=table.name)
+    return Lookup2D(
         table.x, table.y, table.z, kind=table.kind, outside=table.outside, name=table.name
     )
 

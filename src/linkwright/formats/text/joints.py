@@ -34,7 +34,7 @@ def joint_of(table: schema.Body | schema.Loop) -> Joint:
             body_axis=table.body_axis,
             first_axis=_tuples(table.first_axis),
             reference=_tuples(table.reference),
-            lead=0 if table.lead is None else table.lead,
+            advance_per_radian=0 if table.advance_per_radian is None else table.advance_per_radian,
             offset=0 if table.offset is None else table.offset,
             matrix=_tuples(table.matrix),
             at_origin=table.at_origin,

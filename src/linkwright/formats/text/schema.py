@@ -154,7 +154,9 @@ class Body(Connection):
     reference: Annotated[
         Direction | None, Field(description="the parent's direction from which the angle counts")
     ] = None
-    lead: Annotated[Expression | None, Field(description="advance along the axis, m/rad")] = None
+    advance_per_radian: Annotated[
+        Expression | None, Field(description="advance along the axis, m/rad")
+    ] = None
     offset: Annotated[
         Expression | None, Field(description="what is added to the angle of one rotation, rad")
     ] = None
@@ -258,7 +260,7 @@ class Moment(Record):
     doc: Annotated[StrictStr, Field(description="what it is")] = ""
 
 
-class NoMovement(Record):
+class PointConstraint(Record):
     """Two points that do not move apart along a direction."""
 
     first: Annotated[Name, Field(description="a point of one body")]
@@ -282,7 +284,7 @@ class Loop(Connection):
     ] = None
 
 
-class Distance(Record):
+class DistanceConstraint(Record):
     """Two points at a fixed distance: a massless rod."""
 
     first: Annotated[Name, Field(description="a point of one body")]
@@ -291,7 +293,7 @@ class Distance(Record):
     name: Annotated[StrictStr, Field(description="its name")] = ""
 
 
-class Roll(Record):
+class RollingContact(Record):
     """A wheel that rolls without slip on the ground, its axle level."""
 
     wheel: Annotated[Name, Field(description="a body with one rotation, about its axle")]
@@ -469,10 +471,14 @@ class Parts(Record):
     force: Annotated[list[Force], Field(description="forces")] = []
     strut: Annotated[list[Strut], Field(description="forces between points")] = []
     moment: Annotated[list[Moment], Field(description="couples")] = []
-    no_movement: Annotated[list[NoMovement], Field(description="points held together")] = []
+    point_constraint: Annotated[
+        list[PointConstraint], Field(description="points held together")
+    ] = []
     loop: Annotated[list[Loop], Field(description="joints that close loops")] = []
-    distance: Annotated[list[Distance], Field(description="points at a distance")] = []
-    roll: Annotated[list[Roll], Field(description="wheels that roll")] = []
+    distance_constraint: Annotated[
+        list[DistanceConstraint], Field(description="points at a distance")
+    ] = []
+    rolling_contact: Annotated[list[RollingContact], Field(description="wheels that roll")] = []
     prescribe: Annotated[list[Prescribe], Field(description="prescribed coordinates")] = []
     constraint: Annotated[list[Constraint], Field(description="other relations")] = []
     limit: Annotated[list[Limit], Field(description="limits of joints")] = []
@@ -491,10 +497,10 @@ class Parts(Record):
         "force",
         "strut",
         "moment",
-        "no_movement",
+        "point_constraint",
         "loop",
-        "distance",
-        "roll",
+        "distance_constraint",
+        "rolling_contact",
         "prescribe",
         "constraint",
         "limit",

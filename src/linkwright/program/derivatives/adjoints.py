@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from linkwright.algebra.expr import ONE, ZERO, Expr, total
-from linkwright.algebra.functions import apply, select
+from linkwright.algebra.functions import apply, where
 from linkwright.program.derivatives.flat import Builder
 
 
@@ -26,7 +26,7 @@ class Guarded:
     @property
     def plain(self) -> Expr:
         """The value, or 0 where the guard does not hold."""
-        return select(self.guard, self.value, ZERO)
+        return where(self.guard, self.value, ZERO)
 
 
 def both(a: Expr, b: Expr) -> Expr:
@@ -104,7 +104,7 @@ def gather(contributions: Iterable[Guarded], builder: Builder) -> Guarded:
         if negated(first.guard) is second.guard or (
             merged is not None and merged is _shared_but_opposite(first.guard, second.guard)
         ):
-            value = select(first.guard, first.value, second.value)
+            value = where(first.guard, first.value, second.value)
             return Guarded(guard, builder.settled("b", value))
     value = total([s.plain for s in sums])
     return Guarded(guard, builder.settled("b", value))

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from linkwright.algebra.expr import ONE, ZERO, Expr
 from linkwright.algebra.symbols import symbol
-from linkwright.program.counts import count, stage_counts
+from linkwright.program.counts import count_operations, stage_counts
 from linkwright.program.derivatives.forward import ForwardCalls, forward, unused
 from linkwright.program.derivatives.reverse import ReverseCalls, reverse
 from linkwright.program.derivatives.structure import Masks, Structure, bits
@@ -299,7 +299,7 @@ def _cheaper(program: Program, out_ports: Sequence[Port], in_ports: Sequence[Por
 
 def _cost(program: Program) -> tuple[int, int]:
     stages = stage_counts(program)
-    moving = count(program)
+    moving = count_operations(program)
     everything = sum((c.total + c.select + _CALL_WEIGHT * c.call for c in stages.values()), start=0)
     return moving.total + moving.select + _CALL_WEIGHT * moving.call, everything
 

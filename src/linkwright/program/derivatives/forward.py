@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from linkwright.algebra.expr import ZERO, Expr, mul, scaled, total
-from linkwright.algebra.functions import select
+from linkwright.algebra.functions import where
 from linkwright.algebra.symbols import symbol
 from linkwright.program.derivatives.edges import choice, edges
 from linkwright.program.derivatives.flat import Builder, Scope, is_light
@@ -123,7 +123,7 @@ class _Forward:
             condition, yes, no = branches
             first, second = self.lanes(yes), self.lanes(no)
             for lane in sorted(first.keys() | second.keys()):
-                value = select(condition, first.get(lane, ZERO), second.get(lane, ZERO))
+                value = where(condition, first.get(lane, ZERO), second.get(lane, ZERO))
                 self.keep(assign.target, lane, value)
             return
         terms: dict[int, list[Expr]] = {}

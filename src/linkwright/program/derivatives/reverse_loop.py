@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from linkwright.algebra.calculus import substitute_all
 from linkwright.algebra.expr import ONE, ZERO, Expr, add
-from linkwright.algebra.functions import apply, different
+from linkwright.algebra.functions import apply, not_equal
 from linkwright.program.derivatives.adjoints import Guarded
 from linkwright.program.derivatives.edges import choice
 from linkwright.program.derivatives.flat import Scope, rename, symbols_read, with_inner
@@ -103,7 +103,7 @@ class _Back:
                 adjoint = self._carried("b", start.value)
                 flag = self._carried("g", start.guard) if self.flagged else None
                 self.entries.append(_Entry(c, lane, adjoint, flag))
-                guard = ONE if flag is None else different(flag.symbol, ZERO)
+                guard = ONE if flag is None else not_equal(flag.symbol, ZERO)
                 self.inner.give(c.following, lane, Guarded(guard, adjoint.symbol))
 
     def scan(self, stacked: Stacked, given: Sequence[Lanes]) -> None:
@@ -115,7 +115,7 @@ class _Back:
             guard: Expr = ONE
             if self.flagged and any(t.guard is not ONE for t in turns):
                 self.scanned.append(Scanned(flag, tuple(t.guard for t in turns)))
-                guard = different(flag, ZERO)
+                guard = not_equal(flag, ZERO)
             self.inner.give(stacked.value, lane, Guarded(guard, value))
 
     def finish(self) -> None:
@@ -130,7 +130,7 @@ class _Back:
             guard: Expr = ONE
             if g is not None:
                 self.carried.append(Carried(g.symbol, g.initial, end.guard, g.final))
-                guard = different(g.final, ZERO)
+                guard = not_equal(g.final, ZERO)
             self.results.append((entry.forth.initial, entry.lane, Guarded(guard, a.final)))
         for s in self.loop.scanned:
             for lane, end in self.inner.adjoints.take(s.symbol, self.builder).items():
@@ -146,7 +146,7 @@ class _Back:
         if end.guard is not ONE:
             flags = tuple(self.builder.fresh("g") for _ in targets)
             self.stacked.append(Stacked(end.guard, flags))
-            guards = [different(flag, ZERO) for flag in flags]
+            guards = [not_equal(flag, ZERO) for flag in flags]
         for operand, guard, target in zip(reversed(scanned.values), guards, targets, strict=True):
             self.results.append((operand, lane, Guarded(guard, target)))
 
@@ -157,9 +157,9 @@ class _Back:
         guard: Expr = ONE
         if end.guard is not ONE:
             flag = self._carried("g", ZERO)
-            following = apply("or", (different(flag.symbol, ZERO), end.guard))
+            following = apply("or", (not_equal(flag.symbol, ZERO), end.guard))
             self.carried.append(Carried(flag.symbol, ZERO, following, flag.final))
-            guard = different(flag.final, ZERO)
+            guard = not_equal(flag.final, ZERO)
         self.results.append((x, lane, Guarded(guard, final)))
 
     def keep(

@@ -76,10 +76,10 @@ def optimize(
             `passes` only small Programs get more than one round.
 
     >>> from linkwright.algebra import symbols, sin
-    >>> from linkwright.program import count, program
+    >>> from linkwright.program import count_operations, program
     >>> a, b, c = symbols("a b c", "coordinate")
     >>> p = program("f", {"x": [a, b, c]}, {"f": [a * sin(c) + b * sin(c), a + b + c]})
-    >>> count(p).total, count(optimize(p)).total
+    >>> count_operations(p).total, count_operations(optimize(p)).total
     (5, 3)
     """
     if passes is None:
@@ -96,7 +96,7 @@ def careful(program: Program) -> Program:
     It takes several times as long as `optimize` and is often no smaller; the thorough search starts
     from it.
 
-    >>> from linkwright.program import count, program
+    >>> from linkwright.program import count_operations, program
     >>> p = program("f", {"x": ["x", "y"]}, {"f": lambda x, y: [x * y + x]})
     >>> careful(p).inputs == p.inputs
     True

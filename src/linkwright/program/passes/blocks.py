@@ -26,7 +26,7 @@ KEEP_ALL = 1_000_000_000  # no term is small enough to be dropped a second time
 def through_networks(program: Program, transform: Transform, *, keep: bool = True) -> Program:
     """Return the Program with each of its blocks transformed as a network.
 
-    >>> from linkwright.program import count, program
+    >>> from linkwright.program import count_operations, program
     >>> p = program("f", {"x": ["x", "y"]}, {"f": lambda x, y: [x + y]})
     >>> through_networks(p, lambda network: None).outputs[0].entries
     (x + y,)

@@ -19,11 +19,11 @@ def common_subexpressions(program: Program) -> Program:
     into the terms that use them. The cheapest result is kept, or the Program itself.
 
     >>> from linkwright.algebra import symbols
-    >>> from linkwright.program import count, program
+    >>> from linkwright.program import count_operations, program
     >>> a, b, c, d = symbols("a b c d", "coordinate")
     >>> f = [a * c * d, b * c * d, a + c + d, b + c + d]
     >>> p = program("f", {"x": [a, b, c, d]}, {"f": f})
-    >>> count(p).total, count(common_subexpressions(p)).total
+    >>> count_operations(p).total, count_operations(common_subexpressions(p)).total
     (8, 6)
     """
     found = [through_networks(program, _flatten_and_extract)]

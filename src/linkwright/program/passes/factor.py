@@ -14,7 +14,7 @@ def factor(program: Program) -> Program:
     """Return the Program with common factors taken out of its sums where that is cheaper.
 
     >>> from linkwright.algebra import symbols
-    >>> from linkwright.program import count, program
+    >>> from linkwright.program import count_operations, program
     >>> a, b, x, y = symbols("a b x y", "coordinate")
     >>> p = program("f", {"x": [a, b, x, y]}, {"f": a * x + b * x * y})
     >>> factor(p).outputs[0].entries

@@ -34,11 +34,11 @@ def fast(program: Program, *, whole: bool = False) -> Program:
     It is usually cheaper than the Program, but that is for the caller to count.
 
     >>> from linkwright.algebra import symbols
-    >>> from linkwright.program import count, program
+    >>> from linkwright.program import count_operations, program
     >>> a, b, c, d = symbols("a b c d", "coordinate")
     >>> f = [a * c * d, b * c * d, a + c + d, b + c + d]
     >>> p = program("f", {"x": [a, b, c, d]}, {"f": f})
-    >>> count(p).total, count(fast(p)).total
+    >>> count_operations(p).total, count_operations(fast(p)).total
     (8, 6)
     """
     if not whole:

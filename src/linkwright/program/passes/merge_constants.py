@@ -19,11 +19,11 @@ def merge_constants(program: Program) -> Program:
     """Return the Program with its fixed parts named and its fixed factors merged.
 
     >>> from linkwright.algebra import symbols
-    >>> from linkwright.program import count, program
+    >>> from linkwright.program import count_operations, program
     >>> A, B, C = symbols("A B C")
     >>> x, y = symbols("x y", "coordinate")
     >>> p = program("f", {"k": [A, B, C], "x": [x, y]}, {"f": A * (B * x + C * y)})
-    >>> count(p).mul, count(merge_constants(p)).mul
+    >>> count_operations(p).mul, count_operations(merge_constants(p)).mul
     (3, 2)
     """
     return cheapest(program, [through_networks(program, merge)], or_equal=True)

@@ -21,7 +21,7 @@ def shared_reciprocals(program: Program) -> Program:
     """Return the Program with one division by each value that moves and is divided by repeatedly.
 
     >>> from linkwright.algebra import symbols
-    >>> from linkwright.program import count, program
+    >>> from linkwright.program import count_operations, program
     >>> a, b, c = symbols("a b c", "coordinate")
     >>> p = program("f", {"x": [a, b, c]}, {"f": [a / c, b / c]})
     >>> q = shared_reciprocals(p)

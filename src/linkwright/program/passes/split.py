@@ -21,12 +21,12 @@ def split(program: Program, after: Rate, *, carried: str = "constants") -> tuple
     The second has the other inputs, then that array, and the outputs of the Program.
 
     >>> from linkwright.algebra import symbols
-    >>> from linkwright.program import count, program
+    >>> from linkwright.program import count_operations, program
     >>> A, B = symbols("A B")
     >>> (x,) = symbols("x", "coordinate")
     >>> p = program("f", {"k": [A, B], "x": x}, {"f": (A + B) * x + A * B})
     >>> first, second = split(p, Rate.PARAMETER)
-    >>> [port.name for port in second.inputs], count(second).total
+    >>> [port.name for port in second.inputs], count_operations(second).total
     (['x', 'constants'], 2)
     """
     if any(port.name == carried for port in (*program.inputs, *program.outputs)):

@@ -16,10 +16,10 @@ def value_numbering(program: Program) -> Program:
     """Return the Program without values that are computed twice.
 
     >>> from linkwright.algebra import symbols
-    >>> from linkwright.program import count, program
+    >>> from linkwright.program import count_operations, program
     >>> a, b, c = symbols("a b c", "coordinate")
     >>> p = program("f", {"x": [a, b, c]}, {"f": [a * (b + c), a * b + a * c]})
-    >>> count(p).total, count(value_numbering(p)).total
+    >>> count_operations(p).total, count_operations(value_numbering(p)).total
     (5, 2)
     """
     return cheapest(program, [through_networks(program, _as_it_is)])

@@ -39,10 +39,10 @@ def thorough(
     """Return a Program with the same outputs and as few operations as a search finds.
 
     >>> from linkwright.algebra import symbols
-    >>> from linkwright.program import count, program
+    >>> from linkwright.program import count_operations, program
     >>> a, b, c, d = symbols("a b c d", "coordinate")
     >>> p = program("f", {"x": [a, b, c, d]}, {"f": [a * c + a * d + b * c + b * d]})
-    >>> count(thorough(p, moves=20)).total
+    >>> count_operations(thorough(p, moves=20)).total
     3
     """
     exact, numbers = with_symbols(program)

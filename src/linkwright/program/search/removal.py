@@ -23,11 +23,11 @@ def swept(program: Program) -> Program:
     """Return the Program with definitions multiplied out and shared anew where that is shorter.
 
     >>> from linkwright.algebra import symbols
-    >>> from linkwright.program import count, program
+    >>> from linkwright.program import count_operations, program
     >>> x, y = symbols("x y", "coordinate")
     >>> a, b = symbols("a b")
     >>> p = program("f", {"x": [x, y], "p": [a, b]}, {"f": a * (b * x + a * y) + x})
-    >>> count(p).total, count(swept(p)).total
+    >>> count_operations(p).total, count_operations(swept(p)).total
     (5, 3)
     """
     return schedule(through_networks(program, _sweep))

@@ -88,7 +88,7 @@ def estimate(
     *,
     joints: bool = True,
     prior: ArrayLike | None = None,
-    pull: float = _PULL,
+    prior_weight: float = _PULL,
 ) -> Estimate:
     """Return the parameters that explain recorded forces.
 
@@ -100,7 +100,7 @@ def estimate(
         tau: forces, likewise.
         joints: whether to find rotor inertia and friction of the joints too.
         prior: inertial parameters as known before; the robot's own by default.
-        pull: weight of the prior beside the data, for a parameter that they leave open.
+        prior_weight: weight of the prior beside the data, for a parameter that they leave open.
     """
     y, forces = _data(robot, q, u, a, tau, joints)
     names = robot.full_names if joints else robot.inertial_names
@@ -129,7 +129,7 @@ def estimate(
         (goals / scales[:, None]).ravel(),
         known,
         small,
-        pull * forces.size,
+        prior_weight * forces.size,
     )
     physical_left = forces - y @ whole
     return Estimate(
@@ -163,7 +163,7 @@ def _data(
     forces = given[3]
     if forces.shape[1] != len(robot.speeds):
         raise ShapeError(f"tau has {forces.shape[1]} columns for {len(robot.speeds)} speeds")
-    make = robot.full_regressor if joints else robot.regressor
+    make = robot.joint_regressor if joints else robot.regressor
     y = np.asarray(make(*given[:3]))
     if y.shape[0] * y.shape[1] < y.shape[2]:
         raise InputError(

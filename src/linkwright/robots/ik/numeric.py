@@ -41,7 +41,7 @@ class Solution:
         reached: whether the pose is within the tolerance.
         error: distance from the goal, m (weighted); of several frames the root of the sum of
             squares.
-        turn: angle from the goal, rad (weighted); of several frames likewise.
+        rotation_error: angle from the goal, rad (weighted); of several frames likewise.
         steps: taken in the attempt that was best.
         attempts: starts that were tried.
     """
@@ -49,7 +49,7 @@ class Solution:
     q: Array
     reached: NDArray[np.bool_]
     error: Array
-    turn: Array
+    rotation_error: Array
     steps: NDArray[np.int_]
     attempts: NDArray[np.int_]
 
@@ -63,8 +63,8 @@ def solve(
     tolerance: float = 1e-6,
     turn_tolerance: float | None = None,
     weights: Sequence[float] | Mapping[str, Sequence[float]] = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
-    rest: ArrayLike | None = None,
-    pull: float | ArrayLike = 0.0,
+    posture: ArrayLike | None = None,
+    posture_gain: float | ArrayLike = 0.0,
     steps: int = 60,
     attempts: int = 50,
     damping: float = 1e-9,
@@ -84,8 +84,8 @@ def solve(
         turn_tolerance: of the orientation, rad; by default as `tolerance`.
         weights: of the errors along x, y, z and about them, in the world's axes; 0 leaves one free.
             For several frames also by their names.
-        rest: posture to which freedom is used; the start by default.
-        pull: how strongly, 0 to 1 for each step.
+        posture: posture to which freedom is used; the start by default.
+        posture_gain: how strongly, 0 to 1 for each step.
         steps: of an attempt.
         attempts: starts to try.
         damping: added to the damping by the error.
@@ -102,14 +102,14 @@ def solve(
     lower, upper = np.ascontiguousarray(np.clip(robot.limits, -_WIDE, _WIDE).T)
     first = np.clip(_middle(robot), lower, upper) if start is None else start
     first = _rows("start", first, len(goals), n)
-    posture = first if rest is None else _rows("rest", rest, len(goals), n)
-    strength = np.array(np.broadcast_to(np.asarray(pull, dtype=float), (n,)))
+    wanted = first if posture is None else _rows("posture", posture, len(goals), n)
+    strength = np.array(np.broadcast_to(np.asarray(posture_gain, dtype=float), (n,)))
     if np.any(strength < 0) or np.any(strength > 1):
-        raise InputError("the pull toward the rest posture lies between 0 and 1")
+        raise InputError("posture_gain must lie between 0 and 1")
     state = _State(
         step_of(robot, *frames),
         np.ascontiguousarray(goals.reshape(len(goals), 12 * len(frames))),
-        np.ascontiguousarray(posture),
+        np.ascontiguousarray(wanted),
         used,
         strength,
         lower,
@@ -297,9 +297,13 @@ def _look(
     after, error, turn = state.advance(q, pool.goals, pool.rest)
     whole = error + turn
     arrived = (error <= state.tolerances[0]) & (turn <= state.tolerances[1])
-    closer = arrived | (whole < best.error[pool.rows] + best.turn[pool.rows])
+    closer = arrived | (whole < best.error[pool.rows] + best.rotation_error[pool.rows])
     rows = pool.rows[closer]
-    best.q[rows], best.error[rows], best.turn[rows] = q[closer], error[closer], turn[closer]
+    best.q[rows], best.error[rows], best.rotation_error[rows] = (
+        q[closer],
+        error[closer],
+        turn[closer],
+    )
     best.steps[rows] = pool.taken[closer]
     best.reached[pool.rows[arrived]] = True
     stuck = ~arrived & ((whole > _PROGRESS * pool.before) | (pool.taken >= steps))

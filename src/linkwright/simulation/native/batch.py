@@ -60,8 +60,8 @@ class Batch(Carried):
         event_times: when each event happened first, s; nan where it did not.
         steps: of all runs together.
         signals: what the recorded channels are.
-        about: how the runs were carried out, for recordings.
-        of: what ran, while it is at hand.
+        metadata: how the runs were carried out, for recordings.
+        source: what ran, while it is at hand.
         given: parameters and inputs of the runs, each one number or one for each run.
         reasons: why each run ended before its time, in words; empty where it did not.
 
@@ -90,8 +90,8 @@ class Batch(Carried):
     event_times: Array
     steps: int
     signals: tuple[Signal, ...] = ()
-    about: Mapping[str, Any] = field(default_factory=dict)
-    of: Any = field(default=None, repr=False)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    source: Any = field(default=None, repr=False)
     given: Mapping[str, ArrayLike] = field(default_factory=dict, repr=False)
     reasons: tuple[str, ...] = ()
 
@@ -118,8 +118,8 @@ class Batch(Carried):
             Channel(s.name, s.unit, s.long_name, generic_name(s.unit), s.body) for s in self.signals
         ]
         values = {n: float(np.ravel(v)[run % np.size(v)]) for n, v in self.given.items()}
-        about = {**self.about, "run": run, "parameters": values}
-        return Recording(self.times[good], channels, self.samples[run][good], about, self.of)
+        about = {**self.metadata, "run": run, "parameters": values}
+        return Recording(self.times[good], channels, self.samples[run][good], about, self.source)
 
     def __getitem__(self, name: str) -> Array:
         """Return a channel over time for each run, or a final state of each run."""

@@ -29,11 +29,11 @@ from linkwright.algebra import (
     log,
     maximum,
     minimum,
-    select,
     sin,
     sqrt,
     symbol,
     total,
+    where,
 )
 from linkwright.program import Assign, Call, Loop, Namer, Port, Program, Statement, program
 from linkwright.program.program import Carried, Scanned, Stacked
@@ -217,7 +217,7 @@ def first_size(derivative: Program, order: int) -> Program:
     size = scaled_norm(stages, stages.x, stages.x, relative, least)
     pace = scaled_norm(stages, rates, stages.x, relative, least)
     (trial,) = held(
-        stages, [select(minimum(size, pace) > 1e-5, 0.01 * size / maximum(pace, 1e-300), 1e-6)]
+        stages, [where(minimum(size, pace) > 1e-5, 0.01 * size / maximum(pace, 1e-300), 1e-6)]
     )
     ahead = stages.each(lambda x, r: x + trial * r, stages.x, rates)
     later = stages.rates(ahead, stages.t + trial)
@@ -226,7 +226,7 @@ def first_size(derivative: Program, order: int) -> Program:
     most = maximum(pace, bend)
     slow = maximum(1e-6, 1e-3 * trial)
     power = 1.0 / (order + 1)
-    best = select(most > 1e-15, exp(power * log(0.01 / maximum(most, 1e-300))), slow)
+    best = where(most > 1e-15, exp(power * log(0.01 / maximum(most, 1e-300))), slow)
     inputs: dict[str, object] = {**stages.arrays, "c": [relative, least]}
     return program(
         f"{derivative.name}_first",
@@ -382,7 +382,7 @@ class Moving:
         for four in self.quaternions:
             speed = held(stages, [sqrt(total([pace[i] ** 2 for i in four]))])[0]
             along = cos(h * speed)
-            across = select(speed > 0, sin(h * speed) / maximum(speed, 1e-300), h)
+            across = where(speed > 0, sin(h * speed) / maximum(speed, 1e-300), h)
             for i in four:
                 new[i] = along * x[i] + across * pace[i]
         return held(stages, new)
