@@ -124,7 +124,7 @@ def test_systems_in_systems_run_as_their_members_side_by_side(seed: int) -> None
         nest = Nest(Maker(seed).make(), random.Random(seed))
         system = nest.nested()
         system = system if kind == "nested" else nest.flat(system)
-        system.start(nest.example.start)
+        system.set_initial(nest.example.start)
         try:
             run = lw.simulate(
                 system, 12 / HERTZ, method="rk4", step=0.25 / HERTZ, seed=seed, record=names
@@ -170,7 +170,7 @@ def test_ports_have_defaults_units_and_words_of_what_they_show() -> None:
     """The value that the inner System was given is the default of the port."""
     inner = chain()
     inner.set({"first.u": 2.0, "second.T": 0.3})
-    inner.start({"first.x": 0.75})
+    inner.set_initial({"first.x": 0.75})
     s = System(name="s")
     left = s.add(inner, name="left")
     assert s.inputs() == {"left.u": 2.0}

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 import linkwright as lw
-from linkwright.algebra import Table1
+from linkwright.algebra import Lookup1D
 from linkwright.backends.c.compiler import find_compiler, load_library
 from linkwright.backends.c.functions import BITS, OWN, function_text
 from linkwright.backends.llvm.functions import FUNCTIONS
@@ -78,18 +78,18 @@ def controlled_arm() -> System:
     s = System(m)
     servo = s.add(lw.control.ComputedTorque(m, kp=90, kd=19, limit=40, name="servo"), rate=500)
     plan = lw.Block("plan")
-    table = Table1([0.0, 0.1, 0.3, 0.5], [0.0, 0.3, 0.1, 0.4], name="lift")
-    plan.output("y", plan.delayed(table(plan.time) + 0.1 * lw.sin(7 * plan.time), 2))
+    table = Lookup1D([0.0, 0.1, 0.3, 0.5], [0.0, 0.3, 0.1, 0.4], name="lift")
+    plan.output("y", plan.delay(table(plan.time) + 0.1 * lw.sin(7 * plan.time), 2))
     plan.output("z", 0.02 * plan.noise() + lw.exp(-plan.time))
     added = s.add(plan, rate=lw.sampled(100, offset=0.004))
     smooth = lw.Block("smooth")
-    u, x = smooth.input("u"), smooth.memory("x", 0.1)
+    u, x = smooth.input("u"), smooth.discrete_state("x", 0.1)
     smooth.update(x, 0.7 * x + 0.3 * u)
     smooth.output("y", x + lw.atan2(u, 2.0))
     filtered = s.add(smooth, rate=250)
     s.connect(added.y, filtered.u)
     s.connect([filtered.y, added.z], servo.target)
-    s.start({"a": -0.3, "b": 0.4})
+    s.set_initial({"a": -0.3, "b": 0.4})
     return s
 
 
@@ -102,7 +102,7 @@ def test_firmware_in_the_loop_gives_the_bits_of_the_native_run(tmp_path: Path) -
     held = [x.name for x in phases.d if x.kind == "held"]
     assert [x.name for x in phases.w][:4] == ["a", "b", "a_dot", "b_dot"]
     names = [*(x.name for x in phases.w), *held]
-    run = lw.simulate(s, until=0.6, method="rk4", record=names, record_every=1)
+    run = lw.simulate(s, until=0.6, method="rk4", record=names, every=1)
     firmware = Firmware(tmp_path, "two_links", phases)
     inputs = np.array([run[x.name] for x in phases.w]).T
     wanted = np.array([run[name] for name in held]).T
@@ -133,7 +133,7 @@ def test_firmware_closes_the_loop_around_a_plant(tmp_path: Path) -> None:
     driven = plant.add(drive)
     plant.connect(added.tau[0], driven.u0)
     plant.connect(added.tau[1], driven.u1)
-    plant.start({"a": -0.3, "b": 0.4})
+    plant.set_initial({"a": -0.3, "b": 0.4})
     ends = [lw.simulate(x, until=0.6, method="rk4").final for x in (s, plant)]
     for name in ("a", "b", "a_dot", "b_dot"):
         assert ends[0][name] == pytest.approx(ends[1][name], abs=1e-10)
