@@ -22,6 +22,7 @@ from linkwright.pages.page import write_page
 from linkwright.recording.plots import save_figure
 from linkwright.recording.terminal import text_plot
 from linkwright.scene.motions import open_take
+from linkwright.simulation.settings import RunSettings
 from linkwright.studies.running import Request, run_model
 
 AUTOSIM = {"add": 268, "mul": 378, "call": 8}  # the thesis, section 9.6, with control
@@ -86,7 +87,7 @@ def _motion(arm: lw.Mechanism) -> Path:
     """Simulate ten seconds and show the joints on their way to their targets."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / "stanford-arm-controlled.parquet"
-    found = run_model(Request(arm.name, 10.0, 0.01), path, replace_file=True)
+    found = run_model(Request(arm.name, RunSettings(10.0, 0.01)), path, replace_file=True)
     recording = found.recording
     names = list(arm.coordinates)
     rows = []

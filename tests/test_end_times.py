@@ -12,6 +12,7 @@ import pytest
 import linkwright as lw
 from linkwright.blocks import WhiteNoise
 from linkwright.simulation.native.methods import METHODS
+from linkwright.simulation.settings import RunSettings
 from linkwright.studies.running import Request, run_model
 
 END = math.pi / 3
@@ -100,8 +101,8 @@ def test_every_door_ends_where_it_is_told_to(name: str) -> None:
 
 @pytest.mark.parametrize("model", ["pendulum", "slider-crank"])
 def test_the_command_line_ends_where_it_is_told_to(model: str) -> None:
-    whole = run_model(Request(model, until=END, step=END / 100)).recording
-    found = run_model(Request(model, until=END, step=0.01)).recording
+    whole = run_model(Request(model, RunSettings(END, step=END / 100))).recording
+    found = run_model(Request(model, RunSettings(END, step=0.01))).recording
     assert found.times[-1] == END
     for name in found.names:
         if "energy" not in name:
@@ -122,6 +123,6 @@ def test_every_door_has_as_many_samples_by_default() -> None:
         len(lw.simulate(m, 2.0).times),
         len(lw.simulate(m, 2.0, method="rk4").times),
         len(lw.simulate(lw.System(m), 2.0).times),
-        len(run_model(Request("pendulum", until=2.0)).recording.times),
+        len(run_model(Request("pendulum", RunSettings(2.0))).recording.times),
     ]
     assert found == [1001] * 4

@@ -354,8 +354,8 @@ def test_chunks_and_interruptions_change_no_bit(name: str) -> None:
 
 
 def test_a_run_that_is_interrupted_goes_on_where_it_was() -> None:
-    whole = Session(driven_pendulum(0.001), 20.0, method="rk4").run()
-    session = Session(driven_pendulum(0.001), 20.0, method="rk4", rows=1000)
+    whole = Session(driven_pendulum(0.001), 20.0, method="rk4", every=1).run()
+    session = Session(driven_pendulum(0.001), 20.0, method="rk4", every=1, rows=1000)
     seen = []
 
     def interrupt(t: float) -> None:
@@ -473,8 +473,8 @@ def test_a_single_lane_that_never_ends_is_an_error(monkeypatch: pytest.MonkeyPat
 
 def test_a_lane_that_stops_leaves_the_others_alone() -> None:
     start = np.array([0.1, 1.0, 0.2, 5.0, 0.3])
-    run = run_batch(exploding(), 2.0, initial={"x": start})
-    sound = run_batch(exploding(), 2.0, initial={"x": start[[0, 2, 4]]})
+    run = run_batch(exploding(), 2.0, method="rk4", initial={"x": start})
+    sound = run_batch(exploding(), 2.0, method="rk4", initial={"x": start[[0, 2, 4]]})
     assert np.isinf(run.stopped[[0, 2, 4]]).all()
     assert run.stopped[[1, 3]] == pytest.approx([1.0, 0.2], abs=0.1)
     assert np.array_equal(run.x[[0, 2, 4]], sound.x)
@@ -527,7 +527,7 @@ def test_a_terminal_event_ends_the_run_where_it_happens(name: str) -> None:
 
 def test_events_of_a_batch_count_at_the_resolution_of_steps() -> None:
     start = np.linspace(0.5, 1.5, 11)
-    run = run_batch(ball(terminal=True), 2.0, initial={"h": start}, step=0.001)
+    run = run_batch(ball(terminal=True), 2.0, method="rk4", initial={"h": start}, step=0.001)
     falls = np.sqrt(2 * start / 9.81)
     land = run.events.index("land")
     assert np.all(run.stopped >= falls)

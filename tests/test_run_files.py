@@ -17,6 +17,7 @@ from linkwright.cli.progress import run_bar
 from linkwright.errors import Error, InputError
 from linkwright.recording import Channel, Journal, read_recording, recovered
 from linkwright.recording.recording import Recording
+from linkwright.simulation.settings import RunSettings
 from linkwright.studies.recorder import Recorder, Target
 from linkwright.studies.running import Request, run_model
 from tests.processes import Begin, begin as begin
@@ -234,9 +235,9 @@ def test_nonsense_for_numbers_is_refused(door: str, options: dict[str, object]) 
 
 def test_a_run_that_would_never_end_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linkwright.simulation.stretch._STEPS", 1000)
-    monkeypatch.setattr("linkwright.simulation.native.limits.OFTEN", 2000)
-    monkeypatch.setattr("linkwright.simulation.native.limits.TOO_MANY", 1e5)
-    found = run_model(Request("slider-crank", until=0.02, values={"T": 4.3e9}))
+    monkeypatch.setattr("linkwright.simulation.native.pace.OFTEN", 2000)
+    monkeypatch.setattr("linkwright.simulation.native.pace.TOO_MANY", 1e5)
+    found = run_model(Request("slider-crank", RunSettings(0.02), values={"T": 4.3e9}))
     assert found.failed
     assert "would never come to an end" in found.stop
 

@@ -22,6 +22,7 @@ from linkwright.errors import InputError
 from linkwright.recording import Recording, read_recording, recovered
 from linkwright.simulation import mechanisms, switching
 from linkwright.simulation.native.stored import Forgotten, from_data, to_data
+from linkwright.simulation.settings import RunSettings
 from linkwright.studies import prepared, running
 from linkwright.studies.balance import balance, integral
 from linkwright.studies.running import Request, run_model
@@ -111,7 +112,7 @@ def test_the_arm_is_the_same_as_when_derived_and_stepped_in_python(here: Path) -
     """The cached, smallest, native run against `derive` and SciPy's integrator."""
     from scipy.integrate import solve_ivp
 
-    request = Request("stanford-arm-controlled", until=1.0, tolerance=1e-11)
+    request = Request("stanford-arm-controlled", RunSettings(1.0, tolerance=1e-11))
     run_model(request)
     found = run_model(request)  # the second time from the cache
     arm = lw.load_model("stanford-arm-controlled")
@@ -135,7 +136,7 @@ def _parts(program: Any, x: np.ndarray, p: np.ndarray) -> list[np.ndarray]:
 
 
 def test_loops_run_with_their_energy_kept(here: Path) -> None:
-    found = run_model(Request("four-bar", until=0.5))
+    found = run_model(Request("four-bar", RunSettings(0.5)))
     energies = balance(found.recording)
     assert energies is not None
     assert energies.drift is not None
@@ -144,7 +145,7 @@ def test_loops_run_with_their_energy_kept(here: Path) -> None:
 
 
 def test_samples_come_once_where_the_form_of_equations_changes(here: Path) -> None:
-    found = run_model(Request("n-four-bar:n=2", until=3.0)).recording
+    found = run_model(Request("n-four-bar:n=2", RunSettings(3.0))).recording
     np.testing.assert_allclose(np.diff(found.times), 0.003, rtol=1e-9)
     energies = balance(found)
     assert energies is not None
@@ -153,15 +154,18 @@ def test_samples_come_once_where_the_form_of_equations_changes(here: Path) -> No
 
 
 def test_a_constraint_that_drives_leaves_energy_open(here: Path) -> None:
-    energies = balance(run_model(Request("car", until=1.0)).recording)
+    energies = balance(run_model(Request("car", RunSettings(1.0))).recording)
     assert energies is not None
     assert energies.drift is None
 
 
 def test_fixed_steps_converge_to_the_adaptive_run(here: Path) -> None:
-    exact = run_model(Request("pendulum", until=1.0, tolerance=1e-12)).recording.final["phi"]
+    exact = run_model(Request("pendulum", RunSettings(1.0, tolerance=1e-12))).recording.final["phi"]
     errors = [
-        abs(run_model(Request("pendulum", 1.0, h, "midpoint")).recording.final["phi"] - exact)
+        abs(
+            run_model(Request("pendulum", RunSettings(1.0, h, "midpoint"))).recording.final["phi"]
+            - exact
+        )
         for h in (0.02, 0.01)
     ]
     assert errors[0] / errors[1] == pytest.approx(4, rel=0.1)
@@ -212,7 +216,7 @@ def test_deriving_does_not_count_as_simulating(
 
     monkeypatch.setattr(mechanisms, "derive", slowly)
     monkeypatch.setattr(switching, "derive", slowly)
-    found = run_model(Request(model, until=3.0))
+    found = run_model(Request(model, RunSettings(3.0)))
     assert len(derived) > changes
     assert found.seconds == 0
     assert found.preparing == 100.0 * len(derived)
@@ -250,7 +254,7 @@ def test_two_runs_leave_the_same_bytes(here: Path, ending: str) -> None:
 
 
 def test_stored_models_run_as_derived_ones(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    request = Request("double-pendulum", 1.0, values={"g": 5.0}, initial={})
+    request = Request("double-pendulum", RunSettings(1.0), values={"g": 5.0}, initial={})
     run_model(request)
     stored = run_model(request).recording
     assert prepared.remembered(source_of("double-pendulum")) is not None
@@ -333,7 +337,7 @@ def test_a_killed_run_leaves_what_it_had(here: Path, begin: Begin) -> None:
     assert main(["recover", str(journal)]) == 0
     left = read_recording("run.csv")
     assert len(left) > 100
-    short = run_model(Request("pendulum", 0.1, 1e-6, "rk4", every=1000)).recording
+    short = run_model(Request("pendulum", RunSettings(0.1, 1e-6, "rk4", every=1000))).recording
     np.testing.assert_array_equal(left.data[:101], short.data)
     total = left["energy.kinetic"] + left["energy.potential"]
     assert np.abs(total - total[0]).max() < 1e-9
@@ -370,7 +374,9 @@ def test_a_value_that_is_not_finite_stops_with_its_name(
 
 
 def test_a_full_disk_leaves_the_samples_before_it(here: Path, begin: Begin) -> None:
-    run_model(Request("pendulum", 0.1, 1e-6, "rk4", every=1000))  # so that the cache needs no room
+    run_model(
+        Request("pendulum", RunSettings(0.1, 1e-6, "rk4", every=1000))
+    )  # so that the cache needs no room
 
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
@@ -433,11 +439,12 @@ def test_bad_options_are_refused_in_one_line(
 
 
 def test_a_model_from_the_cache_is_run_without_deriving_it(here: Path) -> None:
-    run_model(Request("pendulum", 0.1))
+    run_model(Request("pendulum", RunSettings(0.1)))
     code = (
         "import sys\n"
+        "from linkwright.simulation.settings import RunSettings\n"
         "from linkwright.studies.running import Request, run_model\n"
-        "run_model(Request('pendulum', 0.1))\n"
+        "run_model(Request('pendulum', RunSettings(0.1)))\n"
         "heavy = ('mechanism', 'equations', 'formats', 'models')\n"
         "assert not [m for m in heavy if f'linkwright.{m}' in sys.modules]\n"
         "assert not {'scipy', 'pydantic', 'matplotlib'} & set(sys.modules)\n"

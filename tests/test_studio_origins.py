@@ -21,6 +21,7 @@ from linkwright.scene.motions import Take, open_take
 from linkwright.scene.scene import scene_of
 from linkwright.scene.sources import is_shipped, what_moved
 from linkwright.simulation import simulate, simulate_batch
+from linkwright.simulation.settings import RunSettings
 from linkwright.studies.replaying import replay
 from linkwright.studies.running import Request, run_model
 from linkwright.studio.live import Live
@@ -63,7 +64,7 @@ def robot_file(folder: Path, text: str = SPHERE) -> Path:
 def test_a_simulated_robot_file_is_drawn_wherever_it_is_moved(tmp_path: Path, ending: str) -> None:
     path = robot_file(tmp_path / "a", MESH)
     out = tmp_path / "a" / f"x.{ending}"
-    run_model(Request(str(path), until=0.5, initial={"hinge": 1.0}), out)
+    run_model(Request(str(path), RunSettings(0.5), initial={"hinge": 1.0}), out)
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     shutil.rmtree(tmp_path / "a")
     take = open_take(str(tmp_path / "b" / out.name))
@@ -144,7 +145,7 @@ def test_a_shipped_model_that_was_changed_is_no_longer_that(tmp_path: Path) -> N
 
 def test_a_robot_file_that_has_changed_is_told_and_drawn_as_it_was(tmp_path: Path) -> None:
     path = robot_file(tmp_path)
-    run_model(Request(str(path), until=0.1), tmp_path / "x.npz")
+    run_model(Request(str(path), RunSettings(0.1)), tmp_path / "x.npz")
     path.write_text(ARM.replace("SHAPE", '<box size="1 1 1"/>'))
     take = open_take(str(tmp_path / "x.npz"))
     assert kinds(take) == ["sphere"]
@@ -157,7 +158,7 @@ def test_files_outside_the_folder_of_a_recording_are_read_only_when_declared(
     path = robot_file(tmp_path / "robots", MESH)
     (tmp_path / "runs").mkdir()
     out = tmp_path / "runs" / "x.npz"
-    run_model(Request(str(path), until=0.1), out)
+    run_model(Request(str(path), RunSettings(0.1)), out)
     told = read_recording(out).metadata["origin"]
     with np.load(out) as archive:
         assert '"file": "../robots/arm.urdf"' in str(archive["metadata"])
@@ -208,7 +209,7 @@ def test_a_run_of_a_batch_is_drawn(tmp_path: Path) -> None:
 def test_recordings_can_still_be_run_again(tmp_path: Path) -> None:
     """What is told of the origin is no part of what is compared, nor in its way."""
     path = robot_file(tmp_path)
-    run_model(Request(str(path), until=0.2), tmp_path / "x.npz")
+    run_model(Request(str(path), RunSettings(0.2)), tmp_path / "x.npz")
     assert replay(read_recording(tmp_path / "x.npz")).difference is None
 
 
@@ -275,7 +276,7 @@ def test_a_robot_file_that_takes_in_others_is_drawn_by_rods_where_it_is_missing(
     robot = load(path)
     run = simulate(System(robot), 0.2, initial={"hinge": 0.5})
     run.save(tmp_path / "x.npz")
-    run_model(Request(str(path), until=0.2), tmp_path / "y.npz")
+    run_model(Request(str(path), RunSettings(0.2)), tmp_path / "y.npz")
     q = [0.7]
     own = scene_of(robot).poses(q).poses
     for name in ("x.npz", "y.npz"):
@@ -314,7 +315,7 @@ inertia = 0.1
 """
     path = tmp_path / "row.toml"
     path.write_text(text)
-    run_model(Request(f"{path}:n=5", until=0.1, values={"L": 2.0}), tmp_path / "x.npz")
+    run_model(Request(f"{path}:n=5", RunSettings(0.1), values={"L": 2.0}), tmp_path / "x.npz")
     for _ in range(2):
         take = open_take(str(tmp_path / "x.npz"))
         assert take.scene is not None

@@ -19,6 +19,7 @@ import pytest
 import linkwright as lw
 from linkwright.blocks import Element, WhiteNoise
 from linkwright.cli import main
+from linkwright.simulation.settings import RunSettings
 from linkwright.studies.parts import reduced
 from linkwright.studies.plans import Plan, checked, read_plan
 from linkwright.studies.running import Request, run_model
@@ -172,7 +173,10 @@ def test_rows_are_what_single_runs_give(here: Path, capsys: pytest.CaptureFixtur
     for k in (0, 13, 29):
         values = {n: float(found[n][k]) for n in ("L", "g", "m")}
         request = Request(
-            "pendulum", 1.0, 0.01, "rk4", values, {"phi_dot": float(found["phi_dot"][k])}, every=1
+            "pendulum",
+            RunSettings(1.0, 0.01, "rk4", every=1),
+            values,
+            {"phi_dot": float(found["phi_dot"][k])},
         )
         one = run_model(request).recording
         assert found["phi.final"][k] == pytest.approx(one["phi"][-1], abs=1e-12)

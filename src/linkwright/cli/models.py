@@ -91,9 +91,10 @@ def read_asked(
     Asked(until=2.0, values={'L': 2.0}, initial={})
     """
     from linkwright.scene.previews import Asked
+    from linkwright.simulation.settings import require_end
 
-    if until is not None and not 0 < until < math.inf:
-        raise InputError(f"the end time {until} is not after the start")
+    if until is not None:
+        require_end(until)
     found = Asked(
         until,
         read_settings(settings, model=model),

@@ -1,8 +1,8 @@
 """Motions that are made for a model to be looked at.
 
-A mechanism is simulated with fixed steps, as long as it says or is asked for; where that takes too
-long, as far as it has come. A robot file says nothing of how it moves: its joints swing one after
-another within their limits.
+A mechanism is simulated as `linkwright.simulate` does it, as long as it says or is asked for; where
+that takes too long, with rough steps, as far as it has come. A robot file says nothing of how it
+moves: its joints swing one after another within their limits.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +21,15 @@ from linkwright.mechanism.provenance import named
 from linkwright.recording import Channel, Recording
 from linkwright.recording.generic import generic_name
 from linkwright.scene.scene import Scene
+from linkwright.simulation.described import own_times
+from linkwright.simulation.settings import DEFAULTS, ROUGH, RunSettings
 from linkwright.studies.starts import STARTS
 
 Array = NDArray[np.float64]
 PATIENCE = 15.0
 """Seconds on the wall after which a run that nobody asked for is shown as far as it has come."""
 
-_SAMPLES = 1200
 _ROUGHEST = 1 / 60  # s
-_TOLERANCE = 1e-8  # of adaptive steps
-_LONGER = "dopri5"  # takes long steps where the motion is smooth
 
 SHOWN_FOR: dict[str, float] = {"stanford-arm": 0.7}
 """Seconds that are shown of a model which flies apart later: nothing holds the arm's hand."""
@@ -67,9 +66,9 @@ def simulated_story(mechanism: Mechanism, made: Recording, asked: Asked) -> str:
     start = f"from {listed(asked.initial)}" if asked.initial else "from the default initial state"
     start += f" with a push ({push})" if push else ""
     changed = f", with {listed(asked.values)}" if asked.values else ""
-    how = f"RK4, step {1000 * made.metadata['step']:.3g} ms"
-    if made.metadata["method"] == _LONGER:
-        how = f"{_LONGER}, adaptive steps"
+    how = f"{made.metadata['method']}, adaptive steps"
+    if made.metadata["method"] == ROUGH.method:
+        how = f"RK4, step {1000 * made.metadata['step']:.3g} ms"
     if "given_up" in made.metadata:
         how += f"; stopped after {made.metadata['given_up']:g} s of computing, use --until for more"
     return f"{_plain(made.metadata['until'])} s {start}{changed} · {how}"
@@ -110,72 +109,65 @@ def simulated(
 ) -> Recording:
     """Return a run of a mechanism as long as it says itself, ten seconds otherwise.
 
-    It takes half the model's own steps, and starts where `STARTS` says, if nobody asks otherwise.
-    Where that would take too long it takes steps as long as the error allows; where these are short
-    too, as where friction chatters, rough ones, and ends where it is when time is over.
+    It starts where `STARTS` says, if nobody asks otherwise. Where steps are short, as where
+    friction chatters, it takes rough ones, and ends where it is when time is over.
 
     Args:
-        patience: seconds on the wall, unless `until` was asked for.
+        patience: seconds on the wall; where `until` was asked for, of a run with exact steps alone.
     """
     asked = asked or Asked()
-    own = mechanism.timing
-    usual = SHOWN_FOR.get(mechanism.name) or (own.until if own is not None else 10.0)
-    end = asked.until or usual
-    step = min(own.step / 2 if own is not None else 1e-3, end / _SAMPLES)
-    if asked.until is not None:
-        return _run(mechanism, asked, step, _Samples(end, math.inf))
+    settings = replace(DEFAULTS, until=asked.until or SHOWN_FOR.get(mechanism.name))
+    settings = settings.timed(own_times(mechanism))
+    end, step = float(settings.until or 0.0), float(settings.step or 0.0)
     try:
-        return _run(mechanism, asked, step, _Samples(end, patience, 0.1 * patience))
-    except _Enough:
-        pass
-    try:
-        return _run(mechanism, asked, step, _Samples(end, patience, 0.1 * patience), _LONGER)
+        return _run(mechanism, asked, settings, _Samples(end, patience, 0.1 * patience))
     except (_Enough, Error):
         pass
+    fine = min(mechanism.timing.step / 2 if mechanism.timing is not None else 1e-3, step)
+    coarse = max(fine, min(_ROUGHEST, 16 * fine))
+    wait = patience if asked.until is None else math.inf
     try:
-        rough = max(step, min(_ROUGHEST, 16 * step))
-        return _as_far(mechanism, asked, rough, _Samples(end, patience))
+        return _as_far(mechanism, asked, _rough(end, coarse), _Samples(end, wait))
     except Error:  # such steps are too long for it
-        return _as_far(mechanism, asked, step, _Samples(end, patience))
+        return _as_far(mechanism, asked, _rough(end, fine), _Samples(end, wait))
 
 
-def _as_far(mechanism: Mechanism, asked: Asked, step: float, samples: _Samples) -> Recording:
+def _rough(end: float, step: float) -> RunSettings:
+    return replace(ROUGH, until=end, step=end / max(1, round(end / step)))
+
+
+def _as_far(
+    mechanism: Mechanism, asked: Asked, settings: RunSettings, samples: _Samples
+) -> Recording:
     """Return a run as far as it comes in time."""
     try:
-        return _run(mechanism, asked, step, samples)
+        return _run(mechanism, asked, settings, samples)
     except _Enough:
-        return _so_far(mechanism, asked, step, samples)
+        return _so_far(mechanism, asked, settings, samples)
 
 
 def _start(mechanism: Mechanism, asked: Asked) -> Mapping[str, float] | None:
     return asked.initial or STARTS.get(mechanism.name)
 
 
-def _run(
-    mechanism: Mechanism, asked: Asked, step: float, samples: _Samples, method: str = "rk4"
-) -> Recording:
-    # fixed steps come to an end even where friction chatters
-    from linkwright.simulation import simulate
+def _run(mechanism: Mechanism, asked: Asked, settings: RunSettings, samples: _Samples) -> Recording:
+    from linkwright.simulation.mechanisms import begin
 
-    adaptive = method == _LONGER
-    count = _SAMPLES if adaptive else max(1, round(samples.end / step))
-    every = 1 if adaptive else max(1, count // _SAMPLES)
     inputs = {n: v for n, v in asked.values.items() if n in mechanism.inputs}
-    return simulate(
+    run = begin(
         mechanism,
-        samples.end,
-        step=samples.end / (every * max(1, round(count / every))),
-        method=method,
-        every=every,
-        tolerance=_TOLERANCE,
+        settings,
         initial=_start(mechanism, asked),
         values={n: v for n, v in asked.values.items() if n not in inputs},
         inputs=inputs,
         sink=samples.add,
-    ).recording
+    )
+    return run.run().recording
 
 
-def _so_far(mechanism: Mechanism, asked: Asked, step: float, samples: _Samples) -> Recording:
+def _so_far(
+    mechanism: Mechanism, asked: Asked, settings: RunSettings, samples: _Samples
+) -> Recording:
     """Return what a run has recorded that was given up."""
     from linkwright.equations.closure import assemble
     from linkwright.simulation.run import run_channels
@@ -186,8 +178,7 @@ def _so_far(mechanism: Mechanism, asked: Asked, step: float, samples: _Samples) 
     about = {
         "model": named(mechanism),
         "parameters": {**mechanism.values, **asked.values},
-        "method": "rk4",
-        "step": step,
+        **settings.metadata(),
         "until": samples.times[-1],
         "given_up": samples.patience,
     }

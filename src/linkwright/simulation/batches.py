@@ -9,44 +9,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import ZERO, linear_coefficients
-from linkwright.algebra.units import Amount, by_name, span
+from linkwright.algebra.units import Amount, by_name
 from linkwright.border import worded
 from linkwright.brief import brief
 from linkwright.equations.closure import assemble
-from linkwright.errors import Error, InputError
+from linkwright.errors import InputError
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
+from linkwright.simulation.described import timed
 from linkwright.simulation.native.batch import Batch, run_batch, run_count
-from linkwright.simulation.native.methods import method_named
+from linkwright.simulation.settings import BATCH, settings_of
 from linkwright.system import Phases, System
 from linkwright.system.numbers import refuse_senseless
 
 Given = Mapping[str, ArrayLike]
-_STEPS = 1000
 
 
 @worded
 def simulate_batch(
     model: Mechanism | System,
-    until: Amount,
+    until: Amount | None = None,
     *,
     runs: int | None = None,
-    step: float | None = None,
-    method: str = "dopri5",
+    step: Amount | None = None,
+    method: str = BATCH.method,
     initial: Given | None = None,
     values: Given | None = None,
     inputs: Given | None = None,
     record: Iterable[str] | None = None,
-    every: int = 0,
+    every: int | None = BATCH.every,
     seed: ArrayLike = 0,
     numbers: ArrayLike | None = None,
-    tolerance: float = 1e-8,
+    tolerance: float = BATCH.tolerance,
     threads: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Batch:
@@ -56,18 +55,17 @@ def simulate_batch(
 
     Args:
         model: a mechanism or a System.
-        until: end time, s.
+        until: end time, s; the model's own by default, or 10 s.
         runs: how many; by default as many as the arrays that are given have entries.
-        step: of a method with fixed steps, s. By default the base tick of a System, until / 1000
-            for a mechanism.
+        step: of a method with fixed steps, s, as for `simulate`.
         method: as for `simulate`.
         initial: where states start, by name: one number for all runs, or an array of one for each.
             What constraints determine is computed.
         values: parameters, in the same way.
         inputs: inputs, in the same way.
         record: names of the outputs to sample; all by default.
-        every: base ticks (steps, for a mechanism) from one sample to the next; 0 for final states
-            only.
+        every: steps (of a System in which something is sampled, base ticks) from one sample to the
+            next; 0 for final states only, None for about a thousand samples.
         seed: of noise, one for all runs or one for each.
         numbers: of the runs, on which noise depends; 0, 1, 2, ... by default.
         tolerance: of an adaptive method, relative error of a step.
@@ -82,45 +80,31 @@ def simulate_batch(
         >>> [round(float(z), 9) for z in found["ball.z"]]
         [-4.905, 0.0, 4.905]
     """
-    method_named(method)
-    until, step = span(until, "the end time"), None if step is None else span(step, "the step")
-    if not 0 < until < np.inf:
-        raise Error(f"the end time {until} is not after the start")
-    system = model.copy() if isinstance(model, System) else _alone(model, until, step)
+    settings = settings_of(until, step=step, method=method, tolerance=tolerance, every=every)
+    system = model.copy() if isinstance(model, System) else System(model)
     given = _each(system, {**by_name(values, "values"), **by_name(inputs, "inputs")}, "values")
     initial = _each(system, by_name(initial, "initial"), "initial")
     count = run_count(runs, [*initial.values(), *given.values(), seed])
     own = system.mechanism.parameters
     refuse_unreal(system.mechanism, {n: v for n, v in given.items() if n in own})
-    phases = _typical(system, initial, given).phases(record if every else ())
+    phases = _typical(system, initial, given).phases(record if every != 0 else ())
+    phases, settings = timed(system, phases, settings)
     refuse_senseless(system, given)
     starts = _starts(system, phases, initial, given, count)
     parameters, sources = {s.name for s in phases.p}, {s.name for s in phases.w}
     found = run_batch(
         phases,
-        until,
+        settings,
         runs=count,
-        method=method,
-        step=step,
-        every=every,
         initial=starts,
         values={n: v for n, v in given.items() if n in parameters},
         inputs={n: v for n, v in given.items() if n in sources},
         seed=seed,
         numbers=numbers,
-        tolerance=tolerance,
         threads=threads,
         progress=progress,
     )
     return replace(found, source=system, given=given)
-
-
-def _alone(mechanism: Mechanism, until: float, step: float | None) -> System:
-    """Return a System of a mechanism alone, with a base tick of one step."""
-    if step is not None and not step > 0:
-        raise Error(f"the step {step} is not above zero")
-    base = _STEPS / Fraction(until) if step is None else 1 / Fraction(step)
-    return System(mechanism, base=base)
 
 
 def _each(system: System, given: Given, what: str) -> dict[str, ArrayLike]:

@@ -1,4 +1,4 @@
-"""What recordings tell of phases: channels, numbers, a digest of Programs; and their density.
+"""What recordings tell of phases: channels, numbers, a digest of Programs; and when they run.
 
 Nothing that derives equations is imported here.
 """
@@ -6,32 +6,44 @@ Nothing that derives equations is imported here.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from linkwright.recording.generic import generic_name
 from linkwright.recording.recording import Channel
+from linkwright.simulation.settings import RunSettings
 from linkwright.system.phases import Phases
 from linkwright.version import __version__
 
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
     from linkwright.simulation.native.methods import Method
-
-SAMPLES = 1000
-"""How many samples a recording has, about, unless more are asked for."""
+    from linkwright.system import System
 
 
-def spacing(ticks: int, samples: int = SAMPLES) -> int:
-    """Return the ticks between samples, for about so many of them and one at the end.
+def timed(system: System, phases: Phases, settings: RunSettings) -> tuple[Phases, RunSettings]:
+    """Return phases and settings with nothing left open.
 
-    >>> spacing(15_000), spacing(100), spacing(100_003), spacing(10**15)
-    (15, 1, 101, 1000000000000)
+    Where nothing is sampled there is no tick of its own, so a step is one.
+
+    >>> from linkwright.system import System
+    >>> s = System(name="s")
+    >>> phases, settings = timed(s, s.phases(), RunSettings(until=5.0))
+    >>> phases.tick_seconds, settings.every
+    (0.005, 1)
     """
-    least = max(1, -(-ticks // samples))
-    counts = range(ticks // least, max(ticks // (4 * least), 1) - 1, -1)
-    fitting = (ticks // count for count in counts if ticks % count == 0)
-    found = next(fitting, least)
-    return found if found < 4 * least else least
+    own = own_times(system.mechanism)
+    if not system.is_continuous:
+        return phases, settings.timed(own, phases.tick_seconds)
+    made = settings.timed(own)
+    assert made.step is not None
+    return replace(phases, tick_seconds=made.step), made
+
+
+def own_times(mechanism: Mechanism) -> tuple[float, float] | None:
+    """Return the end and the step that a mechanism asks for itself, s."""
+    timing = mechanism.timing
+    return None if timing is None else (timing.until, timing.step)
 
 
 def phase_channels(phases: Phases) -> list[Channel]:

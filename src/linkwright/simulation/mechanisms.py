@@ -20,7 +20,7 @@ from typing import Any, Protocol, overload
 
 import numpy as np
 
-from linkwright.algebra.units import Amount, by_name, span
+from linkwright.algebra.units import Amount, by_name
 from linkwright.blocks import mechanism_of
 from linkwright.border import worded
 from linkwright.equations.closure import Relations, assemble
@@ -33,21 +33,14 @@ from linkwright.equations.resistance import refuse_idle, refuse_unresisted
 from linkwright.errors import DomainError, Error
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
-from linkwright.simulation.described import SAMPLES, method_notes
+from linkwright.simulation.described import method_notes, own_times
 from linkwright.simulation.forms import Independent
 from linkwright.simulation.holding import Held, Input, Records
 from linkwright.simulation.integrators import METHODS as STEPPED, Integrator
-from linkwright.simulation.native.limits import (
-    Pace,
-    divided,
-    require_end,
-    require_every,
-    require_step,
-    require_tolerance,
-)
 from linkwright.simulation.native.machine import Settings
-from linkwright.simulation.native.methods import method_named
+from linkwright.simulation.native.pace import Pace
 from linkwright.simulation.run import Run
+from linkwright.simulation.settings import DEFAULTS, RunSettings, divided, settings_of
 from linkwright.simulation.stopwatch import Stopwatch
 from linkwright.simulation.stretch import (
     Gone,
@@ -56,7 +49,7 @@ from linkwright.simulation.stretch import (
     require_progress,
     stretch_settings,
 )
-from linkwright.simulation.switching import FORMS, MANY, FormChoice
+from linkwright.simulation.switching import MANY, FormChoice
 from linkwright.simulation.systems import SystemRun, simulate_system
 from linkwright.system import System
 from linkwright.version import __version__
@@ -80,17 +73,17 @@ class HasMechanism(Protocol):
 @overload
 def simulate(
     mechanism: Mechanism | Equations | HasMechanism,
-    until: Amount,
+    until: Amount | None = None,
     *,
-    step: float | None = None,
-    method: str = "dop853",
+    step: Amount | None = None,
+    method: str = DEFAULTS.method,
     initial: Mapping[str, Amount] | None = None,
     values: Mapping[str, Amount] | None = None,
     inputs: Mapping[str, Input] | None = None,
     sampled: Sampled | None = None,
     every: int | None = None,
-    tolerance: float = 1e-10,
-    form: str = "auto",
+    tolerance: float = DEFAULTS.tolerance,
+    form: str = DEFAULTS.form,
     sink: Sink | None = None,
 ) -> Run: ...
 
@@ -98,17 +91,17 @@ def simulate(
 @overload
 def simulate(
     mechanism: System,
-    until: Amount,
+    until: Amount | None = None,
     *,
-    step: float | None = None,
-    method: str = "dop853",
+    step: Amount | None = None,
+    method: str = DEFAULTS.method,
     initial: Mapping[str, Amount] | None = None,
     values: Mapping[str, Amount] | None = None,
     inputs: Mapping[str, Amount] | None = None,
     every: int | None = None,
-    tolerance: float = 1e-10,
+    tolerance: float = DEFAULTS.tolerance,
     record: Iterable[str] | None = None,
-    seed: int = 0,
+    seed: int = DEFAULTS.seed,
     progress: Callable[[float], None] | None = None,
 ) -> SystemRun: ...
 
@@ -116,19 +109,19 @@ def simulate(
 @worded
 def simulate(
     mechanism: Mechanism | Equations | HasMechanism | System,
-    until: Amount,
+    until: Amount | None = None,
     *,
-    step: float | None = None,
-    method: str = "dop853",
+    step: Amount | None = None,
+    method: str = DEFAULTS.method,
     initial: Mapping[str, Amount] | None = None,
     values: Mapping[str, Amount] | None = None,
     inputs: Mapping[str, Any] | None = None,
     sampled: Sampled | None = None,
     every: int | None = None,
-    tolerance: float = 1e-10,
-    form: str = "auto",
+    tolerance: float = DEFAULTS.tolerance,
+    form: str = DEFAULTS.form,
     record: Iterable[str] | None = None,
-    seed: int = 0,
+    seed: int = DEFAULTS.seed,
     progress: Callable[[float], None] | None = None,
     sink: Sink | None = None,
 ) -> Run | SystemRun:
@@ -137,10 +130,10 @@ def simulate(
     Args:
         mechanism: what moves, a robot, equations derived from it, or a System. From a mechanism
             they are derived quickly; `derive` finds smaller ones, which takes longer.
-        until: end time, s.
-        step: of a method with fixed steps, s, until / 1000 by default, of a System its base tick;
-            of an adaptive method for a mechanism the interval of the records, until / 1000 by
-            default.
+        until: end time, s; the model's own by default, or 10 s.
+        step: of a method with fixed steps, s; by default the base tick of a System in which
+            something is sampled, else the model's own, or the ten-thousandth part of the run.
+            Without such a tick it is the finest interval of samples of an adaptive method.
         method: "midpoint", "rk4", "semi-implicit", "implicit-speeds" or "verlet" with fixed steps,
             "dopri5", "dop853" or, for stiff systems, "rodas4" with adaptive ones; see
             `linkwright.simulation.native.methods`.
@@ -150,8 +143,8 @@ def simulate(
         inputs: for inputs a number or, of a mechanism, a function of time.
         sampled: called at the start and after every accepted step with the time and all states,
             returns values of inputs that hold until the next call; a System has foreign blocks.
-        every: record every so many steps, 1 by default; of a System, base ticks, by default
-            so many that there are about a thousand samples.
+        every: steps (of a System in which something is sampled, base ticks) from one sample to the
+            next; by default so many that there are about a thousand samples.
         tolerance: of an adaptive method, relative error of a step.
         form: "auto", "independent" or "redundant"; see `linkwright.simulation.switching`.
         record: of a System, names of the channels to record; all by default.
@@ -167,6 +160,9 @@ def simulate(
     >>> round(run.final["rod"], 9)
     -3.141592654
     """
+    settings = settings_of(
+        until, step=step, method=method, tolerance=tolerance, every=every, seed=seed, form=form
+    )
     if isinstance(mechanism, System):
         if sampled is not None or sink is not None or form != "auto":
             raise Error(
@@ -175,49 +171,34 @@ def simulate(
             )
         return simulate_system(
             mechanism,
-            until,
-            step=step,
-            method=method,
+            settings,
             initial=initial,
             values=values,
             inputs=inputs,
             record=record,
-            every=every,
-            seed=seed,
-            tolerance=tolerance,
             progress=progress,
         )
     if record is not None or seed or progress is not None:
         raise Error("record, seed and progress are for Systems", remedy="simulate(System(m), ...)")
     return begin(
         mechanism,
-        until,
-        step=step,
-        method=method,
+        settings,
         initial=initial,
         values=values,
         inputs=inputs,
         sampled=sampled,
-        every=every,
-        tolerance=tolerance,
-        form=form,
         sink=sink,
     ).run()
 
 
 def begin(
     mechanism: Mechanism | Equations | HasMechanism,
-    until: Amount,
+    settings: RunSettings,
     *,
-    step: float | None = None,
-    method: str = "dop853",
     initial: Mapping[str, Amount] | None = None,
     values: Mapping[str, Amount] | None = None,
     inputs: Mapping[str, Input] | None = None,
     sampled: Sampled | None = None,
-    every: int | None = None,
-    tolerance: float = 1e-10,
-    form: str = "auto",
     sink: Sink | None = None,
     preparing: Stopwatch | None = None,
 ) -> Simulation:
@@ -226,42 +207,34 @@ def begin(
     The arguments are those of `simulate`, and what deriving and compiling is timed by, be it now or
     where the form changes on the way.
     """
-    every = 1 if every is None else every
-    until, step = span(until, "the end time"), None if step is None else span(step, "the step")
-    if form not in FORMS:
-        raise Error(f"there is no form {form!r}", remedy=f"choose one of {', '.join(FORMS)}")
-    chosen = method_named(method)
-    require_end(until)
-    require_every(every)
-    require_tolerance(tolerance)
-    if step is None:
-        step = until / SAMPLES
-    require_step(step, until)
-    count, end = divided(until, step)
+    asked = settings.recorded().timed(own_times(mechanism_of(mechanism)))
+    assert asked.until is not None
+    assert asked.step is not None
+    assert asked.every is not None
+    count, end = divided(asked.until, asked.step)
     whole = count if end == math.inf else count - 1
+    chosen = asked.chosen
     equations = mechanism if isinstance(mechanism, Equations) else None
     plain = mechanism_of(mechanism)
     initial, values = plain.amounts(initial, "initial"), plain.amounts(values, "values")
     notes = [*run_notes(plain, stopping=equations is None), *method_notes(plain, chosen)]
     if equations is None:
         plain = with_stops(plain)
-    settings = stretch_settings(chosen, max(whole, 1), step, every, tolerance)
-    about: dict[str, Any] = {
-        "version": __version__,
-        "hash": "",
-        "until": until,
-        "step": step,
-        "method": chosen.name,
-        "every": every,
-        "form": form,
-    }
-    if chosen.adaptive:
-        about["tolerance"] = tolerance
+    native = stretch_settings(chosen, max(whole, 1), asked.step, asked.every, asked.tolerance)
+    about: dict[str, Any] = {"version": __version__, "hash": "", **asked.metadata()}
     watch = preparing or Stopwatch()
     simulation = Simulation(
-        plain, equations, values, by_name(inputs, "inputs"), sampled, form, initial, settings, watch
+        plain,
+        equations,
+        values,
+        by_name(inputs, "inputs"),
+        sampled,
+        asked.form,
+        initial,
+        native,
+        watch,
     )
-    simulation.sink, simulation.tolerance = sink, tolerance
+    simulation.sink, simulation.tolerance = sink, asked.tolerance
     simulation.whole, simulation.end = whole, end
     if notes:
         about["notes"] = notes

@@ -34,9 +34,9 @@ from linkwright.errors import DomainError
 from linkwright.program import Assign, Call, Namer, Program, Solve, Statement, program
 from linkwright.simulation.forms import Independent, observer
 from linkwright.simulation.native import tables
-from linkwright.simulation.native.limits import Pace
 from linkwright.simulation.native.machine import Machine, Settings
 from linkwright.simulation.native.methods import Method
+from linkwright.simulation.native.pace import Pace
 from linkwright.system.dynamics import settled
 from linkwright.system.phases import Event, Phases, Signal, phase_program
 

@@ -26,7 +26,6 @@ from linkwright.simulation.forms import Form, Independent, Redundant
 from linkwright.simulation.stopwatch import Stopwatch
 from linkwright.simulation.watch import Watch
 
-FORMS = ("auto", "independent", "redundant")
 MANY = 24
 LIMIT = 30.0
 _START = 1000.0
@@ -40,7 +39,7 @@ class FormChoice:
         relations: its constraints as numbers.
         values: numbers of its parameters.
         signals: values of its inputs at a time.
-        wanted: one of `FORMS`.
+        wanted: one of `linkwright.simulation.settings.FORMS`.
         preparing: what deriving and compiling is timed by.
     """
 

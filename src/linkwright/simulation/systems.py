@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from linkwright.algebra.units import Amount, by_name, span
+from linkwright.algebra.units import Amount, by_name
 from linkwright.equations.poles import AT, NEAR, pole_words, poles
 from linkwright.equations.resistance import refuse_idle, refuse_unresisted
 from linkwright.errors import DomainError
@@ -20,10 +20,9 @@ from linkwright.mechanism.provenance import named
 from linkwright.recording import Recording
 from linkwright.recording.holder import Recorded
 from linkwright.recording.transfer import StayedBehind
-from linkwright.simulation.described import method_notes, phase_channels, phase_numbers, spacing
-from linkwright.simulation.native.limits import divided, require_end, require_every
-from linkwright.simulation.native.methods import method_named
+from linkwright.simulation.described import method_notes, phase_channels, phase_numbers, timed
 from linkwright.simulation.native.session import Happened, Outcome, Progress, Session, Stop
+from linkwright.simulation.settings import RunSettings
 from linkwright.system import Phases, System
 
 
@@ -46,7 +45,7 @@ class SystemRun(Recorded):
     >>> s = System(name="s")
     >>> added = s.add(Integrator())
     >>> s.connect("t", added.u)
-    >>> run = simulate_system(s, 2.0)
+    >>> run = simulate_system(s, RunSettings(2.0))
     >>> round(run.final["integrator.y"], 9)
     2.0
     """
@@ -105,57 +104,26 @@ class RunInterrupted(KeyboardInterrupt):
 
 def simulate_system(
     system: System,
-    until: Amount,
+    settings: RunSettings,
     *,
-    step: float | None = None,
-    method: str = "dopri5",
     initial: Mapping[str, Amount] | None = None,
     values: Mapping[str, Amount] | None = None,
     inputs: Mapping[str, Amount] | None = None,
     record: Iterable[str] | None = None,
-    every: int | None = None,
-    seed: int = 0,
-    tolerance: float = 1e-8,
     progress: Progress | None = None,
 ) -> SystemRun:
-    """Return a run of a System from time zero.
-
-    Args:
-        system: what to run.
-        until: end time, s.
-        step: the longest step of a method with fixed steps, s; the base tick by default.
-        method: one of `linkwright.simulation.native.methods.METHODS`.
-        initial: where states start, over the System's own; what constraints determine is computed.
-        values: values of parameters, over the System's own.
-        inputs: values of inputs that nothing drives, over the System's own.
-        record: names of the channels to record; all by default.
-        every: base ticks from one sample to the next; about a thousand samples by default.
-        seed: of noise.
-        tolerance: of an adaptive method, relative error of a step.
-        progress: called now and then with the time that was reached, s.
-    """
-    require_end(until)
-    if every is not None:
-        require_every(every)
+    """Return a run of a System from time zero; the arguments are those of `simulate`."""
     own = system.copy()
-    until, step = span(until, "the end time"), None if step is None else span(step, "the step")
     own.set_initial(by_name(initial, "initial"))
     own.set({**by_name(values, "values"), **by_name(inputs, "inputs")})
-    phases = own.phases(record)
+    phases, settings = timed(own, own.phases(record), settings.recorded())
     if not own.members:
         refuse_idle(own.mechanism, _all_values(own))
-    spaced = spacing(divided(until, phases.tick_seconds)[0]) if every is None else every
-    session = Session(
-        phases, until, method=method, step=step, every=spaced, seed=seed, tolerance=tolerance
-    )
-    settings = {"method": method, "step": step, "until": until, "seed": seed}
-    if session.machine.settings.method.adaptive:
-        settings["tolerance"] = tolerance
-    return _driven(own, session, settings, progress)
+    return _driven(own, Session(phases, settings), settings, progress)
 
 
 def _driven(
-    system: System, session: Session, settings: Mapping[str, Any], progress: Progress | None
+    system: System, session: Session, settings: RunSettings, progress: Progress | None
 ) -> SystemRun:
     """Go on to the end, and return the run; or raise what stopped it, with the run so far."""
     begun = time.perf_counter()
@@ -174,7 +142,7 @@ def _driven(
         raise RunStopped(
             f"the run of {system.name!r} stopped: {outcome.stop.reason}",
             run,
-            remedy=f"{remedy}, or {session.machine.settings.method.remedy}",
+            remedy=f"{remedy}, or {settings.chosen.remedy}",
         )
     return run
 
@@ -195,17 +163,17 @@ def _all_values(system: System) -> dict[str, float]:
 
 
 def _run(
-    system: System, phases: Phases, outcome: Outcome, settings: Mapping[str, Any], seconds: float
+    system: System, phases: Phases, outcome: Outcome, settings: RunSettings, seconds: float
 ) -> SystemRun:
     channels = phase_channels(phases)
-    about = {**(phases.meta or {}), **settings, **phase_numbers(phases)}
-    notes = method_notes(system.mechanism, method_named(str(settings["method"])))
+    about = {**(phases.meta or {}), **settings.metadata(), **phase_numbers(phases)}
+    notes = method_notes(system.mechanism, settings.chosen)
     if notes:
         about["notes"] = notes
     if system.mechanism.bodies:
         about["model"] = named(system.mechanism)
         about["parameters"] = {**_all_values(system), **about["parameters"]}
-        near = AT if "tolerance" in settings else NEAR
+        near = AT if settings.chosen.adaptive else NEAR
         columns = dict(zip(outcome.samples.names, outcome.samples.values.T, strict=True))
         times = outcome.samples.times
         if len(times) and (words := pole_words(poles(system.mechanism), columns, times, near)):

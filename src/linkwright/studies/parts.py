@@ -10,7 +10,6 @@ import math
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -22,11 +21,11 @@ from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
 from linkwright.recording.recording import Array
 from linkwright.simulation.batches import simulate_batch
+from linkwright.simulation.described import own_times
 from linkwright.studies.plans import Plan, part_size, ticks_of, time_of
 from linkwright.system import System
 
 Columns = dict[str, NDArray[Any]]
-_SAMPLES = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,14 +54,12 @@ def job_of(plan: Plan, model: Mechanism | System | None = None) -> Job:
         from linkwright.models import load_model
 
         model = load_model(plan.model)
-    if isinstance(model, System):
-        system = model
-    else:
-        step = plan.until / _SAMPLES if plan.step is None else plan.step
-        system = System(model, base=1 / Fraction(step))
+    system = model if isinstance(model, System) else System(model)
     if not plan.channels:
         plan = replace(plan, channels={s.name: ("final",) for s in system.phases().outputs})
-    count, every = ticks_of(plan, float(system.clock().tick))
+    step = plan.settings.timed(own_times(system.mechanism)).step
+    tick = step if system.is_continuous and step else float(system.clock().tick)
+    count, every = ticks_of(plan, tick)
     return Job(plan, system, count, every, part_size(plan, count // every + 1))
 
 

@@ -23,15 +23,7 @@ from numpy.typing import NDArray
 
 from linkwright.errors import Error, InputError
 from linkwright.recording.recording import Array, plain
-from linkwright.simulation.described import spacing
-from linkwright.simulation.native.limits import (
-    divided,
-    is_number,
-    require_end,
-    require_step,
-    require_tolerance,
-)
-from linkwright.simulation.native.methods import method_named
+from linkwright.simulation.settings import DEFAULTS, RunSettings, divided, is_number, spacing
 
 REDUCTIONS = ("final", "min", "max", "mean", "rms")
 """What can be kept of a channel, besides its value `at T`."""
@@ -57,8 +49,8 @@ class Plan:
     Args:
         model: its name with options, or a path.
         until: end time, s.
-        step: of a method with fixed steps, else the finest time from sample to sample, s; None for
-            the base tick of a System, or a thousandth of the end time.
+        step: of a method with fixed steps, else the finest interval of samples, s; by default as
+            for `linkwright.simulate`.
         method: one of `linkwright.simulation.native.methods.METHODS`.
         parameters: by name a number, a list, a range or a distribution.
         initial: of states, in the same way.
@@ -74,7 +66,7 @@ class Plan:
     model: str
     until: float
     step: float | None = None
-    method: str = "dopri5"
+    method: str = DEFAULTS.method
     parameters: Mapping[str, Any] = field(default_factory=dict)
     initial: Mapping[str, Any] = field(default_factory=dict)
     channels: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -82,8 +74,15 @@ class Plan:
     seed: int = 0
     together: bool = False
     every: int | None = None
-    tolerance: float = 1e-8
+    tolerance: float = DEFAULTS.tolerance
     part: int | None = None
+
+    @property
+    def settings(self) -> RunSettings:
+        """How each run goes."""
+        return RunSettings(
+            self.until, self.step, self.method, self.tolerance, every=self.every, seed=self.seed
+        )
 
     def as_data(self) -> dict[str, Any]:
         """Return the plan as plain data."""
@@ -188,16 +187,12 @@ def checked(plan: Plan) -> Plan:
     >>> checked(Plan("car", 5.0, parameters={"SPEED": [700, 900]}, runs=3)).count
     6
     """
-    method_named(plan.method)
     try:
-        require_end(plan.until)
-        if plan.step is not None:
-            require_step(plan.step, plan.until)
-        require_tolerance(plan.tolerance)
+        plan.settings.recorded()
     except Error as error:
         raise InputError(error.what, remedy=error.remedy) from None
-    if plan.runs < 1 or (plan.every is not None and plan.every < 1) or (plan.part or 1) < 1:
-        raise InputError("runs, every and part are 1 or more")
+    if plan.runs < 1 or (plan.part or 1) < 1:
+        raise InputError("runs and part must be 1 or more")
     for table in (plan.parameters, plan.initial):
         for name, given in table.items():
             _check_spec(name, given)
@@ -365,7 +360,7 @@ def plan_of(data: Mapping[str, Any], folder: Path) -> Plan:
         _beside(model, folder),
         _real(data, "until"),
         None if "step" not in data else _real(data, "step"),
-        str(data.get("method", "dopri5")),
+        str(data.get("method", DEFAULTS.method)),
         _table(data, "parameters"),
         _table(data, "initial"),
         {n: _kept(v) for n, v in _table(data, "channels").items()},
@@ -373,7 +368,7 @@ def plan_of(data: Mapping[str, Any], folder: Path) -> Plan:
         _whole(data, "seed", 0),
         data.get("combine", "grid") == "together",
         None if "every" not in data else _whole(data, "every"),
-        _real(data, "tolerance", 1e-8),
+        _real(data, "tolerance", DEFAULTS.tolerance),
         None if "part" not in data else _whole(data, "part"),
     )
 

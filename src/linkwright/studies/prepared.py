@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from linkwright.cache import entry_key, open_cache
 from linkwright.errors import Error
 from linkwright.fingerprint import fingerprint
+from linkwright.simulation.described import own_times
 from linkwright.simulation.native.stored import from_data, is_storable, to_data
 from linkwright.studies.sources import Source
 from linkwright.system.phases import Phases, phase_program
@@ -38,7 +39,7 @@ class Prepared:
         source: where it comes from.
         phases: with the model's own numbers.
         values: of all parameters and inputs, those included that no equation needs.
-        timing: end, step, and steps between records, where the model says so.
+        timing: end and step, s, where the model says so.
         plain: whether any start and any parameters can be put in as they are: there is no
             constraint and no quaternion.
         stored: whether it comes from the disk cache.
@@ -47,7 +48,7 @@ class Prepared:
     source: Source
     phases: Phases
     values: Mapping[str, float]
-    timing: tuple[float, float, int] | None
+    timing: tuple[float, float] | None
     plain: bool
     stored: bool = False
 
@@ -60,12 +61,11 @@ def remembered(source: Source) -> Prepared | None:
         return None
     try:
         found = json.loads(entry)
-        until, step, every = found["timing"] or (0, 0, 0)
         return Prepared(
             source,
             from_data(found["phases"]),
             {str(n): float(v) for n, v in found["values"].items()},
-            (float(until), float(step), int(every)) if found["timing"] else None,
+            (float(found["timing"][0]), float(found["timing"][1])) if found["timing"] else None,
             bool(found["plain"]),
             stored=True,
         )
@@ -116,14 +116,13 @@ def prepare(
     phases = _with_smallest(source, mechanism, phases)
     if is_driven(mechanism):
         phases = replace(phases, meta={**(phases.meta or {}), "driven": True})
-    timing = mechanism.timing
     moving = not mechanism.constraints and not phases.quaternions
     known = {*mechanism.parameters, *mechanism.inputs}
     return Prepared(
         source,
         phases,
         {n: float(v) for n, v in mechanism.values.items() if n in known},
-        None if timing is None else (timing.until, timing.step, timing.every),
+        own_times(mechanism),
         moving and phases.initialize is None,
     )
 

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from linkwright.brief import one_line
 from linkwright.errors import InputError
 from linkwright.recording.recording import Array, Recording
+from linkwright.simulation.settings import RunSettings
 from linkwright.studies.recorder import Progress
-from linkwright.studies.running import METHOD, TOLERANCE, Finished, Request, run_model
+from linkwright.studies.running import Finished, Request, run_model
 from linkwright.studies.sources import source_of
 
 _NEEDED = ("model", "until", "step", "method", "every")
@@ -51,7 +52,7 @@ class Replayed:
 def replay(recording: Recording, *, progress: Progress | None = None) -> Replayed:
     """Run again what a recording holds, and compare.
 
-    >>> made = run_model(Request("pendulum", until=0.5)).recording
+    >>> made = run_model(Request("pendulum", RunSettings(0.5))).recording
     >>> replay(made).difference is None
     True
     """
@@ -77,14 +78,16 @@ def _again(about: Mapping[str, Any], model: str, progress: Progress | None) -> F
     try:
         request = Request(
             model,
-            float(about["until"]),
-            float(about["step"]),
-            str(about.get("method", METHOD)),
+            RunSettings(
+                float(about["until"]),
+                float(about["step"]),
+                str(about["method"]),
+                float(about.get("tolerance", RunSettings().tolerance)),
+                every=int(about["every"]),
+                seed=int(about.get("seed", 0)),
+            ),
             {str(n): float(v) for n, v in dict(about.get("set", {})).items()},
             {str(n): float(v) for n, v in dict(about.get("start", {})).items()},
-            int(about["every"]),
-            int(about.get("seed", 0)),
-            float(about.get("tolerance", TOLERANCE)),
             reactions=bool(about.get("reactions", False)),
             ground=bool(about.get("ground", False)),
             limits=about.get("limits") is not False,

@@ -17,11 +17,10 @@ from linkwright.brief import one_line
 from linkwright.errors import DomainError, Error, InputError
 from linkwright.recording.origins import KEY as ORIGIN
 from linkwright.recording.recording import Recording
-from linkwright.simulation.described import SAMPLES, phase_channels, phase_numbers, spacing
-from linkwright.simulation.native.limits import divided, require_end, require_every, require_step
-from linkwright.simulation.native.methods import Method, method_named
+from linkwright.simulation.described import own_times, phase_channels, phase_numbers
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.native.stored import Forgotten
+from linkwright.simulation.settings import DEFAULTS, RunSettings
 from linkwright.simulation.stopwatch import Stopwatch
 from linkwright.studies.prepared import Prepared, numbered, prepare, remember, remembered
 from linkwright.studies.recorder import VISIT, Buffer, Progress, Recorder, Target
@@ -32,11 +31,7 @@ from linkwright.version import __version__
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
 
-METHOD = "dopri5"
-TOLERANCE = 1e-9
-_UNTIL = 10.0
 _TOLD = ("limits", "notes", "forces", "floors")
-_STEPS = 10_000  # of a fixed step, where neither the model nor the user gives one
 _FIRST = 2_000  # steps before the first visit
 
 
@@ -46,14 +41,9 @@ class Request:
 
     Args:
         model: its name with options, or a path.
-        until: end time, s; the model's own by default.
-        step: of a method with fixed steps, or from sample to sample of an adaptive one, s.
-        method: one of `linkwright.simulation.native.methods.METHODS`.
+        settings: how it is run.
         values: of parameters and inputs, over the model's own.
         initial: of states, over the model's own.
-        every: steps from one sample to the next; by default for about a thousand samples.
-        seed: of noise.
-        tolerance: of an adaptive method, relative error of a step.
         trust: whether C code in the model's file may be compiled and run.
         reactions: whether forces and moments in all joints are recorded as well.
         ground: whether the shapes of a robot file touch a level ground.
@@ -62,14 +52,9 @@ class Request:
     """
 
     model: str
-    until: float | None = None
-    step: float | None = None
-    method: str = METHOD
+    settings: RunSettings = DEFAULTS
     values: Mapping[str, float] = field(default_factory=dict)
     initial: Mapping[str, float] = field(default_factory=dict)
-    every: int | None = None
-    seed: int = 0
-    tolerance: float = TOLERANCE
     trust: bool = False
     reactions: bool = False
     ground: bool = False
@@ -130,7 +115,7 @@ def run_model(
 ) -> Finished:
     """Run a model and write its recording.
 
-    >>> found = run_model(Request("pendulum", until=1.0, step=0.01))
+    >>> found = run_model(Request("pendulum", RunSettings(1.0, 0.01)))
     >>> found.time, len(found.recording)
     (1.0, 101)
     """
@@ -139,7 +124,7 @@ def run_model(
     target = None if out is None else Target(out, replace_file, replace_journal)
     if target is not None:
         target.check()
-    method = method_named(request.method)
+    request.settings.recorded()
     known = remembered(source) if request.plain else None
     if known is not None:
         phases = numbered(known, request.values, request.initial)
@@ -147,7 +132,7 @@ def run_model(
             if request.values:
                 _refuse_unreal(request)
             try:
-                return _native(known, phases, request, method, target, progress, asked)
+                return _native(known, phases, request, target, progress, asked)
             except Forgotten:
                 pass
     from linkwright.equations.resistance import refuse_idle
@@ -177,13 +162,13 @@ def run_model(
                 f"{mechanism.name!r} has closed loops, and only trees of bodies get a ground here",
                 remedy="make a System of it, and add linkwright.elements.Contact",
             )
-        return _switching(source, mechanism, request, method, target, progress, asked)
+        return _switching(source, mechanism, request, target, progress, asked)
     if request.plain and (not request.values or _is_real(mechanism)):
         remember(made)
     phases = numbered(made, request.values, request.initial)
     if phases is None:
         phases = _assembled(mechanism, made, request)
-    return _native(made, phases, request, method, target, progress, asked)
+    return _native(made, phases, request, target, progress, asked)
 
 
 def _opened(request: Request) -> Mechanism:
@@ -258,48 +243,16 @@ def _assembled(mechanism: Mechanism, made: Prepared, request: Request) -> Phases
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Ticks:
-    """End time, tick, and ticks from sample to sample."""
-
-    until: float
-    tick: float
-    every: int
-
-
-def _ticks(request: Request, method: Method, timing: tuple[float, float, int] | None) -> _Ticks:
-    """Return how time is divided."""
-    until = request.until
-    if until is None:
-        until = timing[0] if timing else _UNTIL
-    require_end(until)
-    step = request.step
-    if request.every is not None:
-        require_every(request.every)
-    if step is None:
-        usual = timing[1] if timing else until / _STEPS
-        count = SAMPLES if method.adaptive else max(1, round(until / usual))
-        step = until / count
-    require_step(step, until)
-    return _Ticks(until, step, request.every or spacing(divided(until, step)[0]))
-
-
-def _about(source: Source, request: Request, ticks: _Ticks, method: Method) -> dict[str, Any]:
+def _about(source: Source, request: Request, settings: RunSettings) -> dict[str, Any]:
     """Return what it takes to run the same again."""
     told: dict[str, Any] = {
         "model": source.model,
         "model_hash": source.digest,
         "version": __version__,
-        "until": ticks.until,
-        "step": ticks.tick,
-        "every": ticks.every,
-        "method": method.name,
-        "seed": request.seed,
+        **settings.metadata(),
         "set": dict(request.values),
         "start": dict(request.initial),
     }
-    if method.adaptive:
-        told["tolerance"] = request.tolerance
     if request.reactions:
         told["reactions"] = True
     if request.ground:
@@ -321,22 +274,16 @@ def _native(
     prepared: Prepared,
     phases: Phases,
     request: Request,
-    method: Method,
     target: Target | None,
     progress: Progress | None,
     asked: float,
 ) -> Finished:
-    ticks = _ticks(request, method, prepared.timing)
-    phases = replace(phases, tick_seconds=ticks.tick)
-    session = Session(
-        phases,
-        ticks.until,
-        method=request.method,
-        every=ticks.every,
-        seed=request.seed,
-        tolerance=request.tolerance,
-    )
-    about = _about(prepared.source, request, ticks, method)
+    settings = request.settings.timed(prepared.timing)
+    assert settings.step is not None
+    assert settings.until is not None
+    phases = replace(phases, tick_seconds=settings.step)
+    session = Session(phases, settings)
+    about = _about(prepared.source, request, settings)
     about |= phase_numbers(phases)
     about["parameters"] = {**prepared.values, **request.values}
     if (phases.meta or {}).get("driven"):
@@ -347,7 +294,7 @@ def _native(
     begun = time.perf_counter()
     interrupted = False
     try:
-        interrupted = _drive(session, recorder, ticks.until, progress)
+        interrupted = _drive(session, recorder, settings.until, progress)
     except BaseException:
         recorder.leave()
         raise
@@ -369,7 +316,7 @@ def _native(
     return Finished(
         recording,
         path,
-        ticks.until,
+        settings.until,
         session.time,
         session.steps,
         seconds,
@@ -377,14 +324,14 @@ def _native(
         "" if stop is None else stop.reason,
         () if stop is None else stop.names,
         failed,
-        f"look for a singularity there, or {method.remedy}",
+        f"look for a singularity there, or {settings.chosen.remedy}",
         interrupted,
         tuple((e.name, e.time) for e in session.events),
-        (*map(str, meta.get("notes", ())), *_pole_words(meta.get("poles"), recording, method)),
+        (*map(str, meta.get("notes", ())), *_pole_words(meta.get("poles"), recording, settings)),
     )
 
 
-def _pole_words(known: Any, recording: Recording, method: Method) -> list[str]:
+def _pole_words(known: Any, recording: Recording, settings: RunSettings) -> list[str]:
     """Return what there is to say of angles that came near their pole."""
     if not known or not len(recording):
         return []
@@ -392,7 +339,7 @@ def _pole_words(known: Any, recording: Recording, method: Method) -> list[str]:
 
     joints = [Pole(str(body), str(q), bool(repeats)) for body, q, repeats in known]
     columns = {p.coordinate: recording[p.coordinate] for p in joints}
-    return pole_words(joints, columns, recording.times, AT if method.adaptive else NEAR)
+    return pole_words(joints, columns, recording.times, AT if settings.chosen.adaptive else NEAR)
 
 
 def _drive(session: Session, recorder: Recorder, until: float, progress: Progress | None) -> bool:
@@ -420,7 +367,6 @@ def _switching(
     source: Source,
     mechanism: Mechanism,
     request: Request,
-    method: Method,
     target: Target | None,
     progress: Progress | None,
     asked: float,
@@ -430,21 +376,19 @@ def _switching(
     from linkwright.simulation.run import run_channels
     from linkwright.studies.prepared import is_driven, with_energies
 
-    timing = mechanism.timing
-    ticks = _ticks(
-        request, method, None if timing is None else (timing.until, timing.step, timing.every)
-    )
+    settings = request.settings.timed(own_times(mechanism))
+    assert settings.until is not None
     mechanism.set_values(request.values)
     view = with_energies(mechanism)
     start = assemble(view, request.initial or None)
     states = {**start.coordinates, **start.speeds}
-    about = _about(source, request, ticks, method)
+    about = _about(source, request, settings)
     about["parameters"] = dict(mechanism.values)
     about["initial"] = {n: float(v) for n, v in states.items()}
     if is_driven(mechanism):
         about["driven"] = True
     recorder = Recorder(list(run_channels(view, states)), about, target)
-    buffer = Buffer(recorder, ticks.until, progress)
+    buffer = Buffer(recorder, settings.until, progress)
     simulation, stop, remedy, interrupted = None, "", "", False
     told: tuple[str, ...] = ()
     begun, watch = time.perf_counter(), Stopwatch()
@@ -452,12 +396,8 @@ def _switching(
         with watch:
             simulation = begin(
                 view,
-                ticks.until,
-                step=ticks.tick,
-                method=request.method,
+                settings,
                 initial=request.initial,
-                every=ticks.every,
-                tolerance=request.tolerance,
                 sink=buffer.add,
                 preparing=watch,
             )
@@ -483,7 +423,7 @@ def _switching(
     return Finished(
         recording,
         path,
-        ticks.until,
+        settings.until,
         buffer.time,
         0 if simulation is None else simulation.accepted,
         seconds,

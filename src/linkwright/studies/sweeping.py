@@ -24,6 +24,8 @@ from linkwright.errors import Error, InputError
 from linkwright.files import write_text, write_with
 from linkwright.mechanism import Mechanism
 from linkwright.optional import extra
+from linkwright.simulation.described import own_times
+from linkwright.simulation.settings import DEFAULTS
 from linkwright.studies.parts import Columns, Job, job_of, known_job, run_part
 from linkwright.studies.plans import Plan, checked
 from linkwright.studies.sources import source_of
@@ -72,15 +74,15 @@ def sweep(
     until: float | None = None,
     *,
     step: float | None = None,
-    method: str = "dopri5",
+    method: str = DEFAULTS.method,
     values: Mapping[str, Any] | None = None,
     initial: Mapping[str, Any] | None = None,
     channels: Mapping[str, Sequence[str]] | None = None,
     seeds: Iterable[int] | int | None = None,
-    seed: int = 0,
+    seed: int = DEFAULTS.seed,
     together: bool = False,
     every: int | None = None,
-    tolerance: float = 1e-8,
+    tolerance: float = DEFAULTS.tolerance,
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
     threads: int | None = None,
@@ -94,8 +96,8 @@ def sweep(
 
     Args:
         model: the name of a model, a file, a mechanism or a System.
-        until: end time, s; the mechanism's own by default.
-        step: of a method with fixed steps, or the finest interval of samples, s.
+        until: end time, s; the model's own by default, or 10 s.
+        step: of a method with fixed steps, or the finest interval of samples, s, as for `simulate`.
         method: as for `simulate`.
         values: parameters and inputs: a number, a list, a range `{"from": 1, "to": 2, "count": 5}`
             or a distribution such as `{"normal": [mean, deviation]}`.
@@ -151,10 +153,10 @@ def _own_end(model: Model) -> float:
         from linkwright.models import load_model
 
         model = load_model(model)
-    timing = (model.mechanism if isinstance(model, System) else model).timing
-    if timing is None:
-        raise Error("the sweep has no end time", remedy="give until=..., in s")
-    return timing.until
+    mechanism = model.mechanism if isinstance(model, System) else model
+    until = DEFAULTS.timed(own_times(mechanism)).until
+    assert until is not None
+    return until
 
 
 def _seeds(seeds: Iterable[int] | int | None, seed: int) -> tuple[int, int]:

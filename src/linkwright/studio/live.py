@@ -111,7 +111,7 @@ class Live:
         phases = self.plant.phases()
         self.phases = phases
         self.every = max(1, round(self.plant.speed / (FRAMES * phases.tick_seconds)))
-        self._session = session_of(phases, self.every, *self.plant.method)
+        self._session = session_of(phases, self.every, contact=bool(self.plant.grounds))
         self._tick = 0
         names = [s.name for s in phases.x]
         self._coordinates = [names.index(n) for n in self.scene.poses.coordinates]

@@ -140,11 +140,6 @@ class Plant:
     speed: float = 1.0
     grounds: dict[str, float] = field(default_factory=dict)
 
-    @property
-    def method(self) -> tuple[str, int]:
-        """The method of integration with its steps in a tick; empty where that is free."""
-        return ("semi-implicit", STEPS) if self.grounds else ("", 1)
-
     def phases(self) -> Phases:
         """Return the System flattened, with the numbers that it has now."""
         return self.system.phases(self.record)

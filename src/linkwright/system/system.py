@@ -441,6 +441,11 @@ class System(Shown):
         """
         return make_clock({n: m.rate for n, m in self.members.items()}, self.base)
 
+    @property
+    def is_continuous(self) -> bool:
+        """Whether nothing is sampled and no base clock is given, so that any tick will do."""
+        return self.base is None and not any(m.rate != CONTINUOUS for m in self.members.values())
+
     # -- the flattened System ----------------------------------------------------------------------
     @worded
     def phases(self, record: Iterable[str] | None = None) -> Phases:

@@ -13,6 +13,7 @@ import typer
 
 from linkwright.cli.models import INITIAL, MODEL, SET, TRUST, UNTIL
 from linkwright.cli.terminal import echo
+from linkwright.simulation.settings import DEFAULTS, RunSettings
 
 if TYPE_CHECKING:
     from linkwright.studies.running import Finished
@@ -52,10 +53,10 @@ def command(
         help="Step of a method with fixed steps, else time from sample to sample, s.",
     ),
     method: str = typer.Option(
-        "dopri5",
+        DEFAULTS.method,
         "--method",
         metavar="NAME",
-        help="dopri5, dop853, rodas4 (stiff); fixed steps: midpoint, rk4, semi-implicit, "
+        help="dop853, dopri5, rodas4 (stiff); fixed steps: midpoint, rk4, semi-implicit, "
         "implicit-speeds (strong damping), verlet.",
     ),
     settings: list[str] = SET,
@@ -64,7 +65,10 @@ def command(
         None, "--every", metavar="N", help="Record every N steps; by default 1000 samples or so."
     ),
     tolerance: float = typer.Option(
-        1e-9, "--tolerance", metavar="E", help="Relative error of a step, where steps adapt."
+        DEFAULTS.tolerance,
+        "--tolerance",
+        metavar="E",
+        help="Relative error of a step, where steps adapt.",
     ),
     seed: int = typer.Option(0, "--seed", metavar="N", help="Of noise."),
     reactions: bool = typer.Option(
@@ -103,8 +107,6 @@ def command(
     from linkwright.studies.sources import source_of
     from linkwright.studies.starts import STARTS
 
-    if not 0 < tolerance < 1:
-        raise InputError(f"the tolerance {tolerance} is not between 0 and 1")
     if plot and find_spec("matplotlib") is None:
         raise InputError(
             "a picture needs Matplotlib, which is not installed",
@@ -112,14 +114,9 @@ def command(
         )
     request = Request(
         model,
-        until,
-        step,
-        method,
+        RunSettings(until, step, method, tolerance, every=every, seed=seed),
         read_settings(settings, model=model, trust=trust),
         read_settings(initial, "--initial", model, trust=trust) or dict(STARTS.get(model, {})),
-        every,
-        seed,
-        tolerance,
         trust,
         reactions,
         ground,

@@ -27,7 +27,8 @@ from linkwright.recording.recording import Channel, Recording
 from linkwright.recording.transfer import Carried
 from linkwright.simulation.native import tables
 from linkwright.simulation.native.machine import Array, Machine
-from linkwright.simulation.native.session import make_settings, names_of, put_named
+from linkwright.simulation.native.session import names_of, put_named
+from linkwright.simulation.settings import BATCH, RunSettings, settings_of
 from linkwright.system.phases import Phases, Signal
 from linkwright.version import __version__
 
@@ -135,49 +136,42 @@ class Batch(Carried):
 
 def run_batch(
     phases: Phases,
-    until: float,
+    settings: RunSettings | float,
     *,
     runs: int | None = None,
-    method: str = "rk4",
-    step: float | None = None,
-    every: int = 0,
     initial: Mapping[str, ArrayLike] | None = None,
     values: Mapping[str, ArrayLike] | None = None,
     inputs: Mapping[str, ArrayLike] | None = None,
     seed: ArrayLike = 0,
     numbers: ArrayLike | None = None,
-    tolerance: float = 1e-8,
-    absolute: float | None = None,
     threads: int | None = None,
     width: int | None = None,
     progress: Callable[[float], None] | None = None,
+    **more: Any,
 ) -> Batch:
     """Return the results of many runs.
 
     Args:
         phases: the flattened System.
-        until: when they end, s.
+        settings: how they are run, or the end time in s, with what `BATCH` says.
         runs: how many; by default as many as the arrays that are given have entries.
-        method: one of `linkwright.simulation.native.methods.METHODS`.
-        step: the longest step of a method with fixed steps, s; the base tick by default.
-        every: base ticks from one sample to the next; 0 for final states only.
         initial: where states start, by name: a number for all runs, or an array.
         values: parameters, in the same way.
         inputs: inputs from outside, in the same way.
         seed: of noise, one for all runs or one for each.
         numbers: of the runs, on which noise depends; 0, 1, 2, ... by default.
-        tolerance: of an adaptive method, relative error of a step.
-        absolute: the same where a state is near zero.
         threads: as many as there are processors by default.
         width: lanes; those of a register by default.
         progress: called now and then with the part that is done.
+        more: settings by name, as those of `RunSettings`.
     """
     given = [*(initial or {}).values(), *(values or {}).values(), *(inputs or {}).values(), seed]
     count = run_count(runs, [*given, 0 if numbers is None else numbers])
-    settings = make_settings(phases, until, method, step, every, tolerance, absolute, 0)
-    settings = replace(settings, most_steps=_MOST_STEPS)
-    rows = settings.samples
-    machine = Machine(phases, settings, count, width=_lanes(width), rows=rows)
+    base = settings if isinstance(settings, RunSettings) else replace(BATCH, until=settings)
+    asked = settings_of(base, **more).timed(tick=phases.tick_seconds)
+    native = replace(asked.native(phases), most_steps=_MOST_STEPS)
+    rows = native.samples
+    machine = Machine(phases, native, count, width=_lanes(width), rows=rows)
     machine.put_whole("seed", np.asarray(seed).astype(np.uint64))
     if numbers is not None:
         machine.put_whole("run", np.asarray(numbers).astype(np.uint64))
@@ -185,7 +179,7 @@ def run_batch(
     machine.prepare()
     drive(machine, threads, progress)
     samples = from_blocked(machine.samples, count)
-    times: Array = settings.times(np.arange(rows), phases.tick_seconds)
+    times: Array = native.times(np.arange(rows), phases.tick_seconds)
     return Batch(
         names_of(phases.x),
         names_of(phases.d),
@@ -204,9 +198,7 @@ def run_batch(
             **(phases.meta or {}),
             "model": phases.name,
             "version": __version__,
-            "method": settings.method.name,
-            "step": settings.step,
-            "until": until,
+            **asked.metadata(),
         },
         reasons=_reasons(machine),
     )

@@ -11,23 +11,17 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error
 from linkwright.simulation.native import tables
-from linkwright.simulation.native.limits import (
-    Pace,
-    divided,
-    require_end,
-    require_every,
-    require_step,
-    require_tolerance,
-)
-from linkwright.simulation.native.machine import Array, Machine, Settings
-from linkwright.simulation.native.methods import method_named
+from linkwright.simulation.native.machine import Array, Machine
+from linkwright.simulation.native.pace import Pace
 from linkwright.simulation.native.tables import LOG, WHOLE
+from linkwright.simulation.settings import RunSettings, settings_of
 from linkwright.system.phases import Phases, Signal
 
 _CALL = 50_000
@@ -99,40 +93,31 @@ class Session:
 
     Args:
         phases: the flattened System.
-        until: when it ends, s; the last base tick is cut short where that lies between two.
-        method: one of `linkwright.simulation.native.methods.METHODS`.
-        step: the longest step of a method with fixed steps, s; the base tick by default.
-        every: base ticks from one sample to the next; 0 for none.
+        settings: how it is run, or the end time in s; the last base tick is cut short where that
+            lies between two.
         initial: where states start, by name.
         values: parameters, by name.
         inputs: inputs from outside, by name.
-        seed: of noise.
         run: the number of the run, on which noise depends too.
-        tolerance: of an adaptive method, relative error of a step.
-        absolute: the same where a state is near zero; a hundredth of `tolerance` by default.
         rows: room for samples between two visits of Python.
+        more: settings by name, as those of `RunSettings`.
     """
 
     def __init__(
         self,
         phases: Phases,
-        until: float,
+        settings: RunSettings | float | None = None,
         *,
-        method: str = "dopri5",
-        step: float | None = None,
-        every: int = 1,
         initial: Mapping[str, float] | None = None,
         values: Mapping[str, float] | None = None,
         inputs: Mapping[str, float] | None = None,
-        seed: int = 0,
         run: int = 0,
-        tolerance: float = 1e-8,
-        absolute: float | None = None,
         rows: int = _ROWS,
+        **more: Any,
     ) -> None:
-        settings = make_settings(phases, until, method, step, every, tolerance, absolute, seed)
+        native = settings_of(settings, **more).native(phases)
         self.phases = phases
-        self.machine = Machine(phases, settings, rows=rows)
+        self.machine = Machine(phases, native, rows=rows)
         self.machine.put_whole("run", run)
         put_named(self.machine, phases, initial or {}, values or {}, inputs or {})
         self.machine.prepare()
@@ -140,7 +125,7 @@ class Session:
         self.stop: Stop | None = None
         self.done = False
         self._sampled = 0
-        self._pace = Pace(until)
+        self._pace = Pace(min(native.until * phases.tick_seconds, native.end))
         self._kept: list[Samples] = []
 
     @property
@@ -301,32 +286,6 @@ class Session:
         names = self._fastest()
         reason = f"no step from t = {t:.6g} s keeps the error below the tolerance"
         return Stop(t, reason + self._told(names), names, failed=True)
-
-
-def make_settings(
-    phases: Phases,
-    until: float,
-    method: str,
-    step: float | None,
-    every: int,
-    tolerance: float,
-    absolute: float | None,
-    seed: int,
-) -> Settings:
-    """Return checked settings of a run."""
-    chosen = method_named(method)
-    require_end(until)
-    ticks, end = divided(until, phases.tick_seconds)
-    require_step(phases.tick_seconds if step is None else step, until)
-    require_every(every, least=0)
-    if every and phases.output is None:
-        every = 0
-    if not isinstance(seed, int | np.integer):
-        raise Error(f"the seed {seed!r} is no whole number")
-    require_tolerance(tolerance)
-    least = 1e-2 * tolerance if absolute is None else absolute
-    size = phases.tick_seconds if step is None else step
-    return Settings(chosen, ticks, size, every, tolerance, least, seed=int(seed), end=end)
 
 
 def put_named(
