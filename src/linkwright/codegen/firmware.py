@@ -20,7 +20,7 @@ from linkwright.backends.c.helpers import LIBRARY
 from linkwright.backends.c.writer import File, write_function
 from linkwright.backends.source import Names, plain
 from linkwright.program import Code, Program, lower
-from linkwright.simulation.native.steps import prepared
+from linkwright.simulation.native.schedule import prepared
 from linkwright.system.phases import Phases, Signal, Tick
 from linkwright.version import __version__
 
