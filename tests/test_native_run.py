@@ -16,9 +16,9 @@ from linkwright.errors import Error, ShapeError
 from linkwright.simulation.native import batch
 from linkwright.simulation.native.batch import run_batch
 from linkwright.simulation.native.methods import METHODS, method_named
-from linkwright.simulation.native.noise import philox, uniform
 from linkwright.simulation.native.schedule import TABLEAUX
 from linkwright.simulation.native.session import Session
+from linkwright.simulation.plain.driver import philox, uniform
 from linkwright.system.phases import Event, Phases, Tick, normal
 from tests.native_phases import K, Parts, T
 

@@ -52,6 +52,7 @@ class RunSettings:
         samples: how many there are, about.
         seed: of noise.
         form: of the equations of a constrained mechanism: "auto", "independent" or "redundant".
+        executor: what runs it: "native", or "python" for reading and checking.
 
     >>> RunSettings().method, RunSettings().tolerance
     ('dop853', 1e-10)
@@ -66,6 +67,7 @@ class RunSettings:
     samples: int = 1000
     seed: int = 0
     form: str = "auto"
+    executor: str = "native"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", method_named(self.method).name)
@@ -165,6 +167,8 @@ class RunSettings:
                 told["absolute"] = self.absolute
         if self.form != "auto":
             told["form"] = self.form
+        if self.executor != "native":
+            told["executor"] = self.executor
         return told
 
 

@@ -32,7 +32,7 @@ from linkwright.simulation.native.tables import (
     TICK,
     WHOLE,
 )
-from linkwright.system.phases import Phases, Signal
+from linkwright.system.phases import Phases, Signal, Tick
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -87,7 +87,7 @@ class Settings:
         return self.until // self.every + 1 + cut
 
 
-def _require_sizes(phases: Phases) -> None:
+def require_sizes(phases: Phases) -> None:
     """Refuse phases whose Programs write other numbers of values than there is room for."""
     x, d = len(phases.x), len(phases.d)
     wanted: list[tuple[str, Program | None, list[int]]] = [
@@ -119,7 +119,7 @@ class Machine:
         width: int | None = None,
         rows: int = 1024,
     ) -> None:
-        _require_sizes(phases)
+        require_sizes(phases)
         self.phases = phases
         self.settings = settings
         self.count = count
@@ -267,7 +267,6 @@ class Machine:
         row = self.whole[block]
         index = int(row[WHOLE["detail"]])
         tick = self.phases.ticks[index]
-        assert tick.foreign is not None
         t = int(row[WHOLE["k"]]) * self.phases.tick_seconds
         arguments = self.array("o")[block, : tick.program.outputs[0].size]
         discrete = self.array("d")[block]
@@ -275,20 +274,7 @@ class Machine:
         for lane in range(min(self.width, self.count - block * self.width)):
             if not going[lane]:
                 continue  # this run has ended
-            try:
-                found = tick.foreign(t, arguments[:, lane].tolist())
-            except Exception as error:
-                raise Error(
-                    f"the function of {tick.name!r} failed at t = {t:.6g} s: "
-                    f"{type(error).__name__}: {error}"
-                ) from error
-            values = np.atleast_1d(np.asarray(found, dtype=float))
-            if values.shape != (len(tick.slots),):
-                raise ShapeError(
-                    f"the function of {tick.name!r} gave {values.size} values at t = {t:.6g} s",
-                    remedy=f"it has to give {len(tick.slots)}",
-                )
-            discrete[list(tick.slots), lane] = values
+            discrete[list(tick.slots), lane] = foreign_values(tick, t, arguments[:, lane].tolist())
         row[len(WHOLE) + index] += tick.every
         row[WHOLE["cursor"]] += 1
         row[WHOLE["slope_known"]] = row[WHOLE["events_known"]] = 0
@@ -406,6 +392,25 @@ class Machine:
             [self.bundle.address(f"constants_{name}"), self._places[f"p_{name}"][0]]
             for name in self.bundle.constants
         ]
+
+
+def foreign_values(tick: Tick, t: float, arguments: Sequence[float]) -> Array:
+    """Return what the foreign function of a tick gives, checked."""
+    assert tick.foreign is not None
+    try:
+        found = tick.foreign(t, list(arguments))
+    except Exception as error:
+        raise Error(
+            f"the function of {tick.name!r} failed at t = {t:.6g} s: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    values = np.atleast_1d(np.asarray(found, dtype=float))
+    if values.shape != (len(tick.slots),):
+        raise ShapeError(
+            f"the function of {tick.name!r} gave {values.size} values at t = {t:.6g} s",
+            remedy=f"it has to give {len(tick.slots)}",
+        )
+    return values
 
 
 def _values(signals: Sequence[Signal]) -> list[float]:

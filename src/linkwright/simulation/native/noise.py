@@ -17,38 +17,6 @@ _WEYL = (0x9E3779B9, 0xBB67AE85)
 _LOW = 0xFFFFFFFF
 
 
-def philox(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]:
-    """Return one block of the cipher, four words of 32 bits.
-
-    Example:
-        >>> [f"{word:08x}" for word in philox((0, 0, 0, 0), (0, 0))]
-        ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
-    """
-    a, b, c, d = counter
-    first, second = key
-    for _ in range(_ROUNDS):
-        low, high = _MULTIPLIERS[0] * a, _MULTIPLIERS[1] * c
-        a, b, c, d = (high >> 32) ^ b ^ first, high & _LOW, (low >> 32) ^ d ^ second, low & _LOW
-        first, second = (first + _WEYL[0]) & _LOW, (second + _WEYL[1]) & _LOW
-    return a, b, c, d
-
-
-def uniform(seed: int, stream: int, run: int, tick: int) -> tuple[float, float]:
-    """Return the two numbers of a stream at a tick, uniform in (0, 1).
-
-    Example:
-        >>> uniform(1, 0, 0, 7) == uniform(1, 0, 0, 7) != uniform(1, 0, 0, 8)
-        True
-    """
-    counter = (tick & _LOW, (tick >> 32) & _LOW, stream & _LOW, run & _LOW)
-    a, b, c, d = philox(counter, (seed & _LOW, (seed >> 32) & _LOW))
-    return _fraction(a, b), _fraction(c, d)
-
-
-def _fraction(high: int, low: int) -> float:
-    return (float((high << 20) | (low >> 12)) + 0.5) * 2.0**-52
-
-
 def write_uniform(w: Writer, seed: str, stream: str, run: str, tick: str) -> tuple[str, str]:
     """Write the same for W lanes, and return the two values."""
 

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error
+from linkwright.simulation.executors import Executor, allocate
 from linkwright.simulation.native import tables
-from linkwright.simulation.native.machine import Array, Machine
+from linkwright.simulation.native.machine import Array
 from linkwright.simulation.native.pace import Pace
 from linkwright.simulation.native.tables import LOG, WHOLE
 from linkwright.simulation.settings import RunSettings, settings_of
@@ -115,9 +116,10 @@ class Session:
         rows: int = _ROWS,
         **more: Any,
     ) -> None:
-        native = settings_of(settings, **more).native(phases)
+        asked = settings_of(settings, **more)
+        native = asked.native(phases)
         self.phases = phases
-        self.machine = Machine(phases, native, rows=rows)
+        self.machine: Executor = allocate(asked.executor, phases, native, rows=rows)
         self.machine.put_whole("run", run)
         put_named(self.machine, phases, initial or {}, values or {}, inputs or {})
         self.machine.prepare()
@@ -289,7 +291,7 @@ class Session:
 
 
 def put_named(
-    machine: Machine,
+    machine: Executor,
     phases: Phases,
     initial: Mapping[str, object],
     values: Mapping[str, object],

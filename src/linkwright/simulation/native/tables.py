@@ -8,6 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linkwright.simulation.native.text import fields
+from linkwright.simulation.plain.driver import (
+    DONE as DONE,
+    FOREIGN as FOREIGN,
+    GUARDED as GUARDED,
+    LOGGED as LOGGED,
+    MORE as MORE,
+    NOT_FINITE as NOT_FINITE,
+    ROWS as ROWS,
+    TERMINAL as TERMINAL,
+    TOO_SMALL as TOO_SMALL,
+)
 
 RUN = "run_blocks"
 PREPARE = "prepare_blocks"
@@ -33,7 +44,6 @@ TICK = fields("fn", "every", "slots", "slot_list", "streams", "stream_list", "fo
 EVENT = fields("direction", "terminal", "action_fn", "p_at", "guard")
 LOG = fields("event", "start", "s")
 
-DONE, MORE, ROWS, FOREIGN, NOT_FINITE, TERMINAL, LOGGED, TOO_SMALL, GUARDED = range(1, 10)
 TOO_MANY = 10
 
 

@@ -1,0 +1,101 @@
+"""Executors: what runs Phases on a target.
+
+An executor holds the memory of a run on its target. `put` and `rows_of` move arrays in and out,
+`run` goes on until there is something to do outside, and `field` tells where the run stands: it is
+the same loop everywhere, over the Programs and tables of one schedule
+(`linkwright.simulation.native.schedule`), so every executor gives the same numbers, to rounding.
+A new target (NVPTX, WebAssembly) is one class and one line in `EXECUTORS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwright.errors import Error
+from linkwright.simulation.native.machine import Array, Integers, Settings
+from linkwright.system.phases import Phases
+
+
+class Executor(Protocol):
+    """One run, or several, of a System in the memory of a target."""
+
+    phases: Phases
+    settings: Settings
+    samples: Array
+    log: Integers
+    whole: Integers
+
+    @property
+    def calls_python(self) -> bool:
+        """Whether steps call Python functions, so that they come back often."""
+        ...
+
+    def put(self, name: str, values: ArrayLike) -> None:
+        """Write one of the arrays x, d, p, w."""
+        ...
+
+    def put_whole(self, name: str, values: ArrayLike) -> None:
+        """Write the seed, or the number of the run."""
+        ...
+
+    def prepare(self) -> None:
+        """Compute what depends on parameters alone."""
+        ...
+
+    def initialize(self) -> None:
+        """Let the states start where the phases put them."""
+        ...
+
+    def budget(self, steps: int) -> None:
+        """Set after how many steps a call of `run` comes back at the latest."""
+        ...
+
+    def run(self, first: int, count: int) -> None:
+        """Drive some blocks of runs until each has something to say."""
+        ...
+
+    def extend(self, until: int) -> None:
+        """Let the runs go on to a later base tick."""
+        ...
+
+    def foreign(self, block: int) -> None:
+        """Call the Python function that a block waits for."""
+        ...
+
+    def field(self, name: str) -> Integers:
+        """Return a view of an integer of each block."""
+        ...
+
+    def rows_of(self, name: str) -> Array:
+        """Return an array, a row for each run."""
+        ...
+
+    def snapshot(self) -> dict[str, NDArray[np.generic]]:
+        """Return copies of all that changes."""
+        ...
+
+    def restore(self, saved: Mapping[str, NDArray[np.generic]]) -> None:
+        """Put back what `snapshot` returned."""
+        ...
+
+
+EXECUTORS: dict[str, tuple[str, str]] = {
+    "native": ("linkwright.simulation.native.machine", "Machine"),
+    "python": ("linkwright.simulation.plain.machine", "PlainMachine"),
+}
+"""The home and the class of each executor."""
+
+
+def allocate(name: str, phases: Phases, settings: Settings, *, rows: int) -> Executor:
+    """Return the memory of one run on a target."""
+    if name not in EXECUTORS:
+        there = ", ".join(EXECUTORS)
+        raise Error(f"there is no executor {name!r}", remedy=f"choose one of {there}")
+    home, word = EXECUTORS[name]
+    make: Callable[..., Executor] = getattr(import_module(home), word)
+    return make(phases, settings, rows=rows)

@@ -1,0 +1,137 @@
+"""What a run does, as data: the Programs of each tick, step, event and sample, for any target.
+
+A `Schedule` says nothing of how a target runs it. Each Program is cut in two: what depends on
+parameters alone, computed once for a run, and the rest, which finds that in place of the
+parameters. A step of an explicit method is a Program too. LLVM, C and Python write the Programs in
+their own words, and each has one loop that goes by the tables of ticks and events in the phases:
+`linkwright.simulation.native.driver` tells what that loop does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from linkwright.program import Port, Program, Rate, split, symbol_rate
+from linkwright.simulation.native import explicit, implicit, tableaux
+from linkwright.simulation.native.bundle import phase_programs
+from linkwright.simulation.native.dop853 import DOP853
+from linkwright.simulation.native.implicit_speeds import implicit_speeds_step
+from linkwright.simulation.native.methods import Method
+from linkwright.simulation.native.rosenbrock import NODES
+from linkwright.simulation.native.tableaux import Tableau
+from linkwright.system.phases import Phases
+
+TABLEAUX: dict[str, Tableau] = {
+    "midpoint": tableaux.MIDPOINT,
+    "rk4": tableaux.RK4,
+    "dopri5": tableaux.DOPRI5,
+    "dop853": DOP853,
+}
+"""The explicit Runge-Kutta methods."""
+
+Turns = Callable[[Program, tuple[int, ...], tuple[tuple[int, int, int, int], ...]], Program]
+MOVING: dict[str, Turns] = {
+    "semi-implicit": explicit.semi_implicit_step,
+    "implicit-speeds": implicit_speeds_step,
+    "verlet": explicit.verlet_step,
+}
+"""The methods that move coordinates and the other states in turn."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A Program of a run: what depends on parameters alone, and the rest, given that as `p`."""
+
+    name: str
+    constants: Program
+    main: Program
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schedule:
+    """What a run does.
+
+    Args:
+        phases: the flattened System: its arrays, ticks and events.
+        method: how it is integrated.
+        parts: by name: `step` (its main Program is the derivative), `accepted`, `output`,
+            `events`, `tick0` and so on for each tick, `action0` and so on for each event that has
+            an action.
+        steps: the Programs of a step by name, all with the constants of the derivative: `step`
+            (or, for an implicit method, `jacobian`, `stage0` and so on, and `end`); for an adaptive
+            one `slope`, the derivative, `first`, the size of the first step, and `dense`, the state
+            inside a step.
+        rest: how many values the interpolant of a step needs.
+    """
+
+    phases: Phases
+    method: Method
+    parts: tuple[Part, ...]
+    steps: dict[str, Program]
+    rest: int
+
+
+def make_schedule(phases: Phases, method: Method, *, dense: bool = True) -> Schedule:
+    """Return what a run of phases with a method does.
+
+    >>> from linkwright.simulation.native.methods import METHODS
+    >>> from linkwright.system import System
+    >>> made = make_schedule(System(name="s").phases(), METHODS["rk4"])
+    >>> [part.name for part in made.parts], list(made.steps)
+    (['step'], ['step'])
+    """
+    parts = tuple(Part(name, *prepared(given)) for name, given in phase_programs(phases))
+    derivative = parts[0].main
+    steps: dict[str, Program] = {}
+    if method.implicit:
+        steps["jacobian"] = implicit.jacobian_program(derivative)
+        for k in range(len(NODES)):
+            steps[f"stage{k}"] = implicit.stage_program(derivative, k)
+        steps["end"] = implicit.end_program(derivative)
+    else:
+        steps["step"] = step_program(phases, derivative, method)
+    rest = 0
+    if method.adaptive:
+        rest = steps["end" if method.implicit else "step"].port("r").size
+        if not method.implicit:
+            steps["slope"] = derivative
+        steps["first"] = explicit.first_size(derivative, method.order - 1)
+        if method.interpolates and dense:
+            inside = implicit.interpolant if method.implicit else explicit.interpolant
+            steps["dense"] = inside(len(phases.x))
+    return Schedule(phases, method, parts, steps, rest)
+
+
+def step_program(phases: Phases, derivative: Program, method: Method) -> Program:
+    """Return the Program of a step of an explicit method."""
+    if method.name in MOVING:
+        return MOVING[method.name](derivative, phases.coordinates, phases.quaternions)
+    tableau = TABLEAUX[method.name]
+    make = explicit.adaptive_step if method.adaptive else explicit.fixed_step
+    return make(derivative, tableau)
+
+
+def prepared(program: Program) -> tuple[Program, Program]:
+    """Return what a Program computes from parameters alone, and the Program that is given that.
+
+    The second has the same arrays, but `p` holds the results of the first.
+    """
+    given = program.port("p")
+    others = [x for port in program.inputs if port.name != "p" for x in port.entries]
+    splits = (
+        bool(given.entries)
+        and all(symbol_rate(x, program.slow) <= Rate.PARAMETER for x in given.entries)
+        and all(symbol_rate(x, program.slow) > Rate.PARAMETER for x in others)
+    )
+    if not splits:
+        copy = Program(f"{program.name}_constants", (given,), (replace(given, name="c"),))
+        return copy, program
+    first, second = split(program, Rate.PARAMETER, carried="constants")
+    handed = second.port("constants")
+    inputs = tuple(
+        Port("p", handed.shape, handed.entries) if port.name == "p" else port
+        for port in program.inputs
+    )
+    first = replace(first, inputs=(given,))
+    return first, replace(second, inputs=inputs)

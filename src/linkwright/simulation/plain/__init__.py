@@ -1,0 +1,1 @@
+"""Runs in plain Python, for reading and for checking: slow, and the same numbers."""

@@ -1,0 +1,211 @@
+"""The memory of a run in plain Python, with the face of native memory.
+
+The Programs are NumPy functions, or kernels of another backend, and `Driver` goes through the run.
+With native kernels the numbers are the bits of a native run. In NumPy they agree to rounding:
+products and sums round twice where native code fuses them, and elementary functions are NumPy's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwright.backends.kernel import compile as compiled
+from linkwright.errors import Error, ShapeError
+from linkwright.program import Program
+from linkwright.simulation.native.machine import (
+    Array,
+    Integers,
+    Settings,
+    foreign_values,
+    require_sizes,
+)
+from linkwright.simulation.native.schedule import make_schedule
+from linkwright.simulation.native.tables import LOG, WHOLE
+from linkwright.simulation.plain.driver import Crossing, Driver, DueTick
+from linkwright.system.phases import Phases, Tick
+
+_KEPT = ("k", "start", "target", "in_gap", "j", "grid", "cut", "cursor", "sample", "steps")
+_ALSO = ("rejected", "slope_known", "events_known", "detail")
+_STATES = ("x", "d", "w", "f", "y", "y_f", "r", "g", "g_new", "o")
+_LOG_ROWS = 256
+
+
+class PlainMachine:
+    """One run of a System in lists of numbers."""
+
+    calls_python = False
+
+    def __init__(
+        self, phases: Phases, settings: Settings, *, rows: int = 1024, backend: str = "python"
+    ) -> None:
+        require_sizes(phases)
+        if settings.method.implicit:
+            raise Error(
+                f"{settings.method.name} has no form in plain Python",
+                remedy="take another method, or the native executor",
+            )
+        self.phases, self.settings, self.rows = phases, settings, rows
+        self.driver = _driver(phases, settings, backend)
+        self.driver.room, self.driver.log_room = rows, _LOG_ROWS
+        self.p = [s.value for s in phases.p]
+        self.samples = np.zeros((1, rows, len(phases.outputs), 1))
+        self.log: Integers = np.zeros((_LOG_ROWS + len(phases.event_list), len(LOG)), np.int64)
+        self.whole: Integers = np.zeros((1, len(WHOLE) + len(phases.ticks)), np.int64)
+        self.whole[0, len(WHOLE) :] = self.driver.due
+        self.initialized = phases.initialize is None
+
+    # -- memory ------------------------------------------------------------------------------------
+    def field(self, name: str) -> Integers:
+        """Return a view of an integer."""
+        return self.whole[:, WHOLE[name]]
+
+    def rows_of(self, name: str) -> Array:
+        """Return an array as a row."""
+        values = self.p if name == "p" else getattr(self.driver, name)
+        if name in ("y", "f") and not values:
+            values = [0.0] * len(self.phases.x)
+        return np.array([values], dtype=float)
+
+    def put(self, name: str, values: ArrayLike) -> None:
+        """Write an array."""
+        row = np.asarray(values, dtype=float).reshape(-1)
+        if row.size != self.rows_of(name).size:
+            raise ShapeError(f"{name} of {self.phases.name!r} does not have {row.size} entries")
+        setattr(self if name == "p" else self.driver, name, row.tolist())
+
+    def put_whole(self, name: str, values: ArrayLike) -> None:
+        """Write the seed or the number of the run."""
+        setattr(self.driver, {"run": "run_number"}.get(name, name), int(np.ravel(values)[0]))
+
+    def prepare(self) -> None:
+        """Compute what depends on parameters alone; call it whenever p has been written."""
+        self.driver.prepare(self.p)
+
+    def initialize(self) -> None:
+        """Run the Program that gives the initial states, where there is one."""
+        made = self.phases.initialize
+        if made is None or self.initialized:
+            return
+        driver = self.driver
+        x, d = _function(made, "python")(driver.x, driver.d, self.p, driver.w, [0.0])
+        driver.x, driver.d = x, d
+        self.initialized = True
+
+    # -- running -----------------------------------------------------------------------------------
+    def budget(self, steps: int) -> None:
+        """Set after how many steps it comes back at the latest."""
+        self.driver.budget = steps
+
+    def extend(self, until: int) -> None:
+        """Let the run go on to a later base tick."""
+        self.driver.until = until
+
+    def run(self, first: int, count: int) -> None:
+        """Go on until there is something to say."""
+        del first, count
+        self._read()
+        self.whole[0, WHOLE["status"]] = self.driver.run()
+        self._write()
+
+    def foreign(self, block: int) -> None:
+        """Call the foreign function that the run waits for."""
+        del block
+        self._read()
+        driver = self.driver
+        tick: Tick = self.phases.ticks[driver.cursor]
+        t = driver.k * driver.tick_seconds
+        driver.finish_tick(foreign_values(tick, t, driver.o).tolist())
+        self._write()
+
+    def _read(self) -> None:
+        """Take the fields from the memory that others see."""
+        driver, row = self.driver, self.whole[0]
+        for name in (*_KEPT, *_ALSO):
+            setattr(driver, name, int(row[WHOLE[name]]))
+        driver.s = float(row.view(np.float64)[WHOLE["s"]])
+        driver.due = row[len(WHOLE) :].tolist()
+        driver.rows = driver.rows[: int(row[WHOLE["row"]])]
+        driver.log = driver.log[: int(row[WHOLE["logged"]])]
+
+    def _write(self) -> None:
+        """Put the fields, samples and events where others see them."""
+        driver, row = self.driver, self.whole[0]
+        for name in (*_KEPT, *_ALSO):
+            row[WHOLE[name]] = getattr(driver, name)
+        row.view(np.float64)[WHOLE["s"]] = driver.s
+        row[len(WHOLE) :] = driver.due
+        row[WHOLE["row"]], row[WHOLE["logged"]] = len(driver.rows), len(driver.log)
+        for i, values in enumerate(driver.rows):
+            self.samples[0, i, :, 0] = values
+        for i, (event, start, s) in enumerate(driver.log):
+            self.log[i, :2] = event, start
+            self.log[i].view(np.float64)[LOG["s"]] = s
+
+    # -- interruption ------------------------------------------------------------------------------
+    def snapshot(self) -> dict[str, NDArray[np.generic]]:
+        """Return copies of all that changes during a run."""
+        driver = self.driver
+        arrays: dict[str, NDArray[np.generic]] = {
+            name: np.array(getattr(driver, name), dtype=float) for name in _STATES
+        }
+        arrays["steps"] = np.array([driver.proposed, driver.old_error])
+        return {**arrays, "p": np.array(self.p), "whole": self.whole.copy()}
+
+    def restore(self, saved: Mapping[str, NDArray[np.generic]]) -> None:
+        """Put back what `snapshot` returned, of the same System with the same settings."""
+        for name in _STATES:
+            setattr(self.driver, name, saved[name].tolist())
+        self.driver.proposed, self.driver.old_error = saved["steps"].tolist()
+        self.p = saved["p"].tolist()
+        self.whole[:] = saved["whole"]
+        self.initialized = True
+        self.prepare()
+
+
+Numbers = list[float]
+
+
+def _function(program: Program, backend: str) -> Callable[..., tuple[Numbers, ...]]:
+    """Return a Program as a function of lists."""
+    kernel = compiled(program, backend=backend).scalar
+
+    def call(*arrays: Numbers) -> tuple[Numbers, ...]:
+        found: Any = kernel(*(np.array(a, dtype=float) for a in arrays))
+        parts = found if isinstance(found, tuple) else (found,)
+        return tuple(np.asarray(part, dtype=float).tolist() for part in parts)
+
+    return call
+
+
+def _driver(phases: Phases, settings: Settings, backend: str) -> Driver:
+    """Return the driver of a run, at its start."""
+    schedule = make_schedule(phases, settings.method)
+    programs = {f"constants_{part.name}": part.constants for part in schedule.parts}
+    programs |= {part.name: part.main for part in schedule.parts if part.name != "step"}
+    programs |= schedule.steps
+    driver = Driver(
+        {name: _function(made, backend) for name, made in programs.items()},
+        [
+            DueTick(t.every, t.offset, t.slots, t.streams, t.foreign is not None)
+            for t in phases.ticks
+        ],
+        [
+            Crossing(e.direction, e.terminal, e.action is not None, e.guard)
+            for e in phases.event_list
+        ],
+        phases.tick_seconds,
+    )
+    driver.until, driver.end, driver.step_size = settings.until, settings.end, settings.step
+    driver.every, driver.seed = settings.every, settings.seed & (2**64 - 1)
+    driver.adaptive = settings.method.adaptive
+    driver.interpolates = settings.method.interpolates
+    driver.tolerances = [settings.relative, settings.absolute]
+    driver.proposed = settings.first_step
+    driver.x, driver.d, driver.w = (
+        [s.value for s in signals] for signals in (phases.x, phases.d, phases.w)
+    )
+    return driver
