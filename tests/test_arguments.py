@@ -64,7 +64,7 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[[], dict[str, Any]]]] = {
     ),
     "linearize": (
         lambda **k: lw.linearize(**k),
-        lambda: {"mechanism": pendulum(), "at": {"rod": -1.5}, "values": {"m": 1}},
+        lambda: {"model": pendulum(), "at": {"rod": -1.5}, "values": {"m": 1}},
     ),
     "equilibrium": (
         lambda **k: lw.equilibrium(**k),

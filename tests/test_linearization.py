@@ -76,7 +76,7 @@ def test_linear_model_of_a_closed_loop_agrees_with_finite_differences(name: str)
     m = load_model(name)
     equations = derive(m)
     start = {next(iter(m.coordinates)): -0.3} if name == "four-bar" else {}
-    model = linearize(m, start, equations=equations)
+    model = linearize(m, start)
     point = dict(model.point)
     program = equations.program(outputs=False)
     kernel = compile_kernel(program, backend="python")

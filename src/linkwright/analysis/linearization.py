@@ -1,16 +1,27 @@
-"""Linear models of mechanisms: exact A, B, C, D at an operating point or along a motion.
+"""Linear models of mechanisms and Systems: exact A, B, C, D at an operating point.
 
-The Jacobians are Programs made from the equations of motion, so they are exact. The states of the
-linear model are independent coordinates, independent speeds and extra states. Coordinates that
-loops compute follow the independent ones: with G the Jacobian of the relations of position, small
-changes satisfy G dq = 0. Speeds that constraints eliminate are functions of the state already.
+The Jacobians are Programs made from the Programs of a System's phases, so they are exact. The
+states of the linear model are independent coordinates, extra states, independent speeds and the
+states of members. Coordinates that loops compute follow the independent ones: with G the Jacobian
+of the relations of position, small changes satisfy G dq = 0. Speeds that constraints eliminate are
+functions of the state already.
 
 A quaternion has three states, the small rotation dθ in body axes (the tangent space, with
 Pinocchio's convention e ⊕ dθ = e * exp(dθ/2)); its rate is dω - ω × dθ.
+
+A System with sampled members has a model in discrete time, over the shortest period after which
+all its ticks repeat (Chen and Francis, Optimal Sampled-Data Control Systems, 1995, chapter 8):
+
+    z[k+1] = A z[k] + B w[k],   y[k] = C z[k] + D w[k]
+
+with z = (x, discrete states) just before the ticks of an instant at which the period begins, inputs
+w that hold for a period, and outputs y just after these ticks. Between ticks the continuous part
+moves by its matrix exponential while d holds; at a tick the Jacobian of the tick acts.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,14 +34,15 @@ from linkwright.analysis.modes import Mode, modes, moving_states
 from linkwright.backends.kernel import Kernel, compile as compile_kernel
 from linkwright.border import worded
 from linkwright.brief import brief
-from linkwright.equations import Equations, derive
-from linkwright.equations.closure import Relations, assemble, independent_columns
-from linkwright.equations.evaluation import all_values, numbers
-from linkwright.equations.formulations import QUICK
+from linkwright.equations.closure import Relations, independent_columns
 from linkwright.equations.poles import refuse_pole
-from linkwright.mechanism import Body, Mechanism, mechanism_of
+from linkwright.errors import Error
+from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.optional import extra
+from linkwright.program import Program
+from linkwright.system import Phases, System, system_of
+from linkwright.system.numbers import beginnings, numbered, parameters
 
 Array = NDArray[np.float64]
 
@@ -38,6 +50,8 @@ Array = NDArray[np.float64]
 @dataclass(frozen=True, slots=True, repr=False)
 class LinearModel:
     """x' = A x + B w, y = C x + D w for small changes about an operating point.
+
+    With a period it is a model in discrete time: x[k+1] = A x[k] + B w[k], y[k] = C x[k] + D w[k].
 
     Args:
         a: system matrix.
@@ -48,8 +62,10 @@ class LinearModel:
         inputs: names of the inputs.
         outputs: names of the outputs.
         point: the operating point: value of every coordinate, speed and extra state.
-        drift: the rates of the states at the operating point; zero in an equilibrium.
+        drift: the rates of the states at the operating point, or how they change in a period;
+            zero in an equilibrium.
         computed: coordinates that follow the others through loops.
+        period: of a model in discrete time, s; 0 for one in continuous time.
 
     >>> m = Mechanism("oscillator")
     >>> b = m.body("b", translate="x", mass=2)
@@ -69,15 +85,17 @@ class LinearModel:
     point: dict[str, float] = field(default_factory=dict)
     drift: Array = field(default_factory=lambda: np.zeros(0))
     computed: tuple[str, ...] = ()
+    period: float = 0.0
 
     def __repr__(self) -> str:
         counts = (("state", self.states), ("input", self.inputs), ("output", self.outputs))
         told = ", ".join(f"{len(x)} {word}{'' if len(x) == 1 else 's'}" for word, x in counts)
+        told += f", every {self.period:g} s" if self.period else ""
         return f"LinearModel({told}: {brief(list(self.states))[1:-1]})"
 
     def modes(self) -> list[Mode]:
         """Return eigenvalues and shapes, states on which nothing depends set aside."""
-        return modes(self.a, self.states)
+        return modes(self.a, self.states, self.period)
 
     def eigenvalues(self) -> NDArray[np.complex128]:
         """Return the eigenvalues of the states on which something depends, by real part.
@@ -113,6 +131,7 @@ class LinearModel:
             states=[_plain(n) for n in self.states],
             inputs=[_plain(n) for n in self.inputs] or 0,
             outputs=[_plain(n) for n in outputs],
+            dt=self.period,
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -138,27 +157,29 @@ class LinearModel:
             "neutral": list(self.neutral),
             "point": self.point,
             "computed": list(self.computed),
+            "period": self.period,
         }
 
 
 @worded
 def linearize(
-    mechanism: Mechanism,
+    model: Any,
     at: Mapping[str, Amount] | None = None,
     *,
     values: Mapping[str, Amount] | None = None,
     time: float = 0.0,
-    equations: Equations | None = None,
 ) -> LinearModel:
-    """Return the linear model of a mechanism at an operating point.
+    """Return the linear model of a mechanism or a System at an operating point.
+
+    The inputs and outputs of a System are those that it exposes; where it exposes none, all that
+    nothing drives and all that it puts out. With sampled members the model is in discrete time.
 
     Args:
-        mechanism: what to linearize.
-        at: coordinates (m, rad), speeds and extra states by name; by default the initial values.
+        model: a mechanism, a robot, a System, a file, or the name of a shipped model.
+        at: coordinates (m, rad), speeds and other states by name; by default the initial values.
             Loops are closed and dependent speeds found from them.
         values: values of parameters and inputs by name.
         time: s.
-        equations: its equations, where they are at hand.
 
     >>> m = Mechanism("oscillator")
     >>> b = m.body("b", translate="x", mass=2)
@@ -166,18 +187,15 @@ def linearize(
     >>> linearize(m).eigenvalues().round(6) + 0
     array([0.-2.j, 0.+2.j])
     """
-    return linearize_along(
-        mechanism, [{} if at is None else at], values=values, times=[time], equations=equations
-    )[0]
+    return linearize_along(model, [at or {}], values=values, times=[time])[0]
 
 
 def linearize_along(
-    mechanism: Mechanism,
+    model: Any,
     states: Sequence[Mapping[str, Amount]],
     *,
     values: Mapping[str, Amount] | None = None,
     times: Iterable[float] | None = None,
-    equations: Equations | None = None,
 ) -> list[LinearModel]:
     """Return the linear models at several states, for instance along a motion.
 
@@ -187,164 +205,245 @@ def linearize_along(
     >>> [float(l.a[1, 0].round(2)) for l in linearize_along(m, [{"b": 0.0}, {"b": 1.0}])]
     [0.0, 8.25]
     """
-    mechanism = mechanism_of(mechanism).with_values(values)
-    known = all_values(mechanism, None)
-    refuse_unreal(mechanism)
-    equations = derive(mechanism, QUICK) if equations is None else equations
-    mechanism = equations.mechanism.with_values(known)
-    relations = Relations(mechanism, known, "python")
-    kernel = _jacobians(equations)
+    system = system_of(model).copy()
+    system.set(values or {})
+    slopes = None
     result = []
     for state, time in zip(states, times or [0.0] * len(states), strict=True):
-        assembly = assemble(mechanism, state, None, time=time, relations=relations)
-        point = {**assembly.coordinates, **assembly.speeds}
-        refuse_pole(mechanism, assembly.coordinates, "there is no linear model")
-        result.append(_at_point(equations, relations, kernel, known, point, time))
+        now = system.copy()
+        now.set_initial(state)
+        slopes = slopes or _Slopes.of(now)
+        result.append(slopes.at(now, time))
     return result
 
 
-def _jacobians(equations: Equations) -> Kernel:
-    program = equations.program()
-    wanted = [n for n in ("q", "u", "w") if any(p.name == n for p in program.inputs)]
-    slopes = program.derivative(None, wanted, values=True, optimized=False)
-    return compile_kernel(slopes, backend="python")
+@dataclass(frozen=True, slots=True)
+class _Slopes:
+    """The Programs of a System's phases with their Jacobians, ready to be evaluated."""
+
+    phases: Phases
+    mechanism: Mechanism
+    relations: Relations
+    derivative: Kernel
+    output: Kernel | None
+    ticks: tuple[Kernel, ...]
+
+    @staticmethod
+    def of(system: System) -> _Slopes:
+        """Differentiate the phases of a System."""
+        found = system.flattened()
+        for tick in found.phases.ticks:
+            if tick.foreign is not None:
+                raise Error(
+                    f"{tick.name!r} is a Python function, and these have no derivative",
+                    remedy="put a Block with the same formula into its place",
+                )
+        m = found.mechanism
+        own = {n: v for n, v in system.values.items() if n in {*m.parameters, *m.inputs}}
+        mechanism = m.with_values(own)
+        refuse_unreal(mechanism)
+        return _Slopes(
+            found.phases,
+            mechanism,
+            Relations(mechanism, mechanism.values, "python"),
+            _kernel(found.phases.derivative),
+            None if found.phases.output is None else _kernel(found.phases.output),
+            tuple(_kernel(tick.program) for tick in found.phases.ticks),
+        )
+
+    def at(self, system: System, time: float) -> LinearModel:
+        """Return the linear model where a System starts."""
+        point = beginnings(system, parameters(system), self.mechanism, time, self.relations)
+        refuse_pole(self.mechanism, point, "there is no linear model")
+        phases = numbered(system, self.phases, self.mechanism, point)
+        names = [s.name for s in (*phases.x, *phases.d)]
+        names += [x.name for x in (*self.relations.coordinates, *self.relations.speeds)]
+        point = {name: point[name] for name in names}
+        known = {
+            name: np.array([s.value for s in signals])
+            for name, signals in zip("xdpw", (phases.x, phases.d, phases.p, phases.w), strict=True)
+        }
+        known |= {"t": np.array([time]), "k": np.array([round(time / phases.tick_seconds)])}
+        for tick, kernel in zip(phases.ticks, self.ticks, strict=True):  # what members hold here
+            for slot, value in zip(tick.slots, _evaluate(kernel, known)["d_new"], strict=True):
+                if phases.d[slot].kind == "held":
+                    known["d"][slot] = point[phases.d[slot].name] = value
+        rates = _evaluate(self.derivative, known)
+        back, turning = _rows(phases, known["x"], 1, 4), _rows(phases, rates["x_dot"], 0, 4)
+        free, tied, lift = self._closed(known["x"], time)
+        by_x, *others = _slopes(rates, "x_dot", known)
+        moved = [(back @ by_x + turning) @ lift, *(back @ part for part in others)]
+        flow = np.hstack(moved)[free]
+
+        def seen(kernel: Kernel, output: str) -> Array:
+            by_x, *others = _slopes(_evaluate(kernel, known), output, known)
+            return np.hstack([by_x @ lift, *others])
+
+        inputs, outputs = _inputs(system, phases), _outputs(system, phases)
+        rows = [] if self.output is None else [row for _, row in outputs]
+        y = flow[:0] if self.output is None else seen(self.output, "y")[rows]
+        period, states = 0.0, list(range(len(free)))
+        names = [_labels(phases)[k] for k in free]
+        first = len(free) + len(phases.d)
+        if phases.ticks:
+            ticks = [seen(kernel, "d_new") for kernel in self.ticks]
+            flow, y, period = _over_a_period(phases, flow, y, ticks, known["d"])
+            names += [s.name for s in phases.d]
+            held = [k for k, s in enumerate(phases.d, len(free)) if s.kind == "held"]
+            states = _read(flow, y, range(len(names)), set(held))
+        columns = [first + k for _, k in inputs]
+        return LinearModel(
+            flow[np.ix_(states, states)],
+            flow[np.ix_(states, columns)],
+            y[:, states],
+            y[:, columns],
+            tuple(names[k] for k in states),
+            tuple(name for name, _ in inputs),
+            tuple(name for name, _ in outputs),
+            point,
+            flow[states, -1],
+            tuple(_labels(phases)[k] for k in tied),
+            period,
+        )
+
+    def _closed(self, x: Array, time: float) -> tuple[list[int], list[int], Array]:
+        """Return the tangent states that are free, those that loops compute, and dx by the free."""
+        lift, relations = _rows(self.phases, x, 1, 1).T, self.relations
+        place = {s.name: k for k, s in enumerate(self.phases.x)}
+        rows = [place[q.name] for q in relations.coordinates]
+        extra_states = [place[s.symbol.name] for s in self.mechanism.states]
+        _, g = relations.position(x[[*rows, *extra_states]], time)
+        g = g @ lift[rows]
+        tied = independent_columns(g) if g.size and np.abs(g).max() > 0 else []
+        free = [k for k in range(lift.shape[1]) if k not in set(tied)]
+        follow = np.eye(lift.shape[1])[:, free]
+        if tied:
+            follow[tied] = -np.linalg.lstsq(g[:, tied], g[:, free], rcond=None)[0]
+        return free, tied, lift @ follow
 
 
-def _at_point(
-    equations: Equations,
-    relations: Relations,
-    kernel: Kernel,
-    known: Mapping[str, float],
-    point: Mapping[str, float],
-    time: float,
-) -> LinearModel:
-    """Return the linear model at one assembled state."""
-    mechanism = equations.mechanism
-    given = {**known, **point, mechanism.time.name: time}
-    arrays = [numbers(mechanism, port.entries, given) for port in kernel.program.inputs]
-    names = [port.name for port in kernel.program.outputs]
-    found = kernel(*arrays)
-    results = dict(zip(names, found if isinstance(found, tuple) else (found,), strict=True))
-    q = [*equations.coordinates, *equations.states]
-    inputs = next((p.entries for p in kernel.program.inputs if p.name == "w"), ())
-
-    def jacobian(output: str, variable: str, rows: int, columns: int) -> Array:
-        value = results.get(f"d_{output}_d_{variable}")
-        return np.zeros((rows, columns)) if value is None else np.reshape(value, (rows, columns))
-
-    n, p, w = len(q), len(equations.speeds), len(inputs)
-    count = len(mechanism.outputs)
-    sizes = {"q": n, "u": p, "w": w}
-    of_q = {k: jacobian("q_dot", k, n, size) for k, size in sizes.items()}
-    of_u = {k: jacobian("u_dot", k, p, size) for k, size in sizes.items()}
-    of_y = {k: jacobian("y", k, count, size) for k, size in sizes.items()}
-    q_values = np.array([point[x.name] for x in q])
-    tangent, labels = _tangent(equations, q_values)
-    q_rate = np.ravel(results["q_dot"])
-    rates = _tangent_rates(equations, tangent, labels, of_q, q_values, q_rate)
-    _, g = relations.position(q_values, time)
-    g = g @ tangent[: len(equations.coordinates)]
-    tied = independent_columns(g) if g.size and np.abs(g).max() > 0 else []
-    free = [k for k in range(tangent.shape[1]) if k not in set(tied)]
-    follow = np.zeros((tangent.shape[1], len(free)))
-    follow[free, range(len(free))] = 1.0
-    if tied:
-        follow[tied] = -np.linalg.lstsq(g[:, tied], g[:, free], rcond=None)[0]
-    down = tangent @ follow
-    a = np.block(
-        [
-            [rates["q"][free] @ follow, rates["u"][free]],
-            [of_u["q"] @ down, of_u["u"]],
-        ]
-    )
-    b = np.vstack([rates["w"][free], of_u["w"]])
-    c = np.hstack([of_y["q"] @ down, of_y["u"]])
-    drift = np.concatenate(
-        [
-            np.linalg.lstsq(tangent, q_rate, rcond=None)[0][free],
-            np.ravel(results["u_dot"]),
-        ]
-    )
-    return LinearModel(
-        a,
-        b,
-        c,
-        of_y["w"],
-        (*(labels[k] for k in free), *(u.name for u in equations.speeds)),
-        tuple(x.name for x in inputs),
-        tuple(o.name for o in mechanism.outputs),
-        dict(point),
-        drift,
-        tuple(labels[k] for k in tied),
-    )
+def _kernel(program: Program) -> Kernel:
+    """Return a Program with its Jacobians by x, d and w."""
+    wanted = [p.name for p in program.inputs if p.name in ("x", "d", "w") and p.size]
+    if wanted:  # forward is right for about as many results as variables, and soon made
+        program = program.derivative(None, wanted, mode="forward", values=True, optimized=False)
+    return compile_kernel(program, backend="python")
 
 
-def _quaternions(equations: Equations) -> list[Body]:
-    bodies = equations.mechanism.bodies.values()
-    return [b for b in bodies if b.joint.quaternion]
+def _evaluate(kernel: Kernel, known: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the outputs of a kernel; noise is what it is on average."""
+    program = kernel.program
+    noise = np.array([0.5, 0.25] * (sum(p.size for p in program.inputs if p.name == "n") // 2))
+    found = kernel(*(known[p.name] if p.name != "n" else noise for p in program.inputs))
+    many = found if isinstance(found, tuple) else (found,)
+    return dict(zip((p.name for p in program.outputs), many, strict=True))
 
 
-def _tangent(equations: Equations, q: Array) -> tuple[Array, list[str]]:
-    """Return dq for each tangent state, and the names of those states."""
-    order = [*equations.coordinates, *equations.states]
-    place = {x: k for k, x in enumerate(order)}
-    columns: list[Array] = []
-    labels: list[str] = []
-    inside = {e for b in _quaternions(equations) for e in b.rotations}
-    first = {b.rotations[0]: b for b in _quaternions(equations)}
-    for x in order:
-        if x in first:
-            body = first[x]
-            rows = [place[e] for e in body.rotations]
-            for axis, part in zip("xyz", _half_turns(q[rows]).T, strict=True):
-                column = np.zeros(len(order))
-                column[rows] = part
-                columns.append(column)
-                labels.append(f"{body.name}.turn_{axis}")
-        elif x not in inside:
-            column = np.zeros(len(order))
-            column[place[x]] = 1.0
-            columns.append(column)
-            labels.append(x.name)
-    matrix = np.array(columns).T if columns else np.zeros((len(order), 0))
-    return matrix, labels
+def _slopes(found: Mapping[str, Array], output: str, known: Mapping[str, Array]) -> list[Array]:
+    """Return the Jacobians of an output by x, d and w, and its value as a column."""
+    value = np.ravel(found[output])
+    parts = []
+    for v in "xdw":
+        shape = len(value), len(known[v])
+        parts.append(np.reshape(found.get(f"d_{output}_d_{v}", np.zeros(shape)), shape))
+    return [*parts, value[:, None]]
 
 
-def _tangent_rates(
-    equations: Equations,
-    tangent: Array,
-    labels: Sequence[str],
-    of_q: Mapping[str, Array],
-    q: Array,
-    q_rate: Array,
-) -> dict[str, Array]:
-    """Return the Jacobians of the rates of tangent states by tangent states, speeds and inputs.
+# -- names -----------------------------------------------------------------------------------------
+def _inputs(system: System, phases: Phases) -> list[tuple[str, int]]:
+    """Return the names of the inputs, with their places in w."""
+    place = {s.symbol: k for k, s in enumerate(phases.w)}
+    if not system.exposed_inputs:
+        return [(s.name, k) for k, s in enumerate(phases.w)]
+    ports = system.exposed_inputs.values()
+    return [(n, place[x]) for p in ports for n, x in p.entries() if x in place]
 
-    For a quaternion dθ = 2 E(e)ᵀ de, and so its rate is 2 E(e')ᵀ de + 2 E(e)ᵀ de'.
+
+def _outputs(system: System, phases: Phases) -> list[tuple[str, int]]:
+    """Return the names of the outputs, with their places among the channels."""
+    place = {s.name: k for k, s in enumerate(phases.outputs)}
+    if not system.exposed_outputs:
+        return [(s.name, place[s.name]) for s in phases.outputs if s.kind == "output"]
+    ports = system.exposed_outputs.values()
+    return [(name, place[name]) for port in ports for name, _ in port.entries()]
+
+
+# -- the tangent space -----------------------------------------------------------------------------
+def _labels(phases: Phases) -> list[str]:
+    """Return the names of the tangent states."""
+    first = {four[0] for four in phases.quaternions}
+    inside = {k for four in phases.quaternions for k in four}
+    found: list[str] = []
+    for k, s in enumerate(phases.x):
+        if k in first:
+            found += [f"{s.body}.turn_{axis}" for axis in "xyz"]
+        elif k not in inside:
+            found.append(s.name)
+    return found
+
+
+def _rows(phases: Phases, x: Array, plain: float, factor: float) -> Array:
+    """Return a row over x for each tangent state: of a quaternion, E(x)ᵀ/2 times the factor.
+
+    dθ = 2 E(e)ᵀ de, and so its rate is 2 E(e')ᵀ de + 2 E(e)ᵀ de'.
     """
-    order = [*equations.coordinates, *equations.states]
-    back = np.zeros((len(labels), len(order)))
-    turning = np.zeros((len(labels), len(order)))
-    place = {x.name: k for k, x in enumerate(order)}
-    for row, label in enumerate(labels):
-        if label in place:
-            back[row, place[label]] = 1.0
-    for body in _quaternions(equations):
-        rows = [labels.index(f"{body.name}.turn_{axis}") for axis in "xyz"]
-        columns = [place[e.name] for e in body.rotations]
-        back[np.ix_(rows, columns)] = 4.0 * _half_turns(q[columns]).T
-        turning[np.ix_(rows, columns)] = 4.0 * _half_turns(q_rate[columns]).T
-    return {
-        "q": (back @ of_q["q"] + turning) @ tangent,
-        "u": back @ of_q["u"],
-        "w": back @ of_q["w"],
-    }
+    first = {four[0]: list(four) for four in phases.quaternions}
+    inside = {k for four in phases.quaternions for k in four}
+    found: list[Array] = []
+    for k, unit in enumerate(np.eye(len(x))):
+        if k in first:
+            rows = np.zeros((3, len(x)))
+            rows[:, first[k]] = factor * _half_turns(x[first[k]]).T
+            found += list(rows)
+        elif k not in inside:
+            found.append(plain * unit)
+    return np.reshape(found, (len(found), len(x)))
 
 
 def _half_turns(e: Array) -> Array:
     """Return E(e)/2, the change of a quaternion with a small rotation in body axes."""
     w, i, j, k = e
     return 0.5 * np.array([[-i, -j, -k], [w, -k, j], [k, w, -i], [-j, i, w]])
+
+
+# -- sampled parts ---------------------------------------------------------------------------------
+def _over_a_period(
+    phases: Phases, flow: Array, y: Array, ticks: Sequence[Array], d: Array
+) -> tuple[Array, Array, float]:
+    """Return the matrices of states and outputs over (x, d, w, 1), and the period in s."""
+    from scipy.linalg import expm
+
+    count = math.lcm(*(tick.every for tick in phases.ticks))
+    size, held = flow.shape[1], len(flow)
+    due: dict[int, list[Array]] = {0: []}
+    for tick, slopes in zip(phases.ticks, ticks, strict=True):
+        jump, slots = np.eye(size), np.array(tick.slots)
+        jump[held + slots] = slopes
+        jump[held + slots, -1] -= d[slots]
+        for k in range(tick.offset % tick.every, count, tick.every):
+            due.setdefault(k, []).append(jump)
+    rate = np.vstack([flow, np.zeros((size - held, size))])
+    whole, flows = np.eye(size), dict[int, Array]()
+    instants = sorted(due)
+    for k, following in zip(instants, [*instants[1:], count], strict=True):
+        for jump in due[k]:
+            whole = jump @ whole
+        if k == 0:
+            y = y @ whole
+        gap = following - k
+        if gap not in flows:
+            flows[gap] = expm(gap * phases.tick_seconds * rate)
+        whole = flows[gap] @ whole
+    whole[:, -1] -= np.eye(size)[:, -1]
+    return whole, y, count * phases.tick_seconds
+
+
+def _read(flow: Array, y: Array, states: Iterable[int], held: set[int]) -> list[int]:
+    """Return the states, without held values that are new before anything reads them."""
+    kept = list(states)
+    while idle := [k for k in kept if k in held and not flow[kept, k].any() and not y[:, k].any()]:
+        kept = [k for k in kept if k not in idle]
+    return kept
 
 
 def _plain(name: str) -> str:

@@ -21,19 +21,17 @@ class Mode:
     """One eigenvalue, or a pair of conjugates, with its shape.
 
     Args:
-        frequency: natural frequency, rad/s: the magnitude of the eigenvalue.
+        frequency: natural frequency, rad/s: the magnitude of the eigenvalue; in discrete time that
+            of its logarithm by the period.
         shape: the share of each state, the largest 1.
+        stable: whether the motion dies out.
     """
 
     eigenvalue: complex
     frequency: float
     damping: float
     shape: dict[str, complex]
-
-    @property
-    def stable(self) -> bool:
-        """Whether the motion dies out."""
-        return self.eigenvalue.real < 0
+    stable: bool
 
 
 def moving_states(a: Array, tolerance: float = 1e-12) -> list[int]:
@@ -54,8 +52,8 @@ def moving_states(a: Array, tolerance: float = 1e-12) -> list[int]:
         left = kept
 
 
-def modes(a: Array, names: Sequence[str]) -> list[Mode]:
-    """Return the modes of a system matrix, slowest decay first.
+def modes(a: Array, names: Sequence[str], period: float = 0.0) -> list[Mode]:
+    """Return the modes of a system matrix, slowest decay first; with a period, in discrete time.
 
     >>> [round(m.frequency, 3) for m in modes(np.array([[0.0, 1.0], [-4.0, -0.4]]), ["x", "v"])]
     [2.0]
@@ -70,8 +68,12 @@ def modes(a: Array, names: Sequence[str]) -> list[Mode]:
         if value.imag < 0:
             continue
         shape = vector / vector[np.abs(vector).argmax()]
-        size = abs(value)
-        damping = 1.0 if size == 0 else float(-value.real / size)
+        pole = complex(value)
+        if period:  # that of the continuous motion through the instants
+            pole = np.log(pole) / period if pole else complex(-np.inf)
+        size = abs(pole)
+        damping = 1.0 if size == 0 or not np.isfinite(size) else -pole.real / size
         named = {names[k]: complex(s) for k, s in zip(kept, shape, strict=True)}
-        result.append(Mode(complex(value), float(size), damping, named))
-    return sorted(result, key=lambda m: (-m.eigenvalue.real, m.frequency))
+        found = Mode(complex(value), float(size), float(damping), named, bool(pole.real < 0))
+        result.append((-pole.real, found))
+    return [mode for _, mode in sorted(result, key=lambda pair: (pair[0], pair[1].frequency))]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import product
 
 from linkwright.algebra import Expr
 from linkwright.blocks.numbers import checked
@@ -43,6 +44,12 @@ class Port:
             raise BlockError(
                 f"the port {self.name!r} has the shape {self.shape}, but {len(self.values)} values"
             )
+
+    def entries(self) -> list[tuple[str, Expr]]:
+        """Return the names of the entries with what they are."""
+        indices = product(*(range(n) for n in self.shape))
+        names = [f"{self.name}[{','.join(map(str, i))}]" if i else self.name for i in indices]
+        return list(zip(names, self.values, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -304,6 +304,7 @@ class LQR(StateFeedback):
         inputs: Mapping[str, float] | None = None,
         name: str = "lqr",
     ) -> None:
+        _refuse_sampled(model)
         if not model.inputs:
             raise BlockError("the linear model has no inputs that a controller could drive")
         q, r = weights(Q, model.states, "Q"), weights(R, model.inputs, "R")
@@ -359,6 +360,7 @@ class Observer(StateSpace):
         rate: Rate | float | Fraction | None = None,
         name: str = "observer",
     ) -> None:
+        _refuse_sampled(model)
         a, b, c = model.a, model.b, model.c
         n, k = len(a), len(c)
         if not k:
@@ -375,6 +377,14 @@ class Observer(StateSpace):
             correct = step @ self.gain.gain
         super().__init__(
             step - correct @ c, np.hstack([drive, correct]), np.eye(n), name=name, rate=rate
+        )
+
+
+def _refuse_sampled(model: Linear) -> None:
+    if getattr(model, "period", 0.0):
+        raise BlockError(
+            "the linear model is in discrete time already",
+            remedy="linearize the continuous part, or use dlqr and dlqe with the model's matrices",
         )
 
 

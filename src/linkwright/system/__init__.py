@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         normal,
         phase_program,
     )
-    from linkwright.system.system import System
+    from linkwright.system.system import System, system_of
 
 __all__ = [
     "ARRAYS",
@@ -40,6 +40,7 @@ __all__ = [
     "make_clock",
     "normal",
     "phase_program",
+    "system_of",
 ]
 
 _HOMES = {
@@ -56,7 +57,7 @@ _HOMES = {
         "normal",
         "phase_program",
     ),
-    "system": ("System",),
+    "system": ("System", "system_of"),
 }
 
 if not TYPE_CHECKING:  # hidden from type checkers, so that they report an unknown name

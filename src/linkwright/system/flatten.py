@@ -310,6 +310,11 @@ def _channels(flat: _Flat, record: Sequence[str] | None) -> list[tuple[Signal, E
                 (Signal(x.name, None, 0.0, port.unit, "output", port.doc, member.name), x)
                 for x in symbols
             ]
+    for port in flat.system.exposed_outputs.values():
+        found += [
+            (Signal(name, None, 0.0, port.unit, "output", port.doc), value)
+            for name, value in port.entries()
+        ]
     by_name: dict[str, tuple[Signal, Expr]] = {}
     for signal, value in found:
         by_name.setdefault(signal.name, (signal, value))

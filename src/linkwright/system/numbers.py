@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from linkwright.algebra import Expr, evaluate, free_symbols
 from linkwright.blocks import BlockError, Foreign
-from linkwright.equations.closure import assemble
+from linkwright.equations.closure import Relations, assemble
 from linkwright.equations.reactions import told_reactions
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
@@ -44,8 +44,10 @@ def _begun(member: Member) -> Iterable[tuple[Expr, Expr]]:
     return zip((x for _, x, _ in states), initial, strict=True)
 
 
-def numbered(system: System, phases: Phases, mechanism: Mechanism) -> Phases:
-    """Return the phases with the numbers that the System has now."""
+def numbered(
+    system: System, phases: Phases, mechanism: Mechanism, at: Mapping[str, float] | None = None
+) -> Phases:
+    """Return the phases with the numbers that the System has now; `at` is where it begins."""
     values = parameters(system)
     inputs = system.inputs()
     driven = {*inputs, *system.mechanism.inputs}
@@ -57,7 +59,7 @@ def numbered(system: System, phases: Phases, mechanism: Mechanism) -> Phases:
             f"{system.name!r} has no value for {', '.join(missing)}",
             remedy="give defaults to the mechanism, or values to the System",
         )
-    at = _beginnings(system, values, mechanism)
+    at = beginnings(system, values, mechanism) if at is None else at
     initialize = phases.initialize
     if initialize is not None and any(x.name in system.initial for x in starts(system)):
         initialize = None  # the values say it all
@@ -102,8 +104,12 @@ def refuse_senseless(system: System, values: Mapping[str, ArrayLike]) -> None:
                 p.checked(np.max(values[name]), member.name)
 
 
-def _beginnings(
-    system: System, values: Mapping[str, float], mechanism: Mechanism
+def beginnings(
+    system: System,
+    values: Mapping[str, float],
+    mechanism: Mechanism,
+    time: float = 0.0,
+    relations: Relations | None = None,
 ) -> dict[str, float]:
     """Return where every state starts, by name."""
     m = system.mechanism
@@ -118,7 +124,8 @@ def _beginnings(
     if own:
         given = {name: v for name, v in system.initial.items() if name in own}
         known = {name: v for name, v in system.values.items() if name in {*m.parameters, *m.inputs}}
-        start_of = assemble(mechanism, given, {**m.values, **known})
+        all_known = {**m.values, **known}
+        start_of = assemble(mechanism, given, all_known, time=time, relations=relations)
         at |= {**start_of.coordinates, **start_of.speeds}
     at.update((name, v) for name, v in system.initial.items() if name not in own)
     return at

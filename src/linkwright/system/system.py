@@ -280,6 +280,7 @@ class System(Shown):
             self._check_units(value, x)
             self.wires[x] = Wire(value, solve)
 
+    @worded
     def expose(self, name: str, what: Any) -> None:
         """Give the System a port: what a larger System sees of it, and what is linearized.
 
@@ -455,6 +456,16 @@ class System(Shown):
             record: names of the channels that are asked for: outputs of the mechanism, ports; all
                 of them by default. What nobody asks for is not computed.
         """
+        found = self.flattened(record)
+        return numbered(self, found.phases, found.mechanism)
+
+    @worded
+    def flattened(self, record: Iterable[str] | None = None) -> Flattened:
+        """Return the phases without numbers, and the mechanism as its equations have it.
+
+        Args:
+            record: as for `phases`.
+        """
         from linkwright.system.flatten import flatten
 
         wanted = None if record is None else tuple(record)
@@ -465,8 +476,7 @@ class System(Shown):
             while len(self._flat) >= KEPT:
                 del self._flat[next(iter(self._flat))]
             self._flat[key] = flatten(self, wanted)
-        found = self._flat[key]
-        return numbered(self, found.phases, found.mechanism)
+        return self._flat[key]
 
     def content(self) -> tuple[object, ...]:
         """Return all that the flattened System depends on, numbers apart; equal while it is.
@@ -486,6 +496,7 @@ class System(Shown):
             content_of(self.mechanism),
             tuple(members),
             wires,
+            tuple(self.exposed_outputs.values()),
         )
 
     def inputs(self) -> dict[str, float]:
@@ -547,6 +558,18 @@ class System(Shown):
 
     def __repr__(self) -> str:
         return f"System({self.name}: {', '.join(self.members) or 'no members'})"
+
+
+def system_of(given: Any) -> System:
+    """Return a System, or that of a mechanism, a robot, a file or a model's name alone.
+
+    Args:
+        given: what is meant.
+
+    >>> system_of(Mechanism("m"))
+    System(m: no members)
+    """
+    return given if isinstance(given, System) else System(mechanism_of(given))
 
 
 @dataclass(frozen=True, slots=True)

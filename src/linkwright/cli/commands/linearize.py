@@ -1,4 +1,4 @@
-"""``linkwright linearize``: the linear model of a mechanism at an operating point."""
+"""``linkwright linearize``: the linear model of a model at an operating point."""
 
 from __future__ import annotations
 
@@ -47,12 +47,14 @@ def command(
     if as_json:
         echo(json.dumps(found.as_dict(), indent=2))
         return
+    head = ("eigenvalue" if found.period else "eigenvalue 1/s", "frequency rad/s", "damping")
     print_table(
-        ("eigenvalue 1/s", "frequency rad/s", "damping", "mostly"),
+        (*head, "mostly"),
         [_mode_row(mode) for mode in found.modes()],
         title=f"{model}: {len(found.states)} states, {len(found.inputs)} inputs, "
-        f"{len(found.outputs)} outputs",
-        numbers=("eigenvalue 1/s", "frequency rad/s", "damping"),
+        f"{len(found.outputs)} outputs"
+        + (f", in discrete time, every {found.period:g} s" if found.period else ""),
+        numbers=head,
     )
     if found.neutral:
         echo(f"\nneutral    {', '.join(found.neutral)}")
