@@ -15,13 +15,14 @@ from hypothesis import given, settings, strategies as st
 import linkwright.formats.text.starters
 from linkwright.backends.c import c_source
 from linkwright.errors import Error, InputError
+from linkwright.files import read_bytes
 from linkwright.formats.meshes.lookup import find_mesh
 from linkwright.formats.robot.description import Description, Link, LinkJoint, Mass, Place
 from linkwright.formats.robot.files import FORMATS, endings, read_description, written_description
 from linkwright.formats.robot.plausibility import description_findings, repaired
 from linkwright.formats.robot.to_mechanism import assembled
 from linkwright.formats.robot.to_text import robot_text
-from linkwright.formats.robot.xml import Caps, parse_xml, read_bytes, read_xml
+from linkwright.formats.robot.xml import Caps, parse_xml, read_xml
 from linkwright.formats.text.files import read_model
 from linkwright.formats.urdf import parse_urdf, read_urdf, urdf_text
 from linkwright.robots import Robot

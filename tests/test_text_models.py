@@ -273,7 +273,7 @@ def test_the_file_is_named(tmp_path: Path) -> None:
     path.write_text(BODY + "com = [0, 'L', 0]\n")
     with pytest.raises(InputError, match=r"wrong\.toml:8:12: body\[0\]\.com\[1\]: "):
         read_model(path)
-    with pytest.raises(InputError, match=r"nowhere\.toml: .*No such file"):
+    with pytest.raises(InputError, match=r"nowhere\.toml: .*no such file"):
         read_model(tmp_path / "nowhere.toml")
     path.write_bytes(b"\xff")
     with pytest.raises(InputError, match="UTF-8"):

@@ -12,11 +12,15 @@ import stat
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 from linkwright.brief import brief
 from linkwright.errors import InputError
+
+LARGEST = 32 * 2**20
+"""Bytes of a model or robot file."""
 
 
 def path_of(given: object, what: str = "a file") -> Path:
@@ -28,6 +32,57 @@ def path_of(given: object, what: str = "a file") -> Path:
     if not isinstance(given, str | os.PathLike) or not os.fspath(given):
         raise InputError(f"{what} is named by a text or a path, not by {brief(given)}")
     return Path(os.fspath(given))
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFile(os.PathLike[str]):
+    """A file that was read once; whoever needs its bytes takes them from here."""
+
+    path: Path
+    content: bytes = field(repr=False)
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+def opened_file(path: str | os.PathLike[str], most: int = LARGEST) -> OpenedFile:
+    """Return a file with its bytes; one that was opened is returned as it is."""
+    if isinstance(path, OpenedFile):
+        return path
+    return OpenedFile(Path(path), read_bytes(path, most))
+
+
+def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:
+    """Return the bytes of an ordinary file of at most that size."""
+    if isinstance(path, OpenedFile):
+        return path.content
+    path = Path(path)
+    try:
+        if not path.is_file():
+            why = "it is a folder" if path.is_dir() else "there is no such file"
+            raise InputError(f"cannot read: {why}", file=path)
+        with path.open("rb") as stream:
+            data = stream.read(most + 1)
+    except OSError as error:
+        raise InputError(f"cannot read: {error.strerror}", file=path) from None
+    except ValueError:  # a null character in the name
+        raise InputError(f"cannot read {str(path)!r}: that is no name of a file") from None
+    if len(data) > most:
+        raise InputError(f"the file is longer than {most} bytes", file=path)
+    return data
+
+
+def read_text(path: str | os.PathLike[str], most: int) -> str:
+    """Return the text of an ordinary file of at most that size."""
+    try:
+        return read_bytes(path, most).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"byte {error.start} is not UTF-8", file=path, remedy="save the file as UTF-8"
+        ) from None
 
 
 def write_text(path: str | os.PathLike[str], text: str, *, replace: bool = False) -> None:

@@ -8,6 +8,7 @@ of it hold its text instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,27 +56,23 @@ def from_model(mechanism: Workspace, name: str) -> None:
 
 def from_file(
     mechanism: Workspace,
-    file: str,
+    file: str = "",
+    content: bytes | None = None,
     options: Mapping[str, Any] | None = None,
     robot: Any = None,
-    *,
-    is_whole: Callable[[Path, bytes], bool],
+    is_whole: Callable[[Path, bytes], bool] = lambda *_: True,
 ) -> None:
-    """Note that a mechanism comes from a file, with a digest of what that holds now.
+    """Note that a mechanism comes from a file that held some bytes.
 
-    Args:
-        is_whole: whether a file says everything by itself, so that its text is kept.
+    `is_whole` says whether a file says everything by itself, so that its text is kept.
     """
     path, digest, text = "", "", ""
-    if file:
-        try:
+    if file and content is not None:
+        with suppress(OSError, RuntimeError, ValueError):  # not text, or a name that leads nowhere
             found = Path(file).resolve()
-            content = found.read_bytes()
             path, digest = str(found), digest_of(content)
             if len(content) <= LONGEST and is_whole(found, content):
                 text = content.decode()
-        except (OSError, RuntimeError, ValueError):  # no file, or not text
-            pass
     mechanism.provenance = Provenance(
         "", path, digest, text, dict(options or {}), robot, structure_of(mechanism)
     )

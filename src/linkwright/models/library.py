@@ -14,7 +14,7 @@ from pathlib import Path
 
 from linkwright.border import worded
 from linkwright.errors import InputError
-from linkwright.files import path_of
+from linkwright.files import OpenedFile, path_of
 from linkwright.formats.robot.files import endings, read_mechanism
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import from_model
@@ -66,13 +66,16 @@ _TRUTHS |= {"off": False, "false": False, "no": False, "0": False}
 
 
 @worded
-def load_model(name: str | os.PathLike[str], *, trust: bool = False) -> Mechanism:
+def load_model(
+    name: str | os.PathLike[str], *, trust: bool = False, file: OpenedFile | None = None
+) -> Mechanism:
     """Return a model by its name with options, or from a file.
 
     Args:
         name: a name in `MODELS`, with options after a colon (`n-four-bar:n=40`), or the path of a
             file of a model or robot.
         trust: whether C code in a text model may be compiled and run.
+        file: the file that the name is of, where it has been read.
 
     >>> load_model("n-four-bar:n=3").doc
     '3 four-bar linkages in a row, 7 uniform links'
@@ -83,9 +86,9 @@ def load_model(name: str | os.PathLike[str], *, trust: bool = False) -> Mechanis
     """
     name = str(path_of(name, "a model"))
     for ending in endings():
-        file, found, options = name.partition(ending)
+        path, found, options = name.partition(ending)
         if found and (not options or options.startswith(":")):
-            return _from_file(Path(file + ending), options[1:], trust)
+            return _from_file(file or Path(path + ending), options[1:], trust)
     stem, _, options = name.partition(":")
     model = MODELS.get(stem)
     if model is None:
@@ -125,8 +128,8 @@ def _text_builder(file: str) -> Builder:
     return build
 
 
-def _from_file(path: Path, options: str, trust: bool) -> Mechanism:
-    if not path.is_file():
+def _from_file(path: Path | OpenedFile, options: str, trust: bool) -> Mechanism:
+    if isinstance(path, Path) and not path.is_file():
         raise InputError(f"there is no file {str(path)!r}")
     numbers: dict[str, int] = {}
     for key, value in _split_options(str(path), options):

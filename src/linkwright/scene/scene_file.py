@@ -20,10 +20,10 @@ from typing import TypeAlias
 import numpy as np
 
 from linkwright.errors import InputError
+from linkwright.files import read_text
 from linkwright.formats.meshes.lookup import find_mesh
 from linkwright.formats.robot.description import UNTURNED, Place, Triple
 from linkwright.formats.robot.transforms import composed, product, turned
-from linkwright.formats.robot.xml import read_text
 from linkwright.formats.text.document import Limits, Source, parse_record
 from linkwright.formats.text.positions import Path as KeyPath
 from linkwright.scene.scene_tables import (

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from linkwright.errors import Error, InputError
-from linkwright.files import digest_of
+from linkwright.files import LARGEST, digest_of, read_bytes
 from linkwright.formats.robot.files import endings, read_description, robot_format
-from linkwright.formats.robot.xml import DEFAULT_CAPS, read_bytes
 from linkwright.formats.text.files import read_model
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
@@ -145,7 +144,7 @@ def _allowed_file(file: object, name: str, allowed: Sequence[Path]) -> tuple[Pat
 
 
 def _digest(path: Path) -> str:
-    return digest_of(read_bytes(path, DEFAULT_CAPS.size))
+    return digest_of(read_bytes(path, LARGEST))
 
 
 def _of_file(path: Path, options: Mapping[str, Any], roots: Sequence[Path]) -> Robot | Mechanism:

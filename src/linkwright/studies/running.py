@@ -29,6 +29,7 @@ from linkwright.system.phases import Phases
 from linkwright.version import __version__
 
 if TYPE_CHECKING:
+    from linkwright.files import OpenedFile
     from linkwright.mechanism import Mechanism
 
 _TOLD = ("limits", "notes", "forces", "floors")
@@ -138,7 +139,7 @@ def run_model(
     from linkwright.equations.resistance import refuse_idle
     from linkwright.mechanism.plausibility import refuse_unreal
 
-    mechanism = _opened(request)
+    mechanism = _opened(request, source.opened)
     if request.reactions:
         mechanism.output_all("reactions")
     if not source.known or request.base != "file":
@@ -171,11 +172,11 @@ def run_model(
     return _native(made, phases, request, target, progress, asked)
 
 
-def _opened(request: Request) -> Mechanism:
+def _opened(request: Request, file: OpenedFile | None = None) -> Mechanism:
     """Return the mechanism that is asked for."""
     from linkwright.models import load_model
 
-    mechanism = load_model(request.model, trust=request.trust)
+    mechanism = load_model(request.model, trust=request.trust, file=file)
     if request.limits and request.base == "file":
         return mechanism
     known = mechanism.provenance

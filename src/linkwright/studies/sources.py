@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from linkwright.errors import InputError
-from linkwright.files import digest_of
+from linkwright.files import OpenedFile, digest_of, opened_file
 from linkwright.formats.robot.files import endings, is_whole
 
 _LONGEST = 4 << 20
@@ -23,38 +23,45 @@ class Source:
     file: str = ""
     text: str = ""
     origin: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    opened: OpenedFile | None = field(default=None, compare=False, repr=False)
 
     @property
     def known(self) -> bool:
         """Whether the digest stands for all that the model is."""
         return not self.file or bool(self.text)
 
-    @property
-    def stem(self) -> str:
-        """A name for files that belong to it."""
-        name = Path(self.file).stem if self.file else self.model
-        return "".join(c if c.isalnum() or c in "-_." else "-" for c in name) or "run"
+
+def stem_of(model: str) -> str:
+    """Return a name for files that belong to a model.
+
+    >>> stem_of("n-four-bar:n=3"), stem_of("a/swing.toml:n=2")
+    ('n-four-bar-n-3', 'swing')
+    """
+    path, _ = _file_of(model)
+    name = model if path is None else path.stem
+    return "".join(c if c.isalnum() or c in "-_." else "-" for c in name) or "run"
 
 
 def source_of(model: str) -> Source:
-    """Return where a model comes from.
-
-    >>> source_of("n-four-bar:n=3").stem
-    'n-four-bar-n-3'
-    """
-    for ending in endings():
-        name, found, options = model.partition(ending)
-        if found and (not options or options.startswith(":")):
-            return _of_file(model, Path(name + ending), options)
+    """Return where a model comes from; a file is opened, and not again."""
+    path, options = _file_of(model)
+    if path is not None:
+        return _of_file(model, path, options)
     return Source(model, digest_of(model.encode()), origin={"model": model})
 
 
+def _file_of(model: str) -> tuple[Path | None, str]:
+    """Return the path that a model's name holds, and its options with their colon."""
+    for ending in endings():
+        name, found, options = model.partition(ending)
+        if found and (not options or options.startswith(":")):
+            return Path(name + ending), options
+    return None, ""
+
+
 def _of_file(model: str, path: Path, options: str) -> Source:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read the model: {error.strerror}", file=path) from None
-    text = ""
+    opened = opened_file(path)
+    content, text = opened.content, ""
     if len(content) <= _LONGEST and is_whole(path, content):
         try:
             text = content.decode()
@@ -66,7 +73,8 @@ def _of_file(model: str, path: Path, options: str) -> Source:
         "digest": digest_of(content),
         "options": _whole_numbers(options[1:]),
     }
-    return Source(model, digest_of(content + options.encode()), path.name, text, origin)
+    digest = digest_of(content + options.encode())
+    return Source(model, digest, path.name, text, origin, opened)
 
 
 def _whole_numbers(options: str) -> dict[str, int]:

@@ -104,7 +104,7 @@ def command(
     from linkwright.cli.progress import run_bar
     from linkwright.errors import InputError
     from linkwright.studies.running import Request, run_model
-    from linkwright.studies.sources import source_of
+    from linkwright.studies.sources import stem_of
     from linkwright.studies.starts import STARTS
 
     if plot and find_spec("matplotlib") is None:
@@ -124,7 +124,7 @@ def command(
         base.value,
     )
     ending = ".parquet" if find_spec("pyarrow") else ".npz"
-    target = Path(source_of(model).stem + ending) if out is None else out
+    target = Path(stem_of(model) + ending) if out is None else out
     with run_bar(f"simulating {model}", quiet=quiet or as_json) as show:
         found = run_model(
             request,

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
+from linkwright.files import read_text
 from linkwright.formats.dh.schema import DhPlace, DhRow, DhTable
 from linkwright.formats.robot.description import (
     Description,
@@ -24,7 +24,6 @@ from linkwright.formats.robot.description import (
 )
 from linkwright.formats.robot.link_tree import require_tree
 from linkwright.formats.robot.transforms import composed, moved_mass, turned
-from linkwright.formats.robot.xml import read_text
 from linkwright.formats.text.document import Limits, Source, parse_record
 from linkwright.formats.urdf.origins import rpy_rotation
 
@@ -35,7 +34,7 @@ def read_dh(
     path: str | os.PathLike[str], *, roots: Sequence[str | os.PathLike[str]] = ()
 ) -> Description:
     """Return the robot of a table."""
-    return parse_dh(read_text(Path(path), _SIZE), file=path)
+    return parse_dh(read_text(path, _SIZE), file=path)
 
 
 def parse_dh(text: str, *, file: str | os.PathLike[str] | None = None) -> Description:

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from linkwright.errors import InputError
+from linkwright.files import read_bytes
 from linkwright.formats.meshes.solids import Array, Triangles, hull
-from linkwright.formats.robot.xml import finite, read_bytes
+from linkwright.formats.robot.xml import finite
 
 MOST_BYTES = 256 * 2**20
 

@@ -206,6 +206,7 @@ class Description:
         gravity: acceleration of free fall in the root's frame, m/s^2; None for 9.81 along -z.
         ignored: what was left out, once for each kind.
         source: the file, for messages.
+        content: what the file held.
     """
 
     name: str
@@ -217,6 +218,7 @@ class Description:
     ignored: tuple[Ignored, ...] = ()
     source: str = ""
     notes: tuple[str, ...] = field(default=())
+    content: bytes | None = field(default=None, repr=False, compare=False)
 
     def link(self, name: str) -> Link:
         """Return the link of that name."""

@@ -11,16 +11,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwright.border import worded
 from linkwright.errors import InputError
-from linkwright.files import path_of
+from linkwright.files import LARGEST, opened_file, path_of, read_bytes
 from linkwright.formats.robot.description import Description, Written
-from linkwright.formats.robot.xml import DEFAULT_CAPS, read_bytes, root_tag
+from linkwright.formats.robot.xml import root_tag
 
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
@@ -119,11 +119,11 @@ def robot_format(path: str | os.PathLike[str], content: bytes | None = None) -> 
 
     What the file holds is looked at where several formats have its ending.
     """
-    path = Path(path)
-    fit = [key for key, form in FORMATS.items() if path.suffix.lower() in form.endings]
+    suffix = Path(path).suffix.lower()
+    fit = [key for key, form in FORMATS.items() if suffix in form.endings]
     if len(fit) < 2:
         return fit[0] if fit else None
-    found = read_bytes(path, DEFAULT_CAPS.size) if content is None else content
+    found = read_bytes(path, LARGEST) if content is None else content
     return next((key for key in fit if FORMATS[key].holds(found, str(path))), None)
 
 
@@ -169,7 +169,8 @@ def read_mechanism(
     options: Mapping[str, int] | None = None,
     trust: bool = False,
 ) -> Mechanism:
-    """Return the mechanism of a robot file, or of a text model."""
+    """Return the mechanism of a robot file, or of a text model; the file is opened once."""
+    path = opened_file(path)
     if robot_format(path) == "text":
         from linkwright.formats.text.files import read_model
 
@@ -198,7 +199,8 @@ def read_description(
     ...     read_description(file).links
     (Link(name='a', mass=None, shapes=(), line=1),)
     """
-    path = path_of(path, "a robot")
+    path_of(path, "a robot")
+    path = opened_file(path)
     key = robot_format(path)
     if key is None:
         raise InputError(
@@ -209,7 +211,7 @@ def read_description(
     found: Description = _function(FORMATS[key].reader)(
         path, roots=tuple(Path(root) for root in roots)
     )
-    return found
+    return replace(found, content=path.content)
 
 
 def written_description(description: Description, key: str) -> Written:

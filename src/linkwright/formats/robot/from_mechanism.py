@@ -36,7 +36,7 @@ def read_text_model(
     """Return the tree of a text model with its parameters as numbers."""
     from linkwright.formats.text.files import read_model
 
-    found = description_of(read_model(os.fspath(path)))
+    found = description_of(read_model(path))
     return replace(found, source=os.fspath(path))
 
 

@@ -180,7 +180,7 @@ def assembled(
         "locked": dict(locked or {}),
         "symbolic": symbolic,
     }
-    from_file(made.mechanism, given.source, options, (given, whole), is_whole=is_whole)
+    from_file(made.mechanism, given.source, given.content, options, (given, whole), is_whole)
     return whole
 
 

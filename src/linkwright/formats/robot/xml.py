@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from xml.parsers import expat
 
 from linkwright.errors import InputError
+from linkwright.files import read_bytes
 
 if TYPE_CHECKING:
     from xml.parsers.expat import XMLParserType
@@ -185,34 +186,6 @@ def finite(text: str) -> float | None:
         return None
     number = float(text)
     return number if abs(number) <= LARGEST else None
-
-
-def read_bytes(path: str | Path, most: int) -> bytes:
-    """Return the bytes of an ordinary file of at most that size."""
-    path = Path(path)
-    try:
-        if not path.is_file():
-            why = "it is a folder" if path.is_dir() else "there is no such file"
-            raise InputError(f"cannot read: {why}", file=path)
-        with path.open("rb") as stream:
-            data = stream.read(most + 1)
-    except OSError as error:
-        raise InputError(f"cannot read: {error.strerror}", file=path) from None
-    except ValueError:  # a null character in the name
-        raise InputError(f"cannot read {str(path)!r}: that is no name of a file") from None
-    if len(data) > most:
-        raise InputError(f"the file is longer than {most} bytes", file=path)
-    return data
-
-
-def read_text(path: str | Path, most: int) -> str:
-    """Return the text of an ordinary file of at most that size."""
-    try:
-        return read_bytes(path, most).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"byte {error.start} is not UTF-8", file=path, remedy="save the file as UTF-8"
-        ) from None
 
 
 def read_xml(path: str | Path, caps: Caps = DEFAULT_CAPS) -> Element:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from linkwright.errors import InputError
-from linkwright.formats.robot.xml import finite, read_bytes
+from linkwright.files import read_bytes
+from linkwright.formats.robot.xml import finite
 from linkwright.formats.sl.header import without_comments
 
 MOST_BYTES = 2**20

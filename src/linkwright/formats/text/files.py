@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from linkwright.border import worded
-from linkwright.errors import InputError
+from linkwright.files import OpenedFile, opened_file, read_text
 from linkwright.formats.text.document import Document, Limits, parse_model
 from linkwright.formats.text.schema import Model
 from linkwright.formats.text.writer import model_text
@@ -65,10 +64,13 @@ def read_model(
     >>> list(m.coordinates)
     ['rod']
     """
-    document = open_model(source, limits=limits)
+    file = None if _is_text(source) else _opened(source, limits or Limits())
+    document = open_model(source if file is None else file, limits=limits)
     made = document.build(functions=functions, options=options, trust=trust)
-    file = "" if _is_text(source) else os.fspath(source)
-    from_file(made, file, options, is_whole=lambda *_: True)
+    if file is None:
+        from_file(made, options=options)
+    else:
+        from_file(made, os.fspath(file), file.content, options)
     return made
 
 
@@ -97,22 +99,15 @@ def open_model(source: str | os.PathLike[str], *, limits: Limits | None = None) 
     """
     if _is_text(source):
         return parse_model(os.fspath(source), limits=limits)
-    return parse_model(_contents(Path(source), limits or Limits()), file=source, limits=limits)
+    file = _opened(source, limits or Limits())
+    return parse_model(read_text(file, len(file.content)), file=os.fspath(file), limits=limits)
 
 
 def _is_text(source: str | os.PathLike[str]) -> bool:
     return isinstance(source, str) and "\n" in source
 
 
-def _contents(path: Path, limits: Limits) -> str:
-    try:
-        if path.is_file() and path.stat().st_size > 4 * limits.size:
-            raise InputError(f"the file has more than {limits.size} characters", file=path)
-        return path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"byte {error.start} is not UTF-8", file=path, remedy="save the file as UTF-8"
-        ) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"the file cannot be read: {reason}", file=str(path)[:200]) from None
+def _opened(path: str | os.PathLike[str], limits: Limits) -> OpenedFile:
+    if isinstance(path, OpenedFile):
+        return path
+    return opened_file(path, 4 * limits.size)
