@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from hypothesis import settings
@@ -23,8 +23,18 @@ settings.register_profile("random", derandomize=False, database=None)
 settings.load_profile("random" if "LINKWRIGHT_SEED" in os.environ else "fixed")
 
 
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Mark the tests of files that open pages in a browser."""
+    for item in items:
+        if isinstance(item, pytest.Function) and hasattr(item.module, "opened"):
+            item.add_marker(pytest.mark.browser)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _cache_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent  # workers share what they compile
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LINKWRIGHT_CACHE_DIR", str(tmp_path_factory.mktemp("native") / "cache"))
+        patch.setenv("LINKWRIGHT_CACHE_DIR", str(base / "native"))
         yield

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
+import pinocchio as pin
 
 from linkwright.formats.robot.description import Description, LinkJoint, Mass, Place
-
-pin = pytest.importorskip("pinocchio")
 
 
 def se3(place: Place) -> Any:

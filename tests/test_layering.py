@@ -1,4 +1,4 @@
-"""Imports between packages go one way, as the contract in pyproject.toml says."""
+"""Imports between packages go one way, as the contract in pyproject.toml says; types agree."""
 
 from __future__ import annotations
 
@@ -21,6 +21,14 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False
     )
+
+
+@pytest.mark.timeout(1200)  # without a cache it reads every package that we use
+def test_types_agree() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_layers_are_kept() -> None:

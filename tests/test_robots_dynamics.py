@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from linkwright.errors import ShapeError
@@ -23,7 +24,7 @@ from linkwright.program import lower
 from linkwright.program.interpret import interpret
 from linkwright.robots import Quantity, Robot
 from linkwright.robots.derivatives import tangent_program
-from tests.pinocchio_models import pin, pinocchio_model
+from tests.pinocchio_models import pinocchio_model
 from tests.random_robots import random_robot
 
 KINDS = [kind for kind in JOINTS if kind not in ("weld", "planar", "free")]

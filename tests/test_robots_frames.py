@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from linkwright.errors import InputError
@@ -21,7 +22,7 @@ from linkwright.program.interpret import interpret
 from linkwright.robots import Quantity, Robot
 from linkwright.robots.derivatives import derivative_program, tangent_program
 from linkwright.robots.kinematics import REFERENCES
-from tests.pinocchio_models import pin, pinocchio_model
+from tests.pinocchio_models import pinocchio_model
 from tests.random_robots import random_robot
 from tests.test_robots_dynamics import closed_four_bar, follower, four_bar, full, relative
 

@@ -39,6 +39,8 @@ _SUFFIX = ".lwo"
 _TEMPORARY = ".writing"
 _ABANDONED_AFTER = 3600.0
 _KEEP_WHEN_FULL = 0.9
+_LOOKS_PER_CAP = 16  # a folder is looked through once for so large a part of its cap
+_room: dict[Path, int] = {}  # bytes that may be written to a folder before it is looked through
 _warned: set[str] = set()
 
 # A link is not followed, and nobody is waited for who would have to write into a pipe.
@@ -92,7 +94,9 @@ class Cache:
                 with suppress(OSError):
                     Path(temporary).unlink()
             return
-        self.trim()
+        _room[self.folder] = _room.get(self.folder, 0) - len(entry)
+        if _room[self.folder] < 0:
+            self.trim()
 
     def trim(self) -> None:
         """Delete what was used least recently until the folder is below its cap."""
@@ -107,6 +111,7 @@ class Cache:
                     elif item.name.endswith(_TEMPORARY) and now - state.st_mtime > _ABANDONED_AFTER:
                         Path(item.path).unlink()
         total = sum(size for _, size, _ in entries)
+        _room[self.folder] = min(self.limit // _LOOKS_PER_CAP, self.limit - total)
         if total <= self.limit:
             return
         for _, size, path in sorted(entries):
