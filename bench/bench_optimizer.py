@@ -18,7 +18,6 @@ from typing import TypeVar
 from bench.measure import Row
 from linkwright.equations import derive
 from linkwright.equations.kernels import kernel_program
-from linkwright.formats.robot.files import read_mechanism
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
 from linkwright.program import count_operations, optimize
@@ -58,7 +57,7 @@ def _mechanisms() -> Iterator[tuple[str, Mechanism]]:
     for name in ROBOTS:
         found = sorted(str(f.locate()) for f in files if f.name == name)
         if found:
-            yield name, read_mechanism(found[0])
+            yield name, load_model(found[0])
 
 
 def _rows(name: str, mechanism: Mechanism) -> Iterator[Row]:

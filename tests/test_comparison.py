@@ -14,7 +14,6 @@ import pytest
 from linkwright.cli import main
 from linkwright.equations import FORMULATIONS, derive
 from linkwright.equations.kernels import inverse_dynamics_program
-from linkwright.formats.robot.files import read_mechanism
 from linkwright.models import load_model
 from linkwright.program import count_operations
 from linkwright.program.passes import PASSES, optimize
@@ -91,7 +90,7 @@ def test_robot_files_are_compared_too(tmp_path: Path, capsys: pytest.CaptureFixt
     assert not any("refused" in row for row in rows)
     rows = compared(capsys, str(path), "--kernel", "inverse")
     (fast,) = (r for r in rows if r["formulation"] == "recursive" and r["after"] == "all, fast")
-    expected = count_operations(optimize(inverse_dynamics_program(derive(read_mechanism(path)))))
+    expected = count_operations(optimize(inverse_dynamics_program(derive(load_model(path)))))
     assert (fast["add"], fast["mul"]) == (expected.add, expected.mul)
 
 

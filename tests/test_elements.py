@@ -159,7 +159,7 @@ def test_depth_is_the_distance_to_the_surface_along_the_normal(p: tuple[float, .
 
 def test_a_height_field_is_the_plane_that_its_table_is() -> None:
     x = y = np.linspace(-1, 1, 5)
-    slope = HeightField(x, y, 0.5 * x[:, None] + 0.0 * y[None, :], kind="linear")
+    slope = HeightField(x, y, 0.5 * x[:, None] + 0.0 * y[None, :], interpolation="linear")
     depth, normal = numeric(slope, np.array([0.2, 0.3, 0.0]))
     assert depth == pytest.approx(0.1 / math.sqrt(1.25), rel=1e-12)
     assert np.allclose(normal, np.array([-0.5, 0, 1]) / math.sqrt(1.25))

@@ -11,6 +11,7 @@ import pytest
 from linkwright.cli import main
 from linkwright.files import opened_file
 from linkwright.formats.robot.files import read_description, read_mechanism
+from linkwright.mechanism import mechanism_of
 from linkwright.models import load_model
 
 OPENED: list[str] = []
@@ -57,7 +58,7 @@ def test_a_command_opens_its_model_once(swing: Path, words: list[str]) -> None:
 def test_what_a_mechanism_says_of_its_file_is_what_it_was_made_from(swing: Path) -> None:
     opened = opened_file(swing)
     swing.write_text("format = 1\nname = 'another'\n")
-    made = read_mechanism(opened)
+    made = mechanism_of(read_mechanism(opened))
     assert made.provenance is not None
     assert made.provenance.text == opened.content.decode()
     assert load_model(str(swing), file=opened).bodies.keys() == made.bodies.keys()

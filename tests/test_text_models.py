@@ -29,7 +29,7 @@ from linkwright.formats.text.check import check
 from linkwright.formats.text.components import expand
 from linkwright.formats.text.document import Limits, ModelError
 from linkwright.formats.text.documentation import page
-from linkwright.formats.text.files import model_text, open_model, parse_model, read_model
+from linkwright.formats.text.files import model_text, open_model, parse_model, read_any, read_model
 from linkwright.formats.text.from_mechanism import describe
 from linkwright.formats.text.positions import characters, scan
 from linkwright.formats.text.schema import Model
@@ -1019,7 +1019,7 @@ def test_a_new_model_is_sound(
     out, err = capsys.readouterr()
     assert "sound" in out
     assert err == ""
-    assert read_model(path).name == "mine"
+    assert read_any(path).name == "mine"
     assert [p.name for p in tmp_path.iterdir()] == ["mine.toml"]
 
 

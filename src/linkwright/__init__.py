@@ -81,7 +81,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Universal",
         "Weld",
     ),
-    "linkwright.models": ("load_model",),
+    "linkwright.models": ("load_model", "load_system"),
     "linkwright.program.passes": ("optimize",),
     "linkwright.recording": ("Channel", "Recording", "read_erd", "read_recording"),
     "linkwright.robots": ("Robot", "identification", "load"),
@@ -187,7 +187,7 @@ if TYPE_CHECKING:
         Universal as Universal,
         Weld as Weld,
     )
-    from linkwright.models import load_model as load_model
+    from linkwright.models import load_model as load_model, load_system as load_system
     from linkwright.program import (
         Program as Program,
         count_operations as count_operations,

@@ -24,10 +24,12 @@ from linkwright.blocks.rates import (
     exact,
     sampled,
 )
+from linkwright.blocks.registry import BLOCKS
 from linkwright.blocks.workspace import Value, indices, with_targets
 from linkwright.mechanism import mechanism_of
 
 __all__ = [
+    "BLOCKS",
     "CONTINUOUS",
     "KEEP",
     "Arrow",

@@ -15,6 +15,13 @@ from linkwright.blocks.workspace import Value
 class Delay(Block):
     """What its input was so many instants ago: a ring buffer of ticks.
 
+    Args:
+        ticks: how many instants, 1 or more.
+        count: entries of its input; None for a number.
+        initial: what the input was before the start.
+        name: of the block.
+        rate: hertz or a `Rate`.
+
     >>> Delay(3, rate=100)
     Delay(delay: u -> y)
     """
@@ -46,6 +53,11 @@ class Delay(Block):
 class Hold(Block):
     """A zero-order hold: samples its input at its instants and holds it in between.
 
+    Args:
+        count: entries of its input; None for a number.
+        name: of the block.
+        rate: hertz or a `Rate`.
+
     >>> Hold(rate=100)
     Hold(hold: u -> y)
     """
@@ -72,6 +84,13 @@ class Hold(Block):
 class WhiteNoise(Block):
     """Normal random numbers, new at each instant.
 
+    Args:
+        deviation: standard deviation.
+        mean: of the numbers.
+        unit: of the numbers.
+        name: of the block.
+        rate: hertz or a `Rate`.
+
     >>> WhiteNoise(0.1, rate=100)
     WhiteNoise(noise: nothing -> y)
     """
@@ -95,6 +114,11 @@ class WhiteNoise(Block):
 
 class Integrator(Block):
     """The integral of its input over time.
+
+    Args:
+        initial: where it starts.
+        name: of the block.
+        rate: hertz or a `Rate`.
 
     >>> Integrator()
     Integrator(integrator: u -> y)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 from linkwright.algebra import Expr, Scalar, as_expr, substitute_all, symbol
 from linkwright.algebra.language import Scope, SymbolScope, parse
@@ -22,7 +23,25 @@ Value = Any
 _WORD = re.compile(r"[^\W\d]\w*\Z")
 
 
-class BlockWorkspace:
+class Made:
+    """Something that remembers how it was made, so that it can be written as text.
+
+    >>> from linkwright.blocks import Delay
+    >>> Delay(3, name="late").made_with
+    ('Delay', {'ticks': 3, 'name': 'late'})
+    """
+
+    made_with: tuple[str, dict[str, Any]]
+    """The name of what made it, and the arguments that were given."""
+
+    def __new__(cls, *args: Any, **named: Any) -> Self:
+        made = super().__new__(cls)
+        keys = list(inspect.signature(cls).parameters)
+        made.made_with = (cls.__name__, {**dict(zip(keys, args, strict=False)), **named})
+        return made
+
+
+class BlockWorkspace(Made):
     """The symbols and parts of a block; `Block` adds the words with which it is described.
 
     Args:

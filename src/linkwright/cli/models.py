@@ -72,12 +72,13 @@ def _with_unit(
     name: str, value: str, option: str, model: str | Mechanism | None, trust: bool
 ) -> float:
     from linkwright.algebra.units import amount
-    from linkwright.models import load_model
+    from linkwright.mechanism import mechanism_of
+    from linkwright.models import opened
 
     what = f"{option} {name}"
     if model is None:
         return amount(value, what)
-    mechanism = load_model(model, trust=trust) if isinstance(model, str) else model
+    mechanism = mechanism_of(opened(model, trust=trust) if isinstance(model, str) else model)
     mechanism.kinematics()  # speeds get their units
     return amount(value, what, mechanism.units.get(name, "?"), mechanism.unit_system)
 

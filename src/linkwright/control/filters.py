@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import Expr, total
 from linkwright.blocks import Block, BlockError, Rate, Sampled, as_rate, checked, checked_all
@@ -38,10 +38,10 @@ class StateSpace(Block):
 
     def __init__(
         self,
-        a: Any,
-        b: Any,
-        c: Any,
-        d: Any = None,
+        a: ArrayLike,
+        b: ArrayLike,
+        c: ArrayLike,
+        d: ArrayLike | None = None,
         *,
         initial: Sequence[float] | None = None,
         name: str = "state_space",

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from linkwright.blocks import BlockError, Element, Rate, checked
 from linkwright.brief import brief
@@ -49,6 +49,45 @@ class Linear(Protocol):
     @property
     def point(self) -> dict[str, float]:
         """The operating point."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StateModel:
+    """A linear model by its matrices, x' = a x + b u and y = c x about an operating point.
+
+    Args:
+        a: system matrix.
+        b: effect of the inputs.
+        c: the outputs from states.
+        states: names of the states.
+        inputs: names of the inputs.
+        point: the operating point by name.
+
+    >>> StateModel([[0, 1], [0, 0]], [[0], [1]], [[1, 0]], ["x", "v"], ["F"]).a.shape
+    (2, 2)
+    """
+
+    a: Array
+    b: Array
+    c: Array
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    point: dict[str, float]
+
+    def __init__(
+        self,
+        a: ArrayLike,
+        b: ArrayLike,
+        c: ArrayLike,
+        states: Sequence[str],
+        inputs: Sequence[str],
+        point: Mapping[str, float] | None = None,
+    ) -> None:
+        for key, matrix in (("a", a), ("b", b), ("c", c)):
+            object.__setattr__(self, key, np.array(matrix, dtype=float))
+        object.__setattr__(self, "states", tuple(states))
+        object.__setattr__(self, "inputs", tuple(inputs))
+        object.__setattr__(self, "point", dict(point or {}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +239,7 @@ class StateFeedback(Element):
     def __init__(
         self,
         mechanism: Any,
-        K: Any,
+        K: ArrayLike | Gain | Mapping[str, Mapping[str, float]],
         *,
         states: Sequence[str] | None = None,
         inputs: Sequence[str] | None = None,

@@ -11,6 +11,8 @@ from linkwright.elements.muscle import Muscle
 from linkwright.elements.round_contact import RoundContact
 from linkwright.elements.sensors import Encoder, ForceTorque, Imu
 from linkwright.elements.springs import JointSpring, Spring, Stop
+from linkwright.elements.surfaces import Box, Capsule, HeightField, Plane, Sphere
+from linkwright.elements.tire_laws import LinearTire, MagicFormula, TableTire
 from linkwright.elements.tires import Tire
 
 ELEMENTS = (
@@ -30,3 +32,9 @@ ELEMENTS = (
     Kind(Tire, passive=True),
 )
 """Every kind of element."""
+
+SURFACES = (Box, Capsule, HeightField, Plane, Sphere)
+"""Every surface that can be touched."""
+
+TIRE_LAWS = (LinearTire, MagicFormula, TableTire)
+"""Every law of a tire."""

@@ -166,17 +166,17 @@ class HeightField(Placed):
         x: abscissae of the table, m.
         y: likewise.
         heights: one row for each x, one column for each y, m.
-        kind: "cubic" or "linear" between the points.
+        interpolation: "cubic" or "linear" between the points.
     """
 
     x: ArrayLike
     y: ArrayLike
     heights: ArrayLike
-    kind: str = "cubic"
+    interpolation: str = "cubic"
     table: Lookup2D = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        made = Lookup2D(self.x, self.y, self.heights, kind=self.kind, name="height")
+        made = Lookup2D(self.x, self.y, self.heights, kind=self.interpolation, name="height")
         object.__setattr__(self, "table", made)
 
     def depth(self, x: Expr, y: Expr, z: Expr) -> tuple[Expr, Triple]:

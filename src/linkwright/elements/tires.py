@@ -26,12 +26,12 @@ body that carries it, as the force acts there at the contact.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from linkwright.algebra import (
     ZERO,
     Expr,
-    Scalar,
     Vector,
     absolute,
     as_expr,
@@ -98,12 +98,12 @@ class Tire(Element):
         at: Spot,
         law: TireLaw,
         *,
-        forward: Vector,
-        left: Vector,
-        load: Scalar | str,
+        forward: Vector | str | Sequence[float],
+        left: Vector | str | Sequence[float],
+        load: Expr | float | str,
         relaxation: float = 0.0,
         wheel: Body | str | None = None,
-        spin: Scalar | str | None = None,
+        spin: Expr | float | str | None = None,
         radius: float = 0.0,
         rolling_resistance: float = 0.0,
         trail: float = 0.0,
@@ -113,6 +113,7 @@ class Tire(Element):
     ) -> None:
         super().__init__(name, mechanism, doc="forces of a tire from slip")
         own = self.own_unit
+        forward, left = map(self.mechanism.vector, (forward, left))
         self.wheel_radius = checked(radius, f"radius of {name!r}", least=0)
         self.wheel = self._wheel_of(wheel, spin, radius)
         turns = self.wheel is not None or spin is not None
@@ -168,7 +169,7 @@ class Tire(Element):
         self.show_force("force", at=point, below=self.wheel_radius if on_wheel else 0.0)
 
     def _wheel_of(
-        self, wheel: Body | str | None, spin: Scalar | str | None, radius: float
+        self, wheel: Body | str | None, spin: Expr | float | str | None, radius: float
     ) -> Body | None:
         """Return the body that spins, from what was given of it."""
         m = self.mechanism
@@ -198,7 +199,7 @@ class Tire(Element):
             remedy="give wheel=..., the body that spins",
         )
 
-    def _spin(self, point: Point, left: Vector, spin: Scalar | str | None) -> Expr:
+    def _spin(self, point: Point, left: Vector, spin: Expr | float | str | None) -> Expr:
         """Return the speed of the wheel's rotation, positive where it rolls forward."""
         if spin is not None:
             return self.expr(spin)
@@ -214,7 +215,7 @@ class Tire(Element):
         return (self.wheel.omega - point.body.omega) @ left
 
     def _turn_wheel(
-        self, point: Point, left: Vector, spin: Scalar | str | None, moment: Expr
+        self, point: Point, left: Vector, spin: Expr | float | str | None, moment: Expr
     ) -> None:
         """Put the moment of the tire's force on the wheel."""
         assert self.wheel is not None

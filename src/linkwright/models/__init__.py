@@ -5,6 +5,13 @@ A model is a text model in the folder `text`, or a function that returns a Mecha
 (`n-four-bar:n=40`). To add one, write a file here and one line in `MODELS`.
 """
 
-from linkwright.models.library import MODELS, Model, load_model, option_texts
+from linkwright.models.library import (
+    MODELS,
+    Model,
+    load_model,
+    load_system,
+    opened,
+    option_texts,
+)
 
-__all__ = ["MODELS", "Model", "load_model", "option_texts"]
+__all__ = ["MODELS", "Model", "load_model", "load_system", "opened", "option_texts"]

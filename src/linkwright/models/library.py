@@ -16,10 +16,11 @@ from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.files import OpenedFile, path_of
 from linkwright.formats.robot.files import endings, read_mechanism
-from linkwright.mechanism import Mechanism
+from linkwright.mechanism import Mechanism, mechanism_of
 from linkwright.mechanism.provenance import from_model
+from linkwright.system import System
 
-Builder = Callable[..., Mechanism]
+Builder = Callable[..., Mechanism | System]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +85,39 @@ def load_model(
         ...
     linkwright.errors.InputError: there is no model 'pendulun'; did you mean 'pendulum'?
     """
+    found = opened(name, trust=trust, file=file)
+    if isinstance(found, System):
+        raise InputError(
+            f"{str(name)!r} is a System, not a mechanism alone",
+            remedy="open it with load_system; its mechanism is its .mechanism",
+        )
+    return found
+
+
+@worded
+def load_system(name: str | os.PathLike[str], *, trust: bool = False) -> System:
+    """Return a model as a System: a mechanism and everything that acts on it.
+
+    Args:
+        name: as for `load_model`; a text model with members is a System, any other model becomes
+            one of its mechanism alone.
+        trust: whether C and Python code in a text model may be run.
+
+    >>> load_system("pendulum")
+    System(pendulum: no members)
+    """
+    found = opened(name, trust=trust)
+    return found if isinstance(found, System) else System(found)
+
+
+def opened(
+    name: str | os.PathLike[str], *, trust: bool = False, file: OpenedFile | None = None
+) -> Mechanism | System:
+    """Return what a name or a file stands for: a mechanism, or a System with members."""
     name = str(path_of(name, "a model"))
     for ending in endings():
-        path, found, options = name.partition(ending)
-        if found and (not options or options.startswith(":")):
+        path, fits, options = name.partition(ending)
+        if fits and (not options or options.startswith(":")):
             return _from_file(file or Path(path + ending), options[1:], trust)
     stem, _, options = name.partition(":")
     model = MODELS.get(stem)
@@ -102,10 +132,11 @@ def load_model(
             remedy=_nearest(stem, MODELS) or "`linkwright models` lists them",
         )
     build = model.builder()
-    mechanism = build(**_read_options(stem, options, build))
+    found = build(**_read_options(stem, options, build))
+    mechanism = mechanism_of(found)
     mechanism.doc = mechanism.doc or model.doc
     from_model(mechanism, name)
-    return mechanism
+    return found
 
 
 def _text_builder(file: str) -> Builder:
@@ -115,8 +146,9 @@ def _text_builder(file: str) -> Builder:
     text = files(__package__).joinpath("text", file).read_text(encoding="utf-8")
     document = parse_model(text, file=file)
 
-    def build(**options: int) -> Mechanism:
-        return document.build(options=options)
+    def build(**options: int) -> Mechanism | System:
+        made = document.system if document.model.is_system else document.build
+        return made(options=options)
 
     kind = inspect.Parameter.KEYWORD_ONLY
     build.__dict__["__signature__"] = inspect.Signature(
@@ -128,7 +160,7 @@ def _text_builder(file: str) -> Builder:
     return build
 
 
-def _from_file(path: Path | OpenedFile, options: str, trust: bool) -> Mechanism:
+def _from_file(path: Path | OpenedFile, options: str, trust: bool) -> Mechanism | System:
     if isinstance(path, Path) and not path.is_file():
         raise InputError(f"there is no file {str(path)!r}")
     numbers: dict[str, int] = {}
@@ -219,5 +251,5 @@ def model_text(template: str, name: str) -> str:
     if shipped.is_file() and not options:
         text = shipped.read_text(encoding="utf-8")
     else:
-        text = write_model(load_model(template))
+        text = write_model(opened(template))
     return re.sub(r'(?m)^name = "[^"]*"', f'name = "{name}"', text, count=1)

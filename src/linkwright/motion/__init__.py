@@ -8,6 +8,7 @@ from linkwright.motion.blends import (
     pose_transform,
 )
 from linkwright.motion.optimal import Limits, time_optimal
+from linkwright.motion.registry import MOTIONS
 from linkwright.motion.sines import Sines, minimum_jerk
 from linkwright.motion.trajectory import (
     MotionError,
@@ -19,6 +20,7 @@ from linkwright.motion.trajectory import (
 )
 
 __all__ = [
+    "MOTIONS",
     "CartesianMotion",
     "Limits",
     "MotionError",

@@ -89,6 +89,8 @@ class Sines:
         ['q', 'q_ddot', 'q_dot']
         """
         made = Block(name, doc="sums of sines")
+        parts = {"offsets": self.offsets, "sines": self.sines}
+        made.made_with = ("Sines", {**parts, "name": name, "unit": unit})
         rates = (unit, f"{unit}/s", f"{unit}/s^2")
         for order, (port, per) in enumerate(zip(("q", "q_dot", "q_ddot"), rates, strict=True)):
             made.output_vector(port, self.expressions(made.time, order), unit=per)
@@ -118,6 +120,8 @@ def minimum_jerk(
     """
     places = np.atleast_1d(np.asarray(start, dtype=float))
     b = Block(name, rate=rate, doc="minimum jerk to a target, taken up anew at each instant")
+    given = {"start": places, "name": name, "rate": rate, "unit": unit}
+    b.made_with = ("minimum_jerk", given)
     targets = b.input_vector("target", len(places), tuple(map(float, places)), unit=unit)
     arrival = b.input("arrival", 0.0, unit="s")
     h = b.period

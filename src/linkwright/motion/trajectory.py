@@ -174,6 +174,8 @@ class Trajectory:
         ['q', 'q_ddot', 'q_dot']
         """
         made = Block(name, doc="a trajectory")
+        parts = {"instants": self.instants, "coefficients": self.coefficients}
+        made.made_with = ("Trajectory", {**parts, "name": name, "unit": unit})
         rates = (unit, f"{unit}/s", f"{unit}/s^2")
         for order, (port, per) in enumerate(zip(("q", "q_dot", "q_ddot"), rates, strict=True)):
             made.output_vector(port, self.expressions(made.time, order), unit=per)

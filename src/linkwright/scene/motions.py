@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright import models
 from linkwright.errors import Error, InputError
 from linkwright.formats.robot.description import Description
 from linkwright.mechanism import Mechanism
-from linkwright.models import load_model
 from linkwright.recording import Recording, read_recording
 from linkwright.recording.files import FORMATS
 from linkwright.recording.sl import NAME
@@ -29,7 +29,7 @@ from linkwright.scene.forces import recorded_floor
 from linkwright.scene.load_arrows import unshown_forces
 from linkwright.scene.previews import Asked, simulated, simulated_story, swing
 from linkwright.scene.scene import Scene, scene_of
-from linkwright.scene.sources import Moved, what_moved
+from linkwright.scene.sources import at_hand, what_moved
 from linkwright.scene.wheels import wheels_in
 from linkwright.system import System
 
@@ -111,9 +111,11 @@ def open_take(
             f"{name!r} is a model itself, and --model says what a recording is of",
             remedy="leave out --model, or name a recording",
         )
+    thing = opened(name, roots, base)
+    if isinstance(thing, System):
+        return system_motion(thing, asked, roots, scene_file)
     values = asked.values if asked is not None else None
-    scene = open_scene(name, roots=roots, values=values, scene_file=scene_file, base=base)
-    return model_take(scene, asked)
+    return model_take(scene_of(thing, roots=roots, values=values, scene_file=scene_file), asked)
 
 
 def may_become(target: Path, inputs: Sequence[str]) -> None:
@@ -131,19 +133,9 @@ def may_become(target: Path, inputs: Sequence[str]) -> None:
             )
 
 
-def open_scene(
-    name: str,
-    *,
-    roots: Sequence[str | Path] = (),
-    values: Mapping[str, float] | None = None,
-    scene_file: SceneFileLike | None = None,
-    base: str = "file",
-) -> Scene:
-    """Return the scene of a model or a robot file."""
-    return scene_of(opened(name, roots, base), roots=roots, values=values, scene_file=scene_file)
-
-
-def opened(name: str, roots: Sequence[str | Path] = (), base: str = "file") -> Robot | Mechanism:
+def opened(
+    name: str, roots: Sequence[str | Path] = (), base: str = "file"
+) -> Robot | Mechanism | System:
     """Return a model, or the robot of a file."""
     from linkwright.formats.robot.files import robot_format
 
@@ -155,7 +147,7 @@ def opened(name: str, roots: Sequence[str | Path] = (), base: str = "file") -> R
 
         robot = load(path, roots=roots)
         return load(path, roots=roots, base="free") if walks(robot, roots) else robot
-    return load_model(name)
+    return models.opened(name)
 
 
 def recorded_take(
@@ -179,8 +171,7 @@ def recorded_take(
     try:
         free = any(c.name.endswith("_free.x") for c in recording.channels)  # as `load` names it
         thing = opened(model, roots, "free" if free else "file") if model else None
-        moved = Moved(thing, roots=tuple(map(Path, roots))) if model else None
-        moved = moved or what_moved(recording, folder, roots)
+        moved = at_hand(thing, roots) if model else what_moved(recording, folder, roots)
         if moved.thing is None:
             return Take(name, recording, notes=(_unknown(recording, moved.notes),))
         values = _known_values(moved.thing, recording.metadata.get("parameters"))
@@ -281,6 +272,22 @@ def model_take(scene: Scene, asked: Asked | None = None) -> Take:
     return replace(
         scene_take(scene.name, made, scene), story=simulated_story(mechanism, made, asked)
     )
+
+
+def system_motion(
+    system: System,
+    asked: Asked | None = None,
+    roots: Sequence[str | Path] = (),
+    scene_file: SceneFileLike | None = None,
+) -> Take:
+    """Return a run of a System to be looked at, as long as it says itself, else ten seconds."""
+    from linkwright.simulation import simulate
+
+    asked, own = asked or Asked(), system.mechanism.timing
+    until = asked.until or (10.0 if own is None else own.until)
+    made = simulate(system, until, values=asked.values, initial=asked.initial).recording
+    take = recorded_take(system.name, made, roots=roots, scene_file=scene_file)
+    return replace(take, story=simulated_story(system.mechanism, made, asked))
 
 
 def _swinging(scene: Scene, until: float | None, *notes: str) -> Take:

@@ -17,9 +17,9 @@ from typing import Any
 from linkwright.errors import Error, InputError
 from linkwright.files import LARGEST, digest_of, read_bytes
 from linkwright.formats.robot.files import endings, read_description, robot_format
-from linkwright.formats.text.files import read_model
+from linkwright.formats.text.files import read_any
 from linkwright.mechanism import Mechanism
-from linkwright.models import load_model
+from linkwright.models import opened
 from linkwright.models.library import MODELS
 from linkwright.recording import Recording
 from linkwright.recording.origins import FOLDER, KEY
@@ -27,6 +27,7 @@ from linkwright.robots import Robot, load
 from linkwright.system import System
 
 _REMEDY = "name its folder with --root, or the file with --model"
+Thing = Robot | Mechanism | System
 _FLAGS = ("friction", "mimic", "symbolic")
 
 
@@ -46,7 +47,7 @@ def what_moved(
 ) -> Moved:
     """Return what a recording is of."""
     if recording.source is not None:
-        return _at_hand(recording.source, roots)
+        return at_hand(recording.source, roots)
     about = recording.metadata
     told = about.get(KEY)
     origin: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
@@ -58,7 +59,7 @@ def what_moved(
     others = () if told_apart else (about.get(k) for k in ("model", "system", "title"))
     for word in (origin.get("model"), *others):
         if is_shipped(word):
-            return Moved(load_model(str(word)), roots=_paths(roots))
+            return at_hand(opened(str(word)), roots)
     return _from_file_or_text(about, origin, home, _paths(roots))
 
 
@@ -77,7 +78,8 @@ def _paths(roots: Sequence[str | Path]) -> tuple[Path, ...]:
     return tuple(Path(root) for root in roots)
 
 
-def _at_hand(of: Any, roots: Sequence[str | Path]) -> Moved:
+def at_hand(of: Any, roots: Sequence[str | Path]) -> Moved:
+    """Return what a recording is of, where that is at hand."""
     if isinstance(of, System):
         return Moved(of.mechanism if of.mechanism.bodies else None, of, _paths(roots))
     return Moved(of if isinstance(of, Robot | Mechanism) else None, roots=_paths(roots))
@@ -94,20 +96,20 @@ def _from_file_or_text(
     options = origin.get("options")
     given = options if isinstance(options, Mapping) else {}
     if found is not None and origin.get("digest") in (None, _digest(found)):
-        return Moved(_of_file(found, given, roots), roots=roots)
+        return at_hand(_of_file(found, given, roots), roots)
     if isinstance(text, str) and text:
         base = found.parent if found is not None else home or Path()
         made = _of_text(text, name or "model.toml", given, base)
         near = tuple(dict.fromkeys((base.resolve(), *allowed)))
         notes = () if found is None else (_changed(name) + "; it is drawn as it was",)
         missing = _why(name, outside, bool(file)) if found is None else ""
-        return Moved(made, roots=near, notes=notes, without_meshes=missing)
+        return replace(at_hand(made, near), notes=notes, without_meshes=missing)
     if found is not None:
-        return Moved(_of_file(found, given, roots), roots=roots, notes=(_changed(name),))
+        return replace(at_hand(_of_file(found, given, roots), roots), notes=(_changed(name),))
     skeleton = origin.get("skeleton")
     if isinstance(skeleton, str) and skeleton:
         note = f"{_why(name, outside, True)}; generated shapes stand in"
-        return Moved(_of_text(skeleton, "model.toml", {}, Path()), notes=(note,))
+        return replace(at_hand(_of_text(skeleton, "model.toml", {}, Path()), ()), notes=(note,))
     if file:
         raise InputError(_why(name, outside, True))
     why = origin.get("why")
@@ -147,14 +149,14 @@ def _digest(path: Path) -> str:
     return digest_of(read_bytes(path, LARGEST))
 
 
-def _of_file(path: Path, options: Mapping[str, Any], roots: Sequence[Path]) -> Robot | Mechanism:
+def _of_file(path: Path, options: Mapping[str, Any], roots: Sequence[Path]) -> Thing:
     kind = robot_format(path)
     if kind in (None, "text"):
-        return read_model(path, options=_numbers(options) or None)
+        return read_any(path, options=_numbers(options) or None)
     return load(path, roots=roots, **_choices(options))
 
 
-def _of_text(text: str, name: str, options: Mapping[str, Any], folder: Path) -> Robot | Mechanism:
+def _of_text(text: str, name: str, options: Mapping[str, Any], folder: Path) -> Thing:
     """Return what a text says; it is read where there is no other file, so it takes in none."""
     with tempfile.TemporaryDirectory(prefix="linkwright-") as place:
         ending = Path(name).suffix.lower()
@@ -162,7 +164,7 @@ def _of_text(text: str, name: str, options: Mapping[str, Any], folder: Path) -> 
         path.write_text(text, encoding="utf-8", newline="")
         kind = robot_format(path)
         if kind in (None, "text"):
-            return read_model(path, options=_numbers(options) or None)
+            return read_any(path, options=_numbers(options) or None)
         description = read_description(path)
     return Robot(replace(description, source=str(folder / name)), **_choices(options))
 

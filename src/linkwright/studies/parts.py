@@ -51,9 +51,9 @@ class Job:
 def job_of(plan: Plan, model: Mechanism | System | None = None) -> Job:
     """Return a plan with its System."""
     if model is None:
-        from linkwright.models import load_model
+        from linkwright.models import opened
 
-        model = load_model(plan.model)
+        model = opened(plan.model)
     system = model if isinstance(model, System) else System(model)
     if not plan.channels:
         plan = replace(plan, channels={s.name: ("final",) for s in system.phases().outputs})
@@ -153,12 +153,12 @@ def known_job(text: str, file: str = "", content: str = "") -> Job:
     plan = plan_from(json.loads(text))
     if not content:
         return job_of(plan)
-    from linkwright.models import load_model
+    from linkwright.models import opened
 
     with tempfile.TemporaryDirectory(prefix="linkwright-") as folder:
         path = Path(folder) / Path(file).name
         path.write_text(content, encoding="utf-8", newline="")
-        return job_of(plan, load_model(f"{path}{plan.model.rpartition(file)[2]}"))
+        return job_of(plan, opened(f"{path}{plan.model.rpartition(file)[2]}"))
 
 
 def plan_from(data: Mapping[str, Any]) -> Plan:

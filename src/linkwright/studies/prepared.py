@@ -27,8 +27,9 @@ from linkwright.system.phases import Phases, phase_program
 if TYPE_CHECKING:
     from linkwright.formats.robot.ground import Grounded
     from linkwright.mechanism import Mechanism
+    from linkwright.system import System
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +43,7 @@ class Prepared:
         timing: end and step, s, where the model says so.
         plain: whether any start and any parameters can be put in as they are: there is no
             constraint and no quaternion.
+        clocked: whether it has a base tick of its own, which runs keep.
         stored: whether it comes from the disk cache.
     """
 
@@ -50,6 +52,7 @@ class Prepared:
     values: Mapping[str, float]
     timing: tuple[float, float] | None
     plain: bool
+    clocked: bool = False
     stored: bool = False
 
 
@@ -67,6 +70,7 @@ def remembered(source: Source) -> Prepared | None:
             {str(n): float(v) for n, v in found["values"].items()},
             (float(found["timing"][0]), float(found["timing"][1])) if found["timing"] else None,
             bool(found["plain"]),
+            bool(found["clocked"]),
             stored=True,
         )
     except (ValueError, KeyError, TypeError, Error):
@@ -83,6 +87,7 @@ def remember(prepared: Prepared) -> None:
         "values": dict(prepared.values),
         "timing": prepared.timing,
         "plain": prepared.plain,
+        "clocked": prepared.clocked,
     }
     store.put(_key(prepared.source), json.dumps(entry).encode())
 
@@ -92,16 +97,20 @@ def _key(source: Source) -> bytes:
 
 
 def prepare(
-    source: Source, mechanism: Mechanism, ground: Grounded | None = None
+    source: Source, model: Mechanism | System, ground: Grounded | None = None
 ) -> Prepared | None:
-    """Return a mechanism ready for native runs; None where its equations may become singular."""
+    """Return a model ready for native runs; None where its equations may become singular."""
     from linkwright.equations.joint_stops import run_notes, with_stops
     from linkwright.equations.poles import poles
+    from linkwright.mechanism import mechanism_of
     from linkwright.system import System
 
-    if not _is_regular(mechanism):
+    mechanism = mechanism_of(model)
+    if isinstance(model, System):  # the work of its members is not among the energies
+        phases = model.phases()
+    elif not _is_regular(mechanism):
         return None
-    if ground is None:
+    elif ground is None:
         phases = System(with_energies(with_stops(mechanism)), base=1000).phases()
     else:  # whose work is not among the energies
         system = System(mechanism, base=1000)
@@ -123,7 +132,8 @@ def prepare(
         phases,
         {n: float(v) for n, v in mechanism.values.items() if n in known},
         own_times(mechanism),
-        moving and phases.initialize is None,
+        moving and phases.initialize is None and not isinstance(model, System),
+        isinstance(model, System) and not model.is_continuous,
     )
 
 

@@ -31,6 +31,7 @@ from linkwright.version import __version__
 if TYPE_CHECKING:
     from linkwright.files import OpenedFile
     from linkwright.mechanism import Mechanism
+    from linkwright.system import System
 
 _TOLD = ("limits", "notes", "forces", "floors")
 _FIRST = 2_000  # steps before the first visit
@@ -137,26 +138,35 @@ def run_model(
             except Forgotten:
                 pass
     from linkwright.equations.resistance import refuse_idle
+    from linkwright.mechanism import mechanism_of
     from linkwright.mechanism.plausibility import refuse_unreal
+    from linkwright.system import System
 
-    mechanism = _opened(request, source.opened)
+    model = _opened(request, source.opened)
+    mechanism = mechanism_of(model)
     if request.reactions:
         mechanism.output_all("reactions")
     if not source.known or request.base != "file":
         from linkwright.formats.origins import origin_of
 
         source = replace(source, origin=origin_of(mechanism))
-    refuse_unreal(mechanism, request.values)
-    refuse_idle(mechanism, request.values)
+    if not isinstance(model, System):
+        refuse_unreal(mechanism, request.values)
+        refuse_idle(mechanism, request.values)
     ground = None
     if request.ground:
         from linkwright.formats.robot.ground import grounded
 
+        if isinstance(model, System):
+            raise InputError(
+                f"{request.model!r} is a System, whose members say what touches the ground",
+                remedy='leave out --ground, and add a member of kind "Contact"',
+            )
         ground = grounded(mechanism)
         request = replace(request, initial={**ground.lifted(request.initial), **request.initial})
         if ground.meshes:
             source = replace(source, text="")  # which does not hold the meshes
-    made = prepare(source, mechanism, ground)
+    made = prepare(source, model, ground)
     if made is None:
         if ground is not None:
             raise InputError(
@@ -164,21 +174,24 @@ def run_model(
                 remedy="make a System of it, and add linkwright.elements.Contact",
             )
         return _switching(source, mechanism, request, target, progress, asked)
-    if request.plain and (not request.values or _is_real(mechanism)):
+    if request.plain and (isinstance(model, System) or not request.values or _is_real(model)):
         remember(made)
     phases = numbered(made, request.values, request.initial)
     if phases is None:
-        phases = _assembled(mechanism, made, request)
+        phases = _assembled(model, made, request)
     return _native(made, phases, request, target, progress, asked)
 
 
-def _opened(request: Request, file: OpenedFile | None = None) -> Mechanism:
-    """Return the mechanism that is asked for."""
-    from linkwright.models import load_model
+def _opened(request: Request, file: OpenedFile | None = None) -> Mechanism | System:
+    """Return the model that is asked for."""
+    from linkwright.mechanism import mechanism_of
+    from linkwright.models import opened
+    from linkwright.system import System
 
-    mechanism = load_model(request.model, trust=request.trust, file=file)
+    model = opened(request.model, trust=request.trust, file=file)
     if request.limits and request.base == "file":
-        return mechanism
+        return model
+    mechanism = mechanism_of(model)
     known = mechanism.provenance
     if known is not None and known.robot is not None:
         from linkwright.formats.robot.to_mechanism import assembled
@@ -190,15 +203,20 @@ def _opened(request: Request, file: OpenedFile | None = None) -> Mechanism:
             f"{request.model!r} is no robot file, so it has no base to be {request.base}",
             remedy="leave out --base",
         )
-    return mechanism.with_parts(ranges=[])
+    free = mechanism.with_parts(ranges=[])
+    if not isinstance(model, System):
+        return free
+    model.mechanism = free
+    return model
 
 
 def _refuse_unreal(request: Request) -> None:
     """Refuse values with which a body's mass or inertia is none."""
     from linkwright.equations.resistance import refuse_idle
+    from linkwright.mechanism import mechanism_of
     from linkwright.mechanism.plausibility import refuse_unreal
 
-    mechanism = _opened(request)
+    mechanism = mechanism_of(_opened(request))
     refuse_unreal(mechanism, request.values)
     refuse_idle(mechanism, request.values)
 
@@ -219,19 +237,27 @@ def _is_real(mechanism: Mechanism) -> bool:
 def _refuse_start(request: Request, session: Session) -> None:
     """Say why a run could not begin; where a joint moves nothing that has mass, name it."""
     from linkwright.equations.resistance import refuse_unresisted
+    from linkwright.mechanism import mechanism_of
 
-    mechanism = _opened(request)
+    mechanism = mechanism_of(_opened(request))
     at = {s.name: float(s.value) for s in session.phases.x}
     pose = {name: at[name] for name in mechanism.coordinates if name in at}
     whole = len(pose) == len(mechanism.coordinates)
     refuse_unresisted(mechanism, pose if whole else None, request.values)
 
 
-def _assembled(mechanism: Mechanism, made: Prepared, request: Request) -> Phases:
+def _assembled(model: Mechanism | System, made: Prepared, request: Request) -> Phases:
     """Return phases with numbers that constraints and quaternions agree with."""
     from linkwright.equations.closure import assemble
     from linkwright.equations.evaluation import all_values
+    from linkwright.system import System
 
+    if isinstance(model, System):
+        own = model.copy()
+        own.set(request.values)
+        own.set_initial(request.initial)
+        return replace(own.phases(), meta=made.phases.meta)
+    mechanism = model
     known = all_values(mechanism, request.values)
     start = assemble(mechanism, request.initial or None, request.values or None)
     at = {**start.coordinates, **start.speeds}
@@ -279,10 +305,13 @@ def _native(
     progress: Progress | None,
     asked: float,
 ) -> Finished:
-    settings = request.settings.timed(prepared.timing)
+    tick = phases.tick_seconds if prepared.clocked else None
+    settings = request.settings.timed(prepared.timing, tick)
+    settings = replace(settings, step=settings.step or tick)
     assert settings.step is not None
     assert settings.until is not None
-    phases = replace(phases, tick_seconds=settings.step)
+    if tick is None:
+        phases = replace(phases, tick_seconds=settings.step)
     session = Session(phases, settings)
     about = _about(prepared.source, request, settings)
     about |= phase_numbers(phases)

@@ -150,9 +150,9 @@ def sweep(
 
 def _own_end(model: Model) -> float:
     if isinstance(model, str):
-        from linkwright.models import load_model
+        from linkwright.models import opened
 
-        model = load_model(model)
+        model = opened(model)
     mechanism = model.mechanism if isinstance(model, System) else model
     until = DEFAULTS.timed(own_times(mechanism)).until
     assert until is not None

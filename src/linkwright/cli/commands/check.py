@@ -79,16 +79,14 @@ def _check_model(file: str, as_json: bool, option: list[str], trust: bool) -> No
 
 
 def _model_report(file: str, option: list[str], trust: bool) -> Report:
-    from linkwright.formats.text.check import check, check_mechanism
+    from linkwright.formats.text.check import check, check_model
     from linkwright.formats.text.document import ModelError
     from linkwright.formats.text.files import open_model
 
     if is_shipped(file):
-        from linkwright.models import load_model
+        from linkwright.models import opened
 
-        return check_mechanism(
-            load_model(":".join([file, *([",".join(option)] if option else [])]))
-        )
+        return check_model(opened(":".join([file, *([",".join(option)] if option else [])])))
     try:
         document = open_model(file)
     except ModelError as error:

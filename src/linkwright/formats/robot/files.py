@@ -24,6 +24,7 @@ from linkwright.formats.robot.xml import root_tag
 
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
+    from linkwright.system import System
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +169,13 @@ def read_mechanism(
     *,
     options: Mapping[str, int] | None = None,
     trust: bool = False,
-) -> Mechanism:
-    """Return the mechanism of a robot file, or of a text model; the file is opened once."""
+) -> Mechanism | System:
+    """Return the mechanism of a robot file, or what a text model describes; it is opened once."""
     path = opened_file(path)
     if robot_format(path) == "text":
-        from linkwright.formats.text.files import read_model
+        from linkwright.formats.text.files import read_any
 
-        return read_model(path, options=options, trust=trust)
+        return read_any(path, options=options, trust=trust)
     if options:
         raise InputError("a robot file has no options", file=path)
     from linkwright.formats.robot.to_mechanism import assembled

@@ -15,8 +15,8 @@ from contextlib import AbstractContextManager
 from difflib import get_close_matches
 from typing import Any
 
-from linkwright.algebra import Expr, evaluate, symbol
-from linkwright.algebra.language import SymbolScope, parse, read, resolve
+from linkwright.algebra import Expr, symbol
+from linkwright.algebra.language import read, resolve
 from linkwright.algebra.language.standard import ONLY_IN_A_MODEL
 from linkwright.algebra.units import IN_LB, MKS, checked_unit, parse_unit
 from linkwright.errors import InputError
@@ -28,6 +28,7 @@ from linkwright.formats.text.functions import foreign_of, table_of
 from linkwright.formats.text.joints import joint_of
 from linkwright.formats.text.messages import placed
 from linkwright.formats.text.schema import Model
+from linkwright.formats.text.values import constant
 from linkwright.mechanism import Body, Constraint, Mechanism, Point
 from linkwright.mechanism.parts import State, Work
 
@@ -62,8 +63,12 @@ def build(
     linkwright.errors.InputError: body[0].mass: unknown name 'mas'; did you mean 'mass'?
     """
     source = source or Source()
+    if model.is_system:
+        raise source.error(
+            ("member", 0), "the model is a System, not a mechanism alone", "use load_system"
+        )
     flat = expand(model, options, source, limits)
-    return _Builder(model, flat, source).run(functions or {}, trust)
+    return Builder(model, flat, source).run(functions or {}, trust)
 
 
 def _system_of(flat: Flat) -> str:
@@ -77,7 +82,9 @@ def _system_of(flat: Flat) -> str:
     return MKS.name
 
 
-class _Builder:
+class Builder:
+    """The mechanism of a model in the making."""
+
     def __init__(self, model: Model, flat: Flat, source: Source) -> None:
         self.model = model
         self.flat = flat
@@ -85,6 +92,7 @@ class _Builder:
         self.m = Mechanism(model.name, flat.doc, units=model.units or _system_of(flat))
 
     def run(self, functions: Functions, trust: bool) -> Mechanism:
+        """Return the mechanism."""
         if not _NAME.fullmatch(self.model.name):
             raise self.source.error(
                 ("name",),
@@ -108,7 +116,7 @@ class _Builder:
         for part in self.flat["limit"]:
             with self._placed(part):
                 ends = (part.value.lower, part.value.upper)
-                low, high = (None if x is None else _constant(x) for x in ends)
+                low, high = (None if x is None else constant(x) for x in ends)
                 self.m.limit(part.value.coordinate, low, high)
         for part in self.flat["output"]:
             with self._placed(part):
@@ -121,10 +129,10 @@ class _Builder:
     def _placed(self, part: Part) -> AbstractContextManager[None]:
         return placed(self.source, part)
 
-    def _unknown(
+    def unknown(
         self, part: Part, key: str | int, what: str, name: str, known: Iterable[str]
     ) -> InputError:
-        """Return the error for a name that is not known, with the nearest spelling."""
+        """Return the error about a name that is not known, with the nearest spelling."""
         names = sorted(known)
         near = get_close_matches(name, names, 1)
         few = f"known are {', '.join(names)}" if 0 < len(names) <= 8 else None
@@ -143,6 +151,7 @@ class _Builder:
                 self._refuse_twice(part, table.name, m.functions, "table or function")
                 m.function(table.name, table_of(table))
         names = {f.name for f in self.model.function}
+        names |= {p.value.name for p in self.flat["member"] if p.value.kind == "Python"}
         for name in given:
             if name not in names:
                 near = get_close_matches(name, names, 1)
@@ -174,13 +183,13 @@ class _Builder:
             p: schema.Parameter = part.value
             with self._placed(part):
                 self._refuse_known(part)
-                value = None if p.value is None else _constant(p.value)
+                value = None if p.value is None else constant(p.value)
                 self.m.parameter(part.key, value, unit=p.unit, sign=p.sign, doc=p.doc)
         for part in self.flat["inputs"]:
             w: schema.Input = part.value
             with self._placed(part):
                 self._refuse_known(part)
-                self.m.input(part.key, _constant(w.value), unit=w.unit, doc=w.doc)
+                self.m.input(part.key, constant(w.value), unit=w.unit, doc=w.doc)
 
     def _refuse_known(self, part: Part) -> None:
         if part.key in self.m.parameters or part.key in self.m.inputs:
@@ -240,7 +249,7 @@ class _Builder:
             for key in ("parent", "coordinates_in"):
                 wanted = getattr(b, key)
                 if wanted not in (None, "n") and wanted not in names:
-                    raise self._unknown(part, key, "body", wanted, (*names, "n"))
+                    raise self.unknown(part, key, "body", wanted, (*names, "n"))
         needing: dict[str, list[Part]] = {}
         for part in waiting:
             self._enter_body(part, needing)
@@ -298,7 +307,7 @@ class _Builder:
     def _find_body(self, part: Part, key: str) -> Body:
         name = getattr(part.value, key)
         if name != "n" and name not in self.m.bodies:
-            raise self._unknown(part, key, "body", name, (*self.m.bodies, "n"))
+            raise self.unknown(part, key, "body", name, (*self.m.bodies, "n"))
         return self._body_named(name)
 
     def _points(self) -> None:
@@ -333,7 +342,7 @@ class _Builder:
         if name.endswith("cm") and center is not None:
             return center.com
         known = [*m.points, "o", *(f"{b}{end}" for b in m.bodies for end in ("0", "cm"))]
-        raise self._unknown(part, key, "point", name, known)
+        raise self.unknown(part, key, "point", name, known)
 
     # -- loads -------------------------------------------------------------------------------------
     def _gravity(self) -> None:
@@ -409,7 +418,7 @@ class _Builder:
     def _prescribe(self, part: Part) -> None:
         c: schema.Prescribe = part.value
         if c.coordinate not in self.m.coordinates:
-            raise self._unknown(part, "coordinate", "coordinate", c.coordinate, self.m.coordinates)
+            raise self.unknown(part, "coordinate", "coordinate", c.coordinate, self.m.coordinates)
         self.m.prescribe(self.m.coordinates[c.coordinate], c.motion, name=c.name)
 
     def _constraint(self, part: Part) -> None:
@@ -427,10 +436,10 @@ class _Builder:
         if c.eliminate is not None:
             speeds = {s.symbol.name: s.symbol for s in m.kinematics().speeds}
             if c.eliminate not in speeds:
-                raise self._unknown(part, "eliminate", "speed", c.eliminate, speeds)
+                raise self.unknown(part, "eliminate", "speed", c.eliminate, speeds)
             eliminated = speeds[c.eliminate]
         if c.compute is not None and c.compute not in m.coordinates:
-            raise self._unknown(part, "compute", "coordinate", c.compute, m.coordinates)
+            raise self.unknown(part, "compute", "coordinate", c.compute, m.coordinates)
         computed = None if c.compute is None else m.coordinates[c.compute]
         works = []
         for k, act in enumerate(c.acts):
@@ -458,7 +467,7 @@ class _Builder:
         for part in self.flat["state"]:
             s: schema.State = part.value
             with self._placed(part):
-                m.states.append(State(m.coordinates[s.name], m.expr(s.rate), _constant(s.initial)))
+                m.states.append(State(m.coordinates[s.name], m.expr(s.rate), constant(s.initial)))
 
     def _output(self, part: Part) -> None:
         o: schema.Output = part.value
@@ -494,11 +503,3 @@ class _Builder:
                         key=True,
                     )
                 m.set_initial({part.key: part.value})
-
-
-def _constant(value: object) -> float:
-    """Return the number that a constant expression stands for."""
-    if not isinstance(value, str):
-        assert isinstance(value, int | float)
-        return float(value)
-    return float(evaluate(parse(value, SymbolScope({})), {}))

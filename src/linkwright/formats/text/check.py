@@ -15,9 +15,10 @@ from linkwright.algebra import Expr, ForeignFunction, free_symbols
 from linkwright.algebra.units import Unit, check_units, parse_unit
 from linkwright.errors import Error
 from linkwright.formats.text.document import Document
-from linkwright.mechanism import Mechanism
+from linkwright.mechanism import Mechanism, mechanism_of
 from linkwright.mechanism.plausibility import mechanism_findings, refuse_unreal
 from linkwright.mechanism.rigidity import Finding
+from linkwright.system import System
 
 if TYPE_CHECKING:
     from linkwright.equations import Equations
@@ -40,7 +41,34 @@ def check(document: Document, **more: Any) -> Report:
     >>> check(parse_model(text)).facts[1]
     ('coordinates', 'b')
     """
-    return check_mechanism(document.build(**more))
+    build = document.system if document.model.is_system else document.build
+    return check_model(build(**more))
+
+
+def check_model(model: Mechanism | System) -> Report:
+    """Derive a mechanism or flatten a System, and return what it is.
+
+    >>> from linkwright.blocks import Integrator
+    >>> s = System(name="s")
+    >>> added = s.add(Integrator())
+    >>> check_model(s).facts[-2:]
+    (('member', 'integrator: Integrator, continuous'), ('input', 'integrator.u = 0'))
+    """
+    m = mechanism_of(model)
+    if not isinstance(model, System):
+        return check_mechanism(m)
+    moves = m.states or m.kinematics().speeds
+    found = check_mechanism(m) if moves else Report((), ())
+    driven = {x.name for x in model.wires}
+    kept = [
+        w for w in found.warnings if w not in {f"{n!r} is declared but not used" for n in driven}
+    ]
+    facts = [("clock", f"{float(1 / model.clock().tick):g} Hz")]
+    for name, member in model.members.items():
+        facts.append(("member", f"{name}: {member.block.made_with[0]}, {member.rate}"))
+    facts += [("input", f"{name} = {value:g}") for name, value in model.inputs().items()]
+    model.phases()  # what is wrong with wires and loops is raised here
+    return Report((*found.facts, *facts), tuple(kept), found.findings)
 
 
 def check_mechanism(m: Mechanism) -> Report:

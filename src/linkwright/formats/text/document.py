@@ -21,6 +21,7 @@ from linkwright.formats.text.schema import Model, Record
 
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
+    from linkwright.system import System
 
 _AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)")
 _REPR = re.compile(r"\w+")
@@ -95,6 +96,12 @@ class Document:
         from linkwright.formats.text.builder import build
 
         return build(self.model, source=self.source, limits=self.limits, **more)
+
+    def system(self, **more: Any) -> System:
+        """Return the System that is described; without members, that of the mechanism alone."""
+        from linkwright.formats.text.system_builder import build_system
+
+        return build_system(self.model, source=self.source, limits=self.limits, **more)
 
 
 def path_text(path: Path) -> str:
@@ -222,8 +229,13 @@ def _faults(error: ValidationError, data: object, source: Source) -> list[InputE
             near = context["near"]
             what, remedy = f"unknown key {context['key']!r}", f"did you mean {near!r}?"
             found.append(source.error(path, what, remedy if near else None, key=True))
+        elif kind == "unknown_kind":
+            near, known = context["near"], context["known"]
+            remedy = f"did you mean {near!r}?" if near else f"known are {known}"
+            path = (*path, "kind")
+            found.append(source.error(path, f"there is no kind {context['kind']!r}", remedy))
         elif kind == "missing":
-            key = str(fault["loc"][-1])
+            key = str(context.get("key") or fault["loc"][-1])
             found.append(source.error(path, f"the key {key!r} is missing", f"add {key} = ..."))
         elif kind == "literal_error":
             found.append(source.error(path, *_choice(data, path, str(context["expected"]))))

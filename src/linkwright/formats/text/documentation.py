@@ -7,24 +7,27 @@ from __future__ import annotations
 
 import types
 import typing
+from collections.abc import Sequence
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
 from linkwright.formats.text import schema
+from linkwright.formats.text.members import MAKERS, record_of
 from linkwright.formats.text.schema import Model, Parts, Record
 from linkwright.formats.text.starters import starter
 
 _HEAD = """\
 # Text models
 
-A text model is a mechanism in a file, in TOML. `linkwright new NAME` writes a commented one to
+A text model is a mechanism in a file, in TOML; with `[[member]]` tables it is a whole System, with
+its elements, controllers and motions. `linkwright new NAME` writes a commented one to
 start from, `linkwright check FILE` validates one, `linkwright schema` prints the JSON schema for
-editors. In Python, `linkwright.read_model(path)` returns the `Mechanism`, and
-`linkwright.write_model(mechanism)` the text of one, from which the same equations come. Behind both
-stands the schema object `linkwright.formats.text.schema.Model`; `parse_model(text)` and
-`model_text(model)` of `linkwright.formats.text.files` go between it and the text, and lose only
-comments.
+editors. In Python, `linkwright.load_model(path)` returns the `Mechanism`,
+`linkwright.load_system(path)` the `System`, and `linkwright.write_model(model)` the text of either,
+from which the same equations come. Behind them stands the schema object
+`linkwright.formats.text.schema.Model`; `parse_model(text)` and `model_text(model)` of
+`linkwright.formats.text.files` go between it and the text, and lose only comments.
 
 This page is made from the schema (`python -m linkwright.formats.text.documentation`).
 
@@ -78,6 +81,31 @@ come first, then those of each use, in order. This is a chain:
 ## Tables
 """
 
+_MEMBERS = """
+## Members: a System in a file
+
+`[[member]]` adds an element, a controller, a motion or another block to the mechanism, and the file
+becomes a System. Its `kind` is the name of the class or function in Python, its other keys are the
+arguments of that; a number may be a constant expression in quotes, such as `"90 deg"`. A member has
+a `name`, of which its ports have theirs (`servo.target`), and may have a `rate`: a number of hertz,
+`{ period = 0.002, offset = 0.001 }` in seconds, or `{ ticks = 5, offset = 2 }` of the base clock.
+Without a rate it is continuous.
+
+`[[wire]]` drives a port by another one, or by any expression of ports and of the mechanism. What
+nothing drives is an input with a default. The commands `check`, `simulate`, `sweep`, `rerun`,
+`page`, `studio` and `new` take such a file as they take any model; parameters of members are
+called by their names, as in `--set servo.kp=300`.
+
+```toml
+@SERVO@
+```
+
+An argument that is a thing itself is a table with a `kind` of its own:
+`surface = { kind = "Plane" }`, `law = { kind = "MagicFormula", b = 10, c = 1.9, d = 1, e = 0.97 }`.
+A table of numbers is named: `by_length = "strength"`, after a `[[table]]`.
+These are the kinds:
+"""
+
 _CLASSES: dict[str, type[Record]] = {
     "[parameters]": schema.Parameter,
     "[inputs]": schema.Input,
@@ -101,6 +129,8 @@ _CLASSES: dict[str, type[Record]] = {
     "`acts` of a constraint": schema.Act,
     "[[output]]": schema.Output,
     "[run]": schema.Run,
+    "[system]": schema.SystemTable,
+    "[[wire]]": schema.Wire,
     "[component.NAME]": schema.Component,
     "[[use]]": schema.Use,
 }
@@ -116,6 +146,10 @@ def page() -> str:
     lines += ["### The file\n", *_section(Model)]
     for heading, kind in _CLASSES.items():
         lines += [f"\n### {heading}\n", *_section(kind)]
+    lines += [_MEMBERS.replace("@SERVO@", starter("NAME", "servo").rstrip())]
+    for name, maker in MAKERS.items():
+        kind = record_of(maker, member=True)
+        lines += [f"\n### `{name}`\n", *_section(kind, without=("kind", "name", "rate"))]
     lines += ["\n## Examples\n"]
     for name in ("pendulum", "cart"):
         lines += [f"`linkwright new NAME --template {name}` writes:\n"]
@@ -130,9 +164,11 @@ def _chain() -> str:
     return text[start:end] + text[use : text.index("[[point]]", use)].rstrip()
 
 
-def _section(kind: type[Record]) -> list[str]:
+def _section(kind: type[Record], without: Sequence[str] = ()) -> list[str]:
+    fields = {k: found for k, found in kind.model_fields.items() if k not in without}
+    if not fields:
+        return [_sentence(kind)]
     lines = [f"{_sentence(kind)}\n", "| key | value | default | meaning |", "|---|---|---|---|"]
-    fields = kind.model_fields
     names = [*(k for k in ("name", "format") if k in fields), *fields]
     for name in dict.fromkeys(names):
         if kind is schema.Component and name in Parts.model_fields:

@@ -15,8 +15,9 @@ from linkwright.files import OpenedFile, opened_file, read_text
 from linkwright.formats.text.document import Document, Limits, parse_model
 from linkwright.formats.text.schema import Model
 from linkwright.formats.text.writer import model_text
-from linkwright.mechanism import Mechanism
+from linkwright.mechanism import Mechanism, mechanism_of
 from linkwright.mechanism.provenance import from_file
+from linkwright.system import System
 
 __all__ = [
     "Document",
@@ -25,6 +26,7 @@ __all__ = [
     "model_text",
     "open_model",
     "parse_model",
+    "read_any",
     "read_model",
     "write_model",
 ]
@@ -64,22 +66,51 @@ def read_model(
     >>> list(m.coordinates)
     ['rod']
     """
-    file = None if _is_text(source) else _opened(source, limits or Limits())
-    document = open_model(source if file is None else file, limits=limits)
+    source = source if _is_text(source) else _opened(source, limits or Limits())
+    document = open_model(source, limits=limits)
     made = document.build(functions=functions, options=options, trust=trust)
-    if file is None:
-        from_file(made, options=options)
-    else:
-        from_file(made, os.fspath(file), file.content, options)
+    _note(made, source, options)
     return made
 
 
+def read_any(
+    source: str | os.PathLike[str],
+    *,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
+    options: Mapping[str, int] | None = None,
+    trust: bool = False,
+) -> Mechanism | System:
+    """Return what a text model describes: a System where it has members, else a mechanism.
+
+    The arguments are those of `read_model`; `trust` allows Python code in the file as well.
+
+    >>> read_any('format = 1\\nname = "m"\\n[[member]]\\nkind = "Integrator"\\nname = "sum"\\n')
+    System(m: sum)
+    """
+    source = source if _is_text(source) else _opened(source, Limits())
+    document = open_model(source)
+    build = document.system if document.model.is_system else document.build
+    made = build(functions=functions, options=options, trust=trust)
+    _note(mechanism_of(made), source, options)
+    return made
+
+
+def _note(
+    made: Mechanism, source: str | os.PathLike[str], options: Mapping[str, int] | None
+) -> None:
+    """Note where a mechanism comes from."""
+    if isinstance(source, OpenedFile):
+        from_file(made, os.fspath(source), source.content, options)
+    else:
+        from_file(made, options=options)
+
+
 @worded
-def write_model(mechanism: Mechanism) -> str:
-    """Return the text model of a mechanism, from which `read_model` builds an equal one.
+def write_model(model: Mechanism | System) -> str:
+    """Return the text model of a mechanism or a System, from which an equal one is built.
 
     Args:
-        mechanism: what to write.
+        model: what to write.
 
     >>> m = Mechanism("m")
     >>> b = m.body("b", rotate="z", mass=1, inertia=0)
@@ -88,7 +119,11 @@ def write_model(mechanism: Mechanism) -> str:
     """
     from linkwright.formats.text.from_mechanism import describe
 
-    return model_text(describe(mechanism))
+    if isinstance(model, System):
+        from linkwright.formats.text.from_system import describe_system
+
+        return model_text(describe_system(model))
+    return model_text(describe(mechanism_of(model)))
 
 
 def open_model(source: str | os.PathLike[str], *, limits: Limits | None = None) -> Document:

@@ -48,17 +48,20 @@ def describe(mechanism: Mechanism) -> Model:
     >>> describe(m).body[0].com
     ['L', 0, 0]
     """
-    return _Describer(mechanism).run()
+    return Model.model_validate(Describer(mechanism).data())
 
 
-class _Describer:
+class Describer:
+    """A mechanism as the tables of a text model; points without names get them on the way."""
+
     def __init__(self, mechanism: Mechanism) -> None:
         self.m = mechanism
         self.points: list[dict[str, Any]] = []
         self.names: dict[Point, str] = {}
         self.variables: dict[str, Any] = {}
 
-    def run(self) -> Model:
+    def data(self) -> dict[str, Any]:
+        """Return the tables of the model."""
         m = self.m
         m.kinematics()
         for name, point in m.points.items():
@@ -91,7 +94,7 @@ class _Describer:
                 "name": t.name,
                 "magnitude": _value(t.magnitude),
                 "on": t.body.name,
-                "about": self._vector(t.direction, unit=True),
+                "about": self.vector(t.direction, unit=True),
                 "reaction": t.reaction.name,
                 "doc": t.doc,
             }
@@ -127,8 +130,7 @@ class _Describer:
             for shape in shapes
         ]
         data["variables"] = self.variables
-        data |= self._functions()
-        return Model.model_validate({k: v for k, v in data.items() if v is not None})
+        return {k: v for k, v in (data | self._functions()).items() if v is not None}
 
     # -- names -------------------------------------------------------------------------------------
     def _is_known(self, name: str) -> bool:
@@ -168,7 +170,7 @@ class _Describer:
             elif isinstance(node.data, ForeignCall):
                 functions.setdefault(node.data.name, node.data.function)
         return {
-            "table": [_table(tables[k]) for k in sorted(tables)],
+            "table": [table_data(tables[k]) for k in sorted(tables)],
             "function": [_function(functions[k]) for k in sorted(functions)],
         }
 
@@ -233,7 +235,7 @@ class _Describer:
         at = self._components(point.local, point.body)
         return {"name": name, "body": point.body.name, "at": at}
 
-    def _named(self, point: Point) -> str:
+    def named(self, point: Point) -> str:
         """Return the name of a point; one that has none is added to the model."""
         known = self.names.get(point)
         if known is not None:
@@ -252,7 +254,7 @@ class _Describer:
         return name
 
     # -- vectors -----------------------------------------------------------------------------------
-    def _vector(self, vector: Vector, *, unit: bool = False) -> Any:
+    def vector(self, vector: Vector, *, unit: bool = False) -> Any:
         """Return a vector as a text, or as components in the ground, that reads back the same."""
         m = self.m
         ways: list[Any] = [str(vector)]
@@ -286,12 +288,12 @@ class _Describer:
         return {"along": [_value(x) for x in parts], "g": 1}
 
     def _force(self, f: Force) -> tuple[str, dict[str, Any]]:
-        data: dict[str, Any] = {"name": f.name, "at": self._named(f.point), "doc": f.doc}
+        data: dict[str, Any] = {"name": f.name, "at": self.named(f.point), "doc": f.doc}
         data["magnitude"] = self._magnitude(f)
         other = self._strut_end(f)
         if other is not None:
-            return "strut", {**data, "to": self._named(other)}
-        along = self._vector(f.direction, unit=True)
+            return "strut", {**data, "to": self.named(other)}
+        along = self.vector(f.direction, unit=True)
         return "force", {**data, "along": along, "reaction": f.reaction.name}
 
     def _strut_end(self, f: Force) -> Point | None:
@@ -328,9 +330,9 @@ class _Describer:
         if c.works:
             data["acts"] = [
                 {
-                    "along": self._vector(w.direction),
-                    "at": self._named(w.point),
-                    "reaction": self._named(w.reaction),
+                    "along": self.vector(w.direction),
+                    "at": self.named(w.point),
+                    "reaction": self.named(w.reaction),
                     "turns": w.turns,
                 }
                 for w in c.works
@@ -379,7 +381,8 @@ def _listed(value: Any) -> Any:
     return value
 
 
-def _table(table: Lookup1D | Lookup2D) -> dict[str, Any]:
+def table_data(table: Lookup1D | Lookup2D) -> dict[str, Any]:
+    """Return the `[[table]]` of a function that is given by points."""
     data: dict[str, Any] = {"name": table.name, "kind": table.kind, "outside": table.outside}
     data |= {"x": list(table.x), "y": list(table.y)}
     if isinstance(table, Lookup2D):

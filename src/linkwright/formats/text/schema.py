@@ -22,7 +22,7 @@ from pydantic import (
     StrictStr,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, core_schema
 
 from linkwright.formats.text.values import (
     Argument,
@@ -394,6 +394,59 @@ class Output(Record):
         return self
 
 
+class Wire(Record):
+    """What drives a port of a member, or an input of the mechanism."""
+
+    source: Annotated[
+        Argument,
+        Field(description="an expression of ports and of the mechanism; for an array, a list"),
+    ]
+    target: Annotated[Text, Field(description='the port: `"servo.target"`; or an input')]
+    solve: Annotated[StrictBool, Field(description="it closes a loop that is to be solved")] = False
+
+
+class SystemTable(Record):
+    """What a System has beside its members and wires."""
+
+    base: Annotated[
+        Expression | None,
+        Field(description="base clock, Hz; by default the slowest of which all rates are parts"),
+    ] = None
+    formulation: Annotated[
+        Text, Field(description="how the equations of motion are derived, as for `derive`")
+    ] = "quick"
+    values: Annotated[
+        dict[StrictStr, Expression],
+        Field(description="of parameters and open inputs, by name: `servo.kp`"),
+    ] = {}
+    initial: Annotated[
+        dict[StrictStr, Expression],
+        Field(description="where states start, over `[initial]`, by name: `filter.x`"),
+    ] = {}
+
+
+class Member(Record):
+    """A part of a System; `kind` says what it is, and the other keys are its arguments."""
+
+
+def _member(value: Any) -> Any:
+    from linkwright.formats.text.members import member_of
+
+    return member_of(value)
+
+
+class _Kinds:
+    """The type of a member, whose kinds are looked up when one is read."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(_member)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        from linkwright.formats.text.members import json_schema
+
+        return json_schema()
+
+
 class Run(Record):
     """How a run goes unless it is told otherwise."""
 
@@ -487,6 +540,11 @@ class Parts(Record):
         dict[StrictStr, Expression],
         Field(description="values at the start of coordinates, speeds and states, by name"),
     ] = {}
+    member: Annotated[
+        list[Annotated[Any, _Kinds(), "table"]],
+        Field(description="elements, controllers, motions and other blocks: a System"),
+    ] = []
+    wire: Annotated[list[Wire], Field(description="what drives the ports of members")] = []
     use: Annotated[list[Use], Field(description="instances of components")] = []
 
     LISTS: ClassVar[tuple[str, ...]] = (
@@ -505,6 +563,8 @@ class Parts(Record):
         "constraint",
         "limit",
         "output",
+        "member",
+        "wire",
     )
     TABLES: ClassVar[tuple[str, ...]] = ("parameters", "inputs", "variables", "initial")
     NAMES: ClassVar[tuple[str, ...]] = ("small", "large")
@@ -520,7 +580,7 @@ class Component(Parts):
 
 
 class Model(Parts):
-    """A mechanism as text."""
+    """A mechanism as text; with members, a System."""
 
     format: Annotated[Literal[1], Field(description="version of this format")]
     name: Annotated[Name, Field(description="a word for the mechanism")]
@@ -535,9 +595,18 @@ class Model(Parts):
     ] = {}
     gravity: Annotated[Gravity | None, Field(description="the field of gravity")] = None
     run: Annotated[Run | None, Field(description="how a run goes")] = None
+    system: Annotated[
+        SystemTable | None, Field(description="of a System: its clock and values")
+    ] = None
     table: Annotated[list[Table], Field(description="functions given by points")] = []
     function: Annotated[list[Function], Field(description="functions written elsewhere")] = []
     component: Annotated[dict[StrictStr, Component], Field(description="components by name")] = {}
+
+    @property
+    def is_system(self) -> bool:
+        """Whether it describes a System: a mechanism with what acts on it."""
+        groups = (self, *self.component.values())
+        return self.system is not None or any(g.member or g.wire for g in groups)
 
     def build(self, **more: Any) -> Mechanism:
         """Return the mechanism that is described; see `linkwright.formats.text.builder.build`.

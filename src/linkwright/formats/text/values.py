@@ -13,6 +13,8 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from linkwright.algebra import evaluate
+from linkwright.algebra.language import SymbolScope, parse
 from linkwright.errors import InputError
 from linkwright.formats.text.placeholders import is_placeholder
 from linkwright.mechanism.joints import JOINTS
@@ -45,7 +47,8 @@ def _number(value: object) -> int | float:
     return value
 
 
-def _text(value: object) -> str:
+def check_text(value: object) -> str:
+    """Return a text that is not empty, or raise what is wrong."""
     if not isinstance(value, str):
         raise wrong("a text in quotes is needed here")
     if not value.strip():
@@ -55,9 +58,10 @@ def _text(value: object) -> str:
     return value
 
 
-def _expression(value: object) -> int | float | str:
+def check_expression(value: object) -> int | float | str:
+    """Return a number or an expression in quotes, or raise what is wrong."""
     if isinstance(value, str):
-        return _text(value)
+        return check_text(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise wrong("a number or an expression in quotes is needed here")
     return _number(value)
@@ -68,29 +72,30 @@ def _triple(value: object) -> list[Any] | str:
         return value
     if not isinstance(value, list | tuple) or len(value) != 3:
         raise wrong("three components are needed here, as in [0, 0, 1]")
-    return [_expression(x) for x in value]
+    return [check_expression(x) for x in value]
 
 
-def _direction(value: object) -> list[Any] | str:
-    return _text(value) if isinstance(value, str) else _triple(value)
+def check_direction(value: object) -> list[Any] | str:
+    """Return a direction: a text or three components, or raise what is wrong."""
+    return check_text(value) if isinstance(value, str) else _triple(value)
 
 
 def _axes(value: object) -> list[Any] | str:
     if isinstance(value, str):
-        return _text(value)
+        return check_text(value)
     if not isinstance(value, list | tuple) or not 1 <= len(value) <= 3:
         raise wrong('axes are needed here, as in "xy", [0, 0, 1] or ["x", [0, 1, 1]]')
-    return [_direction(x) if isinstance(x, list | tuple | str) else _number(x) for x in value]
+    return [check_direction(x) if isinstance(x, list | tuple | str) else _number(x) for x in value]
 
 
 def _inertia(value: object) -> Any:
     if not isinstance(value, list | tuple):
-        return _expression(value)
+        return check_expression(value)
     if len(value) == 3 and all(isinstance(row, list | tuple) for row in value):
         return [_triple(row) for row in value]
     if len(value) not in (3, 6):
         raise wrong("3 moments, 6 entries (xx, yy, zz, xy, yz, zx) or a 3 by 3 matrix are needed")
-    return [_expression(x) for x in value]
+    return [check_expression(x) for x in value]
 
 
 def _matrix(value: object) -> list[Any]:
@@ -115,7 +120,9 @@ def _argument(value: object) -> Any:
     if value == "":
         return value
     return (
-        [_expression(x) for x in value] if isinstance(value, list | tuple) else _expression(value)
+        [check_expression(x) for x in value]
+        if isinstance(value, list | tuple)
+        else check_expression(value)
     )
 
 
@@ -126,12 +133,12 @@ def _turns(value: object) -> list[Any]:
     for item in value:
         if not isinstance(item, list | tuple) or len(item) != 2 or item[0] not in ("x", "y", "z"):
             raise wrong(words)
-    return [[axis, _expression(angle)] for axis, angle in value]
+    return [[axis, check_expression(angle)] for axis, angle in value]
 
 
 def _color(value: object) -> str:
     try:
-        color_of(_text(value))
+        color_of(check_text(value))
     except InputError as error:
         raise wrong(f"{error.what}; {error.remedy}") from None
     return str(value)
@@ -144,6 +151,18 @@ def _joint(value: object) -> str:
     return value
 
 
+def constant(value: object) -> float:
+    """Return the number that a constant expression stands for.
+
+    >>> constant("180 deg"), constant(2)
+    (3.141592653589793, 2.0)
+    """
+    if not isinstance(value, str):
+        assert isinstance(value, int | float)
+        return float(value)
+    return float(evaluate(parse(value, SymbolScope({})), {}))
+
+
 def _kind(check: Callable[[Any], Any], words: str, schema: dict[str, Any]) -> Any:
     """Return the annotations of a type of value: its check, its JSON schema, its name in words."""
     return (PlainValidator(check), WithJsonSchema({**schema, "title": words}), words)
@@ -154,11 +173,11 @@ def _list(items: dict[str, Any]) -> dict[str, Any]:
 
 
 Number: TypeAlias = Annotated[Any, *_kind(_number, "number", _NUMBER)]
-Text: TypeAlias = Annotated[str, *_kind(_text, "text", _TEXT)]
-Name: TypeAlias = Annotated[str, *_kind(_text, "name", _TEXT)]
-Expression: TypeAlias = Annotated[Any, *_kind(_expression, "expression", _EXPRESSION)]
+Text: TypeAlias = Annotated[str, *_kind(check_text, "text", _TEXT)]
+Name: TypeAlias = Annotated[str, *_kind(check_text, "name", _TEXT)]
+Expression: TypeAlias = Annotated[Any, *_kind(check_expression, "expression", _EXPRESSION)]
 Place: TypeAlias = Annotated[Any, *_kind(_triple, "3 expressions", _TRIPLE)]
-Direction: TypeAlias = Annotated[Any, *_kind(_direction, "direction", _TRIPLE)]
+Direction: TypeAlias = Annotated[Any, *_kind(check_direction, "direction", _TRIPLE)]
 Axes: TypeAlias = Annotated[Any, *_kind(_axes, "axes", {"type": ["string", "array"]})]
 Moments: TypeAlias = Annotated[
     Any,

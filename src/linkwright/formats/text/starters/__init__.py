@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from linkwright.errors import InputError
 
-STARTERS = ("pendulum", "cart", "arm", "crank", "motor")
+STARTERS = ("pendulum", "cart", "arm", "crank", "motor", "servo")
 
 _NAME = re.compile(r"\w[\w.+-]*")
 

@@ -1,0 +1,136 @@
+"""From a text model with members to a System.
+
+The mechanism is built first, then the members in their order, then the wires, so that a wire may
+lead from any member to any other; values and starts of members come last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from linkwright.algebra import Lookup1D, Lookup2D
+from linkwright.formats.text.builder import Builder, Functions
+from linkwright.formats.text.components import Part, expand
+from linkwright.formats.text.document import Limits, Source
+from linkwright.formats.text.messages import placed
+from linkwright.formats.text.schema import Model
+from linkwright.formats.text.values import constant
+from linkwright.mechanism import Mechanism
+from linkwright.system import System
+
+
+def build_system(
+    model: Model,
+    *,
+    functions: Functions | None = None,
+    options: Mapping[str, int] | None = None,
+    trust: bool = False,
+    source: Source | None = None,
+    limits: Limits | None = None,
+) -> System:
+    """Return the System that a model describes.
+
+    Args:
+        model: the model; without members, the System holds its mechanism alone.
+        functions: Python callables for the model's `[[function]]`s and members of kind `Python`.
+        options: whole numbers in place of the model's `[options]`.
+        trust: whether C and Python code in the model may be run.
+        source: where the model came from, for messages.
+        limits: how many parts it may have.
+
+    >>> servo = {"kind": "PD", "name": "servo", "kp": 9, "rate": 100}
+    >>> rod = {"name": "rod", "rotate": "z", "inertia": 1}
+    >>> build_system(Model(format=1, name="m", body=[rod], member=[servo]))
+    System(m: servo)
+    """
+    source = source or Source()
+    flat = expand(model, options, source, limits)
+    builder = Builder(model, flat, source)
+    mechanism = builder.run(functions or {}, trust)
+    table = model.system
+    system = System(
+        mechanism,
+        base=None if table is None or table.base is None else constant(table.base),
+        formulation="quick" if table is None else table.formulation,
+    )
+    if flat["member"]:
+        _members(system, flat["member"], source)
+    for part in flat["wire"]:
+        wire = part.value
+        with placed(source, Part(wire.target, (*part.path, "target"), wire.target)):
+            inputs = mechanism.inputs
+            target = inputs[wire.target] if wire.target in inputs else system[wire.target]
+        with placed(source, part):
+            system.connect(wire.source, target, solve=wire.solve)
+    if table is not None:
+        known = _numbers(system)
+        for name, value in table.values.items():
+            _require(source, ("system", "values", name), name, known)
+            system.set({name: constant(value)})
+        known = _states(system)
+        for name, value in table.initial.items():
+            _require(source, ("system", "initial", name), name, known)
+            system.set_initial({name: constant(value)})
+    return system
+
+
+class ModelNames:
+    """What the arguments of members may name in a mechanism that is built."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+
+    def table(self, name: str) -> Lookup1D | Lookup2D:
+        """Return a table of the model by its name."""
+        known = {
+            k: f for k, f in self.mechanism.functions.items() if isinstance(f, Lookup1D | Lookup2D)
+        }
+        if name not in known:
+            self.mechanism.unknown(name, known, "table")
+        return known[name]
+
+    def table_name(self, table: Any) -> str:
+        raise NotImplementedError
+
+    def place(self, place: Any) -> str:
+        raise NotImplementedError
+
+    def direction(self, vector: Any) -> Any:
+        raise NotImplementedError
+
+
+def _members(system: System, parts: list[Part], source: Source) -> None:
+    from linkwright.formats.text.members import made
+
+    names = ModelNames(system.mechanism)
+    for part in parts:
+        with placed(source, part):
+            block, rate = made(part.value, system.mechanism, names)
+            system.add(block, rate=rate, name=part.value.name)
+
+
+def _numbers(system: System) -> list[str]:
+    """Return the names of all parameters and open inputs."""
+    members = system.members.values()
+    own = [f"{member.name}.{name}" for member in members for name in member.block.parameters]
+    return [*own, *system.inputs(), *system.mechanism.parameters]
+
+
+def _states(system: System) -> list[str]:
+    """Return the names of all states that a run starts from."""
+    m = system.mechanism
+    found = [*m.coordinates, *(s.symbol.name for s in m.kinematics().speeds)]
+    for member in system.members.values():
+        states = (*member.block.states, *member.block.discrete_states)
+        found += [f"{member.name}.{x.name}" for x in states]
+    return found
+
+
+def _require(source: Source, path: tuple[str, ...], name: str, known: list[str]) -> None:
+    if name not in known:
+        near = get_close_matches(name, known, 1)
+        remedy = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known[:12])}"
+        what = "state" if path[1] == "initial" else "parameter or open input"
+        raise source.error(path, f"there is no {what} {name!r}", remedy, key=True)

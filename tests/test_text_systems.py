@@ -1,0 +1,323 @@
+"""Systems as text: every kind of member goes Python → TOML → Python, and every fault has a place.
+
+The battery walks the registries, so that a new element, controller, block or motion is asked the
+same without a line here: its arguments have a form as text, its text gives the same Programs, and
+an unknown key or a value of the wrong type is refused with file, line, column and the nearest
+spelling.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwright as lw
+from linkwright import control, elements, motion
+from linkwright.blocks import BLOCKS, Block, Sampled, Ticks, sampled
+from linkwright.cli import main
+from linkwright.formats.text.document import ModelError, parse_model
+from linkwright.formats.text.files import read_any
+from linkwright.formats.text.members import MAKERS, arguments, record_of
+from linkwright.simulation.native.stored import to_data
+from tests.test_element_battery import KINDS, system_of
+
+SERVO = """\
+format = 1
+name = "servo"
+
+[gravity]
+along = "-y"
+
+[run]
+until = 0.5
+step = 0.001
+
+[[body]]
+name = "rod"
+rotate = "z"
+mass = 1
+com = [0, -1, 0]
+
+[initial]
+rod = "30 deg"
+
+[[member]]
+kind = "point_to_point"
+name = "way"
+start = [0.5]
+end = [1.5]
+duration = 0.4
+
+[[member]]
+kind = "PD"
+name = "servo"
+kp = 200
+kd = 20
+gravity = true
+rate = 500
+
+[[wire]]
+source = "way.q"
+target = "servo.target"
+"""
+
+#: The arguments of blocks and motions that are not in the battery of elements.
+MORE: dict[str, dict[str, Any]] = {
+    "Delay": {"ticks": 3, "count": 2, "initial": 0.5},
+    "Hold": {},
+    "Integrator": {"initial": 0.25},
+    "WhiteNoise": {"deviation": 0.2, "mean": 1.0, "unit": "m"},
+    "Sines": {"offsets": [0.3], "sines": [[(0.1, 0.2, 1.0), (0.3, 0.0, 2.0)]]},
+    "Trajectory": {"instants": [0, 2], "coefficients": [[[0], [1], [0], [0.5], [0], [0]]]},
+    "blended": {"points": [[0], [1], [0.5]], "times": [0, 1, 2], "blend": 0.2},
+    "hermite": {"instants": [0, 1], "values": [[0], [1]], "speeds": [[0], [0.5]]},
+    "minimum_jerk": {"start": [0.1, 0.2]},
+    "point_to_point": {"start": [0, 1], "end": [1, 3], "speed": 0.5, "law": "trapezoid",
+                       "acceleration": [1.0, 2.0]},
+    "through": {"times": [0, 1, 2], "values": [[0], [1], [0.5]], "ends": "natural"},
+    "time_optimal": {"path": motion.through([0.0, 0.5, 1.0], [[0.0], [0.5], [1.0]]), "points": 20,
+                     "limits": motion.Limits(speed=1, acceleration=2)},
+    "via_points": {"points": [[0], [1], [0.5]], "times": [0, 1, 2]},
+}  # fmt: skip
+
+
+def of_kind(name: str) -> lw.System:
+    """Return a System with a member of a kind."""
+    if name in KINDS:
+        return system_of(name, 0)
+    s = lw.System(name="s", base=1000)
+    found = MAKERS[name](**MORE[name])
+    block = found if isinstance(found, Block) else found.block("block", unit="m")
+    s.add(block, name="block", rate=block.rate or (100 if block.needs_rate else None))
+    if "u" in block.inputs:
+        count = len(block.inputs["u"].symbols)
+        s.connect(["sin(t)"] * count, "block.u")
+    return s
+
+
+def programs(system: lw.System) -> object:
+    """Return all that a run of a System does, as plain data."""
+    return to_data(system.phases())
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_every_kind_of_member_is_the_same_from_its_text(name: str) -> None:
+    system = of_kind(name)
+    text = lw.write_model(system)
+    again = read_any(text)
+    assert isinstance(again, lw.System)
+    assert programs(again) == programs(system)
+    assert lw.write_model(again) == text
+    assert [type(m.block) for m in again.members.values()] == [
+        type(m.block) for m in system.members.values()
+    ]
+
+
+def test_the_kinds_are_those_of_the_registries() -> None:
+    kinds = {kind.name for kind in (*elements.ELEMENTS, *control.CONTROLLERS, *BLOCKS)}
+    assert {*MAKERS} == kinds | {maker.__name__ for maker in motion.MOTIONS}
+    assert {*MAKERS} == {*KINDS, *MORE}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_an_unknown_key_has_its_place_and_the_nearest_spelling(name: str) -> None:
+    key = next(reversed(arguments(MAKERS[name])), "name")
+    wrong = f"{key}x"
+    text = f'format = 1\nname = "m"\n\n[[member]]\nkind = "{name}"\nname = "a"\n{wrong} = 1\n'
+    with pytest.raises(ModelError, match=f"did you mean '{key}'") as caught:
+        parse_model(text, file="m.toml")
+    at = next(fault for fault in caught.value.faults if wrong in fault.what)
+    assert (at.file, at.line, at.column) == ("m.toml", 7, 1)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_value_of_the_wrong_type_has_its_place(name: str) -> None:
+    for key in arguments(MAKERS[name]):
+        text = (
+            f'format = 1\nname = "m"\n[[member]]\nkind = "{name}"\nname = "a"\n{key} = 1979-05-27\n'
+        )
+        with pytest.raises(ModelError) as caught:
+            parse_model(text, file="m.toml")
+        places = {(f.line, f.column) for f in caught.value.faults if f".{key}" in f.what}
+        assert places == {(6, len(key) + 4)}, key
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_every_argument_is_explained(name: str) -> None:
+    table = record_of(MAKERS[name], member=True)
+    assert table.__doc__
+    missing = [key for key, found in table.model_fields.items() if not found.description]
+    assert not missing
+
+
+def test_a_system_from_a_file_is_that_of_python(tmp_path: Path) -> None:
+    m = lw.Mechanism("servo")
+    m.body("rod", rotate="z", mass=1, com=(0, -1, 0), inertia=0)
+    m.gravity(along="-y")
+    m.set_initial({"rod": "30 deg"})
+    m.set_timing(0.5, step=0.001)
+    s = lw.System(m)
+    way = s.add(motion.point_to_point([0.5], [1.5], 0.4).block("way"))
+    servo = s.add(control.PD(m, kp=200, kd=20, gravity=True), name="servo", rate=500)
+    s.connect(way.q, servo.target)
+    file = tmp_path / "servo.toml"
+    file.write_text(SERVO)
+    assert programs(lw.load_system(file)) == programs(s)
+    with pytest.raises(lw.Error, match="is a System, not a mechanism alone; open it with load_sys"):
+        lw.load_model(file)
+
+
+@pytest.mark.parametrize("rate", [sampled(60, offset=0.001), sampled(period=0.3), Ticks(5, 2)])
+def test_rates_are_written_exactly(rate: Sampled | Ticks) -> None:
+    s = lw.System(name="s", base=3000)
+    s.add(MAKERS["Hold"](), name="hold", rate=rate)
+    again = read_any(lw.write_model(s))
+    assert isinstance(again, lw.System)
+    assert again.members["hold"].rate == rate
+    assert again.base == s.base
+
+
+def test_values_and_starts_of_a_system_are_written_apart_from_its_mechanism() -> None:
+    s = system_of("PD", 0)
+    s.set({"block.kp": 3.0, "m_cart": 2.5})
+    again = read_any(lw.write_model(s))
+    assert isinstance(again, lw.System)
+    assert (again.values, again.initial) == (s.values, s.initial)
+    assert again.mechanism.values == s.mechanism.values
+    assert programs(again) == programs(s)
+
+
+FAULTS = {
+    'kind = "PDD"': ('member[0].kind: there is no kind \'PDD\'; did you mean \'PD\'?', 8, 8),
+    "kp = 1": ("member[0]: the key 'kind' is missing; add kind = ...", 6, 1),
+    'kind = "PD"\nkp = "k"': ("member[0].kp: unknown name 'k'; declare it first", 9, 7),
+    'kind = "PD"\nkp = -2': ("member[0].kp: kp of 'rod' is -2; give a number of 0 or more", 9, 6),
+    'kind = "PD"\nkp = { rod = true }': (
+        "member[0].kp: a number or an expression in quotes is needed here", 9, 6),
+    'kind = "Delay"\nticks = 1.5': ("member[0].ticks: a whole number is needed here", 9, 9),
+    'kind = "PD"\nkp = 1\njoints = ["rot"]': (
+        "member[0].joints[0]: 'm' has no coordinate 'rot'; did you mean 'rod'?", 10, 11),
+    'kind = "Contact"\npoints = "rodd"\nsurface = { kind = "Plane" }\nstiffness = 1': (
+        "member[0].points: 'm' has no point, body or frame 'rodd'; did you mean 'rod'?", 9, 10),
+    'kind = "Contact"\npoints = "rod"\nsurface = { kind = "Plain" }\nstiffness = 1': (
+        "member[0].surface.kind: there is no kind 'Plain'; did you mean 'Plane'?", 10, 20),
+    'kind = "Contact"\npoints = "rod"\nsurface = { kind = "Box", sizes = 1 }\nstiffness = 1': (
+        "member[0].surface.sizes: unknown key 'sizes'; did you mean 'size'?", 10, 27),
+    'kind = "Hold"': (
+        "member[0]: block 'a' works at instants, but it was given no rate; "
+        "add it with rate=..., in hertz", 6, 1),
+    'kind = "Hold"\nrate = { hertz = 3, period = 2 }': (
+        "member[0].rate: a rate is a number (Hz) or a table of hertz, period or ticks, and offset",
+        9, 8),
+    'kind = "Muscle"\npoints = ["n", "rod"]\nstrength = 1\nby_length = "f"': (
+        "member[0].by_length: 'm' has no table 'f'; it has none", 11, 13),
+    'kind = "Hold"\nrate = 9\n[[wire]]\nsource = "rot"\ntarget = "a.u"': (
+        "wire[0].source: unknown name 'rot'; did you mean 'rod'?", 11, 11),
+    'kind = "Hold"\nrate = 9\n[[wire]]\nsource = "rod"\ntarget = "a.x"': (
+        "wire[0].target: 'a' has no port 'x'; it has u, y", 12, 10),
+    'kind = "Hold"\nrate = 9\n[system]\nvalues = { "a.v" = 1 }': (
+        "system.values.a.v: there is no parameter or open input 'a.v'; did you mean 'a.u'?",
+        11, 12),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", FAULTS)
+def test_a_fault_of_a_member_has_its_place(lines: str) -> None:
+    what, line, column = FAULTS[lines]
+    body = 'format = 1\nname = "m"\n[[body]]\nname = "rod"\nrotate = "z"\n'
+    with pytest.raises(lw.Error) as caught:
+        parse_model(f'{body}[[member]]\nname = "a"\n{lines}\n', file="m.toml").system()
+    assert str(caught.value) == f"m.toml:{line}:{column}: {what}"
+
+
+def test_what_no_text_can_hold_is_refused() -> None:
+    s = lw.System(name="s")
+    s.add(lambda t: 2 * t, rate=10, name="ramp", outputs="y")
+    with pytest.raises(lw.Error, match="'ramp' is a Foreign, which has no text form"):
+        lw.write_model(s)
+    s = lw.System(name="s")
+    s.add(MAKERS["Integrator"](), name="sum").block.input("more")
+    with pytest.raises(lw.Error, match="'sum' is not what it was made as"):
+        lw.write_model(s)
+
+
+def test_members_in_components_have_their_own_names() -> None:
+    text = """
+format = 1
+name = "pair"
+[component.leg]
+[[component.leg.body]]
+name = "rod${i}"
+rotate = "z"
+inertia = 1
+[[component.leg.member]]
+kind = "PD"
+name = "servo${i}"
+kp = "10*${i}"
+joints = ["rod${i}"]
+[[component.leg.wire]]
+source = "sin(t)"
+target = "servo${i}.target"
+[[use]]
+component = "leg"
+count = 2
+start = 1
+"""
+    s = read_any(text)
+    assert isinstance(s, lw.System)
+    gains = {p.name: p.value for p in s.phases().p if p.name.endswith("kp")}
+    assert gains == {"servo1.kp": 10.0, "servo2.kp": 20.0}
+    assert s.inputs().keys() == {"servo1.target_rate[0]", "servo2.target_rate[0]"}
+
+
+def run(*words: str, status: int = 0) -> None:
+    assert main([*words]) == status
+
+
+def test_every_command_takes_a_system_in_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("servo.toml").write_text(SERVO)
+    run("check", "servo.toml")
+    assert "servo: PD, 500 Hz" in capsys.readouterr().out
+    run("simulate", "servo.toml", "-q", "--set", "servo.kp=300", "--initial", "rod=0.1")
+    recording = lw.read_recording("servo.parquet")
+    by_hand = lw.simulate(
+        lw.load_system("servo.toml"), 0.5, values={"servo.kp": 300}, initial={"rod": 0.1},
+
+    )  # fmt: skip
+    assert np.array_equal(recording["rod"], by_hand["rod"][:: recording.metadata["every"]])
+    run("rerun", "servo.parquet")
+    assert "the same bit for bit" in capsys.readouterr().out
+    run("page", "servo.parquet", "-o", "run.html")
+    run("page", "servo.toml", "--until", "0.2", "--set", "servo.kp=100")
+    assert Path("servo.html").stat().st_size > 10_000
+    Path("plan.toml").write_text(
+        'model = "servo.toml"\nuntil = 0.1\n[parameters]\n"servo.kp" = [100, 200]\n'
+    )
+    run("sweep", "plan.toml", "-q")
+    run("convert", "servo.toml", "same.toml")
+    assert programs(lw.load_system("same.toml")) == programs(lw.load_system("servo.toml"))
+    run("simulate", "servo.toml", "-q", "--ground", status=2)
+    assert "whose members say what touches the ground" in capsys.readouterr().err
+
+
+def test_a_sweep_over_gains_is_each_run_alone(tmp_path: Path) -> None:
+    file = tmp_path / "servo.toml"
+    file.write_text(SERVO)
+    found = lw.sweep(str(file), 0.1, values={"servo.kp": [100.0, 200.0]}, method="rk4")
+    for k, kp in enumerate((100.0, 200.0)):
+        alone = lw.simulate(lw.load_system(file), 0.1, values={"servo.kp": kp}, method="rk4")
+        assert found["rod.final"][k] == pytest.approx(alone.final["rod"], abs=1e-12)
+
+
+def test_the_json_schema_knows_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    run("schema")
+    found = json.loads(capsys.readouterr().out)
+    kinds = {k["title"] for k in found["properties"]["member"]["items"]["anyOf"]}
+    assert kinds == {*MAKERS}
