@@ -21,8 +21,9 @@ from linkwright.backends import kernel as kernels
 from linkwright.equations import derive
 from linkwright.equations.comparison import compared
 from linkwright.equations.kernels import kernel_program
+from linkwright.equations.shipped import shipped_program
 from linkwright.models import load_model
-from linkwright.models.smallest import SHIPPED, Shipped, shipped_program
+from linkwright.models.smallest import SHIPPED, Shipped
 from linkwright.program import Program, Rate, count_operations, optimize, split
 
 Array = npt.NDArray[np.float64]
@@ -82,7 +83,7 @@ def run() -> list[Row]:
 def _rows(shipped: Shipped) -> list[Row]:
     source = shipped.source()
     fast = optimize(source)
-    found = shipped_program(shipped.model, shipped.kernel, source)
+    found = shipped_program(source)
     programs = {"derived": source, "fast": fast, "thorough": found or fast}
     name = shipped.path.stem
     bar = BARS[name]
@@ -154,7 +155,7 @@ def markdown() -> str:
     for shipped in sorted(SHIPPED, key=lambda s: s.path.stem):
         equations = derive(load_model(shipped.model))
         source = kernel_program(equations, shipped.kernel)
-        found = shipped_program(shipped.model, shipped.kernel, source)
+        found = shipped_program(source)
         programs = (source, optimize(source), found)
         cells = [_counts(p).replace("/", " / ") for p in programs if p is not None]
         name = f"{shipped.model} --kernel {shipped.kernel}"
@@ -177,7 +178,7 @@ def steps_markdown() -> str:
         totals = {(r.formulation, r.after): r.counts.total for r in rows if r.counts is not None}
         written = [totals[f"{method}{end}", "written"] for end in ("-plain", "-usual", "")]
         source = kernel_program(derive(load_model(model)), kernel)
-        found = shipped_program(model, kernel, source)
+        found = shipped_program(source)
         smallest = "" if found is None else count_operations(found).total
         name = f"{model} --kernel {kernel}".removesuffix(" --kernel forward")
         cells = [*written, totals[method, "all, fast"], smallest]

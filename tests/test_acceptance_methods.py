@@ -21,7 +21,7 @@ from linkwright.equations.evaluation import Array
 from linkwright.equations.inertia import is_rotor, lumped
 from linkwright.equations.kane import Worksheet, shares_of, worksheets
 from linkwright.equations.oracle import evaluate_numerically
-from linkwright.equations.tree import inverse
+from linkwright.equations.rnea import inverse
 from linkwright.equations.writer import NOTHING, Writer
 from linkwright.mechanism import (
     Ball,

@@ -26,9 +26,9 @@ from linkwright.equations.kernels import (
     kernel_program,
     mass_matrix_program,
 )
+from linkwright.equations.shipped import shipped_program
 from linkwright.mechanism import Kinematics, Mechanism, MechanismError, Prismatic, Revolute
 from linkwright.models import load_model
-from linkwright.models.smallest import shipped_program
 from linkwright.program import Program, count_operations, lower
 from linkwright.program.interpret import interpret
 from linkwright.program.passes import optimize
@@ -222,7 +222,7 @@ def test_a_cart_with_other_names_in_another_order_costs_the_same() -> None:
 def test_the_search_knows_no_model_either() -> None:
     """The other cart gets as small as the one that ships with its program, in a short search."""
     source = derive(load_model("cart")).program(outputs=False)
-    shipped = shipped_program("cart", "forward", source)
+    shipped = shipped_program(source)
     assert shipped is not None
     found = count_operations(thorough(derive(other_cart()).program(outputs=False), moves=500))
     assert found.total <= count_operations(shipped).total

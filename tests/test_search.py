@@ -20,8 +20,9 @@ from linkwright.algebra.assumptions import is_nonzero
 from linkwright.algebra.expr import constant
 from linkwright.cli import main
 from linkwright.equations import FORMULATIONS, derive
+from linkwright.equations.shipped import shipped_program
 from linkwright.models import load_model
-from linkwright.models.smallest import SHIPPED, Shipped, file_text, shipped_program
+from linkwright.models.smallest import SHIPPED, Shipped, file_text
 from linkwright.program import (
     Assign,
     Carried,
@@ -363,7 +364,7 @@ def test_text_reads_as_the_same_program(name: str) -> None:
 def test_shipped_programs_are_right_and_as_small_as_they_say(shipped: Shipped) -> None:
     """In the field, in floating point, and in count; and fast mode gives what it always gives."""
     source = shipped.source()
-    found = shipped_program(shipped.model, shipped.kernel, source)
+    found = shipped_program(source)
     if found is None:
         pytest.fail(f"{shipped.path.name} does not fit the equations; run make regenerate")
     verify(source, found, states=1_000)
@@ -383,7 +384,7 @@ def test_shipped_programs_stand_any_parameter_at_zero(shipped: Shipped) -> None:
     Only parameters that the model declares to be other than zero may have become divisors.
     """
     source = shipped.source()
-    found = shipped_program(shipped.model, shipped.kernel, source)
+    found = shipped_program(source)
     assert found is not None
     draw = np.random.default_rng(1)
     inputs = [draw.uniform(0.5, 1.5, port.shape) for port in source.inputs]

@@ -23,6 +23,7 @@ from linkwright.equations.closure import (
 )
 from linkwright.equations.equations import Equations, derive
 from linkwright.equations.meanings import parameter_units, parameter_words
+from linkwright.equations.shipped import with_shipped
 from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.parts import Output, Timing
@@ -131,6 +132,8 @@ def make_content(
     outputs = (*mechanism.outputs, *more)
     view = mechanism.with_parts(outputs=outputs)
     equations = derive(view, formulation, values=values)
+    if formulation == "auto":
+        equations = with_shipped(equations)
     mechanism = equations.mechanism.with_parts(outputs=mechanism.outputs)
     zero = _relations(mechanism)
     used = {x.name for x in (*equations.parameters(), *free_symbols(*(g for _, g in zero)))}

@@ -17,7 +17,7 @@ from linkwright.algebra import ZERO, Expr, total
 from linkwright.equations.choices import Choices
 from linkwright.equations.inertia import symmetric
 from linkwright.equations.links import Link, make_links, turned_symmetric
-from linkwright.equations.tree import armature_inertias, bias_forces
+from linkwright.equations.rnea import armature_inertias, bias_forces
 from linkwright.equations.writer import (
     IDENTITY,
     NOTHING,

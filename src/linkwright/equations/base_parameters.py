@@ -29,7 +29,7 @@ from linkwright.equations.choices import Choices
 from linkwright.equations.inactive_parameters import slopes_of
 from linkwright.equations.independent_columns import Array, base_of
 from linkwright.equations.inertia import Moments, axes_product, own_moments
-from linkwright.equations.tree import armature_inertias, inverse
+from linkwright.equations.rnea import armature_inertias, inverse
 from linkwright.equations.writer import Matrix, Writer
 from linkwright.mechanism import Body, Kinematics, Mechanism
 from linkwright.program import program

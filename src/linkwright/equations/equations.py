@@ -24,6 +24,7 @@ from linkwright.equations.inactive_parameters import idle_parameters
 from linkwright.equations.pivots import Array
 from linkwright.equations.resistance import refuse_unresisted
 from linkwright.equations.search import dynamics
+from linkwright.equations.shipped import with_shipped
 from linkwright.equations.writer import Writer
 from linkwright.errors import Error, InputError
 from linkwright.mechanism import Kinematics, Mechanism, MechanismError, mechanism_of
@@ -276,7 +277,7 @@ def derive(
     Args:
         mechanism: what to derive from.
         formulation: one of `FORMULATIONS`, "auto" for the one with the fewest operations, or
-            "quick" for one that is derived without a search.
+            "quick" for the smallest that ships, or else one that is derived without a search.
         closed_at: coordinates near which its loops are closed and speeds are chosen; by default
             the mechanism's start values.
         dependent: the speeds that constraints may eliminate; all by default.
@@ -317,7 +318,8 @@ def derive(
             _derived(mechanism, "kane", start)  # names what moves no mass
         refuse_unresisted(mechanism, values=known)
         raise
-    return found[0] if len(found) == 1 else _smallest(found)
+    made = found[0] if len(found) == 1 else _smallest(found)
+    return with_shipped(made) if formulation == QUICK else made
 
 
 @dataclass(frozen=True, slots=True, eq=False)

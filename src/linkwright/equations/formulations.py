@@ -8,12 +8,12 @@ line here.
 from __future__ import annotations
 
 from linkwright.equations.choices import Choices
+from linkwright.equations.crba import composite
 from linkwright.equations.expansion import expanded
 from linkwright.equations.kane import kane
 from linkwright.equations.projection import Formulation, projected
 from linkwright.equations.repeated_bodies import longest, plan
 from linkwright.equations.search import articulated_bodies, looped_bodies, searched
-from linkwright.equations.tree import composite
 from linkwright.mechanism import Kinematics
 
 FORMULATIONS: dict[str, Formulation] = {
@@ -29,7 +29,7 @@ FORMULATIONS: dict[str, Formulation] = {
 }
 
 QUICK = "quick"
-"""Stands for what is derived quickest, for those who do not count operations."""
+"""Stands for what is derived quickest, or for the smallest Program that ships (see `shipped`)."""
 
 _SMALL, _LARGE = 6, 40
 _ALIKE = 32  # like bodies in a row from which on a loop takes their place

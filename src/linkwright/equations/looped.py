@@ -2,7 +2,7 @@
 
 Forward dynamics are those of `linkwright.equations.aba` (outward velocities and bias
 forces, inward articulated inertias, outward accelerations), inverse dynamics those of
-`linkwright.equations.tree` (outward accelerations, inward forces), regrouping that of
+`linkwright.equations.rnea` (outward accelerations, inward forces), regrouping that of
 `linkwright.equations.inertia`. A body that is not in a run is written out as there; a run hands
 its first body's parent, and takes from its last body's children, what a single body would. The
 size of the program does not depend on the length of the runs, but for the arrays that loops read.
@@ -27,8 +27,7 @@ from linkwright.equations.inertia import (
 )
 from linkwright.equations.links import Link, LinkMaker
 from linkwright.equations.repeated_bodies import Item, Run, plan
-from linkwright.equations.templates import Form, Shapes, template
-from linkwright.equations.tree import (
+from linkwright.equations.rnea import (
     armature_inertias,
     free_acceleration,
     inertia_force,
@@ -36,6 +35,7 @@ from linkwright.equations.tree import (
     own_forces,
     spread_of,
 )
+from linkwright.equations.templates import Form, Shapes, template
 from linkwright.equations.writer import (
     NOTHING,
     Matrix,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from linkwright.algebra import ZERO, Expr, total
 from linkwright.equations.choices import Choices
 from linkwright.equations.constraints import Reduction
-from linkwright.equations.tree import TreeDynamics, with_armatures
+from linkwright.equations.crba import TreeDynamics, with_armatures
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Kinematics
 

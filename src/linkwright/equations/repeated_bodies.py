@@ -15,8 +15,8 @@ from typing import TypeAlias
 
 from linkwright.algebra import ZERO, Expr, substitute_all
 from linkwright.equations.links import rotation_between
+from linkwright.equations.rnea import armature_inertias, joint_forces
 from linkwright.equations.templates import Form, Shapes
-from linkwright.equations.tree import armature_inertias, joint_forces
 from linkwright.equations.writer import Matrix, Triple
 from linkwright.mechanism import Body, Kinematics
 

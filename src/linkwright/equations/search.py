@@ -27,9 +27,9 @@ from linkwright.equations.choices import (
     places,
 )
 from linkwright.equations.constraints import Reduction
+from linkwright.equations.crba import composite, with_armatures
 from linkwright.equations.looped import looped_accelerations
 from linkwright.equations.projection import ReducedDynamics, project
-from linkwright.equations.tree import composite, with_armatures
 from linkwright.equations.writer import Writer, remembering
 from linkwright.mechanism import Kinematics, MechanismError
 from linkwright.program import Assign
@@ -127,10 +127,38 @@ class Search:
     def best(self) -> Choices:
         """Return the cheapest choices that were found."""
         with remembering():
-            return self._descent()
+            return self._descent(Choices())
 
-    def _descent(self) -> Choices:
-        found = Choices()
+    def first(self) -> Choices:
+        """Return good choices, what pays most often tried first.
+
+        Two things pay for robots whose parameters are numbers: to let the origin of a body slide
+        along its joint's axis to where the parent's origin is nearest, which brings axes that meet
+        to one point; and to write a last link along the axes of the one that carries it.
+        """
+        with remembering():
+            found = Choices()
+            for trial in self._likely():
+                if self.budget < self.cost(found):
+                    return found
+                changed = _merged(found, trial)
+                if self.cost(changed) < self.cost(found):
+                    found = changed
+            return self._descent(found)
+
+    def _likely(self) -> Iterator[Step]:
+        """Yield what pays most often, from the ground outward."""
+        bodies = self.kinematics.mechanism.depth_first()
+        for body in bodies:
+            inner = body.parent is not None and body.parent.parent is not None
+            if inner and len(self._places[body]) > 1:
+                yield {body.name: {"place": len(self._places[body]) - 1}}
+        for body in bodies:
+            alone = not self.kinematics.motions[body].absolute and len(body.rotations) == 1
+            if alone and not self.kinematics.mechanism.children(body):
+                yield {body.name: {"axes": ABOVE}}
+
+    def _descent(self, found: Choices) -> Choices:
         for start in self._starts():
             if len(self._places) > _BODIES or self.budget < self.cost(found):
                 return found

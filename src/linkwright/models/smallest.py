@@ -1,10 +1,9 @@
-"""The shipped models' smallest Programs, as files that a thorough search wrote.
+"""The tool that writes the smallest Programs of shipped models (`linkwright.equations.shipped`).
 
-Each file holds a Program as text, the fingerprint of the one that it was made from, and the seed
-and the number of moves that give it again. A file is used only when it is asked for, and only if it
-has the same values in a finite field as the Program at hand. `make regenerate` (or
-``python -m linkwright.models.smallest``) writes the files anew, byte for byte the same ones as long
-as the equations are.
+Each file holds a Program as text, the fingerprint of the one that a thorough search made it from,
+and the seed and the number of moves that give it again. `make regenerate` (or
+``python -m linkwright.models.smallest``) writes the files and their index anew, byte for byte the
+same ones as long as the equations are.
 """
 
 from __future__ import annotations
@@ -18,14 +17,13 @@ from functools import partial
 from pathlib import Path
 
 from linkwright.equations import derive
-from linkwright.equations.kernels import kernel_program
-from linkwright.errors import Error
+from linkwright.equations.kernels import kernel_program, quick_inverse
+from linkwright.equations.shipped import FOLDER, INDEX
+from linkwright.equations.tree import tree_of
 from linkwright.models.library import load_model
 from linkwright.program import Program, count_operations
-from linkwright.program.search import field_outputs, thorough
-from linkwright.program.text import read, written
-
-FOLDER = Path(__file__).with_name("programs")
+from linkwright.program.search import thorough
+from linkwright.program.text import text_digest, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +43,13 @@ class Shipped:
     def source(self) -> Program:
         """Return the Program as it is derived."""
         return kernel_program(derive(load_model(self.model)), self.kernel)
+
+    def quick(self) -> Program:
+        """Return the Program as it is derived without a search."""
+        model = load_model(self.model)
+        if self.kernel == "inverse":
+            return quick_inverse(tree_of(model))
+        return derive(model, "composite-usual").program(outputs=False)
 
 
 SHIPPED: tuple[Shipped, ...] = (
@@ -71,19 +76,6 @@ def file_of(model: str, kernel: str = "forward") -> Path:
     """
     stem = model.replace(":", "-").replace("=", "-").replace(",", "-")
     return FOLDER / (f"{stem}.json" if kernel == "forward" else f"{stem}-{kernel}.json")
-
-
-def shipped_program(model: str, kernel: str, source: Program) -> Program | None:
-    """Return the smallest Program that ships for a model, or None where none fits."""
-    path = file_of(model, kernel)
-    if not path.is_file():
-        return None
-    try:
-        found = read(json.loads(path.read_text(encoding="utf-8")), source)
-        same = all(field_outputs(found, k) == field_outputs(source, k) for k in range(3))
-    except (Error, KeyError):
-        return None  # other inputs, functions or outputs than when it was written
-    return found if same else None
 
 
 def file_text(shipped: Shipped, source: Program, found: Program) -> str:
@@ -115,6 +107,15 @@ def regenerate(shipped: Shipped, stale: bool = False) -> str:
     return f"{shipped.path.name:40} {c.add:4} / {c.mul:4} / {c.call}"
 
 
+def index_text() -> str:
+    """Return the content of the index: for the names of Programs, digests and files."""
+    found: dict[str, dict[str, str]] = {}
+    for shipped in SHIPPED:
+        for source in (shipped.source(), shipped.quick()):
+            found.setdefault(source.name, {})[text_digest(source)] = shipped.path.stem
+    return json.dumps(found, indent=1) + "\n"
+
+
 def main(arguments: Sequence[str], workers: int = 2) -> int:
     """Write the files whose names start with one of these, or all; `--stale`: where needed."""
     stale = "--stale" in arguments
@@ -123,6 +124,7 @@ def main(arguments: Sequence[str], workers: int = 2) -> int:
     with ProcessPoolExecutor(workers) as pool:
         for line in pool.map(partial(regenerate, stale=stale), chosen):
             print(line, flush=True)
+    INDEX.write_text(index_text(), encoding="utf-8")
     return 0
 
 

@@ -8,6 +8,7 @@ written only if reading it gives the same one.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -36,6 +37,28 @@ def written(program: Program, source: Program) -> dict[str, Any]:
     {'statements': [], 'outputs': {'f': ['x + x*y']}}
     """
     program = renamed(program)
+    data = _data(program)
+    if read(data, source).fingerprint() != program.fingerprint():
+        raise ProgramError(f"the text of {program.name!r} does not read as the same Program")
+    return data
+
+
+def text_digest(program: Program) -> str:
+    """Return a digest of the text of a Program and the names of its inputs.
+
+    Other than `Program.fingerprint`, it is the same for a model that is loaded twice, each time
+    with foreign functions of its own.
+
+    >>> from linkwright.program import program
+    >>> len(text_digest(program("f", {"x": ["x"]}, {"f": lambda x: [2 * x]})))
+    32
+    """
+    inputs = [(p.name, [x.name for x in p.entries]) for p in program.inputs]
+    content = repr((program.name, inputs, _data(program)))
+    return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
+
+
+def _data(program: Program) -> dict[str, Any]:
     lines = _Lines()
     with smallness_threshold(_KEEP_ALL):
         for statement in program.statements:
@@ -45,10 +68,7 @@ def written(program: Program, source: Program) -> dict[str, Any]:
             formula = lines.text(statement.value)
             lines.lines.append(f"{quoted(statement.target.name)} = {formula}")
         outputs = {p.name: [lines.text(x) for x in p.entries] for p in program.outputs}
-    data = {"statements": lines.lines, "outputs": outputs}
-    if read(data, source).fingerprint() != program.fingerprint():
-        raise ProgramError(f"the text of {program.name!r} does not read as the same Program")
-    return data
+    return {"statements": lines.lines, "outputs": outputs}
 
 
 class _Lines:

@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.brief import brief
+from linkwright.equations.tree import Tree
 from linkwright.errors import InputError
 from linkwright.formats.robot.to_mechanism import Assembled
 from linkwright.mechanism.joints import JOINTS
-from linkwright.robots.tree import Tree
 
 Array: TypeAlias = NDArray[np.float64]
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from linkwright.algebra import ZERO, Expr, total
 from linkwright.equations.inertia import NO_MASS, Moments, lumped
 from linkwright.equations.links import rotation_between, turned_back
+from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import (
     IDENTITY,
     NOTHING,
@@ -42,7 +43,6 @@ from linkwright.errors import InputError
 from linkwright.mechanism import Body
 from linkwright.program import Program
 from linkwright.robots.kinematics import Moving, movements, product
-from linkwright.robots.tree import Results, Tree
 
 _EMPTY: Matrix = (NOTHING, NOTHING, NOTHING)
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from linkwright.algebra import ONE, ZERO, Expr, linear_coefficients, postorder, total
+from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
 from linkwright.program import Assign, Namer, Port, Program, Statement
 from linkwright.program.derivatives.forward import ForwardCalls, forward
@@ -28,7 +29,6 @@ from linkwright.program.factors import factors
 from linkwright.program.inline import inlined
 from linkwright.program.passes.liveness import liveness
 from linkwright.program.program import ProgramError, check
-from linkwright.robots.tree import Results, Tree
 
 Entries: TypeAlias = dict[tuple[str, str], list[Expr]]
 

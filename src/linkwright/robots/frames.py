@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from linkwright.algebra import ZERO, symbol
+from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer, add, apply
 from linkwright.errors import InputError
 from linkwright.program import Namer, Port, Program
@@ -20,7 +21,7 @@ from linkwright.program.program import check
 from linkwright.robots import kinematics
 from linkwright.robots.derivatives import named
 from linkwright.robots.quantity import USUAL_REFERENCE, FrameQuantity, Quantity, frame_label
-from linkwright.robots.tree import Results, Spot, Tree
+from linkwright.robots.spots import Spot
 
 WORLD_ALIGNED = USUAL_REFERENCE
 

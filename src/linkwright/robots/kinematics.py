@@ -23,6 +23,7 @@ from linkwright.algebra import ONE, ZERO, Expr, atan2, constant, sqrt
 from linkwright.algebra.functions import maximum, where
 from linkwright.equations.bodies import swung
 from linkwright.equations.links import rotation_between
+from linkwright.equations.tree import Tree
 from linkwright.equations.writer import (
     IDENTITY,
     NOTHING,
@@ -39,7 +40,7 @@ from linkwright.equations.writer import (
 )
 from linkwright.errors import InputError
 from linkwright.mechanism import Body
-from linkwright.robots.tree import Spot, Tree
+from linkwright.robots.spots import Spot
 
 REFERENCES = ("local-world-aligned", "local", "world")
 ORIENTATIONS = ("rpy", "zyx", "quaternion")

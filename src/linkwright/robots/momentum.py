@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from linkwright.algebra import ONE, ZERO, Expr, constant, total
 from linkwright.equations.inertia import NO_MASS, Moments, lumped
 from linkwright.equations.links import rotation_between, turned_back
-from linkwright.equations.tree import armature_inertias
+from linkwright.equations.rnea import armature_inertias
+from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import (
     NOTHING,
     Triple,
@@ -34,7 +35,6 @@ from linkwright.mechanism import Body
 from linkwright.mechanism.kinematics import stands_still
 from linkwright.program import Program
 from linkwright.robots.kinematics import Columns, Moving, movements, rows_of, stances
-from linkwright.robots.tree import Results, Tree
 
 _HALF = constant(0.5)
 

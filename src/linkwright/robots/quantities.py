@@ -16,10 +16,11 @@ from linkwright.robots.quantity import USUAL_REFERENCE, FrameQuantity, Quantity,
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from linkwright.equations.tree import Tree
     from linkwright.program import Program
     from linkwright.robots import frames, momentum, regressor as regressors
     from linkwright.robots.regressor import Base
-    from linkwright.robots.tree import Spot, Tree
+    from linkwright.robots.spots import Spot
 else:
     frames = Later("linkwright.robots.frames")
     momentum = Later("linkwright.robots.momentum")

@@ -26,7 +26,8 @@ from linkwright.equations.bodies import swung
 from linkwright.equations.independent_columns import Base as Base, base_of as base_of
 from linkwright.equations.inertia import own_moments, turned
 from linkwright.equations.links import rotation_between
-from linkwright.equations.tree import spread
+from linkwright.equations.rnea import spread
+from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import (
     Triple,
     Writer,
@@ -41,7 +42,7 @@ from linkwright.mechanism import Body
 from linkwright.program import Port, Program
 from linkwright.program.passes.liveness import liveness
 from linkwright.robots.kinematics import movements
-from linkwright.robots.tree import Results, Spot, Tree
+from linkwright.robots.spots import Spot
 
 Array: TypeAlias = NDArray[Any]
 

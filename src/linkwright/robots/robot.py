@@ -34,18 +34,20 @@ from linkwright.showing import Shown
 
 if TYPE_CHECKING:
     from linkwright.algebra import Expr
+    from linkwright.equations import kernels as dynamics
+    from linkwright.equations.tree import Tree
     from linkwright.formats.robot.to_mechanism import Assembled
     from linkwright.mechanism import Mechanism, Point, kinematics, plausibility
     from linkwright.program import Program
-    from linkwright.robots import conventions, coriolis, derivatives, dynamics, ik
+    from linkwright.robots import conventions, coriolis, derivatives, ik
     from linkwright.robots.ik import JointRates, Solution
+    from linkwright.robots.spots import Spot
     from linkwright.robots.states import Facts
-    from linkwright.robots.tree import Spot, Tree
 else:
     conventions = Later("linkwright.robots.conventions")
     coriolis = Later("linkwright.robots.coriolis")
     derivatives = Later("linkwright.robots.derivatives")
-    dynamics = Later("linkwright.robots.dynamics")
+    dynamics = Later("linkwright.equations.kernels")
     ik = Later("linkwright.robots.ik")
     kinematics = Later("linkwright.mechanism.kinematics")
     plausibility = Later("linkwright.mechanism.plausibility")
@@ -159,7 +161,7 @@ class Robot(Quantities, Shown):
     @cached_property
     def tree(self) -> Tree:
         """What quantities are written from."""
-        from linkwright.robots.relations import tree_of
+        from linkwright.equations.tree import tree_of
 
         known: dict[Expr, Expr | float] = {
             joint.coordinates[0]: joint.follows[1] * joint.follows[0] + joint.follows[2]
@@ -339,7 +341,7 @@ class Robot(Quantities, Shown):
             near = get_close_matches(frame, self.assembled.places, 1)
             remedy = f"did you mean {near[0]!r}?" if near else "Robot.frames lists them"
             raise InputError(f"the robot has no frame {frame!r}", remedy=remedy)
-        from linkwright.robots.tree import spot_in
+        from linkwright.robots.spots import spot_in
 
         return spot_in(*found)
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from linkwright.equations.tree import Tree
     from linkwright.formats.robot.to_mechanism import Assembled
-    from linkwright.robots.tree import Tree
 
 Array: TypeAlias = NDArray[np.float64]
 Numbers: TypeAlias = tuple[float, ...]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from linkwright.formats.robot.description import Place
 from linkwright.formats.robot.transforms import composed, rotate, transposed
 from linkwright.formats.text.positions import Path as KeyPath
-from linkwright.robots.tree import Spot, spot_in
+from linkwright.robots.spots import Spot, spot_in
 from linkwright.scene.default_shapes import glyph, thickness
 from linkwright.scene.poses import Hanging, Poses
 from linkwright.scene.scene import GROUND, Marked, Node

@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, evaluate_all
+from linkwright.equations.tree import Tree
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Mechanism, Point
 from linkwright.program import Program
 from linkwright.robots.kinematics import stances
-from linkwright.robots.tree import Spot, Tree
+from linkwright.robots.spots import Spot
 
 if TYPE_CHECKING:
     from linkwright.scene.poses import Hanging

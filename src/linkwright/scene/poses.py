@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import ONE, ZERO, Expr, constant, sqrt, total
 from linkwright.algebra.functions import maximum, where
+from linkwright.equations.tree import Tree
 from linkwright.equations.writer import Triple, Writer, add, apply, dot, subtract
 from linkwright.errors import InputError, ShapeError
 from linkwright.forking import cached_property
@@ -28,7 +29,7 @@ from linkwright.program import Program
 from linkwright.robots import Robot
 from linkwright.robots.kinematics import ON_GROUND, Stance, placed, quaternion, stances
 from linkwright.robots.quantity import Quantity
-from linkwright.robots.tree import Spot, Tree
+from linkwright.robots.spots import Spot
 from linkwright.scene.pose_chain import MANY, Fixed, chained, fixed_parts, joints_program
 
 Array: TypeAlias = NDArray[np.float64]
@@ -181,7 +182,7 @@ class Poses:
 def spot_of(body: Body) -> Spot:
     """Return a body's own frame as a place in it."""
     from linkwright.formats.robot.description import Place
-    from linkwright.robots.tree import spot_in
+    from linkwright.robots.spots import spot_in
 
     return spot_in(body, Place())
 

@@ -22,7 +22,7 @@ from linkwright.fingerprint import fingerprint
 from linkwright.simulation.described import own_times
 from linkwright.simulation.native.stored import from_data, is_storable, to_data
 from linkwright.studies.sources import Source
-from linkwright.system.phases import Phases, phase_program
+from linkwright.system.phases import Phases
 
 if TYPE_CHECKING:
     from linkwright.formats.robot.ground import Grounded
@@ -122,7 +122,6 @@ def prepare(
     if notes := (*run_notes(mechanism, touching=ground is not None), *own):
         told = {"limits": bool(mechanism.ranges), "notes": list(notes)}
         phases = replace(phases, meta={**(phases.meta or {}), **told})
-    phases = _with_smallest(source, mechanism, phases)
     if is_driven(mechanism):
         phases = replace(phases, meta={**(phases.meta or {}), "driven": True})
     moving = not mechanism.constraints and not phases.quaternions
@@ -179,34 +178,6 @@ def with_energies(mechanism: Mechanism) -> Mechanism:
     own = {*mechanism.coordinates, *speeds, *(s.symbol.name for s in mechanism.states), *ENERGIES}
     kept = (o for o in mechanism.outputs if o.name not in own)
     return mechanism.with_parts(outputs=[*kept, *energy_outputs(mechanism)])
-
-
-def _with_smallest(source: Source, mechanism: Mechanism, phases: Phases) -> Phases:
-    """Return the phases with the smallest Program that ships as their derivative."""
-    from linkwright.models.smallest import file_of, shipped_program
-
-    if source.file or not file_of(source.model).is_file():
-        return phases
-    from linkwright.equations import derive
-    from linkwright.equations.formulations import QUICK
-    from linkwright.equations.kernels import kernel_program
-
-    written = kernel_program(derive(mechanism, QUICK), "forward")
-    found = shipped_program(source.model, "forward", written)
-    if found is None or sum(port.size for port in found.outputs) != len(phases.x):
-        return phases
-    signals = {"x": phases.x, "d": phases.d, "p": phases.p, "w": phases.w}
-    known = {s.symbol for part in signals.values() for s in part} | {phases.time}
-    if not known.issuperset(found.input_symbols()):
-        return phases
-    made = phase_program(
-        phases.derivative.name,
-        signals,
-        phases.time,
-        {"x_dot": found.output_values()},
-        statements=found.statements,
-    )
-    return replace(phases, derivative=made)
 
 
 def numbered(prepared: Prepared, values: Mapping[str, float], initial: Mapping[str, float]) -> Any:

@@ -20,7 +20,7 @@ from linkwright.algebra.evaluate import evaluate_all
 from linkwright.errors import Error
 from linkwright.formats.robot.description import Place
 from linkwright.formats.robot.transforms import rotation_quaternion
-from linkwright.robots.tree import Spot
+from linkwright.robots.spots import Spot
 from linkwright.scene.scene import Scene
 from linkwright.studio.state import Desk, desk_of
 from linkwright.studio.viser_scene import Stage

@@ -73,7 +73,7 @@ def command(
     equations = derive(open_model(model, settings), formulation)
     written = kernel_program(equations, kernel)
     wanted = thorough or moves > 0
-    program = _smallest(model, kernel, written, moves, seed) if wanted else optimize(written)
+    program = _smallest(written, moves, seed) if wanted else optimize(written)
     shown = kernel == "forward" and bool(equations.outputs) and not wanted
     outputs = optimize(equations.program()) if shown else None
     if as_json:
@@ -154,13 +154,13 @@ def _quantity(model: str, kernel: str) -> Quantity:
     raise InputError(f"{kernel!r} is no quantity of a robot", remedy="docs/robots.md lists them")
 
 
-def _smallest(model: str, kernel: str, written: Program, moves: int, seed: int) -> Program:
+def _smallest(written: Program, moves: int, seed: int) -> Program:
     """Return the Program that ships where one does, or search, with a progress bar."""
-    from linkwright.models.smallest import shipped_program
+    from linkwright.equations.shipped import shipped_program
     from linkwright.program.search import MOVES
 
     if not moves:
-        found = shipped_program(model, kernel, written)
+        found = shipped_program(written)
         if found is not None:
             echo("the program that ships with the model; --moves N searches anew", err=True)
             return found

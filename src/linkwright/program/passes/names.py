@@ -9,7 +9,7 @@ from linkwright.program.passes.replacement import replaced
 from linkwright.program.program import Assign, Namer, Program, Statement
 
 
-def renamed(program: Program) -> Program:
+def renamed(program: Program, fresh: Namer | None = None) -> Program:
     """Return the Program with other names for what its assignments define.
 
     >>> from linkwright.algebra import symbol
@@ -21,7 +21,7 @@ def renamed(program: Program) -> Program:
     """
     if any(not isinstance(s, Assign) for s in program.statements):
         return program
-    fresh = Namer(Program(program.name, program.inputs, ()), "s")
+    fresh = fresh or Namer(Program(program.name, program.inputs, ()), "s")
     names: dict[Expr, Expr] = {}
     statements: list[Statement] = []
     with smallness_threshold(KEEP_ALL):

@@ -17,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linkwright.algebra import ZERO, Expr, atan2, constant, maximum, minimum, sqrt, symbol, total
+from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Matrix, Writer, dot, subtract, transposed
 from linkwright.errors import InputError
 from linkwright.program import Namer, Program
 from linkwright.program.linear import ldlt
 from linkwright.robots.kinematics import Stance, pose_and_jacobian
-from linkwright.robots.tree import Results, Spot, Tree
+from linkwright.robots.spots import Spot
 
 _OWNER = "inverse kinematics"
 _TINY = constant(1e-300)

@@ -1,0 +1,89 @@
+"""Smallest Programs that ship, found by the content of the equations that they stand for.
+
+A thorough search made them (`linkwright.models.smallest`). `programs/index.json` says, for the name
+of a Program and a digest of its equations as they are derived (quick, or with the fewest
+operations), which file holds the smallest one; a model that was edited has other equations, and
+gets none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from linkwright.algebra import Expr
+from linkwright.program import Assign, Namer, Program, Statement
+from linkwright.program.passes.names import renamed
+from linkwright.program.text import read, text_digest
+
+if TYPE_CHECKING:
+    from linkwright.equations.equations import Equations
+
+FOLDER = Path(__file__).with_name("programs")
+INDEX = FOLDER / "index.json"
+
+
+@cache
+def _index() -> Mapping[str, Mapping[str, str]]:
+    found: dict[str, dict[str, str]] = json.loads(INDEX.read_text(encoding="utf-8"))
+    return found
+
+
+def ships(name: str) -> bool:
+    """Whether a smallest Program of some name ships.
+
+    >>> ships("cart"), ships("mine")
+    (True, False)
+    """
+    return name in _index()
+
+
+def shipped_program(written: Program) -> Program | None:
+    """Return the smallest Program that ships for some equations, or None.
+
+    >>> from linkwright.program import program
+    >>> shipped_program(program("mine", {"x": ["x"]}, {"y": lambda x: [2 * x]}))
+    """
+    plain = all(isinstance(s, Assign) for s in written.statements)
+    known = _index().get(written.name) if plain else None
+    stem = known.get(text_digest(written)) if known else None
+    if stem is None:
+        return None
+    text = (FOLDER / f"{stem}.json").read_text(encoding="utf-8")
+    return read(json.loads(text), written)
+
+
+def with_shipped(equations: Equations) -> Equations:
+    """Return the equations with the smallest Program that ships as what gives their rates."""
+    if not ships(equations.mechanism.name):
+        return equations
+    found = shipped_program(equations.program(outputs=False))
+    if found is None:
+        return equations
+    from linkwright.equations.equations import in_order
+
+    taken = Program(found.name, found.inputs, (), equations.statements)
+    found = renamed(found, Namer(taken, "s"))
+    rates = [*equations.rates, *equations.state_rates]
+    q_dot, u_dot = (found.port(name).entries for name in ("q_dot", "u_dot"))
+    now = dict(zip((*rates, *equations.accelerations), (*q_dot, *u_dot), strict=True))
+    statements = [_redefined(s, now) for s in equations.statements]
+    n = len(equations.rates)
+    return replace(
+        equations,
+        statements=tuple(in_order([*found.statements, *statements])),
+        rates=q_dot[:n],
+        state_rates=q_dot[n:],
+        accelerations=u_dot,
+    )
+
+
+def _redefined(statement: Statement, now: Mapping[Expr, Expr]) -> Statement:
+    """Return a statement that defines a rate with the value that the rate has now."""
+    if isinstance(statement, Assign) and statement.target in now:
+        return replace(statement, value=now[statement.target])
+    return statement

@@ -1,0 +1,118 @@
+"""The smallest programs that ship: used through every door of their model, and of no other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwright as lw
+from linkwright.codegen.content import make_content
+from linkwright.equations.shipped import shipped_program
+from linkwright.models.smallest import SHIPPED, Shipped
+from linkwright.program import count_operations, interpret, lower
+from linkwright.studies.prepared import prepare
+from linkwright.studies.sources import source_of
+
+SMALL = [s for s in SHIPPED if s.model in ("cart", "car", "car-small", "four-bar")]
+
+
+def counts(shipped: Shipped) -> dict[str, int]:
+    """Return what the file says."""
+    found: dict[str, int] = json.loads(shipped.path.read_text(encoding="utf-8"))["counts"]
+    return found
+
+
+@pytest.mark.parametrize("shipped", SHIPPED, ids=lambda s: s.path.stem)
+def test_they_are_found_from_equations_that_are_derived_quickly(shipped: Shipped) -> None:
+    """And compute the same numbers, whatever the states and parameters.
+
+    What is declared small is small: formulations agree to its first order.
+    """
+    quick = shipped.quick()
+    found = shipped_program(quick)
+    assert found is not None, "run make regenerate"
+    assert count_operations(found).as_dict() == counts(shipped)
+    draw = np.random.default_rng(3)
+    for _ in range(3):
+        size = [[1e-6 if x.data.small > 0 else 1.0 for x in p.entries] for p in quick.inputs]
+        inputs = [draw.uniform(0.5, 1.5, len(row)) * row for row in size]
+        expected, values = (interpret(lower(p), inputs) for p in (quick, found))
+        for a, b in zip(values, expected, strict=True):
+            scale = max(1.0, float(np.abs(b).max(initial=0.0)))
+            np.testing.assert_allclose(a, b, rtol=0, atol=1e-8 * scale)
+
+
+def of_equations(m: lw.Mechanism, name: str) -> object:
+    """What runs, batches and sweeps derive."""
+    return lw.derive(m, "quick").program(outputs=False)
+
+
+def of_a_system(m: lw.Mechanism, name: str) -> object:
+    """What every run integrates."""
+    return lw.System(m).phases().derivative
+
+
+def of_the_command(m: lw.Mechanism, name: str) -> object:
+    """What `linkwright simulate` integrates, where no loop may become singular."""
+    prepared = prepare(source_of(name), m)
+    return of_a_system(m, name) if prepared is None else prepared.phases.derivative
+
+
+def of_c(m: lw.Mechanism, name: str) -> object:
+    """What is written as C."""
+    return make_content(m).derivative
+
+
+@pytest.mark.parametrize("door", [of_equations, of_a_system, of_the_command, of_c])
+@pytest.mark.parametrize("shipped", SMALL, ids=lambda s: s.path.stem)
+def test_every_door_takes_them(
+    door: Callable[[lw.Mechanism, str], lw.Program], shipped: Shipped
+) -> None:
+    found = count_operations(door(lw.load_model(shipped.model), shipped.model))
+    told = counts(shipped)
+    assert found.add + found.mul <= told["add"] + told["mul"]
+    assert found.call <= told["call"]
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_the_robot_of_the_puma_computes_the_program_that_ships(symbolic: bool) -> None:
+    (shipped,) = (s for s in SHIPPED if s.kernel == "inverse")
+    arm = lw.Robot(lw.load_model(shipped.model), symbolic=symbolic)
+    found, told = arm.inverse_dynamics.counts, counts(shipped)
+    assert found.add <= told["add"]
+    assert found.mul <= told["mul"]
+    assert found.call <= told["call"]
+    if symbolic:
+        assert found.as_dict() == told
+
+
+def heavier(m: lw.Mechanism) -> None:
+    """Another load on the body."""
+    m.force("more", "2", at=next(iter(m.bodies.values())), along="x")
+
+
+def replaced(m: lw.Mechanism) -> None:
+    """Another load in place of one: as many as before."""
+    m.forces[0] = replace(m.forces[0], magnitude=2 * m.forces[0].magnitude)
+
+
+@pytest.mark.parametrize("edit", [heavier, replaced])
+def test_a_model_that_was_edited_gets_none(edit: Callable[[lw.Mechanism], None]) -> None:
+    m = lw.load_model("cart")
+    before = lw.simulate(lw.System(m), 0.2).final
+    edit(m)
+    assert shipped_program(lw.derive(m, "composite-usual").program(outputs=False)) is None
+    assert lw.simulate(lw.System(m), 0.2).final != before
+
+
+def test_other_values_are_no_edit() -> None:
+    """They are inputs of the program; numbers follow them."""
+    m = lw.load_model("cart")
+    m.set_values({name: 1.1 * v for name, v in m.values.items()})
+    quick = lw.simulate(lw.System(m), 0.2).final
+    fresh = lw.simulate(lw.System(m, formulation="kane"), 0.2).final
+    assert quick == pytest.approx(fresh, rel=1e-8)
