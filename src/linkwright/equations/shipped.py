@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from linkwright.algebra import Expr
 from linkwright.program import Assign, Namer, Program, Statement
 from linkwright.program.passes.names import renamed
+from linkwright.program.program import ProgramError
 from linkwright.program.text import read, text_digest
 
 if TYPE_CHECKING:
@@ -61,7 +62,10 @@ def with_shipped(equations: Equations) -> Equations:
     """Return the equations with the smallest Program that ships as what gives their rates."""
     if not ships(equations.mechanism.name):
         return equations
-    found = shipped_program(equations.program(outputs=False))
+    try:
+        found = shipped_program(equations.program(outputs=False))
+    except ProgramError:  # further loads, defined elsewhere: another model
+        found = None
     if found is None:
         return equations
     from linkwright.equations.equations import in_order
