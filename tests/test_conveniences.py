@@ -80,7 +80,7 @@ def test_every_template_is_sound(
 ) -> None:
     path = tmp_path / "mine.toml"
     assert main(["new", "mine", "--template", template, "--out", str(path)]) == 0
-    assert lw.load_model(path).name == "mine"
+    assert lw.load_system(path).name == "mine"
 
 
 def test_an_unknown_template_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ spelling.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -321,3 +322,22 @@ def test_the_json_schema_knows_every_kind(capsys: pytest.CaptureFixture[str]) ->
     found = json.loads(capsys.readouterr().out)
     kinds = {k["title"] for k in found["properties"]["member"]["items"]["anyOf"]}
     assert kinds == {*MAKERS}
+
+
+def test_a_system_is_described_linearized_and_written_as_firmware(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("servo.toml").write_text(SERVO)
+    run("describe", "servo.toml", "--set", "servo.kp=77")
+    shown = capsys.readouterr().out
+    assert re.search(r"^servo +PD +500 Hz +q, u, target, target_rate +tau_rod$", shown, re.M)
+    assert re.search(r"^servo\.kp +77 ", shown, re.M)
+    assert re.search(r"^servo\.target\[0\] +way\.q\[0\]$", shown, re.M)
+    run("linearize", "servo.toml", "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert found["A"] == lw.linearize(lw.load_system("servo.toml")).as_dict()["A"]
+    run("codegen", "servo.toml", "--target", "firmware", "--out", "board")
+    assert "servo" in Path("board/servo.c").read_text()
+    run("ops", "servo.toml", status=2)
+    assert "'servo.toml' is a System with members" in capsys.readouterr().err

@@ -14,6 +14,7 @@ from linkwright.errors import InputError
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
     from linkwright.scene.previews import Asked
+    from linkwright.system import System
 
 MODEL = typer.Argument(
     ...,
@@ -116,16 +117,38 @@ def folders(named: Sequence[Path]) -> list[Path]:
     return list(named)
 
 
-def open_model(name: str, settings: Sequence[str] = (), *, trust: bool = False) -> Mechanism:
+def open_model(
+    name: str, settings: Sequence[str] = (), *, trust: bool = False
+) -> Mechanism | System:
     """Return a model with changed parameters; an unknown name is an error.
 
     >>> open_model("pendulum", ["L=2"]).values["L"]
     2.0
     """
-    from linkwright.models import load_model
+    from linkwright.mechanism import Mechanism, mechanism_of
+    from linkwright.models import opened
 
-    mechanism = load_model(name, trust=trust)
-    values = read_settings(settings, model=mechanism)
-    if values:
-        mechanism.set_values(values)
-    return mechanism
+    model = opened(name, trust=trust)
+    values = read_settings(settings, model=mechanism_of(model))
+    if isinstance(model, Mechanism):
+        model.set_values(values)
+    else:
+        model.set(values)
+    return model
+
+
+def open_mechanism(name: str, settings: Sequence[str] = ()) -> Mechanism:
+    """Return a mechanism with changed parameters; a System with members is refused.
+
+    >>> open_mechanism("pendulum").name
+    'pendulum'
+    """
+    from linkwright.mechanism import Mechanism
+
+    found = open_model(name, settings)
+    if not isinstance(found, Mechanism):
+        raise InputError(
+            f"{name!r} is a System with members, and this command takes a mechanism alone",
+            remedy="leave the members out of the file",
+        )
+    return found

@@ -60,15 +60,16 @@ def command(
     """
     from linkwright.cli.models import open_model, read_settings
     from linkwright.codegen import codegen, timing_of
+    from linkwright.mechanism import mechanism_of
 
     run = [s for s in settings if s.partition("=")[0].strip() in ("STEP", "STOPT", "IPRINT")]
-    mechanism = open_model(model, [s for s in settings if s not in run], trust=trust)
+    opened = open_model(model, [s for s in settings if s not in run], trust=trust)
     done = codegen(
-        mechanism,
+        opened,
         folder,
         target=target,
         controllers=controllers,
-        timing=timing_of(mechanism, read_settings(run)),
+        timing=timing_of(mechanism_of(opened), read_settings(run)),
         channels=channels,
         units=units,
         formulation=formulation,

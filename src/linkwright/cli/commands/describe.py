@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -54,8 +54,13 @@ def command(
     from linkwright.cli.tables import print_table
     from linkwright.equations import derive
     from linkwright.equations.description import describe, summary, written_out
+    from linkwright.mechanism import mechanism_of
 
-    mechanism = open_model(model, settings)
+    opened = open_model(model, settings)
+    mechanism = mechanism_of(opened)
+    if not mechanism.states and not mechanism.kinematics().speeds and opened is not mechanism:
+        _show_members(opened)
+        return
     if base:
         _show_base(mechanism)
         return
@@ -71,11 +76,51 @@ def command(
     for section in describe(derived):
         echo()
         print_table(section.columns, section.rows, title=section.title, numbers=_NUMBERS)
+    if opened is not mechanism:
+        echo()
+        _show_members(opened)
     if equations:
         for title, rows in written_out(derived).items():
             echo(f"\n{title}")
             for name, value in rows:
                 echo(f"  {name} = {text(value)}")
+
+
+def _show_members(system: Any) -> None:
+    """Print the members of a System, what drives them, and what it is open to."""
+    from linkwright.cli.tables import print_table
+
+    members = system.members.values()
+    rows = [
+        (
+            member.name,
+            member.block.made_with[0],
+            str(member.rate),
+            ", ".join(member.block.inputs),
+            ", ".join(member.block.outputs),
+        )
+        for member in members
+    ]
+    print_table(("member", "kind", "rate", "inputs", "outputs"), rows, title="Members")
+    numbers = [
+        (
+            f"{member.name}.{name}",
+            f"{system.values.get(f'{member.name}.{name}', p.value):g}",
+            p.unit,
+            p.doc,
+        )
+        for member in members
+        for name, p in member.block.parameters.items()
+    ]
+    echo()
+    print_table(
+        ("parameter", "value", "unit", "meaning"), numbers, title="Parameters of members",
+        numbers=_NUMBERS,
+    )  # fmt: skip
+    wires = [(x.name, str(wire.value)[:80]) for x, wire in system.wires.items()]
+    wires += [(name, f"{value:g} (input)") for name, value in system.inputs().items()]
+    echo()
+    print_table(("port", "driven by"), wires, title="Wires")
 
 
 def _show_base(mechanism: Mechanism) -> None:

@@ -41,9 +41,10 @@ def command(
     from linkwright.analysis import linearize
     from linkwright.cli.models import open_model, read_settings
     from linkwright.cli.tables import print_table
+    from linkwright.mechanism import mechanism_of
 
-    mechanism = open_model(model, settings, trust=trust)
-    found = linearize(mechanism, read_settings(at, "--at", mechanism) or None)
+    opened = open_model(model, settings, trust=trust)
+    found = linearize(opened, read_settings(at, "--at", mechanism_of(opened)) or None)
     if as_json:
         echo(json.dumps(found.as_dict(), indent=2))
         return

@@ -56,7 +56,7 @@ def command(
       linkwright ops car
       linkwright ops stanford-arm --compare
     """
-    from linkwright.cli.models import open_model
+    from linkwright.cli.models import open_mechanism
     from linkwright.equations import derive
     from linkwright.equations.kernels import kernel_program
     from linkwright.program import Rate, counts_as_dict, stage_counts
@@ -70,7 +70,7 @@ def command(
     if formulation == "auto" and not settings and _is_robot(model):
         _of_robot(model, kernel, moves if thorough or moves else None, seed, as_json, passes)
         return
-    equations = derive(open_model(model, settings), formulation)
+    equations = derive(open_mechanism(model, settings), formulation)
     written = kernel_program(equations, kernel)
     wanted = thorough or moves > 0
     program = _smallest(written, moves, seed) if wanted else optimize(written)
@@ -190,7 +190,7 @@ def _compare(
     model: str, kernel: str, settings: list[str], moves: int | None, seed: int, as_json: bool
 ) -> None:
     """Print every formulation as it is written, after each pass and, where asked, the search."""
-    from linkwright.cli.models import open_model
+    from linkwright.cli.models import open_mechanism
     from linkwright.equations.comparison import compared
     from linkwright.equations.kernels import KERNELS
     from linkwright.errors import InputError
@@ -203,7 +203,7 @@ def _compare(
         return _searched(written, moves or MOVES, seed)
 
     further = {} if moves is None else {"thorough": search}
-    rows = list(compared(open_model(model, settings), kernel, further=further))
+    rows = list(compared(open_mechanism(model, settings), kernel, further=further))
     columns = ("formulation", "after", "add", "mul", "call", "total")
     told = [
         (r.formulation, r.after, r.counts.add, r.counts.mul, r.counts.call, r.counts.total)
