@@ -27,7 +27,7 @@ from bench.example_robots import EXAMPLES, path_of
 from bench.measure import Row
 from linkwright.mechanism import Mechanism
 from linkwright.pages.page import write_page
-from linkwright.scene.motions import Take, scene_take
+from linkwright.scene.motions import SceneMotion, scene_motion
 from linkwright.scene.scene import scene_of
 from linkwright.scene.stance import footing_of
 from linkwright.studio.live import Live
@@ -45,16 +45,16 @@ STANDING = 2  # s
 
 def run() -> list[Row]:
     """Measure the server's cost, its traffic, and a browser's cost where there is a browser."""
-    take = waving()
-    studio = Studio([take])
+    motion = waving()
+    studio = Studio([motion])
     try:
         rows = [*_server(studio), *_studio_drawn(studio), *_live(studio)]
     finally:
         studio.close()
-    return [*rows, *_standing(), *_page_drawn(take)]
+    return [*rows, *_standing(), *_page_drawn(motion)]
 
 
-def waving() -> Take:
+def waving() -> SceneMotion:
     """Return a recording of a chain whose joints all turn."""
     m = Mechanism("chain")
     above = m.ground
@@ -73,7 +73,7 @@ def waving() -> Take:
     times = np.linspace(0, LONG, SAMPLES)
     q = np.sin(times[:, None] + np.arange(BODIES)) * 0.5
     recording = lw.Recording(times, [lw.Channel(n, "rad") for n in scene.poses.coordinates], q)
-    return scene_take("waving", recording, scene)
+    return scene_motion("waving", recording, scene)
 
 
 # -- the server ------------------------------------------------------------------------------------
@@ -321,7 +321,7 @@ def _studio_drawn(studio: Studio) -> list[Row]:
     ]
 
 
-def _page_drawn(take: Take) -> list[Row]:
+def _page_drawn(motion: SceneMotion) -> list[Row]:
     """Let a browser play the page of the same recording."""
     if not _browser():
         return []
@@ -329,7 +329,7 @@ def _page_drawn(take: Take) -> list[Row]:
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "chain.html"
-        write_page(path, [take])
+        write_page(path, [motion])
         with opened(path, offline=True, script=_SPARED) as (page, _):
             page.wait_for_function("document.documentElement.dataset.ready")
             cost = page.evaluate(_PAGE)

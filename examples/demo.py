@@ -21,7 +21,7 @@ from linkwright.cli.tables import print_table
 from linkwright.pages.page import write_page
 from linkwright.recording.plots import save_figure
 from linkwright.recording.terminal import text_plot
-from linkwright.scene.motions import open_take
+from linkwright.scene.motions import open_motion
 from linkwright.simulation.settings import RunSettings
 from linkwright.studies.running import Request, run_model
 
@@ -141,7 +141,7 @@ def _bicycle() -> None:
 def _page(path: Path) -> None:
     """Write the page that plays a recording; where someone is looking, serve the studio too."""
     page = path.with_suffix(".html")
-    size = write_page(page, [open_take(str(path))], title="Stanford arm under control")
+    size = write_page(page, [open_motion(str(path))], title="Stanford arm under control")
     print(f"\npage       {page} ({size / 1e6:.1f} MB; it plays in any browser, without network)")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return

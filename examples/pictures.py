@@ -19,7 +19,7 @@ from typing import Any
 
 import linkwright as lw
 from linkwright.pages.page import write_page
-from linkwright.scene.motions import open_take
+from linkwright.scene.motions import open_motion
 
 PUBLISHED = {  # adds and multiplies, uncontrolled arm: Sayers 1990, table 9.6.1
     "numerical Newton–Euler": 1255 + 1627,
@@ -152,7 +152,7 @@ def _opened(running: Any, folder: Path, shot: Shot, wide: int, tall: int) -> Any
     model = str(_landing(folder)) if shot.model == LANDING else shot.model
     file = folder / f"{shot.name}.html"
     if not file.exists():
-        write_page(file, [open_take(model, scene_file=shot.scene_file or None, roots=[ROBOTS])])
+        write_page(file, [open_motion(model, scene_file=shot.scene_file or None, roots=[ROBOTS])])
     page = running.new_page(
         viewport={"width": wide, "height": tall}, reduced_motion="reduce", device_scale_factor=1
     )

@@ -43,7 +43,7 @@ from linkwright.models import load_model
 from linkwright.program import Assign, Namer, Program, count_operations, interpret, lower, program
 from linkwright.program.derivatives import derivative
 from linkwright.program.passes import optimize
-from linkwright.program.passes.fields import PRIME, Values
+from linkwright.program.passes.fields import PRIME, FieldValues
 from linkwright.program.rates import Rate
 from linkwright.simulation import simulate
 from linkwright.simulation.forms import Independent
@@ -116,7 +116,7 @@ def test_no_two_definitions_of_a_model_are_equal(name: str) -> None:
 
     Reciprocals are symbols of their own: nothing is said of what cancels against a divisor.
     """
-    values = Values()
+    values = FieldValues()
     seen: dict[int, str] = {}
     for s in smallest(name).statements:
         assert isinstance(s, Assign)

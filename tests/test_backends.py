@@ -27,7 +27,7 @@ from linkwright.backends.foreign import foreign_functions
 from linkwright.backends.kernel import BACKENDS
 from linkwright.backends.llvm import backend, codegen
 from linkwright.backends.llvm.compile import native
-from linkwright.backends.llvm.lines import Module
+from linkwright.backends.llvm.lines import IrModule
 from linkwright.backends.llvm.signature import make_signature
 from linkwright.backends.llvm.slowcall import make_slow_call
 from linkwright.backends.parts import cut
@@ -138,7 +138,7 @@ def test_single_precision(name: str) -> None:
 def test_generated_c_and_unfused_native_code_have_the_same_bits(made: Program) -> None:
     """With elementary functions replaced there is nothing but arithmetic, which rounds one way."""
     code = _without_functions(lower(made))
-    module = Module("f64")
+    module = IrModule("f64")
     codegen.write_function(module, code, "kernel", 1)
     loaded = native(module.text(), ["kernel"])
     file, _, _ = write_file(code, "kernel", "double", stages=False)

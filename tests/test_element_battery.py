@@ -121,7 +121,7 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     "Muscle": lambda m, r: {"points": ["post", "tip"], "strength": r.uniform(1, 20),
                             "coordinates": ["arm", "cart"], "activation": r.uniform(0, 1)},
     "RoundContact": lambda m, r: {
-        "first": elements.Sphere(0.1, body="ball"), "second": elements.Plane(),
+        "first": elements.SphereSurface(0.1, body="ball"), "second": elements.Plane(),
         "stiffness": r.uniform(2e3, 2e4), "damping": r.uniform(1, 30),
         "dissipation": r.uniform(0.1, 1), "friction": r.uniform(0.1, 1), "creep": 0.05,
         "rolling": 0.01,

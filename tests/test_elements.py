@@ -13,9 +13,9 @@ import linkwright as lw
 from linkwright.algebra import as_expr, evaluate_all
 from linkwright.blocks import Block, Element
 from linkwright.elements import (
-    Box,
+    BoxSurface,
     Butterworth,
-    Capsule,
+    CapsuleSurface,
     Contact,
     Drag,
     Encoder,
@@ -28,7 +28,7 @@ from linkwright.elements import (
     MagicFormula,
     Muscle,
     Plane,
-    Sphere,
+    SphereSurface,
     Spring,
     Stop,
     Surface,
@@ -148,7 +148,7 @@ def numeric(surface: Surface, p: np.ndarray) -> tuple[float, np.ndarray]:
 def test_depth_is_the_distance_to_the_surface_along_the_normal(p: tuple[float, ...]) -> None:
     """Moved by its depth along the normal, a point that is inside lies on the surface."""
     place = np.array(p) + 1e-3
-    shapes = (Sphere(1.1), Box((2.2, 1.4, 3.0)), Capsule(0.8, 1.6), Plane())
+    shapes = (SphereSurface(1.1), BoxSurface((2.2, 1.4, 3.0)), CapsuleSurface(0.8, 1.6), Plane())
     for surface in shapes:
         depth, normal = numeric(surface, place)
         assert np.linalg.norm(normal) == pytest.approx(1, abs=1e-9)
@@ -168,12 +168,14 @@ def test_a_height_field_is_the_plane_that_its_table_is() -> None:
 def test_a_turned_and_shifted_box_is_touched_on_its_own_faces() -> None:
     """SL's sample floor: a cube 4 x 4 x 0.1 with its center at z = -1.3 begins at z = -1.25."""
     m, b = point_mass()
-    tilted = Box((4, 4, 0.1), center=(0, 0, -1.3))
+    tilted = BoxSurface((4, 4, 0.1), center=(0, 0, -1.3))
     floor = Contact(m, [b], tilted, stiffness=1e4, damping=300, viscous=1.0)
     done = run(m, floor, until=2.0, initial={"b.z": -1.2})
     assert done.samples["b.z"][-1] == pytest.approx(-1.25 - 2 * G / 1e4, abs=1e-6)
     m, b = point_mass()
-    wall = Box((4, 4, 0.1), center=(1, 0, 0), rotation=turned((0, 1, 0), math.pi / 2).tolist())
+    wall = BoxSurface(
+        (4, 4, 0.1), center=(1, 0, 0), rotation=turned((0, 1, 0), math.pi / 2).tolist()
+    )
     side = Contact(m, [b], wall, stiffness=1e4, damping=10, viscous=0.0)
     done = run(m, side, until=0.01, initial={"b.x": 0.96, "b.y": 0.3})
     assert done.samples["contact.force1_x"][0] == pytest.approx(-1e4 * 0.01, rel=1e-6)

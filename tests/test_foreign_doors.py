@@ -59,7 +59,7 @@ import linkwright as lw
 from linkwright.cli import main
 from linkwright.recording.recording import Channel, Recording
 from linkwright.studies.sources import source_of
-from linkwright.scene.motions import open_take
+from linkwright.scene.motions import open_motion
 
 folder = Path(sys.argv[1])
 told = {}
@@ -111,7 +111,7 @@ def every_door(path, name, m, out):
     command(f"{name}: sweep", "sweep", study, "--quiet")
     command(f"{name}: linearize", "linearize", path)
     command(f"{name}: studio until", "studio", path, "--until", "0.1", "--no-browser")
-    say(f"{name}: studio", "done", " ".join(open_take(str(path)).notes))
+    say(f"{name}: studio", "done", " ".join(open_motion(str(path)).notes))
     command(f"{name}: codegen python", "codegen", path, "--target", "python", "-o", f"{out}-py")
     python(f"{name}: lw.simulate", lambda: lw.simulate(m, 0.1))
     python(f"{name}: redundant", lambda: lw.simulate(m, 0.1, form="redundant"))

@@ -8,7 +8,13 @@ import pytest
 
 import linkwright as lw
 from linkwright.cli import main
-from linkwright.formats.robot.description import Description, Link, LinkJoint, Mass, Written
+from linkwright.formats.robot.description import (
+    Description,
+    Link,
+    LinkJoint,
+    Mass,
+    WrittenDescription,
+)
 from linkwright.formats.robot.files import FORMATS, RobotFormat, is_whole, robot_format
 from linkwright.models import load_model
 from linkwright.studies.sources import source_of
@@ -22,11 +28,11 @@ def read_rod(path: Path, *, roots: tuple[Path, ...] = ()) -> Description:
     return Description("rod", links, (hinge,), source=str(path))
 
 
-def rod_text(robot: Description) -> Written:
+def rod_text(robot: Description) -> WrittenDescription:
     """Return the text of a rod."""
     mass = robot.link("rod").mass
     assert mass is not None
-    return Written(f"{mass.mass} {2 * mass.center[0]}\n")
+    return WrittenDescription(f"{mass.mass} {2 * mass.center[0]}\n")
 
 
 def test_a_format_added_in_one_line_is_known_to_every_door(

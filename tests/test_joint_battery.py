@@ -26,7 +26,7 @@ from linkwright.formats.mjcf import mjcf_text, parse_mjcf
 from linkwright.formats.robot.description import Place
 from linkwright.formats.robot.simple_joints import joint_direction
 from linkwright.formats.robot.to_mechanism import assembled
-from linkwright.formats.text.schema import Model
+from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.urdf.reader import parse_urdf
 from linkwright.formats.urdf.writer import urdf_text
 from linkwright.mechanism import Body, Joint, Mechanism
@@ -367,14 +367,14 @@ def test_every_kind_is_read_by_text_models_with_its_keys(kind: str) -> None:
     table: Any = {"name": "b", "joint": kind, "mass": 1}
     for key in needed:
         with pytest.raises(lw.Error, match=f"needs the key '{min(needed)}'"):
-            Model(format=1, name="m", body=[table]).build()
+            ModelFile(format=1, name="m", body=[table]).build()
         assert key in given
     whole: Any = {**table, **{key: given[key] for key in needed | allowed if key in given}}
-    body = Model(format=1, name="m", body=[whole]).build().bodies["b"]
+    body = ModelFile(format=1, name="m", body=[whole]).build().bodies["b"]
     assert len(body.coordinates) or kind == "weld"
     wrong = min(given.keys() - needed - allowed)
     with pytest.raises(lw.Error, match=f"`{wrong}` is not a key of a {kind} joint"):
-        Model(format=1, name="m", body=[whole | {wrong: given[wrong]}]).build()
+        ModelFile(format=1, name="m", body=[whole | {wrong: given[wrong]}]).build()
 
 
 @pytest.mark.parametrize("kind", JOINTS)

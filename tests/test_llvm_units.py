@@ -7,7 +7,7 @@ import numpy as np
 from linkwright.algebra import symbol
 from linkwright.backends.llvm import codegen
 from linkwright.backends.llvm.compile import compile_ir, load
-from linkwright.backends.llvm.lines import Module
+from linkwright.backends.llvm.lines import IrModule
 from linkwright.program import Call, program
 from linkwright.program.lowering import lower
 
@@ -16,7 +16,7 @@ MANY = 40
 
 def test_each_program_of_a_unit_calls_its_own() -> None:
     x, y = symbol("x", "coordinate"), symbol("y", "coordinate")
-    module = Module("f64", 4)
+    module = IrModule("f64", 4)
     for k in range(MANY):
         # code that was written is gone when the next is made, in memory that may be the same
         inner = program(f"inner{k}", {"x": [x]}, {"f": [(k + 2) * x + k]})

@@ -17,7 +17,7 @@ from linkwright.equations import Equations, derive
 from linkwright.equations.aba import articulated
 from linkwright.equations.choices import Choices
 from linkwright.equations.kernels import inverse_dynamics_program
-from linkwright.equations.repeated_bodies import Run, plan
+from linkwright.equations.repeated_bodies import LikeBodies, plan
 from linkwright.equations.templates import Shapes, template
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Mechanism, Revolute
@@ -208,9 +208,9 @@ def test_the_text_of_a_program_does_not_grow_with_its_chain() -> None:
 
 def test_runs_are_split_where_bodies_differ() -> None:
     """A branch or a load ends a run; alternating joints share a turn; head and tip stand alone."""
-    runs = [x for x in plan(chain("branches", 60).kinematics()) if isinstance(x, Run)]
+    runs = [x for x in plan(chain("branches", 60).kinematics()) if isinstance(x, LikeBodies)]
     assert [(r.bodies[0].name, len(r.bodies)) for r in runs] == [("b1", 13), ("b22", 37)]
-    (run_,) = [x for x in plan(chain("spatial", 62).kinematics()) if isinstance(x, Run)]
+    (run_,) = [x for x in plan(chain("spatial", 62).kinematics()) if isinstance(x, LikeBodies)]
     assert (run_.period, run_.turns, run_.bodies[0].name) == (3, 20, "b1")
     assert all(isinstance(x, Body) for x in plan(chain("planar", 8).kinematics()))
 

@@ -28,10 +28,10 @@ from linkwright.formats.robot.description import (
     JointLimits,
     Link,
     LinkJoint,
+    LinkShape,
     Mass,
     NamedFrame,
     Place,
-    Shape,
 )
 from linkwright.formats.robot.files import read_description
 from linkwright.formats.robot.transforms import (
@@ -363,7 +363,7 @@ def test_what_mjcf_holds_survives_it() -> None:
     heavy = Mass(1.0, (0.1, 0.0, 0.0), (0.1, 0.2, 0.25, 0.01, -0.02, 0.03))
     place = Place((0.1, 0.2, 0.3), turned((1, 2, 3), 0.4))
     shapes = tuple(
-        Shape(kind, size, place, color=(0.1, 0.2, 0.3, 1.0), touched=True, name=kind)
+        LinkShape(kind, size, place, color=(0.1, 0.2, 0.3, 1.0), touched=True, name=kind)
         for kind, size in (
             ("box", (0.1, 0.2, 0.3)),
             ("sphere", (0.1,)),
@@ -401,7 +401,7 @@ def test_what_mjcf_holds_survives_it() -> None:
 
 
 def test_what_mjcf_cannot_hold_is_listed() -> None:
-    mesh = Shape("mesh", mesh="package://robot/arm.dae")
+    mesh = LinkShape("mesh", mesh="package://robot/arm.dae")
     joint = LinkJoint("j", "revolute", "a", "b", limits=JointLimits(0.0, None, 2.0, None))
     two = Link("a"), Link("b", Mass(1.0), (mesh,))
     dropped = {entry.what for entry in mjcf_text(Description("r", two, (joint,))).dropped}

@@ -62,7 +62,7 @@ from linkwright.program.passes import (
 )
 from linkwright.program.passes.auxiliary import without_auxiliary
 from linkwright.program.passes.choice import cost
-from linkwright.program.passes.fields import Values
+from linkwright.program.passes.fields import FieldValues
 from linkwright.program.report import as_text, ops_as_dict, passes_table
 from tests.programs import ARITHMETIC, FUNCTIONS, programs, sample_inputs
 
@@ -229,7 +229,7 @@ def test_divisions_and_branches_are_not_cancelled() -> None:
 
 
 def test_field_values_tell_apart_what_differs() -> None:
-    values = Values()
+    values = FieldValues()
     seen = [values.of(e) for e in (x, y, x + y, x * y, x - y, sin(x), cos(x), exp(x), 1 / x, x**2)]
     assert len(set(seen)) == len(seen)
     assert values.of((x + y) ** 2) == values.of(x**2 + 2 * x * y + y**2)

@@ -21,9 +21,9 @@ from linkwright.program import (
     Instruction,
     Loop,
     Namer,
-    Port,
     Program,
     ProgramError,
+    ProgramPort,
     Rate,
     Scanned,
     Solve,
@@ -87,7 +87,7 @@ def test_inner_symbols_hide_nothing() -> None:
 
 def test_shapes_are_checked() -> None:
     with pytest.raises(ProgramError, match="do not fill the shape"):
-        Port("x", (2,), (x,))
+        ProgramPort("x", (2,), (x,))
     with pytest.raises(ProgramError, match="different lengths"):
         program("p", {"x": [[x, y], [z]]}, {"f": x})
     with pytest.raises(ProgramError, match="at least one turn"):
@@ -111,7 +111,7 @@ def test_unknown_outputs_and_ports_are_named() -> None:
     with pytest.raises(ProgramError, match="has no input or output 'g'; it has x, f"):
         program("p", {"x": x}, {"f": x}).port("g")
     with pytest.raises(ProgramError, match="is not a symbol"):
-        check(Program("p", (Port("x", (), (2 * x,)),), ()))
+        check(Program("p", (ProgramPort("x", (), (2 * x,)),), ()))
 
 
 def test_names_are_fresh() -> None:

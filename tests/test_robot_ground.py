@@ -14,7 +14,7 @@ from linkwright.formats.robot.ground import grounded
 from linkwright.formats.robot.touch_points import standing
 from linkwright.recording.files import read_recording
 from linkwright.robots import on_ground
-from linkwright.scene.motions import open_take
+from linkwright.scene.motions import open_motion
 from linkwright.scene.scene import scene_of
 from linkwright.scene.stance import footing_of
 from linkwright.studio.live_system import plant_of
@@ -74,9 +74,9 @@ def test_a_box_that_is_dropped_comes_to_rest_and_the_ground_carries_it(
         assert len(found.metadata["forces"]) == 8
     assert read_recording(out).metadata["ground"] is True
     assert main(["rerun", str(out)]) == 0
-    take = open_take(str(out))
-    assert take.scene is not None
-    assert take.scene.floor == 0.0
+    motion = open_motion(str(out))
+    assert motion.scene is not None
+    assert motion.scene.floor == 0.0
 
 
 def test_without_a_ground_the_run_says_what_gives_one(

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 import linkwright as lw
 from linkwright.algebra import evaluate
-from linkwright.elements import Box, Capsule, Plane, RoundContact, Sphere
+from linkwright.elements import BoxSurface, CapsuleSurface, Plane, RoundContact, SphereSurface
 from linkwright.equations.energy import energy
 from linkwright.mechanism import Mechanism
 from linkwright.motion.blends import turned
@@ -30,7 +30,11 @@ def on_slope(tilt: float, **more: Any) -> lw.System:
     m.gravity(along="-z")
     slope = Plane(rotation=turned((0, 1, 0), tilt).tolist())
     s = lw.System(m)
-    s.add(RoundContact(m, Sphere(RADIUS, body="ball"), slope, stiffness=1e5, damping=300, **more))
+    s.add(
+        RoundContact(
+            m, SphereSurface(RADIUS, body="ball"), slope, stiffness=1e5, damping=300, **more
+        )
+    )
     deep = MASS * G * math.cos(tilt) / 1e5
     up = RADIUS - deep
     s.set_initial({"ball.x": up * math.sin(tilt), "ball.z": up * math.cos(tilt)})
@@ -81,7 +85,7 @@ def test_a_capsule_rests_on_the_balls_at_its_ends() -> None:
     m.body("log", translate="xz", rotate="y", mass=MASS, inertia=0.05)
     m.gravity(along="-z")
     lying = turned((0, 1, 0), math.pi / 2).tolist()
-    log = Capsule(RADIUS, 0.8, body="log", rotation=lying)
+    log = CapsuleSurface(RADIUS, 0.8, body="log", rotation=lying)
     s = lw.System(m)
     s.add(RoundContact(m, log, Plane(), stiffness=1e4, damping=200, friction=0.5))
     run = lw.simulate(s, until=3.0, initial={"log.z": 0.15, "log.ry": 0.1})
@@ -111,9 +115,9 @@ def pair(first: Any, second: Any, **more: Any) -> tuple[Mechanism, lw.System]:
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        (Sphere(0.1, body="a"), Sphere(0.2, body="b")),
-        (Sphere(0.1, body="a", center=(0.02, 0, 0.01)), Capsule(0.2, 0.3, body="b")),
-        (Capsule(0.1, 0.4, body="a"), Capsule(0.15, 0.5, body="b", rotation=ASKEW)),
+        (SphereSurface(0.1, body="a"), SphereSurface(0.2, body="b")),
+        (SphereSurface(0.1, body="a", center=(0.02, 0, 0.01)), CapsuleSurface(0.2, 0.3, body="b")),
+        (CapsuleSurface(0.1, 0.4, body="a"), CapsuleSurface(0.15, 0.5, body="b", rotation=ASKEW)),
     ],
     ids=["balls", "ball and capsule", "capsules"],
 )  # fmt: skip
@@ -143,7 +147,7 @@ def test_capsules_touch_where_their_segments_are_nearest(seed: int) -> None:
     lengths, radii = r.uniform(0.2, 1.0, 2), r.uniform(0.05, 0.2, 2)
     turns = [turned(tuple(r.normal(size=3)), float(r.uniform(0, 3))) for _ in "ab"]
     shapes = [
-        Capsule(float(radii[k]), float(lengths[k]), body="ab"[k], rotation=turns[k].tolist())
+        CapsuleSurface(float(radii[k]), float(lengths[k]), body="ab"[k], rotation=turns[k].tolist())
         for k in range(2)
     ]
     _, s = pair(shapes[0], shapes[1])
@@ -170,11 +174,11 @@ def test_capsules_touch_where_their_segments_are_nearest(seed: int) -> None:
 @pytest.mark.parametrize(
     ("first", "second", "words"),
     [
-        (Sphere(-0.1, body="a"), Plane(), "radius"),
-        (Sphere(0.1, body="a"), Sphere(0.1, body="a"), "both sides"),
-        (Sphere(0.1, body="a"), Box((1, 1, 1)), "Box.*Sphere or a Capsule"),
-        (Capsule(0.1, -1.0, body="a"), Plane(), "length"),
-        (Sphere(0.1, body="c"), Plane(), "no body 'c'"),
+        (SphereSurface(-0.1, body="a"), Plane(), "radius"),
+        (SphereSurface(0.1, body="a"), SphereSurface(0.1, body="a"), "both sides"),
+        (SphereSurface(0.1, body="a"), BoxSurface((1, 1, 1)), "Box.*Sphere or a Capsule"),
+        (CapsuleSurface(0.1, -1.0, body="a"), Plane(), "length"),
+        (SphereSurface(0.1, body="c"), Plane(), "no body 'c'"),
     ],
 )
 def test_what_cannot_touch_is_refused(first: Any, second: Any, words: str) -> None:

@@ -39,7 +39,7 @@ from linkwright.program import (
     stage_counts,
 )
 from linkwright.program.passes import PASSES
-from linkwright.program.passes.fields import PRIME, Values
+from linkwright.program.passes.fields import PRIME, FieldValues
 from linkwright.program.passes.replacement import replaced
 from linkwright.program.search import (
     VerificationError,
@@ -212,7 +212,7 @@ def test_loops_and_auxiliary_outputs_pass_through() -> None:
 # -- the sheet -------------------------------------------------------------------------------------
 def random_sheet(seed: int) -> Sheet:
     draw = random.Random(seed)
-    table = Coefficients(Values())
+    table = Coefficients(FieldValues())
     fixed = [1, -1, *(table.of(x) for x in (K, L, M))]
     sheet = Sheet(table)
     atoms = [sheet.add_node(draw.randrange(PRIME), is_sum=False) for _ in range(5)]
@@ -272,7 +272,7 @@ def test_moves_keep_values_and_counts_and_can_be_taken_back(seed: int) -> None:
 
 
 def test_coefficients_have_formulas_of_their_values() -> None:
-    table = Coefficients(Values())
+    table = Coefficients(FieldValues())
     k, l = table.of(K), table.of(L)
     total = table.plus(table.times(k, -l), table.times(k, k))
     assert table.expression(total) is K * K - K * L

@@ -20,7 +20,7 @@ from scipy.spatial.transform import Rotation
 import linkwright as lw
 from linkwright.blocks import Element
 from linkwright.control import PD
-from linkwright.elements import Box, Contact, Friction, Imu, Plane, Sphere, Surface
+from linkwright.elements import BoxSurface, Contact, Friction, Imu, Plane, SphereSurface, Surface
 from linkwright.formats.robot.description import Description, Link, LinkJoint, Mass, Place
 from linkwright.mechanism import Body, Mechanism
 from linkwright.robots import Robot
@@ -334,7 +334,11 @@ def test_depths_in_turned_and_scaled_objects(kind: str) -> None:
         center, size = rng.normal(size=3), rng.uniform(0.5, 2.0, 3)
         place = {"center": center.tolist(), "rotation": turn.as_matrix().tolist()}
         shape: Surface
-        shape = Box(size.tolist(), **place) if kind == "cube" else Sphere(size[0], **place)
+        shape = (
+            BoxSurface(size.tolist(), **place)
+            if kind == "cube"
+            else SphereSurface(size[0], **place)
+        )
         m, b = point_mass()
         s = System(m, base=1000)
         s.add(Contact(m, [b], shape, stiffness=1e4))

@@ -114,7 +114,7 @@ def test_a_model_is_played_scrubbed_posed_run_and_changed(tmp_path: Path) -> Non
         # the scope shows the value that the recording has then
         tab(page, "Scope")
         first = soon(lambda: graphs(page))[0]
-        recording = studio.takes[0].recording
+        recording = studio.motions[0].recording
         assert first["label"] == "phi1"
         k = int(np.abs(np.array(first["x"]) - 4.0).argmin())
         wanted = np.interp(first["x"][k], recording.times, recording["phi1"])

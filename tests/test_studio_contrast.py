@@ -12,9 +12,9 @@ import linkwright as lw
 from linkwright.pages.assets_text import asset
 from linkwright.pages.charts import layout_picture
 from linkwright.pages.page import write_page
-from linkwright.pages.scope import Columns, Graph, Layout
+from linkwright.pages.scope import Columns, Graph, ScopeLayout
 from linkwright.recording.colors import ASIDE, DASHES, TRACES
-from linkwright.studio.display import take_of
+from linkwright.studio.display import motion_of
 from tests.chromium import opened
 
 SHEETS = ("page.css", "plots.css", "touch.css", "inspect.css")
@@ -46,12 +46,12 @@ def test_plots_pictures_and_pages_dash_the_same_curves(tmp_path: Path) -> None:
     told = [tuple(round(1.6 * d, 9) for d in s) if s else () for s in styles]
     assert told == [tuple(map(float, d)) for d in DASHES]
     graph = Graph(tuple(names))
-    picture = layout_picture([("run", Columns(recording))], Layout((graph,)), (0.0, 2.0))
+    picture = layout_picture([("run", Columns(recording))], ScopeLayout((graph,)), (0.0, 2.0))
     lines = re.findall(r"<polyline[^>]*>", picture)
     found = [re.search(r"dasharray='([^']*)'", line) for line in lines]
     drawn = [tuple(map(float, m[1].split())) if m else () for m in found]
     assert drawn == [tuple(map(float, d)) for d in DASHES]
-    write_page(tmp_path / "page.html", [take_of(recording)])
+    write_page(tmp_path / "page.html", [motion_of(recording)])
     with opened(tmp_path / "page.html", offline=True, width=700, height=450) as (page, wrong):
         page.wait_for_selector(".legend i")
         told_there = page.evaluate("[0,1,2,3,4,5,6,7].map((ink) => dashes({ ink }))")

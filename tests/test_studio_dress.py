@@ -21,10 +21,10 @@ from scipy.spatial.transform import Rotation
 import linkwright as lw
 from linkwright.cli import main
 from linkwright.errors import InputError
-from linkwright.formats.robot.description import Description, Link, LinkJoint, Place, Shape
+from linkwright.formats.robot.description import Description, Link, LinkJoint, LinkShape, Place
 from linkwright.formats.robot.transforms import turned
 from linkwright.pages.page import write_page
-from linkwright.scene.motions import model_take, open_take
+from linkwright.scene.motions import model_motion, open_motion
 from linkwright.scene.scene import Scene, scene_of
 from linkwright.scene.scene_file import parse_scene_file
 from linkwright.scene.scene_tables import SHAPES, SceneTable
@@ -189,7 +189,7 @@ shape = [{ kind = "sphere", radius = 0.1, repeat = { count = 3, by = [0, -0.25, 
 
 def arm(base: Place = AT_HOME) -> Description:
     """Return a robot whose base is fixed to the ground, with a hand fixed to its only link."""
-    box = Shape("box", (0.1, 0.1, 0.1))
+    box = LinkShape("box", (0.1, 0.1, 0.1))
     shapes = {"world": (), "base": (box,), "arm": (box, box), "hand": (box,)}
     links = tuple(Link(name, None, each) for name, each in shapes.items())
     joints = (
@@ -257,10 +257,10 @@ at = [0, -3, 0]
 shape = [{ kind = "box", size = [1, 1, 1] }, { kind = "box", size = [1, 1, 1], at = [200, 0, 0] }]
 """
     bare = scene_of(lw.load_model("double-pendulum"))
-    take = model_take(bare)
-    plain_floor, plain = ground_and_view(take, bare)
+    motion = model_motion(bare)
+    plain_floor, plain = ground_and_view(motion, bare)
     scene = decorated(text)
-    floor, view = ground_and_view(model_take(scene), scene)
+    floor, view = ground_and_view(model_motion(scene), scene)
     assert plain_floor is not None
     assert floor == pytest.approx(-3.5)
     assert plain_floor > -3.5
@@ -362,7 +362,7 @@ def test_the_world_of_a_file_stands_around_its_robot(tmp_path: Path) -> None:
     assert around == {"world": 2, "table": 1}
     assert [s.link for s in scene.nodes[0].solids] == ["foot"]
     assert scene.floor == pytest.approx(-0.2)
-    _, view = ground_and_view(model_take(scene), scene)
+    _, view = ground_and_view(model_motion(scene), scene)
     assert view["radius"] < 3  # what is 40 m away is drawn, and not in view
 
 
@@ -394,43 +394,43 @@ def test_the_six_joint_arm_is_that_of_robsim() -> None:
 
 def test_a_table_in_degrees_moves_the_arm_frame_by_frame() -> None:
     model, bay = str(EXAMPLE / "ref6.toml"), EXAMPLE / "bay.toml"
-    take = open_take(str(EXAMPLE / "angles.csv"), model=model, scene_file=bay)
+    motion = open_motion(str(EXAMPLE / "angles.csv"), model=model, scene_file=bay)
     rows = np.loadtxt(EXAMPLE / "angles.csv", delimiter=",", skiprows=1)
-    assert take.scene is not None
-    assert take.q is not None
-    assert take.notes == ()
-    np.testing.assert_allclose(np.degrees(take.q), rows[:, 1:], atol=1e-9)
-    np.testing.assert_allclose(take.recording.times, rows[:, 0])
+    assert motion.scene is not None
+    assert motion.q is not None
+    assert motion.notes == ()
+    np.testing.assert_allclose(np.degrees(motion.q), rows[:, 1:], atol=1e-9)
+    np.testing.assert_allclose(motion.recording.times, rows[:, 0])
     k = int(np.flatnonzero(rows[:, 0] == 2.0)[0])
     np.testing.assert_allclose(rows[k, 1:], V2)
-    tool = next(f for f in take.scene.frames if f.name == "tool")
-    pose = take.scene.poses(take.q[k]).poses[tool.node]
+    tool = next(f for f in motion.scene.frames if f.name == "tool")
+    pose = motion.scene.poses(motion.q[k]).poses[tool.node]
     x, y, z, w = pose[[4, 5, 6, 3]]
     at = pose[:3] + Rotation.from_quat([x, y, z, w]).apply(tool.place.position)
     expected = [-23.2368409096, 52.5128722288, -51.4861643659]
     np.testing.assert_allclose(at / 0.0254, expected, atol=1e-6)
-    assert {"table", "gantry"} <= {n.name for n in take.scene.nodes if n.environment}
+    assert {"table", "gantry"} <= {n.name for n in motion.scene.nodes if n.environment}
 
 
 def test_other_ways_to_write_a_table(tmp_path: Path) -> None:
     file = tmp_path / "run.csv"
     file.write_text("n;phi1 (deg);time (ms);phi2\n0;45;0;0.5\n1;90;500;\n2;180;1000;1.5\n")
-    take = open_take(str(file), model="double-pendulum")
-    assert take.q is not None
-    np.testing.assert_allclose(take.recording.times, [0, 0.5, 1])
+    motion = open_motion(str(file), model="double-pendulum")
+    assert motion.q is not None
+    np.testing.assert_allclose(motion.recording.times, [0, 0.5, 1])
     quarter = [np.pi / 4, 0.5]  # held where a cell is empty
-    np.testing.assert_allclose(take.q, [quarter, quarter, [np.pi, 1.5]])
-    assert any("not finite" in note for note in take.notes)
+    np.testing.assert_allclose(motion.q, [quarter, quarter, [np.pi, 1.5]])
+    assert any("not finite" in note for note in motion.notes)
 
 
 def test_parquet_files_of_others_move_a_model_too(tmp_path: Path) -> None:
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     columns = {"phi2": [0.1, 0.2], "time [ms]": [0.0, 20.0], "phi1 [deg]": [0.0, 90.0]}
     parquet.write_table(arrow.table(columns), tmp_path / "run.parquet")
-    take = open_take(str(tmp_path / "run.parquet"), model="double-pendulum")
-    assert take.q is not None
-    np.testing.assert_allclose(take.recording.times, [0, 0.02])
-    np.testing.assert_allclose(take.q, [[0, 0.1], [np.pi / 2, 0.2]])
+    motion = open_motion(str(tmp_path / "run.parquet"), model="double-pendulum")
+    assert motion.q is not None
+    np.testing.assert_allclose(motion.recording.times, [0, 0.02])
+    np.testing.assert_allclose(motion.q, [[0, 0.1], [np.pi / 2, 0.2]])
 
 
 TABLES = {
@@ -448,14 +448,14 @@ TABLES = {
 def test_tables_that_do_not_fit_are_told(text: str, tmp_path: Path) -> None:
     (tmp_path / "run.csv").write_text(text)
     with pytest.raises(InputError) as caught:
-        open_take(str(tmp_path / "run.csv"), model="double-pendulum")
+        open_motion(str(tmp_path / "run.csv"), model="double-pendulum")
     assert TABLES[text] in str(caught.value)
 
 
 def test_a_column_that_is_nearly_right_is_pointed_at(tmp_path: Path) -> None:
     (tmp_path / "run.csv").write_text("time,phi1,Phi_2\n0,1,2\n1,1,2\n")
-    take = open_take(str(tmp_path / "run.csv"), model="double-pendulum")
-    assert "phi2 (is it 'Phi_2'?)" in take.notes[0]
+    motion = open_motion(str(tmp_path / "run.csv"), model="double-pendulum")
+    assert "phi2 (is it 'Phi_2'?)" in motion.notes[0]
 
 
 def test_python_takes_a_dress_too(tmp_path: Path) -> None:
@@ -498,7 +498,7 @@ return [box.left + (0.5 + at(0) / at(3) / 2) * box.width,
 def test_a_page_names_points_and_what_stands_around(tmp_path: Path) -> None:
     (tmp_path / "cell.toml").write_text(TABLE)
     file = tmp_path / "page.html"
-    write_page(file, [open_take("double-pendulum", scene_file=tmp_path / "cell.toml")])
+    write_page(file, [open_motion("double-pendulum", scene_file=tmp_path / "cell.toml")])
     with opened(file, offline=True, width=700, height=500) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         label = page.locator("#labels span")

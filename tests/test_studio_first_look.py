@@ -15,8 +15,8 @@ from linkwright.pages.scope import first_layout
 from linkwright.recording.colors import PAPER, TRACES
 from linkwright.scene.forces import USUAL, force_track, recorded_forces, scale_of
 from linkwright.scene.model_shapes import LOOKS, STORIES
-from linkwright.scene.motions import model_take, open_take, recorded_take
-from linkwright.scene.previews import SHOWN_FOR, Asked
+from linkwright.scene.motions import model_motion, open_motion, recorded_motion
+from linkwright.scene.previews import SHOWN_FOR, PreviewOptions
 from linkwright.scene.relative_poses import turned
 from linkwright.scene.scene import scene_of
 from linkwright.scene.viewpoint import ANGLE, extent, pedestal, seen_of, upright
@@ -30,8 +30,8 @@ Array = NDArray[np.float64]
 @pytest.mark.parametrize("name", sorted(set(MODELS) - {"spacecraft-2", "andrews", "n-four-bar"}))
 def test_what_is_shown_of_a_model_stays_in_sight(name: str) -> None:
     """Slides go less than ten times the model's size, and cranks turn less than twice a second."""
-    take = open_take(name)
-    scene, r = take.scene, take.recording
+    motion = open_motion(name)
+    scene, r = motion.scene, motion.recording
     assert scene is not None
     size = seen_of(scene_of(lw.load_model(name))).view["radius"]
     mechanism = scene.robot.mechanism
@@ -49,7 +49,7 @@ def test_the_command_and_the_page_start_the_bicycle_with_the_same_push(
     out = tmp_path / "run.npz"
     assert main(["simulate", "whipple", "--until", "0.1", "--out", str(out)]) == 0
     assert "whipple starts with phi_dot = 0.6" in capsys.readouterr().out
-    run, page = lw.read_recording(out), open_take("whipple", asked=Asked(0.1)).recording
+    run, page = lw.read_recording(out), open_motion("whipple", asked=PreviewOptions(0.1)).recording
     assert run["phi_dot"][0] == page["phi_dot"][0] == STARTS["whipple"]["phi_dot"]
     assert run["phi"][-1] == pytest.approx(page["phi"][-1], rel=1e-6)
     told = ["simulate", "whipple", "--until", "0.1", "--initial", "phi_dot=0", "--out", str(out)]
@@ -72,9 +72,9 @@ def test_names_of_stories_starts_and_looks_are_those_of_models() -> None:
 
 # -- graphs ----------------------------------------------------------------------------------------
 def test_graphs_tell_the_story_and_leave_out_what_stands_still() -> None:
-    bicycle = open_take("whipple", asked=Asked(0.5)).recording
+    bicycle = open_motion("whipple", asked=PreviewOptions(0.5)).recording
     assert first_layout(bicycle).graphs[0].traces == ("phi", "delta")
-    straight = open_take("whipple", asked=Asked(0.5, {}, {"phi_dot": 0.0})).recording
+    straight = open_motion("whipple", asked=PreviewOptions(0.5, {}, {"phi_dot": 0.0})).recording
     shown = {n for g in first_layout(straight).graphs for n in g.traces}
     assert all(np.ptp(straight[n]) > 0 for n in shown)
 
@@ -100,22 +100,22 @@ def _driven_cart() -> lw.Recording:
 
 
 def test_a_force_that_a_controller_drives_has_an_arrow() -> None:
-    take = recorded_take("run", _driven_cart())
-    assert take.scene is not None
-    arrows, column = recorded_forces(take.scene, take.recording)
+    motion = recorded_motion("run", _driven_cart())
+    assert motion.scene is not None
+    arrows, column = recorded_forces(motion.scene, motion.recording)
     assert arrows.names == ("push",)
     np.testing.assert_allclose(column("own.push.0"), 3.0)
 
 
 def test_a_rail_is_as_long_as_what_slides_on_it_goes() -> None:
     recording = _driven_cart()
-    take = recorded_take("run", recording)
-    assert take.scene is not None
+    motion = recorded_motion("run", recording)
+    assert motion.scene is not None
     far = float(recording["cart"].max())
     assert far == pytest.approx(3.0)  # half of 1.5 m/s^2 times 2 s squared
-    (rail,) = take.scene.surfaces[0]
+    (rail,) = motion.scene.surfaces[0]
     assert rail.points[:, 0].max() > far
-    longer = take.scene.with_values({})  # and stays so
+    longer = motion.scene.with_values({})  # and stays so
     assert longer.surfaces[0][0].points[:, 0].max() > far
 
 
@@ -131,29 +131,29 @@ def test_the_front_of_what_faces_along_x_is_seen_from_there() -> None:
 
 @pytest.mark.parametrize("name", ["four-bar", "car", "whipple", "double-pendulum"])
 def test_all_of_a_motion_is_in_the_first_view_and_so_are_arrows(name: str) -> None:
-    take = model_take(scene_of(lw.load_model(name)))
-    assert take.scene is not None
-    assert take.q is not None
-    seen = seen_of(take.scene, take)
-    rows = np.linspace(0, len(take.q) - 1, 25).astype(int)
-    where = take.scene.poses(take.q[rows])
-    poses = upright(take.scene, where.poses)
+    motion = model_motion(scene_of(lw.load_model(name)))
+    assert motion.scene is not None
+    assert motion.q is not None
+    seen = seen_of(motion.scene, motion)
+    rows = np.linspace(0, len(motion.q) - 1, 25).astype(int)
+    where = motion.scene.poses(motion.q[rows])
+    poses = upright(motion.scene, where.poses)
     points = [
         pose[:3] + turned(np.broadcast_to(pose[3:], (len(s.points), 4)), s.points)
         for frame in poses
-        for pose, parts in zip(frame, take.scene.surfaces, strict=True)
+        for pose, parts in zip(frame, motion.scene.surfaces, strict=True)
         for s in parts
     ]
-    times = [k for k, frame in enumerate(poses) for s in take.scene.surfaces for _ in s]
-    track = force_track(take.scene, take.recording, rows, poses)
+    times = [k for k, frame in enumerate(poses) for s in motion.scene.surfaces for _ in s]
+    track = force_track(motion.scene, motion.recording, rows, poses)
     if track is not None:
-        scale = scale_of(track.reference, extent(take.scene))
-        usual = USUAL * extent(take.scene)
+        scale = scale_of(track.reference, extent(motion.scene))
+        usual = USUAL * extent(motion.scene)
         long = scale.lengths(track.forces.astype(float))
         short = np.linalg.norm(long, axis=-1) <= usual
         points += [(track.arrows.points(poses)[k] + long[k])[short[k]] for k in range(len(rows))]
         times += list(range(len(rows)))
-    center = where.center @ take.scene.upright.T
+    center = where.center @ motion.scene.upright.T
     a, h = np.radians([seen.view["azimuth"], seen.view["height"]])
     away = np.array([np.cos(a) * np.cos(h), np.sin(a) * np.cos(h), np.sin(h)])
     right = np.array([-np.sin(a), np.cos(a), 0.0])
@@ -216,16 +216,16 @@ def test_a_robot_that_reaches_below_its_base_stands_on_a_pedestal(tmp_path: Path
         <parent link="base"/><child link="tip"/>
         <limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
     )
-    take = open_take(str(tmp_path / "arm.urdf"), asked=Asked(1.0))
-    assert take.scene is not None
-    floor = seen_of(take.scene, take).floor
+    motion = open_motion(str(tmp_path / "arm.urdf"), asked=PreviewOptions(1.0))
+    assert motion.scene is not None
+    floor = seen_of(motion.scene, motion).floor
     assert floor is not None
     assert floor < -0.7
-    column = pedestal(take.scene, floor)
+    column = pedestal(motion.scene, floor)
     assert column is not None
     assert column.points[:, 2].min() == pytest.approx(floor)
     assert column.points[:, 2].max() == pytest.approx(0.0, abs=1e-9)
-    assert pedestal(take.scene, 0.0) is None
+    assert pedestal(motion.scene, 0.0) is None
     assert pedestal(scene_of(lw.load_model("pendulum")), -5.0) is None
 
 

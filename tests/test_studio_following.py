@@ -13,7 +13,7 @@ import pytest
 import linkwright as lw
 from linkwright.models import load_model
 from linkwright.robots import load
-from linkwright.scene.motions import open_take
+from linkwright.scene.motions import open_motion
 from linkwright.scene.previews import resting
 from linkwright.scene.scene import scene_of
 from linkwright.scene.stance import footing_of, set_down
@@ -22,7 +22,7 @@ from linkwright.studio.joint_control import Poser, quaternion_of, yaw_pitch_roll
 from linkwright.studio.live import Live
 from linkwright.studio.live_system import Plant, plant_of, speed_of, target_of
 from linkwright.studio.panel_pose import _Joints
-from linkwright.studio.panel_values import Values
+from linkwright.studio.panel_values import ValuesPanel
 from linkwright.studio.panel_view import angles_of
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.state import PLAYED, POSED, RUN, UNSEEN, Desk, desk_of
@@ -259,7 +259,7 @@ def test_a_value_that_cannot_be_is_refused_where_it_is_typed() -> None:
     with open_studio(["pendulum"]) as studio:
         desk, live = live_desk(studio)
         desk._quit.set()
-        tab = Values(desk)
+        tab = ValuesPanel(desk)
         tab.refresh()
         mass = next(a for a in live.plant.adjustables if a.unit == "kg")
         tab.change(mass.name, 0.0)
@@ -331,9 +331,9 @@ def test_the_front_is_where_robots_and_vehicles_face(
     name: str, front: tuple[int, int], side: tuple[int, int]
 ) -> None:
     """Robots and vehicles face along x; a flat mechanism shows its plane."""
-    take = open_take(name)
-    assert take.scene is not None
-    _, view = ground_and_view(take, take.scene)
+    motion = open_motion(name)
+    assert motion.scene is not None
+    _, view = ground_and_view(motion, motion.scene)
     studio: Any = SimpleNamespace(view=view)
     for words, wanted in (("Front", front), ("Side", side)):
         azimuth, height = angles_of(studio, words)

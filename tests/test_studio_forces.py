@@ -21,13 +21,13 @@ from linkwright.formats.robot.description import Description, Link, LinkJoint
 from linkwright.pages.page import page_text, write_page
 from linkwright.robots import Robot, load
 from linkwright.scene.arrow_shapes import faces_of, points_of, sizes, starts_of
-from linkwright.scene.forces import ForceTrack, Shown, force_track, reference_of, scale_of
-from linkwright.scene.motions import Take, open_take, scene_take
+from linkwright.scene.forces import ForceFrames, ForceTrack, force_track, reference_of, scale_of
+from linkwright.scene.motions import SceneMotion, open_motion, scene_motion
 from linkwright.scene.scene import Scene, scene_of
 from linkwright.scene.stance import _limbs, footing_of, walks
 from linkwright.scene.viewpoint import upright
 from linkwright.studio.arrows import Marks
-from linkwright.studio.display import take_of
+from linkwright.studio.display import motion_of
 from linkwright.studio.live import Live
 from linkwright.studio.live_system import plant_of
 from linkwright.studio.server import Studio
@@ -199,7 +199,9 @@ def test_a_strut_pushes_both_of_its_ends_and_what_is_not_known_is_left_out() -> 
     system.connect("3*sin(t)", "gain.u")
     system.connect("gain.y", "F")
     run = lw.simulate(system, 0.1, initial={"b": 3.0}, record=["a", "b"])  # not what drives it
-    assert take_of(run).notes == ("push: no arrow is shown, since gain.y is not in the recording",)
+    assert motion_of(run).notes == (
+        "push: no arrow is shown, since gain.y is not in the recording",
+    )
     track, poses = tracked(scene_of(m), run.recording)
     assert track.arrows.names == ("spring", "spring back")
     along = track.arrows.scene.upright @ [1.0, 0, 0]
@@ -252,10 +254,10 @@ def test_forces_and_the_ground_come_back_from_files(tmp_path: Path, ending: str)
     system = box_on_the_floor()
     run = lw.simulate(system, 0.05, method="semi-implicit", initial={"box.z": 0.0499})
     run.save(tmp_path / f"box.{ending}")
-    take = open_take(str(tmp_path / f"box.{ending}"))
-    assert take.scene is not None
-    assert take.scene.floor == 0.0
-    track, _ = tracked(take.scene, take.recording)
+    motion = open_motion(str(tmp_path / f"box.{ending}"))
+    assert motion.scene is not None
+    assert motion.scene.floor == 0.0
+    track, _ = tracked(motion.scene, motion.recording)
     up = sum(run[f"floor.force{k}_z"][-1] for k in (1, 2, 3, 4))
     assert track.forces[-1].sum(axis=0)[2] == pytest.approx(up, rel=1e-6)
 
@@ -311,7 +313,7 @@ def standing() -> Live:
     return Live(plant_of(robot, start, footing=footing), scene)
 
 
-def _shown(live: Live) -> Shown:
+def _shown(live: Live) -> ForceFrames:
     poses = upright(live.scene, live.poses(live.coordinates()).poses[None])[0]
     found = live.forces(live.latest, poses)
     assert found is not None
@@ -388,7 +390,7 @@ def test_an_arm_with_two_frames_at_its_end_and_one_at_its_base_does_not_walk() -
 def test_the_base_of_a_robot_file_is_as_the_user_says() -> None:
     counts = {}
     for base in ("fixed", "file", "auto"):
-        scene = open_take(str(QUADRUPED), base=base).scene
+        scene = open_motion(str(QUADRUPED), base=base).scene
         assert scene is not None
         counts[base] = len(scene.poses.coordinates)
     assert counts == {"fixed": 12, "file": 19, "auto": 19}
@@ -406,7 +408,7 @@ def _column(block: bytes, told: dict[str, Any], which: int) -> np.ndarray[Any, A
 
 def test_forces_come_back_from_a_page(resting_box: tuple[Scene, lw.Recording]) -> None:
     scene, recording = resting_box
-    text = page_text([scene_take("box", recording, scene)])
+    text = page_text([scene_motion("box", recording, scene)])
     data = json.loads(re.findall(r'id="data">(.*?)</script>', text, re.S)[0])
     block = zlib.decompress(
         base64.b64decode(re.findall(r'id="block">(.*?)</script>', text, re.S)[0])
@@ -422,7 +424,7 @@ def test_k_hides_the_arrows_of_a_page(
     resting_box: tuple[Scene, lw.Recording], tmp_path: Path
 ) -> None:
     scene, recording = resting_box
-    write_page(tmp_path / "box.html", [scene_take("box", recording, scene)])
+    write_page(tmp_path / "box.html", [scene_motion("box", recording, scene)])
     with opened(tmp_path / "box.html", offline=True, width=800, height=500) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         page.keyboard.press("End")
@@ -488,11 +490,11 @@ def test_a_frame_of_any_number_of_arrows_is_three_messages_at_most(
     assert server.told == []
     marks.show(track.arrows, shown)  # nothing has changed
     assert server.told == []
-    moved = Shown(shown.points + 0.1, 1.1 * shown.forces, shown.touching, shown.ending)
+    moved = ForceFrames(shown.points + 0.1, 1.1 * shown.forces, shown.touching, shown.ending)
     marks.show(track.arrows, moved)
     assert sorted(server.told) == ["points", "vertices"]
     server.told.clear()
-    lifted = Shown(moved.points, moved.forces, np.zeros_like(moved.touching), shown.ending)
+    lifted = ForceFrames(moved.points, moved.forces, np.zeros_like(moved.touching), shown.ending)
     marks.show(track.arrows, lifted)  # a point that touches nothing is not shown
     assert server.told == ["visible"]
 
@@ -500,13 +502,13 @@ def test_a_frame_of_any_number_of_arrows_is_three_messages_at_most(
 @pytest.fixture
 def studio(resting_box: tuple[Scene, lw.Recording]) -> Iterator[Studio]:
     scene, recording = resting_box
-    made = Studio([_take(scene, recording)])
+    made = Studio([_motion(scene, recording)])
     yield made
     made.close()
 
 
-def _take(scene: Scene, recording: lw.Recording) -> Take:
-    return scene_take("box", recording, scene)
+def _motion(scene: Scene, recording: lw.Recording) -> SceneMotion:
+    return scene_motion("box", recording, scene)
 
 
 def test_bodies_can_be_seen_through_and_are_as_before_then(studio: Studio) -> None:

@@ -24,7 +24,7 @@ from linkwright.errors import InputError
 from linkwright.models import load_model
 from linkwright.pages.page import write_page
 from linkwright.recording import Channel, Recording
-from linkwright.scene.motions import open_take, recorded_take
+from linkwright.scene.motions import open_motion, recorded_motion
 from linkwright.scene.scene import scene_of
 from linkwright.studio.access import Gate, refused
 from linkwright.studio.live import Live
@@ -44,7 +44,7 @@ LINK = """<link name="{}"><inertial><mass value="1"/>
 @pytest.fixture(scope="module")
 def studio() -> Iterator[Studio]:
     t = np.linspace(0, 1, 50)
-    made = Studio([recorded_take("waves", Recording(t, [Channel("s", "m")], np.sin(t)[:, None]))])
+    made = Studio([recorded_motion("waves", Recording(t, [Channel("s", "m")], np.sin(t)[:, None]))])
     yield made
     made.close()
 
@@ -177,8 +177,8 @@ def test_nothing_is_answered_without_the_word_of_the_address(studio: Studio) -> 
 def test_other_pages_cannot_show_the_studio_in_a_frame(framed: bool) -> None:
     """But a notebook may, and the studio shows its own pages."""
     t = np.linspace(0, 1, 50)
-    take = recorded_take("waves", Recording(t, [Channel("s", "m")], np.sin(t)[:, None]))
-    with Studio([take], framed=framed) as studio:
+    motion = recorded_motion("waves", Recording(t, [Channel("s", "m")], np.sin(t)[:, None]))
+    with Studio([motion], framed=framed) as studio:
         pages = studio.shared["pages"]
         told = []
         for address in (studio.address, f"{pages.address}scope"):
@@ -253,7 +253,7 @@ def nasty(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 def test_names_in_a_page_are_only_names(nasty: tuple[Path, Path], tmp_path: Path) -> None:
     robot, moved = nasty
-    write_page(tmp_path / "a.html", [open_take(str(moved), model=str(robot))], title=END)
+    write_page(tmp_path / "a.html", [open_motion(str(moved), model=str(robot))], title=END)
     with opened(tmp_path / "a.html", offline=True) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         assert page.locator("#title").inner_text() == END
@@ -370,6 +370,8 @@ def test_a_studio_that_cannot_be_built_leaves_no_server(monkeypatch: pytest.Monk
     port, before = free_port(LOOPBACK), threading.active_count()
     monkeypatch.setitem(PANELS, "Help", "linkwright.studio.panel_help:nothing")
     with pytest.raises(AttributeError):
-        Studio([recorded_take("still", Recording([0.0], [Channel("s", "m")], [[1.0]]))], port=port)
+        Studio(
+            [recorded_motion("still", Recording([0.0], [Channel("s", "m")], [[1.0]]))], port=port
+        )
     assert free_port(LOOPBACK, port) == port
     assert soon(lambda: threading.active_count() <= before)

@@ -14,7 +14,7 @@ from scipy.spatial.distance import pdist
 from scipy.spatial.transform import Rotation
 
 import linkwright as lw
-from linkwright.scene.motions import Take, recorded_take
+from linkwright.scene.motions import SceneMotion, recorded_motion
 from linkwright.scene.scene import Scene, scene_of
 from linkwright.scene.viewpoint import ANGLE, ground_and_view
 from linkwright.studio.joint_control import Poser, pose_of
@@ -191,24 +191,24 @@ def _quadruped() -> Scene:
 def test_ghosts_are_in_the_picture_too() -> None:
     model = lw.load_model("double-pendulum")
     scene = scene_of(model)
-    takes = [
-        recorded_take(str(start), lw.simulate(model, 3.0, initial={"phi1": start}).recording)
+    motions = [
+        recorded_motion(str(start), lw.simulate(model, 3.0, initial={"phi1": start}).recording)
         for start in (0.2, 2.8)
     ]
-    _, alone = ground_and_view(takes[0], scene)
-    _, view = ground_and_view(takes[0], scene, takes[1])
-    for take, seen in ((takes[0], alone), (takes[0], view), (takes[1], view)):
-        assert np.abs(_seen(take, scene, seen)).max() < 1
-    assert np.abs(_seen(takes[1], scene, alone)).max() > 1
+    _, alone = ground_and_view(motions[0], scene)
+    _, view = ground_and_view(motions[0], scene, motions[1])
+    for motion, seen in ((motions[0], alone), (motions[0], view), (motions[1], view)):
+        assert np.abs(_seen(motion, scene, seen)).max() < 1
+    assert np.abs(_seen(motions[1], scene, alone)).max() > 1
 
 
-def _seen(take: Take, scene: Scene, view: dict[str, Any]) -> Array:
+def _seen(motion: SceneMotion, scene: Scene, view: dict[str, Any]) -> Array:
     """Return where the bodies are in a picture that is somewhat wider than high, -1 to 1."""
-    assert take.q is not None
+    assert motion.q is not None
     turn = np.radians([view["azimuth"], view["height"]])
     away = np.array([np.cos(turn[0]) * np.cos(turn[1]), np.sin(turn[0]) * np.cos(turn[1]), 0])
     away[2] = np.sin(turn[1])
     right = np.cross([0, 0, 1], away) / np.cos(turn[1])
-    points = scene.poses(take.q).poses[..., :3] @ scene.upright.T - view["center"]
+    points = scene.poses(motion.q).poses[..., :3] @ scene.upright.T - view["center"]
     depth = (view["distance"] - points @ away) * np.tan(ANGLE / 2)
     return np.stack([points @ right / depth / 1.2, points @ np.cross(away, right) / depth])

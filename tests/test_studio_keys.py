@@ -12,7 +12,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.pages.page import write_page
-from linkwright.scene.motions import recorded_take
+from linkwright.scene.motions import recorded_motion
 from linkwright.studio.live import Live
 from linkwright.studio.server import Studio, open_studio
 from tests.chromium import WITHOUT_GRAPHICS, opened
@@ -204,7 +204,7 @@ PAGE: tuple[tuple[str, str, Any], ...] = (
 
 def test_each_key_of_the_page_does_what_its_sheet_says(runs: list[Path], tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    write_page(path, [recorded_take(p.stem, lw.read_recording(p)) for p in runs])
+    write_page(path, [recorded_motion(p.stem, lw.read_recording(p)) for p in runs])
     with opened(path, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
         page.wait_for_function("document.documentElement.dataset.ready === 'yes'")
         told = " ".join(page.evaluate("KEYS.map((k) => k[0])")).translate(_WRITTEN).split()

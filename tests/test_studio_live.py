@@ -236,16 +236,16 @@ def test_the_thread_runs_while_nobody_looks_and_ends_when_told() -> None:
 
 
 def test_a_recording_of_a_live_run_can_be_played_again(tmp_path: Any) -> None:
-    from linkwright.scene.motions import open_take
+    from linkwright.scene.motions import open_motion
 
     live = live_of("double-pendulum")
     live.advance(240)
     path = tmp_path / "live.csv"
     live.recording().save(path)
-    take = open_take(str(path))
-    assert take.scene is not None
-    assert take.q is not None
-    assert np.allclose(take.q[-1], live.coordinates(), atol=1e-6)
+    motion = open_motion(str(path))
+    assert motion.scene is not None
+    assert motion.q is not None
+    assert np.allclose(motion.q[-1], live.coordinates(), atol=1e-6)
 
 
 # -- poses -----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import linkwright as lw
 from linkwright.cli import main
 from linkwright.pages.page import page_text
 from linkwright.recording import Channel, Recording
-from linkwright.scene.motions import Take, open_take
+from linkwright.scene.motions import SceneMotion, open_motion
 from linkwright.scene.scene import scene_of
 from linkwright.studio.server import Studio, open_studio
 
@@ -92,7 +92,7 @@ def test_an_address_of_another_machine_is_an_error(capsys: pytest.CaptureFixture
 
 def test_a_studio_ends_with_its_block() -> None:
     before = threading.active_count()
-    with Studio([open_take("pendulum")]) as studio:
+    with Studio([open_motion("pendulum")]) as studio:
         assert repr(studio) == f"<Studio of pendulum at {studio.address}>"
         assert threading.active_count() > before
         port = studio.port
@@ -126,18 +126,18 @@ def test_a_table_without_rows_says_so(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_a_table_without_time_says_how_fast_it_is_played(tmp_path: Path) -> None:
-    take = open_take(_table(tmp_path, "phi\n0.1\n0.2\n"), model="pendulum")
-    assert any("no column 'time'" in note for note in take.notes)
-    timed = open_take(_table(tmp_path, "time,phi\n0,0.1\n1,0.2\n"), model="pendulum")
+    motion = open_motion(_table(tmp_path, "phi\n0.1\n0.2\n"), model="pendulum")
+    assert any("no column 'time'" in note for note in motion.notes)
+    timed = open_motion(_table(tmp_path, "time,phi\n0,0.1\n1,0.2\n"), model="pendulum")
     assert timed.notes == ()
 
 
 @pytest.mark.parametrize("between", [";", "\t"])
 def test_decimal_commas_are_read_where_they_part_no_columns(between: str, tmp_path: Path) -> None:
     text = "time;phi [deg]\n0;-10,5\n0,5;1,25e1\n1;\n".replace(";", between)
-    take = open_take(_table(tmp_path, text), model="pendulum")
-    np.testing.assert_allclose(take.recording.times, [0, 0.5, 1])
-    np.testing.assert_allclose(take.recording["phi"], [-10.5, 12.5, np.nan])
+    motion = open_motion(_table(tmp_path, text), model="pendulum")
+    np.testing.assert_allclose(motion.recording.times, [0, 0.5, 1])
+    np.testing.assert_allclose(motion.recording["phi"], [-10.5, 12.5, np.nan])
 
 
 @pytest.mark.parametrize(
@@ -169,8 +169,8 @@ def test_a_robot_without_joints_is_shown_and_stands_still(tmp_path: Path) -> Non
     path = _table(tmp_path, STILL, "stone.urdf")
     assert main(["page", path, "-o", str(tmp_path / "stone.html")]) == 0
     assert '"poses"' in (tmp_path / "stone.html").read_text()
-    take = open_take(path)
-    assert "stands still" in take.story
+    motion = open_motion(path)
+    assert "stands still" in motion.story
     open_studio([path]).close()
 
 
@@ -182,24 +182,24 @@ def test_another_model_on_a_page_is_told_to_have_only_plots(
 
 
 def test_long_times_are_told_in_plain_numbers() -> None:
-    assert open_take("spacecraft-2").story.startswith("1,000 s from")
+    assert open_motion("spacecraft-2").story.startswith("1,000 s from")
 
 
 # -- what a note says is so ------------------------------------------------------------------------
 def test_a_column_in_a_wrong_unit_is_not_proposed_for_itself(tmp_path: Path) -> None:
     table = _table(tmp_path, "time,phi1 [kg],phi2 [deg]\n0,1,1\n1,2,2\n")
-    take = open_take(table, model="double-pendulum")
-    assert any("'phi1' is in 'kg'" in note for note in take.notes)
-    assert "not recorded, and held at the start: phi1" in take.notes
+    motion = open_motion(table, model="double-pendulum")
+    assert any("'phi1' is in 'kg'" in note for note in motion.notes)
+    assert "not recorded, and held at the start: phi1" in motion.notes
     many = _table(tmp_path, "time,X [kg],Y [kg],yaw\n0,1,1,1\n1,2,2,2\n")
-    first = open_take(many, model="cart").notes[0]
+    first = open_motion(many, model="cart").notes[0]
     assert first == "X, Y are in 'kg', which is no unit for them, and are left out"
 
 
 def test_a_mesh_of_a_package_is_told_with_the_folder_to_declare(tmp_path: Path) -> None:
     text = STILL.replace('<box size="1 2 3"/>', '<mesh filename="package://stones/a/b.stl"/>')
-    take = open_take(_table(tmp_path, text, "stone.urdf"))
-    assert any("declare the folder that holds 'stones'" in note for note in take.notes)
+    motion = open_motion(_table(tmp_path, text, "stone.urdf"))
+    assert any("declare the folder that holds 'stones'" in note for note in motion.notes)
 
 
 def test_a_robot_file_that_has_changed_is_not_told_to_be_missing(tmp_path: Path) -> None:
@@ -210,11 +210,11 @@ def test_a_robot_file_that_has_changed_is_not_told_to_be_missing(tmp_path: Path)
     file = Path(_table(tmp_path, arm, "arm.urdf"))
     lw.simulate(lw.load(file), 0.1).save(tmp_path / "run.npz")
     file.write_text(arm.replace('mass value="1"', 'mass value="2"'))
-    notes = open_take(str(tmp_path / "run.npz")).notes
+    notes = open_motion(str(tmp_path / "run.npz")).notes
     assert any("has changed" in note for note in notes)
     assert not any("is not in the folder" in note for note in notes)
     file.unlink()
-    notes = open_take(str(tmp_path / "run.npz")).notes
+    notes = open_motion(str(tmp_path / "run.npz")).notes
     assert any("is not in the folder" in note for note in notes)
 
 
@@ -222,7 +222,7 @@ def test_long_recordings_fit_into_small_pages() -> None:
     times = np.linspace(0, 100, 100_001)
     channels = [Channel(f"x{k}") for k in range(8)]
     noise = np.random.default_rng(7).normal(size=(len(times), len(channels)))
-    text = page_text([Take("noise", Recording(times, channels, noise))], most=300_000)
+    text = page_text([SceneMotion("noise", Recording(times, channels, noise))], most=300_000)
     assert len(text.encode()) <= 300_000
 
 

@@ -11,8 +11,8 @@ import pytest
 from linkwright.cli import main
 from linkwright.errors import InputError
 from linkwright.models import load_model
-from linkwright.scene.motions import model_take, open_take
-from linkwright.scene.previews import Asked, simulated, simulated_story
+from linkwright.scene.motions import model_motion, open_motion
+from linkwright.scene.previews import PreviewOptions, simulated, simulated_story
 from linkwright.scene.scene import scene_of
 from linkwright.simulation import simulate
 
@@ -23,39 +23,39 @@ ROBOT = """<robot name="r"><link name="a"/><link name="b"/>
 
 def test_what_is_asked_is_what_is_simulated_and_told() -> None:
     """Against a run with an adaptive method, which shares only the equations with it."""
-    take = open_take("pendulum", asked=Asked(2.0, {"L": 2.0}, {"phi": 0.3}))
+    motion = open_motion("pendulum", asked=PreviewOptions(2.0, {"L": 2.0}, {"phi": 0.3}))
     other = simulate(load_model("pendulum"), 2.0, values={"L": 2.0}, initial={"phi": 0.3})
-    assert take.recording.times[-1] == 2.0
-    assert np.isclose(take.recording["phi"][-1], other["phi"][-1], atol=1e-7)
-    assert take.scene is not None
-    assert take.scene.poses.values == {"L": 2.0}
-    assert take.story.startswith("2 s from phi = 0.3 rad, with L = 2 m · RK4, step ")
+    assert motion.recording.times[-1] == 2.0
+    assert np.isclose(motion.recording["phi"][-1], other["phi"][-1], atol=1e-7)
+    assert motion.scene is not None
+    assert motion.scene.poses.values == {"L": 2.0}
+    assert motion.story.startswith("2 s from phi = 0.3 rad, with L = 2 m · RK4, step ")
 
 
 def test_inputs_can_be_set_too() -> None:
     m = load_model("whipple")
     assert "Tphi" in m.inputs
-    pushed = model_take(scene_of(m), Asked(0.2, {"Tphi": 5.0}, {"phi": 0.0}))
-    calm = model_take(scene_of(m), Asked(0.2, {}, {"phi": 0.0}))
+    pushed = model_motion(scene_of(m), PreviewOptions(0.2, {"Tphi": 5.0}, {"phi": 0.0}))
+    calm = model_motion(scene_of(m), PreviewOptions(0.2, {}, {"phi": 0.0}))
     assert np.ptp(calm.recording["phi"]) < 1e-9
     assert pushed.recording["phi"][-1] > 1e-4
 
 
 def test_a_push_is_told() -> None:
-    take = open_take("whipple", asked=Asked(0.1))
-    assert "from the default initial state with a push (phi_dot = 0.6 rad/s)" in take.story
-    assert take.recording["phi_dot"][0] == 0.6
-    assert "push" not in open_take("pendulum", asked=Asked(0.1)).story
+    motion = open_motion("whipple", asked=PreviewOptions(0.1))
+    assert "from the default initial state with a push (phi_dot = 0.6 rad/s)" in motion.story
+    assert motion.recording["phi_dot"][0] == 0.6
+    assert "push" not in open_motion("pendulum", asked=PreviewOptions(0.1)).story
 
 
 def test_robot_files_swing_for_show_and_say_so(tmp_path: Path) -> None:
     path = tmp_path / "r.urdf"
     path.write_text(ROBOT)
-    take = open_take(str(path), asked=Asked(0.5))
-    assert take.story == "Preview: each joint sweeps through its range; nothing is simulated."
-    assert take.recording.times[-1] == 0.5
+    motion = open_motion(str(path), asked=PreviewOptions(0.5))
+    assert motion.story == "Preview: each joint sweeps through its range; nothing is simulated."
+    assert motion.recording.times[-1] == 0.5
     with pytest.raises(InputError, match="only previewed"):
-        open_take(str(path), asked=Asked(values={"m": 1.0}))
+        open_motion(str(path), asked=PreviewOptions(values={"m": 1.0}))
 
 
 def test_the_page_tells_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,7 +77,7 @@ def test_the_page_tells_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 def test_a_recording_is_shown_as_it_is(tmp_path: Path) -> None:
     simulate(load_model("pendulum"), 0.1).save(tmp_path / "x.npz")
     with pytest.raises(InputError, match=r"x\.npz.*leave out --until"):
-        open_take(str(tmp_path / "x.npz"), asked=Asked(1.0))
+        open_motion(str(tmp_path / "x.npz"), asked=PreviewOptions(1.0))
 
 
 @pytest.mark.parametrize("name", ["n-four-bar:n=2", "car", "whipple"])
@@ -86,9 +86,9 @@ def test_nobody_waits_for_a_run_that_was_not_asked_for(name: str) -> None:
     m = load_model(name)
     cut = simulated(m, patience=0.0)
     assert 2 <= len(cut) < 1000
-    whole = simulated(m, Asked(float(cut.times[-1])))
+    whole = simulated(m, PreviewOptions(float(cut.times[-1])))
     assert np.isclose(whole.times[-1], cut.times[-1])
     assert cut.channels == whole.channels
     assert np.allclose(cut.data[-1], whole.data[-1], rtol=1e-3, atol=1e-3)
-    assert "stopped after 0 s of computing" in simulated_story(m, cut, Asked())
-    assert "stopped" not in simulated_story(m, whole, Asked())
+    assert "stopped after 0 s of computing" in simulated_story(m, cut, PreviewOptions())
+    assert "stopped" not in simulated_story(m, whole, PreviewOptions())

@@ -17,7 +17,7 @@ from linkwright.models import load_model
 from linkwright.recording import Channel, Recording, read_recording
 from linkwright.recording.origins import to_be_sent
 from linkwright.robots import load
-from linkwright.scene.motions import Take, open_take
+from linkwright.scene.motions import SceneMotion, open_motion
 from linkwright.scene.scene import scene_of
 from linkwright.scene.sources import is_shipped, what_moved
 from linkwright.simulation import simulate, simulate_batch
@@ -45,10 +45,10 @@ STL = "solid s\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvert
 STL += "endloop\nendfacet\nendsolid s\n"
 
 
-def kinds(take: Take) -> list[str]:
+def kinds(motion: SceneMotion) -> list[str]:
     """Return the kinds of solids that the last body of a take has."""
-    assert take.scene is not None
-    return [solid.kind for solid in take.scene.nodes[-1].solids]
+    assert motion.scene is not None
+    return [solid.kind for solid in motion.scene.nodes[-1].solids]
 
 
 def robot_file(folder: Path, text: str = SPHERE) -> Path:
@@ -67,11 +67,11 @@ def test_a_simulated_robot_file_is_drawn_wherever_it_is_moved(tmp_path: Path, en
     run_model(Request(str(path), RunSettings(0.5), initial={"hinge": 1.0}), out)
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     shutil.rmtree(tmp_path / "a")
-    take = open_take(str(tmp_path / "b" / out.name))
-    assert kinds(take) == ["mesh"]
-    assert take.notes == ()
-    assert take.q is not None
-    assert np.ptp(take.q) > 0
+    motion = open_motion(str(tmp_path / "b" / out.name))
+    assert kinds(motion) == ["mesh"]
+    assert motion.notes == ()
+    assert motion.q is not None
+    assert np.ptp(motion.q) > 0
 
 
 @pytest.mark.parametrize("ending", FORMATS)
@@ -86,10 +86,10 @@ def test_a_system_with_a_robot_from_a_file_is_drawn_from_its_recording(
     system.add(motor)
     run = simulate(system, 0.25, initial={"hinge": 1.0})
     run.save(tmp_path / f"run.{ending}")
-    take = open_take(str(tmp_path / f"run.{ending}"))
-    assert kinds(take) == ["sphere"]
-    assert take.q is not None
-    assert np.array_equal(take.q[:, 0], run["hinge"])
+    motion = open_motion(str(tmp_path / f"run.{ending}"))
+    assert kinds(motion) == ["sphere"]
+    assert motion.q is not None
+    assert np.array_equal(motion.q[:, 0], run["hinge"])
 
 
 @pytest.mark.parametrize("ending", FORMATS)
@@ -97,9 +97,9 @@ def test_options_of_shipped_models_are_kept(tmp_path: Path, ending: str) -> None
     run = simulate(load_model("n-four-bar:n=2"), 0.1, step=0.01, method="rk4")
     run.save(tmp_path / f"run.{ending}")
     assert read_recording(tmp_path / f"run.{ending}").metadata["model"] == "n-four-bar:n=2"
-    take = open_take(str(tmp_path / f"run.{ending}"))
-    assert take.scene is not None
-    assert len(take.scene.nodes) == 1 + 5
+    motion = open_motion(str(tmp_path / f"run.{ending}"))
+    assert motion.scene is not None
+    assert len(motion.scene.nodes) == 1 + 5
 
 
 def built() -> Mechanism:
@@ -124,32 +124,32 @@ def test_a_mechanism_of_python_is_drawn_from_its_text(
     m = built()
     run = simulate(System(m) if as_system else m, 0.2, values={"H": 3.0}, initial={"jib": 0.3})
     run.save(tmp_path / f"run.{ending}")
-    take = open_take(str(tmp_path / f"run.{ending}"))
-    assert take.scene is not None
-    assert take.notes == ()
+    motion = open_motion(str(tmp_path / f"run.{ending}"))
+    assert motion.scene is not None
+    assert motion.notes == ()
     q = [0.4, -0.2]
     own = scene_of(m, values={"H": 3.0})
-    assert [n.name for n in take.scene.nodes] == [n.name for n in own.nodes]
-    assert np.allclose(take.scene.poses(q).poses, own.poses(q).poses, atol=1e-12)
-    assert np.isclose(take.scene.poses(q).poses[2, 2], 3.0)
+    assert [n.name for n in motion.scene.nodes] == [n.name for n in own.nodes]
+    assert np.allclose(motion.scene.poses(q).poses, own.poses(q).poses, atol=1e-12)
+    assert np.isclose(motion.scene.poses(q).poses[2, 2], 3.0)
 
 
 def test_a_shipped_model_that_was_changed_is_no_longer_that(tmp_path: Path) -> None:
     m = load_model("pendulum")
     m.force("wind", 1, at=m.bodies["rod"].com, along="x")
     simulate(m, 0.1).save(tmp_path / "run.npz")
-    take = open_take(str(tmp_path / "run.npz"))
-    assert take.scene is not None
-    assert [f.name for f in take.scene.robot.mechanism.forces] == ["wind"]
+    motion = open_motion(str(tmp_path / "run.npz"))
+    assert motion.scene is not None
+    assert [f.name for f in motion.scene.robot.mechanism.forces] == ["wind"]
 
 
 def test_a_robot_file_that_has_changed_is_told_and_drawn_as_it_was(tmp_path: Path) -> None:
     path = robot_file(tmp_path)
     run_model(Request(str(path), RunSettings(0.1)), tmp_path / "x.npz")
     path.write_text(ARM.replace("SHAPE", '<box size="1 1 1"/>'))
-    take = open_take(str(tmp_path / "x.npz"))
-    assert kinds(take) == ["sphere"]
-    assert take.notes == ("arm.urdf has changed since this was recorded; it is drawn as it was",)
+    motion = open_motion(str(tmp_path / "x.npz"))
+    assert kinds(motion) == ["sphere"]
+    assert motion.notes == ("arm.urdf has changed since this was recorded; it is drawn as it was",)
 
 
 def test_files_outside_the_folder_of_a_recording_are_read_only_when_declared(
@@ -163,11 +163,11 @@ def test_files_outside_the_folder_of_a_recording_are_read_only_when_declared(
     with np.load(out) as archive:
         assert '"file": "../robots/arm.urdf"' in str(archive["metadata"])
     assert told["file"] == str(path)
-    take = open_take(str(out))
-    assert "mesh" not in kinds(take)
-    assert any("--root" in note and "--model" in note for note in take.notes)
-    assert kinds(open_take(str(out), roots=[tmp_path / "robots"])) == ["mesh"]
-    assert kinds(open_take(str(out), model=str(path))) == ["mesh"]
+    motion = open_motion(str(out))
+    assert "mesh" not in kinds(motion)
+    assert any("--root" in note and "--model" in note for note in motion.notes)
+    assert kinds(open_motion(str(out), roots=[tmp_path / "robots"])) == ["mesh"]
+    assert kinds(open_motion(str(out), model=str(path))) == ["mesh"]
 
 
 def test_no_path_in_a_recording_leads_outside(tmp_path: Path) -> None:
@@ -183,9 +183,9 @@ def test_no_path_in_a_recording_leads_outside(tmp_path: Path) -> None:
         ):
             made = Recording([0, 1], [Channel("hinge", "rad")], [[0], [1]], about)
             made.save(tmp_path / "runs" / "x.npz")
-            take = open_take(str(tmp_path / "runs" / "x.npz"))
-            assert take.scene is None, (file, about)
-            assert "--model" in take.notes[0]
+            motion = open_motion(str(tmp_path / "runs" / "x.npz"))
+            assert motion.scene is None, (file, about)
+            assert "--model" in motion.notes[0]
     for word in ("car:/../secret/arm.urdf", f"car:{path}", str(path)):
         assert not is_shipped(word)
 
@@ -201,9 +201,9 @@ def test_the_thing_at_hand_is_used_while_there_is_one() -> None:
 def test_a_run_of_a_batch_is_drawn(tmp_path: Path) -> None:
     found = simulate_batch(built(), 0.1, values={"H": [2.0, 3.0]}, every=10)
     found.recording(1).save(tmp_path / "x.npz")
-    take = open_take(str(tmp_path / "x.npz"))
-    assert take.scene is not None
-    assert np.isclose(take.scene.poses([0.0, 0.0]).poses[2, 2], 3.0)
+    motion = open_motion(str(tmp_path / "x.npz"))
+    assert motion.scene is not None
+    assert np.isclose(motion.scene.poses([0.0, 0.0]).poses[2, 2], 3.0)
 
 
 def test_recordings_can_still_be_run_again(tmp_path: Path) -> None:
@@ -223,19 +223,19 @@ def test_what_a_browser_saves_of_a_live_run_tells_no_path(tmp_path: Path) -> Non
     with np.load(tmp_path / "b" / "x.npz") as archive:
         assert str(tmp_path) not in str(archive["metadata"])
         assert '"file": "arm.urdf"' in str(archive["metadata"])
-    take = open_take(str(tmp_path / "b" / "x.npz"))
-    assert kinds(take) == ["sphere"]
+    motion = open_motion(str(tmp_path / "b" / "x.npz"))
+    assert kinds(motion) == ["sphere"]
 
 
 def test_other_formats_tell_what_they_have_room_for(tmp_path: Path) -> None:
     """An ERD file has a title, in which the model stands; SL's has none."""
     run = simulate(load_model("n-four-bar:n=2"), 0.1, step=0.01, method="rk4")
     run.save(tmp_path / "run.erd")
-    take = open_take(str(tmp_path / "run.erd"))
-    assert take.scene is not None
-    assert len(take.scene.nodes) == 1 + 5
+    motion = open_motion(str(tmp_path / "run.erd"))
+    assert motion.scene is not None
+    assert len(motion.scene.nodes) == 1 + 5
     run.save(tmp_path / "d00001")
-    assert "--model" in open_take(str(tmp_path / "d00001")).notes[0]
+    assert "--model" in open_motion(str(tmp_path / "d00001")).notes[0]
 
 
 def test_models_with_functions_of_python_are_drawn(tmp_path: Path) -> None:
@@ -246,9 +246,9 @@ def test_models_with_functions_of_python_are_drawn(tmp_path: Path) -> None:
     m.moment("motor", drive(m.coordinates["rod"]), on=rod, about="z")
     m.defaults(L=1.5)
     simulate(m, 0.1, initial={"rod": 0.1}).save(tmp_path / "x.npz")
-    take = open_take(str(tmp_path / "x.npz"))
-    assert take.scene is not None
-    assert [n.name for n in take.scene.nodes] == ["ground", "rod"]
+    motion = open_motion(str(tmp_path / "x.npz"))
+    assert motion.scene is not None
+    assert [n.name for n in motion.scene.nodes] == ["ground", "rod"]
 
 
 def test_legs_without_shapes_reach_their_feet_and_no_further() -> None:
@@ -280,15 +280,15 @@ def test_a_robot_file_that_takes_in_others_is_drawn_by_rods_where_it_is_missing(
     q = [0.7]
     own = scene_of(robot).poses(q).poses
     for name in ("x.npz", "y.npz"):
-        take = open_take(str(tmp_path / name))
-        assert kinds(take) == ["capsule"]
-        assert take.notes == ()
+        motion = open_motion(str(tmp_path / name))
+        assert kinds(motion) == ["capsule"]
+        assert motion.notes == ()
     path.unlink()
     for name in ("x.npz", "y.npz"):
-        take = open_take(str(tmp_path / name))
-        assert take.scene is not None
-        assert np.allclose(take.scene.poses(q).poses[1], own[1], atol=1e-12)
-        assert "arm.xml is not in the folder of the recording" in take.notes[0]
+        motion = open_motion(str(tmp_path / name))
+        assert motion.scene is not None
+        assert np.allclose(motion.scene.poses(q).poses[1], own[1], atol=1e-12)
+        assert "arm.xml is not in the folder of the recording" in motion.notes[0]
 
 
 def test_a_robot_file_of_another_kind_is_drawn_from_its_text(tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ def test_a_robot_file_of_another_kind_is_drawn_from_its_text(tmp_path: Path) -> 
     path.write_text(MJCF)
     simulate(System(load(path)), 0.1, initial={"hinge": 0.5}).save(tmp_path / "x.npz")
     path.unlink()
-    assert kinds(open_take(str(tmp_path / "x.npz"))) == ["capsule"]
+    assert kinds(open_motion(str(tmp_path / "x.npz"))) == ["capsule"]
 
 
 def test_options_of_text_models_are_kept(tmp_path: Path) -> None:
@@ -317,9 +317,9 @@ inertia = 0.1
     path.write_text(text)
     run_model(Request(f"{path}:n=5", RunSettings(0.1), values={"L": 2.0}), tmp_path / "x.npz")
     for _ in range(2):
-        take = open_take(str(tmp_path / "x.npz"))
-        assert take.scene is not None
-        assert np.isclose(take.scene.nodes[1].mass, 10.0)
+        motion = open_motion(str(tmp_path / "x.npz"))
+        assert motion.scene is not None
+        assert np.isclose(motion.scene.nodes[1].mass, 10.0)
         path.unlink(missing_ok=True)  # then from its text
 
 
@@ -355,5 +355,5 @@ def test_whatever_a_recording_says_there_is_something_to_see(
     with tempfile.TemporaryDirectory() as folder:
         made = Recording([0, 1], [Channel("hinge", "rad")], [[0], [1]], {**about, "origin": origin})
         made.save(Path(folder) / "x.npz")
-        take = open_take(str(Path(folder) / "x.npz"))
-    assert take.q is not None or take.notes
+        motion = open_motion(str(Path(folder) / "x.npz"))
+    assert motion.q is not None or motion.notes

@@ -16,7 +16,7 @@ import linkwright as lw
 from linkwright.cli import main
 from linkwright.mechanism import Mechanism
 from linkwright.pages.page import page_text, write_page
-from linkwright.scene.motions import open_take, recorded_take, scene_take
+from linkwright.scene.motions import open_motion, recorded_motion, scene_motion
 from linkwright.scene.scene import scene_of
 from tests.chromium import WITHOUT_GRAPHICS, opened
 
@@ -52,8 +52,8 @@ def _numbers(block: bytes, told: dict[str, Any], which: int) -> np.ndarray[Any, 
 
 def test_channels_and_poses_come_back_from_the_page() -> None:
     run = lw.simulate(lw.load_model("pendulum"), 2.0, step=0.01)
-    take = recorded_take("run", run.recording)
-    data, block = _parts(page_text([take]))
+    motion = recorded_motion("run", run.recording)
+    data, block = _parts(page_text([motion]))
     told = data["takes"][0]
     labels = [label[0] for label in told["channels"]["labels"]]
     phi = _numbers(block, told["channels"]["values"], labels.index("phi"))
@@ -94,14 +94,14 @@ def test_a_minute_of_a_humanoid_takes_less_than_3_mb() -> None:
     q = sum(np.sin(2 * np.pi * times[:, None] * r + rng.normal(size=len(names))) for r in rates) / 2
     q[:, names.index("pelvis.x")] += times
     recording = lw.Recording(times, [lw.Channel(n, "rad") for n in names], q)
-    text = page_text([scene_take("walk", recording, scene)])
+    text = page_text([scene_motion("walk", recording, scene)])
     assert len(text) < 3_000_000
     data, _ = _parts(text)
     assert data["takes"][0]["poses"]["at"][1] >= 0.49 * 3601  # at least 29 frames a second are left
 
 
 def test_a_page_needs_nothing_from_elsewhere() -> None:
-    text = page_text([open_take("pendulum")])
+    text = page_text([open_motion("pendulum")])
     code = re.sub(r'id="block">.*?</script>', "", text, flags=re.S)
     assert not re.search(r"(src|href)=[\"']?(https?:)?//", code)
     assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|importScripts)\s*\(", code)
@@ -110,7 +110,7 @@ def test_a_page_needs_nothing_from_elsewhere() -> None:
 def test_names_in_a_page_cannot_become_markup() -> None:
     bad = "</script><img src=x onerror=alert(1)>"
     recording = lw.Recording([0, 1], [lw.Channel(bad, "m", bad)], [[0], [1]], {"model": bad})
-    text = page_text([recorded_take(bad, recording)], title=bad)
+    text = page_text([recorded_motion(bad, recording)], title=bad)
     assert bad not in text
     assert json.loads(_parts_text(text))["title"] == bad
 
@@ -136,7 +136,7 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_page_plays_offline(tmp_path: Path) -> None:
     run = lw.simulate(lw.load_model("double-pendulum"), 10.0, step=0.02)
     file = tmp_path / "page.html"
-    write_page(file, [recorded_take("run", run.recording)])
+    write_page(file, [recorded_motion("run", run.recording)])
     with opened(file, offline=True) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         assert page.inner_text("#time") == "0.000 s"
@@ -177,7 +177,7 @@ def test_a_page_of_an_unknown_model_shows_plots_and_says_so(tmp_path: Path) -> N
     times = np.linspace(0, 1, 101)
     recording = lw.Recording(times, [lw.Channel("x", "m")], times[:, None] ** 2, {"model": "thing"})
     file = tmp_path / "page.html"
-    write_page(file, [recorded_take("run", recording)])
+    write_page(file, [recorded_motion("run", recording)])
     with opened(file, offline=True) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         page.fill("#scrub", "0.5")
@@ -205,7 +205,7 @@ def test_the_table_of_a_page_is_the_recording_to_the_last_bit(tmp_path: Path, sp
     data[5, 0], data[6, 0], data[7, 0] = np.nan, np.inf, -np.inf
     recording = lw.Recording(times, [lw.Channel(n, "m") for n in "abc"], data)
     file = tmp_path / "page.html"
-    write_page(file, [recorded_take("run", recording)])
+    write_page(file, [recorded_motion("run", recording)])
     with opened(file, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         names, table = _table(page.evaluate("csvText(studio.plots.source)"))
@@ -224,7 +224,7 @@ def test_a_long_recording_has_the_digits_of_single_precision_and_says_what_was_l
     data = 1e3 * np.sin(times[:, None] + np.arange(5))
     recording = lw.Recording(times, [lw.Channel(f"c{k}", "m") for k in range(5)], data)
     file = tmp_path / "page.html"
-    write_page(file, [recorded_take("run", recording)], most=10_000_000)
+    write_page(file, [recorded_motion("run", recording)], most=10_000_000)
     with opened(file, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         text = page.evaluate("csvText(studio.plots.source)")
@@ -240,11 +240,13 @@ def test_a_long_recording_has_the_digits_of_single_precision_and_says_what_was_l
 
 def test_each_take_of_a_page_is_drawn_with_its_own_shapes(tmp_path: Path) -> None:
     model = lw.load_model("pendulum")
-    takes = [
-        recorded_take(f"L{long}", lw.simulate(model, 1.0, step=0.05, values={"L": long}).recording)
+    motions = [
+        recorded_motion(
+            f"L{long}", lw.simulate(model, 1.0, step=0.05, values={"L": long}).recording
+        )
         for long in (1.0, 1.0, 1.3)
     ]
-    data, _ = _parts(page_text(takes))
+    data, _ = _parts(page_text(motions))
     assert data["takes"][1]["shapes"] == [None, None]  # the first one's, not stored again
     shapes = data["takes"][2]["shapes"]
     assert [p is None for p in shapes] == [True, False] or all(shapes)
@@ -256,11 +258,13 @@ def test_each_take_of_a_page_is_drawn_with_its_own_shapes(tmp_path: Path) -> Non
     ball = lowest(first["parts"]) + 1.0
     assert lowest(shapes[1]["parts"]) == pytest.approx(-1.3 + ball, abs=0.05)
     assert shapes[1]["point"] == [0.0, -1.3, 0.0]
-    radius = [_parts(page_text([t]))[0]["scene"]["view"]["distance"] for t in (takes[0], takes[2])]
+    radius = [
+        _parts(page_text([t]))[0]["scene"]["view"]["distance"] for t in (motions[0], motions[2])
+    ]
     both = data["scene"]["view"]["distance"]
     assert both >= radius[1] > radius[0]  # the longer one is in the picture too
     file = tmp_path / "page.html"
-    write_page(file, takes)
+    write_page(file, motions)
     with opened(file, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         meshes = page.evaluate("studio.moving.map((t) => t.own[1].parts === studio.nodes[1].parts)")
@@ -283,7 +287,7 @@ def swinging(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page of a pendulum over ten seconds."""
     path = tmp_path_factory.mktemp("swinging") / "page.html"
     run = lw.simulate(lw.load_model("pendulum"), 10.0, step=0.02, initial={"phi": 1.0})
-    write_page(path, [recorded_take("run", run.recording)])
+    write_page(path, [recorded_motion("run", run.recording)])
     return path
 
 
@@ -365,7 +369,7 @@ def test_keys_press_what_has_the_focus_and_a_mouse_gives_it_back(swinging: Path)
 @pytest.mark.parametrize("size", [(390, 844), (844, 390)], ids=["portrait", "landscape"])
 def test_all_of_a_page_can_be_reached_on_a_phone(tmp_path: Path, size: tuple[int, int]) -> None:
     file = tmp_path / "page.html"
-    write_page(file, [open_take("four-bar")])
+    write_page(file, [open_motion("four-bar")])
     width, height = size
     with opened(
         file, offline=True, width=width, height=height, touch=True, script=WITHOUT_GRAPHICS
@@ -396,7 +400,7 @@ def test_all_of_a_page_can_be_reached_on_a_phone(tmp_path: Path, size: tuple[int
 
 def test_the_legend_of_forces_is_a_scale_bar(tmp_path: Path) -> None:
     file = tmp_path / "page.html"
-    write_page(file, [open_take("four-bar")])
+    write_page(file, [open_motion("four-bar")])
     with opened(file, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         for _ in range(3):

@@ -11,9 +11,9 @@ import pytest
 import linkwright as lw
 from linkwright.pages.page import write_page
 from linkwright.scene.forces import ForceTrack, force_track
-from linkwright.scene.motions import open_take
+from linkwright.scene.motions import open_motion
 from linkwright.scene.viewpoint import upright
-from linkwright.studio.display import take_of
+from linkwright.studio.display import motion_of
 from linkwright.studio.live import Live
 from linkwright.studio.live_system import plant_of
 from tests.chromium import opened
@@ -24,11 +24,11 @@ G = 9.81
 
 def tracked(thing: Any) -> tuple[ForceTrack, np.ndarray[Any, Any]]:
     """Return the arrows of a run or of a file, and the poses."""
-    take = open_take(str(thing)) if isinstance(thing, Path) else take_of(thing)
-    assert take.scene is not None
-    assert take.q is not None
-    poses = upright(take.scene, take.scene.poses(take.q).poses)
-    found = force_track(take.scene, take.recording, slice(None), poses)
+    motion = open_motion(str(thing)) if isinstance(thing, Path) else motion_of(thing)
+    assert motion.scene is not None
+    assert motion.q is not None
+    poses = upright(motion.scene, motion.scene.poses(motion.q).poses)
+    found = force_track(motion.scene, motion.recording, slice(None), poses)
     assert found is not None
     return found, poses
 
@@ -100,13 +100,13 @@ def test_a_body_without_recorded_reactions_has_no_arrow_whatever_channels_are_ca
     data = np.column_stack([run.recording.data, np.ones((len(run.times), 3))])
     channels = [*run.recording.channels, *(lw.Channel(f"cart.F{c}", "N") for c in "xyz")]
     recording = lw.Recording(run.times, channels, data, run.recording.metadata, m)
-    take = take_of(recording)
-    assert take.scene is not None
-    assert force_track(take.scene, recording, slice(None), np.zeros((1, 2, 7))) is None
+    motion = motion_of(recording)
+    assert motion.scene is not None
+    assert force_track(motion.scene, recording, slice(None), np.zeros((1, 2, 7))) is None
 
 
 def test_reactions_have_their_own_color_and_legend_and_go_with_the_forces(tmp_path: Path) -> None:
-    write_page(tmp_path / "page.html", [take_of(lw.simulate(hanging(), 0.1))])
+    write_page(tmp_path / "page.html", [motion_of(lw.simulate(hanging(), 0.1))])
     with opened(tmp_path / "page.html", offline=True, width=700, height=450) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         soon(lambda: page.evaluate("studio.arrows") == 2)
@@ -141,7 +141,7 @@ DRIVES = ("2*pull.y + scale*hold.y", "-4*cart_dot + sin(t)", "max(pull.y, hold.y
 @pytest.mark.parametrize("drive", DRIVES)
 def test_a_force_that_an_expression_drives_has_its_arrow(drive: str) -> None:
     run = lw.simulate(pushed(drive), 0.5, initial={"cart_dot": 1.0})
-    assert take_of(run).notes == ()
+    assert motion_of(run).notes == ()
     track, _ = tracked(run)
     assert track.arrows.names == ("push",)
     along = track.arrows.scene.upright @ [1.0, 0.0, 0.0]
@@ -152,12 +152,12 @@ def test_a_force_that_an_expression_drives_has_its_arrow(drive: str) -> None:
 
 def test_a_live_force_that_an_expression_drives_has_its_arrow() -> None:
     system = pushed(DRIVES[0])
-    take = take_of(system)
-    assert take.scene is not None
-    live = Live(plant_of(system), take.scene)
+    motion = motion_of(system)
+    assert motion.scene is not None
+    live = Live(plant_of(system), motion.scene)
     live.advance(100)
-    still = upright(take.scene, take.scene.poses(live.coordinates()[None]).poses)[0]
+    still = upright(motion.scene, motion.scene.poses(live.coordinates()[None]).poses)[0]
     arrows, shown = live.forces(live.latest, still) or pytest.fail("it has a force")
     t = live.latest.time
-    wanted = take.scene.upright @ [6 * np.sin(9 * t) - 3 * t, 0, 0]
+    wanted = motion.scene.upright @ [6 * np.sin(9 * t) - 3 * t, 0, 0]
     assert shown.forces[arrows.names.index("push")] == pytest.approx(wanted, abs=1e-6)

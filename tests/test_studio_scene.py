@@ -16,7 +16,7 @@ from linkwright.formats.robot.transforms import quaternion_rotation
 from linkwright.formats.urdf.writer import urdf_text
 from linkwright.models.library import MODELS
 from linkwright.scene.body_geometry import Geometry
-from linkwright.scene.motions import open_take, recorded_take
+from linkwright.scene.motions import open_motion, recorded_motion
 from linkwright.scene.previews import limits_of, swing
 from linkwright.scene.scene import Scene, scene_of
 from linkwright.scene.solids import KINDS, Solid, surfaces_of, within_budget
@@ -215,10 +215,10 @@ def test_collada_lies_as_for_pinocchio_whatever_axis_it_names(tmp_path: Path, up
 # -- takes and playback ----------------------------------------------------------------------------
 def test_a_recording_of_a_known_model_moves_it_as_it_was_recorded() -> None:
     run = lw.simulate(lw.load_model("pendulum"), 1.0, step=0.05)
-    take = recorded_take("run", run.recording)
-    assert take.scene is not None
-    assert take.q is not None
-    track = Track(take)
+    motion = recorded_motion("run", run.recording)
+    assert motion.scene is not None
+    assert motion.q is not None
+    track = Track(motion)
     poses, center, _ = track.at(0.5)
     phi = float(run["phi"][10])
     expected = [np.sin(phi), 0.0, -np.cos(phi)]  # display axes: y is up in the model, z here
@@ -228,16 +228,16 @@ def test_a_recording_of_a_known_model_moves_it_as_it_was_recorded() -> None:
 
 def test_a_recording_of_an_unknown_model_says_so_and_keeps_its_plots() -> None:
     recording = lw.Recording([0, 1], [lw.Channel("x", "m")], [[0], [1]], {"model": "thing"})
-    take = recorded_take("run", recording)
-    assert take.scene is None
-    assert "'thing' is no shipped model" in take.notes[0]
+    motion = recorded_motion("run", recording)
+    assert motion.scene is None
+    assert "'thing' is no shipped model" in motion.notes[0]
 
 
 def test_missing_coordinates_are_told() -> None:
     recording = lw.Recording([0, 1], [lw.Channel("phi1", "rad")], [[0], [1]])
-    take = recorded_take("run", recording, "double-pendulum")
-    assert take.q is not None
-    assert "phi2" in take.notes[0]
+    motion = recorded_motion("run", recording, "double-pendulum")
+    assert motion.q is not None
+    assert "phi2" in motion.notes[0]
 
 
 def test_a_swing_keeps_within_the_limits() -> None:
@@ -264,9 +264,9 @@ def test_player_loops_or_stops_at_the_end() -> None:
 
 
 def test_a_robot_file_opens_as_a_swinging_robot() -> None:
-    take = open_take(str(ROBOTS / "quadruped.urdf"))
-    assert take.q is not None
-    assert len(take.recording) > 100
+    motion = open_motion(str(ROBOTS / "quadruped.urdf"))
+    assert motion.q is not None
+    assert len(motion.recording) > 100
 
 
 def test_links_with_inertias_that_cannot_be_are_drawn() -> None:

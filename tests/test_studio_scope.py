@@ -24,7 +24,7 @@ from linkwright.pages.scope import (
     Curve,
     Derived,
     Graph,
-    Layout,
+    ScopeLayout,
     first_layout,
     kept,
     layout_from,
@@ -32,7 +32,7 @@ from linkwright.pages.scope import (
     within,
 )
 from linkwright.recording import Channel, Recording, read_recording
-from linkwright.scene.motions import recorded_take
+from linkwright.scene.motions import recorded_motion
 from linkwright.studio.server import Studio
 from tests.chromium import opened
 from tests.test_studio_browser import soon
@@ -153,7 +153,7 @@ def test_windows_hold_a_sample_beyond_each_end() -> None:
 
 # -- layouts ---------------------------------------------------------------------------------------
 def test_layouts_come_back_from_plain_data() -> None:
-    layout = Layout((Graph(("s", "c")), Graph(("c",), "s")), MADE, (1.0, 2.0), 1.5, 7.0)
+    layout = ScopeLayout((Graph(("s", "c")), Graph(("c",), "s")), MADE, (1.0, 2.0), 1.5, 7.0)
     assert layout_from(json.loads(json.dumps(layout.plain()))) == layout
 
 
@@ -200,7 +200,7 @@ def test_pictures_overlay_traces_escape_names_and_leave_gaps() -> None:
 
 
 def test_the_picture_of_a_layout_has_all_its_graphs() -> None:
-    layout = Layout((Graph(("s", "s - c")), Graph(("c",), "s"), Graph(())), MADE)
+    layout = ScopeLayout((Graph(("s", "s - c")), Graph(("c",), "s"), Graph(())), MADE)
     text = layout_picture(
         [("one", Columns(waves(), MADE)), ("two", Columns(waves(500), MADE))],
         layout,
@@ -215,7 +215,7 @@ def test_the_picture_of_a_layout_has_all_its_graphs() -> None:
 def test_the_picture_of_one_sample_has_it_in_the_middle() -> None:
     one = Recording([0.5], [Channel("s", "m")], [[2.0]])
     shown = [("one", Columns(one, ()))]
-    text = layout_picture(shown, Layout((Graph(("s",)),)), (0.5, 0.5), "one")
+    text = layout_picture(shown, ScopeLayout((Graph(("s",)),)), (0.5, 0.5), "one")
     assert ">0.5<" in text
     assert "nan" not in text
 
@@ -223,7 +223,7 @@ def test_the_picture_of_one_sample_has_it_in_the_middle() -> None:
 # -- the server ------------------------------------------------------------------------------------
 @pytest.fixture
 def studio(tmp_path: Path) -> Iterator[Studio]:
-    made = Studio([recorded_take("waves", waves())])
+    made = Studio([recorded_motion("waves", waves())])
     made.shared["folder"] = tmp_path
     yield made
     made.close()
@@ -245,7 +245,9 @@ def refused(studio: Studio, path: str, body: object = None) -> str:
 
 
 def test_the_server_tells_curves_values_and_what_is_derived(studio: Studio) -> None:
-    layout = Layout((Graph(("s", "d/dt s")), Graph(("c",), "s")), MADE, (2.0, 3.0), 2.5).plain()
+    layout = ScopeLayout(
+        (Graph(("s", "d/dt s")), Graph(("c",), "s")), MADE, (2.0, 3.0), 2.5
+    ).plain()
     told = ask(studio, body={"layout": layout, "time": 2.25, "points": 60, "lens": [2.2, 2.3]})
     assert studio.player.time == 2.25
     assert told["values"]["s"]["at"][0] == pytest.approx([np.sin(2.25), np.sin(2.5)], abs=1e-4)
@@ -274,7 +276,7 @@ def test_the_server_tells_curves_values_and_what_is_derived(studio: Studio) -> N
 
 
 def test_the_server_saves_opens_and_finds_the_last(studio: Studio, tmp_path: Path) -> None:
-    ask(studio, body={"layout": Layout((Graph(("s",)),), MADE).plain()})
+    ask(studio, body={"layout": ScopeLayout((Graph(("s",)),), MADE).plain()})
     address = studio.shared["pages"].address + "scope/"
     with urlopen(address + "save?as=.npz", timeout=30) as answer:
         (tmp_path / "back.npz").write_bytes(answer.read())
@@ -318,13 +320,13 @@ def test_a_table_that_fits_nothing_is_refused_by_its_own_name_and_leaves_the_sce
     from linkwright.studio.server import open_studio
 
     with open_studio(["pendulum"]) as studio:
-        take, end = studio.takes[0], studio.player.end
+        motion, end = studio.motions[0], studio.player.end
         t = np.linspace(0, 1, 5)
         Recording(t, [Channel("price", "?")], t[:, None]).save(tmp_path / "shares.csv")
         content = (tmp_path / "shares.csv").read_bytes()
         told = refused(studio, "scope/open?name=shares.csv", content)
         assert told.startswith("shares.csv does not fit what is shown: no channel is a coordinate")
-        assert studio.takes[0] is take
+        assert studio.motions[0] is motion
         assert studio.player.end == end
         told = refused(studio, "scope/open?name=broken.csv", b"a,b\n1")
         assert "broken.csv" in told
@@ -345,7 +347,7 @@ def test_a_live_run_rolls_through_the_scope_and_is_looked_back_at() -> None:
         desk.take_over(RUN)
         live.advance(240)
         desk.go_round(0.0)
-        layout = Layout((Graph(("phi",)),), (Derived("v", "rate", "phi"),), last=0.5).plain()
+        layout = ScopeLayout((Graph(("phi",)),), (Derived("v", "rate", "phi"),), last=0.5).plain()
         told = ask(studio, body={"layout": layout})
         assert told["live"]
         assert told["span"] == [0.0, 1.0]
@@ -403,7 +405,7 @@ def _upright(scene: Any, turn: NDArray[np.float64]) -> NDArray[np.float64]:
 def test_the_page_derives_as_scipy_does_and_saves_tables(tmp_path: Path) -> None:
     r = waves()
     file = tmp_path / "page.html"
-    write_page(file, [recorded_take("waves", r)])
+    write_page(file, [recorded_motion("waves", r)])
     with opened(file, offline=True) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         page.evaluate(
@@ -463,7 +465,7 @@ def test_two_hundred_channels_are_found_by_typing(tmp_path: Path) -> None:
     t = np.linspace(0, 1, 11)
     channels = [Channel(f"arm.{k}", "rad", f"joint {k}") for k in range(200)]
     file = tmp_path / "page.html"
-    write_page(file, [recorded_take("r", Recording(t, channels, np.outer(t, np.arange(200))))])
+    write_page(file, [recorded_motion("r", Recording(t, channels, np.outer(t, np.arange(200))))])
     with opened(file, offline=True) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         assert page.locator("#channels label").count() == 200
@@ -485,8 +487,8 @@ def test_odd_recordings_are_shown(case: str, tmp_path: Path) -> None:
         "no numbers": Recording([0, 1, 2], [Channel("x")], np.full((3, 1), np.nan)),
         "long": Recording([0, 1, 2], [Channel(long, "kg*m^2/s^3" * 9)], [[1], [2], [3]]),
     }[case]
-    take = recorded_take(case, made)
-    studio = Studio([take])
+    motion = recorded_motion(case, made)
+    studio = Studio([motion])
     try:
         with opened(studio.shared["pages"].address + "scope", width=420) as (page, wrong):
             page.wait_for_selector("html[data-ready=yes]")
@@ -498,7 +500,7 @@ def test_odd_recordings_are_shown(case: str, tmp_path: Path) -> None:
     finally:
         studio.close()
     file = tmp_path / "page.html"
-    write_page(file, [take])
+    write_page(file, [motion])
     with opened(file, offline=True) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         assert page.evaluate("document.documentElement.scrollWidth") <= 1280
@@ -506,7 +508,7 @@ def test_odd_recordings_are_shown(case: str, tmp_path: Path) -> None:
 
 
 def test_keys_in_the_scope_act_on_it_and_on_the_studio() -> None:
-    studio = Studio([recorded_take("waves", waves()), recorded_take("others", waves(900))])
+    studio = Studio([recorded_motion("waves", waves()), recorded_motion("others", waves(900))])
     try:
         scope = studio.shared["scope"]
         with opened(studio.shared["pages"].address + "scope") as (page, wrong):

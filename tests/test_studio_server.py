@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 
 import linkwright as lw
 from linkwright.mechanism import Mechanism
-from linkwright.scene.motions import scene_take
+from linkwright.scene.motions import scene_motion
 from linkwright.scene.scene import scene_of
 from linkwright.studio.live import Live
 from linkwright.studio.live_system import plant_of
@@ -36,7 +36,7 @@ def _chain() -> Studio:
     times = np.linspace(0, 4, 201)
     q = np.sin(times[:, None] + np.arange(BODIES)) * 0.5
     recording = lw.Recording(times, [lw.Channel(n) for n in scene.poses.coordinates], q)
-    return Studio([scene_take("waving", recording, scene)])
+    return Studio([scene_motion("waving", recording, scene)])
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def _drain(client: Any) -> list[bytes]:
 def test_frames_that_hang_on_each_other_stand_where_the_bodies_are(
     studio: Studio, t: float
 ) -> None:
-    stage, scene = studio.stage, studio.takes[0].scene
+    stage, scene = studio.stage, studio.motions[0].scene
     assert stage is not None
     assert scene is not None
     for other in (0.7, t):  # from elsewhere

@@ -23,7 +23,7 @@ from linkwright.pages.page import page_text
 from linkwright.recording.recording import Recording
 from linkwright.simulation.run import Run
 from linkwright.simulation.systems import SystemRun
-from linkwright.studio.display import in_notebook, open_browser, take_of
+from linkwright.studio.display import in_notebook, motion_of, open_browser
 from linkwright.studio.server import Studio
 from linkwright.studio.state import desk_of
 from tests.chromium import WITHOUT_GRAPHICS, opened
@@ -60,8 +60,8 @@ def test_everything_can_be_shown_and_written(tmp_path: Path) -> None:
     ran = lw.simulate(controlled(), 0.25)
     for thing in (run, run.recording, m, robot, ran):
         studio = studio_of(thing)
-        assert studio.takes[0].scene is not None
-        assert studio.takes[0].q is not None
+        assert studio.motions[0].scene is not None
+        assert studio.motions[0].q is not None
         studio.close()
     for k, seen in enumerate((run, ran.recording, m)):
         path = tmp_path / f"{k}.html"
@@ -92,7 +92,7 @@ def test_a_system_is_run_live_as_it_is() -> None:
 
 def test_what_cannot_be_shown_is_told(tmp_path: Path) -> None:
     with pytest.raises(lw.InputError, match="a dict cannot be shown"):
-        take_of({})
+        motion_of({})
     with pytest.raises(lw.InputError, match="nothing to show"):
         lw.show()
     with pytest.raises(lw.InputError, match=r"simulate it first"):
@@ -137,7 +137,7 @@ def test_a_notebook_shows_the_page_below_the_cell(
         assert run.show() is None
     found = re.search(r'<iframe srcdoc="([^"]*)" sandbox="allow-scripts"', shown[0])
     assert found is not None
-    assert html.unescape(found[1]) == page_text([take_of(run)])
+    assert html.unescape(found[1]) == page_text([motion_of(run)])
     studio = controlled().show()
     assert studio is not None
     assert studio.address in shown[1]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from linkwright.pages.page import write_page
-from linkwright.scene.motions import open_take
+from linkwright.scene.motions import open_motion
 from linkwright.studio.server import open_studio
 from tests.chromium import WITHOUT_GRAPHICS, opened
 from tests.test_studio_browser import soon
@@ -41,7 +41,7 @@ _PLACE = """(name) => { const s = studio, k = s.nodes.findIndex((n) => n.name ==
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page with a robot and a note."""
     path = tmp_path_factory.mktemp("touch") / "page.html"
-    write_page(path, [open_take(str(ROBOTS / "quadruped.urdf"))])
+    write_page(path, [open_motion(str(ROBOTS / "quadruped.urdf"))])
     return path
 
 

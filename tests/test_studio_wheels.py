@@ -9,9 +9,9 @@ import pytest
 
 import linkwright as lw
 from linkwright.elements import Contact, LinearTire, Plane, Tire
-from linkwright.scene.motions import recorded_take
+from linkwright.scene.motions import recorded_motion
 from linkwright.scene.scene import Scene
-from linkwright.studio.display import take_of
+from linkwright.studio.display import motion_of
 from linkwright.studio.live import Live
 from linkwright.studio.live_system import plant_of
 
@@ -56,11 +56,11 @@ def test_wheels_are_round_in_runs_in_files_of_them_and_in_systems(tmp_path: Path
     run.recording.save(tmp_path / "run.parquet")
     read = lw.read_recording(tmp_path / "run.parquet")
     assert read.metadata["wheels"] == run.recording.metadata["wheels"]
-    takes = [take_of(run), take_of(system)]
-    for take in takes:
-        assert take.scene is not None
-        assert radii(take.scene) == round_ones
-        assert take.scene.floor == pytest.approx(-0.2 - RADIUS)
+    motions = [motion_of(run), motion_of(system)]
+    for motion in motions:
+        assert motion.scene is not None
+        assert radii(motion.scene) == round_ones
+        assert motion.scene.floor == pytest.approx(-0.2 - RADIUS)
     assert run.recording.metadata["wheels"][0] == {
         "body": "wheel0", "radius": RADIUS, "parameter": "tire0.radius"
     }  # fmt: skip
@@ -70,28 +70,28 @@ def test_a_wheel_is_as_large_as_the_run_has_it() -> None:
     system = car()
     system.set({"tire1.radius": 0.35})
     wanted = {f"wheel{k}": 0.35 if k == 1 else RADIUS for k in range(4)}
-    take = take_of(system)
-    assert take.scene is not None
-    assert radii(take.scene) == wanted
-    live = Live(plant_of(system), take.scene)
+    motion = motion_of(system)
+    assert motion.scene is not None
+    assert radii(motion.scene) == wanted
+    live = Live(plant_of(system), motion.scene)
     live.set_value("tire2.radius", 0.25)
-    assert radii(take.scene.with_values(live.parameters)) == wanted | {"wheel2": 0.25}
+    assert radii(motion.scene.with_values(live.parameters)) == wanted | {"wheel2": 0.25}
     told = lw.simulate(system, 0.01).recording
-    made = recorded_take("run", told).scene
+    made = recorded_motion("run", told).scene
     assert made is not None
     assert radii(made) == wanted
     assert radii(made.reaching(np.zeros((1, len(made.poses.coordinates))))) == wanted
 
 
 def test_a_plane_that_is_told_of_counts_before_tires() -> None:
-    take = take_of(lw.simulate(car(floor=-0.75), 0.01))
-    assert take.scene is not None
-    assert take.scene.floor == pytest.approx(-0.75)
+    motion = motion_of(lw.simulate(car(floor=-0.75), 0.01))
+    assert motion.scene is not None
+    assert motion.scene.floor == pytest.approx(-0.75)
 
 
 @pytest.mark.parametrize("wheels", [TRACK, 0.0], ids=["four", "in line"])
 def test_a_body_that_carries_wheels_leaves_them_in_sight(wheels: float) -> None:
-    scene = take_of(car(wheels=wheels)).scene
+    scene = motion_of(car(wheels=wheels)).scene
     assert scene is not None
     poses = scene.poses(scene.poses.start).poses
     boxes = scene.surfaces[scene.index("chassis")][0].points + poses[scene.index("chassis"), :3]

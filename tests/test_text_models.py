@@ -27,12 +27,12 @@ from linkwright.errors import InputError, UnitError
 from linkwright.formats.text import schema
 from linkwright.formats.text.check import check
 from linkwright.formats.text.components import expand
-from linkwright.formats.text.document import Limits, ModelError
+from linkwright.formats.text.document import ModelError, TextLimits
 from linkwright.formats.text.documentation import page
 from linkwright.formats.text.files import model_text, open_model, parse_model, read_any, read_model
 from linkwright.formats.text.from_mechanism import describe
 from linkwright.formats.text.positions import characters, scan
-from linkwright.formats.text.schema import Model
+from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.text.starters import STARTERS, starter
 from linkwright.mechanism import (
     Ball,
@@ -401,7 +401,7 @@ _component = st.fixed_dictionaries(
 )
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_model_reads_back_as_it_was_written(data: dict[str, Any]) -> None:
-    model = Model.model_validate(data)
+    model = ModelFile.model_validate(data)
     text = model_text(model)
     assert tomllib.loads(text)["name"] == data["name"]
     again = parse_model(text).model
@@ -730,7 +730,7 @@ def test_outputs_of_a_kind_and_the_run() -> None:
     )
     assert [o.name for o in m.outputs] == ["b", "b_dot_dot"]
     assert m.timing == Timing(2, 0.5, 1)
-    assert describe(m).run == schema.Run(until=2, step=0.5)
+    assert describe(m).run == schema.RunTable(until=2, step=0.5)
     for wrong in ("name = 'x'\n", "all = 'speeds'\nunit = 'm'\n", "all = 'masses'\n"):
         assert complaint(BODY + "[[output]]\n" + wrong).line in (8, 9)
     error = complaint(BODY + "[run]\nuntil = 2\nstep = 3\n")
@@ -878,7 +878,7 @@ prefix = "r_"
 
 def test_a_value_keeps_together_in_an_expression() -> None:
     component = {"arguments": {"a": 1}, "output": [{"name": "o${i}", "value": "2*${a}"}]}
-    model = Model(
+    model = ModelFile(
         format=1,
         name="m",
         component={"c": schema.Component.model_validate(component)},
@@ -919,12 +919,12 @@ def test_an_unknown_option_is_an_error() -> None:
 # -- limits ----------------------------------------------------------------------------------------
 def test_size_nesting_and_number_of_parts_are_limited() -> None:
     with pytest.raises(InputError, match="at most 10 are read"):
-        parse_model(BODY, limits=Limits(size=10))
+        parse_model(BODY, limits=TextLimits(size=10))
     for text in ("x = " + "[" * 100 + "]" * 100, "x = " + "[" * 100_000, "a." * 5000 + "b = 1"):
         with pytest.raises(InputError, match=r"nested too deeply|not TOML"):
             parse_model(HEAD + text + "\n")
     with pytest.raises(InputError, match="more than 2 parts"):
-        open_model(starter("arm", "arm"), limits=Limits(parts=2)).build()
+        open_model(starter("arm", "arm"), limits=TextLimits(parts=2)).build()
     with pytest.raises(InputError, match="not TOML"):
         parse_model(HEAD + "x = " + "9" * 5000 + "\n")
 
@@ -953,7 +953,7 @@ _mutation = st.tuples(
     st.sampled_from("\"'[]{}=.,#\n\\-+*/()^$019abxn é\x00"),
     st.sampled_from(_WORDS),
     st.sampled_from(_VALUES),
-    st.sampled_from(sorted({*schema.Body.model_fields, *schema.Loop.model_fields})),
+    st.sampled_from(sorted({*schema.BodyTable.model_fields, *schema.LoopTable.model_fields})),
 )
 
 
@@ -993,7 +993,7 @@ def test_any_text_reads_or_is_refused_with_an_input_error(
     for change in changes:
         text = mutated(text, change)
     try:
-        document = parse_model(text + "\n", limits=Limits(size=20_000, nesting=8, parts=300))
+        document = parse_model(text + "\n", limits=TextLimits(size=20_000, nesting=8, parts=300))
         made = document.build()
     except InputError as error:
         event(type(error).__name__)
@@ -1095,7 +1095,7 @@ def test_check_takes_options(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_the_json_schema_knows_every_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert set(found["properties"]) == set(Model.model_fields)
+    assert set(found["properties"]) == set(ModelFile.model_fields)
     assert found["additionalProperties"] is False
     body = found["$defs"]["Body"]["properties"]
     assert body["mass"]["description"] == "kg"

@@ -17,10 +17,10 @@ from linkwright.formats.robot.description import (
     JointLimits,
     Link,
     LinkJoint,
+    LinkShape,
     Mass,
     NamedFrame,
     Place,
-    Shape,
 )
 from linkwright.formats.robot.files import read_description
 from linkwright.formats.robot.names import code_names
@@ -334,7 +334,7 @@ def test_joints_that_urdf_lacks_are_written_as_several(tmp_path: Path) -> None:
 
 
 def test_what_urdf_cannot_hold_is_told() -> None:
-    links = (Link("a", None, (Shape("ellipsoid", (1.0, 1.0, 2.0)),)), Link("b"))
+    links = (Link("a", None, (LinkShape("ellipsoid", (1.0, 1.0, 2.0)),)), Link("b"))
     spring = LinkJoint("j", "prismatic", "a", "b", stiffness=3.0, limits=JointLimits(lower=0.0))
     robot = Description("r", links, (spring,), gravity=(0.0, 0.0, -1.6))
     written = urdf_text(robot)

@@ -15,7 +15,7 @@ import numpy as np
 from linkwright.border import worded
 from linkwright.errors import BackendError, ShapeError
 from linkwright.forking import cached_property, importing
-from linkwright.program import Counts, Port, Program, ProgramError, count_operations
+from linkwright.program import Counts, Program, ProgramError, ProgramPort, count_operations
 
 BACKENDS: dict[str, str] = {
     "llvm": "linkwright.backends.llvm.backend",
@@ -83,12 +83,12 @@ class Kernel:
         return self.program.name
 
     @property
-    def inputs(self) -> tuple[Port, ...]:
+    def inputs(self) -> tuple[ProgramPort, ...]:
         """The arrays it takes, with names and shapes."""
         return self.program.inputs
 
     @property
-    def outputs(self) -> tuple[Port, ...]:
+    def outputs(self) -> tuple[ProgramPort, ...]:
         """The arrays it gives, with names and shapes."""
         return self.program.outputs
 
@@ -208,5 +208,5 @@ def _rank(value: Any) -> int:
         raise ShapeError(f"an input is not a rectangular array: {error}") from error
 
 
-def _shown(port: Port) -> str:
+def _shown(port: ProgramPort) -> str:
     return port.name + "".join(f"[{n}]" for n in port.shape)

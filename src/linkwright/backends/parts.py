@@ -14,7 +14,7 @@ from linkwright.program.code import Instruction, LoopCode
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class InstructionPart:
     """Consecutive instructions; `slots` has the places of what they read or leave to others."""
 
     instructions: Sequence[Instruction]
@@ -22,10 +22,10 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class InstructionParts:
     """All parts, the size of their workspace, and the instructions by id."""
 
-    parts: list[Part]
+    parts: list[InstructionPart]
     size: int
     by_id: dict[int, Instruction]
 
@@ -70,7 +70,7 @@ def results_at_their_source(instructions: Sequence[Instruction]) -> list[Instruc
     return order
 
 
-def cut(plan: Sequence[Instruction], length: int) -> Parts:
+def cut(plan: Sequence[Instruction], length: int) -> InstructionParts:
     """Return the parts of a plan.
 
     >>> from linkwright.program import lower, program
@@ -98,9 +98,9 @@ def cut(plan: Sequence[Instruction], length: int) -> Parts:
                     free.append(size)
                     size += 1
                 slots[i.id] = free.pop()
-        parts.append(Part(piece, dict(slots)))
+        parts.append(InstructionPart(piece, dict(slots)))
         free.extend(sorted(slots.pop(a) for a in list(slots) if last_read[a] <= k))
-    return Parts(parts, size, {i.id: i for i in plan})
+    return InstructionParts(parts, size, {i.id: i for i in plan})
 
 
 def _pieces(plan: Sequence[Instruction], length: int) -> list[Sequence[Instruction]]:

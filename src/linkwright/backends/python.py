@@ -40,8 +40,8 @@ from linkwright.backends.source import (
     SUM,
     Names,
     Scan,
+    SourceWriter,
     Term,
-    Writer,
     arithmetic,
     by_stage,
     call,
@@ -54,7 +54,7 @@ from linkwright.backends.threads import checked_threads
 from linkwright.border import worded
 from linkwright.errors import CompileError, ShapeError
 from linkwright.forking import cached_property
-from linkwright.program import Port, Program, lower
+from linkwright.program import Program, ProgramPort, lower
 from linkwright.program.code import Code, Instruction, LoopCode
 
 _LITERAL = re.compile(r"-?(\d+(\.\d+)?(e[+-]?\d+)?|np\.inf|np\.nan)\Z")
@@ -288,7 +288,7 @@ def _write_called(module: Module, code: Code) -> None:
     module.functions.append(f"def {name}({', '.join(inputs)}):\n{text}\n")
 
 
-class _PythonWriter(Writer):
+class _PythonWriter(SourceWriter):
     """The lines of one function of Python."""
 
     def __init__(
@@ -537,7 +537,7 @@ def _checked(argument: Argument, array: Array, single: bool) -> Array:
     return array
 
 
-def _check_rows(ports: Sequence[Port], values: Sequence[Array]) -> None:
+def _check_rows(ports: Sequence[ProgramPort], values: Sequence[Array]) -> None:
     rows = {p.name: x.shape[0] for p, x in zip(ports, values, strict=True) if x.ndim > len(p.shape)}
     if len(set(rows.values())) > 1:
         shown = ", ".join(f"{name}: {n}" for name, n in rows.items())

@@ -19,7 +19,7 @@ from linkwright.backends.arrays import Arrays, ConstantArray, InputArray, Source
 from linkwright.backends.parts import reads
 from linkwright.program import STAGES, Program, Rate, stage_counts
 from linkwright.program.code import CONDITIONS, Code, Instruction
-from linkwright.program.program import Port
+from linkwright.program.program import ProgramPort
 from linkwright.version import __version__
 
 TERNARY, OR, AND, COMPARE, SUM, PRODUCT, ATOM = range(7)
@@ -187,7 +187,7 @@ def leaves_of(code: Code) -> dict[int, Instruction]:
     return {i.id: i for i in code.instructions if i.op in ("const", "input")}
 
 
-class Writer(ABC):
+class SourceWriter(ABC):
     """The lines of one function while they are written; a language gives the hooks at its end."""
 
     def __init__(
@@ -323,7 +323,7 @@ def heading(program: Program, code: Code) -> list[str]:
     return lines
 
 
-def _ports(ports: Iterable[Port], *, entries: bool) -> Iterator[str]:
+def _ports(ports: Iterable[ProgramPort], *, entries: bool) -> Iterator[str]:
     for port in ports:
         shape = "".join(f"[{n}]" for n in port.shape)
         yield f"  {plain(port.name)}{shape}"

@@ -6,13 +6,13 @@ from linkwright.blocks.element import (
     Arrow,
     Element,
     JointCoordinate,
-    Spot,
+    Location,
     joint_of,
 )
 from linkwright.blocks.foreign import KEEP, Foreign
 from linkwright.blocks.kinds import Kind
 from linkwright.blocks.numbers import checked, checked_all
-from linkwright.blocks.ports import Crossing, Noise, Parameter, Port, State
+from linkwright.blocks.ports import BlockState, Crossing, Noise, Parameter, Port
 from linkwright.blocks.rates import (
     CONTINUOUS,
     BlockError,
@@ -35,6 +35,7 @@ __all__ = [
     "Arrow",
     "Block",
     "BlockError",
+    "BlockState",
     "Continuous",
     "Crossing",
     "Delay",
@@ -44,13 +45,12 @@ __all__ = [
     "Integrator",
     "JointCoordinate",
     "Kind",
+    "Location",
     "Noise",
     "Parameter",
     "Port",
     "Rate",
     "Sampled",
-    "Spot",
-    "State",
     "Ticks",
     "Value",
     "WhiteNoise",

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from linkwright.algebra import PI, Expr, cos, free_symbols, log, sqrt, symbol
 from linkwright.blocks.numbers import checked
-from linkwright.blocks.ports import Crossing, Noise, Parameter, Port, State
+from linkwright.blocks.ports import BlockState, Crossing, Noise, Parameter, Port
 from linkwright.blocks.rates import BlockError, Continuous, Rate
 from linkwright.blocks.workspace import BlockWorkspace, Value
 
@@ -256,7 +256,7 @@ class Block(BlockWorkspace):
 
     def _state(
         self,
-        table: dict[Expr, State],
+        table: dict[Expr, BlockState],
         name: str,
         role: str,
         following: Value,
@@ -267,16 +267,16 @@ class Block(BlockWorkspace):
         self._refuse_taken(name)
         start = self.expr(initial)
         made = self._symbol(name, role, unit)
-        table[made] = State(made, None, start, unit, doc)
+        table[made] = BlockState(made, None, start, unit, doc)
         if following is not None:
-            table[made] = State(made, self.expr(following), start, unit, doc)
+            table[made] = BlockState(made, self.expr(following), start, unit, doc)
         return made
 
-    def _follow(self, table: dict[Expr, State], state: Expr, value: Value, what: str) -> None:
+    def _follow(self, table: dict[Expr, BlockState], state: Expr, value: Value, what: str) -> None:
         known = table.get(state)
         if known is None:
             raise BlockError(f"{state} is no {what} of the block {self.name!r}")
-        table[state] = State(state, self.expr(value), known.initial, known.unit, known.doc)
+        table[state] = BlockState(state, self.expr(value), known.initial, known.unit, known.doc)
 
     # -- what comes out ----------------------------------------------------------------------------
     def output(

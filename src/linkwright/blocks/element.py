@@ -24,7 +24,7 @@ from linkwright.blocks.rates import BlockError, Rate
 from linkwright.blocks.workspace import Value
 from linkwright.mechanism import Body, Force, Mechanism, Moment, Point, mechanism_of
 
-Spot: TypeAlias = Point | Body | str
+Location: TypeAlias = Point | Body | str
 """A point, a body for its origin, or the name of a point, a body or a robot's frame."""
 
 
@@ -97,7 +97,7 @@ class Element(Block):
         name: str,
         magnitude: Value,
         *,
-        at: Spot,
+        at: Location,
         along: Any,
         reaction: Body | None = None,
         doc: str = "",
@@ -141,7 +141,7 @@ class Element(Block):
         name: str,
         force: Vector | Sequence[Value],
         *,
-        at: Spot,
+        at: Location,
         arm: Sequence[Value] | None = None,
         doc: str = "",
     ) -> tuple[Expr, ...]:
@@ -179,7 +179,7 @@ class Element(Block):
         unit = self.own_unit("N")
         return tuple(self.output(f"{name}_{c}", x, unit=unit, doc=doc) for c, x in rows)
 
-    def show_force(self, name: str, *, at: Spot, touch: str = "", below: float = 0.0) -> None:
+    def show_force(self, name: str, *, at: Location, touch: str = "", below: float = 0.0) -> None:
         """Let pictures show a force as an arrow; `push` and `force` do so themselves.
 
         Args:
@@ -205,7 +205,7 @@ class Element(Block):
         """
         return self.mechanism.unit_system.own_text(unit)
 
-    def point_at(self, given: Spot, *, center_of_mass: bool = False) -> Point:
+    def point_at(self, given: Location, *, center_of_mass: bool = False) -> Point:
         """Return the point that is meant.
 
         Args:

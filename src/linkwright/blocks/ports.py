@@ -73,7 +73,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class BlockState:
     """A number with memory."""
 
     symbol: Expr

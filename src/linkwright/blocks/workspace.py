@@ -12,7 +12,7 @@ from typing import Any, Self
 from linkwright.algebra import Expr, Scalar, as_expr, substitute_all, symbol
 from linkwright.algebra.language import Scope, SymbolScope, parse
 from linkwright.algebra.units import checked_unit
-from linkwright.blocks.ports import Crossing, Noise, Parameter, Port, State
+from linkwright.blocks.ports import BlockState, Crossing, Noise, Parameter, Port
 from linkwright.blocks.rates import BlockError, Rate, as_rate
 from linkwright.border import worded
 from linkwright.program import Assign, Loop, Program, Statement
@@ -67,8 +67,8 @@ class BlockWorkspace(Made):
         self.inputs: dict[str, Port] = {}
         self.outputs: dict[str, Port] = {}
         self.parameters: dict[str, Parameter] = {}
-        self.states: dict[Expr, State] = {}
-        self.discrete_states: dict[Expr, State] = {}
+        self.states: dict[Expr, BlockState] = {}
+        self.discrete_states: dict[Expr, BlockState] = {}
         self.noises: list[Noise] = []
         self.crossings: list[Crossing] = []
         self.statements: list[Statement] = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-__all__ = ["Machine", "describe"]
+__all__ = ["HostInfo", "describe"]
 
 # The vector extensions that decide the width of a SIMD register, widest first.
 _VECTOR_FEATURES = ("avx512f", "avx2", "avx", "sse2", "sve", "neon")
@@ -16,7 +16,7 @@ _PACKAGES = ("linkwright", "numpy", "scipy", "llvmlite")
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class HostInfo:
     """The processor, the load and the versions that a measurement depends on.
 
     Args:
@@ -59,7 +59,7 @@ class Machine:
         return [f"{name} {number}" for name, number in self.packages.items()]
 
 
-def describe(packages: tuple[str, ...] = ()) -> Machine:
+def describe(packages: tuple[str, ...] = ()) -> HostInfo:
     """Describe this machine now.
 
     Example:
@@ -70,7 +70,7 @@ def describe(packages: tuple[str, ...] = ()) -> Machine:
 
     has = binding.get_host_cpu_features()
     features = [name for name in (*_VECTOR_FEATURES, "fma") if has.get(name, False)]
-    return Machine(
+    return HostInfo(
         processor=_processor(),
         target=str(binding.get_host_cpu_name()),
         features=tuple(features),

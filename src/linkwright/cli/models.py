@@ -13,8 +13,12 @@ from linkwright.errors import InputError
 
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
+<<<<<<< HEAD
     from linkwright.scene.previews import Asked
     from linkwright.system import System
+=======
+    from linkwright.scene.previews import PreviewOptions
+>>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 
 MODEL = typer.Argument(
     ...,
@@ -86,18 +90,18 @@ def _with_unit(
 
 def read_asked(
     until: float | None, settings: Sequence[str], initial: Sequence[str], model: str | None = None
-) -> Asked | None:
+) -> PreviewOptions | None:
     """Return what is asked of a motion that is made to be looked at.
 
     >>> read_asked(2.0, ["L=2"], [])
     Asked(until=2.0, values={'L': 2.0}, initial={})
     """
-    from linkwright.scene.previews import Asked
+    from linkwright.scene.previews import PreviewOptions
     from linkwright.simulation.settings import require_end
 
     if until is not None:
         require_end(until)
-    found = Asked(
+    found = PreviewOptions(
         until,
         read_settings(settings, model=model),
         read_settings(initial, "--initial", model),

@@ -14,7 +14,7 @@ from linkwright.algebra.printers.names import c_identifier
 from linkwright.backends.c.helpers import LIBRARY
 from linkwright.backends.c.writer import File, write_function
 from linkwright.backends.source import Names
-from linkwright.codegen.content import Channel, Content, Item
+from linkwright.codegen.content import Content, InputItem, OutputChannel
 from linkwright.codegen.documentation import documentation, origin
 from linkwright.program import Code
 
@@ -161,7 +161,7 @@ def _tables(content: Content, name: str) -> Iterable[str]:
     yield ""
 
 
-def _item_table(name: str, items: Sequence[Item]) -> Iterable[str]:
+def _item_table(name: str, items: Sequence[InputItem]) -> Iterable[str]:
     yield f"static const struct sim_item sim_{name}[{len(items) + 1}] = {{"
     for i in items:
         texts = ", ".join(c_string(x) for x in (i.name, i.unit, i.doc))
@@ -170,7 +170,7 @@ def _item_table(name: str, items: Sequence[Item]) -> Iterable[str]:
     yield "};"
 
 
-def _channel(c: Channel) -> str:
+def _channel(c: OutputChannel) -> str:
     texts = ", ".join(c_string(x) for x in (c.short, c.doc, c.unit, c.general, c.body))
     return f"{{{texts}, {c.factor!r}}}"
 

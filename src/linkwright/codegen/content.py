@@ -28,7 +28,7 @@ from linkwright.errors import Error
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.parts import Output, Timing
 from linkwright.mechanism.quantities import quantities_of
-from linkwright.program import Code, Port, Program, lower, program
+from linkwright.program import Code, Program, ProgramPort, lower, program
 from linkwright.program.passes import optimize
 from linkwright.simulation.forms import corrected_coordinates
 
@@ -40,7 +40,7 @@ _TIMING = Timing(10.0, 0.01, 10)
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class InputItem:
     """A value that users give: `inside = shown * factor`."""
 
     name: str
@@ -51,7 +51,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
+class OutputChannel:
     """A channel of results: `shown = inside / factor`."""
 
     name: str
@@ -90,11 +90,11 @@ class Content:
     equations: Equations
     program: Program
     timing: Timing
-    parameters: tuple[Item, ...]
-    inputs: tuple[Item, ...]
-    coordinates: tuple[Item, ...]
-    speeds: tuple[Item, ...]
-    channels: tuple[Channel, ...]
+    parameters: tuple[InputItem, ...]
+    inputs: tuple[InputItem, ...]
+    coordinates: tuple[InputItem, ...]
+    speeds: tuple[InputItem, ...]
+    channels: tuple[OutputChannel, ...]
     computed: tuple[int, ...]
     corrected: tuple[int, ...]
     relations: tuple[str, ...]
@@ -189,7 +189,7 @@ def timing_of(mechanism: Mechanism, settings: Mapping[str, float]) -> Timing:
 def _with_inputs(motion: Program, own: Mapping[str, Sequence[Expr]]) -> Program:
     """Return a Program whose arrays p, w and t are complete, whatever it reads of them."""
     states = tuple(port for port in motion.inputs if port.name in ("q", "u"))
-    others = tuple(Port(n, (len(v),), tuple(v)) for n, v in own.items() if v)
+    others = tuple(ProgramPort(n, (len(v),), tuple(v)) for n, v in own.items() if v)
     return replace(motion, inputs=(*states, *others))
 
 
@@ -251,7 +251,7 @@ def _refuse_words(names: Iterable[str]) -> None:
 # -- tables ----------------------------------------------------------------------------------------
 def _given(
     mechanism: Mechanism, symbols: Sequence[Expr], values: Mapping[str, float], shown: ShownUnits
-) -> tuple[Item, ...]:
+) -> tuple[InputItem, ...]:
     words, units = parameter_words(mechanism), parameter_units(mechanism)
     return tuple(
         _item(x.name, values[x.name], words[x.name], shown.shown(units[x.name])) for x in symbols
@@ -260,7 +260,7 @@ def _given(
 
 def _states(
     mechanism: Mechanism, kind: str, values: Mapping[str, float], shown: ShownUnits
-) -> tuple[Item, ...]:
+) -> tuple[InputItem, ...]:
     known = {q.name: q for q in quantities_of(mechanism, kind)}
     return tuple(
         _item(name, value, known[name].doc, shown.of_state(known[name].unit))
@@ -268,9 +268,9 @@ def _states(
     )
 
 
-def _item(name: str, inside: float, doc: str, shown: tuple[str, float]) -> Item:
+def _item(name: str, inside: float, doc: str, shown: tuple[str, float]) -> InputItem:
     unit, factor = shown
-    return Item(name, _shortest(inside, factor), factor, _unit_text(unit), doc)
+    return InputItem(name, _shortest(inside, factor), factor, _unit_text(unit), doc)
 
 
 def _unit_text(unit: str) -> str:
@@ -290,7 +290,7 @@ def _shortest(inside: float, factor: float) -> float:
 
 def _channels(
     mechanism: Mechanism, outputs: Sequence[Output], shown: ShownUnits
-) -> tuple[Channel, ...]:
+) -> tuple[OutputChannel, ...]:
     bodies = {load.name: load.point.body.name for load in mechanism.forces}
     bodies |= {load.name: load.body.name for load in mechanism.moments}
     made = []
@@ -302,7 +302,9 @@ def _channels(
         told = mechanism.bodies[body].doc if body in mechanism.bodies else ""
         general = general_name(o.unit, coordinate=o.name in mechanism.coordinates)
         made.append(
-            Channel(o.name, short, o.doc or o.name, _unit_text(unit), general, told or body, factor)
+            OutputChannel(
+                o.name, short, o.doc or o.name, _unit_text(unit), general, told or body, factor
+            )
         )
     return tuple(made)
 

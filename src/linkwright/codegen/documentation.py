@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 from linkwright.backends.source import plain
-from linkwright.codegen.content import Content, Item
+from linkwright.codegen.content import Content, InputItem
 from linkwright.program import STAGES, count_operations, stage_counts
 from linkwright.version import __version__
 
@@ -74,7 +74,7 @@ def operations(content: Content) -> Iterator[str]:
     yield f"  {'derivative':14}{c.add:8}{c.mul:8}{c.call:8}{c.select:8}"
 
 
-def _items(heading: str, items: Sequence[Item], letter: str = "") -> Iterator[str]:
+def _items(heading: str, items: Sequence[InputItem], letter: str = "") -> Iterator[str]:
     if not items:
         return
     yield ""

@@ -20,7 +20,7 @@ from linkwright.backends.foreign import foreign_functions
 from linkwright.backends.llvm.backend import has_fma
 from linkwright.border import worded
 from linkwright.codegen.c import c_kernel, c_program
-from linkwright.codegen.content import Content, Item, make_content
+from linkwright.codegen.content import Content, InputItem, make_content
 from linkwright.codegen.documentation import documentation
 from linkwright.codegen.firmware import firmware
 from linkwright.codegen.python import python_program
@@ -38,7 +38,7 @@ FLAGS = "-std=c99 -O2 -Wall -Wextra -pedantic -ffp-contract=off"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenProgram:
     """What was written: the files, and how to build and run them."""
 
     files: tuple[Path, ...]
@@ -58,7 +58,7 @@ def codegen(
     formulation: str = "auto",
     fuse: bool | None = None,
     force: bool = False,
-) -> Written:
+) -> WrittenProgram:
     """Write the stand-alone simulation program of a model, or its controllers as firmware.
 
     Args:
@@ -108,7 +108,7 @@ def codegen(
         )
     written = {where / name: text for name, text in made.items() if name not in _YOURS & {*there}}
     _write_all(written)
-    return Written(tuple(written), tuple(commands))
+    return WrittenProgram(tuple(written), tuple(commands))
 
 
 def as_system(model: Any) -> System:
@@ -197,7 +197,7 @@ def parameter_file(content: Content) -> str:
         _line("IPRINT", number(timing.every), "number of time steps between outputs (counts)"),
         _line("METHOD", "midpoint", "midpoint or rk4"),
     ]
-    groups: tuple[tuple[str, Sequence[Item]], ...] = (
+    groups: tuple[tuple[str, Sequence[InputItem]], ...] = (
         ("PARAMETER VALUES", content.parameters),
         ("INPUTS", content.inputs),
         ("INITIAL CONDITIONS: COORDINATES", content.coordinates),

@@ -13,7 +13,7 @@ from importlib.resources import files
 
 from linkwright.algebra.foreign import ForeignFunction
 from linkwright.backends.python import python_functions
-from linkwright.codegen.content import Channel, Content, Item
+from linkwright.codegen.content import Content, InputItem, OutputChannel
 from linkwright.codegen.documentation import documentation, origin
 from linkwright.errors import CompileError
 from linkwright.program import Code
@@ -161,7 +161,7 @@ def _tables(content: Content, name: str) -> Iterable[str]:
     yield ""
 
 
-def _item_table(items: Sequence[Item]) -> Iterable[str]:
+def _item_table(items: Sequence[InputItem]) -> Iterable[str]:
     yield "    ("
     for i in items:
         texts = ", ".join(_text(x) for x in (i.name, i.unit, i.doc))
@@ -169,7 +169,7 @@ def _item_table(items: Sequence[Item]) -> Iterable[str]:
     yield "    ),"
 
 
-def _channel(c: Channel) -> str:
+def _channel(c: OutputChannel) -> str:
     texts = ", ".join(_text(x) for x in (c.short, c.doc, c.unit, c.general, c.body))
     return f"Channel({texts}, {c.factor!r})"
 

@@ -71,7 +71,7 @@ class ComputedTorque(JointController):
         self.efforts("tau", self.joints, chosen)
 
 
-class Motion(Protocol):
+class TrajectoryLike(Protocol):
     """Values over time with their derivatives, as the trajectories of `linkwright.motion` are."""
 
     @property
@@ -109,7 +109,7 @@ class Feedforward(Element):
     def __init__(
         self,
         mechanism: Any,
-        motion: Mapping[str, Any] | Motion | None = None,
+        motion: Mapping[str, Any] | TrajectoryLike | None = None,
         *,
         joints: Iterable[str] | None = None,
         values: Mapping[str, float] | None = None,
@@ -134,7 +134,7 @@ class Feedforward(Element):
             self.output_vector("target", parts[0], doc="wanted coordinates")
             self.output_vector("target_rate", parts[1], doc="wanted speeds")
 
-    def _motion(self, motion: Mapping[str, Any] | Motion, count: int) -> list[list[Expr]]:
+    def _motion(self, motion: Mapping[str, Any] | TrajectoryLike, count: int) -> list[list[Expr]]:
         size = len(motion) if isinstance(motion, Mapping) else motion.size
         if size != count:
             raise BlockError(f"{self.name!r} has {size} motions for {count} joints")

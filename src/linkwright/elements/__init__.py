@@ -9,15 +9,22 @@ from linkwright.elements.registry import ELEMENTS
 from linkwright.elements.round_contact import RoundContact
 from linkwright.elements.sensors import Encoder, ForceTorque, Imu
 from linkwright.elements.springs import JointSpring, Spring, Stop
-from linkwright.elements.surfaces import Box, Capsule, HeightField, Plane, Sphere, Surface
+from linkwright.elements.surfaces import (
+    BoxSurface,
+    CapsuleSurface,
+    HeightField,
+    Plane,
+    SphereSurface,
+    Surface,
+)
 from linkwright.elements.tire_laws import LinearTire, MagicFormula, TableTire, TireLaw
 from linkwright.elements.tires import Tire
 
 __all__ = [
     "ELEMENTS",
-    "Box",
+    "BoxSurface",
     "Butterworth",
-    "Capsule",
+    "CapsuleSurface",
     "Contact",
     "Drag",
     "Encoder",
@@ -32,7 +39,7 @@ __all__ = [
     "Muscle",
     "Plane",
     "RoundContact",
-    "Sphere",
+    "SphereSurface",
     "Spring",
     "Stop",
     "Surface",

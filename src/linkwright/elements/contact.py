@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from linkwright.algebra import ZERO, Expr, as_expr, maximum, sqrt, total, where
-from linkwright.blocks import BlockError, Element, Spot, checked
+from linkwright.blocks import BlockError, Element, Location, checked
 from linkwright.blocks.places import cross, minus, plus
 from linkwright.elements.surfaces import Plane, Surface, Triple, checked_rotation
 from linkwright.mechanism import Point
@@ -63,7 +63,7 @@ class Contact(Element):
     def __init__(
         self,
         mechanism: Any,
-        points: Spot | Iterable[Spot],
+        points: Location | Iterable[Location],
         surface: Surface,
         *,
         stiffness: float,

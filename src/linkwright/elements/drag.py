@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwright.algebra import sqrt, total
-from linkwright.blocks import Element, Spot, checked_all
+from linkwright.blocks import Element, Location, checked_all
 from linkwright.blocks.places import minus
 
 
@@ -34,7 +34,7 @@ class Drag(Element):
     def __init__(
         self,
         mechanism: Any,
-        at: Spot,
+        at: Location,
         *,
         coefficient: float,
         area: float,

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from linkwright.algebra import Expr, Lookup1D, diff, sqrt, total
-from linkwright.blocks import BlockError, Element, Spot, joint_of
+from linkwright.blocks import BlockError, Element, Location, joint_of
 from linkwright.blocks.places import minus
 
 
@@ -40,7 +40,7 @@ class Muscle(Element):
     def __init__(
         self,
         mechanism: Any,
-        points: Sequence[Spot],
+        points: Sequence[Location],
         strength: float,
         *,
         coordinates: Sequence[Expr | str] = (),

@@ -37,11 +37,11 @@ from linkwright.algebra import (
 )
 from linkwright.blocks import BlockError, Element, checked
 from linkwright.blocks.places import Triple, cross, minus, plus
-from linkwright.elements.surfaces import Capsule, Plane, Sphere, checked_rotation
+from linkwright.elements.surfaces import CapsuleSurface, Plane, SphereSurface, checked_rotation
 from linkwright.mechanism import Body, Point
 
 _TINY = 1e-12
-Round = Sphere | Capsule
+Round = SphereSurface | CapsuleSurface
 
 
 class RoundContact(Element):
@@ -115,7 +115,7 @@ class RoundContact(Element):
         x, y, z = map(float, shape.center)
         turn = checked_rotation(shape.rotation)
         half = 0.0
-        if isinstance(shape, Capsule):
+        if isinstance(shape, CapsuleSurface):
             half = checked(shape.length, f"length of {self.name!r}, {unit},", least=0) / 2
         along = turn[:, 2] * half
         signs = (-1, 1) if half else (0,)

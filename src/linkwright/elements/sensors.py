@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwright.algebra import Expr, Vector, floor
-from linkwright.blocks import Element, Spot
+from linkwright.blocks import Element, Location
 from linkwright.elements.springs import motion_of
 from linkwright.equations.reactions import carried_by_joint
 from linkwright.mechanism import Body, Point
@@ -81,7 +81,7 @@ class Imu(Element):
     def __init__(
         self,
         mechanism: Any,
-        at: Spot,
+        at: Location,
         *,
         accel_noise: float = 0.0,
         gyro_noise: float = 0.0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from linkwright.algebra import Expr, maximum, sqrt, total
-from linkwright.blocks import Element, Spot, joint_of
+from linkwright.blocks import Element, Location, joint_of
 from linkwright.blocks.places import minus
 from linkwright.equations.joint_stops import stop_effort
 
@@ -35,8 +35,8 @@ class Spring(Element):
     def __init__(
         self,
         mechanism: Any,
-        first: Spot,
-        second: Spot,
+        first: Location,
+        second: Location,
         stiffness: float,
         *,
         length: float = 0.0,

@@ -89,7 +89,7 @@ class Plane(Placed):
 
 
 @dataclass(frozen=True, slots=True)
-class Sphere(Placed):
+class SphereSurface(Placed):
     """A ball.
 
     Args:
@@ -109,7 +109,7 @@ class Sphere(Placed):
 
 
 @dataclass(frozen=True, slots=True)
-class Capsule(Placed):
+class CapsuleSurface(Placed):
     """A cylinder along z with half balls at its ends.
 
     Args:
@@ -131,7 +131,7 @@ class Capsule(Placed):
 
 
 @dataclass(frozen=True, slots=True)
-class Box(Placed):
+class BoxSurface(Placed):
     """A box, whose nearest face is the one that is touched.
 
     Args:

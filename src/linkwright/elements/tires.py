@@ -43,7 +43,7 @@ from linkwright.algebra import (
     sin,
     sqrt,
 )
-from linkwright.blocks import BlockError, Element, Spot, checked, joint_of
+from linkwright.blocks import BlockError, Element, Location, checked, joint_of
 from linkwright.elements.tire_laws import TireLaw
 from linkwright.mechanism import Body, Point
 
@@ -95,7 +95,7 @@ class Tire(Element):
     def __init__(
         self,
         mechanism: Any,
-        at: Spot,
+        at: Location,
         law: TireLaw,
         *,
         forward: Vector | str | Sequence[float],

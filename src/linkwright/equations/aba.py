@@ -16,8 +16,13 @@ from dataclasses import dataclass
 from linkwright.algebra import ZERO, Expr, total
 from linkwright.equations.choices import Choices
 from linkwright.equations.inertia import symmetric
+<<<<<<< HEAD
 from linkwright.equations.links import Link, make_links, turned_symmetric
 from linkwright.equations.rnea import armature_inertias, bias_forces
+=======
+from linkwright.equations.links import RecursionLink, make_links, turned_symmetric
+from linkwright.equations.tree import armature_inertias, bias_forces
+>>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 from linkwright.equations.writer import (
     IDENTITY,
     NOTHING,
@@ -88,7 +93,7 @@ def articulated(
     return _outward(kinematics, writer, links, answers)
 
 
-def rigid(link: Link, moment: Triple, force: Triple) -> Law:
+def rigid(link: RecursionLink, moment: Triple, force: Triple) -> Law:
     """Return the law of a link alone."""
     m, (x, y, z) = link.moments.mass, link.moments.first
     mixed: Matrix = ((ZERO, -z, y), (z, ZERO, -x), (-y, x, ZERO))
@@ -137,7 +142,7 @@ def without(writer: Writer, law: Law, step: Step) -> Law:
     return Law(turning, mixed, moving, moment, force)
 
 
-def carried(writer: Writer, law: Law, link: Link) -> Law:
+def carried(writer: Writer, law: Law, link: RecursionLink) -> Law:
     """Return the law as the parent feels it: turned to its axes, moved to its reference point."""
     hold = writer.hold
     back = transposed(link.rotation)
@@ -178,7 +183,7 @@ def joined(writer: Writer, a: Law, b: Law) -> Law:
 def _outward(
     kinematics: Kinematics,
     writer: Writer,
-    links: dict[Body, Link],
+    links: dict[Body, RecursionLink],
     answers: dict[Body, list[Step]],
 ) -> tuple[Expr, ...]:
     rates: dict[int, Expr] = {}
@@ -194,7 +199,7 @@ def _outward(
 
 def accelerated(
     writer: Writer,
-    link: Link,
+    link: RecursionLink,
     steps: Sequence[Step],
     above: tuple[Triple, Triple] | None,
     rates: dict[int, Expr],

@@ -33,7 +33,7 @@ from linkwright.equations.rnea import armature_inertias, inverse
 from linkwright.equations.writer import Matrix, Writer
 from linkwright.mechanism import Body, Kinematics, Mechanism
 from linkwright.program import program
-from linkwright.program.passes.fields import PRIME, Values, opaque_value
+from linkwright.program.passes.fields import PRIME, FieldValues, opaque_value
 
 _NAMES = ("m", "mx", "my", "mz", "Jxx", "Jyy", "Jzz", "Jxy", "Jyz", "Jzx")
 _SPARE = 4  # states beyond as many as there are parameters
@@ -221,9 +221,9 @@ def _moments(x: list[Expr]) -> Moments:
     return Moments(m, (hx, hy, hz), second)
 
 
-def _state(kinematics: Kinematics, rates: list[Expr], number: int) -> Values:
+def _state(kinematics: Kinematics, rates: list[Expr], number: int) -> FieldValues:
     """Return random coordinates, speeds and rates; quaternions have length one."""
-    values = Values()
+    values = FieldValues()
     mechanism = kinematics.mechanism
     moving = [*mechanism.coordinates.values(), *(s.symbol for s in kinematics.speeds), *rates]
     for k, x in enumerate(moving):

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from linkwright.algebra import ZERO, Expr, constant, evaluate_all, free_symbols, symbol
-from linkwright.equations.templates import Hole
+from linkwright.equations.templates import TemplateHole
 from linkwright.equations.writer import Writer
 from linkwright.program import Assign, Loop, Statement
 from linkwright.program.program import Carried, Scanned, Stacked
@@ -60,7 +60,7 @@ class Sweeps:
     h + r1c1
     """
 
-    def __init__(self, owner: str, prefix: str, turns: int, holes: Iterable[Hole]) -> None:
+    def __init__(self, owner: str, prefix: str, turns: int, holes: Iterable[TemplateHole]) -> None:
         self.owner, self.prefix, self.turns = owner, prefix, turns
         self.holes: dict[Expr, tuple[Expr, ...]] = {h.symbol: h.column for h in holes}
         self.inside = Writer(owner, prefix=prefix)

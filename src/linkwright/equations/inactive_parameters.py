@@ -16,7 +16,7 @@ from linkwright.algebra import Expr, postorder
 from linkwright.program import Assign
 from linkwright.program.passes.fields import (
     PRIME,
-    Values,
+    FieldValues,
     function_value,
     inverse_value,
     number_value,
@@ -34,12 +34,12 @@ def idle_parameters(
     >>> sorted(x.name for x in idle_parameters([Assign(c, a - b)], [c + b], [a, b, d]))
     ['b', 'd']
     """
-    slopes = slopes_of(statements, results, Values())
+    slopes = slopes_of(statements, results, FieldValues())
     return frozenset(p for p in parameters if not slopes.get(p))
 
 
 def slopes_of(
-    statements: Sequence[Assign], results: Iterable[Expr], values: Values, number: int = 0
+    statements: Sequence[Assign], results: Iterable[Expr], values: FieldValues, number: int = 0
 ) -> dict[Expr, int]:
     """Return the derivatives of a random combination of results by the symbols, in the field."""
     for s in statements:
@@ -57,7 +57,7 @@ def slopes_of(
     return slopes
 
 
-def _sweep(roots: Sequence[Expr], values: Values, slopes: dict[Expr, int]) -> None:
+def _sweep(roots: Sequence[Expr], values: FieldValues, slopes: dict[Expr, int]) -> None:
     """Hand the slopes of expressions on to the symbols in them."""
     for node in reversed(list(postorder(roots))):
         if node.op == "sym":
@@ -69,7 +69,7 @@ def _sweep(roots: Sequence[Expr], values: Values, slopes: dict[Expr, int]) -> No
             slopes[x] = (slopes.get(x, 0) + slope * factor) % PRIME
 
 
-def _partials(node: Expr, values: Values) -> Iterable[tuple[Expr, int]]:
+def _partials(node: Expr, values: FieldValues) -> Iterable[tuple[Expr, int]]:
     """Yield the arguments of a node with the derivative of its value by each."""
     op, args = node.op, node.args
     if op == "scale":
@@ -86,11 +86,11 @@ def _partials(node: Expr, values: Values) -> Iterable[tuple[Expr, int]]:
     return [(x, opaque_value(f"slope {op}", k, marks)) for k, x in enumerate(args)]
 
 
-def _wave(kind: str, angle: Expr, values: Values) -> int:
+def _wave(kind: str, angle: Expr, values: FieldValues) -> int:
     return function_value(kind, None, [values.known[angle]])
 
 
-def _factors(node: Expr, values: Values) -> list[tuple[Expr, int]]:
+def _factors(node: Expr, values: FieldValues) -> list[tuple[Expr, int]]:
     """Return the derivatives of a product of powers."""
     powers = list(zip(node.args, node.data, strict=True))
     bases = {x: values.known[x] for x, _ in powers}

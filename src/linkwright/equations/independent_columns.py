@@ -20,7 +20,7 @@ _ALONE = 1e-9  # part of a column, of its length, that must be its own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Base:
+class ColumnBasis:
     """Which parameters can be told apart, and what the others add to them."""
 
     columns: tuple[int, ...]
@@ -29,7 +29,7 @@ class Base:
     names: tuple[str, ...]
 
 
-def base_of(samples: Array, names: Sequence[str]) -> Base:
+def base_of(samples: Array, names: Sequence[str]) -> ColumnBasis:
     """Return the base parameters from regressors at many states.
 
     >>> y = np.array([[1.0, 2.0, 0.0, 1.0], [0.0, 0.0, 0.0, 3.0], [1.0, 2.0, 0.0, 4.0]])
@@ -61,4 +61,4 @@ def base_of(samples: Array, names: Sequence[str]) -> Base:
         regrouping = np.linalg.lstsq(kept / scale, y, rcond=None)[0] / scale[:, None]
         regrouping[np.abs(regrouping) < 1e-10] = 0.0
         regrouping[:, chosen] = np.eye(len(chosen))
-    return Base(tuple(chosen), tuple(idle), regrouping, tuple(names[k] for k in chosen))
+    return ColumnBasis(tuple(chosen), tuple(idle), regrouping, tuple(names[k] for k in chosen))

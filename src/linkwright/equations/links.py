@@ -40,7 +40,7 @@ Triple3: TypeAlias = tuple[int, int, int]
 
 
 @dataclass(slots=True)
-class Link:
+class RecursionLink:
     """One body during the recursion; all components in the basis `frame`.
 
     Args:
@@ -75,7 +75,7 @@ def make_links(
     writer: Writer,
     choices: Choices | None = None,
     own: Mapping[Body, Moments] | None = None,
-) -> dict[Body, Link]:
+) -> dict[Body, RecursionLink]:
     """Return the links of a tree, parents first."""
     chosen = choices or Choices()
     mechanism = kinematics.mechanism
@@ -84,7 +84,7 @@ def make_links(
     slid = any(c.place for c in chosen.bodies.values())
     at = places(kinematics) if slid else {}
     maker = LinkMaker(kinematics, writer, regroup=chosen.regroup)
-    links: dict[Body, Link] = {}
+    links: dict[Body, RecursionLink] = {}
     for body in mechanism.depth_first():
         assert body.parent is not None
         choice = chosen.of(body)
@@ -107,11 +107,11 @@ class LinkMaker:
     def __call__(
         self,
         body: Body,
-        upper: Link | None,
+        upper: RecursionLink | None,
         held: Moments,
         choice: Choice = DEFAULT,
         slide: Vector | None = None,
-    ) -> Link:
+    ) -> RecursionLink:
         """Return the link of a body."""
         kinematics, writer, parent = self.kinematics, self.writer, body.parent
         assert parent is not None
@@ -138,7 +138,9 @@ class LinkMaker:
             (self.index[s.symbol], s.omega.components(frame), s.velocity.components(frame))
             for s in kinematics.motions[body].speeds
         ]
-        return Link(body, frame, choice, rotation, writer.triple(arm), reference, held, speeds)
+        return RecursionLink(
+            body, frame, choice, rotation, writer.triple(arm), reference, held, speeds
+        )
 
 
 def _at_the_root(kinematics: Kinematics, body: Body, own: Moments) -> Moments:

@@ -25,9 +25,16 @@ from linkwright.equations.inertia import (
     own_moments,
     symmetric,
 )
+<<<<<<< HEAD
 from linkwright.equations.links import Link, LinkMaker
 from linkwright.equations.repeated_bodies import Item, Run, plan
 from linkwright.equations.rnea import (
+=======
+from linkwright.equations.links import LinkMaker, RecursionLink
+from linkwright.equations.repeated_bodies import Item, LikeBodies, plan
+from linkwright.equations.templates import Shapes, TemplateForm, template
+from linkwright.equations.tree import (
+>>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
     armature_inertias,
     free_acceleration,
     inertia_force,
@@ -86,8 +93,8 @@ class _Unit:
     that number.
     """
 
-    run: Run
-    links: list[Link]
+    run: LikeBodies
+    links: list[RecursionLink]
     speeds: list[Expr]
     rates: list[Expr]
     driven: list[Expr]
@@ -114,9 +121,10 @@ class _Tree:
     ) -> None:
         self.kinematics, self.writer, self.items = kinematics, writer, items
         self.numbered = {
-            run: f"r{k}_" for k, run in enumerate([x for x in items if isinstance(x, Run)], start=1)
+            run: f"r{k}_"
+            for k, run in enumerate([x for x in items if isinstance(x, LikeBodies)], start=1)
         }
-        self.links: dict[Body, Link] = {}
+        self.links: dict[Body, RecursionLink] = {}
         self.moments = _regrouped(kinematics, writer, items, self.numbered)
         self.units = {
             run: _unit(kinematics, run, self.moments, rates, f"{prefix}")
@@ -139,7 +147,7 @@ class _Tree:
         speeds = [s.symbol for s in kinematics.speeds]
         maker = LinkMaker(kinematics, writer)
         for item in self.items:
-            if isinstance(item, Run):
+            if isinstance(item, LikeBodies):
                 self._velocities_along(self.units[item])
                 continue
             assert item.parent is not None
@@ -181,7 +189,7 @@ class _Tree:
         """Find how each body with what hangs on it answers an acceleration, from the leaves on."""
         received: dict[Body, Law] = {}
         for item in reversed(self.items):
-            if isinstance(item, Run):
+            if isinstance(item, LikeBodies):
                 parent = item.parent
                 law = self._articulate_along(self.units[item], received[item.bodies[-1]])
             else:
@@ -229,7 +237,7 @@ class _Tree:
         rates: dict[int, Expr] = {}
         found: dict[Body, tuple[Triple, Triple]] = {}
         for item in self.items:
-            if isinstance(item, Run):
+            if isinstance(item, LikeBodies):
                 reached = found[item.parent]
                 found[item.bodies[-1]] = self._accelerate_along(self.units[item], reached, rates)
                 continue
@@ -262,7 +270,7 @@ class _Tree:
         taken: dict[int, Expr] = {}
         received: dict[Body, tuple[Triple, Triple]] = {}
         for item in reversed(self.items):
-            if isinstance(item, Run):
+            if isinstance(item, LikeBodies):
                 parent = item.parent
                 up = self._forces_along(self.units[item], received[item.bodies[-1]], taken)
             else:
@@ -296,7 +304,7 @@ class _Tree:
 
 def _force(
     writer: Writer,
-    link: Link,
+    link: RecursionLink,
     own: tuple[Triple, Triple],
     received: tuple[Triple, Triple],
     rates: Sequence[Expr],
@@ -325,7 +333,7 @@ def _spread_out(unit: _Unit, kept: Sequence[Sequence[Expr]], into: dict[int, Exp
 # -- one turn of a run -----------------------------------------------------------------------------
 def _unit(
     kinematics: Kinematics,
-    run: Run,
+    run: LikeBodies,
     moments: dict[Body, Moments],
     rates: Sequence[Expr],
     prefix: str,
@@ -335,7 +343,7 @@ def _unit(
     shapes = Shapes({})
     rows = []
     for first in range(0, len(run.bodies), p):
-        row: list[Form] = []
+        row: list[TemplateForm] = []
         for body, terms in zip(run.bodies[first : first + p], run.terms[first:], strict=False):
             row.extend(terms.forms)
             row.extend(shapes.form(x) for x in _flat(moments[body]))
@@ -347,7 +355,7 @@ def _unit(
     def triple() -> Triple:
         return next(rest), next(rest), next(rest)
 
-    links: list[Link] = []
+    links: list[RecursionLink] = []
     speeds: list[Expr] = []
     given: list[Expr] = []
     driven: list[Expr] = []
@@ -362,12 +370,14 @@ def _unit(
         inertia = _moments([next(rest) for _ in range(10)])
         given.extend(next(rest) if rates else ZERO for _ in range(own))
         reference = kinematics.motions[body].reference
-        links.append(Link(body, body.frame, DEFAULT, rotation, arm, reference, inertia, partials))
+        links.append(
+            RecursionLink(body, body.frame, DEFAULT, rotation, arm, reference, inertia, partials)
+        )
     sweeps = Sweeps(owner, prefix, run.turns, holes)
     return _Unit(run, links, speeds, given, driven, rotors, sweeps)
 
 
-def _moving(link: Link, s: Sequence[Expr]) -> Link:
+def _moving(link: RecursionLink, s: Sequence[Expr]) -> RecursionLink:
     """Return a link with the motion that a sweep hands over."""
     return replace(
         link,
@@ -378,7 +388,7 @@ def _moving(link: Link, s: Sequence[Expr]) -> Link:
     )
 
 
-def _motion(writer: Writer, link: Link) -> list[Expr]:
+def _motion(writer: Writer, link: RecursionLink) -> list[Expr]:
     """Return what a link hands over to the next one."""
     spread = [x for row in spread_of(writer, link) for x in row]
     return [*link.omega, *link.alpha, *link.acceleration, *spread]
@@ -417,13 +427,13 @@ def _moments(s: Sequence[Expr]) -> Moments:
 
 
 def _regrouped(
-    kinematics: Kinematics, writer: Writer, items: Sequence[Item], prefixes: dict[Run, str]
+    kinematics: Kinematics, writer: Writer, items: Sequence[Item], prefixes: dict[LikeBodies, str]
 ) -> dict[Body, Moments]:
     """Return the moments of all bodies, with what joints leave in place counted with the parent."""
     result: dict[Body, Moments] = {}
     received: dict[Body, Moments] = {}
     for item in reversed(items):
-        if isinstance(item, Run):
+        if isinstance(item, LikeBodies):
             parent = item.parent
             given = received.get(item.bodies[-1], NO_MASS)
             own = {b: own_moments(b) for b in item.bodies}
@@ -453,7 +463,7 @@ def _regrouped(
 
 def _handed_down(
     writer: Writer,
-    run: Run,
+    run: LikeBodies,
     own: dict[Body, Moments],
     given: Moments,
     result: dict[Body, Moments],
@@ -471,7 +481,7 @@ class _UnlikeError(Exception):
 
 def _handed_in_a_loop(
     writer: Writer,
-    run: Run,
+    run: LikeBodies,
     own: dict[Body, Moments],
     given: Moments,
     result: dict[Body, Moments],

@@ -15,8 +15,13 @@ from typing import TypeAlias
 
 from linkwright.algebra import ZERO, Expr, substitute_all
 from linkwright.equations.links import rotation_between
+<<<<<<< HEAD
 from linkwright.equations.rnea import armature_inertias, joint_forces
 from linkwright.equations.templates import Form, Shapes
+=======
+from linkwright.equations.templates import Shapes, TemplateForm
+from linkwright.equations.tree import armature_inertias, joint_forces
+>>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 from linkwright.equations.writer import Matrix, Triple
 from linkwright.mechanism import Body, Kinematics
 
@@ -44,7 +49,7 @@ class Terms:
     driven: tuple[Expr, ...]
     rotors: tuple[Expr, ...]
     symbols: tuple[Expr, ...]
-    forms: tuple[Form, ...]
+    forms: tuple[TemplateForm, ...]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -53,7 +58,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class LikeBodies:
     """Like bodies, from the root outward."""
 
     bodies: tuple[Body, ...]
@@ -73,7 +78,7 @@ class Run:
         return parent
 
 
-Item: TypeAlias = Body | Run
+Item: TypeAlias = Body | LikeBodies
 
 
 def plan(kinematics: Kinematics, without: Sequence[Expr] = ()) -> list[Item]:
@@ -96,7 +101,7 @@ def plan(kinematics: Kinematics, without: Sequence[Expr] = ()) -> list[Item]:
 
 def longest(items: Sequence[Item]) -> int:
     """Return the number of bodies in the longest run."""
-    return max((len(x.bodies) for x in items if isinstance(x, Run)), default=0)
+    return max((len(x.bodies) for x in items if isinstance(x, LikeBodies)), default=0)
 
 
 class _Reader:
@@ -183,7 +188,7 @@ def _cut(chain: Sequence[Body], reader: _Reader) -> Iterator[Item]:
                 best, period = covered, p
         if best:
             end = start + best
-            yield Run(tuple(chain[start:end]), period, tuple(terms[start:end]))
+            yield LikeBodies(tuple(chain[start:end]), period, tuple(terms[start:end]))
             start = end
         else:
             yield chain[start]

@@ -27,7 +27,7 @@ Token: TypeAlias = "Expr | tuple[str, Any, int]"
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class TemplateForm:
     """An expression in postfix; `shape` is the same number for all that differ in leaves only."""
 
     shape: int
@@ -40,7 +40,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Hole:
+class TemplateHole:
     """A symbol of a template, and what it stands for in each row."""
 
     symbol: Expr
@@ -65,13 +65,13 @@ class Shapes:
         self.marks, self.deep = marks, deep
         self._numbers: dict[tuple[object, ...], int] = {}
 
-    def form(self, root: Expr) -> Form:
+    def form(self, root: Expr) -> TemplateForm:
         """Return the form of an expression; one with a foreign function is like no other."""
         if root.roles & (SMALL | FOREIGN):
             return self._alone(root)
         if self._is_leaf(root):
             return self._leaf(root)
-        found: dict[Expr, Form] = {}
+        found: dict[Expr, TemplateForm] = {}
         for node in postorder([root], stop=self._is_leaf):
             found[node] = self._node(node, [found[a] for a in self._args(node)], found)
         return found[root]
@@ -85,7 +85,9 @@ class Shapes:
     def _number(self, *key: object) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
 
-    def _node(self, node: Expr, args: Sequence[Form], found: Mapping[Expr, Form]) -> Form:
+    def _node(
+        self, node: Expr, args: Sequence[TemplateForm], found: Mapping[Expr, TemplateForm]
+    ) -> TemplateForm:
         if self._is_leaf(node):
             return self._leaf(node)
         if node.op == "sum":
@@ -102,22 +104,24 @@ class Shapes:
             return self._join(node, "prod", None, _in_order(parts))
         return self._join(node, node.op, node.data, args)
 
-    def _leaf(self, x: Expr) -> Form:
+    def _leaf(self, x: Expr) -> TemplateForm:
         if x.is_constant and not (self.deep and x in self.marks):
             shape = self._number("constant")
         else:
             mark = self.marks.get(x)
             shape = self._number("symbol", x.roles) if mark is None else self._number("mark", mark)
-        return Form(shape, _label(x), (x,))
+        return TemplateForm(shape, _label(x), (x,))
 
-    def _sum(self, node: Expr, numbers: Sequence[Any], args: Sequence[Form]) -> Form:
+    def _sum(
+        self, node: Expr, numbers: Sequence[Any], args: Sequence[TemplateForm]
+    ) -> TemplateForm:
         terms = [
             self._join(node, "term", None, [self._leaf(constant(c)), x])
             for c, x in zip(numbers[1:], args, strict=True)
         ]
         return self._join(node, "sum", None, [self._leaf(constant(numbers[0])), *_in_order(terms)])
 
-    def _join(self, node: Expr, op: str, data: Any, parts: Sequence[Form]) -> Form:
+    def _join(self, node: Expr, op: str, data: Any, parts: Sequence[TemplateForm]) -> TemplateForm:
         size = sum(len(p.tokens) for p in parts)
         if size > _LONGEST:
             return self._alone(node)
@@ -125,24 +129,24 @@ class Shapes:
         shape = self._number(op, digest, *(p.shape for p in parts))
         order = next((p.order for p in parts if p.order), "")
         inside = (t for p in parts for t in p.tokens)
-        return Form(shape, order, (*inside, (op, data, len(parts))))
+        return TemplateForm(shape, order, (*inside, (op, data, len(parts))))
 
-    def _alone(self, x: Expr) -> Form:
+    def _alone(self, x: Expr) -> TemplateForm:
         """Return the form of what is like nothing else."""
-        return Form(self._number("alone", x), _label(x), (x,))
+        return TemplateForm(self._number("alone", x), _label(x), (x,))
 
 
 def _label(x: Expr) -> str:
     return _DIGITS.sub("", x.name) if x.op == "sym" else ""
 
 
-def _in_order(parts: Iterable[Form]) -> list[Form]:
+def _in_order(parts: Iterable[TemplateForm]) -> list[TemplateForm]:
     return sorted(parts, key=lambda p: (p.shape, p.order))
 
 
 def template(
-    rows: Sequence[Sequence[Form]], owner: str, prefix: str
-) -> tuple[list[Expr], list[Hole]]:
+    rows: Sequence[Sequence[TemplateForm]], owner: str, prefix: str
+) -> tuple[list[Expr], list[TemplateHole]]:
     """Return expressions for which every row is an example, and the holes in them.
 
     Args:
@@ -174,7 +178,7 @@ def template(
         values.append(known[column])
     rest = iter(values)
     made = [_built(form.tokens, rest) for form in rows[0]]
-    return made, [Hole(x, column) for column, x in known.items()]
+    return made, [TemplateHole(x, column) for column, x in known.items()]
 
 
 def _built(tokens: Sequence[Token], leaves: Iterator[Expr]) -> Expr:

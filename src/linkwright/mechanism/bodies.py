@@ -28,7 +28,7 @@ from linkwright.mechanism.workspace import Value, Workspace, require_name
 from linkwright.shapes import Mesh, Shape, shapes_in
 
 
-class Assembly(Workspace):
+class BodyBuilder(Workspace):
     """A workspace to which bodies and points can be added."""
 
     @builder

@@ -15,7 +15,7 @@ from linkwright.algebra import (
     nominal,
 )
 from linkwright.algebra.language import parse
-from linkwright.mechanism.bodies import Assembly
+from linkwright.mechanism.bodies import BodyBuilder
 from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.parts import Body, Force, Moment, Point
 from linkwright.mechanism.transactions import builder
@@ -24,7 +24,7 @@ from linkwright.mechanism.workspace import Value, require_name
 STANDARD_GRAVITY = 9.81
 
 
-class Loaded(Assembly):
+class LoadBuilder(BodyBuilder):
     """Bodies on which forces can act."""
 
     @builder

@@ -16,7 +16,7 @@ from linkwright.brief import brief
 from linkwright.errors import Error
 from linkwright.mechanism import loops
 from linkwright.mechanism.joints import Joint, MechanismError
-from linkwright.mechanism.loads import Loaded
+from linkwright.mechanism.loads import LoadBuilder
 from linkwright.mechanism.parts import Body, Constraint, Output, Point, Range, State, Timing, Work
 from linkwright.mechanism.quantities import DERIVED, quantities_of
 from linkwright.mechanism.transactions import builder
@@ -24,7 +24,7 @@ from linkwright.mechanism.workspace import Value, require_name
 from linkwright.showing import Shown
 
 
-class Mechanism(Loaded, Shown):
+class Mechanism(LoadBuilder, Shown):
     """A mechanism of rigid bodies.
 
     Args:

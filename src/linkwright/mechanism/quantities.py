@@ -20,7 +20,7 @@ DERIVED = ("energies", "reactions")  # found by `linkwright.equations.derived_ou
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class MechanismQuantity:
     """A quantity of a mechanism: its expression, unit, description and body."""
 
     name: str
@@ -30,7 +30,7 @@ class Quantity:
     body: str = ""
 
 
-def quantities_of(mechanism: Workspace, kind: str) -> tuple[Quantity, ...]:
+def quantities_of(mechanism: Workspace, kind: str) -> tuple[MechanismQuantity, ...]:
     """Return all quantities of a kind, with units and descriptions.
 
     >>> from linkwright.mechanism import Mechanism
@@ -46,17 +46,19 @@ def quantities_of(mechanism: Workspace, kind: str) -> tuple[Quantity, ...]:
     if kind == "accelerations":
         rates = mechanism.kinematics().accelerations
         return tuple(
-            Quantity(rates[s.value].name, rates[s.value], _per_second(s.unit), s.doc, s.body)
+            MechanismQuantity(
+                rates[s.value].name, rates[s.value], _per_second(s.unit), s.doc, s.body
+            )
             for s in _speeds(mechanism)
         )
     if kind == "forces":
         return tuple(
-            Quantity(f.name, f.magnitude, "N", f.doc or f.name, f.point.body.name)
+            MechanismQuantity(f.name, f.magnitude, "N", f.doc or f.name, f.point.body.name)
             for f in mechanism.forces
         )
     if kind == "moments":
         return tuple(
-            Quantity(c.name, c.magnitude, "N*m", c.doc or c.name, c.body.name)
+            MechanismQuantity(c.name, c.magnitude, "N*m", c.doc or c.name, c.body.name)
             for c in mechanism.moments
         )
     raise MechanismError(
@@ -64,15 +66,15 @@ def quantities_of(mechanism: Workspace, kind: str) -> tuple[Quantity, ...]:
     )
 
 
-def _coordinates(mechanism: Workspace) -> Iterator[Quantity]:
+def _coordinates(mechanism: Workspace) -> Iterator[MechanismQuantity]:
     for body in mechanism.depth_first():
         for q, text in _joint_texts(body):
             doc = mechanism.docs.get(q.name, text)
-            yield Quantity(q.name, q, mechanism.units.get(q.name, "?"), doc, body.name)
+            yield MechanismQuantity(q.name, q, mechanism.units.get(q.name, "?"), doc, body.name)
     for state in mechanism.states:
         name = state.symbol.name
         doc = mechanism.docs.get(name, f"State {name}")
-        yield Quantity(name, state.symbol, mechanism.units.get(name, "?"), doc)
+        yield MechanismQuantity(name, state.symbol, mechanism.units.get(name, "?"), doc)
 
 
 def _joint_texts(body: Body) -> Iterator[tuple[Expr, str]]:
@@ -95,13 +97,13 @@ def _axis(axis: object) -> str:
     return f"axis {text}" if text.lstrip("-+") in ("x", "y", "z") else "inclined axis"
 
 
-def _speeds(mechanism: Workspace) -> Iterator[Quantity]:
+def _speeds(mechanism: Workspace) -> Iterator[MechanismQuantity]:
     rates = {u: q for q, u in mechanism.kinematics().rates.items()}
     for s in mechanism.kinematics().speeds:
         name = s.symbol.name
         text = f"Rate of {rates[s.symbol]}" if s.symbol in rates else s.doc
         doc = mechanism.docs.get(name, text)
-        yield Quantity(name, s.symbol, mechanism.units.get(name, "?"), doc, s.body.name)
+        yield MechanismQuantity(name, s.symbol, mechanism.units.get(name, "?"), doc, s.body.name)
 
 
 def _per_second(unit: str) -> str:

@@ -7,11 +7,11 @@ A model is a text model in the folder `text`, or a function that returns a Mecha
 
 from linkwright.models.library import (
     MODELS,
-    Model,
+    LibraryModel,
     load_model,
     load_system,
     opened,
     option_texts,
 )
 
-__all__ = ["MODELS", "Model", "load_model", "load_system", "opened", "option_texts"]
+__all__ = ["MODELS", "LibraryModel", "load_model", "load_system", "opened", "option_texts"]

@@ -24,7 +24,7 @@ Builder = Callable[..., Mechanism | System]
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class LibraryModel:
     """A shipped model: one line about it, and where it is built."""
 
     doc: str
@@ -39,27 +39,33 @@ class Model:
         return found
 
 
-MODELS: dict[str, Model] = {
-    "pendulum": Model("simple pendulum, released horizontal (IFToMM A01)", "pendulum.toml"),
-    "double-pendulum": Model("double pendulum of two point masses", "double-pendulum.toml"),
-    "slider-crank": Model("crank, rod and sliding piston: one loop", "slider-crank.toml"),
-    "four-bar": Model("four-bar linkage held by a strut (Sayers 9.3)", "four-bar.toml"),
-    "n-four-bar": Model("row of n four-bar linkages, singular when flat (A02)", "n_four_bar:build"),
-    "andrews": Model("Andrews' squeezer: seven bodies, three loops (A03)", "andrews:build"),
-    "car": Model("passenger car in a turn, with roll and tires (Sayers 9.1)", "car:build"),
-    "car-small": Model("the same, linear in roll, sideslip and yaw rate", "car:small"),
-    "cart": Model("cart on four wheels that roll without slip (Sayers 9.2)", "cart.toml"),
-    "whipple": Model("bicycle with knife-edge wheels, nonlinear (Whipple)", "whipple:build"),
-    "spacecraft-1": Model(
+MODELS: dict[str, LibraryModel] = {
+    "pendulum": LibraryModel("simple pendulum, released horizontal (IFToMM A01)", "pendulum.toml"),
+    "double-pendulum": LibraryModel("double pendulum of two point masses", "double-pendulum.toml"),
+    "slider-crank": LibraryModel("crank, rod and sliding piston: one loop", "slider-crank.toml"),
+    "four-bar": LibraryModel("four-bar linkage held by a strut (Sayers 9.3)", "four-bar.toml"),
+    "n-four-bar": LibraryModel(
+        "row of n four-bar linkages, singular when flat (A02)", "n_four_bar:build"
+    ),
+    "andrews": LibraryModel("Andrews' squeezer: seven bodies, three loops (A03)", "andrews:build"),
+    "car": LibraryModel("passenger car in a turn, with roll and tires (Sayers 9.1)", "car:build"),
+    "car-small": LibraryModel("the same, linear in roll, sideslip and yaw rate", "car:small"),
+    "cart": LibraryModel("cart on four wheels that roll without slip (Sayers 9.2)", "cart.toml"),
+    "whipple": LibraryModel("bicycle with knife-edge wheels, nonlinear (Whipple)", "whipple:build"),
+    "spacecraft-1": LibraryModel(
         "spacecraft with camera, boom and thrusters (Sayers 9.4)", "spacecraft1:build"
     ),
-    "spacecraft-1-small": Model(
+    "spacecraft-1-small": LibraryModel(
         "the same, with small motions of bus and boom", "spacecraft1:small"
     ),
-    "spacecraft-2": Model("spacecraft with four hinged antennas (Sayers 9.5)", "spacecraft-2.toml"),
-    "stanford-arm": Model("Stanford arm, six joints (Sayers 9.6)", "stanford_arm:build"),
-    "stanford-arm-controlled": Model("the same, with its control laws", "stanford_arm:controlled"),
-    "puma560": Model("PUMA 560 arm with geared drives (Corke, Armstrong)", "puma560:build"),
+    "spacecraft-2": LibraryModel(
+        "spacecraft with four hinged antennas (Sayers 9.5)", "spacecraft-2.toml"
+    ),
+    "stanford-arm": LibraryModel("Stanford arm, six joints (Sayers 9.6)", "stanford_arm:build"),
+    "stanford-arm-controlled": LibraryModel(
+        "the same, with its control laws", "stanford_arm:controlled"
+    ),
+    "puma560": LibraryModel("PUMA 560 arm with geared drives (Corke, Armstrong)", "puma560:build"),
 }
 
 _TRUTHS = {"on": True, "true": True, "yes": True, "1": True}

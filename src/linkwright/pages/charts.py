@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.pages.scope import Columns, Curve, Graph, Layout, curves_of, thinned
+from linkwright.pages.scope import Columns, Curve, Graph, ScopeLayout, curves_of, thinned
 from linkwright.recording.colors import ASIDE
 
 Array: TypeAlias = NDArray[np.float64]
@@ -139,7 +139,7 @@ def _stack(
 
 def layout_picture(
     recordings: Sequence[tuple[str, Columns]],
-    layout: Layout,
+    layout: ScopeLayout,
     window: tuple[float, float],
     title: str = "",
 ) -> str:

@@ -33,7 +33,7 @@ from linkwright.scene.forces import (
     recorded_forces,
     reference_of,
 )
-from linkwright.scene.motions import Take
+from linkwright.scene.motions import SceneMotion
 from linkwright.scene.scene import Scene
 from linkwright.scene.viewpoint import extent, pedestal, point_of, seen_of, upright
 from linkwright.version import __version__
@@ -91,18 +91,18 @@ class _Block:
         return base64.b64encode(zlib.compress(b"".join(self.parts), 9)).decode()
 
 
-def page_text(takes: Sequence[Take], *, title: str = "", most: int = MOST_BYTES) -> str:
+def page_text(motions: Sequence[SceneMotion], *, title: str = "", most: int = MOST_BYTES) -> str:
     """Return the page of one or several takes, the first in full and the others as ghosts."""
-    if not takes:
+    if not motions:
         raise InputError("a page needs a recording or a model")
     if not most > 0:
         raise InputError(f"a page of {most} bytes is none", remedy="allow 2,900,000, say")
     frames, triangles = MOST_FRAMES, _TRIANGLES
     for _ in range(12):
-        text = _written(takes, title, frames, triangles)
+        text = _written(motions, title, frames, triangles)
         if len(text) <= most:
             return text
-        if triangles > 4000 and _share_of_triangles(takes) > 0.4:
+        if triangles > 4000 and _share_of_triangles(motions) > 0.4:
             triangles = int(0.6 * triangles)
         else:
             frames, triangles = int(0.7 * frames), max(2000, int(0.8 * triangles))
@@ -114,23 +114,23 @@ def page_text(takes: Sequence[Take], *, title: str = "", most: int = MOST_BYTES)
 
 def write_page(
     path: str | os.PathLike[str],
-    takes: Sequence[Take],
+    motions: Sequence[SceneMotion],
     *,
     title: str = "",
     most: int = MOST_BYTES,
     replace: bool = True,
 ) -> int:
     """Write the page of takes into a file, and return its size in bytes."""
-    text = page_text(takes, title=title, most=most)
+    text = page_text(motions, title=title, most=most)
     write_text(path, text, replace=replace)
     return len(text.encode())
 
 
-def page_notes(takes: Sequence[Take]) -> list[str]:
+def page_notes(motions: Sequence[SceneMotion]) -> list[str]:
     """Return what a user should know of takes that share a page."""
-    scene, notes = takes[0].scene, [n for take in takes for n in take.notes]
+    scene, notes = motions[0].scene, [n for motion in motions for n in motion.notes]
     if scene is not None:
-        others = [t for t in takes[1:] if t.scene is not None and not _alike(t.scene, scene)]
+        others = [t for t in motions[1:] if t.scene is not None and not _alike(t.scene, scene)]
         notes += [f"{t.name} is not of {scene.name!r}: only its plots are shown" for t in others]
     return list(dict.fromkeys(notes))
 
@@ -139,27 +139,27 @@ def _alike(one: Scene, other: Scene) -> bool:
     return [n.name for n in one.nodes] == [n.name for n in other.nodes]
 
 
-def _share_of_triangles(takes: Sequence[Take]) -> float:
-    scene = takes[0].scene
+def _share_of_triangles(motions: Sequence[SceneMotion]) -> float:
+    scene = motions[0].scene
     if scene is None:
         return 0.0
     count = min(sum(len(s.faces) for node in scene.surfaces for s in node), _TRIANGLES)
-    moving = sum(len(t.recording) for t in takes) * len(scene.nodes) * 7
+    moving = sum(len(t.recording) for t in motions) * len(scene.nodes) * 7
     return 9 * count / (9 * count + moving)
 
 
-def _written(takes: Sequence[Take], title: str, frames: int, triangles: int) -> str:
+def _written(motions: Sequence[SceneMotion], title: str, frames: int, triangles: int) -> str:
     block = _Block()
-    scene = takes[0].scene
+    scene = motions[0].scene
     data: dict[str, Any] = {
-        "title": title or (scene.name if scene is not None else takes[0].name),
+        "title": title or (scene.name if scene is not None else motions[0].name),
         "doc": scene.doc if scene is not None else "",
         "version": __version__,
-        "story": takes[0].story,
-        "notes": page_notes(takes),
-        "takes": [_take(block, take, scene, frames, triangles) for take in takes],
-        "layout": first_layout(takes[0].recording).plain(),
-        "scene": None if scene is None else _scene(block, scene, takes, triangles),
+        "story": motions[0].story,
+        "notes": page_notes(motions),
+        "takes": [_motion(block, motion, scene, frames, triangles) for motion in motions],
+        "layout": first_layout(motions[0].recording).plain(),
+        "scene": None if scene is None else _scene(block, scene, motions, triangles),
     }
     parts = {
         "ICON": icon(),
@@ -178,21 +178,21 @@ def _escaped(text: str) -> str:
 
 
 # -- what moves ------------------------------------------------------------------------------------
-def _take(
-    block: _Block, take: Take, scene: Scene | None, frames: int, triangles: int
+def _motion(
+    block: _Block, motion: SceneMotion, scene: Scene | None, frames: int, triangles: int
 ) -> dict[str, Any]:
-    times = take.recording.times
-    told: dict[str, Any] = {"name": take.name, "channels": _channels(block, take, frames)}
+    times = motion.recording.times
+    told: dict[str, Any] = {"name": motion.name, "channels": _channels(block, motion, frames)}
     told["start"], told["end"] = (float(times[0]), float(times[-1])) if len(times) else (0.0, 0.0)
-    if take.q is None or scene is None or take.scene is None or not len(times):
+    if motion.q is None or scene is None or motion.scene is None or not len(times):
         return told
-    if not _alike(take.scene, scene):
+    if not _alike(motion.scene, scene):
         return told
-    even, poses, center = _sampled(take, take.scene, frames)
+    even, poses, center = _sampled(motion, motion.scene, frames)
     told["poses"] = _levels(block, poses.reshape(len(poses), -1), poses=True)
     told["center"] = _levels(block, center)
-    told["arrows"] = _arrows(block, take, even, poses)
-    told["shapes"] = _own_shapes(block, take.scene, scene, triangles)
+    told["arrows"] = _arrows(block, motion, even, poses)
+    told["shapes"] = _own_shapes(block, motion.scene, scene, triangles)
     return told
 
 
@@ -213,13 +213,13 @@ def _own_shapes(
     return made
 
 
-def _arrows(block: _Block, take: Take, even: Array, poses: Array) -> dict[str, Any] | None:
+def _arrows(block: _Block, motion: SceneMotion, even: Array, poses: Array) -> dict[str, Any] | None:
     """Store the forces of a take, which points touch, and how long arrows are."""
-    assert take.scene is not None
-    arrows, column = recorded_forces(take.scene, take.recording)
+    assert motion.scene is not None
+    arrows, column = recorded_forces(motion.scene, motion.recording)
     if not arrows.each:
         return None
-    times = take.recording.times
+    times = motion.recording.times
     shown = arrows.at(
         poses, lambda name: np.interp(even, times, np.broadcast_to(column(name), times.shape))
     )
@@ -243,19 +243,19 @@ def _arrows(block: _Block, take: Take, even: Array, poses: Array) -> dict[str, A
         "share": [USUAL, LONGEST, LEAST, SHORTEST],
         "shape": [FULL, HEAD, HEAD_RADIUS, SHAFT_RADIUS],
         "units": arrows.units,
-        "radius": float(f"{extent(take.scene):.6g}"),
+        "radius": float(f"{extent(motion.scene):.6g}"),
     }
 
 
-def _sampled(take: Take, scene: Scene, frames: int) -> tuple[Array, Array, Array]:
+def _sampled(motion: SceneMotion, scene: Scene, frames: int) -> tuple[Array, Array, Array]:
     """Return evenly spaced times, poses in the picture's axes and mass centers."""
-    assert take.q is not None
-    times = take.recording.times
+    assert motion.q is not None
+    times = motion.recording.times
     span = float(times[-1] - times[0])
     count = max(2, min(len(times), frames)) if span > 0 else 1
     even = np.linspace(times[0], times[-1], count)
-    q = np.empty((count, take.q.shape[1]))
-    for k, column in enumerate(take.q.T):
+    q = np.empty((count, motion.q.shape[1]))
+    for k, column in enumerate(motion.q.T):
         q[:, k] = np.interp(even, times, column)
     where = scene.poses(q)
     return even, upright(scene, where.poses), where.center @ scene.upright.T
@@ -288,9 +288,9 @@ def _ranges(columns: Array) -> tuple[Array, Array]:
     return low, high
 
 
-def _channels(block: _Block, take: Take, frames: int) -> dict[str, Any]:
+def _channels(block: _Block, motion: SceneMotion, frames: int) -> dict[str, Any]:
     """Store all channels as they are; where they are too many, at fewer, evenly spaced times."""
-    recording = take.recording
+    recording = motion.recording
     if not recording.channels or not len(recording):
         return {"labels": [], "values": None}
     labels = [[c.name, c.unit, c.long, c.generic, c.body] for c in recording.channels]
@@ -331,9 +331,11 @@ def _evened(even: Array, times: Array, values: Array) -> Array:
 
 
 # -- what is seen ----------------------------------------------------------------------------------
-def _scene(block: _Block, scene: Scene, takes: Sequence[Take], most: int) -> dict[str, Any]:
+def _scene(
+    block: _Block, scene: Scene, motions: Sequence[SceneMotion], most: int
+) -> dict[str, Any]:
     surfaces = scene.surfaces_within(most)
-    seen = seen_of(scene, *takes)
+    seen = seen_of(scene, *motions)
     nodes: list[dict[str, Any]] = [
         {
             "name": node.name,

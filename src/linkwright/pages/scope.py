@@ -2,10 +2,10 @@
 
 The functions are those of SL's plotter: stacked graphs with several traces in each, sums and
 differences of two channels, rates of change, a Butterworth low-pass (percent of half the sampling
-rate), and phase plots of one channel over another. A `Layout` says what is asked for; it comes from
-a page as JSON and holds names only, so that it can be laid over any recording. Curves are thinned
-to the points that a screen can show, keeping the lowest and the highest value of each stretch, and
-gaps where values are no numbers.
+rate), and phase plots of one channel over another. A `ScopeLayout` says what is asked for; it comes
+from a page as JSON and holds names only, so that it can be laid over any recording. Curves are
+thinned to the points that a screen can show, keeping the lowest and the highest value of each
+stretch, and gaps where values are no numbers.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ScopeLayout:
     """What is asked of the scope.
 
     Args:
@@ -95,7 +95,7 @@ class Layout:
         }
 
 
-def layout_from(told: object) -> Layout:
+def layout_from(told: object) -> ScopeLayout:
     """Return a layout from plain data; what is no layout is an error that says where.
 
     >>> layout_from({"graphs": [{"traces": ["x"]}]}).graphs
@@ -111,7 +111,7 @@ def layout_from(told: object) -> Layout:
     if ends is not None and (len(ends) != 2 or not ends[1] - ends[0] > _SHORTEST):
         raise InputError("a window is two times, the second after the first")
     mark = whole.get("mark")
-    return Layout(
+    return ScopeLayout(
         tuple(
             Graph(
                 tuple(_text(n, "a trace") for n in _list(g.get("traces", []), "traces"))[
@@ -168,7 +168,7 @@ def _number(told: object, what: str) -> float:
     return float(told)
 
 
-def first_layout(recording: Recording) -> Layout:
+def first_layout(recording: Recording) -> ScopeLayout:
     """Return what is shown before anyone has chosen: channels of a unit together, those that move.
 
     >>> r = Recording(
@@ -180,7 +180,7 @@ def first_layout(recording: Recording) -> Layout:
     [('x', 'y'), ('a',)]
     """
     if not recording.channels:
-        return Layout()
+        return ScopeLayout()
     rows = recording.data[:: max(1, len(recording) // 2000)]
     moves = np.zeros(len(recording.channels), bool)
     if len(rows):
@@ -195,7 +195,7 @@ def first_layout(recording: Recording) -> Layout:
     told = [graph for graph in chosen if graph]
     if len(told) < 2:
         told += [group[:_FIRST_TRACES] for group in groups.values()]
-    return Layout(tuple(Graph(tuple(graph)) for graph in told[:3]))
+    return ScopeLayout(tuple(Graph(tuple(graph)) for graph in told[:3]))
 
 
 def _story(recording: Recording) -> list[tuple[str, ...]]:

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from linkwright.program.program import Port
+from linkwright.program.program import ProgramPort
 from linkwright.program.rates import Rate
 
 CONDITIONS = frozenset({"lt", "le", "eq", "ne", "and", "or", "not"})
@@ -72,8 +72,8 @@ class Code:
     """
 
     name: str
-    inputs: tuple[Port, ...]
-    outputs: tuple[tuple[Port, tuple[int, ...]], ...]
+    inputs: tuple[ProgramPort, ...]
+    outputs: tuple[tuple[ProgramPort, tuple[int, ...]], ...]
     instructions: list[Instruction]
     size: int
 

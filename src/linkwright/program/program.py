@@ -31,7 +31,7 @@ class ProgramError(Error):
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class ProgramPort:
     """A named array of scalars that goes into or comes out of a Program.
 
     Args:
@@ -251,8 +251,8 @@ class Program:
     """
 
     name: str
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
+    inputs: tuple[ProgramPort, ...]
+    outputs: tuple[ProgramPort, ...]
     statements: tuple[Statement, ...] = ()
     slow: frozenset[Expr] = field(default_factory=frozenset)
     auxiliary: frozenset[str] = field(default_factory=frozenset)
@@ -272,7 +272,7 @@ class Program:
         """Return the expressions of all outputs, in order."""
         return tuple(x for port in self.outputs for x in port.entries)
 
-    def port(self, name: str) -> Port:
+    def port(self, name: str) -> ProgramPort:
         """Return the input or output of this name."""
         for port in (*self.inputs, *self.outputs):
             if port.name == name:
@@ -281,13 +281,13 @@ class Program:
         raise ProgramError(f"program {self.name!r} has no input or output {name!r}; it has {known}")
 
     def with_statements(
-        self, statements: Iterable[Statement], outputs: Iterable[Port] | None = None
+        self, statements: Iterable[Statement], outputs: Iterable[ProgramPort] | None = None
     ) -> Program:
         """Return the program with other statements and, if given, other outputs."""
         ports = self.outputs if outputs is None else tuple(outputs)
         return replace(self, statements=tuple(statements), outputs=ports)
 
-    def map_outputs(self, values: Sequence[Expr]) -> tuple[Port, ...]:
+    def map_outputs(self, values: Sequence[Expr]) -> tuple[ProgramPort, ...]:
         """Return the output ports with other entries."""
         rest = iter(values)
         return tuple(replace(p, entries=tuple(next(rest) for _ in p.entries)) for p in self.outputs)
@@ -447,10 +447,10 @@ def _check_reads(
         stack.extend(node.args)
 
 
-def _port(name: str, value: Any, *, as_symbol: bool) -> Port:
+def _port(name: str, value: Any, *, as_symbol: bool) -> ProgramPort:
     shape, flat = _flatten(name, value)
     entries = tuple(symbol(x) if as_symbol and isinstance(x, str) else as_expr(x) for x in flat)
-    return Port(name, shape, entries)
+    return ProgramPort(name, shape, entries)
 
 
 def _flatten(name: str, value: Any) -> tuple[tuple[int, ...], list[Any]]:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Protocol
 
 from linkwright.optional import extra
-from linkwright.recording.transfer import Carried
+from linkwright.recording.transfer import Transferable
 from linkwright.showing import Shown
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class HasRecording(Protocol):
         """Its channels over time."""
 
 
-class Recorded(Carried, Shown):
+class Recorded(Transferable, Shown):
     """A recording, or something that has one as `recording`."""
 
     __slots__ = ()

@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 
 from linkwright.errors import Error
 
-Made = TypeVar("Made", bound="Carried")
+Made = TypeVar("Made", bound="Transferable")
 
 _MODELS = ("source", "mechanism", "system")
 _TELLER = ("linkwright.formats.origins", "origin_of")  # of a higher layer, which knows the formats
 
 
-class Carried:
+class Transferable:
     """A dataclass that holds numbers, and maybe the model that they are of."""
 
     __slots__ = ()
@@ -57,7 +57,7 @@ class Carried:
         return held
 
 
-def _arrived(cls: type[Carried], held: dict[str, Any]) -> Carried:
+def _arrived(cls: type[Transferable], held: dict[str, Any]) -> Transferable:
     return cls(**cls._unpacked(held))
 
 

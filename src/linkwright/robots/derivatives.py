@@ -21,10 +21,10 @@ from typing import TypeAlias
 from linkwright.algebra import ONE, ZERO, Expr, linear_coefficients, postorder, total
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer
-from linkwright.program import Assign, Namer, Port, Program, Statement
+from linkwright.program import Assign, Namer, Program, ProgramPort, Statement
 from linkwright.program.derivatives.forward import ForwardCalls, forward
 from linkwright.program.derivatives.reverse import ReverseCalls, reverse
-from linkwright.program.derivatives.structure import Masks, Structure
+from linkwright.program.derivatives.structure import Masks, MaskSpreader
 from linkwright.program.factors import factors
 from linkwright.program.inline import inlined
 from linkwright.program.passes.liveness import liveness
@@ -121,7 +121,7 @@ def derivative_program(
     return _derived(program, ways, wanted, chosen)
 
 
-def _likely(program: Program, ways: Ways, wanted: Sequence[Port]) -> str:
+def _likely(program: Program, ways: Ways, wanted: Sequence[ProgramPort]) -> str:
     """Return the way that the structure makes cheaper; with loops, the one with fewer lanes."""
     if any(not isinstance(s, Assign) for s in program.statements):
         rows, columns = sum(p.size for p in wanted), sum(ways.counts.values())
@@ -130,7 +130,7 @@ def _likely(program: Program, ways: Ways, wanted: Sequence[Port]) -> str:
     return "forward" if forth <= _BACK * back else "reverse"
 
 
-def _guesses(program: Program, ways: Ways, wanted: Sequence[Port]) -> tuple[int, int]:
+def _guesses(program: Program, ways: Ways, wanted: Sequence[ProgramPort]) -> tuple[int, int]:
     """Return about how many products tangents and adjoints take, by which are not zero."""
     masks: Masks = {}
     first = 0
@@ -138,7 +138,7 @@ def _guesses(program: Program, ways: Ways, wanted: Sequence[Port]) -> tuple[int,
         for x, lanes in zip(program.port(name).entries, ways.lanes[name], strict=True):
             masks[x] = sum(1 << (first + k) for k in lanes)
         first += width
-    structure = Structure()
+    structure = MaskSpreader()
     structure.spread(program.statements, masks)
     known: Masks = {}
     forth = back = 0
@@ -163,11 +163,11 @@ def _guesses(program: Program, ways: Ways, wanted: Sequence[Port]) -> tuple[int,
     return forth, back
 
 
-def _derived(program: Program, ways: Ways, wanted: Sequence[Port], mode: str) -> Program:
+def _derived(program: Program, ways: Ways, wanted: Sequence[ProgramPort], mode: str) -> Program:
     make = _forward if mode == "forward" else _reverse
     statements, entries = make(program, ways, wanted)
     ports = tuple(
-        Port(f"d_{y.name}_d_{name}", (*y.shape, width), tuple(entries[y.name, name]))
+        ProgramPort(f"d_{y.name}_d_{name}", (*y.shape, width), tuple(entries[y.name, name]))
         for y in wanted
         for name, width in ways.counts.items()
     )
@@ -179,7 +179,7 @@ def _derived(program: Program, ways: Ways, wanted: Sequence[Port], mode: str) ->
 
 
 def _forward(
-    program: Program, ways: Ways, wanted: Sequence[Port]
+    program: Program, ways: Ways, wanted: Sequence[ProgramPort]
 ) -> tuple[tuple[Statement, ...], Entries]:
     first: dict[str, int] = {}
     seeds: dict[Expr, dict[int, Expr]] = {}
@@ -203,7 +203,7 @@ def _forward(
 
 
 def _reverse(
-    program: Program, ways: Ways, wanted: Sequence[Port]
+    program: Program, ways: Ways, wanted: Sequence[ProgramPort]
 ) -> tuple[tuple[Statement, ...], Entries]:
     names = {p.name for p in wanted}
     places = [(p.name, i) for p in program.outputs for i in range(p.size)]
@@ -232,12 +232,12 @@ def _reverse(
 
 
 # -- dynamics --------------------------------------------------------------------------------------
-def _with_parameters(ports: Sequence[Port], *programs: Program) -> tuple[Port, ...]:
+def _with_parameters(ports: Sequence[ProgramPort], *programs: Program) -> tuple[ProgramPort, ...]:
     """Return ports with one last for all parameters that any of the Programs reads."""
     read = {x for p in programs for port in p.inputs if port.name == "p" for x in port.entries}
     rest = tuple(port for port in ports if port.name != "p")
     names = tuple(sorted(read, key=lambda x: x.name))
-    return (*rest, Port("p", (len(names),), names)) if names else rest
+    return (*rest, ProgramPort("p", (len(names),), names)) if names else rest
 
 
 def _fed(program: Program, given: Mapping[str, Sequence[Expr]]) -> dict[str, Sequence[Expr]]:
@@ -258,7 +258,7 @@ def inverse_dynamics_derivative(
     namer = Namer(Program("names", inputs, ()), "z")
     given: dict[str, Sequence[Expr]] = {p.name: p.entries for p in inputs}
     statements: list[Statement] = []
-    ports: dict[str, Port] = {}
+    ports: dict[str, ProgramPort] = {}
     rest = [x for x in by if x != "a"]
     if rest:
         slopes = derivative_program(inverse, rest, tangents)
@@ -269,7 +269,7 @@ def inverse_dynamics_derivative(
     if "a" in by:
         more, found = inlined(mass, _fed(mass, given), namer)
         statements += more
-        ports["a"] = Port("d_tau_d_a", mass.port("M").shape, found["M"])
+        ports["a"] = ProgramPort("d_tau_d_a", mass.port("M").shape, found["M"])
     made = Program(
         f"{inverse.name}_by_{'_'.join(by)}",
         inputs,
@@ -290,7 +290,7 @@ def forward_dynamics_derivative(
 ) -> Program:
     """Return the Program of the derivatives of the accelerations by `q`, `u` or `tau`."""
     n = len(efforts)
-    tau = Port("tau", (n,), tuple(efforts))
+    tau = ProgramPort("tau", (n,), tuple(efforts))
     inputs = tuple(
         tau if p.name == "a" else p for p in _with_parameters(inverse.inputs, mass, inverse)
     )
@@ -299,7 +299,7 @@ def forward_dynamics_derivative(
     statements, found = inlined(mass, _fed(mass, given), namer)
     entries = found["M"]
     made = factors([entries[n * i : n * i + n] for i in range(n)], namer)
-    ports: dict[str, Port] = {}
+    ports: dict[str, ProgramPort] = {}
     motion = [x for x in by if x != "tau"]
     if motion:
         bias, rest = inlined(inverse, _fed(inverse, {**given, "a": [ZERO] * n}), namer)
@@ -319,10 +319,10 @@ def forward_dynamics_derivative(
         for x, width in widths.items():
             part = [next(solved) for _ in range(width)]
             rows = tuple(column[i] for i in range(n) for column in part)
-            ports[x] = Port(f"d_a_d_{x}", (n, width), rows)
+            ports[x] = ProgramPort(f"d_a_d_{x}", (n, width), rows)
     if "tau" in by:
         rows = tuple(x for row in made.inverse() for x in row)
-        ports["tau"] = Port("d_a_d_tau", (n, n), rows)
+        ports["tau"] = ProgramPort("d_a_d_tau", (n, n), rows)
     statements += made.statements
     result = Program(
         f"forward_dynamics_by_{'_'.join(by)}",

@@ -13,7 +13,7 @@ from linkwright.algebra import ZERO, symbol
 from linkwright.equations.tree import Results, Tree
 from linkwright.equations.writer import Writer, add, apply
 from linkwright.errors import InputError
-from linkwright.program import Namer, Port, Program
+from linkwright.program import Namer, Program, ProgramPort
 from linkwright.program.derivatives.forward import ForwardCalls, forward
 from linkwright.program.inline import inlined
 from linkwright.program.passes.liveness import liveness
@@ -21,19 +21,23 @@ from linkwright.program.program import check
 from linkwright.robots import kinematics
 from linkwright.robots.derivatives import named
 from linkwright.robots.quantity import USUAL_REFERENCE, FrameQuantity, Quantity, frame_label
+<<<<<<< HEAD
 from linkwright.robots.spots import Spot
+=======
+from linkwright.robots.tree import FixedFrame, Results, Tree
+>>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 
 WORLD_ALIGNED = USUAL_REFERENCE
 
 
-class Source(Protocol):
+class FrameSource(Protocol):
     """What the quantities of frames need of a robot."""
 
     @property
     def tree(self) -> Tree:
         """The tree of its bodies."""
 
-    def spot(self, frame: str) -> Spot:
+    def spot(self, frame: str) -> FixedFrame:
         """Return body and place of a frame."""
 
     def quantity(
@@ -42,12 +46,12 @@ class Source(Protocol):
         """Return a quantity that is derived from the tree."""
 
 
-Write: TypeAlias = Callable[[Writer, Tree, Spot], Results]
+Write: TypeAlias = Callable[[Writer, Tree, FixedFrame], Results]
 Ask: TypeAlias = Callable[..., Write]
 
 
 def _of_frames(
-    robot: Source, name: str, takes: Sequence[str], ask: Ask, **defaults: str
+    robot: FrameSource, name: str, takes: Sequence[str], ask: Ask, **defaults: str
 ) -> FrameQuantity:
     """Return a quantity of frames."""
 
@@ -74,7 +78,7 @@ def _chosen(name: str, defaults: Mapping[str, str], options: Mapping[str, str]) 
 
 
 # -- places ----------------------------------------------------------------------------------------
-def pose(robot: Source) -> FrameQuantity:
+def pose(robot: FrameSource) -> FrameQuantity:
     """Return the homogeneous 4 x 4 matrix from a frame to the world."""
     return _of_frames(
         robot,
@@ -86,7 +90,7 @@ def pose(robot: Source) -> FrameQuantity:
     )
 
 
-def position(robot: Source) -> FrameQuantity:
+def position(robot: FrameSource) -> FrameQuantity:
     """Return the origin of a frame in the world, m."""
     return _of_frames(
         robot,
@@ -96,7 +100,7 @@ def position(robot: Source) -> FrameQuantity:
     )
 
 
-def orientation(robot: Source) -> FrameQuantity:
+def orientation(robot: FrameSource) -> FrameQuantity:
     """Return the unit quaternion (w, x, y, z), w not negative, from a frame to the world."""
     return _of_frames(
         robot,
@@ -110,7 +114,7 @@ def orientation(robot: Source) -> FrameQuantity:
     )
 
 
-def rpy(robot: Source) -> FrameQuantity:
+def rpy(robot: FrameSource) -> FrameQuantity:
     """Return roll, pitch and yaw of a frame, rad: R = Rz(yaw) Ry(pitch) Rx(roll)."""
     return _of_frames(
         robot,
@@ -125,7 +129,7 @@ def rpy(robot: Source) -> FrameQuantity:
 
 
 # -- Jacobians -------------------------------------------------------------------------------------
-def jacobian(robot: Source) -> FrameQuantity:
+def jacobian(robot: FrameSource) -> FrameQuantity:
     """Return the geometric Jacobian of a frame, 6 x n."""
 
     def ask(reference: str) -> Write:
@@ -135,13 +139,13 @@ def jacobian(robot: Source) -> FrameQuantity:
     return _of_frames(robot, "jacobian", ["q"], ask, reference=WORLD_ALIGNED)
 
 
-def pose_and_jacobian(robot: Source) -> FrameQuantity:
+def pose_and_jacobian(robot: FrameSource) -> FrameQuantity:
     """Return pose and geometric Jacobian of a frame from one kernel."""
 
     def ask(reference: str) -> Write:
         kinematics.checked_reference(reference)
 
-        def write(writer: Writer, tree: Tree, spot: Spot) -> Results:
+        def write(writer: Writer, tree: Tree, spot: FixedFrame) -> Results:
             at, rows = kinematics.pose_and_jacobian(writer, tree, spot, reference)
             return {"T": kinematics.homogeneous(at), "J": rows}
 
@@ -150,7 +154,7 @@ def pose_and_jacobian(robot: Source) -> FrameQuantity:
     return _of_frames(robot, "pose_and_jacobian", ["q"], ask, reference=WORLD_ALIGNED)
 
 
-def analytic_jacobian(robot: Source) -> FrameQuantity:
+def analytic_jacobian(robot: FrameSource) -> FrameQuantity:
     """Return the Jacobian of position and orientation as numbers, 6 x n or 7 x n."""
 
     def ask(orientation: str) -> Write:
@@ -160,7 +164,7 @@ def analytic_jacobian(robot: Source) -> FrameQuantity:
     return _of_frames(robot, "analytic_jacobian", ["q"], ask, orientation="rpy")
 
 
-def jacobian_rate(robot: Source) -> FrameQuantity:
+def jacobian_rate(robot: FrameSource) -> FrameQuantity:
     """Return the time derivative of the geometric Jacobian of a frame, 6 x n."""
 
     def of_frame(frame: str, **options: str) -> Quantity:
@@ -202,13 +206,13 @@ def rate_program(tree: Tree, program: Program, name: str, output: str) -> Progra
     entries = tuple(lanes.get(0, ZERO) for lanes in tangents.lanes)
     rest = tuple(p for p in source.inputs if p.name not in ("q", "u"))
     everything = (*statements, *tangents.statements)
-    made = Program(name, (q, u, *rest), (Port(output, port.shape, entries),), everything)
+    made = Program(name, (q, u, *rest), (ProgramPort(output, port.shape, entries),), everything)
     check(made)
     return liveness(made)
 
 
 # -- motion ----------------------------------------------------------------------------------------
-def velocity(robot: Source) -> FrameQuantity:
+def velocity(robot: FrameSource) -> FrameQuantity:
     """Return velocity and angular velocity of a frame, m/s and rad/s."""
 
     def ask(reference: str) -> Write:
@@ -218,13 +222,13 @@ def velocity(robot: Source) -> FrameQuantity:
     return _of_frames(robot, "velocity", ["q", "u"], ask, reference=WORLD_ALIGNED)
 
 
-def acceleration(robot: Source) -> FrameQuantity:
+def acceleration(robot: FrameSource) -> FrameQuantity:
     """Return the rate of the velocity of a frame for given rates of speeds."""
 
     def ask(reference: str) -> Write:
         kinematics.checked_reference(reference)
 
-        def write(writer: Writer, tree: Tree, spot: Spot) -> Results:
+        def write(writer: Writer, tree: Tree, spot: FixedFrame) -> Results:
             rates = tree.all_rates(writer, tree.accelerations)
             return {"v_dot": kinematics.acceleration(writer, tree, spot, reference, rates)}
 
@@ -233,13 +237,13 @@ def acceleration(robot: Source) -> FrameQuantity:
     return _of_frames(robot, "acceleration", ["q", "u", "a"], ask, reference=WORLD_ALIGNED)
 
 
-def drift(robot: Source) -> FrameQuantity:
+def drift(robot: FrameSource) -> FrameQuantity:
     """Return the rate of the velocity of a frame while all speeds keep their values: J' u."""
 
     def ask(reference: str) -> Write:
         kinematics.checked_reference(reference)
 
-        def write(writer: Writer, tree: Tree, spot: Spot) -> Results:
+        def write(writer: Writer, tree: Tree, spot: FixedFrame) -> Results:
             rates = tree.all_rates(writer)
             return {"drift": kinematics.acceleration(writer, tree, spot, reference, rates)}
 
@@ -250,7 +254,10 @@ def drift(robot: Source) -> FrameQuantity:
 
 # -- points ----------------------------------------------------------------------------------------
 def _of_points(
-    robot: Source, name: str, takes: Sequence[str], write: Callable[[Writer, Tree, Spot], Results]
+    robot: FrameSource,
+    name: str,
+    takes: Sequence[str],
+    write: Callable[[Writer, Tree, FixedFrame], Results],
 ) -> FrameQuantity:
     """Return a quantity of points that are fixed in frames and given when it is called."""
 
@@ -264,7 +271,7 @@ def _of_points(
 
             def written(writer: Writer) -> Results:
                 place = add(fixed.position, apply(fixed.rotation, (x, y, z)))
-                return write(writer, tree, Spot(fixed.body, fixed.rotation, place))
+                return write(writer, tree, FixedFrame(fixed.body, fixed.rotation, place))
 
             return tree.program(name, takes, written, {"point": (x, y, z)})
 
@@ -273,7 +280,7 @@ def _of_points(
     return FrameQuantity(name, of_frame)
 
 
-def point_position(robot: Source) -> FrameQuantity:
+def point_position(robot: FrameSource) -> FrameQuantity:
     """Return where a point of a frame is in the world, m."""
     return _of_points(
         robot,
@@ -283,7 +290,7 @@ def point_position(robot: Source) -> FrameQuantity:
     )
 
 
-def point_velocity(robot: Source) -> FrameQuantity:
+def point_velocity(robot: FrameSource) -> FrameQuantity:
     """Return the velocity of a point of a frame along the world's axes, m/s."""
     return _of_points(
         robot,
@@ -293,7 +300,7 @@ def point_velocity(robot: Source) -> FrameQuantity:
     )
 
 
-def point_jacobian(robot: Source) -> FrameQuantity:
+def point_jacobian(robot: FrameSource) -> FrameQuantity:
     """Return the Jacobian of the position of a point of a frame, 3 x n."""
     return _of_points(
         robot,
@@ -303,10 +310,10 @@ def point_jacobian(robot: Source) -> FrameQuantity:
     )
 
 
-def point_drift(robot: Source) -> FrameQuantity:
+def point_drift(robot: FrameSource) -> FrameQuantity:
     """Return the acceleration of a point of a frame while all speeds keep their values, m/s^2."""
 
-    def write(writer: Writer, tree: Tree, spot: Spot) -> Results:
+    def write(writer: Writer, tree: Tree, spot: FixedFrame) -> Results:
         rates = tree.all_rates(writer)
         return {"drift": kinematics.acceleration(writer, tree, spot, WORLD_ALIGNED, rates)[:3]}
 

@@ -40,7 +40,11 @@ from linkwright.equations.writer import (
 )
 from linkwright.errors import InputError
 from linkwright.mechanism import Body
+<<<<<<< HEAD
 from linkwright.robots.spots import Spot
+=======
+from linkwright.robots.tree import FixedFrame, Tree
+>>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 
 REFERENCES = ("local-world-aligned", "local", "world")
 ORIENTATIONS = ("rpy", "zyx", "quaternion")
@@ -107,7 +111,7 @@ def stances(writer: Writer, bodies: Iterable[Body]) -> dict[Body, Stance]:
     return found
 
 
-def placed(writer: Writer, stance: Stance, spot: Spot) -> Stance:
+def placed(writer: Writer, stance: Stance, spot: FixedFrame) -> Stance:
     """Return where a frame is that is fixed in a body."""
     arm = apply(stance.rotation, spot.position)
     return Stance(
@@ -116,7 +120,7 @@ def placed(writer: Writer, stance: Stance, spot: Spot) -> Stance:
     )
 
 
-def spot_stance(writer: Writer, spot: Spot) -> Stance:
+def spot_stance(writer: Writer, spot: FixedFrame) -> Stance:
     """Return where a frame is in the ground."""
     found = stances(writer, chain_of(spot.body))
     return placed(writer, found.get(spot.body, ON_GROUND), spot)
@@ -212,7 +216,7 @@ def _ground_columns(
     return columns
 
 
-def _local_columns(writer: Writer, tree: Tree, spot: Spot) -> Columns:
+def _local_columns(writer: Writer, tree: Tree, spot: FixedFrame) -> Columns:
     """Return the columns along the frame's own axes, going from the frame to the ground."""
     columns: Columns = {}
     if spot.body.parent is None:
@@ -233,13 +237,13 @@ def _local_columns(writer: Writer, tree: Tree, spot: Spot) -> Columns:
     return columns
 
 
-def jacobian(writer: Writer, tree: Tree, spot: Spot, reference: str) -> list[list[Expr]]:
+def jacobian(writer: Writer, tree: Tree, spot: FixedFrame, reference: str) -> list[list[Expr]]:
     """Return the six rows of the Jacobian of a frame."""
     return pose_and_jacobian(writer, tree, spot, reference)[1]
 
 
 def pose_and_jacobian(
-    writer: Writer, tree: Tree, spot: Spot, reference: str
+    writer: Writer, tree: Tree, spot: FixedFrame, reference: str
 ) -> tuple[Stance, list[list[Expr]]]:
     """Return where a frame is and its Jacobian; see `jacobian`."""
     chain = chain_of(spot.body)
@@ -254,7 +258,7 @@ def pose_and_jacobian(
 
 
 def point_jacobian(
-    writer: Writer, tree: Tree, spot: Spot
+    writer: Writer, tree: Tree, spot: FixedFrame
 ) -> tuple[Triple, list[list[Expr]], list[list[Expr]]]:
     """Return the position of a point, its three-row Jacobian and the angular rows, in the world."""
     at, rows = pose_and_jacobian(writer, tree, spot, "local-world-aligned")
@@ -266,7 +270,9 @@ def rows_of(columns: Sequence[Sequence[Expr]], height: int) -> list[list[Expr]]:
     return [[column[i] for column in columns] for i in range(height)]
 
 
-def analytic_jacobian(writer: Writer, tree: Tree, spot: Spot, orientation: str) -> list[list[Expr]]:
+def analytic_jacobian(
+    writer: Writer, tree: Tree, spot: FixedFrame, orientation: str
+) -> list[list[Expr]]:
     """Return the Jacobian of position and orientation as numbers.
 
     Args:
@@ -372,7 +378,7 @@ def _moved(
     return Moving(omega, velocity, alpha, writer.triple(acceleration))
 
 
-def _at_spot(writer: Writer, spot: Spot, moving: Moving) -> Moving:
+def _at_spot(writer: Writer, spot: FixedFrame, moving: Moving) -> Moving:
     """Return how a frame moves that is fixed in a body, along its own axes."""
     axes = transposed(spot.rotation)
     r = spot.position
@@ -384,7 +390,7 @@ def _at_spot(writer: Writer, spot: Spot, moving: Moving) -> Moving:
     )
 
 
-def velocity(writer: Writer, tree: Tree, spot: Spot, reference: str) -> list[Expr]:
+def velocity(writer: Writer, tree: Tree, spot: FixedFrame, reference: str) -> list[Expr]:
     """Return the six components of the velocity of a frame; see `REFERENCES`."""
     local = _spot_moving(writer, tree, spot, None)
     if checked_reference(reference) == "local":
@@ -398,7 +404,7 @@ def velocity(writer: Writer, tree: Tree, spot: Spot, reference: str) -> list[Exp
 
 
 def acceleration(
-    writer: Writer, tree: Tree, spot: Spot, reference: str, rates: Mapping[Expr, Expr]
+    writer: Writer, tree: Tree, spot: FixedFrame, reference: str, rates: Mapping[Expr, Expr]
 ) -> list[Expr]:
     """Return the six components of the acceleration of a frame; see `REFERENCES`."""
     local = _spot_moving(writer, tree, spot, rates)
@@ -414,7 +420,7 @@ def acceleration(
 
 
 def _spot_moving(
-    writer: Writer, tree: Tree, spot: Spot, rates: Mapping[Expr, Expr] | None
+    writer: Writer, tree: Tree, spot: FixedFrame, rates: Mapping[Expr, Expr] | None
 ) -> Moving:
     found = movements(writer, tree, chain_of(spot.body), rates)
     return _at_spot(writer, spot, found.get(spot.body, STILL))

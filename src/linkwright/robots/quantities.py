@@ -19,8 +19,13 @@ if TYPE_CHECKING:
     from linkwright.equations.tree import Tree
     from linkwright.program import Program
     from linkwright.robots import frames, momentum, regressor as regressors
+<<<<<<< HEAD
     from linkwright.robots.regressor import Base
     from linkwright.robots.spots import Spot
+=======
+    from linkwright.robots.regressor import ColumnBasis
+    from linkwright.robots.tree import FixedFrame, Tree
+>>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 else:
     frames = Later("linkwright.robots.frames")
     momentum = Later("linkwright.robots.momentum")
@@ -42,7 +47,7 @@ class Quantities(ABC):
         """What quantities are written from."""
 
     @abstractmethod
-    def spot(self, frame: str) -> Spot:
+    def spot(self, frame: str) -> FixedFrame:
         """Return body and place of a frame."""
 
     @abstractmethod
@@ -219,7 +224,7 @@ class Quantities(ABC):
         return tuple(f"{link}.{name}" for link in self.links for name in regressors.INERTIAL)
 
     @property
-    def _carriers(self) -> list[Spot]:
+    def _carriers(self) -> list[FixedFrame]:
         return [self.spot(link) for link in self.links]
 
     @cached_property
@@ -254,7 +259,7 @@ class Quantities(ABC):
         )
 
     @cached_property
-    def base(self) -> Base:
+    def base(self) -> ColumnBasis:
         """The inertial parameters that motion can tell apart, and what the others add to them."""
         count = -(-2 * len(self.inertial_names) // max(1, len(self.tree.speeds))) + 4
         samples = self.regressor(*regressors.random_states(self.tree, count))

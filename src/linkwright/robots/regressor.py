@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from linkwright.algebra import ZERO, Expr, evaluate_all, sign
 from linkwright.equations.bodies import swung
-from linkwright.equations.independent_columns import Base as Base, base_of as base_of
+from linkwright.equations.independent_columns import ColumnBasis as ColumnBasis, base_of as base_of
 from linkwright.equations.inertia import own_moments, turned
 from linkwright.equations.links import rotation_between
 from linkwright.equations.rnea import spread
@@ -39,10 +39,14 @@ from linkwright.equations.writer import (
     transposed,
 )
 from linkwright.mechanism import Body
-from linkwright.program import Port, Program
+from linkwright.program import Program, ProgramPort
 from linkwright.program.passes.liveness import liveness
 from linkwright.robots.kinematics import movements
+<<<<<<< HEAD
 from linkwright.robots.spots import Spot
+=======
+from linkwright.robots.tree import FixedFrame, Results, Tree
+>>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 
 Array: TypeAlias = NDArray[Any]
 
@@ -54,7 +58,7 @@ JOINT = ("rotor", "viscous", "dry")
 
 
 def regressor(
-    writer: Writer, tree: Tree, links: Sequence[Spot], rates: Mapping[Expr, Expr]
+    writer: Writer, tree: Tree, links: Sequence[FixedFrame], rates: Mapping[Expr, Expr]
 ) -> list[list[Expr]]:
     """Return the rows of Y for the inertial parameters, ten columns for each link frame."""
     mechanism = tree.kinematics.mechanism
@@ -151,7 +155,7 @@ def _twists(writer: Writer, tree: Tree, bodies: Iterable[Body]) -> dict[Body, di
 
 
 # -- Programs --------------------------------------------------------------------------------------
-def regressor_of(tree: Tree, links: Sequence[Spot]) -> Program:
+def regressor_of(tree: Tree, links: Sequence[FixedFrame]) -> Program:
     """Return the Program of Y for the inertial parameters, n x 10 for each link frame."""
 
     def write(writer: Writer) -> Results:
@@ -160,7 +164,7 @@ def regressor_of(tree: Tree, links: Sequence[Spot]) -> Program:
     return tree.program("regressor", ["q", "u", "a"], write)
 
 
-def joint_regressor_of(tree: Tree, links: Sequence[Spot], jointed: Sequence[Expr]) -> Program:
+def joint_regressor_of(tree: Tree, links: Sequence[FixedFrame], jointed: Sequence[Expr]) -> Program:
     """Return the Program of Y with the columns of rotors and friction after the others."""
 
     def write(writer: Writer) -> Results:
@@ -187,11 +191,15 @@ def columns_of(program: Program, columns: Sequence[int], name: str) -> Program:
     (port,) = program.outputs
     rows, width = port.shape
     kept = tuple(port.entries[width * i + k] for i in range(rows) for k in columns)
-    made = replace(program, name=name, outputs=(Port(port.name, (rows, len(columns)), kept),))
+    made = replace(
+        program, name=name, outputs=(ProgramPort(port.name, (rows, len(columns)), kept),)
+    )
     return liveness(made)
 
 
-def inertial_parameters(tree: Tree, links: Sequence[Spot], values: Mapping[str, float]) -> Array:
+def inertial_parameters(
+    tree: Tree, links: Sequence[FixedFrame], values: Mapping[str, float]
+) -> Array:
     """Return the ten parameters of each body, in the order of the regressor's columns."""
     numbers = {
         p: values[name]

@@ -43,6 +43,10 @@ if TYPE_CHECKING:
     from linkwright.robots.ik import JointRates, Solution
     from linkwright.robots.spots import Spot
     from linkwright.robots.states import Facts
+<<<<<<< HEAD
+=======
+    from linkwright.robots.tree import FixedFrame, Tree
+>>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 else:
     conventions = Later("linkwright.robots.conventions")
     coriolis = Later("linkwright.robots.coriolis")
@@ -334,7 +338,7 @@ class Robot(Quantities, Shown):
         return conventions.slots(self.assembled, self.tree, find)
 
     @worded
-    def spot(self, frame: str) -> Spot:
+    def spot(self, frame: str) -> FixedFrame:
         """Return body and place of a frame."""
         found = self.assembled.places.get(frame)
         if found is None:

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 from linkwright.formats.robot.description import Place
 from linkwright.formats.robot.transforms import composed, rotate, transposed
 from linkwright.formats.text.positions import Path as KeyPath
+<<<<<<< HEAD
 from linkwright.robots.spots import Spot, spot_in
+=======
+from linkwright.robots.tree import FixedFrame, spot_in
+>>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 from linkwright.scene.default_shapes import glyph, thickness
 from linkwright.scene.poses import Hanging, Poses
 from linkwright.scene.scene import GROUND, Marked, Node
@@ -33,7 +37,7 @@ class _Home:
 
 
 def decorated(scene: Scene, scene_file: SceneFile) -> Scene:
-    """Return a scene in a scene_file."""
+    """Return a scene with the shapes and things of a scene file."""
     table = scene_file.table
     nodes: list[Node] = list(scene.nodes)
     hanging: list[Hanging] = list(scene.poses.hanging)
@@ -104,14 +108,14 @@ def _replaced(solid: Solid, home: _Home) -> bool:
 
 def _thing(
     scene: Scene, scene_file: SceneFile, nodes: list[Node], path: KeyPath, thing: ObjectTable
-) -> tuple[Node, Spot]:
+) -> tuple[Node, FixedFrame]:
     home = _home(scene, scene_file, (*path, "within"), thing.within)
     if any(node.name == thing.name for node in nodes):
         raise scene_file.source.error(
             (*path, "name"), f"{thing.name!r} is there already", "give it another name"
         )
     hangs = scene.poses.hanging[home.node]
-    if not isinstance(hangs, Spot):
+    if not isinstance(hangs, FixedFrame):
         raise scene_file.source.error(
             (*path, "within"), f"{thing.within!r} is a strut, and nothing can stand in it"
         )

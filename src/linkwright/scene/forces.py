@@ -40,7 +40,7 @@ GRAVITY = 9.81
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Arrow:
+class NodeForce:
     """A force that acts at a place of a node.
 
     Args:
@@ -69,7 +69,7 @@ class Arrow:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shown:
+class ForceFrames:
     """Forces at one time, or at several: then each array has a row for each."""
 
     points: Array
@@ -94,7 +94,7 @@ class Arrows:
     """
 
     scene: Scene
-    each: tuple[Arrow, ...]
+    each: tuple[NodeForce, ...]
     contact: Flags = field(init=False)
     reaction: Flags = field(init=False)
     _nodes: NDArray[np.intp] = field(init=False, repr=False)
@@ -146,7 +146,7 @@ class Arrows:
         found[..., 2] -= self._down
         return np.asarray(found)
 
-    def at(self, poses: Array, column: Column) -> Shown:
+    def at(self, poses: Array, column: Column) -> ForceFrames:
         """Return the forces at some times."""
         lead = poses.shape[:-2]
         forces = np.zeros((*lead, len(self.each), 3))
@@ -163,7 +163,7 @@ class Arrows:
             if a.touch:
                 touching[..., k] = np.asarray(column(a.touch)) > 0
         forces = np.nan_to_num(forces)
-        return Shown(self.points(poses), forces, touching, self.ending(poses, forces))
+        return ForceFrames(self.points(poses), forces, touching, self.ending(poses, forces))
 
     def ending(self, poses: Array, forces: Array) -> Flags:
         """Return which arrows end where they act: those that pull along a strut."""
@@ -177,7 +177,7 @@ class Arrows:
                 found[..., k] = (out * forces[..., k, :]).sum(axis=-1) < 0
         return found
 
-    def _given(self, arrow: Arrow, poses: Array, column: Column) -> Array:
+    def _given(self, arrow: NodeForce, poses: Array, column: Column) -> Array:
         """Return a force that is given along a direction, or in the axes of its node."""
         lead = poses.shape[:-2]
         parts = np.stack([np.broadcast_to(column(n), lead) for n in arrow.force], axis=-1)
@@ -209,11 +209,11 @@ def reacting(about: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(map(str, told)) if isinstance(told, list | tuple) else ()
 
 
-def joint_arrows(scene: Scene, about: Mapping[str, Any]) -> list[Arrow]:
+def joint_arrows(scene: Scene, about: Mapping[str, Any]) -> list[NodeForce]:
     """Return the forces that parents put on bodies through their joints, at the bodies' origins."""
     rows = {b.name: k + 1 for k, b in enumerate(scene.robot.mechanism.depth_first())}
     return [
-        Arrow(
+        NodeForce(
             f"joint of {name}",
             rows[name],
             (0.0, 0.0, 0.0),
@@ -226,12 +226,12 @@ def joint_arrows(scene: Scene, about: Mapping[str, Any]) -> list[Arrow]:
     ]
 
 
-def _arrow(told: Mapping[str, Any], rows: Mapping[str, int]) -> Arrow | None:
+def _arrow(told: Mapping[str, Any], rows: Mapping[str, int]) -> NodeForce | None:
     try:
         force, along = tuple(map(str, told["force"])), told.get("along")
         if len(force) != (3 if along is None else 1):
             return None
-        return Arrow(
+        return NodeForce(
             str(told["name"]),
             rows[str(told["body"])],
             _triple(told["at"]),
@@ -371,12 +371,12 @@ class ForceTrack:
     def __post_init__(self) -> None:
         self.reference = reference_of(self.arrows, self.forces.astype(float))
 
-    def between(self, k: int, j: int, f: float, poses: Array) -> Shown:
+    def between(self, k: int, j: int, f: float, poses: Array) -> ForceFrames:
         """Return the forces between two samples, along lines."""
         forces = (1 - f) * self.forces[k].astype(float) + f * self.forces[j].astype(float)
         touching = self.touching[k if f < 0.5 else j]
         ending = self.arrows.ending(poses, forces)
-        return Shown(self.arrows.points(poses), forces, touching, ending)
+        return ForceFrames(self.arrows.points(poses), forces, touching, ending)
 
 
 def force_track(

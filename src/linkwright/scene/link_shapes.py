@@ -8,7 +8,7 @@ from pathlib import Path
 
 from linkwright.errors import Error
 from linkwright.formats.robot.body_shapes import drawn
-from linkwright.formats.robot.description import Place, Shape
+from linkwright.formats.robot.description import LinkShape, Place
 from linkwright.formats.robot.transforms import composed
 from linkwright.mechanism import Body
 from linkwright.scene.body_geometry import Geometry
@@ -37,7 +37,7 @@ def own_solids(
 
 def solid_of(
     link: str,
-    shape: Shape,
+    shape: LinkShape,
     place: Place,
     source: str,
     roots: Sequence[str | Path],

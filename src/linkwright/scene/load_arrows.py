@@ -21,7 +21,7 @@ from linkwright.forking import cached_property
 from linkwright.mechanism import Force, Mechanism, Point
 from linkwright.program import optimize, program
 from linkwright.recording import Recording
-from linkwright.scene.forces import Arrow, Column, reacting
+from linkwright.scene.forces import Column, NodeForce, reacting
 from linkwright.scene.scene import Scene
 from linkwright.system.driven_inputs import channel_name, channel_symbol, drives_in
 
@@ -84,7 +84,7 @@ class OwnForces:
         return compiled(optimize(program("forces", {"x": list(self._needed)}, {"f": parts})))
 
     @cached_property
-    def arrows(self) -> tuple[Arrow, ...]:
+    def arrows(self) -> tuple[NodeForce, ...]:
         """The forces as arrows, with the names that their components have in `columns`."""
         rows = {b: k + 1 for k, b in enumerate(self.mechanism.depth_first())}
         rows[self.mechanism.ground] = 0
@@ -96,7 +96,7 @@ class OwnForces:
                 parts = tuple(f"own.{own.name}.{k}" for k in range(3))
                 other = None if own.far is None else _place(own.far, numbers)
                 far = None if own.far is None or other is None else (rows[own.far.body], other)
-                arrow = Arrow(own.name, rows[own.point.body], at, parts, turns=True, far=far)
+                arrow = NodeForce(own.name, rows[own.point.body], at, parts, turns=True, far=far)
                 found.append(replace(arrow, reaction=own.reaction))
         return tuple(found)
 

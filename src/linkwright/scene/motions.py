@@ -27,7 +27,7 @@ from linkwright.robots import Robot, load
 from linkwright.scene.channels import coordinates_in, nothing_matches
 from linkwright.scene.forces import recorded_floor
 from linkwright.scene.load_arrows import unshown_forces
-from linkwright.scene.previews import Asked, simulated, simulated_story, swing
+from linkwright.scene.previews import PreviewOptions, simulated, simulated_story, swing
 from linkwright.scene.scene import Scene, scene_of
 from linkwright.scene.sources import at_hand, what_moved
 from linkwright.scene.wheels import wheels_in
@@ -40,7 +40,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Take:
+class SceneMotion:
     """A motion to be shown.
 
     Args:
@@ -72,15 +72,15 @@ def is_recording(name: str) -> bool:
     return path.suffix.lower() in FORMATS or NAME.fullmatch(path.name) is not None
 
 
-def open_take(
+def open_motion(
     name: str,
     *,
     model: str = "",
     roots: Sequence[str | Path] = (),
     scene_file: SceneFileLike | None = None,
     base: str = "auto",
-    asked: Asked | None = None,
-) -> Take:
+    asked: PreviewOptions | None = None,
+) -> SceneMotion:
     """Return what a recording, a model or a robot file shows.
 
     Args:
@@ -105,7 +105,7 @@ def open_take(
                 file=name,
                 remedy="a line of names needs lines of numbers below it",
             )
-        return recorded_take(Path(name).name, recording, model, folder, roots, scene_file)
+        return recorded_motion(Path(name).name, recording, model, folder, roots, scene_file)
     if model:
         raise InputError(
             f"{name!r} is a model itself, and --model says what a recording is of",
@@ -115,7 +115,7 @@ def open_take(
     if isinstance(thing, System):
         return system_motion(thing, asked, roots, scene_file)
     values = asked.values if asked is not None else None
-    return model_take(scene_of(thing, roots=roots, values=values, scene_file=scene_file), asked)
+    return model_motion(scene_of(thing, roots=roots, values=values, scene_file=scene_file), asked)
 
 
 def may_become(target: Path, inputs: Sequence[str]) -> None:
@@ -150,14 +150,14 @@ def opened(
     return models.opened(name)
 
 
-def recorded_take(
+def recorded_motion(
     name: str,
     recording: Recording,
     model: str = "",
     folder: Path | None = None,
     roots: Sequence[str | Path] = (),
     scene_file: SceneFileLike | None = None,
-) -> Take:
+) -> SceneMotion:
     """Return the motion of a recording.
 
     Args:
@@ -173,14 +173,14 @@ def recorded_take(
         thing = opened(model, roots, "free" if free else "file") if model else None
         moved = at_hand(thing, roots) if model else what_moved(recording, folder, roots)
         if moved.thing is None:
-            return Take(name, recording, notes=(_unknown(recording, moved.notes),))
+            return SceneMotion(name, recording, notes=(_unknown(recording, moved.notes),))
         values = _known_values(moved.thing, recording.metadata.get("parameters"))
         wheels = wheels_in(recording.metadata)
         scene = scene_of(moved.thing, roots=moved.roots, values=values, wheels=wheels)
     except Error as error:
         if model:
             raise
-        return Take(name, recording, notes=(f"{error}: only plots are shown",))
+        return SceneMotion(name, recording, notes=(f"{error}: only plots are shown",))
     if scene_file is not None:
         scene = scene.decorated(scene_file, roots=roots)
     q, notes = coordinates_in(scene, recording)
@@ -197,7 +197,7 @@ def recorded_take(
         more.append("there is no column 'time': the lines are taken to be a second apart")
     story = recorded_story(recording)
     scene = scene if q is None else scene.reaching(q)
-    return Take(name, recording, scene, q, (*moved.notes, *notes, *more), moved.system, story)
+    return SceneMotion(name, recording, scene, q, (*moved.notes, *notes, *more), moved.system, story)
 
 
 def recorded_story(recording: Recording) -> str:
@@ -229,11 +229,11 @@ def _unknown(recording: Recording, notes: Sequence[str]) -> str:
     return f"{'; '.join(notes) or what}: only plots are shown; name one with --model"
 
 
-def scene_take(name: str, recording: Recording, scene: Scene) -> Take:
+def scene_motion(name: str, recording: Recording, scene: Scene) -> SceneMotion:
     """Return a recording as the motion of a scene that is at hand."""
     _settle(scene, recording)
     q, notes = coordinates_in(scene, recording)
-    return Take(name, recording, scene if q is None else scene.reaching(q), q, notes)
+    return SceneMotion(name, recording, scene if q is None else scene.reaching(q), q, notes)
 
 
 def _settle(scene: Scene, recording: Recording) -> None:
@@ -252,9 +252,9 @@ def _known_values(thing: Robot | Mechanism, numbers: object) -> dict[str, float]
 
 
 # -- motions for models ----------------------------------------------------------------------------
-def model_take(scene: Scene, asked: Asked | None = None) -> Take:
+def model_motion(scene: Scene, asked: PreviewOptions | None = None) -> SceneMotion:
     """Return a motion for a model or robot to be looked at."""
-    asked = asked or Asked()
+    asked = asked or PreviewOptions()
     mechanism = scene.robot.mechanism
     if isinstance(scene.robot.source, Description):
         if asked.values or asked.initial:
@@ -270,28 +270,28 @@ def model_take(scene: Scene, asked: Asked | None = None) -> Take:
             raise
         return _swinging(scene, None, f"not simulated ({error}): only a preview of its joints")
     return replace(
-        scene_take(scene.name, made, scene), story=simulated_story(mechanism, made, asked)
+        scene_motion(scene.name, made, scene), story=simulated_story(mechanism, made, asked)
     )
 
 
 def system_motion(
     system: System,
-    asked: Asked | None = None,
+    asked: PreviewOptions | None = None,
     roots: Sequence[str | Path] = (),
     scene_file: SceneFileLike | None = None,
-) -> Take:
+) -> SceneMotion:
     """Return a run of a System to be looked at, as long as it says itself, else ten seconds."""
     from linkwright.simulation import simulate
 
-    asked, own = asked or Asked(), system.mechanism.timing
+    asked, own = asked or PreviewOptions(), system.mechanism.timing
     until = asked.until or (10.0 if own is None else own.until)
     made = simulate(system, until, values=asked.values, initial=asked.initial).recording
-    take = recorded_take(system.name, made, roots=roots, scene_file=scene_file)
-    return replace(take, story=simulated_story(system.mechanism, made, asked))
+    motion = recorded_motion(system.name, made, roots=roots, scene_file=scene_file)
+    return replace(motion, story=simulated_story(system.mechanism, made, asked))
 
 
-def _swinging(scene: Scene, until: float | None, *notes: str) -> Take:
-    made = scene_take(scene.name, swing(scene, until or 20.0), scene)
+def _swinging(scene: Scene, until: float | None, *notes: str) -> SceneMotion:
+    made = scene_motion(scene.name, swing(scene, until or 20.0), scene)
     words = "Preview: each joint sweeps through its range; nothing is simulated."
     if not np.ptp(made.recording.data, axis=0).any():
         words = "No joint can move: it stands still."

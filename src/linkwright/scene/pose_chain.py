@@ -21,7 +21,11 @@ from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Mechanism, Point
 from linkwright.program import Program
 from linkwright.robots.kinematics import stances
+<<<<<<< HEAD
 from linkwright.robots.spots import Spot
+=======
+from linkwright.robots.tree import FixedFrame, Tree
+>>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 
 if TYPE_CHECKING:
     from linkwright.scene.poses import Hanging
@@ -91,13 +95,13 @@ def fixed_parts(
     def point(at: Point) -> list[Expr]:
         return list(at.local.components(at.body.frame))
 
-    first = [h if isinstance(h, Spot) else h[0] for h in hanging]
-    last = [h[1] for h in hanging if not isinstance(h, Spot)]
-    flat = [x for h in hanging if isinstance(h, Spot) for r in h.rotation for x in r]
-    spans = np.array([not isinstance(h, Spot) for h in hanging], bool)
+    first = [h if isinstance(h, FixedFrame) else h[0] for h in hanging]
+    last = [h[1] for h in hanging if not isinstance(h, FixedFrame)]
+    flat = [x for h in hanging if isinstance(h, FixedFrame) for r in h.rotation for x in r]
+    spans = np.array([not isinstance(h, FixedFrame) for h in hanging], bool)
     turns = np.tile(np.eye(3), (len(hanging), 1, 1))
     turns[~spans] = values(flat).reshape(-1, 3, 3)
-    places = [x for h in first for x in (h.position if isinstance(h, Spot) else point(h))]
+    places = [x for h in first for x in (h.position if isinstance(h, FixedFrame) else point(h))]
     inertias = [b.inertia for b in bodies]
     return Fixed(
         parents,

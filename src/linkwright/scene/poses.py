@@ -29,11 +29,15 @@ from linkwright.program import Program
 from linkwright.robots import Robot
 from linkwright.robots.kinematics import ON_GROUND, Stance, placed, quaternion, stances
 from linkwright.robots.quantity import Quantity
+<<<<<<< HEAD
 from linkwright.robots.spots import Spot
+=======
+from linkwright.robots.tree import FixedFrame, Tree
+>>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 from linkwright.scene.pose_chain import MANY, Fixed, chained, fixed_parts, joints_program
 
 Array: TypeAlias = NDArray[np.float64]
-Hanging: TypeAlias = "Spot | tuple[Point, Point]"
+Hanging: TypeAlias = "FixedFrame | tuple[Point, Point]"
 _TINY = constant(1e-18)
 
 
@@ -169,7 +173,7 @@ class Poses:
             found = stances(writer, bodies)
             frames: list[Expr] = []
             for each in self.hanging:
-                if isinstance(each, Spot):
+                if isinstance(each, FixedFrame):
                     stance = placed(writer, found.get(each.body, ON_GROUND), each)
                     frames += [*stance.position, *quaternion(writer, stance.rotation)]
                 else:
@@ -179,7 +183,7 @@ class Poses:
         return self.tree.program("poses", takes, write)
 
 
-def spot_of(body: Body) -> Spot:
+def spot_of(body: Body) -> FixedFrame:
     """Return a body's own frame as a place in it."""
     from linkwright.formats.robot.description import Place
     from linkwright.robots.spots import spot_in

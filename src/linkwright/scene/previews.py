@@ -36,7 +36,7 @@ SHOWN_FOR: dict[str, float] = {"stanford-arm": 0.7}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PreviewOptions:
     """What a user asks of a motion that is made for a model to be looked at.
 
     Args:
@@ -54,7 +54,7 @@ class Asked:
         return self.until is not None or bool(self.values) or bool(self.initial)
 
 
-def simulated_story(mechanism: Mechanism, made: Recording, asked: Asked) -> str:
+def simulated_story(mechanism: Mechanism, made: Recording, asked: PreviewOptions) -> str:
     """Return where a motion that was made by `simulated` comes from."""
 
     def listed(numbers: Mapping[str, float]) -> str:
@@ -105,7 +105,7 @@ class _Samples:
 
 
 def simulated(
-    mechanism: Mechanism, asked: Asked | None = None, patience: float = PATIENCE
+    mechanism: Mechanism, asked: PreviewOptions | None = None, patience: float = PATIENCE
 ) -> Recording:
     """Return a run of a mechanism as long as it says itself, ten seconds otherwise.
 
@@ -115,7 +115,7 @@ def simulated(
     Args:
         patience: seconds on the wall; where `until` was asked for, of a run with exact steps alone.
     """
-    asked = asked or Asked()
+    asked = asked or PreviewOptions()
     settings = replace(DEFAULTS, until=asked.until or SHOWN_FOR.get(mechanism.name))
     settings = settings.timed(own_times(mechanism))
     end, step = float(settings.until or 0.0), float(settings.step or 0.0)
@@ -137,7 +137,7 @@ def _rough(end: float, step: float) -> RunSettings:
 
 
 def _as_far(
-    mechanism: Mechanism, asked: Asked, settings: RunSettings, samples: _Samples
+    mechanism: Mechanism, asked: PreviewOptions, settings: RunSettings, samples: _Samples
 ) -> Recording:
     """Return a run as far as it comes in time."""
     try:
@@ -146,11 +146,11 @@ def _as_far(
         return _so_far(mechanism, asked, settings, samples)
 
 
-def _start(mechanism: Mechanism, asked: Asked) -> Mapping[str, float] | None:
+def _start(mechanism: Mechanism, asked: PreviewOptions) -> Mapping[str, float] | None:
     return asked.initial or STARTS.get(mechanism.name)
 
 
-def _run(mechanism: Mechanism, asked: Asked, settings: RunSettings, samples: _Samples) -> Recording:
+def _run(mechanism: Mechanism, asked: PreviewOptions, settings: RunSettings, samples: _Samples) -> Recording:
     from linkwright.simulation.mechanisms import begin
 
     inputs = {n: v for n, v in asked.values.items() if n in mechanism.inputs}
@@ -166,7 +166,7 @@ def _run(mechanism: Mechanism, asked: Asked, settings: RunSettings, samples: _Sa
 
 
 def _so_far(
-    mechanism: Mechanism, asked: Asked, settings: RunSettings, samples: _Samples
+    mechanism: Mechanism, asked: PreviewOptions, settings: RunSettings, samples: _Samples
 ) -> Recording:
     """Return what a run has recorded that was given up."""
     from linkwright.equations.closure import assemble

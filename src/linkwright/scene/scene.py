@@ -86,7 +86,7 @@ class Scene:
         ground: its color, or None for the usual one.
         roots: folders in which meshes may lie.
         looked_from: azimuth and height at first, degrees; None where they follow from the motion.
-        bare: the same without its scene_file.
+        bare: the same without its scene file.
         scene_file: what it wears, or None.
         reach: the lowest and the highest value of coordinates in its motion: rails are as long.
         wheels: bodies that tires of a System make wheels of.
@@ -178,7 +178,7 @@ class Scene:
         return made
 
     def decorated(self, scene_file: SceneFileLike, *, roots: Sequence[str | Path] = ()) -> Scene:
-        """Return the scene in a scene_file.
+        """Return the scene with the shapes and things of a scene file.
 
         >>> from linkwright.models import load_model
         >>> scene = scene_of(load_model("stanford-arm")).decorated("work-cell")

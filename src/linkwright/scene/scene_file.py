@@ -24,13 +24,13 @@ from linkwright.files import read_text
 from linkwright.formats.meshes.lookup import find_mesh
 from linkwright.formats.robot.description import UNTURNED, Place, Triple
 from linkwright.formats.robot.transforms import composed, product, turned
-from linkwright.formats.text.document import Limits, Source, parse_record
+from linkwright.formats.text.document import TextLimits, TextSource, parse_record
 from linkwright.formats.text.positions import Path as KeyPath
 from linkwright.scene.scene_tables import (
     AXES,
     MOST_SHAPES,
     SHAPES,
-    Kind,
+    ShapeKind,
     Repeat,
     SceneTable,
     ShapeTable,
@@ -60,7 +60,7 @@ class SceneFile:
     """
 
     table: SceneTable
-    source: Source
+    source: TextSource
     roots: tuple[str | Path, ...] = ()
 
     @property
@@ -128,7 +128,7 @@ def _solid(scene_file: SceneFile, path: KeyPath, shape: ShapeTable) -> Solid:
 
 
 def _ends(
-    scene_file: SceneFile, path: KeyPath, shape: ShapeTable, kind: Kind
+    scene_file: SceneFile, path: KeyPath, shape: ShapeTable, kind: ShapeKind
 ) -> tuple[Place, float | None]:
     """Return where a shape is; also its length, where that follows from start and end."""
     if shape.start is None and shape.end is None:
@@ -159,7 +159,7 @@ def _ends(
 
 
 def _numbers(
-    scene_file: SceneFile, path: KeyPath, shape: ShapeTable, kind: Kind, length: float | None
+    scene_file: SceneFile, path: KeyPath, shape: ShapeTable, kind: ShapeKind, length: float | None
 ) -> list[float]:
     has = ", ".join((*kind.needs, *(key for key, _ in kind.may)))
     for key in shape.model_fields_set - set(_EVERYWHERE):
@@ -228,7 +228,7 @@ def read_scene_file(name: str | os.PathLike[str], *, roots: Sequence[str | Path]
             file=path,
             remedy=f"name a file, or one of {', '.join(shipped_scene_files())}",
         )
-    return parse_scene_file(read_text(path, 4 * Limits().size), file=path, roots=roots)
+    return parse_scene_file(read_text(path, 4 * TextLimits().size), file=path, roots=roots)
 
 
 def parse_scene_file(

@@ -143,7 +143,7 @@ Words: TypeAlias = Annotated[str, Field(strict=True, max_length=1000)]
 
 # -- kinds -----------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ShapeKind:
     """How the numbers of a kind are called in a file."""
 
     needs: tuple[str, ...]
@@ -151,21 +151,21 @@ class Kind:
     along: str = ""
 
 
-SHAPES: dict[str, Kind] = {
-    "box": Kind(("size",)),
-    "sphere": Kind(("radius",)),
-    "ellipsoid": Kind(("radii",)),
-    "cylinder": Kind(("radius", "length"), along="z"),
-    "capsule": Kind(("radius", "length"), along="z"),
-    "cone": Kind(("radius", "end_radius", "length"), along="z"),
-    "hull": Kind(("points",)),
-    "mesh": Kind(("file",), (("scale", 1.0),)),
-    "x-cylinder": Kind(("diameter", "length"), (("sides", 8),), along="x"),
-    "x-cone": Kind(("diameter", "end_diameter", "length"), (("sides", 8),), along="x"),
-    "x-box": Kind(("length", "half_width", "half_height"), along="x"),
-    "trapezoid": Kind(("length", "half_width", "half_height", "end_half_height"), along="x"),
-    "half-trapezoid": Kind(("length", "half_width", "height", "end_height"), along="x"),
-    "truss": Kind(("side", "bay", "bays")),
+SHAPES: dict[str, ShapeKind] = {
+    "box": ShapeKind(("size",)),
+    "sphere": ShapeKind(("radius",)),
+    "ellipsoid": ShapeKind(("radii",)),
+    "cylinder": ShapeKind(("radius", "length"), along="z"),
+    "capsule": ShapeKind(("radius", "length"), along="z"),
+    "cone": ShapeKind(("radius", "end_radius", "length"), along="z"),
+    "hull": ShapeKind(("points",)),
+    "mesh": ShapeKind(("file",), (("scale", 1.0),)),
+    "x-cylinder": ShapeKind(("diameter", "length"), (("sides", 8),), along="x"),
+    "x-cone": ShapeKind(("diameter", "end_diameter", "length"), (("sides", 8),), along="x"),
+    "x-box": ShapeKind(("length", "half_width", "half_height"), along="x"),
+    "trapezoid": ShapeKind(("length", "half_width", "half_height", "end_half_height"), along="x"),
+    "half-trapezoid": ShapeKind(("length", "half_width", "height", "end_height"), along="x"),
+    "truss": ShapeKind(("side", "bay", "bays")),
 }
 """The kinds of shapes; those with x- in front, the trapezoids and the truss are ROBSIM's."""
 

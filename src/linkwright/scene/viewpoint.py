@@ -19,7 +19,7 @@ from linkwright.formats.robot.description import Description
 from linkwright.scene.body_geometry import Geometry
 from linkwright.scene.default_shapes import stands, tuple3
 from linkwright.scene.forces import USUAL, ForceTrack, force_track, scale_of
-from linkwright.scene.motions import Take
+from linkwright.scene.motions import SceneMotion
 from linkwright.scene.scene import Scene
 from linkwright.scene.solids import FIXED
 from linkwright.scene.triangles import cylinder
@@ -42,32 +42,34 @@ class Seen:
     travels: bool
 
 
-def seen_of(scene: Scene, *takes: Take) -> Seen:
+def seen_of(scene: Scene, *motions: SceneMotion) -> Seen:
     """Return what is seen of a scene at first."""
-    motions = [_motion(scene, take) for take in takes if _is_of(take, scene)]
-    motions = motions or [_motion(scene, None)]
-    corners = np.concatenate([m.corners for m in motions])
-    around = _around(scene, motions[0].poses)
-    travels = _travels(motions[0].poses, motions[0].corners)
-    shown = [m.seen_from_its_center if travels else m.seen for m in motions]
+    sampled = [_sampled(scene, motion) for motion in motions if _is_of(motion, scene)]
+    sampled = sampled or [_sampled(scene, None)]
+    corners = np.concatenate([m.corners for m in sampled])
+    around = _around(scene, sampled[0].poses)
+    travels = _travels(sampled[0].poses, sampled[0].corners)
+    shown = [m.seen_from_its_center if travels else m.seen for m in sampled]
     floor = _floor(scene, corners, around)
-    return Seen(floor, _view(scene, np.concatenate(shown), motions[0].first, around), travels)
+    return Seen(floor, _view(scene, np.concatenate(shown), sampled[0].first, around), travels)
 
 
-def ground_and_view(take: Take, scene: Scene, *others: Take) -> tuple[float | None, dict[str, Any]]:
+def ground_and_view(
+    motion: SceneMotion, scene: Scene, *others: SceneMotion
+) -> tuple[float | None, dict[str, Any]]:
     """Return the height of the ground (None for none) and where to look from."""
-    seen = seen_of(scene, take, *others)
+    seen = seen_of(scene, motion, *others)
     return seen.floor, seen.view
 
 
-def _is_of(take: Take, scene: Scene) -> bool:
+def _is_of(motion: SceneMotion, scene: Scene) -> bool:
     """Whether a take moves what a scene shows, perhaps with other values."""
-    known = take.scene is not None and take.scene.poses.coordinates == scene.poses.coordinates
-    return known and take.q is not None and len(take.q) > 0
+    known = motion.scene is not None and motion.scene.poses.coordinates == scene.poses.coordinates
+    return known and motion.q is not None and len(motion.q) > 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Motion:
+class _Sampled:
     """Where something is at some times."""
 
     poses: Array
@@ -97,24 +99,24 @@ def _finite(points: Array) -> Array:
     return found
 
 
-def _motion(scene: Scene, take: Take | None) -> _Motion:
+def _sampled(scene: Scene, motion: SceneMotion | None) -> _Sampled:
     """Return a take's motion, drawn as its own values make it; the start without a take."""
     drawn = scene
     q = scene.poses.start[None]
     rows = np.arange(1)
-    if take is not None and take.scene is not None and take.q is not None:
-        drawn = scene if take.scene is scene else take.scene
-        rows = np.arange(0, len(take.q), max(1, len(take.q) // 200))
-        q = np.asarray(take.q[rows], float)
+    if motion is not None and motion.scene is not None and motion.q is not None:
+        drawn = scene if motion.scene is scene else motion.scene
+        rows = np.arange(0, len(motion.q), max(1, len(motion.q) // 200))
+        q = np.asarray(motion.q[rows], float)
     where = drawn.poses(q)
     poses = upright(drawn, where.poses)
     corners = _corners(_own(drawn, drawn.surfaces), poses)
     tips = np.full((len(poses), 0, 3), np.nan)
-    if take is not None:
-        track = force_track(drawn, take.recording, rows, poses)
+    if motion is not None:
+        track = force_track(drawn, motion.recording, rows, poses)
         if track is not None:
             tips = _tips(drawn, track, poses)
-    return _Motion(poses, where.center @ drawn.upright.T, corners, tips)
+    return _Sampled(poses, where.center @ drawn.upright.T, corners, tips)
 
 
 def _tips(scene: Scene, track: ForceTrack, poses: Array) -> Array:

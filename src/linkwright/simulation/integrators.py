@@ -32,7 +32,7 @@ from linkwright.simulation.native import rosenbrock as rodas
 Derivative = Callable[[float, Array], Array]
 
 
-class Integrator(Protocol):
+class IntegratorProtocol(Protocol):
     """What `simulate` needs of an integrator."""
 
     adaptive: bool
@@ -318,7 +318,7 @@ class Rodas4:
         return place + parts[-1], parts[-1]
 
 
-METHODS: dict[str, Callable[[float, float, int], Integrator]] = {
+METHODS: dict[str, Callable[[float, float, int], IntegratorProtocol]] = {
     "midpoint": Midpoint,
     "rk4": RK4,
     "semi-implicit": SemiImplicit,

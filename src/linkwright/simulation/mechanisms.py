@@ -36,7 +36,7 @@ from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.simulation.described import method_notes, own_times
 from linkwright.simulation.forms import Independent
 from linkwright.simulation.holding import Held, Input, Records
-from linkwright.simulation.integrators import METHODS as STEPPED, Integrator
+from linkwright.simulation.integrators import METHODS as STEPPED, IntegratorProtocol
 from linkwright.simulation.native.machine import Settings
 from linkwright.simulation.native.pace import Pace
 from linkwright.simulation.run import Run
@@ -412,7 +412,7 @@ class Simulation:
         self.choice.resume(stretch.form, gone.t, self.q, self.u)
 
     def _stepped(
-        self, integrator: Integrator, t: float, x: Array, end: float
+        self, integrator: IntegratorProtocol, t: float, x: Array, end: float
     ) -> tuple[float, Array]:
         """Go on to a time, step by step, and return it with the state there."""
         while t < end:

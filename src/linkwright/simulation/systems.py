@@ -21,7 +21,7 @@ from linkwright.recording import Recording
 from linkwright.recording.holder import Recorded
 from linkwright.recording.transfer import StayedBehind
 from linkwright.simulation.described import method_notes, phase_channels, phase_numbers, timed
-from linkwright.simulation.native.session import Happened, Outcome, Progress, Session, Stop
+from linkwright.simulation.native.session import Happened, Outcome, Progress, Session, StopReason
 from linkwright.simulation.settings import RunSettings
 from linkwright.system import Phases, System
 
@@ -57,7 +57,7 @@ class SystemRun(Recorded):
     steps: int
     rejected: int
     events: tuple[Happened, ...]
-    stop: Stop | None
+    stop: StopReason | None
     seconds: float
 
     def __repr__(self) -> str:

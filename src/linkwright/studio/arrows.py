@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.scene.arrow_shapes import CORNERS, faces_of, points_of, starts_of
-from linkwright.scene.forces import Arrows, Scale, Shown, adapted, reference_of, scale_of
+from linkwright.scene.forces import Arrows, ForceFrames, Scale, adapted, reference_of, scale_of
 
 Array: TypeAlias = NDArray[np.float64]
 FORCE, REACTION, TOUCHING = (205, 24, 8), (107, 51, 184), (255, 166, 0)
@@ -65,7 +65,7 @@ class Marks:
     _points: Any = None
     _dots: Array = field(default_factory=lambda: np.zeros((0, 3)), repr=False)
     _peaks: list[float] = field(default_factory=list, repr=False)
-    _last: tuple[Arrows, Shown] | None = field(default=None, repr=False)
+    _last: tuple[Arrows, ForceFrames] | None = field(default=None, repr=False)
 
     @property
     def scale(self) -> Scale:
@@ -92,7 +92,7 @@ class Marks:
         joints = "; violet: joint reactions" if self._last[0].reaction.any() else ""
         return self.scale.legend(self.radius, self._last[0].units) + joints
 
-    def show(self, arrows: Arrows, shown: Shown, reference: float | None = None) -> None:
+    def show(self, arrows: Arrows, shown: ForceFrames, reference: float | None = None) -> None:
         """Draw the forces of one time."""
         if self._last is None or self._last[0] is not arrows:
             self._peaks = []
@@ -124,7 +124,7 @@ class Marks:
         if self._points is not None and self._points.visible:
             self._points.visible = False
 
-    def _show_arrows(self, arrows: Arrows, shown: Shown) -> None:
+    def _show_arrows(self, arrows: Arrows, shown: ForceFrames) -> None:
         ways = self.scale.lengths(shown.forces)
         some = np.linalg.norm(ways, axis=1) > 0
         self.count = int(some.sum())
@@ -154,7 +154,7 @@ class Marks:
         if not on.handle.visible:
             on.handle.visible = True
 
-    def _show_points(self, arrows: Arrows, shown: Shown) -> None:
+    def _show_points(self, arrows: Arrows, shown: ForceFrames) -> None:
         touching = arrows.contact & shown.touching
         if not self.contacts or not touching.any():
             if self._points is not None and self._points.visible:

@@ -21,7 +21,13 @@ from linkwright.pages.page import page_text, write_page
 from linkwright.recording import Channel, Recording
 from linkwright.recording.generic import generic_name
 from linkwright.robots import Robot
-from linkwright.scene.motions import Take, may_become, model_take, open_take, recorded_take
+from linkwright.scene.motions import (
+    SceneMotion,
+    may_become,
+    model_motion,
+    open_motion,
+    recorded_motion,
+)
 from linkwright.scene.scene import scene_of
 from linkwright.scene.wheels import wheels_in
 from linkwright.system import System
@@ -36,37 +42,39 @@ Roots = Sequence[str | os.PathLike[str]]
 _HEIGHT = 620  # pixels, below a cell
 
 
-def take_of(thing: Any, roots: Roots = (), scene_file: SceneFileLike | None = None) -> Take:
+def motion_of(
+    thing: Any, roots: Roots = (), scene_file: SceneFileLike | None = None
+) -> SceneMotion:
     """Return what something at hand shows.
 
     >>> from linkwright.models import load_model
-    >>> take_of(load_model("pendulum")).name
+    >>> motion_of(load_model("pendulum")).name
     'pendulum'
     """
     folders = [Path(root) for root in roots]
     if scene_file is not None:
-        take = take_of(thing, roots)
-        worn = None if take.scene is None else take.scene.decorated(scene_file, roots=folders)
-        return replace(take, scene=worn)
-    if isinstance(thing, Take):
+        motion = motion_of(thing, roots)
+        worn = None if motion.scene is None else motion.scene.decorated(scene_file, roots=folders)
+        return replace(motion, scene=worn)
+    if isinstance(thing, SceneMotion):
         return thing
     if isinstance(thing, str | os.PathLike):
-        return open_take(os.fspath(thing), roots=folders)
+        return open_motion(os.fspath(thing), roots=folders)
     recording = getattr(thing, "recording", None)
     if isinstance(recording, Recording):
         name = recording.metadata.get("model") or recording.metadata.get("system") or "recording"
-        return recorded_take(str(name), recording, roots=folders)
+        return recorded_motion(str(name), recording, roots=folders)
     if isinstance(thing, System):
-        return system_take(thing, folders)
+        return system_motion(thing, folders)
     if isinstance(thing, Robot | Mechanism):
-        return model_take(scene_of(thing, roots=folders))
+        return model_motion(scene_of(thing, roots=folders))
     raise InputError(
         f"a {type(thing).__name__} cannot be shown",
         remedy="show a run, a recording, a mechanism, a robot or a System",
     )
 
 
-def system_take(system: System, roots: Sequence[Path] = ()) -> Take:
+def system_motion(system: System, roots: Sequence[Path] = ()) -> SceneMotion:
     """Return a System at its start, to be run live."""
     m = system.mechanism
     if not m.bodies:
@@ -85,7 +93,7 @@ def system_take(system: System, roots: Sequence[Path] = ()) -> Take:
     channels = [Channel(n, u, generic=generic_name(u)) for n, u in zip(names, units, strict=True)]
     about = {"model": named(m), "system": system.name}
     made = Recording([0.0], channels, q, about, system)
-    return Take(system.name, made, scene, q, scene.notes, system)
+    return SceneMotion(system.name, made, scene, q, scene.notes, system)
 
 
 def show(
@@ -118,12 +126,12 @@ def show(
     moving = not any(isinstance(thing, System) for thing in things)
     if not (inline and moving):
         require_viser()
-    takes = [take_of(thing, roots, scene) for thing in things]
+    motions = [motion_of(thing, roots, scene) for thing in things]
     if inline and moving:
-        _display(f'srcdoc="{html.escape(page_text(takes))}" sandbox="allow-scripts"')
+        _display(f'srcdoc="{html.escape(page_text(motions))}" sandbox="allow-scripts"')
         return None
     waits = block is not False and not inline
-    studio = Studio(takes, host, port, framed=inline)
+    studio = Studio(motions, host, port, framed=inline)
     try:
         if told := warning(host):
             print(told, file=sys.stderr, flush=True)
@@ -163,7 +171,7 @@ def page(
             )
     names = [os.fspath(t) for t in (*things, scene) if isinstance(t, str | os.PathLike)]
     may_become(Path(path), names)
-    return write_page(path, [take_of(thing, roots, scene) for thing in things], title=title)
+    return write_page(path, [motion_of(thing, roots, scene) for thing in things], title=title)
 
 
 def in_notebook() -> bool:

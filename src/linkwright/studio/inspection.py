@@ -27,7 +27,7 @@ from linkwright.forking import cached_property
 from linkwright.formats.robot.description import Description
 from linkwright.mechanism import Body, Mechanism
 from linkwright.mechanism.plausibility import implausible
-from linkwright.program import Assign, Counts, Port, Program, count_operations, optimize
+from linkwright.program import Assign, Counts, Program, ProgramPort, count_operations, optimize
 from linkwright.program.passes.liveness import liveness
 from linkwright.program.program import Call, Loop, Solve, Statement
 from linkwright.program.report import ops_table
@@ -73,7 +73,7 @@ class Twig:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class EquationGroup:
     """Equations under a title; each as MathML or, where it is long, as a text that is cut."""
 
     title: str
@@ -261,7 +261,7 @@ class Inspection:
             entries = self.program.port(port).entries
             some = tuple(x for n, x in zip(names, entries, strict=True) if wanted(n))
             if some:
-                outputs.append(Port(port, (len(some),), some))
+                outputs.append(ProgramPort(port, (len(some),), some))
         word = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)
         cut = replace(self.program, name=f"{self.program.name}_{word}", outputs=tuple(outputs))
         return liveness(cut)
@@ -287,7 +287,7 @@ class Inspection:
         )
         return [("operations", "add", "mul", "call", "select"), *(_counted(w, c) for w, c in told)]
 
-    def equations_of(self, name: str) -> list[Group]:
+    def equations_of(self, name: str) -> list[EquationGroup]:
         """Return the equations of a body's motion with what they need, or those of all."""
         with self._turn:
             part, rates = self.part(name), self._rates()
@@ -300,7 +300,7 @@ class Inspection:
                 names = [n for n in rates[port] if own is None or n in own]
                 pairs = list(zip(names, part.port(port).entries, strict=True))
                 rows = tuple(_equation(f"{n}'", x) for n, x in pairs[:_ROWS])
-                groups.append(Group(title, len(pairs), rows))
+                groups.append(EquationGroup(title, len(pairs), rows))
         groups += [_group("intermediate results", others), _group("constants", constants)]
         return [g for g in groups if g.count]
 
@@ -346,9 +346,9 @@ def _is_constant(s: Statement) -> bool:
     return isinstance(s, Assign) and s.value.is_constant
 
 
-def _group(title: str, statements: Sequence[Statement]) -> Group:
+def _group(title: str, statements: Sequence[Statement]) -> EquationGroup:
     rows = tuple(_statement(s) for s in statements[:_ROWS])
-    return Group(title, len(statements), rows)
+    return EquationGroup(title, len(statements), rows)
 
 
 def _statement(s: Statement) -> str:

@@ -23,7 +23,7 @@ from linkwright.errors import Error
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.mechanism.provenance import named
 from linkwright.recording import Recording
-from linkwright.scene.forces import Arrows, Shown
+from linkwright.scene.forces import Arrows, ForceFrames
 from linkwright.scene.scene import Scene
 from linkwright.simulation.described import phase_channels, phase_numbers
 from linkwright.studio.joint_control import Poser
@@ -306,7 +306,7 @@ class Live:
         """Return the mass center of a body now, in the world's axes, m."""
         return self._hand.place(body, self.poses(self.coordinates(self.latest)).poses)
 
-    def forces(self, reached: Reached, poses: Array) -> tuple[Arrows, Shown] | None:
+    def forces(self, reached: Reached, poses: Array) -> tuple[Arrows, ForceFrames] | None:
         """Return the forces where the run stood, or None where it has none.
 
         They are computed here, from the state; the run itself takes no notice.

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.program import Port, optimize
-from linkwright.scene.forces import Arrow, Arrows, arrows_of, joint_arrows
+from linkwright.program import ProgramPort, optimize
+from linkwright.scene.forces import Arrows, NodeForce, arrows_of, joint_arrows
 from linkwright.scene.load_arrows import OwnForces
 from linkwright.scene.scene import Scene
 from linkwright.system.phases import Phases
@@ -27,7 +27,7 @@ class Felt:
     """What computes the forces of a state, compiled."""
 
     def __init__(
-        self, scene: Scene, phases: Phases, values: Mapping[str, float], pulls: Sequence[Arrow]
+        self, scene: Scene, phases: Phases, values: Mapping[str, float], pulls: Sequence[NodeForce]
     ) -> None:
         about = phases.meta or {}
         told = (*arrows_of(scene, about.get("forces")).each, *joint_arrows(scene, about))
@@ -79,6 +79,6 @@ def channels_kernel(phases: Phases, names: Sequence[str]) -> Callable[..., Array
     assert whole is not None
     place = {s.name: k for k, s in enumerate(phases.outputs)}
     entries = tuple(whole.outputs[0].entries[place[name]] for name in names)
-    few = Port(whole.outputs[0].name, (len(entries),), entries)
+    few = ProgramPort(whole.outputs[0].name, (len(entries),), entries)
     made: Callable[..., Array] = compiled(optimize(replace(whole, outputs=(few,))))
     return made

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from linkwright.errors import InputError
 from linkwright.pages.highlight import colored
 from linkwright.studio.inspection import COUNTED, LANGUAGES, WHOLE, Inspection
-from linkwright.studio.side_pages import Asked, Reply, as_json, assembled, side_pages_of
+from linkwright.studio.side_pages import PageRequest, Reply, as_json, assembled, side_pages_of
 from linkwright.studio.state import Desk, desk_of
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Inspector:
         """Return which body is chosen."""
         return {"selected": self.selected, "number": self.number}
 
-    def select(self, asked: Asked) -> Reply:
+    def select(self, asked: PageRequest) -> Reply:
         """Choose a body, for all panels."""
         name = asked.table().get("name")
         if name not in self.inspection.names:
@@ -81,7 +81,7 @@ class Inspector:
         self.desk.select(str(name))
         return as_json(self.now())
 
-    def show(self, asked: Asked) -> Reply:
+    def show(self, asked: PageRequest) -> Reply:
         """Tell one thing about a body."""
         told = asked.table()
         name, view = str(told.get("name")), told.get("view")
@@ -98,7 +98,7 @@ class Inspector:
         html = colored("\n".join(lines[:_LINES]), language) if lines else ""
         return as_json({"html": html, "lines": len(lines), "cut": min(len(lines), _LINES)})
 
-    def code(self, asked: Asked) -> Reply:
+    def code(self, asked: PageRequest) -> Reply:
         """Give all of the code as a file."""
         name, language = asked.query.get("of", WHOLE), asked.query.get("as", "C")
         if name not in self.inspection.names:

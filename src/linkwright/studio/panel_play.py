@@ -23,7 +23,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
     """Add the tab."""
     player, gui = studio.player, studio.server.gui
     with tabs.add_tab(name):
-        first = studio.takes[0]
+        first = studio.motions[0]
         heading = gui.add_markdown(_heading(studio))
         if not player.end > player.start:
             empty = "Nothing to play: the recording has fewer than two samples."
@@ -111,16 +111,16 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
 
 def _heading(studio: Studio) -> str:
     """Return what is shown, where it comes from, and what a user should know of it."""
-    first = studio.takes[0]
+    first = studio.motions[0]
     words = [f"**{only_words(first.scene.name if first.scene is not None else first.name)}**"]
     if first.scene is not None and first.scene.doc:
         words.append(only_words(first.scene.doc))
     if first.story:
         words.append(f"*{only_words(first.story)}*")
-    if len(studio.takes) > 1:
-        others = ", ".join(only_words(take.name) for take in studio.takes[1:])
+    if len(studio.motions) > 1:
+        others = ", ".join(only_words(motion.name) for motion in studio.motions[1:])
         words.append(f"Main: {only_words(first.name)} · Ghosts: {others}")
-    notes = dict.fromkeys(n for take in studio.takes for n in take.notes)
+    notes = dict.fromkeys(n for motion in studio.motions for n in motion.notes)
     return "\n\n".join(["  \n".join(words), *(f"⚠ {only_words(note)}" for note in notes)])
 
 

@@ -174,14 +174,14 @@ class _Joints:
             live.pause()
         with self.turn:
             if len(each.places) == 1:
-                self.take(self.poser.slid(self.desk.q, name, float(value)))
+                self.motion(self.poser.slid(self.desk.q, name, float(value)))
                 return
             turn = list(each.places)
             angles = list(yaw_pitch_roll(self.desk.q[turn]))
             angles[("yaw", "pitch", "roll").index(name.rpartition(" ")[2])] = value
-            self.take(self.poser.turned(self.desk.q, turn, quaternion_of(*angles)))
+            self.motion(self.poser.turned(self.desk.q, turn, quaternion_of(*angles)))
 
-    def take(self, posed: Posed) -> None:
+    def motion(self, posed: Posed) -> None:
         """Show coordinates that were found, and say what there is to say."""
         self.desk.pose(posed.q)
         mark = "" if posed.fine else "⚠ "
@@ -190,7 +190,7 @@ class _Joints:
 
     def home(self) -> None:
         """Stand as at the start."""
-        self.take(Posed(self.start.copy(), *within(self.scene, self.start)))
+        self.motion(Posed(self.start.copy(), *within(self.scene, self.start)))
 
     def follow(self) -> None:
         """Let the sliders show where the scene stands, whatever moves it."""
@@ -289,7 +289,7 @@ class _Tool:
                 goal[:3, 3] = now[:3]
                 goal[:3, :3] = quaternion_rotation(list(now[3:]))
                 goal = _turned(scene).T @ goal
-                self.joints.take(dragged(scene, self.desk.q, frame, goal, turn=turns()))
+                self.joints.motion(dragged(scene, self.desk.q, frame, goal, turn=turns()))
                 self._q = self.desk.q.copy()
 
         self.control.on_update(guarded(self.desk, moved))

@@ -10,7 +10,7 @@ from linkwright.errors import Error, InputError
 from linkwright.recording.origins import to_be_sent
 from linkwright.scene.motions import is_recording
 from linkwright.studio.scope_requests import ScopeDesk
-from linkwright.studio.side_pages import Asked, Reply, as_json, assembled, side_pages_of
+from linkwright.studio.side_pages import PageRequest, Reply, as_json, assembled, side_pages_of
 from linkwright.studio.state import desk_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         studio.server.gui.add_html(pages.frame("scope", name))
 
 
-def _open(scope: ScopeDesk, asked: Asked) -> Reply:
+def _open(scope: ScopeDesk, asked: PageRequest) -> Reply:
     name = Path(asked.query.get("name", "").replace("\\", "/")).name
     if not is_recording(name):
         raise InputError(

@@ -26,7 +26,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
     desk = desk_of(studio)
     if desk.runs:
         with tabs.add_tab(name):
-            Values(desk)
+            ValuesPanel(desk)
 
 
 def label_of(each: Adjustable) -> str:
@@ -49,7 +49,7 @@ def short(value: float) -> float:
     return value if value == round(value) else float(min(shown, key=lambda s: max(len(s), 6)))
 
 
-class Values:
+class ValuesPanel:
     """The sliders of the tab, made as soon as the run is."""
 
     def __init__(self, desk: Desk) -> None:

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.scene.forces import ForceTrack, Shown, force_track
-from linkwright.scene.motions import Take
+from linkwright.scene.forces import ForceFrames, ForceTrack, force_track
+from linkwright.scene.motions import SceneMotion
 from linkwright.scene.relative_poses import against, carriers
 from linkwright.scene.viewpoint import upright
 
@@ -28,7 +28,7 @@ MOST_FRAMES = 20_000
 class Track:
     """The poses of a take in the picture's axes, ready to be looked up."""
 
-    take: Take
+    motion: SceneMotion
     times: Array = field(init=False)
     poses: NDArray[np.float32] = field(init=False)
     hung: NDArray[np.float32] = field(init=False)
@@ -36,10 +36,10 @@ class Track:
     forces: ForceTrack | None = field(init=False)
 
     def __post_init__(self) -> None:
-        scene, q = self.take.scene, self.take.q
+        scene, q = self.motion.scene, self.motion.q
         assert scene is not None
         assert q is not None
-        times = self.take.recording.times
+        times = self.motion.recording.times
         keep = slice(None, None, max(1, -(-len(times) // MOST_FRAMES)))
         where = scene.poses(q[keep])
         self.times = times[keep]
@@ -47,7 +47,7 @@ class Track:
         self.poses = poses.astype(np.float32)
         self.hung = against(poses, carriers(scene)).astype(np.float32)
         self.centers = where.center @ scene.upright.T
-        self.forces = force_track(scene, self.take.recording, keep, poses)
+        self.forces = force_track(scene, self.motion.recording, keep, poses)
 
     def at(self, t: float) -> tuple[Array, Array, Array]:
         """Return poses (nodes x 7), the mass center, and poses against what carries each node.
@@ -58,7 +58,7 @@ class Track:
         center = (1 - f) * self.centers[k] + f * self.centers[j]
         return _between(self.poses, k, j, f), center, _between(self.hung, k, j, f)
 
-    def forces_at(self, t: float, poses: Array) -> Shown | None:
+    def forces_at(self, t: float, poses: Array) -> ForceFrames | None:
         """Return the forces at a time, or None where the recording has none."""
         return None if self.forces is None else self.forces.between(*self._near(t), poses)
 
@@ -160,9 +160,9 @@ class Player:
                     self.trouble(f"{type(error).__name__}: {error}")
 
 
-def player_for(takes: Sequence[Take]) -> Player:
+def player_for(motions: Sequence[SceneMotion]) -> Player:
     """Return a player over the time of all takes, at a speed that lasts some seconds at least."""
-    spans = [t.recording.times for t in takes if len(t.recording)]
+    spans = [t.recording.times for t in motions if len(t.recording)]
     start = min((float(t[0]) for t in spans), default=0.0)
     end = max((float(t[-1]) for t in spans), default=0.0)
     rates = [(len(t) - 1) / float(t[-1] - t[0]) for t in spans if len(t) > 1 and t[-1] > t[0]]

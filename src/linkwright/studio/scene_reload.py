@@ -20,7 +20,11 @@ from linkwright.algebra.evaluate import evaluate_all
 from linkwright.errors import Error
 from linkwright.formats.robot.description import Place
 from linkwright.formats.robot.transforms import rotation_quaternion
+<<<<<<< HEAD
 from linkwright.robots.spots import Spot
+=======
+from linkwright.robots.tree import FixedFrame
+>>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 from linkwright.scene.scene import Scene
 from linkwright.studio.state import Desk, desk_of
 from linkwright.studio.viser_scene import Stage
@@ -112,7 +116,7 @@ def wear(stage: Stage, scene: Scene) -> None:
                 stage.add_shapes(k, stage.names[k], parts)
                 continue
             spot = scene.poses.hanging[j]
-            assert isinstance(spot, Spot)
+            assert isinstance(spot, FixedFrame)
             place = _place(spot)
             name = f"{stage.names[index[node.parent]]}/thing {j}"
             frame = stage.server.scene.add_frame(
@@ -129,7 +133,7 @@ def wear(stage: Stage, scene: Scene) -> None:
             stage.add_label(stage.names[index[home]], label)
 
 
-def _place(spot: Spot) -> Place:
+def _place(spot: FixedFrame) -> Place:
     """Return the place of a constant spot in its body, which a node of its own stands for."""
     numbers = evaluate_all([*spot.position, *(x for row in spot.rotation for x in row)], {})
     x, y, z, *turn = map(float, numbers)

@@ -22,7 +22,7 @@ from linkwright.pages.charts import layout_picture
 from linkwright.pages.scope import (
     MOST_POINTS,
     Columns,
-    Layout,
+    ScopeLayout,
     first_layout,
     kept,
     layout_from,
@@ -34,7 +34,7 @@ from linkwright.recording import Channel, Recording, read_recording
 from linkwright.recording.files import FORMATS
 from linkwright.recording.sl import save_next
 from linkwright.scene.channels import nothing_matches
-from linkwright.scene.motions import Take, is_recording, recorded_story, scene_take
+from linkwright.scene.motions import SceneMotion, is_recording, recorded_story, scene_motion
 from linkwright.studio.live import Live
 from linkwright.studio.playback import Track, player_for
 from linkwright.studio.state import PLAYED, RUN, Desk
@@ -53,7 +53,7 @@ class ScopeDesk:
 
     def __post_init__(self) -> None:
         self._turn = threading.RLock()
-        self.layout: Layout | None = None
+        self.layout: ScopeLayout | None = None
         self.number = 1  # of the layout; grows with each change
         self._columns: list[Columns] = []
         self._sampled: tuple[tuple[int, int, float], Recording] | None = None
@@ -66,7 +66,7 @@ class ScopeDesk:
         live = self.desk.live
         if live is not None and self.desk.mode == RUN:
             return [("live", self._live_samples(live))]
-        return [(take.name, take.recording) for take in self.desk.takes]
+        return [(motion.name, motion.recording) for motion in self.desk.motions]
 
     def _live_samples(self, live: Live) -> Recording:
         """Return what is shown of a live run: while it rolls by, its last seconds; else all."""
@@ -86,7 +86,7 @@ class ScopeDesk:
         self._columns = [_renewed(c, r, layout) for c, r in zip(old, found, strict=True)]
         return self._columns
 
-    def _layout(self) -> Layout:
+    def _layout(self) -> ScopeLayout:
         if self.layout is None:
             self.layout = first_layout(self.recordings()[0][1])
         return self.layout
@@ -182,7 +182,7 @@ class ScopeDesk:
             return (start, start + layout.last), span
         return span, span
 
-    def _values(self, columns: list[Columns], layout: Layout, time: float) -> dict[str, Any]:
+    def _values(self, columns: list[Columns], layout: ScopeLayout, time: float) -> dict[str, Any]:
         """Return unit, and for each take the values at the cursor and at the mark."""
         made: dict[str, Any] = {}
         names = {n for g in layout.graphs for n in (*g.traces, *([g.across] if g.across else []))}
@@ -208,7 +208,7 @@ class ScopeDesk:
     def _data(
         self,
         columns: list[Columns],
-        layout: Layout,
+        layout: ScopeLayout,
         window: Window,
         lens: Window | None,
         points: int,
@@ -292,7 +292,7 @@ class ScopeDesk:
         )
 
 
-def _renewed(old: Columns | None, recording: Recording, layout: Layout) -> Columns:
+def _renewed(old: Columns | None, recording: Recording, layout: ScopeLayout) -> Columns:
     """Return columns for a layout, with what is computed already where more is derived."""
     if old is None or old.recording is not recording:
         return Columns(recording, layout.derived)
@@ -305,22 +305,22 @@ def _renewed(old: Columns | None, recording: Recording, layout: Layout) -> Colum
 def show_instead(desk: Desk, name: str, recording: Recording) -> None:
     """Let a recording take the place of the first one, in the scene too where it has its motion."""
     studio = desk.studio
-    take = Take(name, recording)
+    motion = SceneMotion(name, recording)
     if desk.scene is not None:
-        take = scene_take(name, recording, desk.scene)
-        known = {c.name for c in studio.takes[0].recording.channels}
-        if take.q is None and not known & {c.name for c in recording.channels}:
+        motion = scene_motion(name, recording, desk.scene)
+        known = {c.name for c in studio.motions[0].recording.channels}
+        if motion.q is None and not known & {c.name for c in recording.channels}:
             raise InputError(
                 f"{name} does not fit what is shown: {nothing_matches(desk.scene, recording)}",
                 remedy="open it by itself: linkwright studio FILE",
             )
     story = f"{name}. {recorded_story(recording)}"
-    take = replace(take, system=studio.takes[0].system, story=story)
-    studio.takes[0] = take
+    motion = replace(motion, system=studio.motions[0].system, story=story)
+    studio.motions[0] = motion
     if studio.stages:
-        studio.tracks[0] = Track(take) if take.q is not None and len(take.q) else None
+        studio.tracks[0] = Track(motion) if motion.q is not None and len(motion.q) else None
     desk.take_over(PLAYED)
-    player, new = studio.player, player_for(studio.takes)
+    player, new = studio.player, player_for(studio.motions)
     player.start, player.end, player.rate = new.start, new.end, new.rate
     for told in studio.shared.get("spans", []):
         told(player.start, player.end)

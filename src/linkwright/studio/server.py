@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.errors import Error, InputError
-from linkwright.scene.motions import Take, is_recording, open_take
-from linkwright.scene.previews import Asked, resting
+from linkwright.scene.motions import SceneMotion, is_recording, open_motion
+from linkwright.scene.previews import PreviewOptions, resting
 from linkwright.studio.access import Gate, guarding
 from linkwright.studio.arrows import Marks
 from linkwright.studio.client_page import Front
@@ -59,7 +59,7 @@ _UNKNOWN = {"mode": "", "kind": "", "time": "", "pace": "", "note": "", "busy": 
 class Studio:
     """What is open in a browser."""
 
-    takes: list[Take]
+    motions: list[SceneMotion]
     host: str = LOOPBACK
     port: int = 0
     names: Sequence[str] = ()
@@ -86,14 +86,14 @@ class Studio:
         port = free_port(self.host, self.port)
         self.gate = Gate(self.host, tuple(self.names), self.framed)
         client = Path(viser.__file__).parent / "client" / "build"
-        front = Front(client, f"{self.takes[0].name} · Linkwright", self.state)
+        front = Front(client, f"{self.motions[0].name} · Linkwright", self.state)
         with redirect_stdout(StringIO()), guarding(self.gate, front.answer):
             self.server = _closed_server(viser)(host=self.host, port=port, verbose=False)
         self.port = int(self.server.get_port())
-        self.player = player_for(self.takes)
+        self.player = player_for(self.motions)
         try:
             self.set_theme()
-            self.server.gui.set_panel_label(self.takes[0].name)
+            self.server.gui.set_panel_label(self.motions[0].name)
             self.server.gui.main_panel.dock_right()
             self._build()
         except BaseException:
@@ -138,16 +138,16 @@ class Studio:
         api = self.server.scene
         api.set_up_direction("+z")
         self._light()
-        for k, take in enumerate(self.takes):
-            if take.scene is None:
+        for k, motion in enumerate(self.motions):
+            if motion.scene is None:
                 continue
             ghost = bool(self.stages)
-            stage = Stage(self.server, take.scene, f"/take {k + 1}", ghost)
+            stage = Stage(self.server, motion.scene, f"/take {k + 1}", ghost)
             self.stages.append(stage)
-            moves = take.q is not None and len(take.q) > 0
-            self.tracks.append(Track(take) if moves else None)
-            start = resting(take.scene)
-            stage.show(take.scene.poses(start))
+            moves = motion.q is not None and len(motion.q) > 0
+            self.tracks.append(Track(motion) if moves else None)
+            start = resting(motion.scene)
+            stage.show(motion.scene.poses(start))
         self._ground()
         self.player.listeners.append(self._show)
         tabs = self.server.gui.add_tab_group()
@@ -180,7 +180,7 @@ class Studio:
         if not self.stages:
             return
         stage = self.stages[0]
-        floor, view = ground_and_view(self.takes[0], stage.scene, *self.takes[1:])
+        floor, view = ground_and_view(self.motions[0], stage.scene, *self.motions[1:])
         self.floor = floor
         self.view = view
         self.size = size = float(view["radius"])
@@ -263,7 +263,7 @@ class Studio:
             self.close()
 
     def __repr__(self) -> str:
-        shown = ", ".join(take.name for take in self.takes)
+        shown = ", ".join(motion.name for motion in self.motions)
         return f"<Studio of {shown} at {self.address}>"
 
     def __enter__(self) -> Studio:
@@ -292,7 +292,7 @@ def open_studio(
     model: str = "",
     roots: Sequence[str | Path] = (),
     scene_file: SceneFileLike | None = None,
-    asked: Asked | None = None,
+    asked: PreviewOptions | None = None,
     base: str = "auto",
     host: str = LOOPBACK,
     port: int = 0,
@@ -314,11 +314,11 @@ def open_studio(
     """
     if not names:
         raise InputError("the studio needs something to show", remedy="name a recording or a model")
-    takes = [
-        open_take(n, model=model, roots=roots, scene_file=scene_file, base=base, asked=asked)
+    motions = [
+        open_motion(n, model=model, roots=roots, scene_file=scene_file, base=base, asked=asked)
         for n in names
     ]
-    made = Studio(takes, host, port, allowed)
+    made = Studio(motions, host, port, allowed)
     made.shared["again"] = shlex.join(["linkwright", "studio", *names])
     if is_recording(names[0]):
         made.shared["folder"] = Path(names[0]).resolve().parent

@@ -36,7 +36,7 @@ _LARGEST = 1 << 20  # bytes that are sent along with a question
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """What a page sends."""
 
     query: dict[str, str] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Reply:
     name: str = ""
 
 
-Act: TypeAlias = Callable[[Asked], Reply]
+Act: TypeAlias = Callable[[PageRequest], Reply]
 
 
 def as_json(told: object) -> Reply:
@@ -81,7 +81,7 @@ def as_json(told: object) -> Reply:
 def assembled(page: str, scripts: Sequence[str], styles: Sequence[str] = ()) -> Act:
     """Return what gives a page of the assets, with its scripts in it."""
 
-    def give(_asked: Asked) -> Reply:
+    def give(_asked: PageRequest) -> Reply:
         parts = {
             "STYLE": "".join(map(asset, ("page.css", "plots.css", *styles, "touch.css"))),
             "SCRIPT": "\n".join(map(asset, ("keys.js", *scripts))),
@@ -148,7 +148,7 @@ def side_pages_of(studio: Studio) -> SidePages:
     return found
 
 
-def _press(studio: Studio, asked: Asked) -> Reply:
+def _press(studio: Studio, asked: PageRequest) -> Reply:
     """Do what a key does in the studio: a frame keeps its keys from the page around it."""
     acts = studio.shared.get("acts", {}).get(str(asked.table().get("key")).lower(), ())
     client = next(iter(studio.server.get_clients().values()), None)
@@ -202,7 +202,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         query = {k: v[0] for k, v in parse_qs(self.path.partition("?")[2]).items()}
         try:
-            self._send(200, act(Asked(query, self._body(place))))
+            self._send(200, act(PageRequest(query, self._body(place))))
         except (ConnectionError, TimeoutError):
             self.close_connection = True
         except Exception as error:

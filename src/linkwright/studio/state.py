@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from linkwright.formats.robot.description import Description
 from linkwright.recording import Recording
-from linkwright.scene.motions import Take
+from linkwright.scene.motions import SceneMotion
 from linkwright.scene.previews import resting
 from linkwright.scene.scene import Scene
 from linkwright.scene.stance import Footing, footing_of, set_down
@@ -58,10 +58,10 @@ class Desk:
     def __post_init__(self) -> None:
         studio = self.studio
         self.server = studio.server
-        self.takes: list[Take] = studio.takes
+        self.motions: list[SceneMotion] = studio.motions
         stage = studio.stage
         self.scene: Scene | None = None if stage is None else stage.scene
-        self.name = self.takes[0].name if self.scene is None else self.scene.name
+        self.name = self.motions[0].name if self.scene is None else self.scene.name
         self.trouble: list[str] = []
         self._told: dict[str, float] = {}
         self.cannot = ""
@@ -173,7 +173,7 @@ class Desk:
     def walks(self) -> bool:
         """Whether it is a robot file with a free base, which stands on the ground when it runs."""
         scene = self.scene
-        if scene is None or self.takes[0].system is not None:
+        if scene is None or self.motions[0].system is not None:
             return False
         free = any(len(b.translations) == 3 for b in scene.robot.mechanism.bodies.values())
         return free and isinstance(scene.robot.source, Description) and scene.falls
@@ -183,7 +183,7 @@ class Desk:
         scene = self.scene
         assert scene is not None
         try:
-            system = self.takes[0].system
+            system = self.motions[0].system
             footing = footing_of(scene, self.studio.floor or 0.0) if self.walks else None
             self.footing = footing
             start = resting(scene) if footing is None else footing.start
@@ -242,7 +242,7 @@ class Desk:
         if self.mode == RUN and self.live is not None:
             self.live.pause()
         self.mode, self.time = PLAYED, t
-        track = self.takes[0]
+        track = self.motions[0]
         if track.q is not None and len(track.q):
             k = int(np.clip(np.searchsorted(track.recording.times, t), 0, len(track.q) - 1))
             self.q = np.asarray(track.q[k], float)
@@ -299,7 +299,7 @@ class Desk:
         """Return the channels to plot: of the live run when it moves the scene, else of a take."""
         if self.live is not None and self.mode == RUN:
             return self.live.recent()
-        return self.takes[0].recording
+        return self.motions[0].recording
 
     # -- going round -------------------------------------------------------------------------------
     def start(self) -> None:

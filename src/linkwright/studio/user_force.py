@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from linkwright.errors import Error
 from linkwright.scene.body_geometry import Array, Geometry
-from linkwright.scene.forces import Arrow
+from linkwright.scene.forces import NodeForce
 from linkwright.scene.relative_poses import turned
 from linkwright.scene.scene import Scene
 from linkwright.studio.live_system import Plant
@@ -47,13 +47,13 @@ class Hand:
         """Whether it pulls or pushes."""
         return self.pulled is not None or bool(self.pushes)
 
-    def arrows(self, phases: Phases) -> list[Arrow]:
+    def arrows(self, phases: Phases) -> list[NodeForce]:
         """Return the arrows of what it pulls with."""
         made = []
         for body, (row, center, _) in self._bodies.items():
             x, y, z = (phases.w[k].name for k in self._plant.hands[body])
             at = (float(center[0]), float(center[1]), float(center[2]))
-            made.append(Arrow(f"pull at {body}", row, at, (x, y, z)))
+            made.append(NodeForce(f"pull at {body}", row, at, (x, y, z)))
         return made
 
     def pull(self, body: str, target: ArrayLike) -> None:

@@ -15,11 +15,11 @@ from linkwright.algebra import Expr, as_expr, free_symbols, substitute_all, symb
 from linkwright.blocks import (
     Block,
     BlockError,
+    BlockState,
     Continuous,
     Element,
     Port,
     Rate,
-    State,
     with_targets,
 )
 from linkwright.program import Assign, Statement
@@ -102,12 +102,12 @@ class Member:
                 if x in self._now:
                     yield Assign(self._now[x], value)
 
-    def integrated(self) -> Iterable[tuple[State, Expr, Expr]]:
+    def integrated(self) -> Iterable[tuple[BlockState, Expr, Expr]]:
         """Yield the states that are integrated, with their symbols and rates."""
         if not self.held:
             yield from self._states(self.block.states)
 
-    def remembered(self) -> Iterable[tuple[State, Expr, Expr]]:
+    def remembered(self) -> Iterable[tuple[BlockState, Expr, Expr]]:
         """Yield the discrete states with their symbols and next values."""
         yield from self._states(self.block.discrete_states)
         if self.held:
@@ -115,7 +115,7 @@ class Member:
             for state, x, rate in self._states(self.block.states):
                 yield state, x, x + period * rate
 
-    def _states(self, table: Mapping[Expr, State]) -> Iterable[tuple[State, Expr, Expr]]:
+    def _states(self, table: Mapping[Expr, BlockState]) -> Iterable[tuple[BlockState, Expr, Expr]]:
         states = list(table.values())
         following: list[Expr] = []
         for state in states:

@@ -31,8 +31,8 @@ from linkwright.algebra.language.standard import (
 )
 from linkwright.algebra.language.syntax import (
     Binary,
-    Call,
-    Choice,
+    CallSyntax,
+    ChoiceSyntax,
     Comparison,
     Formula,
     Literal,
@@ -130,7 +130,7 @@ class _Resolver:
     def _operands(self, node: Node) -> Sequence[Node]:
         if isinstance(node, Binary):
             return [operand for _, operand in _chain(node)]
-        if isinstance(node, Call) and node.name == "func" and node.args:
+        if isinstance(node, CallSyntax) and node.name == "func" and node.args:
             return node.args[1:]
         return parts(node)
 
@@ -143,9 +143,9 @@ class _Resolver:
             return self._look_up("direction", node.name, node.position)
         if isinstance(node, Reference):
             return self._look_up("reference", node.name, node.position)
-        if isinstance(node, Call):
+        if isinstance(node, CallSyntax):
             return self._call(node, args)
-        if isinstance(node, Choice):
+        if isinstance(node, ChoiceSyntax):
             yes, condition, no = args
             return self._guarded(node.position, lambda: where(*_scalars(condition, yes, no)))
         if isinstance(node, Unary):
@@ -202,7 +202,7 @@ class _Resolver:
         return found
 
     # -- functions ---------------------------------------------------------------------------------
-    def _call(self, node: Call, args: list[object]) -> object:
+    def _call(self, node: CallSyntax, args: list[object]) -> object:
         name = node.name
         if name == "func":
             if not node.args or not isinstance(node.args[0], Name):

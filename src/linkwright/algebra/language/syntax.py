@@ -83,7 +83,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Call:
+class CallSyntax:
     """A function applied to arguments."""
 
     position: int
@@ -120,7 +120,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Choice:
+class ChoiceSyntax:
     """`yes if condition else no`."""
 
     position: int
@@ -130,7 +130,15 @@ class Choice:
 
 
 Node: TypeAlias = (
-    Literal | Name | UnitVector | Reference | Call | Unary | Binary | Comparison | Choice
+    Literal
+    | Name
+    | UnitVector
+    | Reference
+    | CallSyntax
+    | Unary
+    | Binary
+    | Comparison
+    | ChoiceSyntax
 )
 
 
@@ -159,12 +167,12 @@ class Formula:
 
     def functions(self) -> tuple[str, ...]:
         """Return the names of the functions that are called, each once, in order of first use."""
-        return tuple(dict.fromkeys(x.name for x in self.nodes() if isinstance(x, Call)))
+        return tuple(dict.fromkeys(x.name for x in self.nodes() if isinstance(x, CallSyntax)))
 
 
 def parts(node: Node) -> tuple[Node, ...]:
     """Return the operands or arguments of a node, from left to right."""
-    if isinstance(node, Call):
+    if isinstance(node, CallSyntax):
         return node.args
     if isinstance(node, Unary):
         return (node.operand,)
@@ -172,7 +180,7 @@ def parts(node: Node) -> tuple[Node, ...]:
         return (node.left, node.right)
     if isinstance(node, Comparison):
         return node.operands
-    if isinstance(node, Choice):
+    if isinstance(node, ChoiceSyntax):
         return (node.yes, node.condition, node.no)
     return ()
 
@@ -294,7 +302,7 @@ class _Reader:
         self.next += 1
         if self._is_next(")"):
             self.next += 1
-            self.operands.append(Call(token.position, token.text, ()))
+            self.operands.append(CallSyntax(token.position, token.text, ()))
             return False
         self.pending.append(_Pending("call", _OPEN, token))
         return True
@@ -364,7 +372,7 @@ class _Reader:
         opened = self.pending.pop()
         if opened.kind == "call":
             args = (*opened.operands, self.operands.pop())
-            self.operands.append(Call(opened.token.position, opened.token.text, args))
+            self.operands.append(CallSyntax(opened.token.position, opened.token.text, args))
 
     # -- building ----------------------------------------------------------------------------------
     def _reduce(self, level: int) -> None:
@@ -378,7 +386,7 @@ class _Reader:
         if done.kind == "sign":
             return Unary(position, text, self.operands.pop())
         if done.kind == "else":
-            return Choice(position, done.operands[0], done.operands[1], self.operands.pop())
+            return ChoiceSyntax(position, done.operands[0], done.operands[1], self.operands.pop())
         count = len(done.operators) + 1 if done.kind == "compare" else 2
         operands = tuple(self.operands[-count:])
         del self.operands[-count:]

@@ -49,7 +49,7 @@ def linked_prototype(function: ForeignFunction) -> str:
     return f"{kind} {linked_name(function)}{bracket}{arguments}"
 
 
-class Externals:
+class CExternals:
     """The functions of a file that stand for tables, and the foreign functions it calls."""
 
     def __init__(self, kind: str, names: Names) -> None:

@@ -13,7 +13,7 @@ from linkwright.algebra.expr import Expr
 from linkwright.algebra.symbols import symbol
 from linkwright.backends.parts import reads
 from linkwright.program.code import CONDITIONS, Code, Instruction
-from linkwright.program.program import Port
+from linkwright.program.program import ProgramPort
 from linkwright.program.rates import Rate
 
 CONSTANTS = "constants"
@@ -47,7 +47,9 @@ def split_parameters(code: Code) -> tuple[Code, Code]:
             first.append(Instruction(size, "number", (value,), None, i.rate))
             value, size = size, size + 1
         ids.append(value)
-    port = Port(CONSTANTS, (len(ids),), tuple(_entry(code, k, i) for k, i in enumerate(crossing)))
+    port = ProgramPort(
+        CONSTANTS, (len(ids),), tuple(_entry(code, k, i) for k, i in enumerate(crossing))
+    )
     early_ports = [
         p for p, _ in enumerate(code.inputs) if any(i.data[0] == p for i in _inputs(early.values()))
     ]
@@ -121,7 +123,7 @@ def split_outputs(code: Code, auxiliary: Container[str]) -> tuple[Code, Code]:
             given.append(Instruction(i.id, "input", (), place, Rate.OUTPUT, i.name))
         ids.append(value)
     entries = tuple(_entry(code, k, i, WORK) for k, i in enumerate(crossing))
-    work = [Port(WORK, (len(ids),), entries)] if ids else []
+    work = [ProgramPort(WORK, (len(ids),), entries)] if ids else []
     handed = [(port, tuple(ids)) for port in work]
     first = Code(code.name, code.inputs, (*main, *handed), [*leaves, *early], size)
     second = Code(

@@ -19,11 +19,11 @@ import numpy as np
 from linkwright.algebra.foreign import ForeignCall
 from linkwright.algebra.printers.names import c_identifier
 from linkwright.backends.arrays import Arrays, InputArray, StackArray
-from linkwright.backends.c.externals import Externals
+from linkwright.backends.c.externals import CExternals
 from linkwright.backends.c.functions import BITS, OWN, function_text
 from linkwright.backends.c.helpers import HELPERS, LIBRARY
 from linkwright.backends.foreign import same_call
-from linkwright.backends.parts import Part, cut, results_at_their_source
+from linkwright.backends.parts import InstructionPart, cut, results_at_their_source
 from linkwright.backends.source import (
     AND,
     ATOM,
@@ -33,8 +33,8 @@ from linkwright.backends.source import (
     TERNARY,
     Names,
     Scan,
+    SourceWriter,
     Term,
-    Writer,
     arithmetic,
     by_stage,
     call,
@@ -66,10 +66,10 @@ class File:
     elementary: dict[str, None] = field(default_factory=dict)
     functions: list[str] = field(default_factory=list)
     called: dict[Code, str] = field(default_factory=dict)
-    externals: Externals = field(init=False)
+    externals: CExternals = field(init=False)
 
     def __post_init__(self) -> None:
-        self.externals = Externals(self.kind, self.names)
+        self.externals = CExternals(self.kind, self.names)
 
     @property
     def suffix(self) -> str:
@@ -200,7 +200,7 @@ def _frame(
     return _Frame(code, inputs, outputs, model, leaves_of(code), used, stores)
 
 
-class _CWriter(Writer):
+class _CWriter(SourceWriter):
     """The lines of one function of C."""
 
     def __init__(
@@ -209,7 +209,7 @@ class _CWriter(Writer):
         frame: _Frame,
         names: Names,
         *,
-        part: Part | None = None,
+        part: InstructionPart | None = None,
         work: str = "",
         by_id: Mapping[int, Instruction] | None = None,
     ) -> None:

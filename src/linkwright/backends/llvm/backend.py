@@ -17,7 +17,7 @@ from linkwright.backends.llvm.batch import BatchCall, make_batch_call
 from linkwright.backends.llvm.compile import NativeCode, cached_native
 from linkwright.backends.llvm.externals import bindings
 from linkwright.backends.llvm.fastcall import make_scalar_call
-from linkwright.backends.llvm.lines import Module
+from linkwright.backends.llvm.lines import IrModule
 from linkwright.backends.llvm.signature import Dtype, make_signature
 from linkwright.fingerprint import GENERATORS, fingerprint
 from linkwright.forking import cached_property
@@ -39,14 +39,14 @@ def _packed_lanes() -> int:
 
 def scalar_ir(program: Program, dtype: Dtype = "f64") -> str:
     """Return the IR text of the scalar kernel of a Program."""
-    module = Module(dtype, _packed_lanes())
+    module = IrModule(dtype, _packed_lanes())
     codegen.write_function(module, lower(program, fuse=has_fma()), SCALAR, 1)
     return module.text()
 
 
 def batch_ir(program: Program, dtype: Dtype, lanes: int) -> str:
     """Return the IR text of the batch kernel of a Program."""
-    module = Module(dtype)
+    module = IrModule(dtype)
     entries.write_batch(module, lower(program, fuse=has_fma()), lanes)
     return module.text()
 

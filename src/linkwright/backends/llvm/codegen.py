@@ -21,7 +21,7 @@ from dataclasses import replace
 from linkwright.backends.arrays import Arrays, ConstantArray, InputArray, Source, StackArray
 from linkwright.backends.llvm.functions import guarded_group
 from linkwright.backends.llvm.functions.emitter import value_type
-from linkwright.backends.llvm.lines import Lines, Module
+from linkwright.backends.llvm.lines import IrModule, Lines
 from linkwright.backends.parts import cut, reads, results_at_their_source
 from linkwright.errors import CompileError
 from linkwright.program.code import CONDITIONS, Code, Instruction, LoopCode
@@ -36,7 +36,7 @@ _PART_CHECKS = 50  # range checks in each part of one that has more
 
 
 def write_function(
-    module: Module, code: Code, name: str, width: int, *, internal: bool = False
+    module: IrModule, code: Code, name: str, width: int, *, internal: bool = False
 ) -> None:
     """Add the function of a lowered Program for blocks of `width` lanes."""
     arrays = [f"%a{k}" for k in range(len(code.inputs) + len(code.outputs))]
@@ -68,7 +68,7 @@ def _part_length(size: int, checks: int) -> int:
 
 
 def _write_in_parts(
-    module: Module,
+    module: IrModule,
     code: Code,
     plan: Sequence[Instruction],
     length: int,
@@ -132,7 +132,7 @@ class _Body(Lines):
 
     def __init__(
         self,
-        module: Module,
+        module: IrModule,
         code: Code,
         width: int,
         *,

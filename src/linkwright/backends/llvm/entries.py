@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 
 from linkwright.backends.llvm.codegen import write_function
 from linkwright.backends.llvm.functions.emitter import value_type
-from linkwright.backends.llvm.lines import Module
+from linkwright.backends.llvm.lines import IrModule
 from linkwright.program.code import Code
-from linkwright.program.program import Port
+from linkwright.program.program import ProgramPort
 
 CORE = "core"
 ROWS = "rows"
@@ -50,11 +50,11 @@ def _without_repetition(code: Code) -> tuple[Code, dict[int, _Spread]]:
         first = tuple(port.entries[ids.index(x)] for x in different)
         zero = next((n for n, x in enumerate(different) if x in zeros), -1)
         spreads[k] = _Spread(len(different), tuple(place[x] for x in ids), zero)
-        outputs.append((Port(port.name, (len(first),), first), tuple(different)))
+        outputs.append((ProgramPort(port.name, (len(first),), first), tuple(different)))
     return (replace(code, outputs=tuple(outputs)) if spreads else code), spreads
 
 
-def write_batch(module: Module, code: Code, width: int) -> None:
+def write_batch(module: IrModule, code: Code, width: int) -> None:
     """Add the core for blocks of `width` lanes and the entries for both layouts."""
     held, spreads = _without_repetition(code)
     write_function(module, held, CORE, width, internal=True)

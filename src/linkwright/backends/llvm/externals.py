@@ -45,7 +45,7 @@ done:
 
 
 @dataclass(slots=True)
-class Externals:
+class LlvmExternals:
     """The functions of a module for tables and foreign functions."""
 
     tables: dict[Any, str] = field(default_factory=dict)

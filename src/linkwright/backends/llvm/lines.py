@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from linkwright.algebra.foreign import ForeignCall
 from linkwright.backends.foreign import same_call
-from linkwright.backends.llvm.externals import Externals
+from linkwright.backends.llvm.externals import LlvmExternals
 from linkwright.backends.llvm.functions import inline
 from linkwright.backends.llvm.functions.emitter import float_literal, suffix, value_type, vector_of
 from linkwright.program.code import CONDITIONS, Code, Instruction
@@ -22,7 +22,7 @@ _COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 
 
 @dataclass(slots=True)
-class Module:
+class IrModule:
     """IR text that grows: function definitions, and declarations that are written once."""
 
     scalar: str
@@ -31,7 +31,7 @@ class Module:
     declarations: dict[str, None] = field(default_factory=dict)
     called: dict[Code, str] = field(default_factory=dict)
     arrays: dict[str, str] = field(default_factory=dict)
-    externals: Externals = field(default_factory=Externals)
+    externals: LlvmExternals = field(default_factory=LlvmExternals)
 
     def declare(self, texts: Iterable[str]) -> None:
         """Add module-level texts that are not there yet."""
@@ -55,7 +55,7 @@ class Lines:
 
     def __init__(
         self,
-        module: Module,
+        module: IrModule,
         code: Code,
         width: int,
         *,

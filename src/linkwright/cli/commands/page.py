@@ -54,7 +54,7 @@ def command(
     """
     from linkwright.cli.models import read_asked
     from linkwright.pages.page import page_notes, write_page
-    from linkwright.scene.motions import is_recording, may_become, open_take
+    from linkwright.scene.motions import is_recording, may_become, open_motion
 
     asked = read_asked(until, settings, initial, model or what[0])
     first = what[0]
@@ -64,12 +64,12 @@ def command(
     may_become(target, [*what, model, scene_file])
     if not most > 0:
         raise InputError(f"--most {most:g}: a page has some size", remedy="allow 2.9 MB, say")
-    takes = [
-        open_take(n, model=model, roots=folders(root), scene_file=scene_file or None, asked=asked)
+    motions = [
+        open_motion(n, model=model, roots=folders(root), scene_file=scene_file or None, asked=asked)
         for n in what
     ]
-    size = write_page(target, takes, title=title, most=int(most * 1e6))
-    for note in page_notes(takes):
+    size = write_page(target, motions, title=title, most=int(most * 1e6))
+    for note in page_notes(motions):
         echo(f"note: {note}", err=True)
     told = f"{target}: {size / 1e6:.2f} MB"
     if not show:

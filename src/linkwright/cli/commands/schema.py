@@ -23,6 +23,6 @@ def command(
 
         echo(json.dumps(SceneTable.model_json_schema(), indent=2))
         return
-    from linkwright.formats.text.schema import Model
+    from linkwright.formats.text.schema import ModelFile
 
-    echo(json.dumps(Model.model_json_schema(), indent=2))
+    echo(json.dumps(ModelFile.model_json_schema(), indent=2))

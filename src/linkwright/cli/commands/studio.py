@@ -33,7 +33,7 @@ _NAME = typer.Option(
 )
 
 
-class Base(Enum):
+class BaseOption(Enum):
     """How the root of a robot is held."""
 
     auto = "auto"
@@ -43,7 +43,7 @@ class Base(Enum):
 
 
 _BASE = typer.Option(
-    Base.auto,
+    BaseOption.auto,
     "--base",
     metavar="KIND",
     help="Of a robot file: auto (frees the base of robots that walk), free, fixed or file.",
@@ -66,7 +66,7 @@ def command(
     until: float | None = UNTIL,
     settings: list[str] = SET,
     initial: list[str] = INITIAL,
-    base: Base = _BASE,
+    base: BaseOption = _BASE,
 ) -> None:
     """Open the interactive viewer in a browser.
 

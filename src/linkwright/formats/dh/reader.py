@@ -24,7 +24,7 @@ from linkwright.formats.robot.description import (
 )
 from linkwright.formats.robot.link_tree import require_tree
 from linkwright.formats.robot.transforms import composed, moved_mass, turned
-from linkwright.formats.text.document import Limits, Source, parse_record
+from linkwright.formats.text.document import TextLimits, TextSource, parse_record
 from linkwright.formats.urdf.origins import rpy_rotation
 
 _SIZE = 1_000_000
@@ -53,7 +53,7 @@ def parse_dh(text: str, *, file: str | os.PathLike[str] | None = None) -> Descri
     >>> arm.joints[1].place.position, [frame.name for frame in arm.frames]
     ((0.5, 0.0, 0.0), ['link1_dh', 'link2_dh', 'tool'])
     """
-    table, source = parse_record(text, DhTable, file=file, limits=Limits(size=_SIZE))
+    table, source = parse_record(text, DhTable, file=file, limits=TextLimits(size=_SIZE))
     standard = table.convention == "standard"
     links = [Link(table.base_link)]
     joints: list[LinkJoint] = []
@@ -84,11 +84,11 @@ def parse_dh(text: str, *, file: str | os.PathLike[str] | None = None) -> Descri
     )
 
 
-def _line(source: Source, row: int) -> int:
+def _line(source: TextSource, row: int) -> int:
     return 0 if source.positions is None else source.positions.place(("joint", row))[0]
 
 
-def _different(frames: list[NamedFrame], links: list[Link], source: Source) -> None:
+def _different(frames: list[NamedFrame], links: list[Link], source: TextSource) -> None:
     taken = {link.name for link in links}
     for frame in frames:
         if frame.name in taken:

@@ -21,7 +21,7 @@ from linkwright.formats.robot.description import (
     Mass,
     NamedFrame,
     Place,
-    Written,
+    WrittenDescription,
 )
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.transforms import (
@@ -35,7 +35,7 @@ from linkwright.formats.text.writer import record_text
 from linkwright.formats.urdf.origins import rotation_rpy
 
 
-def dh_text(description: Description) -> Written:
+def dh_text(description: Description) -> WrittenDescription:
     """Return a chain as a table, with what that cannot hold.
 
     >>> from linkwright.formats.dh.reader import parse_dh
@@ -68,7 +68,7 @@ class _Writing:
     description: Description
     left: Leftovers = field(default_factory=Leftovers)
 
-    def written(self) -> Written:
+    def written(self) -> WrittenDescription:
         d = self.description
         base, *chain = self._chain()
         if not chain:
@@ -103,7 +103,7 @@ class _Writing:
             text = record_text(DhTable.model_validate(table))
         except ValidationError as error:
             raise self._fault(f"here {error.errors()[0]['msg']}", None) from None
-        return Written(text, self.left.entries())
+        return WrittenDescription(text, self.left.entries())
 
     def _fault(self, what: str, line: int | None) -> InputError:
         return InputError(

@@ -21,7 +21,7 @@ import numpy as np
 
 from linkwright.errors import InputError
 from linkwright.formats.meshes.triangle_mesh import Color, TriangleMesh
-from linkwright.formats.robot.xml import Caps, Element, read_xml
+from linkwright.formats.robot.xml import Caps, XmlElement, read_xml
 
 _MOST_NODES = 4_000
 _MOST_OFFSET = 64
@@ -50,7 +50,7 @@ def read_collada(path: Path) -> list[TriangleMesh]:
     return found
 
 
-def _walk(root: Element) -> Iterator[Element]:
+def _walk(root: XmlElement) -> Iterator[XmlElement]:
     stack = [root]
     while stack:
         element = stack.pop()
@@ -59,8 +59,8 @@ def _walk(root: Element) -> Iterator[Element]:
 
 
 def _instances(
-    scene: Element, scale: Any, named: Mapping[str, Element]
-) -> Iterator[tuple[Any, Element]]:
+    scene: XmlElement, scale: Any, named: Mapping[str, XmlElement]
+) -> Iterator[tuple[Any, XmlElement]]:
     """Yield the matrix and the instance of each geometry in a scene."""
     stack = [(node, scale, 0) for node in reversed(list(scene.all("node")))]
     visited = 0
@@ -79,7 +79,7 @@ def _instances(
                 stack.append((other, matrix, depth + 1))
 
 
-def _transform(node: Element) -> Any:
+def _transform(node: XmlElement) -> Any:
     made = np.eye(4)
     for e in node.children:
         step = np.eye(4)
@@ -100,7 +100,7 @@ def _transform(node: Element) -> Any:
     return made
 
 
-def _meter(element: Element) -> float:
+def _meter(element: XmlElement) -> float:
     try:
         unit = float(element.attributes.get("meter", 1))
     except ValueError:
@@ -110,7 +110,7 @@ def _meter(element: Element) -> float:
     return unit
 
 
-def _numbers(element: Element, count: int | None = None) -> Any:
+def _numbers(element: XmlElement, count: int | None = None) -> Any:
     """Return the numbers of an element, or so many of them."""
     try:
         found = np.array(element.text.split(), dtype=float)
@@ -123,28 +123,30 @@ def _numbers(element: Element, count: int | None = None) -> Any:
     return found[:count]
 
 
-def _indices(element: Element) -> Any:
+def _indices(element: XmlElement) -> Any:
     try:
         return np.array(element.text.split(), dtype=np.int64)
     except (ValueError, OverflowError):
         raise element.error(f"{element.words} holds something that is no index") from None
 
 
-def _offset(element: Element) -> int:
+def _offset(element: XmlElement) -> int:
     text = element.attributes.get("offset", "0")
     if not text.isdecimal() or int(text) > _MOST_OFFSET:
         raise element.error(f"{element.words} has no offset from 0 to {_MOST_OFFSET}")
     return int(text)
 
 
-def _column(element: Element, row: Any, stride: int, column: int) -> Any:
+def _column(element: XmlElement, row: Any, stride: int, column: int) -> Any:
     """Return one of the interleaved columns of indices."""
     if len(row) % stride:
         raise element.error(f"{element.words} has {len(row)} indices, not in groups of {stride}")
     return row.reshape(-1, stride)[:, column]
 
 
-def _placed(matrix: Any, instance: Element, named: Mapping[str, Element]) -> Iterator[TriangleMesh]:
+def _placed(
+    matrix: Any, instance: XmlElement, named: Mapping[str, XmlElement]
+) -> Iterator[TriangleMesh]:
     geometry = named.get(instance.attributes.get("url", ""))
     mesh = None if geometry is None else next(geometry.all("mesh"), None)
     if mesh is None:
@@ -161,7 +163,7 @@ def _placed(matrix: Any, instance: Element, named: Mapping[str, Element]) -> Ite
         yield replace(flat, color=_color(named.get(target), named))
 
 
-def _triangles(group: Element, named: Mapping[str, Element]) -> tuple[Any, Any]:
+def _triangles(group: XmlElement, named: Mapping[str, XmlElement]) -> tuple[Any, Any]:
     inputs = list(group.all("input"))
     stride = 1 + max(map(_offset, inputs), default=0)
     vertex = next((e for e in inputs if e.attributes.get("semantic") == "VERTEX"), None)
@@ -182,7 +184,7 @@ def _triangles(group: Element, named: Mapping[str, Element]) -> tuple[Any, Any]:
     return points, faces
 
 
-def _fans(group: Element, rows: list[Any]) -> Any:
+def _fans(group: XmlElement, rows: list[Any]) -> Any:
     polygons = rows
     if group.tag == "polylist":
         counts = [n for e in group.all("vcount") for n in _indices(e).tolist()]
@@ -194,7 +196,7 @@ def _fans(group: Element, rows: list[Any]) -> Any:
     return np.array(made, dtype=np.int64).reshape(-1, 3)
 
 
-def _positions(named: Mapping[str, Element], source: str, group: Element) -> Any:
+def _positions(named: Mapping[str, XmlElement], source: str, group: XmlElement) -> Any:
     at = named.get(source)
     if at is not None and at.tag == "vertices":
         inner = next(
@@ -210,7 +212,7 @@ def _positions(named: Mapping[str, Element], source: str, group: Element) -> Any
     return found.reshape(-1, 3)
 
 
-def _color(material: Element | None, named: Mapping[str, Element]) -> Color | None:
+def _color(material: XmlElement | None, named: Mapping[str, XmlElement]) -> Color | None:
     if material is None:
         return None
     effect = next(

@@ -11,19 +11,19 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from linkwright.formats.mjcf.settings import Defaults, Settings
+from linkwright.formats.mjcf.settings import CompilerSettings, Defaults
 from linkwright.formats.mjcf.sources import Sections
 from linkwright.formats.mjcf.words import ACTUATOR
 from linkwright.formats.robot.description import Closure, LinkJoint, Mimic, NamedFrame, Place
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.transforms import composed, inverted, quaternion_rotation
-from linkwright.formats.robot.xml import Element
+from linkwright.formats.robot.xml import XmlElement
 
 _WORLD = "world"
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class FileBodies:
     """What the bodies of a file gave."""
 
     joints: tuple[LinkJoint, ...]
@@ -33,8 +33,12 @@ class Tree:
 
 
 def with_actuators(
-    tree: Tree, sections: Sections, defaults: Defaults, settings: Settings, left: Leftovers
-) -> Tree:
+    tree: FileBodies,
+    sections: Sections,
+    defaults: Defaults,
+    settings: CompilerSettings,
+    left: Leftovers,
+) -> FileBodies:
     """Return the tree with what the actuators give to its joints."""
     joints = {joint.name: joint for joint in tree.joints}
     efforts: dict[str, float] = {}
@@ -78,7 +82,7 @@ def with_actuators(
     return replace(tree, joints=tuple(joints[joint.name] for joint in tree.joints))
 
 
-def _effort(element: Element, tag: str, settings: Settings) -> float:
+def _effort(element: XmlElement, tag: str, settings: CompilerSettings) -> float:
     """Return the greatest force of an actuator before its gear, or infinity."""
     spans = []
     if settings.limited(element, "forcelimited", "forcerange"):
@@ -89,7 +93,7 @@ def _effort(element: Element, tag: str, settings: Settings) -> float:
 
 
 def with_equalities(
-    tree: Tree, sections: Sections, defaults: Defaults, left: Leftovers
+    tree: FileBodies, sections: Sections, defaults: Defaults, left: Leftovers
 ) -> tuple[tuple[LinkJoint, ...], tuple[Closure, ...]]:
     """Return the joints with those that follow others, and the closures of loops."""
     joints = {joint.name: joint for joint in tree.joints}
@@ -116,7 +120,7 @@ _LOOP = (
 _FOLLOW = ("name", "class", "active", "joint1", "joint2", "polycoef")
 
 
-def _closure(element: Element, tree: Tree, name: str) -> Closure:
+def _closure(element: XmlElement, tree: FileBodies, name: str) -> Closure:
     kind = "ball" if element.tag == "connect" else "weld"
     if kind == "weld" and element.number("torquescale", 1.0) == 0:
         kind = "ball"
@@ -128,14 +132,14 @@ def _closure(element: Element, tree: Tree, name: str) -> Closure:
     return Closure(name, first, second, kind, element.line)
 
 
-def _site(element: Element, key: str, tree: Tree) -> tuple[str, Place]:
+def _site(element: XmlElement, key: str, tree: FileBodies) -> tuple[str, Place]:
     name = element.value(key)
     if name not in tree.sites:
         raise element.error(f"{element.words} joins the site {name[:60]!r}, which is not there")
     return tree.sites[name].link, tree.sites[name].place
 
 
-def _bodies(element: Element, tree: Tree) -> tuple[tuple[str, Place], tuple[str, Place]]:
+def _bodies(element: XmlElement, tree: FileBodies) -> tuple[tuple[str, Place], tuple[str, Place]]:
     one, two = element.value("body1"), element.attributes.get("body2", _WORLD).strip() or _WORLD
     for name in (one, two):
         if name not in tree.drawn:
@@ -153,7 +157,9 @@ def _bodies(element: Element, tree: Tree) -> tuple[tuple[str, Place], tuple[str,
     return (one, Place((x, y, z), quaternion_rotation(relative[3:]))), (two, anchor)
 
 
-def _follow(element: Element, tree: Tree, joints: dict[str, LinkJoint], left: Leftovers) -> None:
+def _follow(
+    element: XmlElement, tree: FileBodies, joints: dict[str, LinkJoint], left: Leftovers
+) -> None:
     """Make the first joint follow the second one, where the polynomial is a line."""
     first, second = element.value("joint1"), element.attributes.get("joint2", "").strip()
     for name in (first, second):

@@ -24,10 +24,10 @@ from linkwright.formats.meshes.solids import (
     surface_and_moments,
     volume_and_moments,
 )
-from linkwright.formats.mjcf.settings import Defaults, Settings
+from linkwright.formats.mjcf.settings import CompilerSettings, Defaults
 from linkwright.formats.mjcf.sources import Sections
 from linkwright.formats.mjcf.words import USED
-from linkwright.formats.robot.description import UNTURNED, Mass, Place, Shape
+from linkwright.formats.robot.description import UNTURNED, LinkShape, Mass, Place
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.transforms import (
     composed,
@@ -39,7 +39,7 @@ from linkwright.formats.robot.transforms import (
     scaled,
     upright,
 )
-from linkwright.formats.robot.xml import Element
+from linkwright.formats.robot.xml import XmlElement
 
 _COUNTS = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 _KINDS = (*_COUNTS, "plane", "mesh", "hfield", "sdf")
@@ -49,21 +49,21 @@ _KINDS = (*_COUNTS, "plane", "mesh", "hfield", "sdf")
 class Geom:
     """A geom in the frame of its body: its shape where it has one of ours, and its mass."""
 
-    shape: Shape | None
+    shape: LinkShape | None
     mass: Mass | None
     touched: bool
 
 
 @dataclass(slots=True)
-class Geometry:
+class GeomReader:
     """The assets of a file that geoms refer to, and how geoms are read."""
 
-    settings: Settings
+    settings: CompilerSettings
     defaults: Defaults
     left: Leftovers
     roots: tuple[str | Path, ...]
     main: str = ""
-    meshes: Mapping[str, Element] = field(default_factory=dict)
+    meshes: Mapping[str, XmlElement] = field(default_factory=dict)
     colors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     loaded: dict[str, Mass | None] = field(default_factory=dict)
 
@@ -71,13 +71,13 @@ class Geometry:
     def of(
         cls,
         sections: Sections,
-        settings: Settings,
+        settings: CompilerSettings,
         defaults: Defaults,
         left: Leftovers,
         roots: Sequence[str | Path],
-    ) -> Geometry:
+    ) -> GeomReader:
         """Return the assets of a file."""
-        meshes: dict[str, Element] = {}
+        meshes: dict[str, XmlElement] = {}
         colors: dict[str, tuple[float, ...]] = {}
         for asset in sections.parts("asset"):
             element = defaults.applied(asset, "")
@@ -94,7 +94,7 @@ class Geometry:
                 left.add(f"<asset><{asset.tag}>", asset.line, "only meshes and colors are read")
         return cls(settings, defaults, left, tuple(roots), sections.root.file, meshes, colors)
 
-    def geom(self, written: Element, around: str, outer: Place, heavy: bool) -> Geom:
+    def geom(self, written: XmlElement, around: str, outer: Place, heavy: bool) -> Geom:
         """Return a geom."""
         element = self.defaults.applied(written, around)
         self.left.rest(written, (), USED["geom"], why="about contact or looks")
@@ -115,8 +115,8 @@ class Geometry:
             return Geom(None, None, touched)
         size, place = self._size(element, kind)
         place = composed(outer, place)
-        shape: Shape | None
-        shape = solid = Shape(
+        shape: LinkShape | None
+        shape = solid = LinkShape(
             kind,
             _full(kind, size),
             place,
@@ -132,7 +132,7 @@ class Geometry:
             mass = self._mass(element, kind, size)
         return Geom(shape, None if mass is None else moved_mass(mass, place), touched)
 
-    def _size(self, element: Element, kind: str) -> tuple[tuple[float, ...], Place]:
+    def _size(self, element: XmlElement, kind: str) -> tuple[tuple[float, ...], Place]:
         """Return radii and half lengths, and the place in the frame around."""
         given = element.numbers("size", None, ())
         if "fromto" in element.attributes and kind in ("capsule", "cylinder", "box", "ellipsoid"):
@@ -158,7 +158,7 @@ class Geometry:
             raise element.error(f"a size of {element.words} is out of range")
         return size, place
 
-    def _mass(self, element: Element, kind: str, size: tuple[float, ...]) -> Mass | None:
+    def _mass(self, element: XmlElement, kind: str, size: tuple[float, ...]) -> Mass | None:
         if element.choice("shellinertia", ("true", "false"), "false") == "true":
             if kind == "ellipsoid":
                 raise element.error(
@@ -174,14 +174,14 @@ class Geometry:
         x, y, z = (density * moment for moment in moments)
         return Mass(density * amount, inertia=(x, y, z, 0.0, 0.0, 0.0))
 
-    def _density(self, element: Element, amount: float) -> float:
+    def _density(self, element: XmlElement, amount: float) -> float:
         mass = element.maybe("mass")
         density = element.number("density", 1000.0) if mass is None else mass / amount
         if density < 0 or not math.isfinite(density * amount):
             raise element.error(f"{element.words} has no possible mass", "give 0 or more")
         return density
 
-    def _color(self, element: Element) -> tuple[float, float, float, float] | None:
+    def _color(self, element: XmlElement) -> tuple[float, float, float, float] | None:
         if "rgba" in element.attributes:
             given: Sequence[float] = element.numbers("rgba", 4)
         else:
@@ -191,7 +191,7 @@ class Geometry:
         red, green, blue, alpha = (min(1.0, max(0.0, value)) for value in given)
         return red, green, blue, alpha
 
-    def _mesh(self, element: Element) -> tuple[str, Element]:
+    def _mesh(self, element: XmlElement) -> tuple[str, XmlElement]:
         name = element.value("mesh")
         if name not in self.meshes:
             raise element.error(
@@ -199,7 +199,7 @@ class Geometry:
             )
         return name, self.meshes[name]
 
-    def file_of(self, asset: Element) -> str:
+    def file_of(self, asset: XmlElement) -> str:
         """Return the name of the file of a mesh, with its folder."""
         name = asset.attributes.get("file", "").strip().replace("\\", "/")
         if not name:
@@ -208,7 +208,7 @@ class Geometry:
             name = PurePosixPath(name).name
         return name if name.startswith("/") else self.settings.mesh_folder + name
 
-    def _mesh_shape(self, element: Element, shape: Shape) -> Shape | None:
+    def _mesh_shape(self, element: XmlElement, shape: LinkShape) -> LinkShape | None:
         name, asset = self._mesh(element)
         x, y, z = scale = asset.triple("scale", (1.0, 1.0, 1.0))
         back = _reference(asset)
@@ -222,7 +222,7 @@ class Geometry:
             return None
         return replace(shape, size=(), mesh=self.file_of(asset), scale=scale, place=place)
 
-    def _mesh_mass(self, element: Element) -> Mass | None:
+    def _mesh_mass(self, element: XmlElement) -> Mass | None:
         """Return the mass of a mesh in the frame of its geom: moved, turned, then scaled."""
         name, asset = self._mesh(element)
         if name not in self.loaded:
@@ -242,7 +242,7 @@ class Geometry:
         a, b, c, d, e, f = (density * value for value in unit.inertia)
         return Mass(density * unit.mass, unit.center, (a, b, c, d, e, f))
 
-    def _points(self, asset: Element) -> tuple[Array, Triangles]:
+    def _points(self, asset: XmlElement) -> tuple[Array, Triangles]:
         if "vertex" in asset.attributes:
             values = asset.numbers("vertex")
             corners = asset.numbers("face", None, ())
@@ -267,7 +267,7 @@ class Geometry:
             ) from error
 
 
-def between(element: Element) -> Place:
+def between(element: XmlElement) -> Place:
     """Return the place in the middle of two points, with z from the second to the first.
 
     >>> between(Element("geom", {"fromto": "0 0 0 0 0 2"})).position
@@ -280,7 +280,7 @@ def between(element: Element) -> Place:
     return Place(scaled(plus(ends[:3], ends[3:]), 0.5), upright(axis))
 
 
-def _reference(asset: Element) -> Place:
+def _reference(asset: XmlElement) -> Place:
     """Return the place of the frame of a mesh's file in the frame of the geom."""
     quaternion = asset.numbers("refquat", 4, (1.0, 0.0, 0.0, 0.0))
     if math.hypot(*quaternion) < 1e-14:

@@ -10,18 +10,20 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from linkwright.formats.mjcf.settings import Defaults, Settings
+from linkwright.formats.mjcf.settings import CompilerSettings, Defaults
 from linkwright.formats.mjcf.words import USED
 from linkwright.formats.robot.description import JointLimits, LinkJoint, Place, Triple
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.transforms import composed, rotate, scaled, turned, unit
-from linkwright.formats.robot.xml import Element
+from linkwright.formats.robot.xml import XmlElement
 from linkwright.mechanism.joints import JOINTS
 
 _KINDS = {kind.mjcf: name for name, kind in JOINTS.items() if kind.mjcf}
 
 
-def merged_joint(element: Element, around: str, defaults: Defaults, left: Leftovers) -> Element:
+def merged_joint(
+    element: XmlElement, around: str, defaults: Defaults, left: Leftovers
+) -> XmlElement:
     """Return a joint with the attributes of its class; a ``freejoint`` has none."""
     if element.tag == "freejoint":
         left.rest(element, (), ("name", "group"))
@@ -31,7 +33,7 @@ def merged_joint(element: Element, around: str, defaults: Defaults, left: Leftov
 
 
 def read_joint(
-    element: Element, name: str, outer: Place, settings: Settings, left: Leftovers
+    element: XmlElement, name: str, outer: Place, settings: CompilerSettings, left: Leftovers
 ) -> tuple[LinkJoint, Triple, float]:
     """Return a joint without its place, the point that it acts at, and its reference."""
     written = element.choice("type", tuple(_KINDS), "hinge")
@@ -69,20 +71,20 @@ def read_joint(
     return joint, anchor, reference
 
 
-def _unused(element: Element, kind: str, names: tuple[str, ...], left: Leftovers) -> None:
+def _unused(element: XmlElement, kind: str, names: tuple[str, ...], left: Leftovers) -> None:
     for name in names:
         if element.numbers(name, None, (0.0,))[0] != 0:
             left.add(f"{name} of a {kind} joint", element.line)
 
 
-def _first(element: Element, name: str, left: Leftovers) -> float:
+def _first(element: XmlElement, name: str, left: Leftovers) -> float:
     values = element.numbers(name, None, (0.0,))
     if any(values[1:]):
         left.add(f"{name} of higher order", element.line, "only the linear part is used")
     return values[0]
 
 
-def _limits(element: Element, turns: bool, settings: Settings) -> JointLimits:
+def _limits(element: XmlElement, turns: bool, settings: CompilerSettings) -> JointLimits:
     lower: float | None = None
     upper: float | None = None
     effort: float | None = None

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from linkwright.formats.mjcf.settings import Settings
+from linkwright.formats.mjcf.settings import CompilerSettings
 from linkwright.formats.mjcf.words import TURNS
 from linkwright.formats.robot.description import Mass
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.transforms import inertia_of, tensor, tensor_turned
-from linkwright.formats.robot.xml import Element
+from linkwright.formats.robot.xml import XmlElement
 
 
-def inertial_mass(element: Element, settings: Settings, left: Leftovers) -> Mass:
+def inertial_mass(element: XmlElement, settings: CompilerSettings, left: Leftovers) -> Mass:
     """Return the mass that an element ``<inertial>`` gives, in the frame of its body."""
     left.rest(element, (), ("pos", *TURNS, "mass", "diaginertia", "fullinertia"))
     place = settings.place(element)
@@ -30,7 +30,7 @@ def inertial_mass(element: Element, settings: Settings, left: Leftovers) -> Mass
     return Mass(mass, place.position, inertia_of(tensor_turned(tensor(inertia), place.rotation)))
 
 
-def bounded(mass: Mass | None, settings: Settings) -> Mass | None:
+def bounded(mass: Mass | None, settings: CompilerSettings) -> Mass | None:
     """Return a mass with the least values and the balance that the compiler was told."""
     least, least_moment = settings.least_mass, settings.least_inertia
     if least <= 0 and least_moment <= 0 and not settings.balance:

@@ -15,27 +15,27 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from linkwright.formats.meshes.lookup import mesh_note
-from linkwright.formats.mjcf.constraints import Tree, with_actuators, with_equalities
-from linkwright.formats.mjcf.geoms import Geometry, between
+from linkwright.formats.mjcf.constraints import FileBodies, with_actuators, with_equalities
+from linkwright.formats.mjcf.geoms import GeomReader, between
 from linkwright.formats.mjcf.joints import merged_joint, moved, read_joint
 from linkwright.formats.mjcf.masses import bounded, inertial_mass, scaled_to
-from linkwright.formats.mjcf.settings import Defaults, Settings, settings_of
+from linkwright.formats.mjcf.settings import CompilerSettings, Defaults, settings_of
 from linkwright.formats.mjcf.sources import MJCF_CAPS, Sections, sections_of
 from linkwright.formats.mjcf.words import TURNS, USED
 from linkwright.formats.robot.description import (
     Description,
     Link,
     LinkJoint,
+    LinkShape,
     Mass,
     NamedFrame,
     Place,
-    Shape,
     Triple,
 )
 from linkwright.formats.robot.link_tree import require_tree
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.transforms import composed, joined_masses, minus
-from linkwright.formats.robot.xml import Caps, Element, parse_xml, read_xml
+from linkwright.formats.robot.xml import Caps, XmlElement, parse_xml, read_xml
 
 WORLD = "world"
 _BODY = ("inertial", "joint", "freejoint", "geom", "site", "body", "frame")
@@ -83,14 +83,14 @@ def parse_mjcf(text: str | bytes, *, file: str = "", caps: Caps = MJCF_CAPS) -> 
 
 
 def mjcf_description(
-    root: Element, *, roots: Sequence[str | Path] = (), caps: Caps = MJCF_CAPS
+    root: XmlElement, *, roots: Sequence[str | Path] = (), caps: Caps = MJCF_CAPS
 ) -> Description:
     """Return what the root element of an MJCF file says."""
     sections = sections_of(root, roots=roots, caps=caps)
     left = Leftovers()
     settings = settings_of(sections, left)
     defaults = Defaults.of(sections, left)
-    geometry = Geometry.of(sections, settings, defaults, left, roots)
+    geometry = GeomReader.of(sections, settings, defaults, left, roots)
     return _Reading(sections, settings, defaults, geometry, left, tuple(roots)).description()
 
 
@@ -98,7 +98,7 @@ def mjcf_description(
 class _Inside:
     """Elements that wait to be read: those in a body, or in a frame of it."""
 
-    element: Element
+    element: XmlElement
     body: str
     around: str
     outer: Place
@@ -112,9 +112,9 @@ class _Body:
     parent: str
     place: Place  # in the parent's frame, as drawn
     line: int
-    inertial: Element | None = None
-    joints: list[tuple[Element, Place]] = field(default_factory=list)
-    shapes: list[Shape] = field(default_factory=list)
+    inertial: XmlElement | None = None
+    joints: list[tuple[XmlElement, Place]] = field(default_factory=list)
+    shapes: list[LinkShape] = field(default_factory=list)
     masses: list[Mass] = field(default_factory=list)
 
 
@@ -123,9 +123,9 @@ class _Reading:
     """One file while it is read."""
 
     sections: Sections
-    settings: Settings
+    settings: CompilerSettings
     defaults: Defaults
-    geometry: Geometry
+    geometry: GeomReader
     left: Leftovers
     roots: tuple[str | Path, ...]
     notes: list[str] = field(default_factory=list)
@@ -147,7 +147,7 @@ class _Reading:
                 self._chain(body)
             self.links.append(Link(name, masses.get(name), tuple(body.shapes), body.line))
         drawn = self._drawn()
-        tree = Tree(
+        tree = FileBodies(
             tuple(self.joints), self.references, drawn, {frame.name: frame for frame in self.frames}
         )
         tree = with_actuators(tree, self.sections, self.defaults, self.settings, self.left)
@@ -204,7 +204,7 @@ class _Reading:
                 self._child(child, inside, waiting)
             stack.extend(reversed(waiting))
 
-    def _child(self, child: Element, inside: _Inside, waiting: list[_Inside]) -> None:
+    def _child(self, child: XmlElement, inside: _Inside, waiting: list[_Inside]) -> None:
         body = self.bodies[inside.body]
         if child.tag in ("body", "frame"):
             around = child.attributes.get("childclass", "").strip() or inside.around
@@ -242,7 +242,7 @@ class _Reading:
             return False
         return self.settings.from_geoms == "true" or body.inertial is None
 
-    def _refuse_scale(self, frame: Element) -> None:
+    def _refuse_scale(self, frame: XmlElement) -> None:
         for name in ("scale", "massscale"):
             if name in frame.attributes:
                 raise frame.error(
@@ -267,7 +267,7 @@ class _Reading:
         self.bodies[name] = _Body(name, inside.body, inside.outer, element.line, inertial)
         return name
 
-    def _site(self, written: Element, inside: _Inside) -> None:
+    def _site(self, written: XmlElement, inside: _Inside) -> None:
         element = self.defaults.applied(written, inside.around)
         why = "a site is a frame here, no solid"
         self.left.rest(written, (), USED["site"], why=why)
@@ -345,7 +345,7 @@ class _Reading:
                 )
             )
 
-    def _check_free(self, element: Element, body: _Body) -> None:
+    def _check_free(self, element: XmlElement, body: _Body) -> None:
         if body.parent != WORLD or len(body.joints) > 1:
             raise element.error(
                 f"body {body.name!r} has a free joint, but is not free",

@@ -28,7 +28,7 @@ from linkwright.formats.robot.transforms import (
     unit,
     upright,
 )
-from linkwright.formats.robot.xml import Element
+from linkwright.formats.robot.xml import XmlElement
 
 _USED = (
     "angle",
@@ -61,7 +61,7 @@ _FLAGS = ("true", "false")
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class CompilerSettings:
     """The settings of the compiler of MuJoCo that change the mechanism.
 
     Args:
@@ -96,18 +96,18 @@ class Settings:
         """Return an angle in radians."""
         return math.radians(value) if self.degrees else value
 
-    def limited(self, element: Element, flag: str, span: str) -> bool:
+    def limited(self, element: XmlElement, flag: str, span: str) -> bool:
         """Return whether a range counts."""
         said = element.choice(flag, (*_FLAGS, "auto"), "auto")
         if said == "auto":
             return self.autolimits and span in element.attributes
         return said == "true"
 
-    def place(self, element: Element) -> Place:
+    def place(self, element: XmlElement) -> Place:
         """Return where an element puts its frame."""
         return Place(element.triple("pos", (0.0, 0.0, 0.0)), self.rotation(element))
 
-    def rotation(self, element: Element) -> Rotation:
+    def rotation(self, element: XmlElement) -> Rotation:
         """Return how an element turns its frame."""
         used = [name for name in TURNS if name in element.attributes]
         if len(used) > 1:
@@ -119,21 +119,21 @@ class Settings:
         return _TURNERS[used[0]](element, self)
 
 
-def _quat(element: Element, _: Settings) -> Rotation:
+def _quat(element: XmlElement, _: CompilerSettings) -> Rotation:
     values = element.numbers("quat", 4)
     if math.hypot(*values) < 1e-14:
         raise element.error(f"quat of {element.words} is zero", 'write quat="1 0 0 0"')
     return quaternion_rotation(values)
 
 
-def _axisangle(element: Element, settings: Settings) -> Rotation:
+def _axisangle(element: XmlElement, settings: CompilerSettings) -> Rotation:
     x, y, z, angle = element.numbers("axisangle", 4)
     if math.hypot(x, y, z) < 1e-14:
         raise element.error(f"the axis of axisangle of {element.words} is zero")
     return turned((x, y, z), settings.angle(angle))
 
 
-def _xyaxes(element: Element, _: Settings) -> Rotation:
+def _xyaxes(element: XmlElement, _: CompilerSettings) -> Rotation:
     values = element.numbers("xyaxes", 6)
     first, second = values[:3], values[3:]
     if math.hypot(*first) < 1e-14:
@@ -146,14 +146,14 @@ def _xyaxes(element: Element, _: Settings) -> Rotation:
     return transposed((x, y, cross(x, y)))
 
 
-def _zaxis(element: Element, _: Settings) -> Rotation:
+def _zaxis(element: XmlElement, _: CompilerSettings) -> Rotation:
     values = element.triple("zaxis")
     if math.hypot(*values) < 1e-14:
         raise element.error(f"zaxis of {element.words} is zero")
     return upright(values)
 
 
-def _euler(element: Element, settings: Settings) -> Rotation:
+def _euler(element: XmlElement, settings: CompilerSettings) -> Rotation:
     values = element.triple("euler")
     found = UNTURNED
     for axis, value in zip(settings.sequence, values, strict=True):
@@ -172,10 +172,10 @@ _TURNERS = {
 }
 
 
-def settings_of(sections: Sections, left: Leftovers) -> Settings:
+def settings_of(sections: Sections, left: Leftovers) -> CompilerSettings:
     """Return the settings of a file."""
     found: dict[str, str] = {}
-    last: Element = sections.root
+    last: XmlElement = sections.root
     for element in sections.all("compiler"):
         last = element
         found.update(element.attributes)
@@ -192,7 +192,7 @@ def settings_of(sections: Sections, left: Leftovers) -> Settings:
         )
     first, *more = whole.numbers("inertiagrouprange", 2, (0.0, 5.0))
     folder = found.get("meshdir", found.get("assetdir", "")).strip()
-    return Settings(
+    return CompilerSettings(
         whole.choice("angle", ("degree", "radian"), "degree") == "degree",
         sequence,
         whole.choice("autolimits", _FLAGS, "true") == "true",
@@ -222,7 +222,7 @@ class Defaults:
     def of(cls, sections: Sections, left: Leftovers) -> Defaults:
         """Return the classes of a file."""
         found = cls()
-        stack: list[tuple[Element, str]] = []
+        stack: list[tuple[XmlElement, str]] = []
         for element in reversed(list(sections.all("default"))):
             stack.append((element, ""))
         while stack:
@@ -242,7 +242,7 @@ class Defaults:
             stack.extend((child, name) for child in reversed(list(element.all("default"))))
         return found
 
-    def applied(self, element: Element, around: str, kind: str = "") -> Element:
+    def applied(self, element: XmlElement, around: str, kind: str = "") -> XmlElement:
         """Return an element with the attributes that it does not have itself."""
         name = element.attributes.get("class", around) or self.outermost
         if name not in self.classes and name != self.outermost:
@@ -256,7 +256,7 @@ class Defaults:
         return replace(element, attributes=_overlaid(given, element.attributes))
 
 
-def _note(child: Element, left: Leftovers) -> None:
+def _note(child: XmlElement, left: Leftovers) -> None:
     """Note what is not used of a class of defaults."""
     used = ACTUATOR if child.tag in ACTUATORS else USED.get(child.tag)
     if used is None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from linkwright.errors import InputError
 from linkwright.formats.meshes.lookup import find_mesh
-from linkwright.formats.robot.xml import Caps, Element, read_xml
+from linkwright.formats.robot.xml import Caps, XmlElement, read_xml
 
 MJCF_CAPS = Caps(depth=5000)
 """How much is read: bodies stand in each other, so that a long chain is deep."""
@@ -26,20 +26,20 @@ _MOST_DEPTH = 100
 class Sections:
     """An MJCF file: its root and its sections in order, each perhaps several times."""
 
-    root: Element
-    sections: tuple[Element, ...]
+    root: XmlElement
+    sections: tuple[XmlElement, ...]
 
-    def all(self, tag: str) -> Iterator[Element]:
+    def all(self, tag: str) -> Iterator[XmlElement]:
         """Yield the sections with this tag."""
         return (section for section in self.sections if section.tag == tag)
 
-    def parts(self, tag: str) -> Iterator[Element]:
+    def parts(self, tag: str) -> Iterator[XmlElement]:
         """Yield the children of the sections with this tag."""
         return (child for section in self.all(tag) for child in section.children)
 
 
 def sections_of(
-    root: Element, *, roots: Sequence[str | Path] = (), caps: Caps = MJCF_CAPS
+    root: XmlElement, *, roots: Sequence[str | Path] = (), caps: Caps = MJCF_CAPS
 ) -> Sections:
     """Return the sections of a file with everything included.
 
@@ -66,9 +66,9 @@ class _Including:
     seen: set[Path] = field(default_factory=set)
     count: int = 0
 
-    def expanded(self, children: tuple[Element, ...], depth: int = 0) -> tuple[Element, ...]:
+    def expanded(self, children: tuple[XmlElement, ...], depth: int = 0) -> tuple[XmlElement, ...]:
         """Return elements with the includes in them replaced."""
-        found: list[Element] = []
+        found: list[XmlElement] = []
         for child in children:
             if depth >= _MOST_DEPTH and (child.tag == "include" or _has_include(child)):
                 raise child.error(f"something is included deeper than {_MOST_DEPTH}")
@@ -81,7 +81,7 @@ class _Including:
                 found.append(child)
         return tuple(found)
 
-    def _included(self, element: Element) -> Element:
+    def _included(self, element: XmlElement) -> XmlElement:
         name = element.value("file")
         if not self.main:
             raise element.error(
@@ -99,7 +99,7 @@ class _Including:
             raise element.error(f"there are more than {self.caps.elements} elements")
         return root
 
-    def _found(self, element: Element, name: str) -> Path:
+    def _found(self, element: XmlElement, name: str) -> Path:
         try:
             return find_mesh(name, self.main, self.roots)
         except InputError as error:
@@ -113,7 +113,7 @@ class _Including:
             ) from None
 
 
-def _has_include(element: Element) -> bool:
+def _has_include(element: XmlElement) -> bool:
     stack = list(element.children)
     while stack:
         part = stack.pop()
@@ -123,7 +123,7 @@ def _has_include(element: Element) -> bool:
     return False
 
 
-def _size(element: Element) -> int:
+def _size(element: XmlElement) -> int:
     count, stack = 0, [element]
     while stack:
         part = stack.pop()

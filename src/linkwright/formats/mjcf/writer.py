@@ -17,12 +17,12 @@ from linkwright.formats.robot.description import (
     Description,
     Link,
     LinkJoint,
+    LinkShape,
     Mass,
     Mimic,
     Place,
-    Shape,
     Triple,
-    Written,
+    WrittenDescription,
 )
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.simple_joints import simple_joints
@@ -32,7 +32,7 @@ from linkwright.formats.robot.transforms import (
     rotate,
     rotation_quaternion,
 )
-from linkwright.formats.robot.xml import Element
+from linkwright.formats.robot.xml import XmlElement
 from linkwright.formats.robot.xml_writer import number_text, numbers_text, xml_text
 from linkwright.mechanism.joints import JOINTS
 
@@ -42,7 +42,7 @@ _TYPES = {name: kind.mjcf for name, kind in JOINTS.items() if kind.mjcf}
 _MESHES = (".stl", ".obj", ".msh")
 
 
-def mjcf_text(description: Description) -> Written:
+def mjcf_text(description: Description) -> WrittenDescription:
     """Return a description as MJCF, with what MJCF cannot hold.
 
     >>> links = (Link("world"), Link("arm", Mass(1.0)))
@@ -72,14 +72,14 @@ class _Writing:
     left: Leftovers = field(default_factory=Leftovers)
     names: set[str] = field(default_factory=set)
     children: dict[str, list[LinkJoint]] = field(default_factory=dict)
-    sites: dict[str, list[Element]] = field(default_factory=dict)
+    sites: dict[str, list[XmlElement]] = field(default_factory=dict)
     meshes: dict[tuple[str, Triple], str] = field(default_factory=dict)
     followers: list[tuple[str, Mimic, int]] = field(default_factory=list)
     plain: set[str] = field(default_factory=set)
     links: dict[str, Link] = field(default_factory=dict)
     root: str = ""
 
-    def written(self) -> Written:
+    def written(self) -> WrittenDescription:
         d = self.description
         self.root = d.root
         self.names = {link.name for link in d.links} | {joint.name for joint in d.joints}
@@ -98,17 +98,19 @@ class _Writing:
         for name, mimic, _ in self.followers:
             values = numbers_text((mimic.offset, mimic.multiplier, 0.0, 0.0, 0.0))
             coupled = {"joint1": name, "joint2": mimic.joint, "polycoef": values}
-            equalities.append(Element("joint", coupled))
+            equalities.append(XmlElement("joint", coupled))
         gravity = (0.0, 0.0, -9.81) if d.gravity is None else d.gravity
         sections = [
-            Element("compiler", {"angle": "radian", "autolimits": "true"}),
-            Element("option", {"gravity": numbers_text(gravity)}),
-            Element("asset", {}, self._assets()),
+            XmlElement("compiler", {"angle": "radian", "autolimits": "true"}),
+            XmlElement("option", {"gravity": numbers_text(gravity)}),
+            XmlElement("asset", {}, self._assets()),
             world,
-            Element("equality", {}, tuple(equalities)),
+            XmlElement("equality", {}, tuple(equalities)),
         ]
         kept = tuple(section for section in sections if section.attributes or section.children)
-        return Written(xml_text(Element("mujoco", {"model": d.name}, kept)), self.left.entries())
+        return WrittenDescription(
+            xml_text(XmlElement("mujoco", {"model": d.name}, kept)), self.left.entries()
+        )
 
     def _fresh(self, stem: str) -> str:
         """Return a name that nothing has yet."""
@@ -121,9 +123,9 @@ class _Writing:
 
     def _site(self, name: str, link: str, place: Place) -> None:
         attributes = {"name": name, **_placed(place)}
-        self.sites.setdefault(link, []).append(Element("site", attributes))
+        self.sites.setdefault(link, []).append(XmlElement("site", attributes))
 
-    def _closures(self) -> list[Element]:
+    def _closures(self) -> list[XmlElement]:
         taken = {frame.name for frame in self.description.frames}
         found = []
         for closure in self.description.closures:
@@ -138,10 +140,10 @@ class _Writing:
                 ends.append(name)
             tag = "connect" if closure.kind == "ball" else "weld"
             named = {"name": closure.name} if closure.name else {}
-            found.append(Element(tag, {**named, "site1": ends[0], "site2": ends[1]}))
+            found.append(XmlElement(tag, {**named, "site1": ends[0], "site2": ends[1]}))
         return found
 
-    def _world(self) -> Element:
+    def _world(self) -> XmlElement:
         """Return the element with all bodies; the root is the world where it has no mass."""
         root = self.links[self.root]
         below = self.children.get(root.name, [])
@@ -152,16 +154,16 @@ class _Writing:
             if root.name != _WORLD:
                 self.left.add("name of the root", root.line, "MuJoCo calls it world")
             inner = self._content(replace(root, mass=None), root.name)
-            return Element("worldbody", {}, inner)
-        body = Element("body", {"name": root.name}, self._content(root, root.name))
-        return Element("worldbody", {}, (body,))
+            return XmlElement("worldbody", {}, inner)
+        body = XmlElement("body", {"name": root.name}, self._content(root, root.name))
+        return XmlElement("worldbody", {}, (body,))
 
-    def _content(self, link: Link, name: str) -> tuple[Element, ...]:
+    def _content(self, link: Link, name: str) -> tuple[XmlElement, ...]:
         """Return what is in a body: its mass, shapes, sites and the bodies on it.
 
         Bodies are made from the leaves up, so that a long chain needs no deep calls.
         """
-        made: dict[str, tuple[Element, ...]] = {}
+        made: dict[str, tuple[XmlElement, ...]] = {}
         order: list[tuple[Link, list[tuple[LinkJoint, list[_Step], Place, str]]]] = []
         stack = [link]
         while stack:
@@ -176,7 +178,7 @@ class _Writing:
             for joint, steps, place, end in chains:
                 joints = [self._joint(step, joint) for step in steps]
                 attributes = {"name": end, **_placed(place)}
-                parts.append(Element("body", attributes, (*joints, *made.pop(end))))
+                parts.append(XmlElement("body", attributes, (*joints, *made.pop(end))))
             made[current.name] = tuple(parts)
         return made[name]
 
@@ -220,7 +222,7 @@ class _Writing:
     def _parts(self, joint: LinkJoint) -> list[LinkJoint]:
         return simple_joints(joint, self._fresh, _TYPES)
 
-    def _joint(self, step: _Step, whole: LinkJoint) -> Element:
+    def _joint(self, step: _Step, whole: LinkJoint) -> XmlElement:
         joint = step.joint
         if joint.kind == "free":
             if whole.parent != self.root:
@@ -229,7 +231,7 @@ class _Writing:
                     line=joint.line or None,
                     remedy="in MJCF only what is right in the world is free",
                 )
-            return Element("freejoint", {"name": joint.name})
+            return XmlElement("freejoint", {"name": joint.name})
         attributes = {"name": joint.name, "type": _TYPES[joint.kind]}
         if joint.kind != "ball":
             axis = joint.axis
@@ -241,7 +243,7 @@ class _Writing:
         attributes |= self._properties(joint)
         if joint.mimic is not None:
             self.followers.append((joint.name, joint.mimic, joint.line))
-        return Element("joint", attributes)
+        return XmlElement("joint", attributes)
 
     def _properties(self, joint: LinkJoint) -> dict[str, str]:
         limits = joint.limits
@@ -265,7 +267,7 @@ class _Writing:
                 found[name] = number_text(value)
         return found
 
-    def _geom(self, shape: Shape, link: Link) -> Element | None:
+    def _geom(self, shape: LinkShape, link: Link) -> XmlElement | None:
         attributes = {"name": shape.name} if shape.name else {}
         attributes["type"] = shape.kind
         half: Sequence[float] = shape.size
@@ -297,9 +299,9 @@ class _Writing:
             attributes["group"] = "3"
         if shape.kind != "plane":
             attributes["mass"] = "0"
-        return Element("geom", attributes)
+        return XmlElement("geom", attributes)
 
-    def _mesh(self, shape: Shape, link: Link) -> str:
+    def _mesh(self, shape: LinkShape, link: Link) -> str:
         if "://" in shape.mesh or not shape.mesh.lower().endswith(_MESHES):
             self.left.add(
                 f"meshes such as {shape.mesh[:60]!r}", link.line, "MuJoCo reads .stl, .obj, .msh"
@@ -310,13 +312,13 @@ class _Writing:
             self.meshes[key] = f"mesh{len(self.meshes) + 1}"
         return self.meshes[key]
 
-    def _assets(self) -> tuple[Element, ...]:
+    def _assets(self) -> tuple[XmlElement, ...]:
         found = []
         for (file, scale), name in self.meshes.items():
             attributes = {"name": name, "file": file}
             if scale != (1.0, 1.0, 1.0):
                 attributes["scale"] = numbers_text(scale)
-            found.append(Element("mesh", attributes))
+            found.append(XmlElement("mesh", attributes))
         return tuple(found)
 
 
@@ -329,13 +331,13 @@ def _placed(place: Place) -> dict[str, str]:
     return found
 
 
-def _inertial(mass: Mass) -> Element:
+def _inertial(mass: Mass) -> XmlElement:
     xx, yy, zz, xy, yz, zx = mass.inertia
     attributes: Mapping[str, str] = {
         "pos": numbers_text(mass.center),
         "mass": number_text(mass.mass),
     }
     if (xy, yz, zx) == (0.0, 0.0, 0.0):
-        return Element("inertial", {**attributes, "diaginertia": numbers_text((xx, yy, zz))})
+        return XmlElement("inertial", {**attributes, "diaginertia": numbers_text((xx, yy, zz))})
     six = numbers_text((xx, yy, zz, xy, zx, yz))
-    return Element("inertial", {**attributes, "fullinertia": six})
+    return XmlElement("inertial", {**attributes, "fullinertia": six})

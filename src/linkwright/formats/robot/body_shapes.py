@@ -18,7 +18,9 @@ _MEASURES = ("edges", "radius", "length", "file", "scale")
 _AXES: dict[str, Triple] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
-def drawn(shape: Shape, numbers: Callable[[Sequence[Expr]], Sequence[float]]) -> description.Shape:
+def drawn(
+    shape: Shape, numbers: Callable[[Sequence[Expr]], Sequence[float]]
+) -> description.LinkShape:
     """Return a shape in numbers; it is an `InputError` if a dimension is not above zero.
 
     Args:
@@ -39,13 +41,13 @@ def drawn(shape: Shape, numbers: Callable[[Sequence[Expr]], Sequence[float]]) ->
         a, b, c = told.scale if isinstance(told.scale, tuple) else (1.0, 1.0, 1.0)
         # With a material, since what the model says counts before colors in the mesh.
         material = "own" if color else ""
-        return description.Shape(
+        return description.LinkShape(
             "mesh", (), place, str(told.file), (a, b, c), color, material=material
         )
-    return description.Shape(told.kind, told.size, place, color=color)
+    return description.LinkShape(told.kind, told.size, place, color=color)
 
 
-def shape_of(table: schema.Shape, file: str) -> Shape:
+def shape_of(table: schema.ShapeTable, file: str) -> Shape:
     """Return the shape that a table of a text model describes.
 
     >>> shape_of(schema.Shape(body="b", kind="sphere", radius="R"), "").size

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.files import file_exists, write_text
-from linkwright.formats.robot.description import Description, Ignored, Shape
+from linkwright.formats.robot.description import Description, Ignored, LinkShape
 from linkwright.formats.robot.files import (
     read_description,
     robot_format,
@@ -110,7 +110,7 @@ def _seen_from(robot: Description, source: Path, target: Path) -> Description:
     return dataclasses.replace(robot, links=links)
 
 
-def _moved_mesh(shape: Shape, before: Path, after: Path) -> Shape:
+def _moved_mesh(shape: LinkShape, before: Path, after: Path) -> LinkShape:
     name = shape.mesh
     if not name or "://" in name or "\0" in name or Path(name).is_absolute():
         return shape

@@ -45,7 +45,7 @@ class Mass:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class LinkShape:
     """A solid or surface of a link, to be seen or touched.
 
     Args:
@@ -80,7 +80,7 @@ class Link:
 
     name: str
     mass: Mass | None = None
-    shapes: tuple[Shape, ...] = ()
+    shapes: tuple[LinkShape, ...] = ()
     line: int = 0
 
 
@@ -241,7 +241,7 @@ class Description:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenDescription:
     """A description as the text of a file."""
 
     text: str

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.files import LARGEST, opened_file, path_of, read_bytes
-from linkwright.formats.robot.description import Description, Written
+from linkwright.formats.robot.description import Description, WrittenDescription
 from linkwright.formats.robot.xml import root_tag
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class RobotFormat:
     name: str
     endings: tuple[str, ...]
     reader: str | Callable[..., Description]
-    writer: str | Callable[[Description], Written] = ""
+    writer: str | Callable[[Description], WrittenDescription] = ""
     targets: tuple[str, ...] | None = None
     root: str = ""
     mark: str = ""
@@ -215,12 +215,12 @@ def read_description(
     return replace(found, content=path.content)
 
 
-def written_description(description: Description, key: str) -> Written:
+def written_description(description: Description, key: str) -> WrittenDescription:
     """Return the text of a description in a format, and what that cannot hold."""
     if key not in FORMATS or not FORMATS[key].writer:
         held = ", ".join(k for k, f in FORMATS.items() if f.writer)
         raise InputError(f"nothing is written as {key!r}", remedy=f"use one of {held}")
-    found: Written = _function(FORMATS[key].writer)(description)
+    found: WrittenDescription = _function(FORMATS[key].writer)(description)
     return found
 
 

@@ -25,7 +25,7 @@ def code_name(name: str) -> str:
     return plain if plain[:1].isalpha() else f"n{plain}"
 
 
-class Names:
+class UniqueNames:
     """Names for code, each given out once.
 
     >>> names = Names(["t"], r".*_dot")
@@ -67,6 +67,6 @@ def code_names(names: Iterable[str], taken: Collection[str] = ()) -> dict[str, s
     {'a-b': 'a_b_2', 'a b': 'a_b_3', 'a_b': 'a_b', 't': 't_2'}
     """
     listed = list(dict.fromkeys(names))
-    given = Names(taken)
+    given = UniqueNames(taken)
     found = {name: given.new(name) for name in listed if given.fits(name)}
     return {name: found[name] if name in found else given.new(name) for name in listed}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from linkwright.formats.robot.description import Ignored
-from linkwright.formats.robot.xml import Element
+from linkwright.formats.robot.xml import XmlElement
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class Leftovers:
 
     def rest(
         self,
-        element: Element,
+        element: XmlElement,
         children: tuple[str, ...] = (),
         attributes: tuple[str, ...] = (),
         *,

@@ -14,7 +14,7 @@ _DUST = 2e-11  # what direction cosines may differ by from 0 and be made 0
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class RigidGroup:
     """Links that move as one.
 
     Args:
@@ -28,15 +28,15 @@ class Group:
 
     name: str
     joint: LinkJoint | None = None
-    above: Group | None = None
+    above: RigidGroup | None = None
     at: Place = HERE
     members: dict[str, Place] = field(default_factory=dict)
-    below: list[Group] = field(default_factory=list)
+    below: list[RigidGroup] = field(default_factory=list)
     mass: Mass | None = None
 
-    def walk(self) -> list[Group]:
+    def walk(self) -> list[RigidGroup]:
         """Return the group and all below it, each before what hangs on it."""
-        found: list[Group] = []
+        found: list[RigidGroup] = []
         stack = [self]
         while stack:
             group = stack.pop()
@@ -45,7 +45,9 @@ class Group:
         return found
 
 
-def grouped(description: Description, held: Mapping[str, Place] | None = None) -> tuple[Group, int]:
+def grouped(
+    description: Description, held: Mapping[str, Place] | None = None
+) -> tuple[RigidGroup, int]:
     """Return the root of the tree of groups, and how many entries of rotations were made exact.
 
     >>> from linkwright.formats.robot.description import Link
@@ -59,12 +61,12 @@ def grouped(description: Description, held: Mapping[str, Place] | None = None) -
     below: dict[str, list[LinkJoint]] = {}
     for joint in description.joints:
         below.setdefault(joint.parent, []).append(joint)
-    root = Group(description.root, members={description.root: Place()})
+    root = RigidGroup(description.root, members={description.root: Place()})
     changed = 0
     stack = [(description.root, root)]
     while stack:
         link, group = stack.pop()
-        following: list[tuple[str, Group]] = []
+        following: list[tuple[str, RigidGroup]] = []
         for joint in below.get(link, ()):
             place, count = exact(composed(group.members[link], joint.place))
             changed += count
@@ -72,7 +74,7 @@ def grouped(description: Description, held: Mapping[str, Place] | None = None) -
                 group.members[joint.child] = composed(place, still.get(joint.name, Place()))
                 following.append((joint.child, group))
             else:
-                made = Group(joint.child, joint, group, place, {joint.child: Place()})
+                made = RigidGroup(joint.child, joint, group, place, {joint.child: Place()})
                 group.below.append(made)
                 following.append((joint.child, made))
         stack.extend(reversed(following))

@@ -47,8 +47,8 @@ from linkwright.formats.robot.joint_frames import (
     without_dust,
 )
 from linkwright.formats.robot.locked_joints import held_joints, without_mimics
-from linkwright.formats.robot.names import Names, code_name
-from linkwright.formats.robot.rigid_groups import Group, grouped
+from linkwright.formats.robot.names import UniqueNames, code_name
+from linkwright.formats.robot.rigid_groups import RigidGroup, grouped
 from linkwright.formats.robot.transforms import (
     composed,
     inverted,
@@ -217,18 +217,18 @@ class _Assembler:
 
     def __init__(self, description: Description, symbolic: bool) -> None:
         self.description, self.symbolic = description, symbolic
-        self.names = Names(("n", "t"), _OTHERS)
+        self.names = UniqueNames(("n", "t"), _OTHERS)
         self.mechanism = Mechanism(code_name(description.name or "robot"))
         self.joints: list[AssembledJoint] = []
         self.places: dict[str, tuple[Body, Place]] = {}
-        self.coordinates = Names(("t",), _OTHERS)
+        self.coordinates = UniqueNames(("t",), _OTHERS)
         self._given: dict[str, LinkJoint] = {}
 
     # -- bodies ------------------------------------------------------------------------------------
-    def add_bodies(self, root: Group, base: str) -> None:
+    def add_bodies(self, root: RigidGroup, base: str) -> None:
         """Add a body for each group of links."""
         m = self.mechanism
-        where: dict[Group, tuple[Body, Place]] = {}
+        where: dict[RigidGroup, tuple[Body, Place]] = {}
         for group in root.walk():
             if group.above is None:
                 if base == "free":
@@ -252,7 +252,9 @@ class _Assembler:
             if named.name not in self.places:
                 self.places[named.name] = body, _tidy(composed(place, named.place))
 
-    def _hang(self, parent: Body, at: Place, joint: LinkJoint, group: Group) -> tuple[Body, Place]:
+    def _hang(
+        self, parent: Body, at: Place, joint: LinkJoint, group: RigidGroup
+    ) -> tuple[Body, Place]:
         """Add the body of a group; return it with the place of its frame in the group's."""
         at = _tidy(at)
         following = tuple(_following(g) for g in group.below)
@@ -311,7 +313,7 @@ class _Assembler:
         parent: Body,
         at: Place,
         joint: LinkJoint,
-        group: Group,
+        group: RigidGroup,
         following: tuple[Following, ...],
     ) -> tuple[Body, Place]:
         first, second = self._coordinate_names(joint)
@@ -327,7 +329,7 @@ class _Assembler:
         return self._record(joint, group, body, both), last.place
 
     def _spatial(
-        self, name: str, parent: Body, at: Place, joint: LinkJoint, group: Group
+        self, name: str, parent: Body, at: Place, joint: LinkJoint, group: RigidGroup
     ) -> tuple[Body, Place]:
         """Add a body with a joint of several coordinates, which is turned to the axes."""
         kind, place = JOINTS[joint.kind], Place()
@@ -351,7 +353,7 @@ class _Assembler:
         return self._record(joint, group, body, body.coordinates), place
 
     def _record(
-        self, joint: LinkJoint, group: Group, body: Body, coordinates: tuple[Expr, ...]
+        self, joint: LinkJoint, group: RigidGroup, body: Body, coordinates: tuple[Expr, ...]
     ) -> Body:
         self._given[joint.name] = joint
         self.joints.append(
@@ -474,7 +476,7 @@ class _Assembler:
             m.constrain_position(turned.axes[i] @ matching.axes[j], name=f"{name} about {'xyz'[k]}")
 
 
-def _refuse_free_twice(name: str, group: Group) -> None:
+def _refuse_free_twice(name: str, group: RigidGroup) -> None:
     """Refuse a free root without mass that carries a group by a free joint."""
     above, joint = group.above, group.joint
     assert above is not None
@@ -488,7 +490,7 @@ def _refuse_free_twice(name: str, group: Group) -> None:
 
 
 # -- frames ----------------------------------------------------------------------------------------
-def _following(group: Group) -> Following:
+def _following(group: RigidGroup) -> Following:
     joint = group.joint
     assert joint is not None
     first = JOINTS[joint.kind].motions[0]

@@ -6,14 +6,14 @@ mechanism has chosen; the origins of links and named frames are points of the te
 
 from __future__ import annotations
 
-from linkwright.formats.robot.description import Description, Written
+from linkwright.formats.robot.description import Description, WrittenDescription
 from linkwright.formats.robot.names import code_names
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.to_mechanism import assembled
 from linkwright.formats.text.files import write_model
 
 
-def robot_text(description: Description) -> Written:
+def robot_text(description: Description) -> WrittenDescription:
     """Return a robot as a text model, with what that cannot hold."""
     left = Leftovers()
     made = assembled(description)
@@ -31,4 +31,4 @@ def robot_text(description: Description) -> Written:
         left.add("greatest speeds and efforts of joints", 0, "a text model has none")
     if any(joint.kind == "weld" for joint in description.joints):
         left.add("links on fixed joints", 0, "joined to the bodies that carry them")
-    return Written(write_model(m), left.entries())
+    return WrittenDescription(write_model(m), left.entries())

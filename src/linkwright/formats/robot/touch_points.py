@@ -21,7 +21,7 @@ from linkwright.algebra import Expr
 from linkwright.algebra.evaluate import evaluate_all
 from linkwright.errors import Error
 from linkwright.formats.meshes.lookup import find_mesh
-from linkwright.formats.robot.description import Description, Shape
+from linkwright.formats.robot.description import Description, LinkShape
 from linkwright.formats.robot.to_mechanism import Assembled
 from linkwright.formats.robot.transforms import composed
 from linkwright.mechanism import Body, Mechanism
@@ -165,7 +165,7 @@ def _read(path: Path) -> Iterable[Mesh]:
 
 
 def _parts(
-    shape: Shape,
+    shape: LinkShape,
     description: Description,
     roots: Sequence[str | Path],
     read: Callable[[Path], Iterable[Mesh]],

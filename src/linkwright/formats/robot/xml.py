@@ -42,7 +42,7 @@ DEFAULT_CAPS = Caps()
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class XmlElement:
     """An element of an XML file.
 
     Args:
@@ -57,7 +57,7 @@ class Element:
 
     tag: str
     attributes: Mapping[str, str] = field(default_factory=dict)
-    children: tuple[Element, ...] = ()
+    children: tuple[XmlElement, ...] = ()
     text: str = ""
     line: int = 0
     column: int = 0
@@ -77,11 +77,11 @@ class Element:
             remedy=remedy,
         )
 
-    def all(self, *tags: str) -> Iterator[Element]:
+    def all(self, *tags: str) -> Iterator[XmlElement]:
         """Yield the children with one of these tags, in order."""
         return (child for child in self.children if child.tag in tags)
 
-    def one(self, tag: str) -> Element | None:
+    def one(self, tag: str) -> XmlElement | None:
         """Return the child with this tag, or None; several are an error."""
         found = list(self.all(tag))
         if len(found) > 1:
@@ -91,7 +91,7 @@ class Element:
             )
         return found[0] if found else None
 
-    def required(self, tag: str) -> Element:
+    def required(self, tag: str) -> XmlElement:
         """Return the child with this tag; none is an error."""
         found = self.one(tag)
         if found is None:
@@ -188,12 +188,12 @@ def finite(text: str) -> float | None:
     return number if abs(number) <= LARGEST else None
 
 
-def read_xml(path: str | Path, caps: Caps = DEFAULT_CAPS) -> Element:
+def read_xml(path: str | Path, caps: Caps = DEFAULT_CAPS) -> XmlElement:
     """Return the root element of an XML file."""
     return parse_xml(read_bytes(path, caps.size), file=str(path), caps=caps)
 
 
-def parse_xml(text: str | bytes, *, file: str = "", caps: Caps = DEFAULT_CAPS) -> Element:
+def parse_xml(text: str | bytes, *, file: str = "", caps: Caps = DEFAULT_CAPS) -> XmlElement:
     """Return the root element of an XML text.
 
     >>> root = parse_xml("<robot name='r'>\\n  <link name='a'/>\\n</robot>")
@@ -242,7 +242,7 @@ class _Open:
         self.attributes = attributes
         self.line = line
         self.column = column
-        self.children: list[Element] = []
+        self.children: list[XmlElement] = []
         self.text: list[str] = []
         self.length = 0
 
@@ -254,11 +254,11 @@ class _Builder:
         self.file = file
         self.caps = caps
         self.stack: list[_Open] = []
-        self.root: Element | None = None
+        self.root: XmlElement | None = None
         self.count = 0
         self.parser: XMLParserType = expat.ParserCreate(encoding)
 
-    def run(self, data: bytes) -> Element:
+    def run(self, data: bytes) -> XmlElement:
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._characters
@@ -343,7 +343,7 @@ class _Builder:
     def _end(self, _tag: str) -> None:
         top = self.stack.pop()
         text = "".join(top.text).strip()
-        found = Element(
+        found = XmlElement(
             top.tag, top.attributes, tuple(top.children), text, top.line, top.column, self.file
         )
         if self.stack:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linkwright.formats.robot.xml import Element
+from linkwright.formats.robot.xml import XmlElement
 
 _CONTROL = dict.fromkeys(range(32))
 
@@ -28,7 +28,7 @@ def numbers_text(values: Sequence[float]) -> str:
     return " ".join(number_text(value) for value in values)
 
 
-def xml_text(root: Element) -> str:
+def xml_text(root: XmlElement) -> str:
     """Return an element as a text, two blanks for each level.
 
     >>> print(xml_text(Element("a", {"x": "<1>"}, (Element("b"),))), end="")
@@ -40,7 +40,7 @@ def xml_text(root: Element) -> str:
     from xml.sax.saxutils import quoteattr  # which imports much that readers do not need
 
     lines = ['<?xml version="1.0"?>']
-    stack: list[tuple[int, Element | str]] = [(0, root)]
+    stack: list[tuple[int, XmlElement | str]] = [(0, root)]
     while stack:
         depth, item = stack.pop()
         blanks = "  " * depth

@@ -28,7 +28,7 @@ MOST_DEPTH = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class BraceToken:
     """A word of the file: kind ("number", "name", "string", "sign"), text, line and column."""
 
     kind: str
@@ -38,10 +38,10 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class BraceTerm:
     """An expression between commas, as its tokens."""
 
-    tokens: tuple[Token, ...]
+    tokens: tuple[BraceToken, ...]
 
     @property
     def line(self) -> int:
@@ -58,19 +58,19 @@ class Term:
 class Braces:
     """A list: its items, the lines where it opens and closes, and the comments in it."""
 
-    items: tuple[Braces | Term, ...]
+    items: tuple[Braces | BraceTerm, ...]
     line: int
     end: int
     comments: tuple[str, ...] = ()
 
 
-def tokenized(text: str, file: str = "") -> tuple[list[Token], list[tuple[int, str]]]:
+def tokenized(text: str, file: str = "") -> tuple[list[BraceToken], list[tuple[int, str]]]:
     """Return the tokens of a text, and its comments with the count of tokens before each.
 
     >>> [t.text for t in tokenized("{a,(* no *) b[[1]]*2.}")[0]]
     ['{', 'a', ',', 'b', '[[', '1', ']]', '*', '2.', '}']
     """
-    tokens: list[Token] = []
+    tokens: list[BraceToken] = []
     comments: list[tuple[int, str]] = []
     at, line, start = 0, 1, 0
     while at < len(text):
@@ -98,7 +98,7 @@ def tokenized(text: str, file: str = "") -> tuple[list[Token], list[tuple[int, s
                 )
             end, kind = match.end(), str(match.lastgroup)
         if kind != "blank":
-            tokens.append(Token(kind, text[at:end], line, at - start + 1))
+            tokens.append(BraceToken(kind, text[at:end], line, at - start + 1))
             if len(tokens) > MOST_TOKENS:
                 raise InputError(f"there are more than {MOST_TOKENS} words", file=file or None)
         breaks = text.count("\n", at, end)
@@ -119,11 +119,11 @@ def _comment_end(text: str, at: int) -> int | None:
     return None
 
 
-def _split_brackets(tokens: list[Token]) -> list[Token]:
+def _split_brackets(tokens: list[BraceToken]) -> list[BraceToken]:
     """Return the tokens with ``]]`` split where it closes two brackets: ``f[g[1]]``."""
     if not any(token.text == "]]" for token in tokens):
         return tokens
-    found: list[Token] = []
+    found: list[BraceToken] = []
     opened: list[str] = []
     for token in tokens:
         if token.text in ("[", "[["):
@@ -134,8 +134,8 @@ def _split_brackets(tokens: list[Token]) -> list[Token]:
             if opened and opened[-1] == "[[":
                 opened.pop()
             else:
-                found.append(Token("sign", "]", token.line, token.column))
-                found.append(Token("sign", "]", token.line, token.column + 1))
+                found.append(BraceToken("sign", "]", token.line, token.column))
+                found.append(BraceToken("sign", "]", token.line, token.column + 1))
                 del opened[-2:]
                 continue
         found.append(token)
@@ -147,10 +147,10 @@ class _Open:
 
     __slots__ = ("comments", "items", "token", "waiting")
 
-    def __init__(self, token: Token) -> None:
+    def __init__(self, token: BraceToken) -> None:
         self.token = token
-        self.items: list[Braces | Term] = []
-        self.waiting: list[Token] = []
+        self.items: list[Braces | BraceTerm] = []
+        self.waiting: list[BraceToken] = []
         self.comments: list[str] = []
 
 
@@ -227,9 +227,9 @@ def name_in_comments(comments: tuple[str, ...]) -> str:
 
 def _take(opened: _Open) -> None:
     if opened.waiting:
-        opened.items.append(Term(tuple(opened.waiting)))
+        opened.items.append(BraceTerm(tuple(opened.waiting)))
         opened.waiting = []
 
 
-def _fault(token: Token, what: str, file: str, remedy: str | None = None) -> InputError:
+def _fault(token: BraceToken, what: str, file: str, remedy: str | None = None) -> InputError:
     return InputError(what, file=file or None, line=token.line, column=token.column, remedy=remedy)

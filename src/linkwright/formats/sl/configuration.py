@@ -21,7 +21,7 @@ MOST_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class SensorOffset:
     """A line of SensorOffset.cf: what a joint may do, where it starts and where it likes to be.
 
     Args:
@@ -147,7 +147,7 @@ class Configuration:
         files: that were read.
     """
 
-    ranges: Mapping[str, Range] = field(default_factory=dict)
+    ranges: Mapping[str, SensorOffset] = field(default_factory=dict)
     gains: Mapping[str, Gains] = field(default_factory=dict)
     filters: Mapping[str, Filters] = field(default_factory=dict)
     links: Mapping[str, LinkParameters] = field(default_factory=dict)
@@ -334,7 +334,7 @@ def read_configuration(
 
     servos, objects = texts.get("servos"), texts.get("objects")
     return Configuration(
-        {name: Range(*row) for name, row in lines("ranges", 6).items()},
+        {name: SensorOffset(*row) for name, row in lines("ranges", 6).items()},
         {name: Gains(*row) for name, row in lines("gains", 4).items()},
         {name: Filters(*row) for name, row in lines("filters", 4).items()},
         {name: LinkParameters(*row) for name, row in lines("links", 11, base).items()},

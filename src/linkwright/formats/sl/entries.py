@@ -14,7 +14,7 @@ from linkwright.errors import InputError
 from linkwright.formats.robot.description import Mass, Place, Rotation, Triple
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.transforms import plus_six, point_inertia, product, scaled, turned
-from linkwright.formats.sl.braces import Braces, Term, Token, name_in_comments
+from linkwright.formats.sl.braces import Braces, BraceTerm, BraceToken, name_in_comments
 from linkwright.formats.sl.header import Header
 from linkwright.formats.sl.terms import generator, number
 
@@ -120,11 +120,15 @@ def _is_state(name: object) -> bool:
     return isinstance(name, str) and name.startswith(("eff[", "basec[", "baseo["))
 
 
-def _fields(braces: Braces, file: str, left: Leftovers) -> dict[str, Braces | Term]:
+def _fields(braces: Braces, file: str, left: Leftovers) -> dict[str, Braces | BraceTerm]:
     """Return the values of an entry by their keys."""
-    fields: dict[str, Braces | Term] = {}
+    fields: dict[str, Braces | BraceTerm] = {}
     for item in braces.items:
-        if isinstance(item, Term) or not item.items or not isinstance(item.items[0], Term):
+        if (
+            isinstance(item, BraceTerm)
+            or not item.items
+            or not isinstance(item.items[0], BraceTerm)
+        ):
             raise InputError(
                 "a pair {key, value} is needed here",
                 file=file or None,
@@ -149,7 +153,7 @@ def _fields(braces: Braces, file: str, left: Leftovers) -> dict[str, Braces | Te
     return fields
 
 
-def _number_of(fields: Mapping[str, Braces | Term], braces: Braces, file: str) -> int:
+def _number_of(fields: Mapping[str, Braces | BraceTerm], braces: Braces, file: str) -> int:
     """Return the number in ``{ID=7}``."""
     given = fields.get("jointID")
     tokens = [] if given is None else [token.text for token in _tokens(given)]
@@ -165,12 +169,12 @@ def _number_of(fields: Mapping[str, Braces | Term], braces: Braces, file: str) -
     return int(tokens[0])
 
 
-def _tokens(item: Braces | Term) -> list[Token]:
-    found: list[Token] = []
+def _tokens(item: Braces | BraceTerm) -> list[BraceToken]:
+    found: list[BraceToken] = []
     stack = [item]
     while stack:
         part = stack.pop()
-        if isinstance(part, Term):
+        if isinstance(part, BraceTerm):
             found.extend(part.tokens)
         else:
             stack.extend(reversed(part.items))
@@ -178,7 +182,7 @@ def _tokens(item: Braces | Term) -> list[Token]:
 
 
 def _vector(
-    fields: Mapping[str, Braces | Term],
+    fields: Mapping[str, Braces | BraceTerm],
     key: str,
     names: Mapping[str, float],
     file: str,
@@ -193,7 +197,7 @@ def _vector(
     return x, y, z
 
 
-def _rotation(value: Braces | Term | None, names: Mapping[str, float], file: str) -> Rotation:
+def _rotation(value: Braces | BraceTerm | None, names: Mapping[str, float], file: str) -> Rotation:
     """Return the turn about x, then y, then z; zeros in any shape are no turn."""
     if value is None:
         return Place().rotation
@@ -220,7 +224,7 @@ def _rotation(value: Braces | Term | None, names: Mapping[str, float], file: str
 
 
 def _successors(
-    fields: Mapping[str, Braces | Term], names: Mapping[str, float], file: str
+    fields: Mapping[str, Braces | BraceTerm], names: Mapping[str, float], file: str
 ) -> tuple[int, ...]:
     value = fields.get("successors")
     if value is None:
@@ -238,7 +242,7 @@ def _successors(
 
 
 def _given_mass(
-    fields: Mapping[str, Braces | Term], names: Mapping[str, float], file: str
+    fields: Mapping[str, Braces | BraceTerm], names: Mapping[str, float], file: str
 ) -> Mass | float | None:
     """Return the mass in the entry, or the factor where it is generated from link parameters."""
     factors = [
@@ -264,7 +268,7 @@ def _given_mass(
 
 
 def _matrix(
-    value: Braces | Term | None, names: Mapping[str, float], file: str
+    value: Braces | BraceTerm | None, names: Mapping[str, float], file: str
 ) -> tuple[float, float, float, float, float, float]:
     if value is None:
         return (0.0,) * 6

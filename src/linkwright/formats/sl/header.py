@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from linkwright.errors import InputError
-from linkwright.formats.sl.braces import Token
+from linkwright.formats.sl.braces import BraceToken
 from linkwright.formats.sl.terms import value
 
 _COMMENT = re.compile(r"/[*/]")
@@ -118,14 +118,16 @@ def _end_effectors(text: str, constants: dict[str, float]) -> None:
 
 def _number(text: str, constants: dict[str, float]) -> float | None:
     """Return the value of a C expression in known names, or None where it has none."""
-    tokens: list[Token] = []
+    tokens: list[BraceToken] = []
     at = 0
     text = text.strip()
     while at < len(text):
         match = _WORD.match(text, at)
         if match is None or len(tokens) > 100:
             return None
-        tokens.append(Token(str(match.lastgroup), match.group(str(match.lastgroup)), 1, at + 1))
+        tokens.append(
+            BraceToken(str(match.lastgroup), match.group(str(match.lastgroup)), 1, at + 1)
+        )
         at = match.end()
     if not tokens:
         return None

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from linkwright.algebra.evaluate import evaluate
 from linkwright.algebra.language import LanguageError, parse
 from linkwright.errors import Error, InputError
-from linkwright.formats.sl.braces import Braces, Term, Token
+from linkwright.formats.sl.braces import Braces, BraceTerm, BraceToken
 
 _FUNCTIONS = {
     "Sin": "sin",
@@ -45,7 +45,7 @@ def c_name(name: str) -> str:
     return name.replace("$$", "].").replace("$", "[")
 
 
-def number(term: Braces | Term, names: Mapping[str, float], file: str = "") -> float:
+def number(term: Braces | BraceTerm, names: Mapping[str, float], file: str = "") -> float:
     """Return the value of an expression.
 
     >>> from linkwright.formats.sl.braces import read_braces
@@ -53,13 +53,13 @@ def number(term: Braces | Term, names: Mapping[str, float], file: str = "") -> f
     6.0
     """
     if isinstance(term, Braces):
-        if len(term.items) != 1 or not isinstance(term.items[0], Term):
+        if len(term.items) != 1 or not isinstance(term.items[0], BraceTerm):
             raise InputError("one number is needed here", file=file or None, line=term.line)
         term = term.items[0]
     return value(term.tokens, names, file)
 
 
-def value(tokens: Sequence[Token], names: Mapping[str, float], file: str = "") -> float:
+def value(tokens: Sequence[BraceToken], names: Mapping[str, float], file: str = "") -> float:
     """Return the value of an expression given as tokens."""
     first = tokens[0]
     text = "".join(_written(tokens, names, file))
@@ -82,7 +82,7 @@ def value(tokens: Sequence[Token], names: Mapping[str, float], file: str = "") -
     return found
 
 
-def _written(tokens: Sequence[Token], names: Mapping[str, float], file: str) -> list[str]:
+def _written(tokens: Sequence[BraceToken], names: Mapping[str, float], file: str) -> list[str]:
     """Return the expression in words of the expression language."""
     found: list[str] = []
     closing: list[str] = []
@@ -123,13 +123,15 @@ def _written(tokens: Sequence[Token], names: Mapping[str, float], file: str) -> 
     return found
 
 
-def _juxtaposed(token: Token, following: Token, last: Token) -> bool:
+def _juxtaposed(token: BraceToken, following: BraceToken, last: BraceToken) -> bool:
     ends = last.kind in ("number", "name") or last.text in (")", "]", "]]")
     starts = following.kind in ("number", "name") or following.text == "("
     return ends and starts and token.text != "["
 
 
-def _full_name(token: Token, tokens: Sequence[Token], at: int, file: str) -> tuple[str, int]:
+def _full_name(
+    token: BraceToken, tokens: Sequence[BraceToken], at: int, file: str
+) -> tuple[str, int]:
     """Return a name with its indices, and where the tokens go on."""
     name = c_name(token.text)
     if at < len(tokens) and tokens[at].text == "[[":
@@ -142,7 +144,7 @@ def _full_name(token: Token, tokens: Sequence[Token], at: int, file: str) -> tup
     return name, at
 
 
-def _value_of(name: str, token: Token, names: Mapping[str, float], file: str) -> float:
+def _value_of(name: str, token: BraceToken, names: Mapping[str, float], file: str) -> float:
     for table in (names, _CONSTANTS, _DEGREE):
         if name in table:
             return float(table[name])
@@ -155,7 +157,7 @@ def _value_of(name: str, token: Token, names: Mapping[str, float], file: str) ->
     )
 
 
-def generator(term: Braces | Term, names: Mapping[str, float], file: str = "") -> float | None:
+def generator(term: Braces | BraceTerm, names: Mapping[str, float], file: str = "") -> float | None:
     """Return the factor on a generated quantity such as ``GenMassS["links",ID]*0``, or None.
 
     >>> from linkwright.formats.sl.braces import read_braces
@@ -189,5 +191,5 @@ def generator(term: Braces | Term, names: Mapping[str, float], file: str = "") -
         raise InputError("only a factor may stand here", file=file or None, line=term.line)
     if after and after[0].text not in ("*", "/"):
         raise InputError("only a factor may stand here", file=file or None, line=term.line)
-    one = Token("number", "1", term.line, term.tokens[0].column)
+    one = BraceToken("number", "1", term.line, term.tokens[0].column)
     return value([*before, one, *after], names, file)

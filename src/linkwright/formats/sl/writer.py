@@ -19,7 +19,7 @@ from linkwright.formats.robot.description import (
     Mass,
     Place,
     Rotation,
-    Written,
+    WrittenDescription,
 )
 from linkwright.formats.robot.names import code_names
 from linkwright.formats.robot.omissions import Leftovers
@@ -30,8 +30,8 @@ from linkwright.formats.sl.configuration import (
     Filters,
     Gains,
     LinkParameters,
-    Range,
     SceneObject,
+    SensorOffset,
 )
 from linkwright.mechanism.joints import JOINTS
 
@@ -53,7 +53,7 @@ class _Item:
     successors: list[int] = field(default_factory=list)
 
 
-def dyn_text(description: Description) -> Written:
+def dyn_text(description: Description) -> WrittenDescription:
     """Return a description as a `.dyn` file, with header and configuration files beside it.
 
     >>> from linkwright.formats.robot.description import Link
@@ -75,7 +75,7 @@ def dyn_text(description: Description) -> Written:
             for name, body in configuration_texts(_configuration(items)).items()
         ),
     )
-    return Written(text, left.entries(), beside)
+    return WrittenDescription(text, left.entries(), beside)
 
 
 def configuration_texts(configuration: Configuration) -> dict[str, str]:
@@ -99,7 +99,7 @@ def configuration_texts(configuration: Configuration) -> dict[str, str]:
             "SensorOffset.cf",
             "min, max, default, rest, weight, offset",
             configuration.ranges,
-            Range.__slots__,
+            SensorOffset.__slots__,
         ),
         (
             "Gains.cf",
@@ -249,7 +249,7 @@ def _note_dropped(description: Description, left: Leftovers) -> None:
 
 def _configuration(items: Sequence[_Item]) -> Configuration:
     links: dict[str, LinkParameters] = {}
-    ranges: dict[str, Range] = {}
+    ranges: dict[str, SensorOffset] = {}
     gains: dict[str, Gains] = {}
     for item in items:
         if item.number != 0 and item.joint is None:
@@ -258,7 +258,7 @@ def _configuration(items: Sequence[_Item]) -> Configuration:
         links[item.name] = _parameters(item.mass, viscous)
         if item.joint is not None:
             limits = item.joint.limits
-            ranges[item.name] = Range(
+            ranges[item.name] = SensorOffset(
                 -_NONE if limits.lower is None else limits.lower,
                 _NONE if limits.upper is None else limits.upper,
             )

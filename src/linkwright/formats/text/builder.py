@@ -23,11 +23,11 @@ from linkwright.errors import InputError
 from linkwright.formats.robot.body_shapes import shape_of
 from linkwright.formats.text import schema
 from linkwright.formats.text.components import Flat, Part, expand
-from linkwright.formats.text.document import Limits, Source
+from linkwright.formats.text.document import TextLimits, TextSource
 from linkwright.formats.text.functions import foreign_of, table_of
 from linkwright.formats.text.joints import joint_of
 from linkwright.formats.text.messages import placed
-from linkwright.formats.text.schema import Model
+from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.text.values import constant
 from linkwright.mechanism import Body, Constraint, Mechanism, Point
 from linkwright.mechanism.parts import State, Work
@@ -38,13 +38,13 @@ _NAME = re.compile(r"\w[\w.+-]*")
 
 
 def build(
-    model: Model,
+    model: ModelFile,
     *,
     functions: Functions | None = None,
     options: Mapping[str, int] | None = None,
     trust: bool = False,
-    source: Source | None = None,
-    limits: Limits | None = None,
+    source: TextSource | None = None,
+    limits: TextLimits | None = None,
 ) -> Mechanism:
     """Return the mechanism that a model describes.
 
@@ -62,7 +62,7 @@ def build(
         ...
     linkwright.errors.InputError: body[0].mass: unknown name 'mas'; did you mean 'mass'?
     """
-    source = source or Source()
+    source = source or TextSource()
     if model.is_system:
         raise source.error(
             ("member", 0), "the model is a System, not a mechanism alone", "use load_system"
@@ -85,7 +85,7 @@ def _system_of(flat: Flat) -> str:
 class Builder:
     """The mechanism of a model in the making."""
 
-    def __init__(self, model: Model, flat: Flat, source: Source) -> None:
+    def __init__(self, model: ModelFile, flat: Flat, source: TextSource) -> None:
         self.model = model
         self.flat = flat
         self.source = source
@@ -180,7 +180,7 @@ class Builder:
 
     def _symbols(self) -> None:
         for part in self.flat["parameters"]:
-            p: schema.Parameter = part.value
+            p: schema.ParameterTable = part.value
             with self._placed(part):
                 self._refuse_known(part)
                 value = None if p.value is None else constant(p.value)
@@ -245,7 +245,7 @@ class Builder:
         waiting = list(self.flat["body"])
         names = {part.value.name for part in waiting}
         for part in waiting:
-            b: schema.Body = part.value
+            b: schema.BodyTable = part.value
             for key in ("parent", "coordinates_in"):
                 wanted = getattr(b, key)
                 if wanted not in (None, "n") and wanted not in names:
@@ -266,7 +266,7 @@ class Builder:
         stack = [part]
         while stack:
             part = stack.pop()
-            b: schema.Body = part.value
+            b: schema.BodyTable = part.value
             missing = [
                 x
                 for x in (b.parent, b.coordinates_in)
@@ -280,7 +280,7 @@ class Builder:
                 self._body(b)
             stack.extend(reversed(needing.pop(b.name, [])))
 
-    def _body(self, b: schema.Body) -> None:
+    def _body(self, b: schema.BodyTable) -> None:
         m = self.m
         arguments: dict[str, Any] = {"joint": joint_of(b)}
         if isinstance(b.at, str) or isinstance(b.com, str):
@@ -312,7 +312,7 @@ class Builder:
 
     def _points(self) -> None:
         for part in self.flat["point"]:
-            p: schema.Point = part.value
+            p: schema.PointTable = part.value
             with self._placed(part):
                 self._refuse_twice(part, p.name, self.m.points, "point")
                 other = (
@@ -397,7 +397,7 @@ class Builder:
         self.m.constrain_points(first, second, c.along, name=c.name)
 
     def _loop(self, part: Part) -> None:
-        c: schema.Loop = part.value
+        c: schema.LoopTable = part.value
         first, second = self._find_point(part, "first"), self._find_point(part, "second")
         if c.joint is None:
             raise self.source.error(part.path, "the key 'joint' is missing", "add joint = ...")
@@ -423,7 +423,7 @@ class Builder:
 
     def _constraint(self, part: Part) -> None:
         m = self.m
-        c: schema.Constraint = part.value
+        c: schema.ConstraintTable = part.value
         position = None if c.position is None else m.expr(c.position)
         if c.speed is not None:
             speed = m.expr(c.speed)
@@ -454,7 +454,7 @@ class Builder:
         """Make the symbols of all states, so that the rate of one may use another."""
         m = self.m
         for part in self.flat["state"]:
-            s: schema.State = part.value
+            s: schema.StateTable = part.value
             with self._placed(part):
                 self._refuse_twice(
                     part, s.name, (*m.coordinates, *m.parameters, *m.inputs, "t"), "name"
@@ -465,12 +465,12 @@ class Builder:
     def _states(self) -> None:
         m = self.m
         for part in self.flat["state"]:
-            s: schema.State = part.value
+            s: schema.StateTable = part.value
             with self._placed(part):
                 m.states.append(State(m.coordinates[s.name], m.expr(s.rate), constant(s.initial)))
 
     def _output(self, part: Part) -> None:
-        o: schema.Output = part.value
+        o: schema.OutputTable = part.value
         if o.all is not None:
             self.m.output_all(o.all)
             return

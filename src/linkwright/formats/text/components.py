@@ -15,10 +15,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from linkwright.errors import Error, InputError
-from linkwright.formats.text.document import Limits, Source, _plain
+from linkwright.formats.text.document import TextLimits, TextSource, _plain
 from linkwright.formats.text.placeholders import fill, whole_number
 from linkwright.formats.text.positions import Path
-from linkwright.formats.text.schema import Component, Model, Parts, Record, Use
+from linkwright.formats.text.schema import Component, ModelFile, ModelParts, Record, Use
 
 _DEEPEST_USE = 8
 _WORDS_ONLY = frozenset({"doc", "unit", "name"})
@@ -47,10 +47,10 @@ class Flat:
 
 
 def expand(
-    model: Model,
+    model: ModelFile,
     options: Mapping[str, int] | None = None,
-    source: Source | None = None,
-    limits: Limits | None = None,
+    source: TextSource | None = None,
+    limits: TextLimits | None = None,
 ) -> Flat:
     """Return the parts of a model with its components put in.
 
@@ -66,11 +66,11 @@ def expand(
     >>> [(p.value.name, p.value.parent) for p in expand(model)["body"]]
     [('b0', 'n'), ('b1', 'b0'), ('b2', 'b1')]
     """
-    return _Expander(model, source or Source(), limits or Limits()).run(options or {})
+    return _Expander(model, source or TextSource(), limits or TextLimits()).run(options or {})
 
 
 class _Expander:
-    def __init__(self, model: Model, source: Source, limits: Limits) -> None:
+    def __init__(self, model: ModelFile, source: TextSource, limits: TextLimits) -> None:
         self.model = model
         self.source = source
         self.limits = limits
@@ -93,15 +93,15 @@ class _Expander:
         doc = self._filled(self.model.doc, ("doc",), known, False)
         return Flat(str(doc), self.parts, known)
 
-    def _group(self, group: Parts, path: Path, values: Mapping[str, Any], depth: int) -> None:
-        for kind in Parts.LISTS:
+    def _group(self, group: ModelParts, path: Path, values: Mapping[str, Any], depth: int) -> None:
+        for kind in ModelParts.LISTS:
             for k, record in enumerate(getattr(group, kind)):
                 self._add(kind, record, (*path, kind, k), values)
-        for kind in Parts.TABLES:
+        for kind in ModelParts.TABLES:
             for name, value in getattr(group, kind).items():
                 key = (*path, kind, name)
                 self._add(kind, value, key, values, self._filled(name, key, values, False))
-        for kind in Parts.NAMES:
+        for kind in ModelParts.NAMES:
             for k, name in enumerate(getattr(group, kind)):
                 self._add(kind, name, (*path, kind, k), values)
         for k, use in enumerate(group.use):

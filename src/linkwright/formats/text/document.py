@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from linkwright.errors import InputError
 from linkwright.formats.text.positions import Path, Positions, scan
-from linkwright.formats.text.schema import Model, Record
+from linkwright.formats.text.schema import ModelFile, Record
 
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
@@ -30,7 +30,7 @@ Table = TypeVar("Table", bound=Record)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TextLimits:
     """What a text may at most contain, so that no file can take all time and memory."""
 
     size: int = 4_000_000
@@ -39,7 +39,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TextSource:
     """Where a model came from, for complaints about it."""
 
     file: str | None = None
@@ -87,9 +87,9 @@ class ModelError(InputError):
 class Document:
     """A model with its source."""
 
-    model: Model
-    source: Source
-    limits: Limits = Limits()
+    model: ModelFile
+    source: TextSource
+    limits: TextLimits = TextLimits()
 
     def build(self, **more: Any) -> Mechanism:
         """Return the mechanism that is described; see `linkwright.formats.text.builder.build`."""
@@ -122,7 +122,7 @@ def path_text(path: Path) -> str:
 
 
 def parse_model(
-    text: str, *, file: str | os.PathLike[str] | None = None, limits: Limits | None = None
+    text: str, *, file: str | os.PathLike[str] | None = None, limits: TextLimits | None = None
 ) -> Document:
     """Return the model of a text, checked against the schema.
 
@@ -132,8 +132,8 @@ def parse_model(
     ...     print(error)
     line 4, column 1: body[0].mas: unknown key 'mas'; did you mean 'mass'?
     """
-    limits = limits or Limits()
-    model, source = parse_record(text, Model, file=file, limits=limits)
+    limits = limits or TextLimits()
+    model, source = parse_record(text, ModelFile, file=file, limits=limits)
     return Document(model, source, limits)
 
 
@@ -142,24 +142,24 @@ def parse_record(
     schema: type[Table],
     *,
     file: str | os.PathLike[str] | None = None,
-    limits: Limits | None = None,
-) -> tuple[Table, Source]:
+    limits: TextLimits | None = None,
+) -> tuple[Table, TextSource]:
     """Return the record that a TOML text holds, checked against its schema, and its source.
 
     >>> record, source = parse_record('format = 1\\nname = "m"\\n', Model)
     >>> record.name
     'm'
     """
-    limits = limits or Limits()
+    limits = limits or TextLimits()
     name = None if file is None else os.fspath(file)
     if len(text) > limits.size:
         raise InputError(
             f"the text has {len(text)} characters, and at most {limits.size} are read", file=name
         )
     data = _toml(text, name)
-    source = Source(name)
+    source = TextSource(name)
     _check_nesting(data, limits, source)
-    source = Source(name, scan(text))
+    source = TextSource(name, scan(text))
     _check_format(data, source)
     try:
         return schema.model_validate(data), source
@@ -189,7 +189,7 @@ def _toml(text: str, file: str | None) -> dict[str, Any]:
         ) from None
 
 
-def _check_nesting(data: dict[str, Any], limits: Limits, source: Source) -> None:
+def _check_nesting(data: dict[str, Any], limits: TextLimits, source: TextSource) -> None:
     stack: list[tuple[Any, int]] = [(data, 0)]
     while stack:
         value, depth = stack.pop()
@@ -201,7 +201,7 @@ def _check_nesting(data: dict[str, Any], limits: Limits, source: Source) -> None
             stack.extend((x, depth + 1) for x in value)
 
 
-def _check_format(data: dict[str, Any], source: Source) -> None:
+def _check_format(data: dict[str, Any], source: TextSource) -> None:
     if "format" not in data:
         raise source.error(
             (), "the text does not say its format", "write `format = 1` on its first line"
@@ -212,7 +212,7 @@ def _check_format(data: dict[str, Any], source: Source) -> None:
         )
 
 
-def _faults(error: ValidationError, data: object, source: Source) -> list[InputError]:
+def _faults(error: ValidationError, data: object, source: TextSource) -> list[InputError]:
     """Return what is wrong, in the order of the text."""
     found: list[InputError] = []
     seen: set[Path] = set()

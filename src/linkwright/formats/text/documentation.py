@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from linkwright.formats.text import schema
 from linkwright.formats.text.members import MAKERS, record_of
-from linkwright.formats.text.schema import Model, Parts, Record
+from linkwright.formats.text.schema import ModelFile, ModelParts, Record
 from linkwright.formats.text.starters import starter
 
 _HEAD = """\
@@ -107,28 +107,28 @@ These are the kinds:
 """
 
 _CLASSES: dict[str, type[Record]] = {
-    "[parameters]": schema.Parameter,
+    "[parameters]": schema.ParameterTable,
     "[inputs]": schema.Input,
     "[gravity]": schema.Gravity,
-    "[[table]]": schema.Table,
-    "[[function]]": schema.Function,
-    "[[body]]": schema.Body,
-    "[[point]]": schema.Point,
-    "[[shape]]": schema.Shape,
-    "[[state]]": schema.State,
-    "[[force]]": schema.Force,
+    "[[table]]": schema.LookupTable,
+    "[[function]]": schema.FunctionTable,
+    "[[body]]": schema.BodyTable,
+    "[[point]]": schema.PointTable,
+    "[[shape]]": schema.ShapeTable,
+    "[[state]]": schema.StateTable,
+    "[[force]]": schema.ForceTable,
     "[[strut]]": schema.Strut,
-    "[[moment]]": schema.Moment,
+    "[[moment]]": schema.MomentTable,
     "[[point_constraint]]": schema.PointConstraint,
-    "[[loop]]": schema.Loop,
+    "[[loop]]": schema.LoopTable,
     "[[distance_constraint]]": schema.DistanceConstraint,
     "[[rolling_contact]]": schema.RollingContact,
     "[[prescribe]]": schema.Prescribe,
-    "[[constraint]]": schema.Constraint,
+    "[[constraint]]": schema.ConstraintTable,
     "[[limit]]": schema.Limit,
     "`acts` of a constraint": schema.Act,
-    "[[output]]": schema.Output,
-    "[run]": schema.Run,
+    "[[output]]": schema.OutputTable,
+    "[run]": schema.RunTable,
     "[system]": schema.SystemTable,
     "[[wire]]": schema.Wire,
     "[component.NAME]": schema.Component,
@@ -143,7 +143,7 @@ def page() -> str:
     '# Text models'
     """
     lines = [_HEAD.replace("@CHAIN@", _chain())]
-    lines += ["### The file\n", *_section(Model)]
+    lines += ["### The file\n", *_section(ModelFile)]
     for heading, kind in _CLASSES.items():
         lines += [f"\n### {heading}\n", *_section(kind)]
     lines += [_MEMBERS.replace("@SERVO@", starter("NAME", "servo").rstrip())]
@@ -171,7 +171,7 @@ def _section(kind: type[Record], without: Sequence[str] = ()) -> list[str]:
     lines = [f"{_sentence(kind)}\n", "| key | value | default | meaning |", "|---|---|---|---|"]
     names = [*(k for k in ("name", "format") if k in fields), *fields]
     for name in dict.fromkeys(names):
-        if kind is schema.Component and name in Parts.model_fields:
+        if kind is schema.Component and name in ModelParts.model_fields:
             continue
         found = fields[name]
         lines.append(

@@ -12,8 +12,8 @@ from typing import Any
 
 from linkwright.border import worded
 from linkwright.files import OpenedFile, opened_file, read_text
-from linkwright.formats.text.document import Document, Limits, parse_model
-from linkwright.formats.text.schema import Model
+from linkwright.formats.text.document import Document, TextLimits, parse_model
+from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.text.writer import model_text
 from linkwright.mechanism import Mechanism, mechanism_of
 from linkwright.mechanism.provenance import from_file
@@ -39,7 +39,7 @@ def read_model(
     functions: Mapping[str, Callable[..., Any]] | None = None,
     options: Mapping[str, int] | None = None,
     trust: bool = False,
-    limits: Limits | None = None,
+    limits: TextLimits | None = None,
 ) -> Mechanism:
     """Return the mechanism of a text model.
 
@@ -66,7 +66,7 @@ def read_model(
     >>> list(m.coordinates)
     ['rod']
     """
-    source = source if _is_text(source) else _opened(source, limits or Limits())
+    source = source if _is_text(source) else _opened(source, limits or TextLimits())
     document = open_model(source, limits=limits)
     made = document.build(functions=functions, options=options, trust=trust)
     _note(made, source, options)
@@ -87,7 +87,7 @@ def read_any(
     >>> read_any('format = 1\\nname = "m"\\n[[member]]\\nkind = "Integrator"\\nname = "sum"\\n')
     System(m: sum)
     """
-    source = source if _is_text(source) else _opened(source, Limits())
+    source = source if _is_text(source) else _opened(source, TextLimits())
     document = open_model(source)
     build = document.system if document.model.is_system else document.build
     made = build(functions=functions, options=options, trust=trust)
@@ -126,7 +126,7 @@ def write_model(model: Mechanism | System) -> str:
     return model_text(describe(mechanism_of(model)))
 
 
-def open_model(source: str | os.PathLike[str], *, limits: Limits | None = None) -> Document:
+def open_model(source: str | os.PathLike[str], *, limits: TextLimits | None = None) -> Document:
     """Return the model of a file or text, with the places of its parts.
 
     >>> open_model('format = 1\\nname = "m"\\n').model.name
@@ -134,7 +134,7 @@ def open_model(source: str | os.PathLike[str], *, limits: Limits | None = None) 
     """
     if _is_text(source):
         return parse_model(os.fspath(source), limits=limits)
-    file = _opened(source, limits or Limits())
+    file = _opened(source, limits or TextLimits())
     return parse_model(read_text(file, len(file.content)), file=os.fspath(file), limits=limits)
 
 
@@ -142,7 +142,7 @@ def _is_text(source: str | os.PathLike[str]) -> bool:
     return isinstance(source, str) and "\n" in source
 
 
-def _opened(path: str | os.PathLike[str], limits: Limits) -> OpenedFile:
+def _opened(path: str | os.PathLike[str], limits: TextLimits) -> OpenedFile:
     if isinstance(path, OpenedFile):
         return path
     return opened_file(path, 4 * limits.size)

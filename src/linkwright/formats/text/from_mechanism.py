@@ -32,7 +32,7 @@ from linkwright.algebra.printers import text
 from linkwright.algebra.units import MKS
 from linkwright.errors import Error, InputError
 from linkwright.formats.robot.body_shapes import shape_table
-from linkwright.formats.text.schema import Model
+from linkwright.formats.text.schema import ModelFile
 from linkwright.mechanism import Body, Constraint, Mechanism, Point
 from linkwright.mechanism.joints import axis_list
 from linkwright.mechanism.parts import Force
@@ -40,7 +40,7 @@ from linkwright.mechanism.parts import Force
 _LAZY = frozenset({"x", "x0", "v"})
 
 
-def describe(mechanism: Mechanism) -> Model:
+def describe(mechanism: Mechanism) -> ModelFile:
     """Return the text model of a mechanism.
 
     >>> m = Mechanism("pendulum")
@@ -48,7 +48,7 @@ def describe(mechanism: Mechanism) -> Model:
     >>> describe(m).body[0].com
     ['L', 0, 0]
     """
-    return Model.model_validate(Describer(mechanism).data())
+    return ModelFile.model_validate(Describer(mechanism).data())
 
 
 class Describer:

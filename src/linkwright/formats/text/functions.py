@@ -15,7 +15,7 @@ from linkwright.errors import InputError
 from linkwright.formats.text import schema
 
 
-def table_of(table: schema.Table) -> Lookup1D | Lookup2D:
+def table_of(table: schema.LookupTable) -> Lookup1D | Lookup2D:
     """Return the function that a table of points stands for.
 
     >>> table_of(schema.Table(name="f", x=[0, 1], y=[0, 5])).kind
@@ -29,7 +29,7 @@ def table_of(table: schema.Table) -> Lookup1D | Lookup2D:
 
 
 def foreign_of(
-    function: schema.Function, given: Callable[..., Any] | None, trust: bool
+    function: schema.FunctionTable, given: Callable[..., Any] | None, trust: bool
 ) -> ForeignFunction:
     """Return a foreign function: the one given, or one made of a Python callable or trusted C.
 
@@ -56,7 +56,7 @@ def foreign_of(
     )
 
 
-def _derivatives(function: schema.Function) -> list[Callable[..., Any]] | None:
+def _derivatives(function: schema.FunctionTable) -> list[Callable[..., Any]] | None:
     if function.derivatives is None:
         return None
     if len(function.derivatives) != len(function.arguments) or function.outputs != 1:

@@ -13,7 +13,7 @@ _BLOCK |= {"offset", "matrix", "at_origin"}
 _NAMED = frozenset({"axis", "axes", "sequence", "quaternion", "pitch"})
 
 
-def joint_of(table: schema.Body | schema.Loop) -> Joint:
+def joint_of(table: schema.BodyTable | schema.LoopTable) -> Joint:
     """Return the joint of a body or loop.
 
     >>> joint_of(schema.Body(name="b", joint="planar")).translate
@@ -25,7 +25,7 @@ def joint_of(table: schema.Body | schema.Loop) -> Joint:
         if getattr(table, key, None) is not None and getattr(table, key) is not False
     }
     if table.joint is None:
-        assert isinstance(table, schema.Body)
+        assert isinstance(table, schema.BodyTable)
         _refuse(given & (_NAMED - {"quaternion"}), "needs a `joint` by its name")
         return Joint(
             axis_list(_tuples(table.translate)),

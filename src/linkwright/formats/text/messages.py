@@ -15,14 +15,14 @@ from linkwright.algebra.language import LanguageError
 from linkwright.errors import Error, InputError
 from linkwright.formats.text import schema
 from linkwright.formats.text.components import Part
-from linkwright.formats.text.document import Source, path_text
+from linkwright.formats.text.document import TextSource, path_text
 from linkwright.formats.text.positions import Path
 
 _NOT_EXPRESSIONS = {"name", "parent", "doc", "unit", "body", "on", "to", "reaction", "wheel"}
 
 
 @contextmanager
-def placed(source: Source, part: Part) -> Iterator[None]:
+def placed(source: TextSource, part: Part) -> Iterator[None]:
     """Give what goes wrong inside the place of the part, or of the expression in it.
 
     >>> with placed(Source(), Part("L/0", ("variables", "a"), "L/0")):

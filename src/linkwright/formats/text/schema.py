@@ -73,7 +73,7 @@ class Record(BaseModel):
         return data
 
 
-class Parameter(Record):
+class ParameterTable(Record):
     """A constant that can be changed from run to run; `L = 1.5` gives only its value."""
 
     value: Annotated[Expression | None, Field(description="its default")] = None
@@ -134,7 +134,7 @@ class Connection(Record):
     )
 
 
-class Body(Connection):
+class BodyTable(Connection):
     """A rigid body with the joint that it hangs on."""
 
     name: Annotated[Name, Field(description="letters, digits, `_`; a single coordinate has it too")]
@@ -188,7 +188,7 @@ class Body(Connection):
     doc: Annotated[StrictStr, Field(description="what it is")] = ""
 
 
-class Point(Record):
+class PointTable(Record):
     """A point fixed in a body. The points `b0` (origin) and `bcm` (mass center) need no table."""
 
     name: Annotated[Name, Field(description="how expressions call it")]
@@ -199,7 +199,7 @@ class Point(Record):
     ] = None
 
 
-class Shape(Record):
+class ShapeTable(Record):
     """A shape that a body is drawn with in place of generated ones; it has no mass."""
 
     body: Annotated[Name, Field(description="the body; `n` is the ground")]
@@ -223,7 +223,7 @@ class Shape(Record):
     ] = None
 
 
-class Force(Record):
+class ForceTable(Record):
     """A force of known direction; it may depend on `x`, `x0` and `v` as that of a strut."""
 
     name: Annotated[Text, Field(description="its name, for `fm(...)`")]
@@ -249,7 +249,7 @@ class Strut(Record):
     doc: Annotated[StrictStr, Field(description="what it is")] = ""
 
 
-class Moment(Record):
+class MomentTable(Record):
     """A couple on a body."""
 
     name: Annotated[Text, Field(description="its name, for `fm(...)`")]
@@ -269,7 +269,7 @@ class PointConstraint(Record):
     name: Annotated[StrictStr, Field(description="its name")] = ""
 
 
-class Loop(Connection):
+class LoopTable(Connection):
     """A joint that closes a loop of the tree."""
 
     name: Annotated[Text, Field(description="its name")]
@@ -330,7 +330,7 @@ class Act(Record):
     turns: Annotated[StrictBool, Field(description="it is a couple")] = False
 
 
-class Constraint(Record):
+class ConstraintTable(Record):
     """A relation that must hold: of speeds, or of coordinates with its rate."""
 
     name: Annotated[StrictStr, Field(description="its name")] = ""
@@ -346,13 +346,13 @@ class Constraint(Record):
     acts: Annotated[list[Act], Field(description="where its force acts; else in the joints")] = []
 
     @model_validator(mode="after")
-    def _has_relation(self) -> Constraint:
+    def _has_relation(self) -> ConstraintTable:
         if self.speed is None and self.position is None:
             raise wrong("a constraint needs `speed` or `position`")
         return self
 
 
-class State(Record):
+class StateTable(Record):
     """A first-order state of your own."""
 
     name: Annotated[Name, Field(description="how expressions call it")]
@@ -361,7 +361,7 @@ class State(Record):
     unit: Annotated[StrictStr, Field(description="its unit")] = "?"
 
 
-class Output(Record):
+class OutputTable(Record):
     """A channel of results; or, with `all`, the channels of all quantities of a kind."""
 
     name: Annotated[Text | None, Field(description="its name")] = None
@@ -386,7 +386,7 @@ class Output(Record):
     ] = None
 
     @model_validator(mode="after")
-    def _one_way(self) -> Output:
+    def _one_way(self) -> OutputTable:
         if self.all is None and (self.name is None or self.value is None):
             raise wrong("an output needs `name` and `value`, or `all`")
         if self.all is not None and self.model_fields_set != {"all"}:
@@ -447,7 +447,7 @@ class _Kinds:
         return json_schema()
 
 
-class Run(Record):
+class RunTable(Record):
     """How a run goes unless it is told otherwise."""
 
     until: Annotated[Number, Field(description="its end, s")]
@@ -455,7 +455,7 @@ class Run(Record):
     every: Annotated[StrictInt, Field(description="steps from one record to the next", ge=1)] = 1
 
 
-class Table(Record):
+class LookupTable(Record):
     """A function given by points: `x` and `y`, or a grid `x`, `y` with the values `z`."""
 
     name: Annotated[Name, Field(description="how expressions call it")]
@@ -472,7 +472,7 @@ class Table(Record):
     ] = "hold"
 
 
-class Function(Record):
+class FunctionTable(Record):
     """A function that is written elsewhere. Its code is given in Python, by `functions={...}`.
 
     The C source of a file is only used if the reader is told to trust it (`trust=True`, `--trust`).
@@ -504,38 +504,38 @@ class Use(Record):
     ] = {}
 
 
-class Parts(Record):
+class ModelParts(Record):
     """What a model and a component consist of."""
 
     small: Annotated[
         list[Name], Field(description="parameters, inputs and speeds that are small")
     ] = []
     large: Annotated[list[Name], Field(description="parameters that outweigh a small factor")] = []
-    parameters: Annotated[dict[StrictStr, Parameter], Field(description="parameters by name")] = {}
+    parameters: Annotated[dict[StrictStr, ParameterTable], Field(description="parameters by name")] = {}
     inputs: Annotated[dict[StrictStr, Input], Field(description="inputs by name")] = {}
     variables: Annotated[
         dict[StrictStr, Expression],
         Field(description="expressions, or vectors, by name; `#name` stands for one"),
     ] = {}
-    body: Annotated[list[Body], Field(description="bodies")] = []
-    point: Annotated[list[Point], Field(description="points")] = []
-    shape: Annotated[list[Shape], Field(description="what bodies are drawn with")] = []
-    state: Annotated[list[State], Field(description="states of your own")] = []
-    force: Annotated[list[Force], Field(description="forces")] = []
+    body: Annotated[list[BodyTable], Field(description="bodies")] = []
+    point: Annotated[list[PointTable], Field(description="points")] = []
+    shape: Annotated[list[ShapeTable], Field(description="what bodies are drawn with")] = []
+    state: Annotated[list[StateTable], Field(description="states of your own")] = []
+    force: Annotated[list[ForceTable], Field(description="forces")] = []
     strut: Annotated[list[Strut], Field(description="forces between points")] = []
-    moment: Annotated[list[Moment], Field(description="couples")] = []
+    moment: Annotated[list[MomentTable], Field(description="couples")] = []
     point_constraint: Annotated[
         list[PointConstraint], Field(description="points held together")
     ] = []
-    loop: Annotated[list[Loop], Field(description="joints that close loops")] = []
+    loop: Annotated[list[LoopTable], Field(description="joints that close loops")] = []
     distance_constraint: Annotated[
         list[DistanceConstraint], Field(description="points at a distance")
     ] = []
     rolling_contact: Annotated[list[RollingContact], Field(description="wheels that roll")] = []
     prescribe: Annotated[list[Prescribe], Field(description="prescribed coordinates")] = []
-    constraint: Annotated[list[Constraint], Field(description="other relations")] = []
+    constraint: Annotated[list[ConstraintTable], Field(description="other relations")] = []
     limit: Annotated[list[Limit], Field(description="limits of joints")] = []
-    output: Annotated[list[Output], Field(description="results")] = []
+    output: Annotated[list[OutputTable], Field(description="results")] = []
     initial: Annotated[
         dict[StrictStr, Expression],
         Field(description="values at the start of coordinates, speeds and states, by name"),
@@ -570,7 +570,7 @@ class Parts(Record):
     NAMES: ClassVar[tuple[str, ...]] = ("small", "large")
 
 
-class Component(Parts):
+class Component(ModelParts):
     """A group of parts that is used several times, with `${...}` for what differs."""
 
     doc: Annotated[StrictStr, Field(description="what it is")] = ""
@@ -579,7 +579,7 @@ class Component(Parts):
     ] = {}
 
 
-class Model(Parts):
+class ModelFile(ModelParts):
     """A mechanism as text; with members, a System."""
 
     format: Annotated[Literal[1], Field(description="version of this format")]
@@ -594,12 +594,12 @@ class Model(Parts):
         Field(description="whole numbers that shape the model (`${n}`), with their defaults"),
     ] = {}
     gravity: Annotated[Gravity | None, Field(description="the field of gravity")] = None
-    run: Annotated[Run | None, Field(description="how a run goes")] = None
+    run: Annotated[RunTable | None, Field(description="how a run goes")] = None
     system: Annotated[
         SystemTable | None, Field(description="of a System: its clock and values")
     ] = None
-    table: Annotated[list[Table], Field(description="functions given by points")] = []
-    function: Annotated[list[Function], Field(description="functions written elsewhere")] = []
+    table: Annotated[list[LookupTable], Field(description="functions given by points")] = []
+    function: Annotated[list[FunctionTable], Field(description="functions written elsewhere")] = []
     component: Annotated[dict[StrictStr, Component], Field(description="components by name")] = {}
 
     @property

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from linkwright.formats.text.schema import Input, Model, Parameter, Record
+from linkwright.formats.text.schema import Input, ModelFile, ParameterTable, Record
 
 _FIRST = (
     "format",
@@ -40,7 +40,7 @@ _ESCAPES = {
 }
 
 
-def model_text(model: Model) -> str:
+def model_text(model: ModelFile) -> str:
     """Return a model as text, which `parse_model` reads again.
 
     >>> from linkwright.formats.text.schema import Model
@@ -143,7 +143,7 @@ def _value(value: Any) -> str:
         return repr(value)
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_value(x) for x in value) + "]"
-    if isinstance(value, Parameter | Input) and value.value is not None:
+    if isinstance(value, ParameterTable | Input) and value.value is not None:
         entries = _entries(value)
         if not entries or (len(entries) == 1 and entries[0][0] == "value"):
             return _value(value.value)

@@ -7,7 +7,7 @@ import math
 from linkwright.formats.robot.description import Place, Rotation, Triple
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.transforms import cosine_sine, quaternion_rotation
-from linkwright.formats.robot.xml import Element
+from linkwright.formats.robot.xml import XmlElement
 
 NO_END = 1e9
 """A limit of a joint this large, in any unit, means that there is none: URDF has no other word."""
@@ -50,7 +50,7 @@ def rotation_rpy(rotation: Rotation) -> Triple:
     return math.atan2(sy * a[2] - cy * b[2], cy * b[1] - sy * a[1]), pitch, yaw
 
 
-def place_of(element: Element, left: Leftovers) -> Place:
+def place_of(element: XmlElement, left: Leftovers) -> Place:
     """Return the place that the ``<origin>`` in an element gives."""
     origin = element.one("origin")
     if origin is None:

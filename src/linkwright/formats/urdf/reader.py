@@ -32,7 +32,7 @@ from linkwright.formats.robot.transforms import (
     tensor_turned,
     unit,
 )
-from linkwright.formats.robot.xml import DEFAULT_CAPS, Caps, Element, parse_xml, read_xml
+from linkwright.formats.robot.xml import DEFAULT_CAPS, Caps, XmlElement, parse_xml, read_xml
 from linkwright.formats.urdf.origins import NO_END, place_of
 from linkwright.formats.urdf.shapes import Colors, link_shapes
 from linkwright.mechanism.joints import JOINTS
@@ -75,7 +75,7 @@ def parse_urdf(text: str | bytes, *, file: str = "", caps: Caps = DEFAULT_CAPS) 
     return urdf_description(parse_xml(text, file=file, caps=caps))
 
 
-def urdf_description(root: Element, *, roots: tuple[str | Path, ...] = ()) -> Description:
+def urdf_description(root: XmlElement, *, roots: tuple[str | Path, ...] = ()) -> Description:
     """Return what the root element of a URDF file says."""
     if root.tag != "robot":
         raise root.error(
@@ -88,7 +88,7 @@ def urdf_description(root: Element, *, roots: tuple[str | Path, ...] = ()) -> De
     return _Reading(root).description(roots)
 
 
-def _refuse_xacro(root: Element) -> None:
+def _refuse_xacro(root: XmlElement) -> None:
     """Complain of the first thing that only xacro understands."""
     stack = [root]
     while stack:
@@ -112,7 +112,7 @@ def _refuse_xacro(root: Element) -> None:
 class _Reading:
     """One file while it is read."""
 
-    root: Element
+    root: XmlElement
     left: Leftovers = field(default_factory=Leftovers)
     notes: list[str] = field(default_factory=list)
 
@@ -144,13 +144,13 @@ class _Reading:
             if name not in ("name", "version") and not name.startswith("xmlns"):
                 self.left.add(f"<robot {name}=>", self.root.line)
 
-    def _link(self, element: Element, colors: Colors) -> Link:
+    def _link(self, element: XmlElement, colors: Colors) -> Link:
         name = element.value("name")
         self.left.rest(element, ("inertial", "visual", "collision"), ("name",))
         shapes = link_shapes(element, colors, self.left)
         return Link(name, self._mass(element.one("inertial")), shapes, element.line)
 
-    def _mass(self, element: Element | None) -> Mass | None:
+    def _mass(self, element: XmlElement | None) -> Mass | None:
         if element is None:
             return None
         self.left.rest(element, ("origin", "mass", "inertia"))
@@ -163,7 +163,7 @@ class _Reading:
         inertia = tensor_turned(tensor((*diagonal, *products)), place.rotation)
         return Mass(mass, place.position, inertia_of(inertia))
 
-    def _joint(self, element: Element) -> LinkJoint:
+    def _joint(self, element: XmlElement) -> LinkJoint:
         name = element.value("name")
         written = element.choice("type", tuple(KINDS))
         used = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic")
@@ -199,7 +199,7 @@ class _Reading:
             joint = replace(joint, mimic=follows)
         return joint
 
-    def _axis(self, joint: Element) -> Triple:
+    def _axis(self, joint: XmlElement) -> Triple:
         element = joint.one("axis")
         if element is None:
             return (1.0, 0.0, 0.0)
@@ -216,7 +216,7 @@ class _Reading:
             )
         return x, y, z
 
-    def _limits(self, joint: Element, written: str) -> JointLimits:
+    def _limits(self, joint: XmlElement, written: str) -> JointLimits:
         element = joint.one("limit")
         if element is None:
             return JointLimits()
@@ -264,7 +264,7 @@ def _end(value: float | None) -> float | None:
     return None if value is None or abs(value) >= NO_END else value
 
 
-def _felt_inertia(actuator: Element) -> float:
+def _felt_inertia(actuator: XmlElement) -> float:
     """Return the inertia of an actuator's rotor as the joint feels it, kg*m^2 or kg."""
     rotor, gear = actuator.one("drake:rotor_inertia"), actuator.one("drake:gear_ratio")
     if rotor is None:

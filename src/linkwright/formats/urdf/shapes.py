@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from linkwright.formats.robot.description import Shape
+from linkwright.formats.robot.description import LinkShape
 from linkwright.formats.robot.omissions import Leftovers
-from linkwright.formats.robot.xml import Element
+from linkwright.formats.robot.xml import XmlElement
 from linkwright.formats.urdf.origins import place_of
 
 Color: TypeAlias = tuple[float, float, float, float]
@@ -21,7 +21,7 @@ class Colors:
     named: dict[str, Color] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, root: Element, left: Leftovers) -> Colors:
+    def of(cls, root: XmlElement, left: Leftovers) -> Colors:
         """Return the colors of all materials of a file, wherever they stand."""
         found = cls()
         inside = (v for link in root.all("link") for v in link.all("visual"))
@@ -30,7 +30,7 @@ class Colors:
                 found._add(material, left)
         return found
 
-    def _add(self, material: Element, left: Leftovers) -> None:
+    def _add(self, material: XmlElement, left: Leftovers) -> None:
         left.rest(material, ("color",), ("name",), why="only colors are read of materials")
         color = _color(material)
         name = material.attributes.get("name", "").strip()
@@ -40,7 +40,7 @@ class Colors:
             why = "the first material of that name counts"
             left.add(f"a second <material name={name!r}>", material.line, why)
 
-    def visual(self, element: Element) -> Color | None:
+    def visual(self, element: XmlElement) -> Color | None:
         """Return the color of a ``<visual>``: its own, or that of its material's name."""
         material = element.one("material")
         if material is None:
@@ -49,7 +49,7 @@ class Colors:
         return self.named.get(material.attributes.get("name", "").strip()) if own is None else own
 
 
-def _color(material: Element) -> Color | None:
+def _color(material: XmlElement) -> Color | None:
     element = material.one("color")
     if element is None:
         return None
@@ -57,7 +57,7 @@ def _color(material: Element) -> Color | None:
     return red, green, blue, alpha
 
 
-def link_shapes(link: Element, colors: Colors, left: Leftovers) -> tuple[Shape, ...]:
+def link_shapes(link: XmlElement, colors: Colors, left: Leftovers) -> tuple[LinkShape, ...]:
     """Return the shapes of a link, in the order of the file."""
     found = []
     for element in link.all("visual", "collision"):
@@ -68,7 +68,7 @@ def link_shapes(link: Element, colors: Colors, left: Leftovers) -> tuple[Shape, 
     return tuple(found)
 
 
-def _shape(element: Element, colors: Colors, left: Leftovers) -> Shape | None:
+def _shape(element: XmlElement, colors: Colors, left: Leftovers) -> LinkShape | None:
     geometry = element.required("geometry")
     left.rest(geometry, GEOMETRIES)
     solids = list(geometry.all(*GEOMETRIES))
@@ -81,7 +81,7 @@ def _shape(element: Element, colors: Colors, left: Leftovers) -> Shape | None:
     mesh = ""
     if solid.tag == "mesh":
         mesh, scale = solid.value("filename"), solid.triple("scale", scale)
-    return Shape(
+    return LinkShape(
         solid.tag,
         size,
         place_of(element, left),
@@ -95,12 +95,12 @@ def _shape(element: Element, colors: Colors, left: Leftovers) -> Shape | None:
     )
 
 
-def _material(visual: Element) -> str:
+def _material(visual: XmlElement) -> str:
     material = visual.one("material")
     return "" if material is None else material.attributes.get("name", "").strip()
 
 
-def _size(solid: Element) -> tuple[float, ...]:
+def _size(solid: XmlElement) -> tuple[float, ...]:
     if solid.tag == "box":
         size = solid.numbers("size", 3)
     elif solid.tag == "sphere":

@@ -18,15 +18,15 @@ from linkwright.formats.robot.description import (
     JointLimits,
     Link,
     LinkJoint,
+    LinkShape,
     Mass,
     Mimic,
     Place,
-    Shape,
-    Written,
+    WrittenDescription,
 )
 from linkwright.formats.robot.omissions import Leftovers
 from linkwright.formats.robot.simple_joints import simple_joints
-from linkwright.formats.robot.xml import Element
+from linkwright.formats.robot.xml import XmlElement
 from linkwright.formats.robot.xml_writer import number_text, numbers_text, xml_text
 from linkwright.formats.urdf.origins import NO_END, rotation_rpy
 from linkwright.mechanism.joints import JOINTS
@@ -36,7 +36,7 @@ _KINDS = [name for name, kind in JOINTS.items() if kind.urdf]
 _EARTH = (0.0, 0.0, -9.81)
 
 
-def urdf_text(description: Description) -> Written:
+def urdf_text(description: Description) -> WrittenDescription:
     """Return a description as URDF, with what URDF cannot hold.
 
     >>> from linkwright.formats.robot.description import Link
@@ -57,11 +57,11 @@ class _Writing:
 
     description: Description
     left: Leftovers = field(default_factory=Leftovers)
-    links: list[Element] = field(default_factory=list)
-    joints: list[Element] = field(default_factory=list)
+    links: list[XmlElement] = field(default_factory=list)
+    joints: list[XmlElement] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
 
-    def written(self) -> Written:
+    def written(self) -> WrittenDescription:
         d = self.description
         self.names = {link.name for link in d.links} | {joint.name for joint in d.joints}
         for link in d.links:
@@ -77,8 +77,8 @@ class _Writing:
         attributes = {"name": d.name}
         if rotors:
             attributes["xmlns:drake"] = "http://drake.mit.edu"
-        root = Element("robot", attributes, (*self.links, *self.joints, *rotors))
-        return Written(xml_text(root), self.left.entries())
+        root = XmlElement("robot", attributes, (*self.links, *self.joints, *rotors))
+        return WrittenDescription(xml_text(root), self.left.entries())
 
     def _fresh(self, stem: str) -> str:
         """Return a name that nothing has yet."""
@@ -93,10 +93,10 @@ class _Writing:
         for frame in self.description.frames:
             name = self._fresh(frame.name)
             joint = LinkJoint(self._fresh(f"{name}_joint"), "weld", frame.link, name, frame.place)
-            self.links.append(Element("link", {"name": name}))
+            self.links.append(XmlElement("link", {"name": name}))
             self.joints.append(self._joint(joint))
 
-    def _link(self, link: Link) -> Element:
+    def _link(self, link: Link) -> XmlElement:
         children = [] if link.mass is None else [_inertial(link.mass)]
         for shape in link.shapes:
             if shape.kind not in _SHAPES:
@@ -106,7 +106,7 @@ class _Writing:
                 children.append(_shape("visual", shape))
             if shape.touched:
                 children.append(_shape("collision", shape))
-        return Element("link", {"name": link.name}, tuple(children))
+        return XmlElement("link", {"name": link.name}, tuple(children))
 
     def _parts(self, joint: LinkJoint) -> Iterable[LinkJoint]:
         """Yield the joints of URDF that make up a joint; links between them are added."""
@@ -116,15 +116,15 @@ class _Writing:
             child = joint.child
             if k < len(parts):
                 child = self._fresh(f"{joint.name}_between")
-                self.links.append(Element("link", {"name": child}))
+                self.links.append(XmlElement("link", {"name": child}))
             yield replace(part, parent=parent, child=child, place=place)
             parent, place = child, Place()
 
-    def _joint(self, joint: LinkJoint) -> Element:
+    def _joint(self, joint: LinkJoint) -> XmlElement:
         children = [
             _origin(joint.place),
-            Element("parent", {"link": joint.parent}),
-            Element("child", {"link": joint.child}),
+            XmlElement("parent", {"link": joint.parent}),
+            XmlElement("child", {"link": joint.child}),
         ]
         if joint.kind not in _KINDS:
             raise InputError(
@@ -140,10 +140,10 @@ class _Writing:
         if kind.has_axis:
             children += self._movable(joint, ends)
         written = kind.urdf[0] if ends else kind.urdf[-1]
-        return Element("joint", {"name": joint.name, "type": written}, tuple(children))
+        return XmlElement("joint", {"name": joint.name, "type": written}, tuple(children))
 
-    def _movable(self, joint: LinkJoint, ends: bool) -> list[Element]:
-        children = [Element("axis", {"xyz": numbers_text(joint.axis)})]
+    def _movable(self, joint: LinkJoint, ends: bool) -> list[XmlElement]:
+        children = [XmlElement("axis", {"xyz": numbers_text(joint.axis)})]
         limits = joint.limits
         if ends or (limits.speed, limits.effort) != (None, None):
             children.append(_limit(limits, ends))
@@ -152,7 +152,7 @@ class _Writing:
                 "damping": number_text(joint.damping),
                 "friction": number_text(joint.friction),
             }
-            children.append(Element("dynamics", attributes))
+            children.append(XmlElement("dynamics", attributes))
         if joint.mimic is not None:
             children.append(_mimic(joint.mimic))
         if joint.stiffness:
@@ -160,75 +160,75 @@ class _Writing:
         return children
 
 
-def _limit(limits: JointLimits, ends: bool) -> Element:
+def _limit(limits: JointLimits, ends: bool) -> XmlElement:
     attributes = {}
     if ends:
         attributes["lower"] = number_text(-NO_END if limits.lower is None else limits.lower)
         attributes["upper"] = number_text(NO_END if limits.upper is None else limits.upper)
     attributes["effort"] = number_text(NO_END if limits.effort is None else limits.effort)
     attributes["velocity"] = number_text(NO_END if limits.speed is None else limits.speed)
-    return Element("limit", attributes)
+    return XmlElement("limit", attributes)
 
 
-def _mimic(mimic: Mimic) -> Element:
+def _mimic(mimic: Mimic) -> XmlElement:
     attributes = {
         "joint": mimic.joint,
         "multiplier": number_text(mimic.multiplier),
         "offset": number_text(mimic.offset),
     }
-    return Element("mimic", attributes)
+    return XmlElement("mimic", attributes)
 
 
-def _origin(place: Place) -> Element:
+def _origin(place: Place) -> XmlElement:
     attributes = {
         "xyz": numbers_text(place.position),
         "rpy": numbers_text(rotation_rpy(place.rotation)),
     }
-    return Element("origin", attributes)
+    return XmlElement("origin", attributes)
 
 
-def _inertial(mass: Mass) -> Element:
+def _inertial(mass: Mass) -> XmlElement:
     names = ("ixx", "iyy", "izz", "ixy", "iyz", "ixz")
     inertia = {n: number_text(x) for n, x in zip(names, mass.inertia, strict=True)}
-    return Element(
+    return XmlElement(
         "inertial",
         {},
         (
-            Element("origin", {"xyz": numbers_text(mass.center), "rpy": "0 0 0"}),
-            Element("mass", {"value": number_text(mass.mass)}),
-            Element("inertia", inertia),
+            XmlElement("origin", {"xyz": numbers_text(mass.center), "rpy": "0 0 0"}),
+            XmlElement("mass", {"value": number_text(mass.mass)}),
+            XmlElement("inertia", inertia),
         ),
     )
 
 
-def _shape(tag: str, shape: Shape) -> Element:
+def _shape(tag: str, shape: LinkShape) -> XmlElement:
     if shape.kind == "box":
-        solid = Element("box", {"size": numbers_text(shape.size)})
+        solid = XmlElement("box", {"size": numbers_text(shape.size)})
     elif shape.kind == "sphere":
-        solid = Element("sphere", {"radius": number_text(shape.size[0])})
+        solid = XmlElement("sphere", {"radius": number_text(shape.size[0])})
     elif shape.kind == "mesh":
         scale = numbers_text(shape.scale)
-        solid = Element("mesh", {"filename": shape.mesh, "scale": scale})
+        solid = XmlElement("mesh", {"filename": shape.mesh, "scale": scale})
     else:
         radius, length = (number_text(x) for x in shape.size)
-        solid = Element(shape.kind, {"radius": radius, "length": length})
-    children = [_origin(shape.place), Element("geometry", {}, (solid,))]
+        solid = XmlElement(shape.kind, {"radius": radius, "length": length})
+    children = [_origin(shape.place), XmlElement("geometry", {}, (solid,))]
     if tag == "visual" and shape.color is not None:
-        color = Element("color", {"rgba": numbers_text(shape.color)})
-        children.append(Element("material", {"name": shape.material}, (color,)))
+        color = XmlElement("color", {"rgba": numbers_text(shape.color)})
+        children.append(XmlElement("material", {"name": shape.material}, (color,)))
     attributes = {"name": shape.name} if shape.name else {}
-    return Element(tag, attributes, tuple(children))
+    return XmlElement(tag, attributes, tuple(children))
 
 
-def _transmission(joint: LinkJoint) -> Element:
+def _transmission(joint: LinkJoint) -> XmlElement:
     """Return Drake's notation for the inertia of a rotor."""
-    rotor = Element("drake:rotor_inertia", {"value": number_text(joint.armature)})
-    gear = Element("drake:gear_ratio", {"value": "1"})
-    return Element(
+    rotor = XmlElement("drake:rotor_inertia", {"value": number_text(joint.armature)})
+    gear = XmlElement("drake:gear_ratio", {"value": "1"})
+    return XmlElement(
         "transmission",
         {"name": f"{joint.name}_transmission"},
         (
-            Element("joint", {"name": joint.name}),
-            Element("actuator", {"name": f"{joint.name}_actuator"}, (rotor, gear)),
+            XmlElement("joint", {"name": joint.name}),
+            XmlElement("actuator", {"name": f"{joint.name}_actuator"}, (rotor, gear)),
         ),
     )

@@ -24,9 +24,17 @@ from linkwright.algebra.symbols import symbol
 from linkwright.program.counts import count_operations, stage_counts
 from linkwright.program.derivatives.forward import ForwardCalls, forward, unused
 from linkwright.program.derivatives.reverse import ReverseCalls, reverse
-from linkwright.program.derivatives.structure import Masks, Structure, bits
+from linkwright.program.derivatives.structure import Masks, MaskSpreader, bits
 from linkwright.program.passes.liveness import liveness
-from linkwright.program.program import Namer, Port, Program, ProgramError, Statement, check, walk
+from linkwright.program.program import (
+    Namer,
+    Program,
+    ProgramError,
+    ProgramPort,
+    Statement,
+    check,
+    walk,
+)
 
 Names = str | Sequence[str] | None
 _CHEAP = 50_000  # entries up to which both ways are tried
@@ -98,9 +106,9 @@ def derivative(
                 chosen = tuple(
                     block[r * x.size + c] for r, c in zip(where.rows, where.columns, strict=True)
                 )
-                ports.append(Port(name, (len(chosen),), chosen))
+                ports.append(ProgramPort(name, (len(chosen),), chosen))
             else:
-                ports.append(Port(name, (*y.shape, *x.shape), tuple(block)))
+                ports.append(ProgramPort(name, (*y.shape, *x.shape), tuple(block)))
     kept = program.auxiliary if values else frozenset()
     return _made(f"{program.name}_derivative", program, program.inputs, ports, statements, kept)
 
@@ -118,7 +126,7 @@ def sparsity(program: Program, output: str, by: str) -> Sparsity:
     (y,) = _chosen(program, program.outputs, output, "output")
     (x,) = _chosen(program, program.inputs, by, "input")
     masks: Masks = {s: 1 << i for i, s in enumerate(x.entries)}
-    structure = Structure()
+    structure = MaskSpreader()
     structure.spread(program.statements, masks)
     known: Masks = {}
     pairs = [(r, c) for r, e in enumerate(y.entries) for c in bits(structure.mask(e, masks, known))]
@@ -156,7 +164,7 @@ def jacobian_vector(
         name = _free(f"d_{y.name}", taken)
         taken.add(name)
         entries = tuple(tangents[y.name, i].get(0, ZERO) for i in range(y.size))
-        ports.append(Port(name, y.shape, entries))
+        ports.append(ProgramPort(name, y.shape, entries))
     kept = program.auxiliary if values else frozenset()
     everything = (*program.inputs, *seeds)
     return _made(f"{program.name}_tangent", program, everything, ports, result.statements, kept)
@@ -201,7 +209,7 @@ def vector_jacobian(
         name = _free(f"bar_{x.name}", taken)
         taken.add(name)
         entries = tuple(adjoints[s].get(0, ZERO) for s in x.entries)
-        ports.append(Port(name, x.shape, entries))
+        ports.append(ProgramPort(name, x.shape, entries))
     kept = program.auxiliary if values else frozenset()
     statements = (*result.forth, *result.back)
     everything = (*program.inputs, *seeds)
@@ -242,7 +250,7 @@ def _places(program: Program) -> list[tuple[str, int]]:
 
 
 def _forward_entries(
-    program: Program, out_ports: Sequence[Port], in_ports: Sequence[Port]
+    program: Program, out_ports: Sequence[ProgramPort], in_ports: Sequence[ProgramPort]
 ) -> Result:
     lane: dict[Expr, int] = {}
     for port in in_ports:
@@ -261,7 +269,7 @@ def _forward_entries(
 
 
 def _reverse_entries(
-    program: Program, out_ports: Sequence[Port], in_ports: Sequence[Port]
+    program: Program, out_ports: Sequence[ProgramPort], in_ports: Sequence[ProgramPort]
 ) -> Result:
     names = {p.name for p in out_ports}
     lane = {place: k for k, place in enumerate(p for p in _places(program) if p[0] in names)}
@@ -284,7 +292,9 @@ def _reverse_entries(
     return (*result.forth, *result.back), result.values, entries
 
 
-def _cheaper(program: Program, out_ports: Sequence[Port], in_ports: Sequence[Port]) -> str:
+def _cheaper(
+    program: Program, out_ports: Sequence[ProgramPort], in_ports: Sequence[ProgramPort]
+) -> str:
     """Return the mode with fewer operations; of large Programs, the one with fewer lanes."""
     rows = sum(p.size for p in out_ports)
     columns = sum(p.size for p in in_ports)
@@ -305,7 +315,9 @@ def _cost(program: Program) -> tuple[int, int]:
 
 
 # -- ports -----------------------------------------------------------------------------------------
-def _chosen(program: Program, ports: Sequence[Port], names: Names, kind: str) -> tuple[Port, ...]:
+def _chosen(
+    program: Program, ports: Sequence[ProgramPort], names: Names, kind: str
+) -> tuple[ProgramPort, ...]:
     if names is None:
         return tuple(ports)
     wanted = [names] if isinstance(names, str) else list(names)
@@ -318,7 +330,9 @@ def _chosen(program: Program, ports: Sequence[Port], names: Names, kind: str) ->
     return tuple(known[name] for name in dict.fromkeys(wanted))
 
 
-def _seed_ports(program: Program, ports: Sequence[Port], prefix: str) -> tuple[Port, ...]:
+def _seed_ports(
+    program: Program, ports: Sequence[ProgramPort], prefix: str
+) -> tuple[ProgramPort, ...]:
     namer = Namer(program, "s")
     taken: set[str] = set()
     result = []
@@ -326,7 +340,7 @@ def _seed_ports(program: Program, ports: Sequence[Port], prefix: str) -> tuple[P
         name = _free(unused(program, prefix + port.name), taken)
         taken.add(name)
         entries = tuple(symbol(namer().name, "input") for _ in port.entries)
-        result.append(Port(name, port.shape, entries))
+        result.append(ProgramPort(name, port.shape, entries))
     return tuple(result)
 
 
@@ -341,8 +355,8 @@ def _free(name: str, taken: set[str]) -> str:
 def _made(
     name: str,
     source: Program,
-    inputs: Sequence[Port],
-    outputs: Sequence[Port],
+    inputs: Sequence[ProgramPort],
+    outputs: Sequence[ProgramPort],
     statements: Sequence[Statement],
     auxiliary: frozenset[str],
 ) -> Program:

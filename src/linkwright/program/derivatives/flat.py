@@ -57,7 +57,7 @@ def is_light(x: Expr) -> bool:
 
 
 @dataclass(slots=True)
-class Scope:
+class FlatScope:
     """One level of a Program: its statements so far, and the atoms that stand for known nodes.
 
     `weights` holds nodes that only derivatives mention; what is flattened later does not find
@@ -74,9 +74,9 @@ class Builder:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.scopes: list[Scope] = [Scope()]
+        self.scopes: list[FlatScope] = [FlatScope()]
         self.rates: dict[Expr, Rate] = {}
-        self.body_scopes: dict[int, Scope] = {}
+        self.body_scopes: dict[int, FlatScope] = {}
         self._namers: dict[str, Namer] = {}
         self._weighing = False
         for x in program.input_symbols():
@@ -85,12 +85,12 @@ class Builder:
             self.plain(x)
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> FlatScope:
         """The scope that is written to."""
         return self.scopes[-1]
 
     @contextmanager
-    def inside(self, *scopes: Scope) -> Iterator[None]:
+    def inside(self, *scopes: FlatScope) -> Iterator[None]:
         """Write to the last of these scopes for a while."""
         self.scopes.extend(scopes)
         try:
@@ -268,10 +268,10 @@ class Builder:
         """Return a call or solve that reads atoms."""
         return statement.with_operands([self.atom(x) for x in statement.operands])
 
-    def flatten_loop(self, loop: Loop) -> tuple[Loop, Scope]:
+    def flatten_loop(self, loop: Loop) -> tuple[Loop, FlatScope]:
         """Return the flat form of a loop, and the scope of its body."""
         outer = loop.with_operands([self.atom(x) for x in loop.operands])
-        scope = Scope()
+        scope = FlatScope()
         with self.inside(scope):
             for x in loop.inner_symbols:
                 self.plain(x)

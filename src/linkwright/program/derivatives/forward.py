@@ -15,16 +15,16 @@ from linkwright.algebra.expr import ZERO, Expr, mul, scaled, total
 from linkwright.algebra.functions import where
 from linkwright.algebra.symbols import symbol
 from linkwright.program.derivatives.edges import choice, edges
-from linkwright.program.derivatives.flat import Builder, Scope, is_light
-from linkwright.program.derivatives.structure import Masks, Structure, bits
+from linkwright.program.derivatives.flat import Builder, FlatScope, is_light
+from linkwright.program.derivatives.structure import Masks, MaskSpreader, bits
 from linkwright.program.program import (
     Assign,
     Call,
     Carried,
     Loop,
     Namer,
-    Port,
     Program,
+    ProgramPort,
     Scanned,
     Solve,
     Stacked,
@@ -48,7 +48,7 @@ class Tangents:
 class ForwardCalls:
     """The Programs for calls: by called Program and pattern of (argument, lane) that move."""
 
-    structure: Structure = field(default_factory=Structure)
+    structure: MaskSpreader = field(default_factory=MaskSpreader)
     made: dict[tuple[int, Pattern], tuple[Program, Program, Pattern]] = field(default_factory=dict)
 
 
@@ -205,7 +205,7 @@ class _Forward:
             lanes = bits(masks.get(x, 0))
             inner_lanes[x] = [self.builder.fresh("t") for _ in lanes]
             self.tangents[x] = dict(zip(lanes, inner_lanes[x], strict=True))
-        scope = Scope()
+        scope = FlatScope()
         done, self.done = self.done, 0
         with self.builder.inside(scope):
             for x in loop.inner_symbols:
@@ -275,7 +275,7 @@ def called(program: Program, pattern: Pattern, calls: ForwardCalls) -> tuple[Pro
         (*program.inputs, port),
         (
             *program.map_outputs(result.values),
-            Port(unused(program, "tangents"), (len(tangents),), tangents),
+            ProgramPort(unused(program, "tangents"), (len(tangents),), tangents),
         ),
         result.statements,
         program.slow,
@@ -284,11 +284,11 @@ def called(program: Program, pattern: Pattern, calls: ForwardCalls) -> tuple[Pro
     return made, moved
 
 
-def seed_port(program: Program, name: str, count: int) -> tuple[tuple[Expr, ...], Port]:
+def seed_port(program: Program, name: str, count: int) -> tuple[tuple[Expr, ...], ProgramPort]:
     """Return new input symbols for a Program, and the port that holds them."""
     namer = Namer(program, "s")
     seeds = tuple(symbol(namer().name, "input") for _ in range(count))
-    return seeds, Port(name, (count,), seeds)
+    return seeds, ProgramPort(name, (count,), seeds)
 
 
 def unused(program: Program, name: str) -> str:

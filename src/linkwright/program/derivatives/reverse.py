@@ -19,17 +19,17 @@ from linkwright.algebra.expr import ONE, Expr, mul, scaled
 from linkwright.algebra.symbols import symbol
 from linkwright.program.derivatives.adjoints import Adjoints, Guarded, both, either
 from linkwright.program.derivatives.edges import edges
-from linkwright.program.derivatives.flat import Builder, Scope, is_light, rename, symbols_read
+from linkwright.program.derivatives.flat import Builder, FlatScope, is_light, rename, symbols_read
 from linkwright.program.derivatives.forward import seed_port, unused
 from linkwright.program.derivatives.reverse_loop import loop_back
-from linkwright.program.derivatives.structure import Masks, Structure
+from linkwright.program.derivatives.structure import Masks, MaskSpreader
 from linkwright.program.program import (
     Assign,
     Call,
     Loop,
     Namer,
-    Port,
     Program,
+    ProgramPort,
     Solve,
     Statement,
 )
@@ -62,7 +62,7 @@ class Split:
 class ReverseCalls:
     """The Programs for calls: by called Program, arguments that matter, adjoints that are given."""
 
-    structure: Structure = field(default_factory=Structure)
+    structure: MaskSpreader = field(default_factory=MaskSpreader)
     made: dict[tuple[int, tuple[int, ...], Pattern], Split] = field(default_factory=dict)
 
 
@@ -91,9 +91,9 @@ def reverse(
     forth = builder.scope.out
     masks: Masks = dict.fromkeys(wanted, 1)
     calls.structure.spread(forth, masks)
-    way_back = Scope()
+    way_back = FlatScope()
     with builder.inside(way_back):
-        sweep = Sweep(builder, masks, calls)
+        sweep = ReverseSweep(builder, masks, calls)
         for value, lane, adjoint in seeds(values):
             sweep.give(value, lane, Guarded(ONE, adjoint))
         sweep.back_over(forth)
@@ -104,7 +104,7 @@ def reverse(
     return AdjointResult(tuple(forth), tuple(way_back.out), values, lanes)
 
 
-class Sweep:
+class ReverseSweep:
     """One way back over a block of flat statements, writing to the builder's last scope."""
 
     def __init__(self, builder: Builder, masks: Masks, calls: ReverseCalls) -> None:
@@ -133,7 +133,7 @@ class Sweep:
             elif isinstance(statement, Call):
                 statements[i] = self._call(statement)
             else:
-                inner = Sweep(self.builder, self.masks, self.calls)
+                inner = ReverseSweep(self.builder, self.masks, self.calls)
                 statements[i] = loop_back(self, inner, statement)
 
     def _assign(self, assign: Assign) -> None:
@@ -272,9 +272,9 @@ def split_call(
     return split
 
 
-def _ports(*arrays: tuple[str, tuple[Expr, ...]]) -> tuple[Port, ...]:
+def _ports(*arrays: tuple[str, tuple[Expr, ...]]) -> tuple[ProgramPort, ...]:
     """Return a port for each array that has entries."""
-    return tuple(Port(name, (len(x),), x) for name, x in arrays if x)
+    return tuple(ProgramPort(name, (len(x),), x) for name, x in arrays if x)
 
 
 def _inner_symbols(statements: Iterable[Statement]) -> set[Expr]:

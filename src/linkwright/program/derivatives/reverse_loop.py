@@ -18,12 +18,12 @@ from linkwright.algebra.expr import ONE, ZERO, Expr, add
 from linkwright.algebra.functions import apply, not_equal
 from linkwright.program.derivatives.adjoints import Guarded
 from linkwright.program.derivatives.edges import choice
-from linkwright.program.derivatives.flat import Scope, rename, symbols_read, with_inner
+from linkwright.program.derivatives.flat import FlatScope, rename, symbols_read, with_inner
 from linkwright.program.derivatives.structure import Masks, bits
 from linkwright.program.program import Assign, Carried, Loop, Scanned, Stacked, Statement, walk
 
 if TYPE_CHECKING:
-    from linkwright.program.derivatives.reverse import Sweep
+    from linkwright.program.derivatives.reverse import ReverseSweep
 
 _FINITE = frozenset(
     {"num", "sym", "scale", "sum", "sin", "cos", "exp", "atan", "tanh", "abs", "sign"}
@@ -32,7 +32,7 @@ _ABSENT = Guarded(ZERO, ZERO)
 Lanes = dict[int, Guarded]
 
 
-def loop_back(outer: Sweep, inner: Sweep, loop: Loop) -> Loop:
+def loop_back(outer: ReverseSweep, inner: ReverseSweep, loop: Loop) -> Loop:
     """Append the way back through a flat loop, and return the loop that stacks what it reads."""
     builder = outer.builder
     finals = [outer.adjoints.take(c.final, builder) for c in loop.carried]
@@ -42,7 +42,7 @@ def loop_back(outer: Sweep, inner: Sweep, loop: Loop) -> Loop:
         return loop
     flagged = _needs_flags(loop.body, finals, stacks, lanes)
     body = list(loop.body)
-    scope = Scope()
+    scope = FlatScope()
     with builder.inside(builder.body_scopes[id(loop)], scope):
         back = _Back(outer, inner, loop, flagged)
         back.carry(finals, lanes)
@@ -78,7 +78,7 @@ class _Entry:
 class _Back:
     """The parts of the backward loop while it is made; its turns count from the last one."""
 
-    def __init__(self, outer: Sweep, inner: Sweep, loop: Loop, flagged: bool) -> None:
+    def __init__(self, outer: ReverseSweep, inner: ReverseSweep, loop: Loop, flagged: bool) -> None:
         self.builder = outer.builder
         self.inner = inner
         self.loop = loop
@@ -185,7 +185,7 @@ class _Back:
 
 
 def _carried_lanes(
-    sweep: Sweep, loop: Loop, finals: Sequence[Lanes], stacks: Sequence[Sequence[Lanes]]
+    sweep: ReverseSweep, loop: Loop, finals: Sequence[Lanes], stacks: Sequence[Sequence[Lanes]]
 ) -> list[list[int]]:
     """Return the lanes in which the adjoint of each carried value can be other than zero."""
     structure = sweep.calls.structure

@@ -17,7 +17,7 @@ from linkwright.program.program import Assign, Call, Loop, Program, Solve, State
 Masks = dict[Expr, int]
 
 
-class Structure:
+class MaskSpreader:
     """Spreads masks over statements; the structure of a called Program is found once."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from linkwright.algebra.expr import Expr
 from linkwright.algebra.smallness import smallness_threshold
-from linkwright.program.passes.emission import Writer
+from linkwright.program.passes.emission import NetworkWriter
 from linkwright.program.passes.network import Network
 from linkwright.program.program import Call, Loop, Namer, Program, Statement
 from linkwright.program.rates import Rate, symbol_rate
@@ -88,7 +88,7 @@ class Rewriting:
             else:
                 inside.append(statement)
         network = self.network(inside, roots, moving)
-        return Writer(network, self.locals, self.constants).write(name_roots=name_roots)
+        return NetworkWriter(network, self.locals, self.constants).write(name_roots=name_roots)
 
     def network(
         self, statements: Sequence[Statement], roots: Sequence[Expr], moving: Mapping[Expr, int]

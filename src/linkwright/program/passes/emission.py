@@ -22,7 +22,7 @@ from linkwright.algebra.expr import (
 from linkwright.algebra.functions import apply
 from linkwright.program.passes.network import (
     Network,
-    Term,
+    NetworkTerm,
     Value,
     split_sign,
 )
@@ -30,7 +30,7 @@ from linkwright.program.passes.replacement import with_reads
 from linkwright.program.program import Assign, Loop, Namer, Statement
 
 
-class Writer:
+class NetworkWriter:
     """Writes one network."""
 
     def __init__(self, network: Network, locals_: Namer, constants: Namer) -> None:
@@ -78,7 +78,7 @@ class Writer:
 
     def _nodes_of(self, values: Sequence[Value]) -> Iterator[int]:
         for value in values:
-            if isinstance(value, Term):
+            if isinstance(value, NetworkTerm):
                 for literal in value.literals:
                     yield self.resolved(literal >> 1)[1]
 
@@ -204,7 +204,7 @@ class Writer:
         x = scaled(sign, self.written[number])
         return raised(x, -1) if literal & 1 else x
 
-    def term(self, term: Term) -> Expr:
+    def term(self, term: NetworkTerm) -> Expr:
         """Return the expression of a term."""
         factors = [self.literal(l) for l in term.literals]
         coefficient = self.fixed(self.network.coefficients[term.coefficient])

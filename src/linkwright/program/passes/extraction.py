@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
 from linkwright.algebra.expr import ZERO, constant, scaled, split_coefficient
-from linkwright.program.passes.network import Literals, Network, Node, Term
+from linkwright.program.passes.network import Literals, Network, NetworkNode, NetworkTerm
 
 _WIDE = 24  # in longer sums a term is paired with its neighbors and relatives only
 _NEAR = 8
@@ -102,14 +102,14 @@ class _Extraction:
         network = self.network
         for node in network.nodes:
             for argument in node.arguments:
-                if isinstance(argument, Term):
+                if isinstance(argument, NetworkTerm):
                     self.use(argument.literals, 1)
         for opaque in network.opaque:
             for value in (*opaque.operands, *(v for _, v in opaque.reads)):
-                if isinstance(value, Term):
+                if isinstance(value, NetworkTerm):
                     self.use(value.literals, 2)
         for value in network.roots:
-            if isinstance(value, Term):
+            if isinstance(value, NetworkTerm):
                 self.use(value.literals, 2)
         for row, owner in enumerate(network.row_owner):
             if owner >= 0:
@@ -234,7 +234,7 @@ class _Extraction:
             found = self.costs[row] = literals_cost(literals, coefficient)
         return found
 
-    def ways(self, first: Term, second: Term) -> list[Way]:
+    def ways(self, first: NetworkTerm, second: NetworkTerm) -> list[Way]:
         """Return two terms less what they share, and the same divided by a common coefficient."""
         common, rest_1, rest_2 = _shared(first.literals, second.literals)
         if rest_2 < rest_1:
@@ -279,7 +279,9 @@ class _Extraction:
         both_below = a >= 0 and bool(a & b & 1)
         coefficient = -a if a < 0 else 0
         literals: Literals = (b,) if a < 0 else (a, b)
-        wanted = Term(1, coefficient, tuple(l ^ 1 for l in literals) if both_below else literals)
+        wanted = NetworkTerm(
+            1, coefficient, tuple(l ^ 1 for l in literals) if both_below else literals
+        )
         number = self.product_node(wanted, rows)
         new = 2 * number + both_below
         for row in rows:
@@ -293,9 +295,9 @@ class _Extraction:
             left.append(new)
             left.sort()
             kept = 0 if coefficient else term.coefficient
-            self.replace_rows(owner, (row,), Term(term.sign, kept, tuple(left)))
+            self.replace_rows(owner, (row,), NetworkTerm(term.sign, kept, tuple(left)))
 
-    def product_node(self, wanted: Term, rows: list[int]) -> int:
+    def product_node(self, wanted: NetworkTerm, rows: list[int]) -> int:
         """Return the node of a product: one of the rows' owners where that is just this product."""
         network = self.network
         for row in rows:
@@ -311,7 +313,7 @@ class _Extraction:
             ):
                 return owner
         number = network.add_node(
-            Node(network.rate(wanted.literals), network.term_value(wanted), offset=ZERO)
+            NetworkNode(network.rate(wanted.literals), network.term_value(wanted), offset=ZERO)
         )
         self.add(number, wanted)
         return number
@@ -347,7 +349,7 @@ class _Extraction:
             if owner < 0 or network.row_owner[second] < 0 or owner == number:
                 continue
             literals = tuple(sorted((*common, 2 * number)))
-            self.replace_rows(owner, (first, second), Term(sign, coefficient, literals))
+            self.replace_rows(owner, (first, second), NetworkTerm(sign, coefficient, literals))
 
     def sum_node(self, key: SumKey, places: list[_Place]) -> int:
         """Return the node of a sum: the owner of an occurrence where that is just this sum."""
@@ -358,7 +360,7 @@ class _Extraction:
             if len(node.rows) == 2 and node.offset is ZERO and not taken_out:
                 return network.row_owner[place.first]
         a, ka, b, kb, sign = key
-        node = Node(network.rate((*a, *b)), 0)
+        node = NetworkNode(network.rate((*a, *b)), 0)
         number = network.add_node(node)
         value = 0
         for literals, coefficient, s in ((a, ka, 1), (b, kb, sign)):
@@ -367,7 +369,7 @@ class _Extraction:
                 node.offset = node.offset + offset
                 value += network.values.of(offset)
                 continue
-            term = Term(s, coefficient, literals)
+            term = NetworkTerm(s, coefficient, literals)
             value += network.term_value(term)
             if len(places) == 1 and self.absorbs(term):
                 self.absorb(number, term)
@@ -377,7 +379,7 @@ class _Extraction:
         self.enter_pairs(number)
         return number
 
-    def absorbs(self, term: Term) -> bool:
+    def absorbs(self, term: NetworkTerm) -> bool:
         """Whether a term is a sum that only the two rows at hand use."""
         if not term.is_node:
             return False
@@ -385,7 +387,7 @@ class _Extraction:
         node = self.network.nodes[number]
         return node.is_sum and len(node.rows) > 1 and self.uses.get(number, 0) == 1
 
-    def absorb(self, number: int, term: Term) -> None:
+    def absorb(self, number: int, term: NetworkTerm) -> None:
         """Add the rows of a sum that is used nowhere else to another one."""
         network = self.network
         other = network.nodes[term.literals[0] >> 1]
@@ -396,7 +398,7 @@ class _Extraction:
         for row in list(other.rows.values()):
             old = network.row_term[row]
             self.drop(row)
-            self.add(number, Term(term.sign * old.sign, old.coefficient, old.literals))
+            self.add(number, NetworkTerm(term.sign * old.sign, old.coefficient, old.literals))
 
     def enter_pairs(self, number: int) -> None:
         rows = list(self.network.nodes[number].rows.values())
@@ -409,7 +411,7 @@ class _Extraction:
         self.use(self.network.row_term[row].literals, -1)
         self.network.remove_row(row)
 
-    def add(self, number: int, term: Term) -> int:
+    def add(self, number: int, term: NetworkTerm) -> int:
         network = self.network
         old = network.nodes[number].rows.get(term.literals)
         if old is not None:
@@ -420,7 +422,7 @@ class _Extraction:
             self.enter_factors(row)
         return row
 
-    def replace_rows(self, owner: int, rows: tuple[int, ...], term: Term) -> None:
+    def replace_rows(self, owner: int, rows: tuple[int, ...], term: NetworkTerm) -> None:
         for row in rows:
             self.drop(row)
         row = self.add(owner, term)

@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from linkwright.algebra.expr import ZERO, Expr
 from linkwright.algebra.smallness import smallness_threshold
 from linkwright.program.passes.blocks import KEEP_ALL, Rewriting
-from linkwright.program.passes.emission import Writer
+from linkwright.program.passes.emission import NetworkWriter
 from linkwright.program.passes.extraction import extract, literals_cost
 from linkwright.program.passes.flatten import flatten
 from linkwright.program.passes.liveness import liveness
 from linkwright.program.passes.merge_constants import merge
-from linkwright.program.passes.network import Network, Term, Value
+from linkwright.program.passes.network import Network, NetworkTerm, Value
 from linkwright.program.passes.schedule import schedule
 from linkwright.program.program import Program, Statement
 from linkwright.program.rates import Rate
@@ -90,7 +90,7 @@ class _Fast(Rewriting):
         merge(factored)
         extract(factored, products=False, common_only=True)
         others = self.locals.copy(), self.constants.copy()
-        fixed, moved, again = Writer(factored, *others).write()
+        fixed, moved, again = NetworkWriter(factored, *others).write()
         factored = Network(moving, keep=False)
         factored.read([*fixed, *moved], again)
         merge(factored)
@@ -158,7 +158,7 @@ def _reached(network: Network, roots: Iterable[Value], seen: set[int]) -> int:
 
 def _numbers(values: Iterable[Value]) -> list[int]:
     """Return the nodes that values mention."""
-    return [literal >> 1 for v in values if isinstance(v, Term) for literal in v.literals]
+    return [literal >> 1 for v in values if isinstance(v, NetworkTerm) for literal in v.literals]
 
 
 __all__ = ["fast", "network_cost"]

@@ -65,7 +65,7 @@ def function_value(op: str, data: Any, args: Sequence[int]) -> int:
     return opaque_value(op, data, args)
 
 
-class Values:
+class FieldValues:
     """The field values of expressions, remembered."""
 
     __slots__ = ("conditions", "known")

@@ -7,7 +7,7 @@ transformation, not a pass of its own: `inline_single_use` does the same for sta
 from __future__ import annotations
 
 from linkwright.algebra.expr import ZERO, Expr, raised, scaled
-from linkwright.program.passes.network import Network, Node, Term, node_uses
+from linkwright.program.passes.network import Network, NetworkNode, NetworkTerm, node_uses
 
 
 def flatten(network: Network) -> None:
@@ -21,7 +21,9 @@ def flatten(network: Network) -> None:
                 _flatten_row(network, number, node, row, uses)
 
 
-def _flatten_row(network: Network, number: int, node: Node, row: int, uses: dict[int, int]) -> None:
+def _flatten_row(
+    network: Network, number: int, node: NetworkNode, row: int, uses: dict[int, int]
+) -> None:
     term = network.row_term[row]
     inner = [
         literal
@@ -37,7 +39,7 @@ def _flatten_row(network: Network, number: int, node: Node, row: int, uses: dict
         for old in list(other.rows.values()):
             moved = network.row_term[old]
             network.remove_row(old)
-            network.add_row(number, Term(moved.sign * term.sign, *_rest(moved)))
+            network.add_row(number, NetworkTerm(moved.sign * term.sign, *_rest(moved)))
         return
     coefficient: Expr = network.coefficient(term)
     literals = list(term.literals)
@@ -63,5 +65,5 @@ def _flatten_row(network: Network, number: int, node: Node, row: int, uses: dict
             network.add_row(number, made)
 
 
-def _rest(term: Term) -> tuple[int, tuple[int, ...]]:
+def _rest(term: NetworkTerm) -> tuple[int, tuple[int, ...]]:
     return term.coefficient, term.literals

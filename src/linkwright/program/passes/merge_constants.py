@@ -11,7 +11,7 @@ from linkwright.algebra.expr import Expr
 from linkwright.program.passes.blocks import through_networks
 from linkwright.program.passes.choice import cheapest
 from linkwright.program.passes.flatten import flatten
-from linkwright.program.passes.network import Network, Term, Value, split_sign
+from linkwright.program.passes.network import Network, NetworkTerm, Value, split_sign
 from linkwright.program.program import Program
 
 
@@ -77,7 +77,7 @@ def _mentions(network: Network) -> dict[int, list[int] | None]:
         values.extend(opaque.operands)
         values.extend(v for _, v in opaque.reads)
     for value in values:
-        if isinstance(value, Term):
+        if isinstance(value, NetworkTerm):
             for literal in value.literals:
                 found[literal >> 1] = None
     return found
@@ -101,7 +101,7 @@ def _push(network: Network, number: int, coefficient: int, places: list[int]) ->
     factor = network.coefficients[coefficient]
     for row in places:
         term = network.row_term[row]
-        network.row_term[row] = Term(term.sign, 0, term.literals)
+        network.row_term[row] = NetworkTerm(term.sign, 0, term.literals)
     node = network.nodes[number]
     node.offset = factor * node.offset
     node.value = 0  # it no longer has the value under which it is known
@@ -109,6 +109,6 @@ def _push(network: Network, number: int, coefficient: int, places: list[int]) ->
         network.row_term[row] = _scaled_term(network, factor, network.row_term[row])
 
 
-def _scaled_term(network: Network, factor: Expr, term: Term) -> Term:
+def _scaled_term(network: Network, factor: Expr, term: NetworkTerm) -> NetworkTerm:
     sign, rest = split_sign(factor * network.coefficient(term))
-    return Term(sign, network.coefficient_id(rest), term.literals)
+    return NetworkTerm(sign, network.coefficient_id(rest), term.literals)

@@ -32,7 +32,7 @@ from linkwright.algebra.expr import (
 from linkwright.algebra.numbers import Number
 from linkwright.program.passes.fields import (
     PRIME,
-    Values,
+    FieldValues,
     function_value,
     inverse_value,
 )
@@ -44,7 +44,7 @@ Literals: TypeAlias = tuple[int, ...]
 _LONGEST_POWER = 3  # higher powers are nodes of their own, computed by squaring
 
 
-class Term(NamedTuple):
+class NetworkTerm(NamedTuple):
     """sign * coefficient * literals; the coefficient is an index of `Network.coefficients`."""
 
     sign: int
@@ -58,11 +58,11 @@ class Term(NamedTuple):
         return self.coefficient == 0 and len(literals) == 1 and not literals[0] & 1
 
 
-Value: TypeAlias = Term | Expr  # an Expr is fixed
+Value: TypeAlias = NetworkTerm | Expr  # an Expr is fixed
 
 
 @dataclass(slots=True)
-class Node:
+class NetworkNode:
     """A node; `function` is None for atoms and sums, `atom` is None for functions and sums."""
 
     rate: int
@@ -80,9 +80,9 @@ class Node:
         """Whether this node is a sum or product."""
         return self.atom is None and self.function is None
 
-    def copy(self) -> Node:
+    def copy(self) -> NetworkNode:
         """Return a node of the same content with rows of its own."""
-        return Node(
+        return NetworkNode(
             self.rate,
             self.value,
             self.atom,
@@ -123,7 +123,7 @@ def node_uses(network: Network) -> dict[int, int]:
         values.extend(node.arguments)
         values.extend(network.row_term[row] for row in node.rows.values())
     for value in values:
-        if isinstance(value, Term):
+        if isinstance(value, NetworkTerm):
             for literal in value.literals:
                 uses[literal >> 1] = uses.get(literal >> 1, 0) + 1
     return uses
@@ -137,16 +137,16 @@ class Network:
     ) -> None:
         self.keep = keep
         self.open_quotients = open_quotients
-        self.nodes: list[Node] = []
+        self.nodes: list[NetworkNode] = []
         self.by_value: dict[int, int] = {}
-        self.values = Values()
+        self.values = FieldValues()
         self.coefficients: list[Expr] = [ONE]
         self.coefficient_ids: dict[Expr, int] = {ONE: 0}
         self.coefficient_values: list[int] = [1]
         self.inverses: dict[int, int] = {}
         self.numbers: dict[Number, int] = {}  # signed indices of coefficients that are numbers
         self.row_owner: list[int] = []  # -1 where the row is gone
-        self.row_term: list[Term] = []
+        self.row_term: list[NetworkTerm] = []
         self.known: dict[Expr, Value] = {}
         self.fixed: list[Statement] = []
         self.fixed_values: dict[int, Expr] = {}
@@ -173,16 +173,16 @@ class Network:
         return made
 
     # -- nodes -------------------------------------------------------------------------------------
-    def add_node(self, node: Node) -> int:
+    def add_node(self, node: NetworkNode) -> int:
         """Return the number of a new node."""
         self.nodes.append(node)
         return len(self.nodes) - 1
 
-    def atom(self, x: Expr, rate: int) -> Term:
+    def atom(self, x: Expr, rate: int) -> NetworkTerm:
         """Return a symbol as a term."""
-        number = self.add_node(Node(rate, self.values.of(x), atom=x))
+        number = self.add_node(NetworkNode(rate, self.values.of(x), atom=x))
         self.by_value.setdefault(self.nodes[number].value, number)
-        return Term(1, 0, (2 * number,))
+        return NetworkTerm(1, 0, (2 * number,))
 
     def coefficient_id(self, x: Expr) -> int:
         """Return the index of a coefficient without sign."""
@@ -205,9 +205,9 @@ class Network:
             if not ordered:
                 return coefficient
         sign, rest = split_sign(coefficient)
-        return Term(sign, self.coefficient_id(rest), tuple(ordered))
+        return NetworkTerm(sign, self.coefficient_id(rest), tuple(ordered))
 
-    def coefficient(self, term: Term) -> Expr:
+    def coefficient(self, term: NetworkTerm) -> Expr:
         """Return the coefficient of a term with its sign."""
         return scaled(term.sign, self.coefficients[term.coefficient])
 
@@ -230,7 +230,7 @@ class Network:
             found = self.inverses[value] = inverse_value(value)
         return found
 
-    def term_value(self, term: Term) -> int:
+    def term_value(self, term: NetworkTerm) -> int:
         """Return the field value of a term."""
         sign, coefficient, literals = term
         value = self.coefficient_values[coefficient] if coefficient else 1
@@ -240,7 +240,7 @@ class Network:
             value = value * factor % PRIME
         return value if sign > 0 else -value % PRIME
 
-    def add_row(self, owner: int, term: Term) -> int:
+    def add_row(self, owner: int, term: NetworkTerm) -> int:
         """Return the number of a new row of a sum; -1 where it cancels another one."""
         node = self.nodes[owner]
         old = node.rows.get(term.literals)
@@ -265,9 +265,9 @@ class Network:
         if rows.get(self.row_term[row].literals) == row:
             del rows[self.row_term[row].literals]
 
-    def sum_node(self, terms: Sequence[Term], offset: Expr) -> Value:
+    def sum_node(self, terms: Sequence[NetworkTerm], offset: Expr) -> Value:
         """Return the sum of terms, as an existing node where one has the same value."""
-        merged: dict[Literals, Term] = {}
+        merged: dict[Literals, NetworkTerm] = {}
         for term in terms:
             old = merged.get(term.literals)
             if old is None:
@@ -284,7 +284,7 @@ class Network:
             return next(iter(merged.values()))
         return self.node_of(list(merged.values()), offset)
 
-    def node_of(self, terms: Sequence[Term], offset: Expr = ZERO) -> Value:
+    def node_of(self, terms: Sequence[NetworkTerm], offset: Expr = ZERO) -> Value:
         """Return a node for terms with different literals, or an existing one of that value."""
         value = self.values.of(offset)
         for term in terms:
@@ -296,19 +296,19 @@ class Network:
         if found is not None:
             return found
         rate = max(self.rate(term.literals) for term in terms)
-        number = self.add_node(Node(rate, value, offset=offset))
+        number = self.add_node(NetworkNode(rate, value, offset=offset))
         self.by_value[value] = number
         for term in terms:
             self.add_row(number, term)
-        return Term(1, 0, (2 * number,))
+        return NetworkTerm(1, 0, (2 * number,))
 
-    def found(self, value: int) -> Term | None:
+    def found(self, value: int) -> NetworkTerm | None:
         """Return the node with this field value or its negative, if there is one."""
         number = self.by_value.get(value)
         if number is not None:
-            return Term(1, 0, (2 * number,))
+            return NetworkTerm(1, 0, (2 * number,))
         number = self.by_value.get(PRIME - value)
-        return None if number is None else Term(-1, 0, (2 * number,))
+        return None if number is None else NetworkTerm(-1, 0, (2 * number,))
 
     def held(self, value: Value) -> Value:
         """Return a value as a node, its negative, or a fixed expression."""
@@ -316,18 +316,18 @@ class Network:
             return value
         return self.node_of([value])
 
-    def function_of(self, op: str, data: Any, arguments: Sequence[Value]) -> Term:
+    def function_of(self, op: str, data: Any, arguments: Sequence[Value]) -> NetworkTerm:
         """Return a function of values, as an existing node where one has the same value."""
         args = tuple(self.held(a) for a in arguments)
         numbers = [self.values.of(a) if isinstance(a, Expr) else self.term_value(a) for a in args]
         value = function_value(op, data, numbers)
         number = self.by_value.get(value)
         if number is None:
-            rates = [self.rate(a.literals) for a in args if isinstance(a, Term)]
+            rates = [self.rate(a.literals) for a in args if isinstance(a, NetworkTerm)]
             rate = max(rates, default=int(Rate.ACCELERATION))
-            number = self.add_node(Node(rate, value, function=(op, data), arguments=args))
+            number = self.add_node(NetworkNode(rate, value, function=(op, data), arguments=args))
             self.by_value[value] = number
-        return Term(1, 0, (2 * number,))
+        return NetworkTerm(1, 0, (2 * number,))
 
     # -- from expressions --------------------------------------------------------------------------
     def value(self, root: Expr) -> Value:
@@ -348,7 +348,7 @@ class Network:
             return self._build_sum(node, values)
         if node.op == "scale":
             (value,) = values
-            assert isinstance(value, Term)
+            assert isinstance(value, NetworkTerm)
             return self.scaled(node.data, value)
         if node.op == "prod":
             made = self.times(list(zip(values, node.data, strict=True)))
@@ -357,12 +357,12 @@ class Network:
 
     def kept(self, value: Value, uses: int) -> Value:
         """Return a product as a node where it has several uses and is not to be multiplied out."""
-        if self.keep and uses > 1 and isinstance(value, Term) and not value.is_node:
+        if self.keep and uses > 1 and isinstance(value, NetworkTerm) and not value.is_node:
             return self.held(value)
         return value
 
     def _build_sum(self, node: Expr, values: Sequence[Value]) -> Value:
-        terms: list[Term] = []
+        terms: list[NetworkTerm] = []
         fixed: list[Expr] = [scaled(node.data[0], ONE)]
         for c, v in zip(node.data[1:], values, strict=True):
             if isinstance(v, Expr):
@@ -371,19 +371,19 @@ class Network:
             terms.append(self.scaled(c, v) if c != 1 else v)
         return self.sum_node(terms, total(fixed) if len(fixed) > 1 else fixed[0])
 
-    def scaled(self, factor: Number, term: Term) -> Term:
+    def scaled(self, factor: Number, term: NetworkTerm) -> NetworkTerm:
         """Return a number, not zero, times a term."""
         sign, coefficient, literals = term
         if factor == -1:
-            return Term(-sign, coefficient, literals)
+            return NetworkTerm(-sign, coefficient, literals)
         if coefficient:
             other, rest = split_sign(scaled(factor, self.coefficients[coefficient]))
-            return Term(sign * other, self.coefficient_id(rest), literals)
+            return NetworkTerm(sign * other, self.coefficient_id(rest), literals)
         found = self.numbers.get(factor)
         if found is None:
             other, rest = split_sign(constant(factor))
             found = self.numbers[factor] = other * self.coefficient_id(rest)
-        return Term(sign if found > 0 else -sign, abs(found), literals)
+        return NetworkTerm(sign if found > 0 else -sign, abs(found), literals)
 
     def times(self, factors: Sequence[tuple[Value, int]], coefficient: Expr = ONE) -> Value:
         """Return the product of powers of values."""
@@ -396,11 +396,11 @@ class Network:
             if value.sign != 1 or value.coefficient:
                 fixed.append(raised(self.coefficient(value), exponent))
             if abs(exponent) > _LONGEST_POWER:
-                base = self.held(Term(1, 0, value.literals))
-                assert isinstance(base, Term)
+                base = self.held(NetworkTerm(1, 0, value.literals))
+                assert isinstance(base, NetworkTerm)
                 if base.sign < 0:
                     fixed.append(scaled(-1 if exponent % 2 else 1, ONE))
-                    base = Term(1, 0, base.literals)
+                    base = NetworkTerm(1, 0, base.literals)
                 (literal,) = self.function_of("power", abs(exponent), [base]).literals
                 literals.append(literal | (exponent < 0))
             else:
@@ -427,7 +427,7 @@ class Network:
             return
         value = self.held(value) if self.keep else value
         self.known[target] = value
-        if isinstance(value, Term) and value.is_node and value.sign > 0:
+        if isinstance(value, NetworkTerm) and value.is_node and value.sign > 0:
             node = self.nodes[value.literals[0] >> 1]
             if node.name is None and node.atom is None:
                 node.name, node.note = target, statement.note
@@ -471,7 +471,7 @@ class Network:
             for x in statement.targets:
                 self.known[x] = x
             return
-        rate = max(self.rate(v.literals) for v in values if isinstance(v, Term))
+        rate = max(self.rate(v.literals) for v in values if isinstance(v, NetworkTerm))
         opaque = Opaque(statement, operands, reads, [])
         for x in statement.targets:
             term = self.atom(x, rate)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from linkwright.algebra.expr import Expr, postorder
 from linkwright.algebra.smallness import smallness_threshold
 from linkwright.program.passes.blocks import KEEP_ALL, Rewriting
-from linkwright.program.program import Loop, Port, Program, ProgramError, Statement, check
+from linkwright.program.program import Loop, Program, ProgramError, ProgramPort, Statement, check
 from linkwright.program.rates import Rate, symbol_rate
 
 
@@ -40,7 +40,7 @@ def split(program: Program, after: Rate, *, carried: str = "constants") -> tuple
     at_hand = {x for p in fast_ports for x in p.entries}
     made = {x for s in fixed for x in s.targets}
     handed = [x for x in _reads(statements, roots) if x in made or (x in slow and x not in at_hand)]
-    port = Port(carried, (len(handed),), tuple(handed))
+    port = ProgramPort(carried, (len(handed),), tuple(handed))
     first = Program(
         f"{program.name}_{after.label}",
         slow_ports,

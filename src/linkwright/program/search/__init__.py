@@ -17,7 +17,7 @@ from linkwright.program.passes.network import Network
 from linkwright.program.passes.schedule import schedule
 from linkwright.program.program import Program
 from linkwright.program.search.numerals import with_numbers, with_symbols
-from linkwright.program.search.operands import Loaded
+from linkwright.program.search.operands import OperandSheet
 from linkwright.program.search.verification import (
     VerificationError,
     field_outputs,
@@ -93,7 +93,7 @@ def _walked(
 
     def transform(network: Network) -> None:
         nonlocal stopped
-        loaded = Loaded(network)
+        loaded = OperandSheet(network)
         walk = Walk(loaded.sheet, seed)
         if not stopped:
             try:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from linkwright.algebra.assumptions import is_nonzero
 from linkwright.algebra.expr import ONE, Expr, constant, product, raised, scaled, total
-from linkwright.program.passes.fields import PRIME, Values
+from linkwright.program.passes.fields import PRIME, FieldValues
 from linkwright.program.passes.network import split_sign
 
 _COMMON = (2, 3, 4)  # ratios of these numbers are always at hand
@@ -30,7 +30,7 @@ class Coefficients:
     (0, 0)
     """
 
-    def __init__(self, values: Values) -> None:
+    def __init__(self, values: FieldValues) -> None:
         self.fields = values
         self.values: list[int] = [0, 1]  # index 0 is zero
         self._made: list[tuple[str, int, int]] = [("", 0, 0), ("", 0, 0)]

@@ -16,7 +16,7 @@ from linkwright.algebra.smallness import smallness_threshold
 from linkwright.algebra.symbols import symbol
 from linkwright.program.passes.blocks import KEEP_ALL
 from linkwright.program.passes.replacement import rebuilt, replaced
-from linkwright.program.program import Assign, Port, Program
+from linkwright.program.program import Assign, Program, ProgramPort
 
 _MOST = 2**10  # larger numerators and denominators make a number long
 
@@ -37,7 +37,9 @@ def with_symbols(program: Program) -> tuple[Program, dict[Expr, Expr]]:
         outputs = program.map_outputs(found.replaced(program.output_values()))
     if not found.symbols:
         return program, {}
-    port = Port("numbers of the search", (len(found.symbols),), tuple(found.symbols.values()))
+    port = ProgramPort(
+        "numbers of the search", (len(found.symbols),), tuple(found.symbols.values())
+    )
     made = Program(
         program.name,
         (*program.inputs, port),

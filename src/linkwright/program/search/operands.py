@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from linkwright.algebra.expr import ZERO, Expr
 from linkwright.program.passes.fields import PRIME
-from linkwright.program.passes.network import Network, Node, Term, Value
+from linkwright.program.passes.network import Network, NetworkNode, NetworkTerm, Value
 from linkwright.program.search.coefficients import Coefficients
 from linkwright.program.search.sheet import Sheet
 
 
-class Loaded:
+class OperandSheet:
     """A network as a sheet."""
 
     def __init__(self, network: Network) -> None:
@@ -39,7 +39,7 @@ class Loaded:
         return values
 
     def _hold(self, value: Value) -> None:
-        if isinstance(value, Term):
+        if isinstance(value, NetworkTerm):
             for literal in value.literals:
                 self.sheet.held[self.numbers[literal >> 1]] += 1
 
@@ -53,13 +53,15 @@ class Loaded:
             opaque = network.opaque[made_by]
             values.extend((*opaque.operands, *(v for _, v in opaque.reads)))
         values.extend(network.row_term[row] for row in node.rows.values())
-        return [l >> 1 for v in values if isinstance(v, Term) for l in v.literals]
+        return [l >> 1 for v in values if isinstance(v, NetworkTerm) for l in v.literals]
 
     def _needed(self) -> list[int]:
         """Return what the roots need, each after what it needs itself."""
         order: list[int] = []
         done: set[int] = set()
-        roots = [l >> 1 for v in self.network.roots if isinstance(v, Term) for l in v.literals]
+        roots = [
+            l >> 1 for v in self.network.roots if isinstance(v, NetworkTerm) for l in v.literals
+        ]
         stack = [(number, False) for number in reversed(roots)]
         while stack:
             number, ready = stack.pop()
@@ -106,7 +108,7 @@ class Loaded:
             network.nodes[number].offset = ZERO
         for node in range(len(sheet.value)):
             if node not in back:
-                back[node] = network.add_node(Node(0, sheet.value[node]))
+                back[node] = network.add_node(NetworkNode(0, sheet.value[node]))
         for node, rows in enumerate(sheet.rows):
             target = network.nodes[back[node]]
             for literals, row in rows.items():

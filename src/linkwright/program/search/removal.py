@@ -11,7 +11,7 @@ from linkwright.program.passes.network import Network
 from linkwright.program.passes.schedule import schedule
 from linkwright.program.program import Program
 from linkwright.program.search.moves import expand
-from linkwright.program.search.operands import Loaded
+from linkwright.program.search.operands import OperandSheet
 from linkwright.program.search.sharing import Rejected, settle
 from linkwright.program.search.sheet import Sheet
 from linkwright.program.search.walk import Walk
@@ -34,7 +34,7 @@ def swept(program: Program) -> Program:
 
 
 def _sweep(network: Network) -> None:
-    loaded = Loaded(network)
+    loaded = OperandSheet(network)
     walk = Walk(loaded.sheet, 0)
     while _round(walk.sheet):
         walk.renew()

@@ -23,7 +23,11 @@ from linkwright.errors import InputError
 from linkwright.program import Namer, Program
 from linkwright.program.linear import ldlt
 from linkwright.robots.kinematics import Stance, pose_and_jacobian
+<<<<<<< HEAD
 from linkwright.robots.spots import Spot
+=======
+from linkwright.robots.tree import FixedFrame, Results, Tree
+>>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 
 _OWNER = "inverse kinematics"
 _TINY = constant(1e-300)
@@ -34,7 +38,7 @@ def _inputs(name: str, count: int) -> tuple[Expr, ...]:
     return tuple(symbol(f"{name}[{k}]", "input", owner=_OWNER) for k in range(count))
 
 
-def step_program(tree: Tree, *spots: Spot) -> Program:
+def step_program(tree: Tree, *spots: FixedFrame) -> Program:
     """Return the Program of one step for a frame, or for several at once.
 
     Its inputs are `q`, `target` (rows of a 3 x 4 pose), `weights` (6), both for one frame after

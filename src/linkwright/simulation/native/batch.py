@@ -24,7 +24,7 @@ from linkwright.backends.threads import checked_threads
 from linkwright.errors import Error
 from linkwright.recording.generic import generic_name
 from linkwright.recording.recording import Channel, Recording
-from linkwright.recording.transfer import Carried
+from linkwright.recording.transfer import Transferable
 from linkwright.simulation.native import tables
 from linkwright.simulation.native.machine import Array, Machine
 from linkwright.simulation.native.session import names_of, put_named
@@ -44,7 +44,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Batch(Carried):
+class Batch(Transferable):
     """Runs that were carried out together.
 
     Args:

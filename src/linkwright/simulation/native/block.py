@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linkwright.simulation.native.tables import CONFIG, MORE, NOT_FINITE, ROWS, WHOLE, Variant
-from linkwright.simulation.native.text import Variable, Writer
+from linkwright.simulation.native.text import IrWriter, Variable
 
 _INFINITY = float("inf")
 
@@ -15,7 +15,7 @@ class BlockWriter:
     """Writes on the memory of one block."""
 
     def __init__(self, variant: Variant) -> None:
-        self.w = w = Writer(variant.width)
+        self.w = w = IrWriter(variant.width)
         self.single = variant.width == 1
         self.adaptive = variant.adaptive
         self.dense = variant.dense

@@ -39,7 +39,7 @@ from linkwright.simulation.native.tables import (
     TICK,
     Variant,
 )
-from linkwright.simulation.native.text import Variable, Writer
+from linkwright.simulation.native.text import IrWriter, Variable
 
 
 @lru_cache(maxsize=8)
@@ -54,7 +54,7 @@ def driver_ir(variant: Variant) -> str:
 
 def _prepare(width: int) -> str:
     """Return the function that computes, for several blocks, what depends on parameters alone."""
-    w = Writer(width)
+    w = IrWriter(width)
 
     def config(name: str, kind: str = "i64") -> str:
         return w.load(kind, w.at("%config", str(CONFIG[name])))
@@ -79,7 +79,7 @@ def _prepare(width: int) -> str:
 
 def _blocks(width: int) -> str:
     """Return the function that drives several blocks one after the other."""
-    w = Writer(width)
+    w = IrWriter(width)
 
     def config(name: str, kind: str = "i64") -> str:
         return w.load(kind, w.at("%config", str(CONFIG[name])))

@@ -35,7 +35,7 @@ from linkwright.algebra import (
     total,
     where,
 )
-from linkwright.program import Assign, Call, Loop, Namer, Port, Program, Statement, program
+from linkwright.program import Assign, Call, Loop, Namer, Program, ProgramPort, Statement, program
 from linkwright.program.program import Carried, Scanned, Stacked
 from linkwright.simulation.native.tableaux import Tableau
 from linkwright.system.phases import ARRAYS
@@ -269,7 +269,7 @@ def semi_implicit_step(
         quaternions: indices in x of the parts of each quaternion.
     """
     stages = Stages(derivative)
-    moving = Moving(stages, coordinates, quaternions)
+    moving = AlternatingSteps(stages, coordinates, quaternions)
     x, h = stages.x, stages.h
     kicked = moving.kicked(x, stages.rates(x, stages.t))
     return stages.finished({}, {"x_new": moving.drifted(kicked, stages.t + h, h)})
@@ -293,7 +293,7 @@ def verlet_step(
         quaternions: indices in x of the parts of each quaternion.
     """
     stages = Stages(derivative)
-    moving = Moving(stages, coordinates, quaternions)
+    moving = AlternatingSteps(stages, coordinates, quaternions)
     half = number(Fraction(1, 2)) * stages.h
     middle = stages.t + half
     there = moving.drifted(stages.x, stages.t, half, exactly=True)
@@ -325,7 +325,7 @@ def inputs_of(made: Program, values: Iterable[Expr]) -> set[Expr]:
     return found - set(statements)
 
 
-class Moving:
+class AlternatingSteps:
     """Steps that move coordinates and the other states in turn.
 
     A quaternion moves along the great circle that its rate is tangent to, which is the exponential
@@ -340,7 +340,7 @@ class Moving:
         self.order = sorted(coordinates)
         derivative = stages.derivative
         out = derivative.outputs[0]
-        part = Port(out.name, (len(self.order),), tuple(out.entries[i] for i in self.order))
+        part = ProgramPort(out.name, (len(self.order),), tuple(out.entries[i] for i in self.order))
         self.paces = Program(
             f"{derivative.name}_rates",
             derivative.inputs,

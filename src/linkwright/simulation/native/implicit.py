@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linkwright.algebra import Expr, total
-from linkwright.program import Port, Program, derivative as jacobians, optimize, program
+from linkwright.program import Program, ProgramPort, derivative as jacobians, optimize, program
 from linkwright.simulation.native.explicit import Stages, control, held, number, scaled_norm
 from linkwright.simulation.native.rosenbrock import (
     COUPLING,
@@ -28,7 +28,7 @@ from linkwright.simulation.native.rosenbrock import (
     SLOPES,
     STAGES,
 )
-from linkwright.simulation.native.text import Writer
+from linkwright.simulation.native.text import IrWriter
 
 _COUNT = len(NODES)
 
@@ -47,8 +47,8 @@ def jacobian_program(derivative: Program) -> Program:
     return optimize(flat, rounds=1)
 
 
-def _flat(port: Port) -> Port:
-    return Port(port.name, (port.size,), port.entries)
+def _flat(port: ProgramPort) -> ProgramPort:
+    return ProgramPort(port.name, (port.size,), port.entries)
 
 
 class _Rosenbrock(Stages):
@@ -122,7 +122,7 @@ def step_ir(states: int, width: int) -> str:
 
 
 def _step(n: int, width: int) -> str:
-    w = Writer(width)
+    w = IrWriter(width)
     rates, by_time = w.reserve(w.value, n), w.reserve(w.value, n)
     matrix = w.reserve(w.value, n * n)
     increments, order = w.reserve(w.value, _COUNT * n), w.reserve("i64", n * width)
@@ -164,7 +164,7 @@ class _Lane:
     """Addresses of a matrix and a vector of one lane, whose values lie `width` apart."""
 
     def __init__(self, width: int) -> None:
-        self.w = Writer(1)
+        self.w = IrWriter(1)
         self.width = str(width)
 
     def entry(self, i: str, j: str) -> str:

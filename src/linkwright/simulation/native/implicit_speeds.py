@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linkwright.algebra import ONE, ZERO, Expr, total
-from linkwright.program import Port, Program, Solve, derivative as jacobians
+from linkwright.program import Program, ProgramPort, Solve, derivative as jacobians
 from linkwright.program.passes import liveness, value_numbering
-from linkwright.simulation.native.explicit import Moving, Stages
+from linkwright.simulation.native.explicit import AlternatingSteps, Stages
 
 
 def implicit_speeds_step(
@@ -34,7 +34,7 @@ def implicit_speeds_step(
         quaternions: indices in x of the parts of each quaternion.
     """
     stages = Stages(derivative)
-    moving = Moving(stages, coordinates, quaternions)
+    moving = AlternatingSteps(stages, coordinates, quaternions)
     x, h = stages.x, stages.h
     rates = _solved(stages, [i for i in range(len(x)) if i not in set(coordinates)])
     return stages.finished({}, {"x_new": moving.drifted(moving.kicked(x, rates), stages.t + h, h)})
@@ -76,7 +76,7 @@ def _slopes(derivative: Program, others: Sequence[int]) -> tuple[Program, list[t
     coupled = [(i, j) for i in others for j in others if by_x.entries[i * n + j] is not ZERO]
     entries = (*rates.entries, *(by_x.entries[i * n + j] for i, j in coupled))
     name = f"{derivative.name}_slopes"
-    out = Port("rates_and_slopes", (len(entries),), entries)
+    out = ProgramPort("rates_and_slopes", (len(entries),), entries)
     flat = Program(name, made.inputs, (out,), made.statements, made.slow)
     # The derivative is small already: to search for less takes as long as all else, for a
     # fifteenth of the time of a step.

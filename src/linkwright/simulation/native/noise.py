@@ -9,7 +9,7 @@ uniform in (0, 1), each with 52 random bits.
 
 from __future__ import annotations
 
-from linkwright.simulation.native.text import Writer
+from linkwright.simulation.native.text import IrWriter
 
 _ROUNDS = 10
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
@@ -17,7 +17,7 @@ _WEYL = (0x9E3779B9, 0xBB67AE85)
 _LOW = 0xFFFFFFFF
 
 
-def write_uniform(w: Writer, seed: str, stream: str, run: str, tick: str) -> tuple[str, str]:
+def write_uniform(w: IrWriter, seed: str, stream: str, run: str, tick: str) -> tuple[str, str]:
     """Write the same for W lanes, and return the two values."""
 
     def op(operation: str, first: str, second: str) -> str:

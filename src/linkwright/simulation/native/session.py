@@ -31,7 +31,7 @@ Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class StopReason:
     """Why a run ended before its time."""
 
     time: float
@@ -86,7 +86,7 @@ class Outcome:
     steps: int
     rejected: int
     events: tuple[Happened, ...] = ()
-    stop: Stop | None = None
+    stop: StopReason | None = None
 
 
 class Session:
@@ -124,7 +124,7 @@ class Session:
         put_named(self.machine, phases, initial or {}, values or {}, inputs or {})
         self.machine.prepare()
         self.events: list[Happened] = []
-        self.stop: Stop | None = None
+        self.stop: StopReason | None = None
         self.done = False
         self._sampled = 0
         self._pace = Pace(min(native.until * phases.tick_seconds, native.end))
@@ -262,7 +262,7 @@ class Session:
             reason = f"steps of {mean:.2g} s from t = {t:.6g} s on would never come to an end"
             names = self._fastest()
             self.done = True
-            self.stop = Stop(t, reason + self._told(names), names, failed=True)
+            self.stop = StopReason(t, reason + self._told(names), names, failed=True)
 
     def _fastest(self) -> tuple[str, ...]:
         """Return the name of the state that changes fastest."""
@@ -275,19 +275,21 @@ class Session:
         x = dict(zip(names_of(self.phases.x), self.machine.rows_of("x")[0], strict=True))
         return "".join(f"; {name}, {x[name]:.6g}, changes fastest" for name in names)
 
-    def _stopped(self, status: int) -> Stop:
+    def _stopped(self, status: int) -> StopReason:
         machine, t = self.machine, self.time
         if status in (tables.TERMINAL, tables.GUARDED):
             name = self.phases.event_list[int(machine.field("detail")[0])].name
-            return Stop(t, f"{name!r} ended the run at t = {t:.6g} s", (name,), failed=False)
+            return StopReason(t, f"{name!r} ended the run at t = {t:.6g} s", (name,), failed=False)
         found = ~np.isfinite(machine.rows_of("y")[0])
         names = tuple(s.name for s, bad in zip(self.phases.x, found, strict=True) if bad)
         if names:
             listed = ", ".join(names)
-            return Stop(t, f"no finite value of {listed} after t = {t:.6g} s", names, failed=True)
+            return StopReason(
+                t, f"no finite value of {listed} after t = {t:.6g} s", names, failed=True
+            )
         names = self._fastest()
         reason = f"no step from t = {t:.6g} s keeps the error below the tolerance"
-        return Stop(t, reason + self._told(names), names, failed=True)
+        return StopReason(t, reason + self._told(names), names, failed=True)
 
 
 def put_named(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linkwright.backends.llvm import codegen
 from linkwright.backends.llvm.backend import has_fma
-from linkwright.backends.llvm.lines import Module
+from linkwright.backends.llvm.lines import IrModule
 from linkwright.backends.llvm.target import host
 from linkwright.program import Program, lower
 from linkwright.simulation.native import implicit
@@ -16,7 +16,7 @@ from linkwright.system.phases import Phases
 
 def bundle_ir(phases: Phases, method: Method, width: int) -> str:
     """Return the text of the unit."""
-    module = Module("f64", min(4, host().lanes("f64")))
+    module = IrModule("f64", min(4, host().lanes("f64")))
     made = make_schedule(phases, method, dense=width == 1)
 
     def write(name: str, program: Program) -> None:

@@ -1,7 +1,7 @@
 """LLVM IR with loops and conditions, for the few functions that are written by hand.
 
 Kernels come from Programs; what drives them (schedules, step control, search for events) is control
-flow over integers and addresses, which a Program cannot say. A `Writer` gives such a function
+flow over integers and addresses, which a Program cannot say. A `IrWriter` gives such a function
 the shape of ordinary code: variables on the stack, `when` and `during` as blocks. It works on
 values of W lanes (`W = 1` for plain numbers), so that one text serves single runs and batches.
 """
@@ -16,7 +16,7 @@ from linkwright.backends.llvm.functions.emitter import float_literal, suffix, ve
 
 
 @dataclass(slots=True)
-class Writer:
+class IrWriter:
     """The lines of one function while they are written.
 
     >>> w = Writer(1)
@@ -201,7 +201,7 @@ class Writer:
 class Variable:
     """A value on the stack, or anywhere in memory, that changes."""
 
-    writer: Writer
+    writer: IrWriter
     address: str
     kind: str
 
@@ -215,7 +215,7 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class FieldTable:
     """Names of the 8-byte fields of an array that Python and native code share."""
 
     fields: tuple[str, ...]
@@ -228,8 +228,8 @@ class Table:
         return len(self.fields)
 
 
-def fields(*names: str | Sequence[str]) -> Table:
+def fields(*names: str | Sequence[str]) -> FieldTable:
     """Return a table of fields in order."""
-    return Table(
+    return FieldTable(
         tuple(n for group in names for n in ([group] if isinstance(group, str) else group))
     )

@@ -23,7 +23,7 @@ from linkwright.backends.llvm.functions.registry import (
     ERROR_BOUNDS,
     FUNCTIONS,
     TEXT_VERSION,
-    Function,
+    NativeFunction,
 )
 from linkwright.backends.llvm.functions.trig import RANGE_LIMIT
 from linkwright.errors import Error
@@ -33,8 +33,8 @@ __all__ = [
     "FUNCTIONS",
     "RANGE_LIMIT",
     "TEXT_VERSION",
-    "Function",
     "GuardedGroup",
+    "NativeFunction",
     "definition",
     "dependencies",
     "function_name",
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-def _lookup(name: str) -> Function:
+def _lookup(name: str) -> NativeFunction:
     if name not in FUNCTIONS:
         raise Error(
             f"no elementary function is called {name!r}",

@@ -14,7 +14,7 @@ Writer = Callable[..., list[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class NativeFunction:
     """One elementary function: its number of arguments and results, and what writes its IR."""
 
     arity: int
@@ -44,27 +44,29 @@ def _in_pairs(writer: Writer) -> Writer:
     return write
 
 
-FUNCTIONS: dict[str, Function] = {
-    "sin": Function(1, 1, trig.sin),
-    "cos": Function(1, 1, trig.cos),
-    "sincos": Function(1, 2, trig.sincos),
-    "tan": Function(1, 1, _in_pairs(_by_double(trig.tan))),
-    "asin": Function(1, 1, _in_pairs(_by_double(inverse.asin))),
-    "acos": Function(1, 1, _in_pairs(_by_double(inverse.acos))),
-    "atan": Function(1, 1, _in_pairs(_by_double(inverse.atan))),
-    "atan2": Function(2, 1, _in_pairs(_by_double(inverse.atan2))),
-    "exp": Function(1, 1, _by_double(exponential.exp)),
-    "log": Function(1, 1, _in_pairs(_by_double(exponential.log))),
-    "tanh": Function(1, 1, _in_pairs(_by_double(exponential.tanh))),
-    "pow": Function(2, 1, _in_pairs(_by_double(exponential.power, exponential.power_through_log))),
-    "sqrt": Function(1, 1, basic.sqrt),
-    "abs": Function(1, 1, basic.absolute),
-    "sign": Function(1, 1, basic.sign),
-    "min": Function(2, 1, basic.minimum),
-    "max": Function(2, 1, basic.maximum),
-    "floor": Function(1, 1, basic.floor),
-    "ceil": Function(1, 1, basic.ceil),
-    "trunc": Function(1, 1, basic.trunc),
+FUNCTIONS: dict[str, NativeFunction] = {
+    "sin": NativeFunction(1, 1, trig.sin),
+    "cos": NativeFunction(1, 1, trig.cos),
+    "sincos": NativeFunction(1, 2, trig.sincos),
+    "tan": NativeFunction(1, 1, _in_pairs(_by_double(trig.tan))),
+    "asin": NativeFunction(1, 1, _in_pairs(_by_double(inverse.asin))),
+    "acos": NativeFunction(1, 1, _in_pairs(_by_double(inverse.acos))),
+    "atan": NativeFunction(1, 1, _in_pairs(_by_double(inverse.atan))),
+    "atan2": NativeFunction(2, 1, _in_pairs(_by_double(inverse.atan2))),
+    "exp": NativeFunction(1, 1, _by_double(exponential.exp)),
+    "log": NativeFunction(1, 1, _in_pairs(_by_double(exponential.log))),
+    "tanh": NativeFunction(1, 1, _in_pairs(_by_double(exponential.tanh))),
+    "pow": NativeFunction(
+        2, 1, _in_pairs(_by_double(exponential.power, exponential.power_through_log))
+    ),
+    "sqrt": NativeFunction(1, 1, basic.sqrt),
+    "abs": NativeFunction(1, 1, basic.absolute),
+    "sign": NativeFunction(1, 1, basic.sign),
+    "min": NativeFunction(2, 1, basic.minimum),
+    "max": NativeFunction(2, 1, basic.maximum),
+    "floor": NativeFunction(1, 1, basic.floor),
+    "ceil": NativeFunction(1, 1, basic.ceil),
+    "trunc": NativeFunction(1, 1, basic.trunc),
 }
 """Every function by name. sincos gives sine and cosine from one reduction."""
 
