@@ -42,7 +42,7 @@ class PreviewOptions:
     Args:
         until: how long it lasts, s; by default as long as the model says, or ten seconds.
 
-    >>> bool(Asked()), bool(Asked(until=2.0))
+    >>> bool(PreviewOptions()), bool(PreviewOptions(until=2.0))
     (False, True)
     """
 
@@ -150,7 +150,9 @@ def _start(mechanism: Mechanism, asked: PreviewOptions) -> Mapping[str, float] |
     return asked.initial or STARTS.get(mechanism.name)
 
 
-def _run(mechanism: Mechanism, asked: PreviewOptions, settings: RunSettings, samples: _Samples) -> Recording:
+def _run(
+    mechanism: Mechanism, asked: PreviewOptions, settings: RunSettings, samples: _Samples
+) -> Recording:
     from linkwright.simulation.mechanisms import begin
 
     inputs = {n: v for n, v in asked.values.items() if n in mechanism.inputs}

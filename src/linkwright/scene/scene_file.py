@@ -30,9 +30,9 @@ from linkwright.scene.scene_tables import (
     AXES,
     MOST_SHAPES,
     SHAPES,
-    ShapeKind,
     Repeat,
     SceneTable,
+    ShapeKind,
     ShapeTable,
 )
 from linkwright.scene.solids import Solid, place_between

@@ -1,7 +1,7 @@
 """Reading and writing text models (TOML).
 
 `read_model` goes from a file or text to a Mechanism, `write_model` back. `parse_model` stops at the
-`Model`, which `model_text` writes again: text and model are the same thing in different scene_file.
+`ModelFile`, which `model_text` writes again.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from linkwright.system import System
 
 __all__ = [
     "Document",
-    "Limits",
-    "Model",
+    "ModelFile",
+    "TextLimits",
     "model_text",
     "open_model",
     "parse_model",

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from linkwright.program import Port, Program, Rate, split, symbol_rate
+from linkwright.program import Program, ProgramPort, Rate, split, symbol_rate
 from linkwright.simulation.native import explicit, implicit, tableaux
 from linkwright.simulation.native.bundle import phase_programs
 from linkwright.simulation.native.dop853 import DOP853
@@ -130,7 +130,7 @@ def prepared(program: Program) -> tuple[Program, Program]:
     first, second = split(program, Rate.PARAMETER, carried="constants")
     handed = second.port("constants")
     inputs = tuple(
-        Port("p", handed.shape, handed.entries) if port.name == "p" else port
+        ProgramPort("p", handed.shape, handed.entries) if port.name == "p" else port
         for port in program.inputs
     )
     first = replace(first, inputs=(given,))
