@@ -11,7 +11,13 @@ from linkwright.elements.muscle import Muscle
 from linkwright.elements.round_contact import RoundContact
 from linkwright.elements.sensors import Encoder, ForceTorque, Imu
 from linkwright.elements.springs import JointSpring, Spring, Stop
-from linkwright.elements.surfaces import Box, Capsule, HeightField, Plane, Sphere
+from linkwright.elements.surfaces import (
+    BoxSurface,
+    CapsuleSurface,
+    HeightField,
+    Plane,
+    SphereSurface,
+)
 from linkwright.elements.tire_laws import LinearTire, MagicFormula, TableTire
 from linkwright.elements.tires import Tire
 
@@ -33,7 +39,7 @@ ELEMENTS = (
 )
 """Every kind of element."""
 
-SURFACES = (Box, Capsule, HeightField, Plane, Sphere)
+SURFACES = (BoxSurface, CapsuleSurface, HeightField, Plane, SphereSurface)
 """Every surface that can be touched."""
 
 TIRE_LAWS = (LinearTire, MagicFormula, TableTire)

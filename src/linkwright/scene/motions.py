@@ -197,7 +197,9 @@ def recorded_motion(
         more.append("there is no column 'time': the lines are taken to be a second apart")
     story = recorded_story(recording)
     scene = scene if q is None else scene.reaching(q)
-    return SceneMotion(name, recording, scene, q, (*moved.notes, *notes, *more), moved.system, story)
+    return SceneMotion(
+        name, recording, scene, q, (*moved.notes, *notes, *more), moved.system, story
+    )
 
 
 def recorded_story(recording: Recording) -> str:

@@ -17,7 +17,7 @@ from linkwright.blocks import Continuous, Element
 from linkwright.formats.text.arguments import Unwritable
 from linkwright.formats.text.from_mechanism import Describer, table_data
 from linkwright.formats.text.members import written
-from linkwright.formats.text.schema import Model
+from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.text.system_builder import build_system
 from linkwright.mechanism import Body, Point
 from linkwright.system import System
@@ -25,7 +25,7 @@ from linkwright.system.composite import Composite
 from linkwright.system.member import Member
 
 
-def describe_system(system: System) -> Model:
+def describe_system(system: System) -> ModelFile:
     """Return the text model of a System.
 
     >>> from linkwright.blocks import Integrator
@@ -61,7 +61,7 @@ def describe_system(system: System) -> Model:
     given = {k: v for k, v in table.items() if v not in (None, "quick", {})}
     if given or not (data["member"] or data["wire"]):
         data["system"] = given
-    model = Model.model_validate(data)
+    model = ModelFile.model_validate(data)
     _refuse_changed(system, build_system(model))
     return model
 

@@ -22,7 +22,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema, create_model
 from pydantic_core import PydanticCustomError
 
 from linkwright.blocks import BLOCKS, Block
-from linkwright.control.computed_torque import Motion
+from linkwright.control.computed_torque import TrajectoryLike
 from linkwright.control.linear import Linear, StateModel
 from linkwright.control.registry import CONTROLLERS
 from linkwright.elements.registry import ELEMENTS, SURFACES, TIRE_LAWS
@@ -54,7 +54,7 @@ MAKERS: dict[str, Callable[..., Any]] = dict(
 _PARTS: dict[Any, Makers] = {
     Surface: SURFACES,
     TireLaw: TIRE_LAWS,
-    Motion: _PATHS,
+    TrajectoryLike: _PATHS,
     Trajectory: _PATHS,
     Linear: (StateModel,),
     Limits: (Limits,),

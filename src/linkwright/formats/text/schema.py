@@ -511,7 +511,9 @@ class ModelParts(Record):
         list[Name], Field(description="parameters, inputs and speeds that are small")
     ] = []
     large: Annotated[list[Name], Field(description="parameters that outweigh a small factor")] = []
-    parameters: Annotated[dict[StrictStr, ParameterTable], Field(description="parameters by name")] = {}
+    parameters: Annotated[
+        dict[StrictStr, ParameterTable], Field(description="parameters by name")
+    ] = {}
     inputs: Annotated[dict[StrictStr, Input], Field(description="inputs by name")] = {}
     variables: Annotated[
         dict[StrictStr, Expression],

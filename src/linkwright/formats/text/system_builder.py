@@ -13,22 +13,22 @@ from typing import Any
 from linkwright.algebra import Lookup1D, Lookup2D
 from linkwright.formats.text.builder import Builder, Functions
 from linkwright.formats.text.components import Part, expand
-from linkwright.formats.text.document import Limits, Source
+from linkwright.formats.text.document import TextLimits, TextSource
 from linkwright.formats.text.messages import placed
-from linkwright.formats.text.schema import Model
+from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.text.values import constant
 from linkwright.mechanism import Mechanism
 from linkwright.system import System
 
 
 def build_system(
-    model: Model,
+    model: ModelFile,
     *,
     functions: Functions | None = None,
     options: Mapping[str, int] | None = None,
     trust: bool = False,
-    source: Source | None = None,
-    limits: Limits | None = None,
+    source: TextSource | None = None,
+    limits: TextLimits | None = None,
 ) -> System:
     """Return the System that a model describes.
 
@@ -45,7 +45,7 @@ def build_system(
     >>> build_system(Model(format=1, name="m", body=[rod], member=[servo]))
     System(m: servo)
     """
-    source = source or Source()
+    source = source or TextSource()
     flat = expand(model, options, source, limits)
     builder = Builder(model, flat, source)
     mechanism = builder.run(functions or {}, trust)
@@ -101,7 +101,7 @@ class ModelNames:
         raise NotImplementedError
 
 
-def _members(system: System, parts: list[Part], source: Source) -> None:
+def _members(system: System, parts: list[Part], source: TextSource) -> None:
     from linkwright.formats.text.members import made
 
     names = ModelNames(system.mechanism)
@@ -128,7 +128,7 @@ def _states(system: System) -> list[str]:
     return found
 
 
-def _require(source: Source, path: tuple[str, ...], name: str, known: list[str]) -> None:
+def _require(source: TextSource, path: tuple[str, ...], name: str, known: list[str]) -> None:
     if name not in known:
         near = get_close_matches(name, known, 1)
         remedy = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known[:12])}"
