@@ -206,8 +206,8 @@ FAULTS = {
         "member[0].points: 'm' has no point, body or frame 'rodd'; did you mean 'rod'?", 9, 10),
     'kind = "Contact"\npoints = "rod"\nsurface = { kind = "Plain" }\nstiffness = 1': (
         "member[0].surface.kind: there is no kind 'Plain'; did you mean 'Plane'?", 10, 20),
-    'kind = "Contact"\nsurface = { kind = "BoxSurface", sizes = 1 }\nstiffness = 1': (
-        "member[0].surface.sizes: unknown key 'sizes'; did you mean 'size'?", 9, 34),
+    'kind = "Contact"\npoints = "rod"\nsurface = { kind = "BoxSurface", sizes = 1 }\nstiffness=1': (
+        "member[0].surface.sizes: unknown key 'sizes'; did you mean 'size'?", 10, 34),
     'kind = "Hold"': (
         "member[0]: block 'a' works at instants, but it was given no rate; "
         "add it with rate=..., in hertz", 6, 1),

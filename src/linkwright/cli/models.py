@@ -13,12 +13,8 @@ from linkwright.errors import InputError
 
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
-<<<<<<< HEAD
-    from linkwright.scene.previews import Asked
-    from linkwright.system import System
-=======
     from linkwright.scene.previews import PreviewOptions
->>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
+    from linkwright.system import System
 
 MODEL = typer.Argument(
     ...,
@@ -94,7 +90,7 @@ def read_asked(
     """Return what is asked of a motion that is made to be looked at.
 
     >>> read_asked(2.0, ["L=2"], [])
-    PreviewOptions(until=2.0, values={'L': 2.0}, initial={})
+    Asked(until=2.0, values={'L': 2.0}, initial={})
     """
     from linkwright.scene.previews import PreviewOptions
     from linkwright.simulation.settings import require_end

@@ -16,13 +16,8 @@ from dataclasses import dataclass
 from linkwright.algebra import ZERO, Expr, total
 from linkwright.equations.choices import Choices
 from linkwright.equations.inertia import symmetric
-<<<<<<< HEAD
-from linkwright.equations.links import Link, make_links, turned_symmetric
-from linkwright.equations.rnea import armature_inertias, bias_forces
-=======
 from linkwright.equations.links import RecursionLink, make_links, turned_symmetric
-from linkwright.equations.tree import armature_inertias, bias_forces
->>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
+from linkwright.equations.rnea import armature_inertias, bias_forces
 from linkwright.equations.writer import (
     IDENTITY,
     NOTHING,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from linkwright.algebra import ZERO, Expr
 from linkwright.equations.choices import Choices
 from linkwright.equations.inertia import NO_MASS, Moments
-from linkwright.equations.links import Link, make_links, turned_back
+from linkwright.equations.links import RecursionLink, make_links, turned_back
 from linkwright.equations.rnea import armature_inertias, recursion
 from linkwright.equations.writer import Triple, Writer, add, apply, cross, dot, times, transposed
 from linkwright.mechanism import Body, Kinematics
@@ -67,7 +67,7 @@ def with_armatures(kinematics: Kinematics, tree: TreeDynamics) -> TreeDynamics:
 
 
 def _mass_matrix(
-    kinematics: Kinematics, writer: Writer, links: dict[Body, Link]
+    kinematics: Kinematics, writer: Writer, links: dict[Body, RecursionLink]
 ) -> tuple[tuple[Expr, ...], ...]:
     n = len(kinematics.speeds)
     mass: list[list[Expr]] = [[ZERO] * n for _ in range(n)]
@@ -97,7 +97,7 @@ def _mass_matrix(
 def _along_chain(
     kinematics: Kinematics,
     writer: Writer,
-    links: dict[Body, Link],
+    links: dict[Body, RecursionLink],
     body: Body,
     k: int,
     force: Triple,

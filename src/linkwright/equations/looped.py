@@ -25,16 +25,9 @@ from linkwright.equations.inertia import (
     own_moments,
     symmetric,
 )
-<<<<<<< HEAD
-from linkwright.equations.links import Link, LinkMaker
-from linkwright.equations.repeated_bodies import Item, Run, plan
-from linkwright.equations.rnea import (
-=======
 from linkwright.equations.links import LinkMaker, RecursionLink
 from linkwright.equations.repeated_bodies import Item, LikeBodies, plan
-from linkwright.equations.templates import Shapes, TemplateForm, template
-from linkwright.equations.tree import (
->>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
+from linkwright.equations.rnea import (
     armature_inertias,
     free_acceleration,
     inertia_force,
@@ -42,7 +35,7 @@ from linkwright.equations.tree import (
     own_forces,
     spread_of,
 )
-from linkwright.equations.templates import Form, Shapes, template
+from linkwright.equations.templates import Shapes, TemplateForm, template
 from linkwright.equations.writer import (
     NOTHING,
     Matrix,

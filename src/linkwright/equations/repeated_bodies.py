@@ -15,13 +15,8 @@ from typing import TypeAlias
 
 from linkwright.algebra import ZERO, Expr, substitute_all
 from linkwright.equations.links import rotation_between
-<<<<<<< HEAD
 from linkwright.equations.rnea import armature_inertias, joint_forces
-from linkwright.equations.templates import Form, Shapes
-=======
 from linkwright.equations.templates import Shapes, TemplateForm
-from linkwright.equations.tree import armature_inertias, joint_forces
->>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 from linkwright.equations.writer import Matrix, Triple
 from linkwright.mechanism import Body, Kinematics
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from linkwright.algebra import ZERO, Expr, Frame, Vector, total
 from linkwright.equations.choices import MIXED, NO_SHIFT, SHIFT_ALL, SHIFT_TURNING, TENSOR, Choices
 from linkwright.equations.inertia import Moments
-from linkwright.equations.links import Link, make_links
+from linkwright.equations.links import RecursionLink, make_links
 from linkwright.equations.loads import external_loads, internal_forces
 from linkwright.equations.writer import (
     NOTHING,
@@ -66,7 +66,7 @@ def armature_inertias(kinematics: Kinematics) -> list[Expr]:
 def recursion(
     kinematics: Kinematics,
     writer: Writer,
-    links: dict[Body, Link],
+    links: dict[Body, RecursionLink],
     shift: str,
     rates: Sequence[Expr] = (),
 ) -> tuple[tuple[Expr, ...], dict[int, Expr]]:
@@ -100,7 +100,7 @@ def recursion(
 
 
 def bias_forces(
-    kinematics: Kinematics, writer: Writer, links: dict[Body, Link]
+    kinematics: Kinematics, writer: Writer, links: dict[Body, RecursionLink]
 ) -> tuple[dict[Body, tuple[Triple, Triple]], list[Expr]]:
     """Return moment and force of each link with all rates zero, and what acts in the joints."""
     speeds = [s.symbol for s in kinematics.speeds]
@@ -114,7 +114,7 @@ def bias_forces(
 
 
 def own_forces(
-    kinematics: Kinematics, writer: Writer, links: dict[Body, Link]
+    kinematics: Kinematics, writer: Writer, links: dict[Body, RecursionLink]
 ) -> tuple[dict[Body, tuple[Triple, Triple]], list[Expr]]:
     """Return inertia forces less loads of each link, as moment and force, and loads in joints."""
     loads = external_loads(kinematics, {b: link.frame for b, link in links.items()})
@@ -143,8 +143,8 @@ def joint_forces(kinematics: Kinematics) -> list[Expr]:
 def outward(
     kinematics: Kinematics,
     writer: Writer,
-    links: dict[Body, Link],
-    link: Link,
+    links: dict[Body, RecursionLink],
+    link: RecursionLink,
     speeds: Sequence[Expr],
     rates: Sequence[Expr],
 ) -> None:
@@ -189,7 +189,7 @@ def outward(
 def free_acceleration(
     kinematics: Kinematics,
     writer: Writer,
-    link: Link,
+    link: RecursionLink,
     speeds: Sequence[Expr],
     rates: Sequence[Expr],
     shift: str,
@@ -235,20 +235,20 @@ def spread(writer: Writer, omega: Triple, alpha: Triple) -> Matrix:
     )
 
 
-def _spread_apply(writer: Writer, link: Link, r: Triple) -> Triple:
+def _spread_apply(writer: Writer, link: RecursionLink, r: Triple) -> Triple:
     if is_nothing(r):
         return NOTHING
     return apply(spread_of(writer, link), r)
 
 
-def spread_of(writer: Writer, link: Link) -> Matrix:
+def spread_of(writer: Writer, link: RecursionLink) -> Matrix:
     """Return the `spread` of a link, found once."""
     if link.spread is None:
         link.spread = spread(writer, link.omega, link.alpha)
     return link.spread
 
 
-def inertia_force(writer: Writer, link: Link, own: Moments) -> tuple[Triple, Triple]:
+def inertia_force(writer: Writer, link: RecursionLink, own: Moments) -> tuple[Triple, Triple]:
     """Return the inertia force and its moment about the reference point."""
     force = times(own.mass, link.acceleration)
     if not is_nothing(own.first):
@@ -256,7 +256,7 @@ def inertia_force(writer: Writer, link: Link, own: Moments) -> tuple[Triple, Tri
     return force, add(_moment(writer, link, own.second), cross(own.first, link.acceleration))
 
 
-def _moment(writer: Writer, link: Link, s: Matrix) -> Triple:
+def _moment(writer: Writer, link: RecursionLink, s: Matrix) -> Triple:
     """Return the rate of the moment of momentum, the vector of U S - S Uᵀ.
 
     Its component i is S_ij U_ki - S_ik U_ji + S_jk (w_k² - w_j²) and a share of the diagonal,

@@ -20,12 +20,8 @@ from linkwright.program.passes.liveness import liveness
 from linkwright.program.program import check
 from linkwright.robots import kinematics
 from linkwright.robots.derivatives import named
+from linkwright.robots.fixed_frames import FixedFrame
 from linkwright.robots.quantity import USUAL_REFERENCE, FrameQuantity, Quantity, frame_label
-<<<<<<< HEAD
-from linkwright.robots.spots import Spot
-=======
-from linkwright.robots.tree import FixedFrame, Results, Tree
->>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 
 WORLD_ALIGNED = USUAL_REFERENCE
 

@@ -40,11 +40,7 @@ from linkwright.equations.writer import (
 )
 from linkwright.errors import InputError
 from linkwright.mechanism import Body
-<<<<<<< HEAD
-from linkwright.robots.spots import Spot
-=======
-from linkwright.robots.tree import FixedFrame, Tree
->>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
+from linkwright.robots.fixed_frames import FixedFrame
 
 REFERENCES = ("local-world-aligned", "local", "world")
 ORIENTATIONS = ("rpy", "zyx", "quaternion")

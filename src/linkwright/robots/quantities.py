@@ -19,13 +19,8 @@ if TYPE_CHECKING:
     from linkwright.equations.tree import Tree
     from linkwright.program import Program
     from linkwright.robots import frames, momentum, regressor as regressors
-<<<<<<< HEAD
-    from linkwright.robots.regressor import Base
-    from linkwright.robots.spots import Spot
-=======
+    from linkwright.robots.fixed_frames import FixedFrame
     from linkwright.robots.regressor import ColumnBasis
-    from linkwright.robots.tree import FixedFrame, Tree
->>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 else:
     frames = Later("linkwright.robots.frames")
     momentum = Later("linkwright.robots.momentum")

@@ -41,12 +41,8 @@ from linkwright.equations.writer import (
 from linkwright.mechanism import Body
 from linkwright.program import Program, ProgramPort
 from linkwright.program.passes.liveness import liveness
+from linkwright.robots.fixed_frames import FixedFrame
 from linkwright.robots.kinematics import movements
-<<<<<<< HEAD
-from linkwright.robots.spots import Spot
-=======
-from linkwright.robots.tree import FixedFrame, Results, Tree
->>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 
 Array: TypeAlias = NDArray[Any]
 

@@ -40,13 +40,9 @@ if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism, Point, kinematics, plausibility
     from linkwright.program import Program
     from linkwright.robots import conventions, coriolis, derivatives, ik
+    from linkwright.robots.fixed_frames import FixedFrame
     from linkwright.robots.ik import JointRates, Solution
-    from linkwright.robots.spots import Spot
     from linkwright.robots.states import Facts
-<<<<<<< HEAD
-=======
-    from linkwright.robots.tree import FixedFrame, Tree
->>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 else:
     conventions = Later("linkwright.robots.conventions")
     coriolis = Later("linkwright.robots.coriolis")
@@ -345,7 +341,7 @@ class Robot(Quantities, Shown):
             near = get_close_matches(frame, self.assembled.places, 1)
             remedy = f"did you mean {near[0]!r}?" if near else "Robot.frames lists them"
             raise InputError(f"the robot has no frame {frame!r}", remedy=remedy)
-        from linkwright.robots.spots import spot_in
+        from linkwright.robots.fixed_frames import spot_in
 
         return spot_in(*found)
 

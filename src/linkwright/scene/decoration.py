@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING
 from linkwright.formats.robot.description import Place
 from linkwright.formats.robot.transforms import composed, rotate, transposed
 from linkwright.formats.text.positions import Path as KeyPath
-<<<<<<< HEAD
-from linkwright.robots.spots import Spot, spot_in
-=======
-from linkwright.robots.tree import FixedFrame, spot_in
->>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
+from linkwright.robots.fixed_frames import FixedFrame, spot_in
 from linkwright.scene.default_shapes import glyph, thickness
 from linkwright.scene.poses import Hanging, Poses
 from linkwright.scene.scene import GROUND, Marked, Node
@@ -37,7 +33,7 @@ class _Home:
 
 
 def decorated(scene: Scene, scene_file: SceneFile) -> Scene:
-    """Return a scene with the shapes and things of a scene file."""
+    """Return a scene in a scene_file."""
     table = scene_file.table
     nodes: list[Node] = list(scene.nodes)
     hanging: list[Hanging] = list(scene.poses.hanging)

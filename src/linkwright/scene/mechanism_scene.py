@@ -14,7 +14,7 @@ from linkwright.formats.robot.description import Description, Place
 from linkwright.mechanism import Body, Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.robots import Robot
-from linkwright.robots.spots import spot_in
+from linkwright.robots.fixed_frames import spot_in
 from linkwright.scene.body_geometry import Array, Geometry
 from linkwright.scene.default_shapes import generated, glyph, strut, thickness
 from linkwright.scene.link_shapes import own_solids, summary

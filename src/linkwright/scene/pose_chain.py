@@ -20,12 +20,8 @@ from linkwright.equations.tree import Tree
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Body, Mechanism, Point
 from linkwright.program import Program
+from linkwright.robots.fixed_frames import FixedFrame
 from linkwright.robots.kinematics import stances
-<<<<<<< HEAD
-from linkwright.robots.spots import Spot
-=======
-from linkwright.robots.tree import FixedFrame, Tree
->>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 
 if TYPE_CHECKING:
     from linkwright.scene.poses import Hanging

@@ -27,13 +27,9 @@ from linkwright.mechanism import Body, Point
 from linkwright.mechanism.kinematics import stands_still
 from linkwright.program import Program
 from linkwright.robots import Robot
+from linkwright.robots.fixed_frames import FixedFrame
 from linkwright.robots.kinematics import ON_GROUND, Stance, placed, quaternion, stances
 from linkwright.robots.quantity import Quantity
-<<<<<<< HEAD
-from linkwright.robots.spots import Spot
-=======
-from linkwright.robots.tree import FixedFrame, Tree
->>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 from linkwright.scene.pose_chain import MANY, Fixed, chained, fixed_parts, joints_program
 
 Array: TypeAlias = NDArray[np.float64]
@@ -186,7 +182,7 @@ class Poses:
 def spot_of(body: Body) -> FixedFrame:
     """Return a body's own frame as a place in it."""
     from linkwright.formats.robot.description import Place
-    from linkwright.robots.spots import spot_in
+    from linkwright.robots.fixed_frames import spot_in
 
     return spot_in(body, Place())
 

@@ -10,7 +10,7 @@ import numpy as np
 from linkwright.formats.robot.description import Description, Place
 from linkwright.mechanism import Body
 from linkwright.robots import Robot
-from linkwright.robots.spots import spot_in
+from linkwright.robots.fixed_frames import spot_in
 from linkwright.scene.body_geometry import Array, Geometry
 from linkwright.scene.default_shapes import generated
 from linkwright.scene.link_shapes import own_solids, solid_of, summary

@@ -20,11 +20,7 @@ from linkwright.algebra.evaluate import evaluate_all
 from linkwright.errors import Error
 from linkwright.formats.robot.description import Place
 from linkwright.formats.robot.transforms import rotation_quaternion
-<<<<<<< HEAD
-from linkwright.robots.spots import Spot
-=======
-from linkwright.robots.tree import FixedFrame
->>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
+from linkwright.robots.fixed_frames import FixedFrame
 from linkwright.scene.scene import Scene
 from linkwright.studio.state import Desk, desk_of
 from linkwright.studio.viser_scene import Stage

@@ -22,12 +22,8 @@ from linkwright.equations.writer import Matrix, Writer, dot, subtract, transpose
 from linkwright.errors import InputError
 from linkwright.program import Namer, Program
 from linkwright.program.linear import ldlt
+from linkwright.robots.fixed_frames import FixedFrame
 from linkwright.robots.kinematics import Stance, pose_and_jacobian
-<<<<<<< HEAD
-from linkwright.robots.spots import Spot
-=======
-from linkwright.robots.tree import FixedFrame, Results, Tree
->>>>>>> f0f5fec (Let no public class name live twice; call motions to be shown motions)
 
 _OWNER = "inverse kinematics"
 _TINY = constant(1e-300)

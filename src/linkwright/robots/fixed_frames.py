@@ -11,7 +11,7 @@ from linkwright.mechanism import Body
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spot:
+class FixedFrame:
     """A frame that is fixed in a body."""
 
     body: Body
@@ -19,8 +19,8 @@ class Spot:
     position: Triple
 
 
-def spot_in(body: Body, place: Place) -> Spot:
+def spot_in(body: Body, place: Place) -> FixedFrame:
     """Return a frame from its place in a body."""
     a, b, c = ((as_expr(x), as_expr(y), as_expr(z)) for x, y, z in place.rotation)
     x, y, z = (as_expr(v) for v in place.position)
-    return Spot(body, (a, b, c), (x, y, z))
+    return FixedFrame(body, (a, b, c), (x, y, z))
