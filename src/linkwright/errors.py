@@ -8,6 +8,7 @@ such a message on one line; any other exception is a bug and keeps its traceback
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 __all__ = [
     "BackendError",
@@ -17,6 +18,7 @@ __all__ = [
     "InputError",
     "ShapeError",
     "UnitError",
+    "nearest",
 ]
 
 
@@ -121,3 +123,14 @@ class BackendError(Error):
 
 class CompileError(BackendError):
     """A Program could not be turned into a kernel."""
+
+
+def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """Return the known name whose spelling is nearest, or nothing where none is near.
+
+    >>> nearest("hinje", ["slider", "hinge"]), nearest("q", ["slider"])
+    ('hinge', '')
+    """
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name, list(known), 1, cutoff)), "")

@@ -12,11 +12,10 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Any, ClassVar, Self, TypeAlias
 
 from linkwright.brief import brief
-from linkwright.errors import InputError
+from linkwright.errors import InputError, nearest
 
 Color: TypeAlias = tuple[float, float, float, float]
 
@@ -58,13 +57,13 @@ def color_of(given: object) -> Color:
     >>> color_of("#ff0000"), color_of((0, 0, 1))
     ((1.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0, 1.0))
     """
-    near: list[str] = []
+    near = ""
     if isinstance(given, str):
         if given in COLORS:
             return COLORS[given]
         if _HEX.fullmatch(given):
             return _hex(given)
-        near = get_close_matches(given, COLORS, 1)
+        near = nearest(given, COLORS)
     elif isinstance(given, Sequence) and len(given) in (3, 4):
         parts = [float(x) for x in given if isinstance(x, int | float)]
         if len(parts) == len(given) and all(0 <= x <= 1 for x in parts):
@@ -72,7 +71,7 @@ def color_of(given: object) -> Color:
             return r, g, b, a
     raise InputError(
         f"{brief(given)} is not a color",
-        remedy=f"did you mean {near[0]!r}?"
+        remedy=f"did you mean {near!r}?"
         if near
         else f'use "#rrggbb", "#rrggbbaa", numbers from 0 to 1, or one of {", ".join(COLORS)}',
     )

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
         read,
         resolve,
     )
-    from linkwright.algebra.printers import c_source, latex, python_source, text
+    from linkwright.algebra.printers import latex, text
     from linkwright.algebra.units import (
         Unit,
         UnitSystem,
@@ -99,7 +99,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "read",
         "resolve",
     ),
-    "linkwright.algebra.printers": ("c_source", "latex", "python_source", "text"),
+    "linkwright.algebra.printers": ("latex", "text"),
     "linkwright.algebra.units": (
         "Unit",
         "UnitSystem",
@@ -155,7 +155,6 @@ __all__ = [
     "asin",
     "atan",
     "atan2",
-    "c_source",
     "check_units",
     "common_ancestor",
     "constant",
@@ -191,7 +190,6 @@ __all__ = [
     "postorder",
     "product",
     "project_on_plane",
-    "python_source",
     "read",
     "resolve",
     "sign",

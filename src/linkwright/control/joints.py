@@ -12,8 +12,7 @@ from typing import SupportsFloat, TypeAlias
 
 from linkwright.algebra import Expr
 from linkwright.blocks import BlockError, Element, checked, joint_of
-from linkwright.equations import derive
-from linkwright.equations.formulations import QUICK
+from linkwright.equations.tree import tree_of
 from linkwright.mechanism import Mechanism
 
 PerJoint: TypeAlias = float | Sequence[float] | Mapping[str, float]
@@ -44,7 +43,7 @@ def driven_joints(
                 raise BlockError(f"the rate of {q} is no speed of {mechanism.name!r} by itself")
         return [(q, rates[q]) for q in chosen]
     if mechanism.constraints:
-        own = set(derive(mechanism, QUICK).speeds)
+        own = set(tree_of(mechanism).speeds)
     several = {q for b in mechanism.bodies.values() if len(b.rotations) > 1 for q in b.rotations}
     states = {s.symbol for s in mechanism.states}
     found = [

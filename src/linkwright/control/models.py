@@ -1,6 +1,6 @@
 """What controllers know of the mechanism: its inverse dynamics as expressions.
 
-The forces that a motion takes are one recursion over the bodies (Luh, Walker and Paul 1980), put
+The forces that a motion takes are one recursion over the bodies (RNEA), put
 into the controller's own block as statements, so that what it shares with the equations of motion
 is computed once where both run at the same instant.
 """
@@ -11,10 +11,8 @@ from collections.abc import Mapping
 
 from linkwright.algebra import ZERO, Expr, as_expr
 from linkwright.blocks import BlockError, Element
-from linkwright.equations import derive
-from linkwright.equations.choices import Choices
-from linkwright.equations.formulations import QUICK
-from linkwright.equations.kernels import inverse_dynamics_program
+from linkwright.equations.kernels import quick_inverse
+from linkwright.equations.tree import tree_of
 
 
 def inverse_dynamics(
@@ -35,18 +33,18 @@ def inverse_dynamics(
         values: numbers of parameters where the controller's model differs from the mechanism.
     """
     m = element.mechanism
-    equations = derive(m, QUICK)
-    program = inverse_dynamics_program(equations, Choices())
-    rates = equations.kinematics.rates
-    place = {rates[x]: x for x in equations.coordinates}
-    free = [s for s in equations.speeds if s not in place]
+    tree = tree_of(m)
+    program = quick_inverse(tree)
+    rates = tree.kinematics.rates
+    place = {rates[x]: x for x in tree.coordinates}
+    free = [s for s in tree.speeds if s not in place]
     if free:
         raise BlockError(
             f"{', '.join(s.name for s in free)} of {m.name!r} belongs to no joint of its own, so "
             "its inverse dynamics cannot be given by joint",
             remedy="use a PD controller for the joints that are driven",
         )
-    tied = sorted(x.name for x in q if x not in place.values() or rates[x] not in equations.speeds)
+    tied = sorted(x.name for x in q if x not in place.values() or rates[x] not in tree.speeds)
     if tied:
         raise BlockError(
             f"{', '.join(tied)} of {m.name!r} follows other joints and takes no torque by itself",
@@ -62,8 +60,8 @@ def inverse_dynamics(
         elif port.name == "u":
             arguments["u"] = [(u or {}).get(place[x], ZERO) for x in port.entries]
         elif port.name == "a":
-            arguments["a"] = [(a or {}).get(place[x], ZERO) for x in equations.speeds]
+            arguments["a"] = [(a or {}).get(place[x], ZERO) for x in tree.speeds]
         elif port.name == "p" and values:
             arguments["p"] = [as_expr(values.get(x.name, x)) for x in port.entries]
     found = element.embed(program, arguments)["tau"]
-    return {place[s]: tau for s, tau in zip(equations.speeds, found, strict=True)}
+    return {place[s]: tau for s, tau in zip(tree.speeds, found, strict=True)}

@@ -22,14 +22,13 @@ from linkwright.algebra import (
     evaluate_all,
     free_symbols,
     linear_coefficients,
-    substitute,
 )
 from linkwright.algebra.calculus import tangents
 from linkwright.algebra.expr import COORDINATE, ONE, TIME
 from linkwright.equations.pivots import solve_in_safe_order, without_zeros
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Constraint, Kinematics, MechanismError
-from linkwright.program import Assign, Namer
+from linkwright.program import Namer
 
 _SAMPLES = 6
 
@@ -250,12 +249,3 @@ def drift(speed: Expr, rates: Mapping[Expr, Expr]) -> Expr:
         if x.roles & TIME:
             moving[x] = ONE
     return tangents([speed], moving)[0]
-
-
-def substituted(statements: Sequence[Assign], replacements: Mapping[Expr, Expr]) -> list[Assign]:
-    """Return assignments with symbols replaced, those that define a replaced symbol left out."""
-    return [
-        Assign(s.target, substitute(s.value, replacements), s.note)
-        for s in statements
-        if s.target not in replacements
-    ]

@@ -26,6 +26,7 @@ from linkwright.algebra.language import parse, read, resolve
 from linkwright.algebra.units import Amount, amount, amounts, by_name, checked_unit, unit_system
 from linkwright.border import worded
 from linkwright.brief import brief
+from linkwright.errors import nearest
 from linkwright.mechanism import kinematics as kinematics_of
 from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.parts import (
@@ -463,14 +464,12 @@ class Workspace:
     @worded
     def unknown(self, name: str, known: Iterable[str], what: str) -> None:
         """Raise the error for a name that is not known, with the nearest spelling."""
-        import difflib
-
         names = list(known)
-        near = difflib.get_close_matches(name, names, 1, cutoff=0.5)
+        near = nearest(name, names, cutoff=0.5)
         some = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
         raise MechanismError(
             f"{self.name!r} has no {what} {name!r}",
-            remedy=f"did you mean {near[0]!r}?" if near else f"it has {some or 'none'}",
+            remedy=f"did you mean {near!r}?" if near else f"it has {some or 'none'}",
         )
 
     # -- expressions -------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import os
 import re
@@ -13,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from linkwright.border import worded
-from linkwright.errors import InputError
+from linkwright.errors import InputError, nearest
 from linkwright.files import OpenedFile, path_of
 from linkwright.formats.robot.files import endings, read_mechanism
 from linkwright.mechanism import Mechanism, mechanism_of
@@ -231,8 +230,8 @@ def _read_value(name: str, key: str, value: str, default: object) -> object:
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:
-    near = difflib.get_close_matches(name, list(known), 1)
-    return f"did you mean {near[0]!r}?" if near else None
+    near = nearest(name, list(known))
+    return f"did you mean {near!r}?" if near else None
 
 
 def model_text(template: str, name: str) -> str:
@@ -247,11 +246,11 @@ def model_text(template: str, name: str) -> str:
     require_model_name(name)
     stem, _, options = template.partition(":")
     if stem not in MODELS:
-        near = difflib.get_close_matches(stem, (*STARTERS, *MODELS), 1)
+        near = nearest(stem, (*STARTERS, *MODELS))
         known = ", ".join((*STARTERS, *MODELS))
         raise InputError(
             f"there is no template {template!r}",
-            remedy=f"did you mean {near[0]!r}?" if near else f"choose one of {known}",
+            remedy=f"did you mean {near!r}?" if near else f"choose one of {known}",
         )
     shipped = files("linkwright.models").joinpath("text", f"{stem}.toml")
     if shipped.is_file() and not options:

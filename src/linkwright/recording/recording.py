@@ -6,7 +6,6 @@ them): the model and its hash, parameters, seeds, method and step, the version o
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.brief import brief
-from linkwright.errors import Error
+from linkwright.errors import Error, nearest
 from linkwright.recording.holder import Recorded
 
 Array = NDArray[np.float64]
@@ -154,10 +153,10 @@ class Recording(Recorded):
         for k, channel in enumerate(self.channels):
             if channel.name == name:
                 return k
-        near = difflib.get_close_matches(name, self.names, 1)
+        near = nearest(name, self.names)
         raise RecordingError(
             f"there is no channel {name!r}",
-            remedy=f"did you mean {near[0]!r}?" if near else f"there are {', '.join(self.names)}",
+            remedy=f"did you mean {near!r}?" if near else f"there are {', '.join(self.names)}",
         )
 
     def channel(self, name: str) -> Channel:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -24,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import ZERO, evaluate
 from linkwright.border import worded
-from linkwright.errors import InputError
+from linkwright.errors import InputError, nearest
 from linkwright.forking import cached_property
 from linkwright.formats.robot.description import Description, Ignored
 from linkwright.robots.later import Later
@@ -338,8 +337,8 @@ class Robot(Quantities, Shown):
         """Return body and place of a frame."""
         found = self.assembled.places.get(frame)
         if found is None:
-            near = get_close_matches(frame, self.assembled.places, 1)
-            remedy = f"did you mean {near[0]!r}?" if near else "Robot.frames lists them"
+            near = nearest(frame, self.assembled.places)
+            remedy = f"did you mean {near!r}?" if near else "Robot.frames lists them"
             raise InputError(f"the robot has no frame {frame!r}", remedy=remedy)
         from linkwright.robots.fixed_frames import spot_in
 

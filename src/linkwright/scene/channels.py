@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.errors import nearest
 from linkwright.recording import Recording
 from linkwright.scene.scene import Scene
 
@@ -120,8 +120,8 @@ def _near(missing: Sequence[str], others: Sequence[str]) -> str:
     known = {name.lower(): name for name in others}
     words = []
     for name in missing:
-        near = get_close_matches(name.lower(), list(known), 1, 0.75)
-        words.append(f"{name} (is it {known[near[0]]!r}?)" if near else name)
+        near = nearest(name.lower(), list(known), cutoff=0.75)
+        words.append(f"{name} (is it {known[near]!r}?)" if near else name)
     return ", ".join(words)
 
 

@@ -52,7 +52,8 @@ class Poses:
     >>> from linkwright.mechanism import Mechanism
     >>> m = Mechanism("swing")
     >>> rod = m.body("rod", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
-    >>> poses = Poses(Robot(m), [spot_of(rod)])
+    >>> robot = Robot(m)
+    >>> poses = Poses(robot, [robot.spot("rod")])
     >>> poses([np.pi]).poses.round(3)
     array([[0., 0., 0., 0., 0., 0., 1.]])
     """
@@ -177,14 +178,6 @@ class Poses:
             return {"poses": frames, "center": _center(writer, found)}
 
         return self.tree.program("poses", takes, write)
-
-
-def spot_of(body: Body) -> FixedFrame:
-    """Return a body's own frame as a place in it."""
-    from linkwright.formats.robot.description import Place
-    from linkwright.robots.fixed_frames import spot_in
-
-    return spot_in(body, Place())
 
 
 def _point(writer: Writer, found: Mapping[Body, Stance], point: Point) -> Triple:

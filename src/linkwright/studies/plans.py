@@ -8,7 +8,6 @@ point of it, with the same draws at each. A draw depends on the seed, the name a
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import math
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error, InputError
+from linkwright.errors import Error, InputError, nearest
 from linkwright.recording.recording import Array, plain
 from linkwright.simulation.settings import DEFAULTS, RunSettings, divided, is_number, spacing
 
@@ -341,10 +340,8 @@ def plan_of(data: Mapping[str, Any], folder: Path) -> Plan:
     """Return the plan that the tables of a file give."""
     for key in data:
         if key not in _KEYS:
-            near = difflib.get_close_matches(key, sorted(_KEYS), 1)
-            remedy = (
-                f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(_KEYS))}"
-            )
+            near = nearest(key, sorted(_KEYS))
+            remedy = f"did you mean {near!r}?" if near else f"there are {', '.join(sorted(_KEYS))}"
             raise InputError(f"a sweep has no {key!r}", remedy=remedy)
     if data.get("format", 1) != 1:
         raise InputError(f"format = {data['format']} is not known", remedy="write format = 1")

@@ -7,7 +7,6 @@ computed from it.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from linkwright.algebra import Expr, evaluate, free_symbols
 from linkwright.blocks import BlockError, Foreign
 from linkwright.equations.closure import Relations, assemble
 from linkwright.equations.reactions import told_reactions
+from linkwright.errors import nearest
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.system.force_arrows import told_floors, told_forces, told_wheels
@@ -154,10 +154,10 @@ def _refuse_open(system: System, inputs: Mapping[str, float]) -> None:
             if port.name in member.block.optional:
                 continue
             if any(x.name in inputs and x.name not in system.values for x in symbols):
-                near = difflib.get_close_matches(port.name, system.names(), 1)
+                near = nearest(port.name, system.names())
                 raise BlockError(
                     f"nothing drives the argument {port.name!r} of the function {member.name!r}",
-                    remedy=(f"did you mean {near[0]!r}? " if near else "")
+                    remedy=(f"did you mean {near!r}? " if near else "")
                     + f"connect {member.name}.{port.name}, give the argument a default, or "
                     f"declare it as an input with inputs={{{port.name!r}: None}}",
                 )
@@ -169,7 +169,7 @@ def _refuse_unknown(
     there = list(known)
     for name in given:
         if name not in there:
-            near = difflib.get_close_matches(name, there, 1)
+            near = nearest(name, there)
             some = ", ".join(there[:8]) + (", ..." if len(there) > 8 else "")
-            remedy = f"did you mean {near[0]!r}?" if near else f"it has {some or 'none'}"
+            remedy = f"did you mean {near!r}?" if near else f"it has {some or 'none'}"
             raise BlockError(f"{system.name!r} has no {what} {name!r}", remedy=remedy)

@@ -47,7 +47,7 @@ from linkwright.algebra.language.syntax import (
 from linkwright.algebra.language.tokens import LanguageError
 from linkwright.algebra.numbers import Number
 from linkwright.algebra.units.parse import parse_unit
-from linkwright.errors import Error
+from linkwright.errors import Error, nearest
 
 _DERIVED = re.compile(r"(?P<name>[^'\[]+)(?P<primes>'*)(?P<index>(?:\[[0-9,]+\])?)")
 _NONZERO = re.compile(r"[0.]*[1-9]")
@@ -312,11 +312,9 @@ class _Resolver:
 
     def _unknown(self, kind: Kind, name: str, position: int, known: Any) -> NoReturn:
         names = sorted(known)
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, names, n=1)
+        near = nearest(name, names)
         if near:
-            remedy = f"did you mean {near[0]!r}?"
+            remedy = f"did you mean {near!r}?"
         elif 0 < len(names) <= _FEW:
             remedy = f"known are {', '.join(names)}"
         else:

@@ -169,37 +169,6 @@ def sum_row(
     return SUM, pieces
 
 
-def quotient_row(
-    x: Expr,
-    literal: Callable[[Number], str],
-    power: Callable[[Expr, int], tuple[bool, list[Piece]]],
-) -> Row:
-    """Return the row of a product in a programming language, with one division at most."""
-    coefficient, over, under = quotient(x)
-    size = magnitude(coefficient)
-    pieces: list[Piece] = ["-"] if coefficient < 0 else []
-    leading: list[Piece] = [literal(size)] if size != 1 or not over else []
-    pieces += _factor_chain(leading, [power(*factor) for factor in over])
-    if under:
-        below = [power(*factor) for factor in under]
-        alone = len(below) == 1 and not below[0][0]
-        chain = _factor_chain([], below)
-        pieces += ["/", *chain] if alone else ["/(", *chain, ")"]
-    return SUM if coefficient < 0 else PRODUCT, pieces
-
-
-def _factor_chain(pieces: list[Piece], powers: list[tuple[bool, list[Piece]]]) -> list[Piece]:
-    """Return factors in a row; a product that is not the first keeps its grouping."""
-    for is_product, row in powers:
-        if not pieces:
-            pieces += row
-        elif is_product:
-            pieces += ["*(", *row, ")"]
-        else:
-            pieces += ["*", *row]
-    return pieces
-
-
 def separated(holes: Sequence[Piece], separator: str) -> list[Piece]:
     """Return the pieces with a separator between them."""
     pieces: list[Piece] = []
@@ -231,11 +200,3 @@ def data_name(x: Expr) -> str:
 def call_row(name: str, args: Sequence[Expr]) -> Row:
     """Return the row of a function call."""
     return ATOM, [f"{name}(", *separated([Hole(x) for x in args], ", "), ")"]
-
-
-def folded_call_row(name: str, args: Sequence[Expr]) -> Row:
-    """Return a function of two arguments folded over any number: f(f(a, b), c)."""
-    pieces: list[Piece] = [f"{name}(" * (len(args) - 1), Hole(args[0])]
-    for x in args[1:]:
-        pieces += [", ", Hole(x), ")"]
-    return ATOM, pieces

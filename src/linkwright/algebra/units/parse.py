@@ -15,7 +15,7 @@ from typing import NoReturn
 from linkwright.algebra.numbers import number
 from linkwright.algebra.units.names import PLAIN, PREFIXABLE, named_unit
 from linkwright.algebra.units.unit import ONE_UNIT, Unit
-from linkwright.errors import Error, InputError
+from linkwright.errors import Error, InputError, nearest
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<power>(?:\^|\*\*)\s*(?:(?P<exponent>[+-]?[0-9]+)
@@ -112,13 +112,11 @@ class _Reader:
     def _named(self, name: str, position: int) -> Unit:
         unit = named_unit(name)
         if unit is None:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, sorted([*PLAIN, *PREFIXABLE]), n=1)
+            near = nearest(name, sorted([*PLAIN, *PREFIXABLE]))
             self._fail(
                 f"unknown unit {name!r}",
                 position,
-                f"did you mean {near[0]!r}?" if near else "use SI or in-lb units",
+                f"did you mean {near!r}?" if near else "use SI or in-lb units",
             )
         return unit
 

@@ -10,7 +10,7 @@ convention; the other readers bring theirs into it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from linkwright.brief import one_line
@@ -234,10 +234,6 @@ class Description:
         """
         children = {joint.child for joint in self.joints}
         return next(link.name for link in self.links if link.name not in children)
-
-    def with_ignored(self, *more: Ignored) -> Description:
-        """Return the same with more entries in the list of what was left out."""
-        return replace(self, ignored=(*self.ignored, *more))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from linkwright.errors import InputError
+from linkwright.errors import InputError, nearest
 from linkwright.formats.robot.description import Description, Link, LinkJoint
 from linkwright.mechanism.joints import JOINTS
 
@@ -86,10 +86,8 @@ def _parents(description: Description) -> dict[str, LinkJoint]:
 
 
 def _nearest(name: str, known: set[str]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(name[:_LONGEST_NAME], sorted(known)[:2000], n=1)
-    return f"did you mean {close[0]!r}?" if close else "name a link of the file"
+    close = nearest(name[:_LONGEST_NAME], sorted(known)[:2000])
+    return f"did you mean {close!r}?" if close else "name a link of the file"
 
 
 def _one_root(description: Description, above: dict[str, LinkJoint]) -> None:

@@ -93,15 +93,6 @@ def rotation_quaternion(rotation: Rotation) -> tuple[float, float, float, float]
     return w, x, y, z
 
 
-def is_rotation(rotation: Rotation, within: float = 1e-6) -> bool:
-    """Return whether the rows are a right-handed triad of unit vectors."""
-    back = product(rotation, transposed(rotation))
-    near = all(
-        abs(value - (i == j)) <= within for i, row in enumerate(back) for j, value in enumerate(row)
-    )
-    return near and dot(cross(rotation[0], rotation[1]), rotation[2]) > 0
-
-
 def transposed(rotation: Rotation) -> Rotation:
     """Return the transpose."""
     a, b, c = rotation

@@ -12,14 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from difflib import get_close_matches
 from typing import Any
 
 from linkwright.algebra import Expr, symbol
 from linkwright.algebra.language import read, resolve
 from linkwright.algebra.language.standard import ONLY_IN_A_MODEL
 from linkwright.algebra.units import IN_LB, MKS, checked_unit, parse_unit
-from linkwright.errors import InputError
+from linkwright.errors import InputError, nearest
 from linkwright.formats.robot.body_shapes import shape_of
 from linkwright.formats.text import schema
 from linkwright.formats.text.components import Flat, Part, expand
@@ -134,12 +133,12 @@ class Builder:
     ) -> InputError:
         """Return the error about a name that is not known, with the nearest spelling."""
         names = sorted(known)
-        near = get_close_matches(name, names, 1)
+        near = nearest(name, names)
         few = f"known are {', '.join(names)}" if 0 < len(names) <= 8 else None
         return self.source.error(
             (*part.path, key),
             f"there is no {what} {name!r}",
-            f"did you mean {near[0]!r}?" if near else few,
+            f"did you mean {near!r}?" if near else few,
         )
 
     # -- names -------------------------------------------------------------------------------------
@@ -154,11 +153,11 @@ class Builder:
         names |= {p.value.name for p in self.flat["member"] if p.value.kind == "Python"}
         for name in given:
             if name not in names:
-                near = get_close_matches(name, names, 1)
+                near = nearest(name, names)
                 raise self.source.error(
                     (),
                     f"the model has no [[function]] {name!r}",
-                    f"did you mean {near[0]!r}?" if near else None,
+                    f"did you mean {near!r}?" if near else None,
                 )
         for k, function in enumerate(self.model.function):
             part = Part(function, ("function", k), function.model_dump())
@@ -495,11 +494,11 @@ class Builder:
         for part in parts:
             with self._placed(part):
                 if part.key not in known:
-                    near = get_close_matches(part.key, known, 1)
+                    near = nearest(part.key, known)
                     raise self.source.error(
                         part.path,
                         f"there is no coordinate, speed or state {part.key!r}",
-                        f"did you mean {near[0]!r}?" if near else None,
+                        f"did you mean {near!r}?" if near else None,
                         key=True,
                     )
                 m.set_initial({part.key: part.value})

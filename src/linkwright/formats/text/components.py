@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
 from pydantic import ValidationError
 
-from linkwright.errors import Error, InputError
+from linkwright.errors import Error, InputError, nearest
 from linkwright.formats.text.document import TextLimits, TextSource, _plain
 from linkwright.formats.text.placeholders import fill, whole_number
 from linkwright.formats.text.positions import Path
@@ -81,12 +80,12 @@ class _Expander:
         known = dict(self.model.options)
         for name, value in options.items():
             if name not in known:
-                near = get_close_matches(name, list(known), 1)
+                near = nearest(name, list(known))
                 has = f"it has {', '.join(known)}" if known else "it has none"
                 raise self.source.error(
                     (),
                     f"the model has no option {name!r}",
-                    f"did you mean {near[0]!r}?" if near else has,
+                    f"did you mean {near!r}?" if near else has,
                 )
             known[name] = whole_number(value, {})
         self._group(self.model, (), known, 0)
@@ -162,11 +161,11 @@ class _Expander:
             known = [*component.arguments]
             for name in given:
                 if name not in component.arguments:
-                    near = get_close_matches(name, known, 1)
+                    near = nearest(name, known)
                     raise self.source.error(
                         (*path, "arguments" if name in use.arguments else "first", name),
                         f"component {use.component!r} has no argument {name!r}",
-                        f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}",
+                        f"did you mean {near!r}?" if near else f"it has {', '.join(known)}",
                         key=True,
                     )
             arguments = {
@@ -178,11 +177,11 @@ class _Expander:
     def _component(self, use: Use, path: Path) -> Component:
         found = self.model.component.get(use.component)
         if found is None:
-            near = get_close_matches(use.component, list(self.model.component), 1)
+            near = nearest(use.component, list(self.model.component))
             raise self.source.error(
                 (*path, "component"),
                 f"there is no component {use.component!r}",
-                f"did you mean {near[0]!r}?" if near else None,
+                f"did you mean {near!r}?" if near else None,
             )
         return found
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
-from linkwright.errors import InputError
+from linkwright.errors import InputError, nearest
 from linkwright.formats.text.positions import Path, Positions, scan
 from linkwright.formats.text.schema import ModelFile, Record
 
@@ -245,14 +245,12 @@ def _faults(error: ValidationError, data: object, source: TextSource) -> list[In
 
 
 def _choice(data: object, path: Path, expected: str) -> tuple[str, str]:
-    from difflib import get_close_matches
-
     for part in path:
         data = data[part]  # type: ignore[index]
-    near = get_close_matches(str(data), _REPR.findall(expected), 1)
+    near = nearest(str(data), _REPR.findall(expected))
     return (
         f"{str(data)[:40]!r} is not one of {expected}",
-        f"did you mean {near[0]!r}?" if near else "choose one of them",
+        f"did you mean {near!r}?" if near else "choose one of them",
     )
 
 

@@ -14,7 +14,6 @@ import re
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache, partial
 from typing import Annotated, Any, Literal
 
@@ -28,6 +27,7 @@ from linkwright.control.registry import CONTROLLERS
 from linkwright.elements.registry import ELEMENTS, SURFACES, TIRE_LAWS
 from linkwright.elements.surfaces import Surface
 from linkwright.elements.tire_laws import TireLaw
+from linkwright.errors import nearest
 from linkwright.formats.text.arguments import (
     RATE,
     TEXT,
@@ -145,11 +145,11 @@ def _kind(known: Mapping[str, Callable[..., Any]], value: Any) -> str:
     if kind is None:
         raise PydanticCustomError("missing", "missing", {"key": "kind"})
     if not isinstance(kind, str) or kind not in known:
-        near = get_close_matches(str(kind), list(known), 1)
+        near = nearest(str(kind), list(known))
         raise PydanticCustomError(
             "unknown_kind",
             "there is no kind {kind}",
-            {"kind": str(kind)[:60], "near": near[0] if near else "", "known": ", ".join(known)},
+            {"kind": str(kind)[:60], "near": near, "known": ", ".join(known)},
         )
     return kind
 

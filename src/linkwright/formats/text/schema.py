@@ -10,7 +10,6 @@ every other class is one table of the file. Strings are expressions of the langu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import (
@@ -24,6 +23,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, core_schema
 
+from linkwright.errors import nearest
 from linkwright.formats.text.values import (
     Argument,
     Axes,
@@ -59,11 +59,11 @@ class Record(BaseModel):
         if isinstance(data, Mapping):
             for key in data:
                 if key not in cls.model_fields:
-                    near = get_close_matches(str(key), list(cls.model_fields), 1)
+                    near = nearest(str(key), list(cls.model_fields))
                     raise PydanticCustomError(
                         "unknown_key",
                         "unknown key {key}",
-                        {"key": str(key), "near": near[0] if near else ""},
+                        {"key": str(key), "near": near},
                     )
         return data
 

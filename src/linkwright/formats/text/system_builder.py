@@ -7,10 +7,10 @@ lead from any member to any other; values and starts of members come last.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from linkwright.algebra import Lookup1D, Lookup2D
+from linkwright.errors import nearest
 from linkwright.formats.text.builder import Builder, Functions
 from linkwright.formats.text.components import Part, expand
 from linkwright.formats.text.document import TextLimits, TextSource
@@ -130,7 +130,7 @@ def _states(system: System) -> list[str]:
 
 def _require(source: TextSource, path: tuple[str, ...], name: str, known: list[str]) -> None:
     if name not in known:
-        near = get_close_matches(name, known, 1)
-        remedy = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known[:12])}"
+        near = nearest(name, known)
+        remedy = f"did you mean {near!r}?" if near else f"known are {', '.join(known[:12])}"
         what = "state" if path[1] == "initial" else "parameter or open input"
         raise source.error(path, f"there is no {what} {name!r}", remedy, key=True)

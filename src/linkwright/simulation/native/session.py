@@ -8,7 +8,6 @@ leaves it whole.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error
+from linkwright.errors import Error, nearest
 from linkwright.simulation.executors import Executor, allocate
 from linkwright.simulation.native import tables
 from linkwright.simulation.native.machine import Array
@@ -325,8 +324,8 @@ def put_named(
 
 def unknown(phases: Phases, name: str, known: Mapping[str, object], kind: str) -> Error:
     """Return the error of a name that is not known, with the nearest one."""
-    near = difflib.get_close_matches(name, list(known), 1)
-    remedy = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known) or 'none'}"
+    near = nearest(name, list(known))
+    remedy = f"did you mean {near!r}?" if near else f"there are {', '.join(known) or 'none'}"
     return Error(f"{phases.name!r} has no {kind} {name!r}", remedy=remedy)
 
 

@@ -151,12 +151,6 @@ class IrWriter:
         self.do(f"br label %{name}")
         self.lines.append(f"{self.fresh('dead')}:")
 
-    def jump_if(self, condition: str, name: str) -> None:
-        """Go on elsewhere where a condition holds."""
-        rest = self.fresh("rest")
-        self.do(f"br i1 {condition}, label %{name}, label %{rest}")
-        self.lines.append(f"{rest}:")
-
     def leave(self, kind: str, value: str) -> None:
         """Return from the function."""
         self.do(f"ret {kind} {value}")

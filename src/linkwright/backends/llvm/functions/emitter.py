@@ -14,9 +14,6 @@ from linkwright.errors import Error
 SCALARS = {"f64": "double", "f32": "float"}
 """Scalar kinds and their LLVM types."""
 
-MANTISSA_BITS = {"f64": 52, "f32": 23}
-EXPONENT_BIAS = {"f64": 1023, "f32": 127}
-
 
 def value_type(scalar: str, width: int) -> str:
     """LLVM type of one value.
