@@ -380,13 +380,19 @@ _PLAIN: dict[Any, Form] = {
     float: NUMBER, int: WHOLE, bool: TRUTH, str: TEXT, Any: EXPRESSION, Expr: EXPRESSION,
     Vector: DIRECTION, Point: PLACE, Body: BODY, Lookup1D: TABLE, Lookup2D: TABLE, Sampled: RATE,
 }  # fmt: skip
-_ARRAYS = typing.get_args(ArrayLike)
+_ARRAYS = typing.get_args(getattr(ArrayLike, "__value__", ArrayLike))
 _LEADS = (Sampled, Point, Body, Expr, Vector)
 """Of a union with one of these, the others are ways to say the same."""
 
 
+def _opened(hint: Any) -> Any:
+    """Return what an alias stands for: from Python 3.12 on, NumPy's are objects of their own."""
+    return getattr(hint, "__value__", hint)
+
+
 def form_of(hint: Any, parts: Parts) -> Form | None:
     """Return the form of a type hint, or None where its values have no place in a text."""
+    hint = _opened(hint)
     if hint in _PLAIN:
         return _PLAIN[hint]
     makers = parts.makers(hint)
