@@ -29,8 +29,8 @@ from linkwright.formats.robot.to_mechanism import assembled
 from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.urdf.reader import parse_urdf
 from linkwright.formats.urdf.writer import urdf_text
+from linkwright.joint_kinds import JOINTS
 from linkwright.mechanism import Body, Joint, Mechanism
-from linkwright.mechanism.joints import JOINTS
 from tests.random_robots import random_robot
 from tests.seeds import seeds
 

@@ -19,7 +19,7 @@ from linkwright.formats.robot.description import (
     Mimic,
     Place,
 )
-from linkwright.mechanism.joints import JOINTS
+from linkwright.joint_kinds import JOINTS
 from linkwright.program import lower
 from linkwright.program.interpret import interpret
 from linkwright.robots import Quantity, Robot

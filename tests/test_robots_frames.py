@@ -16,7 +16,7 @@ import pytest
 
 from linkwright.errors import InputError
 from linkwright.formats.robot.description import Description
-from linkwright.mechanism.joints import JOINTS
+from linkwright.joint_kinds import JOINTS
 from linkwright.program import lower
 from linkwright.program.interpret import interpret
 from linkwright.robots import Quantity, Robot

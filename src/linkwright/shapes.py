@@ -1,8 +1,8 @@
 """Shapes that a body is drawn with in place of generated ones: `Box`, `Sphere`, `Cylinder`,
-`Capsule`, `Mesh`.
+`Capsule`, `Ellipsoid`, `PlaneShape`, `Mesh`.
 
 Dimensions and places are numbers, or expressions of parameters, whose values they follow in the
-studio. Shapes are only seen: mass and inertia are given to the body, and nothing touches them.
+studio. They have no mass: that and inertia are given to the body.
 """
 
 from __future__ import annotations
@@ -94,11 +94,19 @@ class Shape:
     Args:
         turn: turns about its own axes, one after another, before it is moved: pairs of an axis
             ("x", "y", "z") and an angle, rad or a text such as "90 deg"; or one pair.
+        name: in robot files.
+        material: name of what has its color, in robot files.
+        seen: whether it is drawn.
+        touched: whether it takes part in contact, in robot files.
     """
 
     at: Sequence[Any] = (0, 0, 0)
     turn: Sequence[Any] = ()
     color: str | Sequence[float] | None = None
+    name: str = ""
+    material: str = ""
+    seen: bool = True
+    touched: bool = False
 
     kind: ClassVar[str] = ""
     measured: ClassVar[tuple[str, ...]] = ()
@@ -214,6 +222,41 @@ class Capsule(Shape):
 
 
 @dataclass(frozen=True, slots=True)
+class Ellipsoid(Shape):
+    """An ellipsoid along its own axes.
+
+    >>> Ellipsoid((0.1, 0.2, 0.3)).size
+    (0.1, 0.2, 0.3)
+    """
+
+    radii: Sequence[Any]
+
+    kind: ClassVar[str] = "ellipsoid"
+    measured: ClassVar[tuple[str, ...]] = ("radii",)
+
+    def __post_init__(self) -> None:
+        Shape.__post_init__(self)
+        object.__setattr__(self, "radii", _three(self.radii, "the radii of an ellipsoid"))
+        _require_positive("ellipsoid", self.radii)
+
+    @property
+    def size(self) -> tuple[Any, ...]:
+        """Its radii, m."""
+        return tuple(self.radii)
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneShape(Shape):
+    """A plane through its place, along its own x and y.
+
+    >>> PlaneShape().size
+    ()
+    """
+
+    kind: ClassVar[str] = "plane"
+
+
+@dataclass(frozen=True, slots=True)
 class Mesh(Shape):
     """The surface in an STL, OBJ, MSH or Collada file.
 
@@ -240,7 +283,8 @@ class Mesh(Shape):
         object.__setattr__(self, "scale", tuple(float(x) for x in three))
 
 
-KINDS: Mapping[str, type[Shape]] = {c.kind: c for c in (Box, Sphere, Cylinder, Capsule, Mesh)}
+SHAPES = (Box, Sphere, Cylinder, Capsule, Ellipsoid, PlaneShape, Mesh)
+KINDS: Mapping[str, type[Shape]] = {c.kind: c for c in SHAPES}
 """The shapes by the names of their kinds."""
 
 

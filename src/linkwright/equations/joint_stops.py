@@ -26,6 +26,7 @@ import numpy as np
 from linkwright.algebra import ZERO, Expr, maximum, where
 from linkwright.equations.oracle import mass_numerically
 from linkwright.mechanism import Force, Mechanism, Moment
+from linkwright.mechanism.parts import Range
 from linkwright.mechanism.structure import structure_of
 
 FREQUENCY = 100.0
@@ -81,11 +82,12 @@ def stop_loads(mechanism: Mechanism) -> tuple[list[Force], list[Moment]]:
     """
     forces: list[Force] = []
     moments: list[Moment] = []
-    if not mechanism.ranges:
+    ranges = _stopping(mechanism)
+    if not ranges:
         return forces, moments
     sizes = _sizes(mechanism)
     rates = mechanism.kinematics().rates
-    for given in mechanism.ranges:
+    for given in ranges:
         q = given.coordinate
         body = next(b for b in mechanism.bodies.values() if q in b.coordinates)
         held, free = sizes[rates[q]]
@@ -105,7 +107,7 @@ def stop_loads(mechanism: Mechanism) -> tuple[list[Force], list[Moment]]:
 
 def with_stops(mechanism: Mechanism) -> Mechanism:
     """Return a view of a mechanism whose joints stop at the ends of their ranges."""
-    if not mechanism.ranges:
+    if not _stopping(mechanism):
         return mechanism
     forces, moments = stop_loads(mechanism)
     known, before = mechanism.provenance, structure_of(mechanism)
@@ -123,7 +125,7 @@ def range_words(mechanism: Mechanism) -> str:
     >>> range_words(Mechanism("m"))
     ''
     """
-    names = [given.coordinate.name for given in mechanism.ranges]
+    names = [given.coordinate.name for given in _stopping(mechanism)]
     if not names:
         return ""
     shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
@@ -150,10 +152,22 @@ def run_notes(
     return (*([words] if words else []), *told)
 
 
+def _stopping(mechanism: Mechanism) -> list[Range]:
+    """Return the ranges that have ends, of coordinates that are not computed from others."""
+    computed = {c.eliminate_coordinate for c in mechanism.constraints}
+    return [
+        given
+        for given in mechanism.ranges
+        if given.coordinate not in computed
+        and (given.lower, given.upper) != (None, None)
+        and given.lower != given.upper
+    ]
+
+
 def _sizes(mechanism: Mechanism) -> dict[Expr, tuple[float, float]]:
     """Return what each speed moves while the others are held, and while they are free."""
     pose = dict.fromkeys(mechanism.coordinates, 0.0)
-    for given in mechanism.ranges:
+    for given in _stopping(mechanism):
         name = given.coordinate.name
         low = -np.inf if given.lower is None else given.lower
         pose[name] = float(np.clip(pose[name], low, np.inf if given.upper is None else given.upper))

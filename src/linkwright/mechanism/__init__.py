@@ -1,7 +1,6 @@
 """Mechanisms: what the analyst draws, with joints in the words people use."""
 
 from linkwright.mechanism.joints import (
-    JOINTS,
     Ball,
     Cylindrical,
     Free,
@@ -29,7 +28,6 @@ from linkwright.mechanism.parts import (
 )
 
 __all__ = [
-    "JOINTS",
     "Ball",
     "Body",
     "BodyMotion",

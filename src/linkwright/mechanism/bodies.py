@@ -406,14 +406,17 @@ class BodyBuilder(Workspace):
         body: Body | str | None = None,
         at: Sequence[Value] = (0, 0, 0),
         coordinates_in: Body | str | None = None,
+        matrix: Sequence[Sequence[Value]] | None = None,
     ) -> Point:
-        """Add a point that is fixed in a body.
+        """Add a point that is fixed in a body; with a matrix, a frame.
 
         Args:
             name: its name.
             body: the body; the ground by default.
             at: its place in the body's frame, m.
             coordinates_in: another body in whose frame `at` is given, with all coordinates zero.
+            matrix: of a frame: rows of the rotation that takes components along its axes to
+                components along the body's.
 
         >>> m = Assembly("m")
         >>> m.point("tip", at=(1, 0, 0)).position
@@ -430,7 +433,8 @@ class BodyBuilder(Workspace):
         else:
             place = self.point_of(coordinates_in, at).position - body.origin.position
             local = body.frame.vector(*(nominal(place @ axis) for axis in body.frame.axes))
-        made = self.points[name] = Point(name, body, local)
+        rows = None if matrix is None else tuple(self.exprs(row) for row in matrix)
+        made = self.points[name] = Point(name, body, local, rows)
         return made
 
 

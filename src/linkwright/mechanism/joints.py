@@ -15,9 +15,8 @@ A universal joint is two blocks with a massless body between them; `Mechanism.bo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import Field, dataclass, fields
-from inspect import signature
 from typing import Any, TypeAlias
 
 from linkwright.algebra import Scalar, Vector
@@ -53,6 +52,7 @@ class Joint:
         matrix: of a weld: rows of the rotation that takes components in the body to the parent's.
         at_origin: for a free body on the ground: its speeds are those of its origin along its own
             axes, not those of its composite mass center.
+        name: its name in robot files, where that is not the name of its coordinate.
     """
 
     translate: tuple[Any, ...] = ()
@@ -66,6 +66,7 @@ class Joint:
     offset: Any = 0
     matrix: Any = None
     at_origin: bool = False
+    name: str = ""
 
     def __repr__(self) -> str:
         told = (f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if self._is_set(f))
@@ -261,103 +262,15 @@ def _one(axis: Axis) -> tuple[Any, ...]:
     return found
 
 
-def _universal(axes: Any) -> Joint:
-    """Return a universal joint from both its axes in one list."""
+def universal_of(axes: Any) -> Joint:
+    """Return a universal joint from both its axes in one list.
+
+    >>> universal_of(["x", "y"]) == Universal("x", "y")
+    True
+    """
     pair = axis_list(axes)
     if len(pair) != 2:
         raise MechanismError(
             "a universal joint has two axes", remedy='write them as axes = ["x", "y"]'
         )
     return Universal(*pair)
-
-
-@dataclass(frozen=True, slots=True)
-class JointKind:
-    """All that there is to know of a kind of joint; schema, readers, writers and checks follow.
-
-    In the zero pose the child's frame coincides with the joint's. The motion subspace is that of
-    the zero pose.
-
-    Args:
-        make: returns the joint from the keys of a text model, which are its arguments.
-        motions: one for each degree of freedom: "turn", "slide" or "screw", and along what: "axis",
-            "second_axis", "across" and "aside" (which make a right-handed frame with the axis), or
-            an axis of the joint's frame.
-        endings: of the names of its coordinates; none where it has one, named as the joint.
-        urdf: its types in URDF, the first for one with limits.
-        mjcf: its type in MJCF.
-    """
-
-    make: Callable[..., Joint]
-    motions: tuple[tuple[str, str], ...] = ()
-    endings: tuple[str, ...] = ()
-    urdf: tuple[str, ...] = ()
-    mjcf: str = ""
-
-    @property
-    def freedom(self) -> int:
-        """How many degrees of freedom it has."""
-        return len(self.motions)
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """How many coordinates and speeds it has in a robot."""
-        return (len(self.endings) or self.freedom, self.freedom)
-
-    @property
-    def has_axis(self) -> bool:
-        """Whether it moves along or about an axis of its own."""
-        return any(along == "axis" for _, along in self.motions)
-
-    @property
-    def is_coaxial(self) -> bool:
-        """Whether it turns about one axis, and slides along no other."""
-        along = {along for _, along in self.motions}
-        return along == {"axis"} and self.slides < self.freedom
-
-    @property
-    def turns(self) -> bool:
-        """Whether all its coordinates are angles."""
-        return bool(self.motions) and len(self.endings) < 3 and self.slides == 0
-
-    @property
-    def slides(self) -> int:
-        """How many of its coordinates are translations."""
-        return sum(what == "slide" for what, _ in self.motions)
-
-    @property
-    def keys(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The keys of a text model that it needs, and those that it may have besides."""
-        given = signature(self.make).parameters.values()
-        needed = frozenset(p.name for p in given if p.default is p.empty)
-        return needed, frozenset(p.name for p in given) - needed
-
-
-_QUATERNION = ("e0", "e1", "e2", "e3")
-_ALL_TURNS = tuple(("turn", axis) for axis in "xyz")
-_ALL_SLIDES = tuple(("slide", axis) for axis in "xyz")
-_IN_PLANE = (("slide", "across"), ("slide", "aside"), ("turn", "axis"))
-
-JOINTS: dict[str, JointKind] = {
-    "weld": JointKind(Weld, urdf=("fixed",)),
-    "revolute": JointKind(
-        Revolute, (("turn", "axis"),), urdf=("revolute", "continuous"), mjcf="hinge"
-    ),
-    "prismatic": JointKind(Prismatic, (("slide", "axis"),), urdf=("prismatic",), mjcf="slide"),
-    "screw": JointKind(Screw, (("screw", "axis"),)),
-    "cylindrical": JointKind(Cylindrical, (("slide", "axis"), ("turn", "axis")), ("slide", "turn")),
-    "universal": JointKind(
-        _universal, (("turn", "axis"), ("turn", "second_axis")), ("first", "second")
-    ),
-    "planar": JointKind(Planar, _IN_PLANE, ("x", "y", "turn"), urdf=("planar",)),
-    "ball": JointKind(Ball, _ALL_TURNS, _QUATERNION, mjcf="ball"),
-    "free": JointKind(
-        Free,
-        _ALL_SLIDES + _ALL_TURNS,
-        ("x", "y", "z", *_QUATERNION),
-        urdf=("floating",),
-        mjcf="free",
-    ),
-}
-"""The kinds of joints by name. A kind that is added here is read, written and checked everywhere;
-one that a format has no word for is written as slides and turns one after the other."""

@@ -13,11 +13,12 @@ from linkwright.algebra import (
     direction_of,
     magnitude as length_of,
     nominal,
+    sign,
 )
 from linkwright.algebra.language import parse
 from linkwright.mechanism.bodies import BodyBuilder
 from linkwright.mechanism.joints import MechanismError
-from linkwright.mechanism.parts import Body, Force, Moment, Point
+from linkwright.mechanism.parts import Body, Force, Moment, Passive, Point
 from linkwright.mechanism.transactions import builder
 from linkwright.mechanism.workspace import Value, require_name
 
@@ -36,7 +37,7 @@ class LoadBuilder(BodyBuilder):
                 default.
             g: its acceleration, m/s^2.
 
-        >>> m = Loaded("m")
+        >>> m = LoadBuilder("m")
         >>> m.gravity()
         >>> m.gravity_vector
         -9.81*n.z
@@ -68,7 +69,7 @@ class LoadBuilder(BodyBuilder):
             reaction: the body, or a point of it, that feels the opposite; the ground by default.
             doc: what it is.
 
-        >>> m = Loaded("m")
+        >>> m = LoadBuilder("m")
         >>> b = m.body("b", translate="x")
         >>> m.force("push", "F", at=b.origin, along="x").magnitude
         F
@@ -109,7 +110,7 @@ class LoadBuilder(BodyBuilder):
             to: the other point; the ground's origin by default.
             doc: what it is.
 
-        >>> m = Loaded("m")
+        >>> m = LoadBuilder("m")
         >>> b = m.body("b", translate="x")
         >>> m.strut("spring", "-k*(x - 1)", at=b.origin).name
         'spring'
@@ -159,7 +160,7 @@ class LoadBuilder(BodyBuilder):
             reaction: the body that feels the opposite; the ground by default.
             doc: what it is.
 
-        >>> m = Loaded("m")
+        >>> m = LoadBuilder("m")
         >>> b = m.body("b", rotate="z")
         >>> m.moment("drive", "T", on=b, about="z").magnitude
         T
@@ -191,7 +192,7 @@ class LoadBuilder(BodyBuilder):
                 a rotor.
             inertia: of the rotor, times the gear ratio squared, kg*m^2 (kg for a translation).
 
-        >>> m = Loaded("m")
+        >>> m = LoadBuilder("m")
         >>> b = m.body("b", rotate="z")
         >>> m.armature(b, "G**2*J")
         >>> m.armatures[b]
@@ -202,6 +203,53 @@ class LoadBuilder(BodyBuilder):
             raise MechanismError(f"{body.name!r} has no coordinate; an armature needs one")
         self.armatures[body] = self.armatures.get(body, ZERO) + self.expr(inertia)
         self._changed()
+
+    @builder
+    def passive(
+        self,
+        body: Body | str,
+        *,
+        damping: Value = 0,
+        friction: Value = 0,
+        stiffness: Value = 0,
+        rest: Value = 0,
+    ) -> None:
+        """Give a joint damping, dry friction or a spring: what it does by itself.
+
+        Args:
+            body: the body whose joint it is, or its name; where it has several speeds, each has
+                damping and friction, and none a spring.
+            damping: viscous friction, N*m*s/rad or N*s/m.
+            friction: dry friction, N*m or N; none at rest.
+            stiffness: of a spring, N*m/rad or N/m.
+            rest: the coordinate at which the spring is slack, rad or m.
+
+        >>> m = LoadBuilder("m")
+        >>> b = m.body("b", rotate="z")
+        >>> m.passive(b, damping="d")
+        >>> m.moments[0].magnitude
+        -b_dot*d
+        """
+        body = self.body_of(body, "the body of a joint")
+        if not body.coordinates or body in self.passives:
+            why = "has its own already" if body in self.passives else "has no coordinate"
+            raise MechanismError(f"the joint of {body.name!r} {why}; no friction can be added")
+        d, f, k, slack = (self.expr(x) for x in (damping, friction, stiffness, rest))
+        names = []
+        speeds = self.kinematics().motions[body].speeds
+        for speed in speeds:
+            u = speed.symbol
+            effort = -d * u - f * sign(u)
+            if len(speeds) == len(body.coordinates) == 1:
+                effort = effort - k * (body.coordinates[0] - slack)
+            if effort.op == "num":
+                continue
+            names.append(f"friction of {u.name}")
+            if speed.omega.is_zero:
+                self.force(names[-1], effort, at=body, along=speed.velocity, reaction=body.parent)
+            else:
+                self.moment(names[-1], effort, on=body, about=speed.omega, reaction=body.parent)
+        self.passives[body] = Passive(d, f, k, slack, frozenset(names))
 
     def _refuse_others(self, name: str, given: Value) -> None:
         """Refuse what is no body of this mechanism."""

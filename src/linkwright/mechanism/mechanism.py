@@ -17,7 +17,18 @@ from linkwright.errors import Error
 from linkwright.mechanism import loops
 from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.loads import LoadBuilder
-from linkwright.mechanism.parts import Body, Constraint, Output, Point, Range, State, Timing, Work
+from linkwright.mechanism.parts import (
+    Body,
+    ClosedLoop,
+    Constraint,
+    Output,
+    Point,
+    Range,
+    Sensor,
+    State,
+    Timing,
+    Work,
+)
 from linkwright.mechanism.quantities import DERIVED, quantities_of
 from linkwright.mechanism.transactions import builder
 from linkwright.mechanism.workspace import Value, require_name
@@ -114,7 +125,13 @@ class Mechanism(LoadBuilder, Shown):
 
     @builder
     def limit(
-        self, coordinate: str, lower: Amount | None = None, upper: Amount | None = None
+        self,
+        coordinate: str,
+        lower: Amount | None = None,
+        upper: Amount | None = None,
+        *,
+        speed: Amount | None = None,
+        effort: Amount | None = None,
     ) -> None:
         """Let runs stop a joint at the ends of a range (see `linkwright.equations.joint_stops`).
 
@@ -124,6 +141,8 @@ class Mechanism(LoadBuilder, Shown):
             coordinate: of a joint with one translation or rotation, by name.
             lower: end of the range, rad or m, or a text such as "-30 deg"; None for none.
             upper: end of the range, in the same way; None for none.
+            speed: greatest speed, rad/s or m/s; controllers and robot files use it, runs do not.
+            effort: greatest effort, N*m or N, in the same way.
 
         >>> m = Mechanism("m")
         >>> b = m.body("b", rotate="z", mass=1, inertia=1)
@@ -150,14 +169,18 @@ class Mechanism(LoadBuilder, Shown):
             None if x is None else self.amount(coordinate, x, "a limit") for x in (lower, upper)
         )
         ends = [x for x in (low, high) if x is not None]
-        if not ends or any(x != x for x in ends) or ends != sorted(ends):
+        other = [None if x is None else float(x) for x in (speed, effort)]
+        if any(x is not None and not x >= 0 for x in other):
+            raise MechanismError(f"a limit of {coordinate!r} is below zero")
+        none = other == [None, None] and not ends
+        if none or any(x != x for x in ends) or ends != sorted(ends):
             raise MechanismError(
                 f"the limits of {coordinate!r} leave it no range: {lower} to {upper}",
                 remedy="give a lower one below the upper one, or only one of them",
             )
         if any(given.coordinate is q for given in self.ranges):
             raise MechanismError(f"{coordinate!r} has limits already")
-        self.ranges.append(Range(q, low, high))
+        self.ranges.append(Range(q, low, high, *other))
         self._changed()
 
     @builder
@@ -236,6 +259,7 @@ class Mechanism(LoadBuilder, Shown):
             )
         first, second = self._place(name, first), self._place(name, second)
         made = loops.close(self, name, first, second, joint, along=along, second_axis=second_axis)
+        self.loops.append(ClosedLoop(name, first, second, joint, frozenset(c.name for c in made)))
         self._changed()
         return made
 
@@ -367,6 +391,29 @@ class Mechanism(LoadBuilder, Shown):
         self.states.append(State(z, self.expr(derivative), initial))
         self._changed()
         return z
+
+    @builder
+    def sensor(self, name: str, kind: str, on: str) -> None:
+        """Declare a sensor, for robot files; it adds no channel and costs nothing in runs.
+
+        Args:
+            name: its name.
+            kind: what it measures, in MJCF's words: "jointpos", "gyro", "force".
+            on: name of the coordinate, body or point that it is on.
+
+        >>> m = Mechanism("m")
+        >>> b = m.body("b", rotate="z")
+        >>> m.sensor("encoder", "jointpos", "b")
+        >>> m.sensors[0].on
+        'b'
+        """
+        require_name(name, "a sensor")
+        if any(name == given.name for given in self.sensors):
+            raise MechanismError(f"{self.name!r} has a sensor {name!r} already")
+        known = ("n", *self.coordinates, *self.bodies, *self.points)
+        if on not in known and not any(q.startswith(f"{on}.") for q in self.coordinates):
+            self.unknown(on, known, "coordinate, body or point")
+        self.sensors.append(Sensor(name, kind, on))
 
     @builder
     def output(

@@ -119,11 +119,16 @@ class Body:
 @fixed
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """A point fixed in a body; `local` is its position relative to the body's origin."""
+    """A point fixed in a body; `local` is its position relative to the body's origin.
+
+    A point with a `matrix` is a frame: rows of the rotation that takes components along its axes to
+    components along the body's.
+    """
 
     name: str
     body: Body = field(repr=False)
     local: Vector = field(repr=False)
+    matrix: tuple[tuple[Expr, ...], ...] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"Point({self.name!r} of {self.body.name!r}: {brief(self.local)})"
@@ -150,11 +155,63 @@ class Range:
     Args:
         lower: end of the range, rad or m; None for none.
         upper: end of the range, rad or m; None for none.
+        speed: greatest speed, rad/s or m/s, for controllers and robot files; None for none.
+        effort: greatest effort, N*m or N, for controllers and robot files; None for none.
     """
 
     coordinate: Expr
-    lower: float | None
-    upper: float | None
+    lower: float | None = None
+    upper: float | None = None
+    speed: float | None = None
+    effort: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Passive:
+    """What a joint does by itself: the effort -damping u - friction sign(u) - stiffness (q - rest).
+
+    Args:
+        damping: N*m*s/rad or N*s/m.
+        friction: N*m or N.
+        stiffness: of a joint with one coordinate, N*m/rad or N/m.
+        rest: coordinate at which the spring is slack, rad or m.
+        loads: names of the forces and moments of the mechanism that are this.
+    """
+
+    damping: Expr
+    friction: Expr
+    stiffness: Expr
+    rest: Expr
+    loads: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClosedLoop:
+    """A joint that closes a loop; its relations are among the constraints of the mechanism.
+
+    Args:
+        relations: names of its constraints.
+    """
+
+    name: str
+    first: Point
+    second: Point
+    joint: Joint
+    relations: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Sensor:
+    """A sensor that a robot file declares: what it measures, and where.
+
+    Args:
+        kind: what it measures, in MJCF's words: "jointpos", "gyro", "force", ...
+        on: name of the coordinate, body or point that it is on.
+    """
+
+    name: str
+    kind: str
+    on: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -31,13 +31,16 @@ from linkwright.mechanism import kinematics as kinematics_of
 from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.parts import (
     Body,
+    ClosedLoop,
     Constraint,
     Force,
     Inertia,
     Moment,
     Output,
+    Passive,
     Point,
     Range,
+    Sensor,
     State,
     Timing,
 )
@@ -77,6 +80,7 @@ class Workspace:
         self.initial: dict[str, float] = {}
         self.initial_rules: dict[str, Expr] = {}
         self.armatures: dict[Body, Expr] = {}
+        self.passives: dict[Body, Passive] = {}
         self.bodies: dict[str, Body] = {}
         self.shapes: dict[str, tuple[Shape, ...]] = {}
         self.points: dict[str, Point] = {}
@@ -86,6 +90,8 @@ class Workspace:
         self.states: list[State] = []
         self.outputs: list[Output] = []
         self.ranges: list[Range] = []
+        self.loops: list[ClosedLoop] = []
+        self.sensors: list[Sensor] = []
         self.coordinates: dict[str, Expr] = {}
         self.variables: dict[str, Any] = {}
         self.functions: dict[str, Callable[..., object]] = {}

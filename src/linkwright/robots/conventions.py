@@ -26,7 +26,7 @@ from linkwright.brief import brief
 from linkwright.equations.tree import Tree
 from linkwright.errors import InputError
 from linkwright.formats.robot.to_mechanism import Assembled
-from linkwright.mechanism.joints import JOINTS
+from linkwright.joint_kinds import JOINTS
 
 Array: TypeAlias = NDArray[np.float64]
 

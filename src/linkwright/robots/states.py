@@ -68,7 +68,7 @@ class Facts:
 
 def facts_of(assembled: Assembled, tree: Tree) -> Facts:
     """Return what a robot says of itself."""
-    from linkwright.mechanism.joints import JOINTS
+    from linkwright.joint_kinds import JOINTS
 
     turning = {
         x

@@ -23,13 +23,17 @@ def own_solids(
     found: dict[Body, list[Solid]] = {}
     for body in bodies:
         for shape in geometry.mechanism.shapes.get(body.name, ()):
+            if not shape.seen:
+                continue
             try:
                 told = drawn(shape, lambda values: geometry.numbers(values).tolist())
             except Error as error:  # with these values
                 notes.append(f"{body.name!r}: {error.what}")
                 continue
             source = shape.source if isinstance(shape, Mesh) else ""
-            made = solid_of(body.name, told, Place(), source, roots, notes)
+            # What the model says counts before colors in the mesh.
+            own = replace(told, material=told.material or ("own" if told.color else ""))
+            made = solid_of(body.name, own, Place(), source, roots, notes)
             if made is not None:
                 found.setdefault(body, []).append(replace(made, link=""))
     return found

@@ -123,6 +123,9 @@ class GeomReader:
             color=self._color(element),
             touched=touched,
             name=element.attributes.get("name", "").strip(),
+            material=element.attributes.get("material", "").strip()
+            if "rgba" not in element.attributes
+            else "",
         )
         mass = None
         if kind == "mesh":

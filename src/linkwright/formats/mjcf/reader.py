@@ -10,7 +10,7 @@ the world.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,11 +21,12 @@ from linkwright.formats.mjcf.joints import merged_joint, moved, read_joint
 from linkwright.formats.mjcf.masses import bounded, inertial_mass, scaled_to
 from linkwright.formats.mjcf.settings import CompilerSettings, Defaults, settings_of
 from linkwright.formats.mjcf.sources import MJCF_CAPS, Sections, sections_of
-from linkwright.formats.mjcf.words import TURNS, USED
+from linkwright.formats.mjcf.words import SENSORS, TURNS, USED
 from linkwright.formats.robot.description import (
     Description,
     Link,
     LinkJoint,
+    LinkSensor,
     LinkShape,
     Mass,
     NamedFrame,
@@ -51,13 +52,21 @@ _ELSEWHERE = {
     "deformable": "flexible bodies are not read",
     "extension": "plugins are not read",
     "keyframe": "states are not read",
-    "sensor": "sensors are not read",
     "size": "it is about the memory of MuJoCo",
     "statistic": "it is about pictures",
     "tendon": "tendons are not read; what they do to the joints is missing",
     "visual": "it is about pictures",
 }
-_SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "equality", "actuator")
+_SECTIONS = (
+    "compiler",
+    "option",
+    "default",
+    "asset",
+    "worldbody",
+    "equality",
+    "actuator",
+    "sensor",
+)
 
 
 def read_mjcf(
@@ -152,6 +161,7 @@ class _Reading:
         )
         tree = with_actuators(tree, self.sections, self.defaults, self.settings, self.left)
         joints, closures = with_equalities(tree, self.sections, self.defaults, self.left)
+        sensors = tuple(self._sensors(joints))
         self._others()
         self._meshes()
         found = Description(
@@ -164,8 +174,35 @@ class _Reading:
             self.left.entries(),
             self.sections.root.file,
             tuple(self.notes),
+            sensors=sensors,
         )
         return require_tree(found)
+
+    def _sensors(self, joints: Sequence[LinkJoint]) -> Iterator[LinkSensor]:
+        known = {
+            "site": {frame.name for frame in self.frames},
+            "joint": {joint.name for joint in joints},
+            "body": set(self.bodies),
+            "xbody": set(self.bodies),
+        }
+        taken: set[str] = set()
+        for element in self.sections.parts("sensor"):
+            where = SENSORS.get(element.tag, "")
+            on = element.attributes.get(where, "").strip()
+            kind = element.attributes.get("objtype", "").strip() if where == "objname" else where
+            if on not in known.get(kind, ()):
+                self.left.add(
+                    f"<sensor><{element.tag}>", element.line, "not of a kind that is read"
+                )
+                continue
+            self.left.rest(element, (), ("name", where, "objtype"))
+            wanted = element.attributes.get("name", "").strip() or f"{on}_{element.tag}"
+            name, number = wanted, 1
+            while name in taken:
+                number += 1
+                name = f"{wanted}_{number}"
+            taken.add(name)
+            yield LinkSensor(name, element.tag, on, element.line)
 
     def _names(self) -> None:
         """Note the names of bodies, so that none that is made up here is one of them."""

@@ -40,6 +40,15 @@ ACTUATORS = (
 )
 """The kinds of actuators."""
 
+SENSORS = (
+    dict.fromkeys(("accelerometer", "velocimeter", "gyro", "force", "torque", "touch"), "site")
+    | dict.fromkeys(("magnetometer", "rangefinder"), "site")
+    | dict.fromkeys(("jointpos", "jointvel", "ballquat", "ballangvel", "jointactuatorfrc"), "joint")
+    | dict.fromkeys(("framepos", "framequat", "framelinvel", "frameangvel"), "objname")
+    | dict.fromkeys(("framelinacc", "frameangacc"), "objname")
+)
+"""The kinds of sensors that are read, and the attribute that says what they are on."""
+
 ACTUATOR = (
     *("name", "class", "group", "joint", "jointinparent", "gear", "armature", "damping"),
     *("forcerange", "forcelimited", "ctrlrange", "ctrllimited"),

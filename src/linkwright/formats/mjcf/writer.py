@@ -8,10 +8,11 @@ that follows it. Frames are sites; closures join two sites. Angles are radians, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from linkwright.errors import InputError
+from linkwright.formats.mjcf.words import SENSORS
 from linkwright.formats.robot.description import (
     UNTURNED,
     Description,
@@ -34,7 +35,7 @@ from linkwright.formats.robot.transforms import (
 )
 from linkwright.formats.robot.xml import XmlElement
 from linkwright.formats.robot.xml_writer import number_text, numbers_text, xml_text
-from linkwright.mechanism.joints import JOINTS
+from linkwright.joint_kinds import JOINTS
 
 _WORLD = "world"
 _ORIGIN: Triple = (0.0, 0.0, 0.0)
@@ -74,6 +75,7 @@ class _Writing:
     children: dict[str, list[LinkJoint]] = field(default_factory=dict)
     sites: dict[str, list[XmlElement]] = field(default_factory=dict)
     meshes: dict[tuple[str, Triple], str] = field(default_factory=dict)
+    materials: dict[str, tuple[float, float, float, float]] = field(default_factory=dict)
     followers: list[tuple[str, Mimic, int]] = field(default_factory=list)
     plain: set[str] = field(default_factory=set)
     links: dict[str, Link] = field(default_factory=dict)
@@ -106,6 +108,7 @@ class _Writing:
             XmlElement("asset", {}, self._assets()),
             world,
             XmlElement("equality", {}, tuple(equalities)),
+            XmlElement("sensor", {}, tuple(self._sensors())),
         ]
         kept = tuple(section for section in sections if section.attributes or section.children)
         return WrittenDescription(
@@ -142,6 +145,22 @@ class _Writing:
             named = {"name": closure.name} if closure.name else {}
             found.append(XmlElement(tag, {**named, "site1": ends[0], "site2": ends[1]}))
         return found
+
+    def _sensors(self) -> Iterator[XmlElement]:
+        d = self.description
+        sites = {frame.name for frame in d.frames}
+        joints = {joint.name for joint in d.joints}
+        for sensor in d.sensors:
+            where = SENSORS.get(sensor.kind, "")
+            attributes = {"name": sensor.name}
+            if where == "objname":
+                attributes["objtype"] = "site" if sensor.on in sites else "xbody"
+            elif sensor.on not in {"site": sites, "joint": joints}.get(where, ()):
+                self.left.add(
+                    f"sensors of kind {sensor.kind}", sensor.line, "MuJoCo has none there"
+                )
+                continue
+            yield XmlElement(sensor.kind, {**attributes, where: sensor.on})
 
     def _world(self) -> XmlElement:
         """Return the element with all bodies; the root is the world where it has no mass."""
@@ -292,7 +311,11 @@ class _Writing:
             attributes["size"] = numbers_text(half)
         attributes |= _placed(shape.place)
         if shape.color is not None:
-            attributes["rgba"] = numbers_text(shape.color)
+            known = self.materials.setdefault(shape.material, shape.color)
+            if shape.material and known == shape.color:
+                attributes["material"] = shape.material
+            else:
+                attributes["rgba"] = numbers_text(shape.color)
         if not shape.touched:
             attributes |= {"contype": "0", "conaffinity": "0"}
         if not shape.seen:
@@ -319,6 +342,9 @@ class _Writing:
             if scale != (1.0, 1.0, 1.0):
                 attributes["scale"] = numbers_text(scale)
             found.append(XmlElement("mesh", attributes))
+        for name, color in self.materials.items():
+            if name:
+                found.append(XmlElement("material", {"name": name, "rgba": numbers_text(color)}))
         return tuple(found)
 
 

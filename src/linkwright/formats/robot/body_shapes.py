@@ -14,7 +14,8 @@ from linkwright.formats.robot.transforms import product, turned
 from linkwright.formats.text import schema
 from linkwright.shapes import KINDS, Mesh, Shape, color_of, hex_of
 
-_MEASURES = ("edges", "radius", "length", "file", "scale")
+_MEASURES = ("edges", "radius", "length", "radii", "file", "scale")
+_SAID = ("name", "material", "seen", "touched")
 _AXES: dict[str, Triple] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
@@ -37,25 +38,32 @@ def drawn(
     rotation = reduce(product, (turned(_AXES[axis], angle) for axis, angle in told.turn), UNTURNED)
     color = None if told.color is None else color_of(told.color)
     place = Place((x, y, z), rotation)
+    said: dict[str, Any] = {key: getattr(told, key) for key in _SAID}
     if isinstance(told, Mesh):
         a, b, c = told.scale if isinstance(told.scale, tuple) else (1.0, 1.0, 1.0)
-        # With a material, since what the model says counts before colors in the mesh.
-        material = "own" if color else ""
-        return description.LinkShape(
-            "mesh", (), place, str(told.file), (a, b, c), color, material=material
-        )
-    return description.LinkShape(told.kind, told.size, place, color=color)
+        return description.LinkShape("mesh", (), place, str(told.file), (a, b, c), color, **said)
+    return description.LinkShape(told.kind, told.size, place, color=color, **said)
+
+
+def color_text(color: Sequence[float]) -> str | list[float]:
+    """Return a color as a text where that says all of it, otherwise as numbers.
+
+    >>> color_text((1.0, 0.0, 0.0, 1.0)), color_text((0.5, 0.5, 0.5))
+    ('#ff0000', [0.5, 0.5, 0.5, 1.0])
+    """
+    text = hex_of(color)
+    return text if color_of(text) == color_of(color) else list(color_of(color))
 
 
 def shape_of(table: schema.ShapeTable, file: str) -> Shape:
     """Return the shape that a table of a text model describes.
 
-    >>> shape_of(schema.Shape(body="b", kind="sphere", radius="R"), "").size
+    >>> shape_of(schema.ShapeTable(body="b", kind="sphere", radius="R"), "").size
     ('R',)
     """
     kind = KINDS[table.kind]
     given = {key: getattr(table, key) for key in _MEASURES if getattr(table, key) is not None}
-    needed = kind.measured or ("file",)
+    needed = ("file",) if kind is Mesh else kind.measured
     for key in needed:
         if key not in given:
             raise InputError(f"a {table.kind} needs {key!r}", remedy=f"add {key} = ...")
@@ -65,7 +73,8 @@ def shape_of(table: schema.ShapeTable, file: str) -> Shape:
         )
     if "file" in given:
         given["source"] = file or "model.toml"
-    return kind(**given, at=table.at, turn=table.turn, color=table.color)
+    said = {key: getattr(table, key) for key in _SAID}
+    return kind(**given, at=table.at, turn=table.turn, color=table.color, **said)
 
 
 def shape_table(body: str, shape: Shape, value: Callable[[Expr], Any]) -> dict[str, Any]:
@@ -83,5 +92,5 @@ def shape_table(body: str, shape: Shape, value: Callable[[Expr], Any]) -> dict[s
     if isinstance(told, Mesh):
         data |= {"file": told.file, "scale": told.scale}
     if shape.color is not None:
-        data["color"] = shape.color if isinstance(shape.color, str) else hex_of(shape.color)
-    return data
+        data["color"] = shape.color if isinstance(shape.color, str) else color_text(shape.color)
+    return data | {key: getattr(shape, key) for key in _SAID}

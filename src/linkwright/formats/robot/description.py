@@ -109,7 +109,7 @@ class LinkJoint:
 
     Args:
         name: of the joint; also of its coordinate, where it has one.
-        kind: one of `linkwright.mechanism.joints.JOINTS`.
+        kind: one of `linkwright.joint_kinds.JOINTS`.
         parent: name of the parent link.
         child: name of the child link.
         place: of the joint's frame in the parent link's frame.
@@ -152,6 +152,16 @@ class NamedFrame:
     name: str
     link: str
     place: Place = Place()
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSensor:
+    """A sensor: what it measures, in MJCF's words, and the joint, link or frame that it is on."""
+
+    name: str
+    kind: str
+    on: str
     line: int = 0
 
 
@@ -203,6 +213,7 @@ class Description:
         joints: in the order of the file.
         frames: beyond those of the links.
         closures: of loops.
+        sensors: declared ones.
         gravity: acceleration of free fall in the root's frame, m/s^2; None for 9.81 along -z.
         ignored: what was left out, once for each kind.
         source: the file, for messages.
@@ -219,6 +230,7 @@ class Description:
     source: str = ""
     notes: tuple[str, ...] = field(default=())
     content: bytes | None = field(default=None, repr=False, compare=False)
+    sensors: tuple[LinkSensor, ...] = ()
 
     def link(self, name: str) -> Link:
         """Return the link of that name."""

@@ -9,25 +9,34 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from linkwright.algebra import Expr, Vector, evaluate_all, free_symbols
 from linkwright.errors import InputError
+from linkwright.formats.mjcf.words import SENSORS
 from linkwright.formats.robot.body_shapes import drawn
 from linkwright.formats.robot.description import (
+    UNTURNED,
+    Closure,
     Description,
+    JointLimits,
     Link,
     LinkJoint,
+    LinkSensor,
+    LinkShape,
     Mass,
+    Mimic,
     NamedFrame,
     Place,
     Rotation,
     Triple,
 )
+from linkwright.formats.robot.names import code_name
 from linkwright.formats.robot.omissions import Leftovers
-from linkwright.formats.robot.transforms import cross, dot, rotate, transposed
-from linkwright.mechanism import Body, Mechanism
+from linkwright.formats.robot.transforms import composed, dot, plane_axes, rotate, transposed
+from linkwright.mechanism import Body, Mechanism, Point, parts
 
 
 def read_text_model(
@@ -62,6 +71,8 @@ class _Survey:
     links: list[Link] = field(default_factory=list)
     joints: list[LinkJoint] = field(default_factory=list)
     left: Leftovers = field(default_factory=Leftovers)
+    folded: set[Body] = field(default_factory=set)
+    tied: set[str] = field(default_factory=set)
 
     def description(self) -> Description:
         m = self.m
@@ -73,21 +84,155 @@ class _Survey:
             )
         self.values = {x: m.values[name] for name, x in m.parameters.items()}
         self.values |= {x: m.values.get(name, 0.0) for name, x in m.inputs.items()}
-        self.links = [Link(m.ground.name)]
+        self.folded = self._mounts()
+        self.links = [Link(m.ground.name, None, self._shapes(m.ground))]
         for body in m.bodies.values():
-            if body.parent is not None:
+            if body not in self.folded:
                 self._body(body)
-        frames = tuple(self._frames())
+        closures = tuple(self._closures())
+        mimics = self._mimics()
+        joints = [replace(joint, mimic=mimics.get(joint.name)) for joint in self.joints]
         gravity = self._numbers(m.gravity_vector.components(m.ground.frame), "gravity")
+        ends = {point for loop in m.loops for point in (loop.first, loop.second)}
+        frames = tuple(self._frames(ends))
         self._leave()
-        return Description(
-            m.name,
-            tuple(self.links),
-            tuple(self.joints),
-            frames,
-            gravity=_three(gravity),
-            ignored=self.left.entries(),
+        return self._rooted(
+            Description(
+                m.name,
+                tuple(self.links),
+                tuple(joints),
+                frames,
+                closures,
+                gravity=_three(gravity),
+                ignored=self.left.entries(),
+                sensors=tuple(map(self._sensed, m.sensors)),
+            )
         )
+
+    def _mounts(self) -> set[Body]:
+        """Return the bodies that only turn a joint's frame or the end of a loop."""
+        m = self.m
+        below = Counter(body.parent for body in m.bodies.values())
+        ends = {point.body for loop in m.loops for point in (loop.first, loop.second)}
+        used = {point.body for point in m.points.values()}
+        return {
+            body
+            for body in m.bodies.values()
+            if not body.coordinates
+            and not body.joint.name
+            and body.parent is not None
+            and body.name not in m.shapes
+            and body not in used
+            and self._mass(body) is None
+            and (
+                (below[body] == 1 and body.name.endswith("_mount"))
+                or (below[body] == 0 and body in ends)
+            )
+        }
+
+    def _rooted(self, robot: Description) -> Description:
+        """Return the robot with its root: what is welded to the ground, or a name for that."""
+        ground, names = self.m.ground, [frame.name for frame in robot.frames if _is_ground(frame)]
+        below = [joint for joint in robot.joints if joint.parent == ground.name]
+        if len(below) == 1 and below[0].kind == "weld" and below[0].place == Place():
+            (joint,) = below
+            body = next(b for b in self.m.bodies.values() if _link_name(b) == joint.child)
+            fixed = not any(frame.link == ground.name for frame in robot.frames)
+            if fixed and not body.joint.name and not robot.links[0].shapes:
+                joints = tuple(j for j in robot.joints if j is not joint)
+                return replace(robot, links=robot.links[1:], joints=joints)
+        if not names:
+            return robot
+        root = names[0]
+
+        def renamed(link: str) -> str:
+            return root if link == ground.name else link
+
+        return replace(
+            robot,
+            links=(replace(robot.links[0], name=root), *robot.links[1:]),
+            joints=tuple(replace(j, parent=renamed(j.parent)) for j in robot.joints),
+            frames=tuple(replace(f, link=renamed(f.link)) for f in robot.frames if f.name != root),
+            closures=tuple(
+                replace(
+                    c,
+                    first=(renamed(c.first[0]), c.first[1]),
+                    second=(renamed(c.second[0]), c.second[1]),
+                )
+                for c in robot.closures
+            ),
+            sensors=tuple(replace(s, on=renamed(s.on)) for s in robot.sensors),
+        )
+
+    def _place(self, body: Body) -> tuple[str, Place]:
+        """Return the parent link of a body, and its place there, through what is folded."""
+        assert body.parent is not None
+        above = body.parent.frame
+        words = f"the place of {body.name!r}"
+        offset = _three(self._numbers(body.offset.components(above), words, body))
+        cosines = self._numbers((x for row in body.frame.cosines for x in row), words, body)
+        place = Place(offset, transposed(_rows(cosines)))
+        if body.parent not in self.folded:
+            return _link_name(body.parent), place
+        link, outer = self._place(body.parent)
+        return link, composed(outer, place)
+
+    def _shapes(self, body: Body) -> tuple[LinkShape, ...]:
+        words = f"a shape of {body.name!r}"
+        return tuple(
+            drawn(shape, lambda values: self._numbers(values, words))
+            for shape in self.m.shapes.get(body.name, ())
+        )
+
+    def _closures(self) -> Iterator[Closure]:
+        for loop in self.m.loops:
+            kind = {0: "weld", 3: "ball"}.get(len(loop.joint.rotate))
+            if kind is None or loop.joint.translate or loop.joint.matrix is not None:
+                continue
+            first, second = (self._end(point) for point in (loop.first, loop.second))
+            yield Closure(loop.name, first, second, kind)
+
+    def _end(self, point: Point) -> tuple[str, Place]:
+        where = point.local.components(point.body.frame)
+        place = Place(_three(self._numbers(where, f"the place of {point.name!r}")))
+        if point.body not in self.folded:
+            return _link_name(point.body), place
+        link, outer = self._place(point.body)
+        return link, composed(outer, place)
+
+    def _mimics(self) -> dict[str, Mimic]:
+        """Return what joints follow others: linear relations of two coordinates."""
+        found: dict[str, Mimic] = {}
+        names = {
+            body.coordinates[0]: self._joint_name(body)
+            for body in self.m.bodies.values()
+            if len(body.coordinates) == 1
+        }
+        for c in self.m.constraints:
+            q, zero = c.eliminate_coordinate, c.position
+            if zero is None or q not in names:
+                continue
+            others = [x for x in free_symbols(zero) if x not in self.values and x is not q]
+            if len(others) != 1 or others[0] not in names:
+                continue
+            known = [{q: x, others[0]: y} for x, y in ((0, 0), (1, 0), (0, 1), (2, 3))]
+            at = [float(evaluate_all([zero], {**self.values, **more})[0]) for more in known]
+            slope, other = at[1] - at[0], at[2] - at[0]
+            if slope and abs(at[3] - at[0] - 2 * slope - 3 * other) < 1e-9:
+                found[names[q]] = Mimic(names[others[0]], -other / slope, -at[0] / slope)
+                self.tied.add(c.name)
+        return found
+
+    def _sensed(self, sensor: parts.Sensor) -> LinkSensor:
+        """Return a sensor with the name of the joint, link or frame that it is on."""
+        on = sensor.on
+        if SENSORS.get(sensor.kind) == "joint":
+            for body in self.m.bodies.values():
+                if any(q.name == on or q.name.startswith(f"{on}.") for q in body.coordinates):
+                    on = self._joint_name(body)
+        elif on not in self.m.points and on in self.m.bodies:
+            on = _link_name(self.m.bodies[on])
+        return LinkSensor(sensor.name, sensor.kind, on)
 
     def _numbers(self, values: Iterable[Expr], what: str, body: Body | None = None) -> list[float]:
         """Return values in numbers, while the coordinates of a body's own joint are zero."""
@@ -108,42 +253,47 @@ class _Survey:
         return found
 
     def _body(self, body: Body) -> None:
-        assert body.parent is not None
-        above = body.parent.frame
-        words = f"the place of {body.name!r}"
-        offset = _three(self._numbers(body.offset.components(above), words, body))
-        cosines = self._numbers((x for row in body.frame.cosines for x in row), words, body)
-        rotation = transposed(_rows(cosines))
-        armature = 0.0
-        if body in self.m.armatures:
-            (armature,) = self._numbers([self.m.armatures[body]], f"armature of {body.name!r}")
-        slides = [self._direction(body, d, rotation) for _, d in body.translations]
-        for joint in self._joints(body, Place(offset, rotation), slides):
-            if joint.child != body.name:
+        parent, place = self._place(body)
+        slides = [self._direction(body, d) for _, d in body.translations]
+        for joint in self._joints(body, parent, place, slides):
+            if joint.child != _link_name(body):
                 self.links.append(Link(joint.child))
                 self.joints.append(joint)
             else:
-                self.joints.append(replace(joint, armature=armature))
-        words = f"a shape of {body.name!r}"
-        shapes = [
-            drawn(shape, lambda values: self._numbers(values, words))
-            for shape in self.m.shapes.get(body.name, ())
-        ]
-        self.links.append(Link(body.name, self._mass(body), tuple(shapes)))
+                self.joints.append(self._with_properties(joint, body))
+        self.links.append(Link(_link_name(body), self._mass(body), self._shapes(body)))
 
-    def _direction(self, body: Body, direction: Vector, rotation: Rotation) -> Triple:
+    def _with_properties(self, joint: LinkJoint, body: Body) -> LinkJoint:
+        """Return a joint with its rotor, friction, spring and limits."""
+        m, words = self.m, f"the joint of {body.name!r}"
+        if body in m.armatures:
+            (armature,) = self._numbers([m.armatures[body]], words)
+            joint = replace(joint, armature=armature)
+        if body in m.passives:
+            own = m.passives[body]
+            given = (own.damping, own.friction, own.stiffness, own.rest)
+            d, f, k, rest = self._numbers(given, words)
+            joint = replace(joint, damping=d, friction=f, stiffness=k, rest=rest)
+        for found in m.ranges:
+            if found.coordinate in body.coordinates:
+                ends = (found.lower, found.upper) if len(body.coordinates) == 1 else (None, None)
+                joint = replace(joint, limits=JointLimits(*ends, found.speed, found.effort))
+        return joint
+
+    def _direction(self, body: Body, direction: Vector) -> Triple:
         """Return a direction that is fixed in the parent, along the body's axes at zero."""
         assert body.parent is not None
         along = direction.components(body.parent.frame)
-        fixed = self._numbers(along, f"a direction of {body.name!r}")
-        return rotate(transposed(rotation), _three(fixed))
+        fixed = _three(self._numbers(along, f"a direction of {body.name!r}"))
+        cosines = self._numbers((x for row in body.frame.cosines for x in row), "a place", body)
+        return rotate(_rows(cosines), fixed)
 
-    def _joints(self, body: Body, place: Place, slides: list[Triple]) -> Iterator[LinkJoint]:
-        """Yield the joints from the parent to the body."""
-        assert body.parent is not None
+    def _joints(
+        self, body: Body, parent: str, place: Place, slides: list[Triple]
+    ) -> Iterator[LinkJoint]:
+        """Yield the joints from the parent link to the body."""
         names = [q.name for q in body.coordinates]
-        whole = LinkJoint(self._joint_name(body, names), "weld", "", "", place)
-        whole = replace(whole, parent=body.parent.name, child=body.name)
+        whole = LinkJoint(self._joint_name(body), "weld", parent, _link_name(body), place)
         turns = len(body.joint.rotate)
         if not names:
             yield whole
@@ -157,10 +307,11 @@ class _Survey:
         else:
             yield from self._split(body, whole, slides, turns)
 
-    def _joint_name(self, body: Body, names: list[str]) -> str:
+    def _joint_name(self, body: Body) -> str:
         """Return the name that all coordinates of a joint begin with, else that of the body."""
-        if len(names) == 1:
-            return names[0]
+        names = [q.name for q in body.coordinates]
+        if body.joint.name or len(names) == 1:
+            return body.joint.name or names[0]
         stems = {name.rpartition(".")[0] for name in names}
         stem = stems.pop() if len(stems) == 1 else ""
         return stem if stem and all(joint.name != stem for joint in self.joints) else body.name
@@ -172,8 +323,8 @@ class _Survey:
         last = len(slides) + (1 if turns else 0)
         parent, place = whole.parent, whole.place
         for k, axis in enumerate(slides, 1):
-            child = body.name if k == last else f"{body.name}_slide{k}"
-            name = body.translations[k - 1][0].name
+            child = _link_name(body) if k == last else f"{body.name}_slide{k}"
+            name = whole.name if last == 1 else body.translations[k - 1][0].name
             yield LinkJoint(name, "prismatic", parent, child, place, axis)
             parent, place = child, Place()
         if turns == 3:
@@ -182,7 +333,8 @@ class _Survey:
         elif turns == 1:
             one = {**self.values, body.rotations[0]: 1.0}
             (lead,) = evaluate_all([body.lead], one)
-            joint = replace(whole, name=body.rotations[0].name, parent=parent, place=place)
+            name = whole.name if last == 1 else body.rotations[0].name
+            joint = replace(whole, name=name, parent=parent, place=place)
             joint = replace(joint, kind="revolute", axis=self._axis(body))
             if lead:
                 joint = replace(joint, kind="screw", pitch=float(lead) * math.tau)
@@ -205,21 +357,33 @@ class _Survey:
         found = Mass(mass, (x, y, z), (xx, yy, zz, xy, yz, zx))
         return found if mass or any(found.inertia) else None
 
-    def _frames(self) -> Iterator[NamedFrame]:
+    def _frames(self, ends: set[Point]) -> Iterator[NamedFrame]:
         for name, point in self.m.points.items():
-            where = point.local.components(point.body.frame)
-            position = _three(self._numbers(where, f"the place of {name!r}"))
-            yield NamedFrame(name, point.body.name, Place(position))
+            if point in ends:
+                continue
+            words = f"the place of {name!r}"
+            position = _three(self._numbers(point.local.components(point.body.frame), words))
+            rows = UNTURNED
+            if point.matrix is not None:
+                rows = _rows(self._numbers((x for row in point.matrix for x in row), words))
+            yield NamedFrame(name, _link_name(point.body), Place(position, rows))
 
     def _leave(self) -> None:
         m = self.m
+        own = {name for passive in m.passives.values() for name in passive.loads}
+        closing = {
+            name
+            for loop in m.loops
+            if len(loop.joint.rotate) in (0, 3) and not loop.joint.translate
+            for name in loop.relations
+        }
         why = "a robot file has no place for them"
         for what, names in (
             ("the names of parameters", list(m.parameters)),
             ("inputs", list(m.inputs)),
-            ("forces", [f.name for f in m.forces]),
-            ("moments", [t.name for t in m.moments]),
-            ("relations", [c.name for c in m.constraints]),
+            ("forces", [f.name for f in m.forces if f.name not in own]),
+            ("moments", [t.name for t in m.moments if t.name not in own]),
+            ("relations", [c.name for c in m.constraints if c.name not in closing | self.tied]),
             ("states", [s.symbol.name for s in m.states]),
             ("outputs", [o.name for o in m.outputs]),
             ("starting values", list(m.initial)),
@@ -227,6 +391,11 @@ class _Survey:
             if names:
                 shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
                 self.left.add(f"{what} ({shown})", 0, why)
+
+
+def _link_name(body: Body) -> str:
+    """Return the name of the link that a body is: its doc, where that spells the body's name."""
+    return body.doc if body.doc and code_name(body.doc) == body.name else body.name
 
 
 def _three(values: Sequence[float]) -> Triple:
@@ -245,4 +414,9 @@ def _parallel(a: Triple, b: Triple) -> bool:
 
 def _in_plane(slides: list[Triple], normal: Triple) -> bool:
     """Whether two slides and the normal are the axes of a planar joint, in its order."""
-    return len(slides) == 2 and dot(cross(slides[0], slides[1]), normal) > 1.0 - 1e-12
+    across, aside, _ = transposed(plane_axes(normal))
+    return len(slides) == 2 and _parallel(slides[0], across) and _parallel(slides[1], aside)
+
+
+def _is_ground(frame: NamedFrame) -> bool:
+    return frame.link == "n" and frame.place == Place()

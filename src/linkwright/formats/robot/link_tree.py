@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from linkwright.errors import InputError, nearest
 from linkwright.formats.robot.description import Description, Link, LinkJoint
-from linkwright.mechanism.joints import JOINTS
+from linkwright.joint_kinds import JOINTS
 
 _LONGEST_NAME = 200
 _Part: TypeAlias = Link | LinkJoint

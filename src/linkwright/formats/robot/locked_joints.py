@@ -8,7 +8,7 @@ from dataclasses import replace
 from linkwright.errors import InputError
 from linkwright.formats.robot.description import Description, LinkJoint, Place
 from linkwright.formats.robot.transforms import scaled, turned, unit
-from linkwright.mechanism.joints import JOINTS
+from linkwright.joint_kinds import JOINTS
 
 
 def without_mimics(description: Description) -> Description:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from linkwright.formats.robot.description import Description
 from linkwright.formats.robot.transforms import joined_masses
-from linkwright.mechanism.joints import JOINTS
+from linkwright.joint_kinds import JOINTS
 
 
 def summary(description: Description, form: str) -> list[tuple[str, str]]:

@@ -20,9 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
-from linkwright.algebra import Expr, evaluate_all, free_symbols, sign
+from linkwright.algebra import Expr, as_expr, evaluate_all, free_symbols
 from linkwright.equations.joint_stops import UNTOUCHED
 from linkwright.errors import InputError
 from linkwright.formats.robot.description import (
@@ -58,8 +59,8 @@ from linkwright.formats.robot.transforms import (
     transposed,
     unit,
 )
+from linkwright.joint_kinds import JOINTS
 from linkwright.mechanism import Ball, Body, Joint, Mechanism, Prismatic, Weld
-from linkwright.mechanism.joints import JOINTS
 from linkwright.mechanism.provenance import from_file
 
 BASES = ("file", "fixed", "free")
@@ -75,7 +76,7 @@ class AssembledJoint:
 
     Args:
         name: as in the file.
-        kind: one of `linkwright.mechanism.joints.JOINTS`.
+        kind: one of `linkwright.joint_kinds.JOINTS`.
         child: name of the link that it moves.
         body: the body that it moves.
         coordinates: of the joint, in order.
@@ -194,8 +195,19 @@ def as_assembled(mechanism: Mechanism, *, symbolic: bool = False) -> Assembled:
     (['rod'], ['rod', 'n', 'tip'])
     """
     bodies = mechanism.depth_first()
+    limits = {
+        given.coordinate: JointLimits(given.lower, given.upper, given.speed, given.effort)
+        for given in mechanism.ranges
+    }
     joints = tuple(
-        AssembledJoint(body.name, "", body.name, body, body.coordinates)
+        AssembledJoint(
+            body.name,
+            "",
+            body.name,
+            body,
+            body.coordinates,
+            limits.get(body.coordinates[0], NO_LIMITS) if len(body.coordinates) == 1 else NO_LIMITS,
+        )
         for body in bodies
         if body.coordinates
     )
@@ -205,10 +217,11 @@ def as_assembled(mechanism: Mechanism, *, symbolic: bool = False) -> Assembled:
     }
     known = {} if symbolic else values
     for name, point in mechanism.points.items():
-        where = point.local.components(point.body.frame)
-        if name not in places and known.keys() >= set(free_symbols(*where)):
-            x, y, z = (float(v) for v in evaluate_all(where, known))
-            places[name] = point.body, Place((x, y, z))
+        rows = UNTURNED if point.matrix is None else point.matrix
+        parts = [*point.local.components(point.body.frame), *map(as_expr, chain(*rows))]
+        if name not in places and known.keys() >= set(free_symbols(*parts)):
+            x, y, z, a, b, c, d, e, f, g, h, i = (float(v) for v in evaluate_all(parts, known))
+            places[name] = point.body, Place((x, y, z), ((a, b, c), (d, e, f), (g, h, i)))
     return Assembled(mechanism, joints, places)
 
 
@@ -406,24 +419,13 @@ class _Assembler:
                 if joint.armature:
                     m.armature(body, joint.armature)
                 if friction and (joint.damping or joint.friction or joint.stiffness):
-                    self._passive(joint, body)
-
-    def _passive(self, joint: LinkJoint, body: Body) -> None:
-        m, kinematics = self.mechanism, self.mechanism.kinematics()
-        speeds = kinematics.motions[body].speeds
-        for speed in speeds:
-            u = speed.symbol
-            effort = -joint.damping * u - joint.friction * sign(u)
-            alone = len(speeds) == len(body.coordinates) == 1
-            if joint.stiffness and alone:
-                effort = effort - joint.stiffness * (body.coordinates[0] - joint.rest)
-            if effort.op == "num":
-                continue
-            name = f"friction of {u.name}"
-            if speed.omega.is_zero:
-                m.force(name, effort, at=body, along=speed.velocity, reaction=body.parent)
-            else:
-                m.moment(name, effort, on=body, about=speed.omega, reaction=body.parent)
+                    m.passive(
+                        body,
+                        damping=joint.damping,
+                        friction=joint.friction,
+                        stiffness=joint.stiffness,
+                        rest=joint.rest,
+                    )
 
     def tie_mimics(self) -> None:
         """Let joints follow others."""
@@ -451,7 +453,8 @@ class _Assembler:
             if not single or (lower is None and upper is None):
                 continue
             if lower is None or upper is None or lower < upper:
-                self.mechanism.limit(made.coordinates[0].name, lower, upper)
+                more = {"speed": made.limits.speed, "effort": made.limits.effort}
+                self.mechanism.limit(made.coordinates[0].name, lower, upper, **more)
 
     def close(self, closure: Closure) -> None:
         """Close a loop."""

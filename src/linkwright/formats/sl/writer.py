@@ -33,7 +33,7 @@ from linkwright.formats.sl.configuration import (
     SceneObject,
     SensorOffset,
 )
-from linkwright.mechanism.joints import JOINTS
+from linkwright.joint_kinds import JOINTS
 
 _BASE = "BASE"
 _NONE = 1e10

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 from linkwright.algebra import Expr, symbol
@@ -114,9 +115,13 @@ class Builder:
         self._relations()
         for part in self.flat["limit"]:
             with self._placed(part):
-                ends = (part.value.lower, part.value.upper)
-                low, high = (None if x is None else constant(x) for x in ends)
-                self.m.limit(part.value.coordinate, low, high)
+                given: schema.Limit = part.value
+                low, high = (None if x is None else constant(x) for x in (given.lower, given.upper))
+                more = {"speed": given.speed, "effort": given.effort}
+                self.m.limit(given.coordinate, low, high, **more)
+        for part in self.flat["sensor"]:
+            with self._placed(part):
+                self.m.sensor(part.value.name, part.value.kind, part.value.on)
         for part in self.flat["output"]:
             with self._placed(part):
                 self._output(part)
@@ -281,7 +286,7 @@ class Builder:
 
     def _body(self, b: schema.BodyTable) -> None:
         m = self.m
-        arguments: dict[str, Any] = {"joint": joint_of(b)}
+        arguments: dict[str, Any] = {"joint": replace(joint_of(b), name=b.joint_name)}
         if isinstance(b.at, str) or isinstance(b.com, str):
             raise InputError("three components are needed for `at` and `com`")
         made = m.body(
@@ -317,7 +322,8 @@ class Builder:
                 other = (
                     None if p.coordinates_in is None else self._find_body(part, "coordinates_in")
                 )
-                self.m.point(p.name, self._find_body(part, "body"), p.at, coordinates_in=other)
+                body = self._find_body(part, "body")
+                self.m.point(p.name, body, p.at, coordinates_in=other, matrix=p.matrix)
 
     def _shapes(self) -> None:
         for part in self.flat["shape"]:
@@ -353,6 +359,13 @@ class Builder:
 
     def _loads(self) -> None:
         m = self.m
+        for part in self.flat["body"]:
+            keys = ("damping", "friction", "stiffness", "rest")
+            given = {k: x for k in keys if (x := getattr(part.value, k)) is not None}
+            if given:
+                with self._placed(part):
+                    m.passive(part.value.name, **given)
+        made = len(m.forces) + len(m.moments)
         names: set[str] = set()
         for kind in ("force", "strut", "moment"):
             for part in self.flat[kind]:
@@ -360,7 +373,7 @@ class Builder:
                     self._refuse_twice(part, part.value.name, names, "force or moment")
                     names.add(part.value.name)
                     self._load(kind, part)
-        assert len(names) == len(m.forces) + len(m.moments)
+        assert len(names) == len(m.forces) + len(m.moments) - made
 
     def _load(self, kind: str, part: Part) -> None:
         m, load = self.m, part.value

@@ -86,7 +86,8 @@ class Describer:
             }
             for s in m.states
         ]
-        loads = [self._force(f) for f in m.forces]
+        own = {name for passive in m.passives.values() for name in passive.loads}
+        loads = [self._force(f) for f in m.forces if f.name not in own]
         data["force"] = [load for kind, load in loads if kind == "force"]
         data["strut"] = [load for kind, load in loads if kind == "strut"]
         data["moment"] = [
@@ -99,11 +100,15 @@ class Describer:
                 "doc": t.doc,
             }
             for t in m.moments
+            if t.name not in own
         ]
         data["constraint"] = [self._constraint(c) for c in m.constraints]
         data["limit"] = [
-            {"coordinate": r.coordinate.name, "lower": r.lower, "upper": r.upper} for r in m.ranges
+            {"coordinate": r.coordinate.name}
+            | {key: getattr(r, key) for key in ("lower", "upper", "speed", "effort")}
+            for r in m.ranges
         ]
+        data["sensor"] = [{"name": s.name, "kind": s.kind, "on": s.on} for s in m.sensors]
         data["output"] = [
             {
                 "name": o.name,
@@ -204,10 +209,15 @@ class Describer:
             "com": [_value(x) for x in b.inertia.center],
             "inertia": _moments(b.inertia.tensor),
             "armature": _value(m.armatures[b]) if b in m.armatures else None,
+            "joint_name": joint.name or None,
             "coordinates": named if named != m.usual_names(b.name, written) else None,
             "small": smalls if len(set(smalls)) > 1 else any(smalls),
             "doc": b.doc,
         }
+        if b in m.passives:
+            keys = ("damping", "friction", "stiffness", "rest")
+            given = {key: getattr(m.passives[b], key) for key in keys}
+            data |= {key: _value(x) for key, x in given.items() if x is not ZERO}
         return {k: v for k, v in data.items() if v is not None}
 
     def _rotation(self, b: Body) -> Any:
@@ -233,7 +243,10 @@ class Describer:
 
     def _point(self, name: str, point: Point) -> dict[str, Any]:
         at = self._components(point.local, point.body)
-        return {"name": name, "body": point.body.name, "at": at}
+        data: dict[str, Any] = {"name": name, "body": point.body.name, "at": at}
+        if point.matrix is not None:
+            data["matrix"] = [[_value(x) for x in row] for row in point.matrix]
+        return data
 
     def named(self, point: Point) -> str:
         """Return the name of a point; one that has none is added to the model."""

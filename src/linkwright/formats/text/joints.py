@@ -6,7 +6,8 @@ from typing import Any
 
 from linkwright.errors import InputError
 from linkwright.formats.text import schema
-from linkwright.mechanism.joints import JOINTS, Joint, axis_list
+from linkwright.joint_kinds import JOINTS
+from linkwright.mechanism.joints import Joint, axis_list
 
 _BLOCK = frozenset({"translate", "rotate", "body_axis", "first_axis", "reference", "lead"})
 _BLOCK |= {"offset", "matrix", "at_origin"}
@@ -45,7 +46,8 @@ def joint_of(table: schema.BodyTable | schema.LoopTable) -> Joint:
         key = min(needed - given)
         raise InputError(f"a {table.joint} joint needs the key {key!r}", remedy=f"add {key} = ...")
     _refuse(given - needed - allowed, f"is not a key of a {table.joint} joint")
-    return kind.make(**{key: _tuples(getattr(table, key)) for key in given})
+    made: Joint = kind.maker(**{key: _tuples(getattr(table, key)) for key in given})
+    return made
 
 
 def _refuse(keys: set[str] | frozenset[str], why: str) -> None:

@@ -175,6 +175,19 @@ class BodyTable(Connection):
     armature: Annotated[
         Expression | None, Field(description="of a geared rotor, on the joint's speed, kg*m^2")
     ] = None
+    damping: Annotated[Expression | None, Field(description="of the joint, N*m*s/rad or N*s/m")] = (
+        None
+    )
+    friction: Annotated[Expression | None, Field(description="dry, in the joint, N*m or N")] = None
+    stiffness: Annotated[
+        Expression | None, Field(description="of a spring in the joint, N*m/rad or N/m")
+    ] = None
+    rest: Annotated[
+        Expression | None, Field(description="coordinate at which that spring is slack, rad or m")
+    ] = None
+    joint_name: Annotated[
+        StrictStr, Field(description="in robot files, where it is not that of the coordinate")
+    ] = ""
     coordinates_in: Annotated[
         Name | None,
         Field(description="the body in whose frame `at`, `com` and axes are given, in zero pose"),
@@ -189,13 +202,19 @@ class BodyTable(Connection):
 
 
 class PointTable(Record):
-    """A point fixed in a body. The points `b0` (origin) and `bcm` (mass center) need no table."""
+    """A point fixed in a body, or a frame. The points `b0` (origin) and `bcm` (mass center) need no
+    table.
+    """
 
     name: Annotated[Name, Field(description="how expressions call it")]
     body: Annotated[Name, Field(description="the body; `n` is the ground")] = "n"
     at: Annotated[Place, Field(description="its place in the body's frame, m")] = [0, 0, 0]
     coordinates_in: Annotated[
         Name | None, Field(description="the body in whose frame `at` is given, in zero pose")
+    ] = None
+    matrix: Annotated[
+        Matrix | None,
+        Field(description="of a frame: rows of the rotation from its components to the body's"),
     ] = None
 
 
@@ -204,7 +223,7 @@ class ShapeTable(Record):
 
     body: Annotated[Name, Field(description="the body; `n` is the ground")]
     kind: Annotated[
-        Literal["box", "sphere", "cylinder", "capsule", "mesh"],
+        Literal["box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh"],
         Field(description="cylinders and capsules lie along z, about the middle"),
     ]
     edges: Annotated[Place | None, Field(description="of a box, along x, y and z, m")] = None
@@ -212,6 +231,7 @@ class ShapeTable(Record):
     length: Annotated[
         Expression | None, Field(description="of a cylinder, or a capsule without its caps, m")
     ] = None
+    radii: Annotated[Place | None, Field(description="of an ellipsoid, along x, y and z, m")] = None
     file: Annotated[Text | None, Field(description="of a mesh, in the folder of the model")] = None
     scale: Annotated[list[Number] | None, Field(description="of a mesh, along x, y and z")] = None
     at: Annotated[Place, Field(description="its own origin in the body's frame, m")] = [0, 0, 0]
@@ -219,8 +239,17 @@ class ShapeTable(Record):
         Turns, Field(description='turns about its own axes, in order: `[["x", "90 deg"]]`')
     ] = []
     color: Annotated[
-        Tint | None, Field(description='`"#rrggbb"`, `"#rrggbbaa"`, or a name such as `"steel"`')
+        Tint | None,
+        Field(
+            description='`"#rrggbb"`, `"#rrggbbaa"`, `[r, g, b, a]`, or a name such as `"steel"`'
+        ),
     ] = None
+    name: Annotated[StrictStr, Field(description="in robot files")] = ""
+    material: Annotated[StrictStr, Field(description="what has its color, in robot files")] = ""
+    seen: Annotated[StrictBool, Field(description="it is drawn")] = True
+    touched: Annotated[
+        StrictBool, Field(description="it takes part in contact, in robot files")
+    ] = False
 
 
 class ForceTable(Record):
@@ -319,6 +348,20 @@ class Limit(Record):
     coordinate: Annotated[Name, Field(description="its name")]
     lower: Annotated[Expression | None, Field(description="a number or none, rad or m")] = None
     upper: Annotated[Expression | None, Field(description="a number or none, rad or m")] = None
+    speed: Annotated[
+        Number | None, Field(description="greatest, rad/s or m/s; left to controllers")
+    ] = None
+    effort: Annotated[
+        Number | None, Field(description="greatest, N*m or N; left to controllers")
+    ] = None
+
+
+class SensorTable(Record):
+    """A sensor of a robot file; it adds no channel to runs."""
+
+    name: Annotated[Text, Field(description="its name")]
+    kind: Annotated[Text, Field(description='in MJCF\'s words: `"jointpos"`, `"gyro"`, `"force"`')]
+    on: Annotated[Name, Field(description="the coordinate, body or point that it is on")]
 
 
 class Act(Record):
@@ -537,6 +580,7 @@ class ModelParts(Record):
     prescribe: Annotated[list[Prescribe], Field(description="prescribed coordinates")] = []
     constraint: Annotated[list[ConstraintTable], Field(description="other relations")] = []
     limit: Annotated[list[Limit], Field(description="limits of joints")] = []
+    sensor: Annotated[list[SensorTable], Field(description="sensors")] = []
     output: Annotated[list[OutputTable], Field(description="results")] = []
     initial: Annotated[
         dict[StrictStr, Expression],
@@ -564,6 +608,7 @@ class ModelParts(Record):
         "prescribe",
         "constraint",
         "limit",
+        "sensor",
         "output",
         "member",
         "wire",

@@ -17,7 +17,7 @@ from linkwright.algebra import evaluate
 from linkwright.algebra.language import SymbolScope, parse
 from linkwright.errors import InputError
 from linkwright.formats.text.placeholders import is_placeholder
-from linkwright.mechanism.joints import JOINTS
+from linkwright.joint_kinds import JOINTS
 from linkwright.shapes import color_of
 
 LONGEST_TEXT = 200_000
@@ -136,12 +136,12 @@ def _turns(value: object) -> list[Any]:
     return [[axis, check_expression(angle)] for axis, angle in value]
 
 
-def _color(value: object) -> str:
+def _color(value: object) -> str | list[float]:
     try:
-        color_of(check_text(value))
+        color = color_of(value if isinstance(value, list | tuple) else check_text(value))
     except InputError as error:
         raise wrong(f"{error.what}; {error.remedy}") from None
-    return str(value)
+    return value if isinstance(value, str) else list(color)
 
 
 def _joint(value: object) -> str:
@@ -187,7 +187,7 @@ Matrix: TypeAlias = Annotated[Any, *_kind(_matrix, "3x3 expressions", _list(_TRI
 Turns: TypeAlias = Annotated[
     Any, *_kind(_turns, "axes and angles", _list({"type": "array", "minItems": 2, "maxItems": 2}))
 ]
-Tint: TypeAlias = Annotated[Any, *_kind(_color, "color", _TEXT)]
+Tint: TypeAlias = Annotated[Any, *_kind(_color, "color", {"type": ["string", "array"]})]
 Numbers: TypeAlias = Annotated[Any, *_kind(_numbers, "numbers", _list(_NUMBER))]
 Rows: TypeAlias = Annotated[Any, *_kind(_rows, "rows of numbers", _list(_list(_NUMBER)))]
 Argument: TypeAlias = Annotated[

@@ -1,0 +1,120 @@
+"""The kinds of joints: one record each, from which all else about them follows.
+
+It is light, so that readers of robot files need no mechanism for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from inspect import signature
+from typing import Any
+
+_HOME = "linkwright.mechanism.joints:"
+
+
+@dataclass(frozen=True, slots=True)
+class JointKind:
+    """All that there is to know of a kind of joint; schema, readers, writers and checks follow.
+
+    In the zero pose the child's frame coincides with the joint's. The motion subspace is that of
+    the zero pose.
+
+    Args:
+        make: returns the joint from the keys of a text model, which are its arguments; or where
+            that function is, `module:function`.
+        motions: one for each degree of freedom: "turn", "slide" or "screw", and along what: "axis",
+            "second_axis", "across" and "aside" (which make a right-handed frame with the axis), or
+            an axis of the joint's frame.
+        endings: of the names of its coordinates; none where it has one, named as the joint.
+        urdf: its types in URDF, the first for one with limits.
+        mjcf: its type in MJCF.
+    """
+
+    make: str | Callable[..., Any]
+    motions: tuple[tuple[str, str], ...] = ()
+    endings: tuple[str, ...] = ()
+    urdf: tuple[str, ...] = ()
+    mjcf: str = ""
+
+    @property
+    def maker(self) -> Callable[..., Any]:
+        """The function that makes the joint of a mechanism."""
+        if not isinstance(self.make, str):
+            return self.make
+        module, _, name = self.make.partition(":")
+        found: Callable[..., Any] = getattr(import_module(module), name)
+        return found
+
+    @property
+    def freedom(self) -> int:
+        """How many degrees of freedom it has."""
+        return len(self.motions)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many coordinates and speeds it has in a robot."""
+        return (len(self.endings) or self.freedom, self.freedom)
+
+    @property
+    def has_axis(self) -> bool:
+        """Whether it moves along or about an axis of its own."""
+        return any(along == "axis" for _, along in self.motions)
+
+    @property
+    def is_coaxial(self) -> bool:
+        """Whether it turns about one axis, and slides along no other."""
+        along = {along for _, along in self.motions}
+        return along == {"axis"} and self.slides < self.freedom
+
+    @property
+    def turns(self) -> bool:
+        """Whether all its coordinates are angles."""
+        return bool(self.motions) and len(self.endings) < 3 and self.slides == 0
+
+    @property
+    def slides(self) -> int:
+        """How many of its coordinates are translations."""
+        return sum(what == "slide" for what, _ in self.motions)
+
+    @property
+    def keys(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The keys of a text model that it needs, and those that it may have besides."""
+        given = signature(self.maker).parameters.values()
+        needed = frozenset(p.name for p in given if p.default is p.empty)
+        return needed, frozenset(p.name for p in given) - needed
+
+
+_QUATERNION = ("e0", "e1", "e2", "e3")
+_ALL_TURNS = tuple(("turn", axis) for axis in "xyz")
+_ALL_SLIDES = tuple(("slide", axis) for axis in "xyz")
+_IN_PLANE = (("slide", "across"), ("slide", "aside"), ("turn", "axis"))
+
+JOINTS: dict[str, JointKind] = {
+    "weld": JointKind(_HOME + "Weld", urdf=("fixed",)),
+    "revolute": JointKind(
+        _HOME + "Revolute", (("turn", "axis"),), urdf=("revolute", "continuous"), mjcf="hinge"
+    ),
+    "prismatic": JointKind(
+        _HOME + "Prismatic", (("slide", "axis"),), urdf=("prismatic",), mjcf="slide"
+    ),
+    "screw": JointKind(_HOME + "Screw", (("screw", "axis"),)),
+    "cylindrical": JointKind(
+        _HOME + "Cylindrical", (("slide", "axis"), ("turn", "axis")), ("slide", "turn")
+    ),
+    "universal": JointKind(
+        _HOME + "universal_of", (("turn", "axis"), ("turn", "second_axis")), ("first", "second")
+    ),
+    "planar": JointKind(_HOME + "Planar", _IN_PLANE, ("x", "y", "turn"), urdf=("planar",)),
+    "ball": JointKind(_HOME + "Ball", _ALL_TURNS, _QUATERNION, mjcf="ball"),
+    "free": JointKind(
+        _HOME + "Free",
+        _ALL_SLIDES + _ALL_TURNS,
+        ("x", "y", "z", *_QUATERNION),
+        urdf=("floating",),
+        mjcf="free",
+    ),
+}
+"""The kinds of joints by name. A kind that is added here is read, written and checked everywhere;
+one that a format has no word for is written as slides and turns one after the other."""
