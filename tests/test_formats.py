@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 import linkwright as lw
 from linkwright.cli import main
+from linkwright.files import read_text
 from linkwright.formats.robot.description import (
     Description,
     Link,
@@ -20,9 +22,9 @@ from linkwright.models import load_model
 from linkwright.studies.sources import source_of
 
 
-def read_rod(path: Path, *, roots: tuple[Path, ...] = ()) -> Description:
+def read_rod(path: os.PathLike[str], *, roots: tuple[Path, ...] = ()) -> Description:
     """Return a rod on a hinge whose mass and length stand in a file."""
-    mass, length = map(float, path.read_text().split())
+    mass, length = map(float, read_text(path, 100).split())
     links = Link("base"), Link("rod", Mass(mass, (length / 2, 0.0, 0.0)))
     hinge = LinkJoint("hinge", "revolute", "base", "rod", axis=(0.0, 1.0, 0.0))
     return Description("rod", links, (hinge,), source=str(path))

@@ -25,7 +25,7 @@ ROBOTS = Path(__file__).resolve().parent / "robots"
 FILES = ["gripper.urdf", "oblique_arm.urdf", "quadruped.urdf", "scara.toml", "sl_arm/arm.dyn"]
 FILES += ["mjcf/gantry.xml", "mjcf/gripper.xml", "mjcf/hopper.xml"]
 KINDS = ("revolute", "prismatic", "weld", "planar", "free", "screw", "cylindrical", "ball")
-LEFT_OUT = ("line", "ignored", "notes", "source")
+LEFT_OUT = ("line", "ignored", "notes", "source", "content")
 
 
 def through_text(robot: Description) -> Description:
