@@ -103,9 +103,9 @@ def test_a_studio_ends_with_its_block() -> None:
 # -- options that would do nothing -----------------------------------------------------------------
 def test_options_that_would_do_nothing_are_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--model" in _error(capsys, "page", "pendulum", "--model", "cart")
-    told = _error(capsys, "page", "pendulum", "--root", "no-such-folder")
+    told = _error(capsys, "page", "pendulum", "--mesh-dir", "no-such-folder")
     assert "no-such-folder: there is no such folder" in told
-    assert "--most" in _error(capsys, "page", "pendulum", "--most", "-1")
+    assert "--max-size" in _error(capsys, "page", "pendulum", "--max-size", "-1")
 
 
 def test_a_parameter_that_is_not_there_is_told_with_those_that_are(
@@ -161,7 +161,7 @@ def test_a_broken_archive_gives_no_advice_to_trust_it(
     assert "run.npz" in told
     assert "pickle" not in told
     np.savez(tmp_path / "other.npz", x=np.zeros(3))
-    assert "'about'" in _error(capsys, "page", str(tmp_path / "other.npz"))
+    assert "'data'" in _error(capsys, "page", str(tmp_path / "other.npz"))
 
 
 # -- things that cannot move, or are not alike -----------------------------------------------------

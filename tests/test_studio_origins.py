@@ -165,7 +165,7 @@ def test_files_outside_the_folder_of_a_recording_are_read_only_when_declared(
     assert told["file"] == str(path)
     motion = open_motion(str(out))
     assert "mesh" not in kinds(motion)
-    assert any("--root" in note and "--model" in note for note in motion.notes)
+    assert any("--mesh-dir" in note and "--model" in note for note in motion.notes)
     assert kinds(open_motion(str(out), roots=[tmp_path / "robots"])) == ["mesh"]
     assert kinds(open_motion(str(out), model=str(path))) == ["mesh"]
 

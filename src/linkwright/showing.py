@@ -126,7 +126,7 @@ def show(
         host=host,
         port=port,
         roots=roots,
-        scene_file=scene,
+        scene=scene,
     )
     return found
 
@@ -154,7 +154,5 @@ def page(
     ...     lw.page(f"{folder}/swing.html", lw.load_model("pendulum")) < 300_000
     True
     """
-    size: int = import_module(_STUDIO).page(
-        path, things, title=title, roots=roots, scene_file=scene
-    )
+    size: int = import_module(_STUDIO).page(path, things, title=title, roots=roots, scene=scene)
     return size

@@ -25,19 +25,19 @@ SET = typer.Option(
     [],
     "--set",
     metavar="NAME=VALUE",
-    help="Change a parameter: 0.5, or '50 cm'; may be given several times.",
+    help="Set a parameter, as in L=0.5 or L='50 cm' (repeatable).",
 )
 INITIAL = typer.Option(
     [],
     "--initial",
     metavar="NAME=VALUE",
-    help="Where a coordinate, speed or state starts: 0.5, or '30 deg'; may be given several times.",
+    help="Initial value of a coordinate, speed or state, as in phi='30 deg' (repeatable).",
 )
 TRUST = typer.Option(
-    False, "--trust", help="Compile C code in the model file and run it; look at it first."
+    False, "--trust", help="Compile and run C code in the model file. Read it first."
 )
 UNTIL = typer.Option(
-    None, "--until", metavar="T", help="End time, s; by default the model's own, or 10."
+    None, "--until", metavar="T", help="End time in s. Default: the model's own, or 10."
 )
 
 
@@ -106,14 +106,14 @@ def read_asked(
 
 
 def folders(named: Sequence[Path]) -> list[Path]:
-    """Return the folders of ``--root``; one that is not there is an error.
+    """Return the folders of ``--mesh-dir``; one that is not there is an error.
 
     >>> folders([Path()])
     [PosixPath('.')]
     """
     for folder in named:
         if not folder.is_dir():
-            raise InputError("there is no such folder", file=folder, remedy="see --root")
+            raise InputError("there is no such folder", file=folder, remedy="see --mesh-dir")
     return list(named)
 
 

@@ -66,7 +66,7 @@ class RoundContact(Element):
     >>> from linkwright import Free, Mechanism
     >>> m = Mechanism("m")
     >>> b = m.body("b", joint=Free(), mass=1, inertia=0.004)
-    >>> ball = Sphere(0.1, body=b)
+    >>> ball = SphereSurface(0.1, body=b)
     >>> list(RoundContact(m, ball, Plane(), stiffness=1e4, friction=0.5).outputs)[:3]
     ['normal1', 'depth1', 'slip1']
     """

@@ -96,7 +96,7 @@ class SphereSurface(Placed):
         radius: m.
 
     >>> from linkwright.algebra import as_expr
-    >>> d, n = Sphere(2.0).depth(as_expr(0.0), as_expr(1.0), as_expr(0.0))
+    >>> d, n = SphereSurface(2.0).depth(as_expr(0.0), as_expr(1.0), as_expr(0.0))
     >>> d, n
     (1, (0, 1, 0))
     """
@@ -117,7 +117,7 @@ class CapsuleSurface(Placed):
         length: between the centers of the balls, m.
 
     >>> from linkwright.algebra import as_expr
-    >>> Capsule(0.5, 2.0).depth(as_expr(0.2), as_expr(0), as_expr(0.9))
+    >>> CapsuleSurface(0.5, 2.0).depth(as_expr(0.2), as_expr(0), as_expr(0.9))
     (0.3, (1, 0, 0))
     """
 
@@ -138,7 +138,7 @@ class BoxSurface(Placed):
         size: lengths of its edges, m.
 
     >>> from linkwright.algebra import as_expr
-    >>> Box((2, 2, 2)).depth(as_expr(0.0), as_expr(0.0), as_expr(-0.75))
+    >>> BoxSurface((2, 2, 2)).depth(as_expr(0.0), as_expr(0.0), as_expr(-0.75))
     (0.25, (0, 0, -1))
     """
 

@@ -51,7 +51,7 @@ class Sweeps:
 
     >>> x, y = symbol("x", "coordinate"), symbol("y", "coordinate")
     >>> h = symbol("h", "local")
-    >>> sweeps = Sweeps("", "r", 2, [Hole(h, (x, y))])
+    >>> sweeps = Sweeps("", "r", 2, [TemplateHole(h, (x, y))])
     >>> (end,), (sums,) = sweeps.sweep([x], lambda writer, s: ([s[0] + h], [s[0] * h]))
     >>> end, sums
     (r1end1, (r1kept1[0], r1kept1[1]))

@@ -59,7 +59,7 @@ def stop_effort(
     >>> from linkwright.algebra import symbols
     >>> q, u = symbols("q u")
     >>> stop_effort(q, u, None, 2.0, 100.0, 0.0)
-    -select(0 < q - 2, max(0, 100*(q - 2)), 0)
+    -where(0 < q - 2, max(0, 100*(q - 2)), 0)
     """
     push: Expr = ZERO
     if lower is not None:
@@ -78,7 +78,7 @@ def stop_loads(mechanism: Mechanism) -> tuple[list[Force], list[Moment]]:
     >>> b = m.body("b", rotate="z", mass=1, inertia=2)
     >>> m.limit("b", lower=-1.0)
     >>> [str(t.magnitude) for t in stop_loads(m)[1]]
-    ['select(0 < -b - 1, max(0, -400*(50 + 50*b + b_dot)), 0)']
+    ['where(0 < -b - 1, max(0, -400*(50 + 50*b + b_dot)), 0)']
     """
     forces: list[Force] = []
     moments: list[Moment] = []

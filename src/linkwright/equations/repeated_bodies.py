@@ -84,7 +84,7 @@ def plan(kinematics: Kinematics, without: Sequence[Expr] = ()) -> list[Item]:
     >>> last = m.ground
     >>> for k in range(20):
     ...     last = m.body(f"b{k}", parent=last, rotate="z", at=(1, 0, 0), mass=1)
-    >>> [x.turns if isinstance(x, Run) else x.name for x in plan(m.kinematics())]
+    >>> [x.turns if isinstance(x, LikeBodies) else x.name for x in plan(m.kinematics())]
     ['b0', 18, 'b19']
     """
     reader = _Reader(kinematics, without)

@@ -81,7 +81,7 @@ class BodyBuilder(Workspace):
             shape: what it is drawn with in place of generated shapes: one of `linkwright.shapes`,
                 or several.
 
-        >>> m = Assembly("m")
+        >>> m = BodyBuilder("m")
         >>> m.body("cart", translate="x").coordinates
         (cart,)
         """
@@ -165,7 +165,7 @@ class BodyBuilder(Workspace):
             shapes: of `linkwright.shapes`, beside those that it has.
 
         >>> from linkwright.shapes import Sphere
-        >>> m = Assembly("m")
+        >>> m = BodyBuilder("m")
         >>> m.shape(m.body("ball", translate="xyz"), Sphere("R"))
         >>> m.shapes["ball"][0].size
         (R,)
@@ -335,7 +335,7 @@ class BodyBuilder(Workspace):
     def usual_names(self, name: str, joint: Joint) -> list[str]:
         """Return the names that a body's coordinates have unless others are given.
 
-        >>> Assembly("m").usual_names("b", Joint(translate=("x", "y")))
+        >>> BodyBuilder("m").usual_names("b", Joint(translate=("x", "y")))
         ['b.x', 'b.y']
         """
         return self._coordinate_names(name, joint, None)
@@ -418,7 +418,7 @@ class BodyBuilder(Workspace):
             matrix: of a frame: rows of the rotation that takes components along its axes to
                 components along the body's.
 
-        >>> m = Assembly("m")
+        >>> m = BodyBuilder("m")
         >>> m.point("tip", at=(1, 0, 0)).position
         n.x
         """

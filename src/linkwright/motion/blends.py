@@ -136,7 +136,7 @@ def pose_transform(first: ArrayLike, second: ArrayLike) -> PoseTransform:
     >>> a, b = np.eye(4), np.eye(4)
     >>> b[:3, 3] = (1, 2, 3)
     >>> b[:3, :3] = turned((1, 1, 0), 0.7)
-    >>> bool(np.allclose(a @ drive(a, b)(1), b))
+    >>> bool(np.allclose(a @ pose_transform(a, b)(1), b))
     True
     """
     a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)

@@ -80,7 +80,7 @@ class ScopeLayout:
     def plain(self) -> dict[str, Any]:
         """Return it as plain data.
 
-        >>> Layout((Graph(("x",)),)).plain()["graphs"]
+        >>> ScopeLayout((Graph(("x",)),)).plain()["graphs"]
         [{'traces': ['x'], 'across': ''}]
         """
         return {

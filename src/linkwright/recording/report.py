@@ -86,7 +86,7 @@ def _channel_table(recording: Recording) -> str:
     head = "".join(
         f'<th class="{kind}">{word}</th>'
         for word, kind in zip(
-            ("channel", "what it is", "unit", "body", "first", "least", "most", "last"),
+            ("channel", "description", "unit", "body", "first", "min", "max", "last"),
             ("", "", "", "", "n", "n", "n", "n"),
             strict=True,
         )

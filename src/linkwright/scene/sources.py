@@ -2,7 +2,7 @@
 
 A recording may come from anywhere, so nothing in it is executed and no path in it leads anywhere by
 itself: a robot file is read only where it lies in the folder of the recording or in one that the
-user declares (`--root`), links of the file system followed. Where it may not be read, is missing,
+user declares (`--mesh-dir`), symbolic links followed. Where it may not be read, is missing,
 or has changed since, the text in the recording says how the robot was.
 """
 
@@ -26,7 +26,7 @@ from linkwright.recording.origins import FOLDER, KEY
 from linkwright.robots import Robot, load
 from linkwright.system import System
 
-_REMEDY = "name its folder with --root, or the file with --model"
+_REMEDY = "name its folder with --mesh-dir, or the file with --model"
 Thing = Robot | Mechanism | System
 _FLAGS = ("friction", "mimic", "symbolic")
 

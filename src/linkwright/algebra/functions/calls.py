@@ -268,6 +268,6 @@ def where(condition: Scalar, yes: Scalar, no: Scalar) -> Expr:
     >>> from linkwright.algebra import symbols
     >>> (x,) = symbols("x")
     >>> where(x > 0, x, 0)
-    select(0 < x, x, 0)
+    where(0 < x, x, 0)
     """
     return apply("select", (as_expr(condition), as_expr(yes), as_expr(no)))

@@ -21,27 +21,25 @@ BAD = 1
 
 def command(
     file: Annotated[str, typer.Argument(metavar="ROBOT", help=ROBOT)],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     option: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=N", help="Set one of the model's options, as in n=4."),
     ] = None,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Allow C code in the file to be compiled.")
+        bool, typer.Option("--trust", help="Compile and run C code in the file. Read it first.")
     ] = False,
     repair: Annotated[
         Path | None,
-        typer.Option("--repair", metavar="OUT", help="Write the robot with repairs made."),
+        typer.Option("--repair", metavar="OUT", help="Write a repaired copy of the robot."),
     ] = None,
     root: Annotated[
         list[Path] | None,
-        typer.Option("--root", metavar="DIR", help="A folder in which meshes may lie."),
+        typer.Option("--mesh-dir", metavar="DIR", help="A folder with meshes (repeatable)."),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the file OUT if it is there already.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite OUT if it exists.")] = False,
 ) -> None:
-    """Validate a model or a robot file: can it be read and derived, can it be real.
+    """Check a model or a robot file: syntax, equations, and physical plausibility.
 
     \b
     Examples:

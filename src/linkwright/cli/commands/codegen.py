@@ -9,18 +9,18 @@ import typer
 from linkwright.cli.models import MODEL, SET, TRUST
 from linkwright.cli.terminal import echo
 
-_FOLDER = typer.Option(..., "-o", "--out", metavar="DIR", help="The folder in which to write.")
+_FOLDER = typer.Option(..., "-o", "--out", metavar="DIR", help="The folder to write to.")
 _CONTROLLERS = typer.Option(
     [],
     "--controller",
     metavar="NAME",
-    help="A member to write as firmware; all that have a rate by default.",
+    help="The member to write as firmware. Default: all members with a rate.",
 )
 _CHANNELS = typer.Option(
     [],
     "--channels",
     metavar="KIND",
-    help="Put out all coordinates, speeds, accelerations, forces or moments as well.",
+    help="Also output all coordinates, speeds, accelerations, forces or moments.",
 )
 
 
@@ -42,14 +42,14 @@ def command(
         "auto",
         "--units",
         metavar="model|deg|in-lb",
-        help="Units that users of the program see; by default in-lb for models in inches.",
+        help="Units of the program's input and output. Default: in-lb for models in inches.",
     ),
     formulation: str = typer.Option(
-        "auto", "--formulation", metavar="NAME", help="Pin one formulation of the equations."
+        "auto", "--formulation", metavar="NAME", help="Formulation of the equations."
     ),
-    force: bool = typer.Option(False, "--force", help="Replace files that are there."),
+    force: bool = typer.Option(False, "--force", help="Overwrite existing files."),
 ) -> None:
-    """Write a complete simulation program of a model, which needs no Linkwright.
+    """Generate a stand-alone simulation program, which does not need Linkwright.
 
     It reads parameters and initial conditions from a text file, integrates, and writes its results;
     STEP, STOPT and IPRINT set the run, here with --set and later in that file.

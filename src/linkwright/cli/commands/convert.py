@@ -19,15 +19,18 @@ def command(
     ],
     root: Annotated[
         list[Path] | None,
-        typer.Option("--root", metavar="DIR", help="A folder in which meshes may lie."),
+        typer.Option("--mesh-dir", metavar="DIR", help="A folder with meshes (repeatable)."),
     ] = None,
     to: Annotated[
-        str, typer.Option("--to", metavar="FORMAT", help="urdf, mjcf, dh, sl or text.")
+        str,
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            help="Format: urdf, mjcf, dh, sl or text. Default: from the file name.",
+        ),
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace a file that is there already.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Convert a robot between URDF, MJCF, Denavit-Hartenberg tables, SL and text models.
 

@@ -19,7 +19,7 @@ _NUMBERS = ("value", "start")
 
 def command(
     model: str = MODEL,
-    equations: bool = typer.Option(False, "--equations", help="Print the equations too."),
+    equations: bool = typer.Option(False, "--equations", help="Also print the equations."),
     closed: bool = typer.Option(
         False, "--closed-form", help="Print M, c, g and Q of M u' + c + g = Q instead."
     ),
@@ -28,21 +28,21 @@ def command(
         typer.Option(
             "--latex",
             metavar="FILE",
-            help="Write a report in LaTeX instead; with --closed-form the equations alone. "
+            help="Write a LaTeX report instead; with --closed-form only the equations. "
             "- is the terminal.",
         ),
     ] = None,
     formulation: str = typer.Option(
-        "auto", "--formulation", metavar="NAME", help="Pin one formulation of the equations."
+        "auto", "--formulation", metavar="NAME", help="Formulation of the equations."
     ),
     base: bool = typer.Option(
         False,
         "--base-parameters",
-        help="Show instead which inertial parameters the motion depends on, and how they group.",
+        help="Show the base inertial parameters, and how they group, instead.",
     ),
     settings: list[str] = SET,
 ) -> None:
-    """Show bodies, points, coordinates, speeds, constraints, forces and parameters of a model.
+    """Describe a model: bodies, joints, coordinates, constraints, forces, parameters.
 
     \b
     Examples:

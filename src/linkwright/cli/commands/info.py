@@ -17,11 +17,11 @@ def command(
     file: Annotated[str | None, typer.Argument(metavar="ROBOT", help=ROBOT)] = None,
     root: Annotated[
         list[Path] | None,
-        typer.Option("--root", metavar="DIR", help="A folder in which meshes may lie."),
+        typer.Option("--mesh-dir", metavar="DIR", help="A folder with meshes (repeatable)."),
     ] = None,
-    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Show the versions and the processor that results here come from, or what a robot is.
+    """Show versions and processor, or a summary of a robot.
 
     \b
     Examples:

@@ -17,7 +17,7 @@ AT = typer.Option(
     [],
     "--at",
     metavar="NAME=VALUE",
-    help="A coordinate or speed of the operating point; the model's initial value by default.",
+    help="Coordinate or speed of the operating point. Default: the initial value.",
 )
 
 
@@ -26,13 +26,13 @@ def command(
     settings: list[str] = SET,
     trust: bool = TRUST,
     at: list[str] = AT,
-    matrices: bool = typer.Option(False, "--matrices", help="Print A, B, C and D as well."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables."),
+    matrices: bool = typer.Option(False, "--matrices", help="Also print A, B, C and D."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Linearize a model: eigenvalues with damping and frequency, and exact A, B, C, D.
 
-    Loops are closed and dependent speeds found from the given values. States on which nothing
-    depends (a heading, the angle of a wheel) are set aside as neutral; each has an eigenvalue 0.
+    Loops are closed and dependent speeds computed from the given values. Neutral states, on which
+    nothing depends (a heading, the angle of a wheel), are reported apart: their eigenvalue is 0.
 
     \b
     Examples:

@@ -10,9 +10,9 @@ from linkwright.cli.terminal import echo
 
 
 def command(
-    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """List the shipped models with a line each.
+    """List the shipped models.
 
     \b
     Examples:

@@ -14,7 +14,7 @@ def command(
     name: Annotated[str, typer.Argument(help="Name of the new model, or of its file.")],
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="File to write; NAME.toml by default."),
+        typer.Option("-o", "--out", metavar="FILE", help="File to write. Default: NAME.toml."),
     ] = None,
     template: Annotated[
         str,
@@ -26,9 +26,7 @@ def command(
             "links), crank (a closed loop), motor (ready for a controller), or any shipped model.",
         ),
     ] = "pendulum",
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace a file that is there already.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Write a commented text model to start from.
 

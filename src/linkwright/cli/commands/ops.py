@@ -22,10 +22,10 @@ _NUMBERS = ("add", "mul", "call", "select", "parameter", "total")
 
 def command(
     model: str = MODEL,
-    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
-    passes: bool = typer.Option(False, "--passes", help="Show what each pass leaves."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    passes: bool = typer.Option(False, "--passes", help="Show the counts after each pass."),
     formulation: str = typer.Option(
-        "auto", "--formulation", metavar="NAME", help="Pin one formulation of the equations."
+        "auto", "--formulation", metavar="NAME", help="Formulation of the equations."
     ),
     kernel: str = typer.Option(
         "forward",
@@ -35,18 +35,18 @@ def command(
         "robot file also any quantity, as gravity, or pose:FRAME.",
     ),
     thorough: bool = typer.Option(
-        False, "--thorough", help="Use the smallest program that ships, or search for it."
+        False, "--thorough", help="Use the smallest shipped program, or search for one."
     ),
     moves: int = typer.Option(
-        0, "--moves", metavar="N", help="Search so long, also where a program ships."
+        0, "--moves", metavar="N", help="Number of moves to search, even if a program is shipped."
     ),
-    seed: int = typer.Option(0, "--seed", metavar="N", help="Of the search's random choices."),
+    seed: int = typer.Option(0, "--seed", metavar="N", help="Seed of the search."),
     compare: bool = typer.Option(
-        False, "--compare", help="Count every formulation, and what each pass leaves of it."
+        False, "--compare", help="Count every formulation, after each pass."
     ),
     settings: list[str] = SET,
 ) -> None:
-    """Count adds, multiplies and calls of a model's derivative, stage by stage.
+    """Count the operations of a model's equations, stage by stage.
 
     Binary plus and minus are adds; times, divide, squares and square roots are multiplies; the
     parameter stage runs once and is not part of the derivative, nor are the outputs.

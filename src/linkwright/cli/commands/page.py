@@ -13,17 +13,21 @@ from linkwright.errors import InputError
 _WHAT = typer.Argument(
     ...,
     metavar="REC|MODEL ...",
-    help="Recordings (the first in full, others as ghosts), or a model or robot file to be moved.",
+    help="Recordings, a model or a robot file. The first is drawn in full, others as ghosts.",
 )
 _OUT = typer.Option(
-    None, "-o", "--out", metavar="FILE", help="Page; by default beside the input, or here."
+    None,
+    "-o",
+    "--out",
+    metavar="FILE",
+    help="The page to write. Default: next to the input, or in this folder.",
 )
-_ROOT = typer.Option([], "--root", metavar="FOLDER", help="Where meshes lie; may be repeated.")
+_ROOT = typer.Option([], "--mesh-dir", metavar="DIR", help="A folder with meshes (repeatable).")
 _DRESS = typer.Option(
     "",
     "--scene",
     metavar="FILE",
-    help="Shapes and surroundings, from a file or a shipped one (work-cell, puma-lab).",
+    help="Scene file with shapes and surroundings, or a shipped one (work-cell, puma-lab).",
 )
 
 
@@ -31,25 +35,28 @@ def command(
     what: list[str] = _WHAT,
     out: Path | None = _OUT,
     model: str = typer.Option(
-        "", "--model", metavar="MODEL", help="What moves, where a recording does not say itself."
+        "",
+        "--model",
+        metavar="MODEL",
+        help="The model to draw, for recordings that do not name one.",
     ),
     root: list[Path] = _ROOT,
     scene_file: str = _DRESS,
     until: float | None = UNTIL,
     settings: list[str] = SET,
     initial: list[str] = INITIAL,
-    title: str = typer.Option("", "--title", metavar="TEXT", help="Stands over the page."),
-    most: float = typer.Option(2.9, "--most", metavar="MB", help="Largest size of the page."),
+    title: str = typer.Option("", "--title", metavar="TEXT", help="Title of the page."),
+    most: float = typer.Option(2.9, "--max-size", metavar="MB", help="Maximum size of the page."),
     show: bool = typer.Option(False, "--open", help="Open the page in the browser."),
 ) -> None:
-    """Write a page that plays a recording in any browser, without network or server.
+    """Write an HTML page that plays a recording in any browser, offline.
 
     \b
     Examples:
       linkwright page run.parquet -o run.html --open
       linkwright page before.parquet after.parquet -o both.html
       linkwright page car --until 4 --set STEER=0.02
-      linkwright page robot.urdf --root meshes
+      linkwright page robot.urdf --mesh-dir meshes
       linkwright page angles.csv --model robot.urdf --scene cell.toml
     """
     from linkwright.cli.models import read_asked
@@ -63,7 +70,7 @@ def command(
     target = beside / f"{Path(stem).stem or stem}.html" if out is None else out
     may_become(target, [*what, model, scene_file])
     if not most > 0:
-        raise InputError(f"--most {most:g}: a page has some size", remedy="allow 2.9 MB, say")
+        raise InputError(f"--max-size {most:g}: must be positive", remedy="allow 2.9 MB, say")
     motions = [
         open_motion(n, model=model, roots=folders(root), scene_file=scene_file or None, asked=asked)
         for n in what

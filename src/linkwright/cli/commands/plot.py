@@ -17,32 +17,39 @@ if TYPE_CHECKING:
 _WHAT = typer.Argument(
     ...,
     metavar="REC [REC ...] [CHANNEL ...]",
-    help="One recording, or several to lay over each other; then channels, with * and ?.",
+    help="One or more recordings (overlaid), then names of channels; * and ? match.",
 )
 _OUT = typer.Option(
     None,
     "-o",
     "--out",
     metavar="FILE",
-    help="Picture (.png, .svg, .pdf) or page (.html); by default a PNG beside the recording.",
+    help="Picture (.png, .svg, .pdf) or page (.html). Default: a PNG next to the recording.",
 )
-_VS = typer.Option(None, "--vs", metavar="CHANNEL", help="Draw over this channel, not over time.")
+_VS = typer.Option(
+    None, "--vs", metavar="CHANNEL", help="Plot against this channel instead of time."
+)
 
 
 def command(
     what: list[str] = _WHAT,
     vs: str | None = _VS,
-    fft: bool = typer.Option(False, "--fft", help="Draw amplitudes over frequency."),
-    rate: bool = typer.Option(False, "--rate", help="Draw rates of change; also --d/dt."),
+    fft: bool = typer.Option(False, "--fft", help="Plot the amplitude spectrum."),
+    rate: bool = typer.Option(False, "--rate", help="Plot time derivatives (also --d/dt)."),
     cutoff: float = typer.Option(
-        0.0, "--cutoff", metavar="PERCENT", help="Low-pass filter, % of half the sampling rate."
+        0.0,
+        "--cutoff",
+        metavar="PERCENT",
+        help="Low-pass filter; cutoff in % of the Nyquist frequency.",
     ),
-    title: str = typer.Option("", "--title", metavar="TEXT", help="Stands over the picture."),
+    title: str = typer.Option("", "--title", metavar="TEXT", help="Title of the picture."),
     out: Path | None = _OUT,
-    terminal: bool = typer.Option(False, "--terminal", help="Draw in the terminal instead."),
-    names: bool = typer.Option(False, "--list", help="List the channels and draw nothing."),
+    terminal: bool = typer.Option(
+        False, "--terminal", help="Draw in the terminal instead of a file."
+    ),
+    names: bool = typer.Option(False, "--list", help="Only list the channels."),
 ) -> None:
-    """Draw the channels of a recording: those of a unit together, labeled.
+    """Plot the channels of a recording, grouped by unit.
 
     \b
     Examples:

@@ -8,22 +8,22 @@ import typer
 
 from linkwright.cli.terminal import echo
 
-_JOURNAL = typer.Argument(..., metavar="JOURNAL", help="The .journal of the dead run.")
+_JOURNAL = typer.Argument(..., metavar="JOURNAL", help="The .journal file that the run left.")
 _OUT = typer.Option(
     None,
     "-o",
     "--out",
     metavar="FILE",
-    help="The recording to write; by default beside the journal, without its ending.",
+    help="The recording to write. Default: the journal's name without .journal.",
 )
 
 
 def command(
     journal: Path = _JOURNAL,
     out: Path | None = _OUT,
-    force: bool = typer.Option(False, "--force", help="Replace a file that is there."),
+    force: bool = typer.Option(False, "--force", help="Overwrite an existing file."),
 ) -> None:
-    """Make a recording of what a killed or failed run has left.
+    """Recover a recording from the journal of a killed or failed run.
 
     \b
     Examples:

@@ -14,17 +14,17 @@ from linkwright.cli.terminal import echo
 if TYPE_CHECKING:
     from linkwright.studies.replaying import Replayed
 
-_REC = typer.Argument(..., metavar="REC", help="A recording that `linkwright simulate` wrote.")
+_REC = typer.Argument(..., metavar="REC", help="A recording of a run.")
 
 
 def command(
     recording: Path = _REC,
-    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of words."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="Print nothing if all is the same."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Print nothing if both are identical."),
 ) -> None:
-    """Run again what a recording holds, and compare the two channel by channel.
+    """Run the model of a recording again, and compare all channels.
 
-    The exit code is 0 where both are the same bit for bit, and 1 where they differ.
+    The exit code is 0 if both are identical bit for bit, and 1 if they differ.
 
     \b
     Examples:

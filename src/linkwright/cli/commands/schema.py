@@ -10,9 +10,11 @@ from linkwright.cli.terminal import echo
 
 
 def command(
-    scene_file: bool = typer.Option(False, "--scene", help="The schema of scene files instead."),
+    scene_file: bool = typer.Option(
+        False, "--scene", help="Print the schema of scene files instead."
+    ),
 ) -> None:
-    """Print the JSON schema of text models, with which an editor can complete and check them.
+    """Print the JSON schema of text models, for completion and checks in an editor.
 
     \b
     Examples:

@@ -23,7 +23,7 @@ _OUT = typer.Option(
     "-o",
     "--out",
     metavar="FILE",
-    help="The recording: .parquet, .csv, .npz, .mcap, .erd, dNNNNN. By default MODEL.parquet "
+    help="The recording: .parquet, .csv, .npz, .mcap, .erd or dNNNNN. Default: MODEL.parquet "
     "(.npz without PyArrow) in this folder, replaced if it is there.",
 )
 _SHOWN = 12
@@ -39,7 +39,7 @@ _BASE = typer.Option(
     _Base.file,
     "--base",
     metavar="KIND",
-    help="Of a robot file, its root link: file (as it says), free or fixed.",
+    help="Base of a robot file: file (as in the file), free or fixed.",
 )
 
 
@@ -50,7 +50,7 @@ def command(
         None,
         "--step",
         metavar="H",
-        help="Step of a method with fixed steps, else time from sample to sample, s.",
+        help="Step in s of a fixed-step method; otherwise the time between samples.",
     ),
     method: str = typer.Option(
         DEFAULTS.method,
@@ -62,35 +62,33 @@ def command(
     settings: list[str] = SET,
     initial: list[str] = INITIAL,
     every: int | None = typer.Option(
-        None, "--every", metavar="N", help="Record every N steps; by default 1000 samples or so."
+        None, "--every", metavar="N", help="Record every N steps. Default: about 1000 samples."
     ),
     tolerance: float = typer.Option(
         DEFAULTS.tolerance,
         "--tolerance",
         metavar="E",
-        help="Relative error of a step, where steps adapt.",
+        help="Relative error per step of an adaptive method.",
     ),
-    seed: int = typer.Option(0, "--seed", metavar="N", help="Of noise."),
+    seed: int = typer.Option(0, "--seed", metavar="N", help="Seed of the noise."),
     reactions: bool = typer.Option(
-        False, "--reactions", help="Record forces and moments in all joints too."
+        False, "--reactions", help="Also record the reaction forces and moments in all joints."
     ),
     ground: bool = typer.Option(
         False,
         "--ground",
-        help="Let contact shapes of a robot file touch a level ground: its own plane, or height 0.",
+        help="Add ground contact for a robot file: its own plane, or z = 0.",
     ),
     base: _Base = _BASE,
-    no_limits: bool = typer.Option(
-        False, "--no-limits", help="Let joints go beyond their limits instead of stopping there."
-    ),
+    no_limits: bool = typer.Option(False, "--no-limits", help="Ignore joint limits."),
     trust: bool = TRUST,
     out: Path | None = _OUT,
-    plot: bool = typer.Option(False, "--plot", help="Draw the recording beside it, as a PNG."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of words."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="Print nothing but errors."),
-    force: bool = typer.Option(False, "--force", help="Replace files that are there."),
+    plot: bool = typer.Option(False, "--plot", help="Also plot the recording as a PNG."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Print only errors."),
+    force: bool = typer.Option(False, "--force", help="Overwrite existing files."),
 ) -> None:
-    """Simulate a model natively, and write a recording.
+    """Simulate a model, and write a recording.
 
     \b
     Examples:

@@ -16,20 +16,20 @@ from linkwright.cli.terminal import echo
 _WHAT = typer.Argument(
     ...,
     metavar="MODEL|REC|URDF ...",
-    help="A model, a robot file, or recordings; the first in full, others as ghosts.",
+    help="A model, a robot file, or recordings. The first is drawn in full, others as ghosts.",
 )
-_ROOT = typer.Option([], "--root", metavar="FOLDER", help="Where meshes lie; may be repeated.")
+_ROOT = typer.Option([], "--mesh-dir", metavar="DIR", help="A folder with meshes (repeatable).")
 _DRESS = typer.Option(
     "",
     "--scene",
     metavar="FILE",
-    help="Shapes and surroundings, from a file or a shipped one (work-cell, puma-lab).",
+    help="Scene file with shapes and surroundings, or a shipped one (work-cell, puma-lab).",
 )
 _NAME = typer.Option(
     [],
     "--allow-host",
     metavar="NAME",
-    help="Also answer when a browser calls this machine NAME (repeatable).",
+    help="Accept requests for this host name too (repeatable).",
 )
 
 
@@ -46,7 +46,7 @@ _BASE = typer.Option(
     BaseOption.auto,
     "--base",
     metavar="KIND",
-    help="Of a robot file: auto (frees the base of robots that walk), free, fixed or file.",
+    help="Base of a robot file: auto (free for walking robots), free, fixed or file.",
 )
 
 
@@ -54,12 +54,17 @@ def command(
     what: list[str] = _WHAT,
     browser: bool = typer.Option(True, "--browser/--no-browser", help="Open the browser."),
     port: int = typer.Option(
-        0, "--port", metavar="N", help="Port to serve at; 0 takes a free one."
+        0, "--port", metavar="N", help="Port to listen on; 0 picks a free one."
     ),
-    host: str = typer.Option("127.0.0.1", "--host", metavar="ADDRESS", help="Address to serve at."),
+    host: str = typer.Option(
+        "127.0.0.1", "--host", metavar="ADDRESS", help="Address to listen on."
+    ),
     allow_host: list[str] = _NAME,
     model: str = typer.Option(
-        "", "--model", metavar="MODEL", help="What moves, where a recording does not say itself."
+        "",
+        "--model",
+        metavar="MODEL",
+        help="The model to draw, for recordings that do not name one.",
     ),
     root: list[Path] = _ROOT,
     scene_file: str = _DRESS,
@@ -74,7 +79,7 @@ def command(
     Examples:
       linkwright studio stanford-arm-controlled --until 20
       linkwright studio run.parquet
-      linkwright studio robot.urdf --root meshes --no-browser
+      linkwright studio robot.urdf --mesh-dir meshes --no-browser
       linkwright studio stanford-arm --scene work-cell
       linkwright studio angles.csv --model robot.urdf --scene cell.toml
     """

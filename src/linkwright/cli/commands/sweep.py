@@ -14,13 +14,13 @@ from linkwright.cli.terminal import echo
 if TYPE_CHECKING:
     from linkwright.studies.sweeping import Sweep
 
-_FILE = typer.Argument(..., metavar="FILE", help="The study, a TOML file.")
+_FILE = typer.Argument(..., metavar="FILE", help="The plan of the sweep, a TOML file.")
 _OUT = typer.Option(
     None,
     "-o",
     "--out",
     metavar="FOLDER",
-    help="Where the Parquet files go; by default FILE.sweep beside the file.",
+    help="Folder for the Parquet files. Default: FILE.sweep next to FILE.",
 )
 
 
@@ -31,14 +31,14 @@ def command(
         None, "--cluster", metavar="ADDRESS", help="Run on the workers of a Dask scheduler."
     ),
     threads: int | None = typer.Option(
-        None, "--threads", metavar="N", help="By default as many as there are processors."
+        None, "--threads", metavar="N", help="Number of threads. Default: all processors."
     ),
-    resume: bool = typer.Option(False, "--resume", help="Go on with a sweep that was interrupted."),
-    force: bool = typer.Option(False, "--force", help="Begin anew where one was begun."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of words."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="Print nothing but errors."),
+    resume: bool = typer.Option(False, "--resume", help="Continue an interrupted sweep."),
+    force: bool = typer.Option(False, "--force", help="Start over, discarding an earlier sweep."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Print only errors."),
 ) -> None:
-    """Run a model over many parameters, starts and seeds; results are rows of Parquet files.
+    """Run a model for many parameters, initial values and seeds. Results are Parquet files.
 
     \b
     A plan:
@@ -116,13 +116,13 @@ def _say(found: Sweep, seconds: float) -> None:
     echo(f"{len(found):,} runs of {found.plan.until:g} s in {brief_seconds(seconds)}")
     stopped = int(np.isfinite(found["stopped"]).sum())
     if stopped:
-        echo(f"{stopped:,} of them ended before their time; see the column stopped")
+        echo(f"{stopped:,} of them ended early; see the column `stopped`")
     rows = []
     for name in _columns(found)[:24]:
         good = found[name][np.isfinite(found[name])]
         if len(good):
             numbers = (good.mean(), good.std(), good.min(), good.max())
             rows.append((name, *(f"{x:.6g}" for x in numbers)))
-    columns = ("kept", "mean", "deviation", "least", "most")
+    columns = ("quantity", "mean", "std", "min", "max")
     print_table(columns, rows, numbers=columns[1:])
     echo(f"results: {found.folder}")

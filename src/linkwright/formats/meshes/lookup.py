@@ -25,7 +25,7 @@ def find_mesh(name: str, source: str | Path, roots: Sequence[str | Path] = ()) -
     Traceback (most recent call last):
         ...
     linkwright.errors.InputError: robot.urdf: the mesh '../../etc/passwd' lies outside the folders
-    that meshes are taken from; declare its folder (roots=, --root)
+    that meshes are taken from; declare its folder (mesh_dirs=, --mesh-dir)
     """
     _require_plain(name, source)
     candidates = _candidates(name, Path(source), [Path(root) for root in roots])
@@ -33,7 +33,7 @@ def find_mesh(name: str, source: str | Path, roots: Sequence[str | Path] = ()) -
         raise InputError(
             f"the mesh {_shortened(name)} lies outside the folders that meshes are taken from",
             file=source,
-            remedy=f"declare {_where(name)} (roots=, --root)",
+            remedy=f"declare {_where(name)} (mesh_dirs=, --mesh-dir)",
         )
     for path in candidates:
         try:

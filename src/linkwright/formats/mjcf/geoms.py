@@ -273,7 +273,7 @@ class GeomReader:
 def between(element: XmlElement) -> Place:
     """Return the place in the middle of two points, with z from the second to the first.
 
-    >>> between(Element("geom", {"fromto": "0 0 0 0 0 2"})).position
+    >>> between(XmlElement("geom", {"fromto": "0 0 0 0 0 2"})).position
     (0.0, 0.0, 1.0)
     """
     ends = element.numbers("fromto", 6)

@@ -28,7 +28,7 @@ def code_name(name: str) -> str:
 class UniqueNames:
     """Names for code, each given out once.
 
-    >>> names = Names(["t"], r".*_dot")
+    >>> names = UniqueNames(["t"], r".*_dot")
     >>> [names.new(wish) for wish in ("left-arm", "left arm", "7", "t", "a_dot")]
     ['left_arm', 'left_arm_2', 'n7', 't_2', 'a_dot_']
     """

@@ -66,7 +66,7 @@ class XmlElement:
     def error(self, what: str, remedy: str | None = None) -> InputError:
         """Return the complaint about this element, to be raised.
 
-        >>> print(Element("link", line=3, column=5, file="a.urdf").error("it has no name"))
+        >>> print(XmlElement("link", line=3, column=5, file="a.urdf").error("it has no name"))
         a.urdf:3:5: it has no name
         """
         return InputError(
@@ -102,7 +102,7 @@ class XmlElement:
     def words(self) -> str:
         """How a complaint calls this element: with its name, where it has one.
 
-        >>> Element("joint", {"name": "elbow"}).words
+        >>> XmlElement("joint", {"name": "elbow"}).words
         "<joint name='elbow'>"
         """
         name = self.attributes.get("name", "")
@@ -127,7 +127,7 @@ class XmlElement:
     def number(self, name: str, default: float | None = None) -> float:
         """Return an attribute as a finite number; one that is absent is `default`, or an error.
 
-        >>> Element("mass", {"value": " 1.5e0 "}).number("value")
+        >>> XmlElement("mass", {"value": " 1.5e0 "}).number("value")
         1.5
         """
         if default is not None and name not in self.attributes:
@@ -143,7 +143,7 @@ class XmlElement:
     ) -> tuple[float, ...]:
         """Return an attribute as finite numbers with blanks between, `count` of them.
 
-        >>> Element("axis", {"xyz": "0 0 -1"}).numbers("xyz", 3)
+        >>> XmlElement("axis", {"xyz": "0 0 -1"}).numbers("xyz", 3)
         (0.0, 0.0, -1.0)
         """
         if default is not None and name not in self.attributes:

@@ -31,7 +31,7 @@ def numbers_text(values: Sequence[float]) -> str:
 def xml_text(root: XmlElement) -> str:
     """Return an element as a text, two blanks for each level.
 
-    >>> print(xml_text(Element("a", {"x": "<1>"}, (Element("b"),))), end="")
+    >>> print(xml_text(XmlElement("a", {"x": "<1>"}, (XmlElement("b"),))), end="")
     <?xml version="1.0"?>
     <a x="&lt;1&gt;">
       <b/>

@@ -57,7 +57,7 @@ def build(
         limits: how many parts it may have.
 
     >>> body = {"name": "b", "translate": "x", "mass": "mas"}
-    >>> build(Model(format=1, name="m", parameters={"mass": 1}, body=[body]))
+    >>> build(ModelFile(format=1, name="m", parameters={"mass": 1}, body=[body]))
     Traceback (most recent call last):
         ...
     linkwright.errors.InputError: body[0].mass: unknown name 'mas'; did you mean 'mass'?

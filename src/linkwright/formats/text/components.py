@@ -55,7 +55,7 @@ def expand(
 
     >>> link = {"body": [{"name": "b${i}", "parent": "${parent}", "rotate": "z"}]}
     >>> use = {"component": "link", "count": "n", "first": {"parent": "n"}}
-    >>> model = Model(
+    >>> model = ModelFile(
     ...     format=1,
     ...     name="chain",
     ...     options={"n": 3},

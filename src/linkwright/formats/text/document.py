@@ -146,7 +146,7 @@ def parse_record(
 ) -> tuple[Table, TextSource]:
     """Return the record that a TOML text holds, checked against its schema, and its source.
 
-    >>> record, source = parse_record('format = 1\\nname = "m"\\n', Model)
+    >>> record, source = parse_record('format = 1\\nname = "m"\\n', ModelFile)
     >>> record.name
     'm'
     """

@@ -26,7 +26,7 @@ start from, `linkwright check FILE` validates one, `linkwright schema` prints th
 editors. In Python, `linkwright.load_model(path)` returns the `Mechanism`,
 `linkwright.load_system(path)` the `System`, and `linkwright.write_model(model)` the text of either,
 from which the same equations come. Behind them stands the schema object
-`linkwright.formats.text.schema.Model`; `parse_model(text)` and `model_text(model)` of
+`linkwright.formats.text.schema.ModelFile`; `parse_model(text)` and `model_text(model)` of
 `linkwright.formats.text.files` go between it and the text, and lose only comments.
 
 This page is made from the schema (`python -m linkwright.formats.text.documentation`).

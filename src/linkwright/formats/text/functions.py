@@ -18,7 +18,7 @@ from linkwright.formats.text import schema
 def table_of(table: schema.LookupTable) -> Lookup1D | Lookup2D:
     """Return the function that a table of points stands for.
 
-    >>> table_of(schema.Table(name="f", x=[0, 1], y=[0, 5])).kind
+    >>> table_of(schema.LookupTable(name="f", x=[0, 1], y=[0, 5])).kind
     'linear'
     """
     if table.z is None:
@@ -33,7 +33,7 @@ def foreign_of(
 ) -> ForeignFunction:
     """Return a foreign function: the one given, or one made of a Python callable or trusted C.
 
-    >>> table = schema.Function(name="f", arguments=["x"], derivatives=["2*x"])
+    >>> table = schema.FunctionTable(name="f", arguments=["x"], derivatives=["2*x"])
     >>> foreign_of(table, lambda x: x**2, trust=False).arity
     1
     """

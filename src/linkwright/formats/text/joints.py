@@ -17,7 +17,7 @@ _NAMED = frozenset({"axis", "axes", "sequence", "quaternion", "pitch"})
 def joint_of(table: schema.BodyTable | schema.LoopTable) -> Joint:
     """Return the joint of a body or loop.
 
-    >>> joint_of(schema.Body(name="b", joint="planar")).translate
+    >>> joint_of(schema.BodyTable(name="b", joint="planar")).translate
     ('x', 'y')
     """
     given = {

@@ -25,7 +25,7 @@ _NOT_EXPRESSIONS = {"name", "parent", "doc", "unit", "body", "on", "to", "reacti
 def placed(source: TextSource, part: Part) -> Iterator[None]:
     """Give what goes wrong inside the place of the part, or of the expression in it.
 
-    >>> with placed(Source(), Part("L/0", ("variables", "a"), "L/0")):
+    >>> with placed(TextSource(), Part("L/0", ("variables", "a"), "L/0")):
     ...     raise Error("'L/0' has no value")
     Traceback (most recent call last):
         ...

@@ -658,7 +658,7 @@ class ModelFile(ModelParts):
     def build(self, **more: Any) -> Mechanism:
         """Return the mechanism that is described; see `linkwright.formats.text.builder.build`.
 
-        >>> model = Model(format=1, name="m", body=[{"name": "b", "rotate": "z", "mass": 1}])
+        >>> model = ModelFile(format=1, name="m", body=[{"name": "b", "rotate": "z", "mass": 1}])
         >>> list(model.build().coordinates)
         ['b']
         """

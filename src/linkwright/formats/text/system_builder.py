@@ -42,7 +42,7 @@ def build_system(
 
     >>> servo = {"kind": "PD", "name": "servo", "kp": 9, "rate": 100}
     >>> rod = {"name": "rod", "rotate": "z", "inertia": 1}
-    >>> build_system(Model(format=1, name="m", body=[rod], member=[servo]))
+    >>> build_system(ModelFile(format=1, name="m", body=[rod], member=[servo]))
     System(m: servo)
     """
     source = source or TextSource()

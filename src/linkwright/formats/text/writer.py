@@ -43,8 +43,8 @@ _ESCAPES = {
 def model_text(model: ModelFile) -> str:
     """Return a model as text, which `parse_model` reads again.
 
-    >>> from linkwright.formats.text.schema import Model
-    >>> m = Model(
+    >>> from linkwright.formats.text.schema import ModelFile
+    >>> m = ModelFile(
     ...     format=1, name="m", parameters={"L": 1.5}, body=[{"name": "b", "rotate": "z"}]
     ... )
     >>> print(model_text(m))

@@ -22,7 +22,7 @@ class Coefficients:
 
     >>> from linkwright.algebra import symbols
     >>> a, b = symbols("a b")
-    >>> table = Coefficients(Values())
+    >>> table = Coefficients(FieldValues())
     >>> x, y = table.of(a), table.of(-b)
     >>> table.expression(table.times(x, y))
     -a*b

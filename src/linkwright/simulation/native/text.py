@@ -19,7 +19,7 @@ from linkwright.backends.llvm.functions.emitter import float_literal, suffix, ve
 class IrWriter:
     """The lines of one function while they are written.
 
-    >>> w = Writer(1)
+    >>> w = IrWriter(1)
     >>> total = w.variable("i64", "0")
     >>> with w.count("10") as i:
     ...     total.set(w.op(f"add i64 {total.get()}, {i}"))
