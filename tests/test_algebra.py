@@ -460,7 +460,7 @@ def test_signs_are_found_at_any_depth() -> None:
 
 # -- what an expression refuses --------------------------------------------------------------------
 def test_truth_is_refused_and_equality_is_identity() -> None:
-    with pytest.raises(ExprError, match="select"):
+    with pytest.raises(ExprError, match="where"):
         bool(A < B)
     with pytest.raises(ExprError):
         assert A + B

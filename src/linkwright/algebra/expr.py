@@ -205,7 +205,7 @@ class Expr(_Node):
 
     def __bool__(self) -> bool:
         raise ExprError(
-            f"the truth of the expression {self} is not known while building; use select(), "
+            f"the truth of the expression {self} is not known while building; use where(), "
             "or `is` to ask whether two expressions are the same"
         )
 
