@@ -64,7 +64,7 @@ def of_the_command(m: lw.Mechanism, name: str) -> object:
 
 def of_c(m: lw.Mechanism, name: str) -> object:
     """What is written as C."""
-    return make_content(m).derivative
+    return make_content(m).phases.derivative
 
 
 @pytest.mark.parametrize("door", [of_equations, of_a_system, of_the_command, of_c])

@@ -12,15 +12,17 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from linkwright import Error
 from linkwright.algebra import foreign
+from linkwright.blocks import Block
 from linkwright.cli import main
 from linkwright.codegen import codegen
 from linkwright.codegen.c import c_kernel, c_program
@@ -30,12 +32,13 @@ from linkwright.codegen.python import python_program
 from linkwright.equations import derive
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
-from linkwright.program import count_operations, lower, stage_counts
+from linkwright.program import count_operations, lower
 from linkwright.program.interpret import interpret
 from linkwright.program.passes import optimize
-from linkwright.program.rates import Rate
 from linkwright.recording import ErdChannel, ErdFile, read_erd, write_erd
-from linkwright.simulation import simulate
+from linkwright.simulation.native.session import Session
+from linkwright.system import System
+from tests.test_executors import busy_system
 
 STRICT = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-ffp-contract=off"]
 MODELS = ("car", "cart", "four-bar", "spacecraft-2", "stanford-arm-controlled")
@@ -100,32 +103,30 @@ def compile_c(folder: Path, *words: str) -> None:
 # -- the same motion as the library's own ----------------------------------------------------------
 @pytest.mark.parametrize("name", MODELS)
 def test_written_program_repeats_the_library_run(name: str, build: Callable[[str], Built]) -> None:
-    """The C program compiles without warnings and ends in the state of the library's own run."""
+    """The C program compiles without warnings, and its results are the bits of the native run."""
     program = build(name)
     timing = program.content.timing
     until = 1.0 if "arm" in name else timing.until
     program.write("run.par", f"STOPT {until!r}")
     program.run("run.par", "-e", "echo.par", "-f", "final.par", "-o", "run.erd")
     echo, final = program.values("echo.par"), program.values("final.par")
-    items = {i.name: i for i in (*program.content.coordinates, *program.content.speeds)}
+    content = program.content
+    items = {i.name: i for i in (*content.coordinates, *content.speeds)}
     start = {n: float(echo[n]) * i.factor for n, i in items.items()}
-    run = simulate(
-        program.content.equations,
+    phases = replace(content.phases, tick_seconds=timing.step)
+    run = Session(
+        phases,
         until,
         step=timing.step,
         method="midpoint",
         initial=start,
-        form="independent",
-    )
+        every=timing.every,
+    ).run()
     for n, i in items.items():
-        size = float(np.abs(run.states[n]).max())
-        assert abs(float(final[n]) * i.factor - run.final[n]) <= 2e-12 * size, n
+        assert float(final[n]) * i.factor == pytest.approx(run.x[n], rel=1e-15), n
     found = read_erd(program.folder / "run.erd")
-    for k, channel in enumerate(program.content.channels):
-        expected = run[channel.name][:: timing.every] / channel.factor
-        np.testing.assert_allclose(
-            found.data[:, k], expected, rtol=0, atol=1e-7 * max(np.abs(expected).max(), 1e-30)
-        )
+    factors = [channel.factor for channel in content.channels]
+    assert np.array_equal(found.data, (run.samples.values / factors).astype(np.float32))
 
 
 def test_car_has_the_step_response_of_the_thesis(build: Callable[[str], Built]) -> None:
@@ -161,7 +162,7 @@ def test_four_bar_is_closed_before_the_echo(build: Callable[[str], Built]) -> No
 def test_thrusters_with_memory_hold_the_spacecraft(build: Callable[[str], Built]) -> None:
     """Attitude of the slew at 5 and 10 s, mrad; the switching is right to the step."""
     program = build("spacecraft-1")
-    program.run(program.write("slew.par", "STOPT 10"), "-o", "slew.erd")
+    program.run(program.write("slew.par", "STOPT 10", "IPRINT 1"), "-o", "slew.erd")
     found = read_erd(program.folder / "slew.erd")
     for t, expected in ((5.0, (1.365, -2.074, 0.745)), (10.0, (2.251, -2.454, 1.811))):
         row = round(t / found.step)
@@ -171,13 +172,13 @@ def test_thrusters_with_memory_hold_the_spacecraft(build: Callable[[str], Built]
 
 # -- the integrator --------------------------------------------------------------------------------
 def test_evaluations_of_the_derivative(build: Callable[[str], Built]) -> None:
-    """Two for each midpoint step and four for one of Runge-Kutta, one at the start; CPU time."""
+    """Two for each midpoint step and four for one of Runge-Kutta; CPU time."""
     program = build("car")
     done = program.run()
-    assert "end at t = 2 s after 80 steps and 161 evaluations" in done.stdout
+    assert "end at t = 2 s after 80 steps and 160 evaluations" in done.stdout
     assert re.search(r"[\d.e-]+ CPU seconds, [\d.e-]+ per simulated second", done.stdout)
     done = program.run(program.write("rk4.par", "METHOD rk4"))
-    assert "after 80 steps and 321 evaluations" in done.stdout
+    assert "after 80 steps and 320 evaluations" in done.stdout
 
 
 def test_runge_kutta_is_of_fourth_order(build: Callable[[str], Built]) -> None:
@@ -452,51 +453,45 @@ def test_header_documents_the_model() -> None:
     ):
         assert line in head
     assert head.count("is redundant") == 2
-    assert content_of("cart").program.fingerprint() in head
+    assert content_of("cart").phases.derivative.fingerprint() in head
 
 
 @pytest.mark.parametrize("name", ["car", "stanford-arm-controlled"])
 def test_counts_of_the_header_are_those_of_the_text(name: str) -> None:
     """Operators in the text of the derivative are as many as the head says."""
-    content = content_of(name)
+    content = make_content(load_model(name), fuse=False)
     text = c_program(content, name)
     start = text.index("static void equations_derivative")
     body = text[text.index("{", start) : text.index("\n}", start)]
     body = re.sub(r"/\*.*?\*/", "", body)
-    counts = count_operations(content.program)
-    calls = len(re.findall(r"\b(?:sin|cos|atan2)\(", body))
+    counts = count_operations(content.phases.derivative)
+    calls = len(re.findall(r"\blw_(?:sin|cos|atan2)\(", body))
     found = (len(re.findall(r" [+-] ", body)), len(re.findall(r"[*/]", body)), calls)
     assert found == (counts.add, counts.mul, counts.call)
     row = f"derivative    {counts.add:8}{counts.mul:8}{counts.call:8}{counts.select:8}"
     assert row in text
 
 
-def test_outputs_are_not_in_the_derivative() -> None:
-    """What only outputs need is computed where they are written, from what the derivative left."""
-    content = content_of("car")
-    assert stage_counts(content.program)[Rate.OUTPUT].total > 0
-    assert all(i.rate < Rate.OUTPUT for i in content.derivative.instructions)
-    assert [port.name for port, _ in content.output.outputs] == ["y"]
-    assert content.output.inputs[-1].name == "work"
-
-
-def test_stages_together_are_the_program() -> None:
-    """Constants, derivative and outputs in sequence give what the whole Program gives."""
+def test_constants_and_the_rest_are_the_program() -> None:
+    """What depends on parameters alone, then the rest, give what the whole Program gives."""
     content = content_of("car")
     generator = np.random.default_rng(11)
     given = {
-        "q": generator.uniform(-0.3, 0.3, 4),
-        "u": generator.uniform(-0.3, 0.3, 3),
+        "x": generator.uniform(-0.3, 0.3, 7),
+        "d": np.zeros(0),
         "p": np.array([i.shown * i.factor for i in content.parameters]),
+        "w": np.zeros(len(content.inputs)),
         "t": np.zeros(1),
     }
-    for code in (content.prepare, content.derivative, content.output):
-        results = interpret(code, [given[port.name] for port in code.inputs])
-        given |= {port.name: x for (port, _), x in zip(code.outputs, results, strict=True)}
-    plain = content.equations.program()
-    expected = interpret(lower(plain), [given[port.name] for port in plain.inputs])
-    for port, x in zip(plain.outputs, expected, strict=True):
-        np.testing.assert_allclose(given[port.name], x, rtol=1e-12, atol=1e-12)
+    wholes = {"step": content.phases.derivative, "output": content.phases.output}
+    for name, constants, rest in content.programs:
+        whole = wholes[name]
+        assert whole is not None
+        (kept,) = interpret(lower(constants), [given["p"]])
+        split = {**given, "p": kept}
+        (found,) = interpret(lower(rest), [split[port.name] for port in rest.inputs])
+        (wanted,) = interpret(lower(whole), [given[port.name] for port in whole.inputs])
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
 
 
 def test_optimized_outputs_do_not_change_the_derivative() -> None:
@@ -551,27 +546,25 @@ def test_kernel_gives_the_derivatives_of_the_thesis(tmp_path: Path) -> None:
     library = ctypes.CDLL(str(tmp_path / "car.so"))
     sizes = dict(re.findall(r"car_size_(\w+) = (\d+)", (tmp_path / "car.h").read_text()))
     array = {n: (ctypes.c_double * max(int(k), 1))() for n, k in sizes.items()}
-    rates, speeds = (ctypes.c_double * 4)(), (ctypes.c_double * 3)()
+    rates = (ctypes.c_double * 7)()
     defaults = (ctypes.c_double * 23).in_dll(library, "car_defaults")
     t = (ctypes.c_double * 1)()
+    x, d, w, y = (array[name] for name in "xdwy")
     library.car_prepare(defaults, array["constants"])
+    library.car_prepare_output(defaults, array["constants_output"])
 
-    def derivative(q: list[float], u: list[float]) -> list[float]:
-        for name, values in (("q", q), ("u", u)):
-            for k, value in enumerate(values):
-                array[name][k] = value
-        library.car_derivative(
-            array["q"], array["u"], t, array["constants"], rates, speeds, array["work"]
-        )
-        return list(speeds)
+    def derivative(*states: float) -> list[float]:
+        x[:] = list(states)
+        library.car_derivative(x, d, array["constants"], w, t, rates)
+        return list(rates)[4:]
 
-    rest = derivative([0, 0, 0, 0], [0, 0, 0])
+    rest = derivative(0, 0, 0, 0, 0, 0, 0)
     np.testing.assert_allclose(rest, [12.4409473909, 0.7620956764, -1.2365734163], rtol=1e-10)
-    turning = derivative([0, 0, 0.3, 0.05], [20, 0.1, 0.2])
+    turning = derivative(0, 0, 0.3, 0.05, 20, 0.1, 0.2)
     np.testing.assert_allclose(turning, [-165.058680, 0.407115822, -1.38694910], rtol=1e-8)
     np.testing.assert_allclose(rates[:2], [918.855317, 305.170290], rtol=1e-8)
-    library.car_output(array["q"], array["u"], t, array["constants"], array["work"], array["y"])
-    assert array["y"][1] == pytest.approx(0.1)
+    library.car_output(x, d, array["constants_output"], w, t, y)
+    assert y[1] == pytest.approx(0.1)
 
 
 _HOOKS = """
@@ -647,7 +640,7 @@ def test_hooks_are_called_at_their_places(tmp_path: Path) -> None:
         x = x + 0.01 * slope(x + 0.005 * slope(x))
     final = program.values("final.par")
     assert [float(final["wheel"]), float(final["wheel_dot"])] == pytest.approx(list(x), rel=1e-12)
-    assert read_erd(tmp_path / "servo.erd")["calls"].tolist() == [1 + 2 * k for k in range(101)]
+    assert read_erd(tmp_path / "servo.erd")["calls"].tolist() == [2 * k for k in range(101)]
     done = program.run("echo.par", "-e", "again.par")
     assert program.values("again.par") == program.values("echo.par")
 
@@ -661,7 +654,7 @@ def test_foreign_functions_are_put_in_or_linked(source: str, tmp_path: Path) -> 
     m.force("grip", tire(m.coordinates["b"], m.parameter("k", -3.0)), at=b.origin, along="x")
     m.set_initial(b=1)
     m.set_timing(1, step=0.1)
-    done = codegen(m, tmp_path / "c")
+    done = codegen(m, tmp_path / "c", fuse=False)
     (tmp_path / "c" / "tire.c").write_text("double user_tire(double a, double b){ return a*b; }")
     if not source:
         assert "double user_tire(double x0, double x1)" in done.commands[0]
@@ -770,3 +763,74 @@ def test_kernel_and_program_names_are_identifiers() -> None:
     header, source = c_kernel(make_content(load_model("pendulum")), "my-2.pendulum")
     assert "void my_2_pendulum_derivative(" in header
     assert '#include "my-2.pendulum.h"' in source
+
+
+# -- whole Systems ---------------------------------------------------------------------------------
+def test_program_of_a_system_has_the_bits_of_the_native_run(tmp_path: Path) -> None:
+    """Ticks at three rates, noise, a delay, memory, bounces, an end between ticks; each method."""
+    system = busy_system(python=False)
+    methods = ("midpoint", "rk4", "semi-implicit", "implicit-speeds", "verlet")
+    done = codegen(system, tmp_path, methods=methods)
+    assert [path.name for path in done.files][:2] == ["busy.c", "busy.par"]
+    compile_c(tmp_path, "busy.c", "-o", "busy")
+    content = make_content(system, methods=methods)
+    program = Built(content, tmp_path, (str(tmp_path / "busy"),))
+    common = ("SEED 7", "STOPT 1.4057", "IPRINT 3", "STEP 0.0015")
+    settings: dict[str, Any] = {"seed": 7, "every": 3, "step": 0.0015}
+    for method in methods:
+        program.write("run.par", f"METHOD {method}", *common)
+        told = program.run("run.par", "-o", "run.erd", "-f", "final.par", "-e", "echo.par").stdout
+        run = Session(content.phases, 1.4057, method=method, **settings).run()
+        assert run.events
+        events = [f"{e.name} at t = {e.time:.10g} s" for e in run.events]
+        assert [line for line in told.splitlines() if line.startswith("ball.")] == events
+        final = program.values("final.par")
+        ends = {**run.x, **run.d}
+        assert {n: float(final[n]) for n in ends} == ends, method
+        found = read_erd(tmp_path / "run.erd")
+        assert np.array_equal(found.data, run.samples.values.astype(np.float32))
+        program.run("echo.par", "-o", "again.erd")
+        assert (tmp_path / "run.erd.bin").read_bytes() == (tmp_path / "again.erd.bin").read_bytes()
+
+
+def test_python_program_of_a_system_goes_through_the_same_run(tmp_path: Path) -> None:
+    """The same events and states as natively, to rounding, in a script that needs only NumPy."""
+    system = busy_system(python=False)
+    codegen(system, tmp_path, target="python", methods=["rk4"])
+    content = make_content(system, methods=["rk4"])
+    program = Built(content, tmp_path, (sys.executable, "-I", str(tmp_path / "busy.py")))
+    program.write("run.par", "SEED 7", "STOPT 1")
+    program.run("run.par", "-f", "final.par")
+    run = Session(content.phases, 1.0, method="rk4", seed=7, every=content.timing.every).run()
+    final = program.values("final.par")
+    for name, value in {**run.x, **run.d}.items():
+        assert float(final[name]) == pytest.approx(value, abs=1e-9), name
+    assert read_erd(tmp_path / "busy.erd").data.shape == run.samples.values.shape
+
+
+def test_starts_that_depend_on_parameters_follow_them(tmp_path: Path) -> None:
+    """A member that starts where a parameter says does so with another value, unless told."""
+    system = System(name="tank")
+    block = Block("level")
+    high = block.parameter("high", 2.0)
+    block.output("y", block.state("x", "-x", high / 2))
+    system.add(block)
+    codegen(system, tmp_path)
+    compile_c(tmp_path, "tank.c", "-o", "tank")
+    program = Built(make_content(system), tmp_path, (str(tmp_path / "tank"),))
+    for lines, start in (
+        ((), 1.0),
+        (("level.high 6",), 3.0),
+        (("level.high 6", "level.x 0.5"), 0.5),
+    ):
+        program.run(program.write("run.par", "STOPT 0.1", *lines), "-e", "echo.par")
+        assert float(program.values("echo.par")["level.x"]) == start
+
+
+def test_what_no_program_can_hold_is_refused(tmp_path: Path) -> None:
+    for target in ("c", "python"):
+        with pytest.raises(Error, match="'script' is a Python function"):
+            codegen(busy_system(), tmp_path / "out", target=target)
+    with pytest.raises(Error, match="fixed steps, and dopri5 has not"):
+        codegen(busy_system(python=False), tmp_path / "out", methods=["dopri5"])
+    assert not (tmp_path / "out").exists()

@@ -1,97 +1,144 @@
 """The stand-alone simulation program in C99, and the bare kernel for embedding.
 
-The equations stand first in the file and see no header but `math.h`, so that no name of the model
-meets a macro of the C library. Tables of names, units and defaults follow, then functions that call
-the equations with the arrays of the program, then the fixed part (`runtime.c`).
+The equations stand first in the file and see no header of the C library but those that they need,
+so that no name of the model meets a macro. Tables of names, units and defaults follow, then
+functions that call the equations with the arrays of the program, then the fixed part (`runtime.c`),
+which goes through a run as native code does. The Programs are those of the native run, so that the
+numbers are the same bits where the compiler keeps IEEE arithmetic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 
 from linkwright.algebra.printers.names import c_identifier
 from linkwright.backends.c.helpers import LIBRARY
+from linkwright.backends.c.stages import trimmed
 from linkwright.backends.c.writer import File, write_function
 from linkwright.backends.source import Names
 from linkwright.codegen.content import Content, InputItem, OutputChannel
 from linkwright.codegen.documentation import documentation, origin
-from linkwright.program import Code
+from linkwright.codegen.script import listed
+from linkwright.errors import Error
+from linkwright.program import Code, Program, lower
 
-_INCLUDES = ("ctype", "stdint", "stdio", "stdlib", "string", "time")
+_INCLUDES = ("ctype", "stdio", "stdlib", "time")
 _POSIX = (
     "#if defined(__unix__) || defined(__APPLE__)",
     "#define _POSIX_C_SOURCE 200112L /* for lstat and chmod */",
     "#endif",
 )
 _POSIX_INCLUDES = ("#ifdef _POSIX_C_SOURCE", "#include <sys/stat.h>", "#endif")
-_ARGUMENTS = {
-    "q": "q",
-    "u": "u",
-    "p": "sim_p",
-    "w": "sim_w",
-    "t": "&t",
-    "constants": "sim_constants",
-    "work": "sim_work",
-    "q_dot": "q_dot",
-    "u_dot": "u_dot",
-    "y": "y",
-    "g": "g",
-    "G": "jacobian",
-}
+_RATES = (
+    "static void sim_rates(const double *x, const double *d, const double *p, const double *w,",
+    "    const double *t, double *rate);",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Function:
+    """A function of the equations: its name, and the code that it was written from."""
+
+    name: str
+    code: Code
+
+    def called(self, given: dict[str, str]) -> str:
+        """Return a call with what each array is there."""
+        ports = [*self.code.inputs, *(port for port, _ in self.code.outputs)]
+        return f"    {self.name}({', '.join(given[port.name] for port in ports)});"
+
+    def size(self, index: int = 0) -> int:
+        """Return the size of an output."""
+        return self.code.outputs[index][0].size
+
+
+@dataclass(frozen=True, slots=True)
+class _Equations:
+    """The functions of a program by what they are: `constants_output`, `output`, `step_rk4`, ..."""
+
+    file: File
+    functions: dict[str, _Function]
+    called_rates: bool = False
 
 
 def c_program(content: Content, file_name: str) -> str:
     """Return the whole program in one file."""
-    file, _ = _equations(content, "equations", static=True)
+    for tick in content.phases.ticks:
+        if tick.foreign is not None:
+            raise Error(
+                f"{tick.name!r} is a Python function, which no program in C can call",
+                remedy="write it as a Block, or leave it out",
+            )
+    made = _equations(content)
     return "\n".join(
         [
             _comment([*documentation(content), "", *_ABOUT]),
             *_POSIX,
             "#include <math.h>",
+            "#include <stdint.h>",
+            "#include <string.h>",
             "",
-            *file.preamble(),
-            *file.functions,
+            *(_RATES if made.called_rates else ()),
+            *made.file.preamble(),
+            *made.file.functions,
             *(f"#include <{name}.h>" for name in _INCLUDES),
             *_POSIX_INCLUDES,
             "",
-            *_tables(content, file_name),
-            *_globals(content),
-            _callers(content),
-            files("linkwright.codegen").joinpath("runtime.c").read_text(encoding="utf-8"),
+            _resource("philox.c"),
+            *_tables(content, file_name, made),
+            *_callers(content, made),
+            _resource("runtime.c"),
         ]
     )
+
+
+def _resource(name: str) -> str:
+    return files("linkwright.codegen").joinpath(name).read_text(encoding="utf-8")
 
 
 _ABOUT = (
     "Build with `make`, run with `./NAME [PARSFILE] [-e ECHO] [-o OUTPUT]`; `--help` says more.",
     "A parameter file starts with the record PARSFILE; then each line is a keyword and its value:",
-    "any name above, Q(i), U(i), STEP, STOPT, IPRINT, METHOD (midpoint or rk4), TITLE, or PARSFILE",
-    "with the name of another file; a line that starts with * is a comment; END is the end.",
+    "any name above, Q(i), U(i), STEP, STOPT, IPRINT, METHOD, SEED, TITLE, or PARSFILE with the",
+    "name of another file; a line that starts with * is a comment; END is the end.",
 )
 
 
-def _stages(content: Content) -> dict[str, Code]:
-    """Return the codes of all stages by name."""
-    found = {
-        "prepare": content.prepare,
-        "derivative": content.derivative,
-        "output": content.output,
-        "closure": content.closure,
-    }
-    return {stage: code for stage, code in found.items() if code is not None}
+def _equations(content: Content) -> _Equations:
+    """Return the functions of all that happens in a run."""
+    file = File("double", own=True, names=Names(c_identifier, LIBRARY))
+    found: dict[str, _Function] = {}
+    rates = False
 
+    def write(name: str, program: Program) -> None:
+        code = trimmed(lower(program, fuse=content.fuse))
+        title = file.names(f"equations_{name}")
+        write_function(file, code, title, static=True)
+        found[name] = _Function(title, code)
 
-def _equations(content: Content, prefix: str, *, static: bool) -> tuple[File, dict[str, str]]:
-    """Return the file with a function for each stage, and their prototypes."""
-    file = File("double", names=Names(c_identifier, LIBRARY))
-    stages = _stages(content)
-    titles = {stage: file.names(f"{prefix}_{stage}") for stage in stages}
-    prototypes = {
-        stage: write_function(file, code, titles[stage], static=static)
-        for stage, code in stages.items()
-    }
-    return file, prototypes
+    for name, constants, main in content.programs:
+        write(f"constants_{name}", constants)
+        if name != "step":
+            write(name, main)
+    for name, program in (("initialize", content.phases.initialize), ("closure", content.closure)):
+        if program is not None:
+            write(name, program)
+    derivative = content.schedules[0].parts[0].main
+    for schedule in content.schedules:
+        code = trimmed(lower(schedule.steps["step"], fuse=content.fuse))
+        for i in code.walk():  # the derivative is called through `sim_rates`, where the hook is
+            if i.op == "call" and i.data not in file.called and i.data.name == derivative.name:
+                file.called[i.data] = "sim_rates"
+                if not rates:
+                    write_function(file, i.data, "equations_derivative", static=True)
+                rates = True
+        name = f"step_{schedule.method.name.replace('-', '_')}"
+        title = file.names(f"equations_{name}")
+        write_function(file, code, title, static=True)
+        found[name] = _Function(title, code)
+    return _Equations(file, found, rates)
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -107,24 +154,26 @@ def c_string(text: str) -> str:
     return f'"{kept}"'
 
 
-def _size(code: Code, name: str) -> int:
-    ports = [*code.inputs, *(port for port, _ in code.outputs)]
-    return next((port.size for port in ports if port.name == name), 0)
-
-
-def _tables(content: Content, name: str) -> Iterable[str]:
+def _tables(content: Content, name: str, made: _Equations) -> Iterable[str]:
+    phases = content.phases
+    ticks, events = phases.ticks, phases.event_list
     sizes = {
+        "X": len(phases.x),
+        "D": len(phases.d),
+        "P": len(phases.p),
+        "W": len(phases.w),
         "Q": len(content.coordinates),
         "U": len(content.speeds),
-        "P": len(content.parameters),
-        "W": len(content.inputs),
+        "S": len(content.states),
         "Y": len(content.channels),
         "G": len(content.relations),
         "FREE": content.free,
         "COMPUTED": len(content.computed),
-        "CORRECTED": len(content.corrected),
-        "CONSTANTS": _size(content.prepare, "constants"),
-        "WORK": _size(content.derivative, "work"),
+        "TICKS": len(ticks),
+        "EVENTS": len(events),
+        "NOISE": 2 * max((len(t.streams) for t in ticks), default=0),
+        "MADE": max((len(t.slots) for t in ticks), default=0),
+        "METHODS": len(content.schedules),
     }
     yield "/* sizes of the arrays */"
     yield "enum {"
@@ -134,17 +183,16 @@ def _tables(content: Content, name: str) -> Iterable[str]:
     yield f"#define SIM_DEFAULT_STEP {float(timing.step)!r}"
     yield f"#define SIM_DEFAULT_STOP {float(timing.until)!r}"
     yield f"#define SIM_DEFAULT_EVERY {float(timing.every)!r}"
-    m = content.mechanism
+    yield f"#define SIM_TICK_SECONDS {phases.tick_seconds if content.sampled else 0.0!r}"
     yield f"static const char *const sim_name = {c_string(name)};"
-    yield f"static const char *const sim_about = {c_string(m.doc or m.name)};"
+    yield f"static const char *const sim_about = {c_string(about(content))};"
     yield f"static const char *const sim_origin = {c_string(origin(content))};"
     yield ""
     yield "/* a value that users give: inside, it is shown*factor */"
     yield "struct sim_item { const char *name, *unit, *about; double shown, factor; };"
-    yield from _item_table("parameters", content.parameters)
-    yield from _item_table("inputs", content.inputs)
-    yield from _item_table("coordinates", content.coordinates)
-    yield from _item_table("speeds", content.speeds)
+    groups = ("parameters", "inputs", "coordinates", "speeds", "states", "memory")
+    for group in groups:
+        yield from _item_table(group, getattr(content, group))
     yield "/* a channel of results: inside it is shown*factor */"
     yield "struct sim_channel {"
     yield "    const char *short_name, *long_name, *unit, *general, *body;"
@@ -154,11 +202,40 @@ def _tables(content: Content, name: str) -> Iterable[str]:
     yield from (f"    {_channel(c)}," for c in content.channels)
     yield '    {"", "", "", "", "", 1.0}'
     yield "};"
-    yield "/* coordinates that close the loops at the start, and after each step */"
-    for name, places in (("computed", content.computed), ("corrected", content.corrected)):
-        texts = "".join(f"{k}, " for k in places)
-        yield f"static const int sim_{name}[{len(places) + 1}] = {{{texts}0}};"
+    if content.closure is not None:
+        yield "/* coordinates that close the loops at the start */"
+        places = "".join(f"{k}, " for k in content.computed)
+        yield f"static const int sim_computed[{len(content.computed) + 1}] = {{{places}0}};"
+    yield "/* what happens every so many base ticks: slots of d that it writes, noise streams */"
+    yield "struct sim_tick { int64_t every, offset; int slots, streams; };"
+    yield f"static const struct sim_tick sim_ticks[{len(ticks) + 1}] = {{"
+    for t in ticks:
+        sizes_of = f"{len(t.slots)}, {len(t.streams)}"
+        yield f"    {{{t.every}, {t.offset}, {sizes_of}}}, /* {_word(t.name)} */"
+    yield "    {1, 0, 0, 0}\n};"
+    yield f"static const int sim_slots[][{sizes['MADE'] + 1}] = {{"
+    yield from (f"    {{{''.join(f'{k}, ' for k in t.slots)}0}}," for t in ticks)
+    yield "    {0}\n};"
+    yield f"static const uint32_t sim_streams[][{sizes['NOISE'] // 2 + 1}] = {{"
+    yield from (f"    {{{''.join(f'{k}u, ' for k in t.streams)}0u}}," for t in ticks)
+    yield "    {0u}\n};"
+    yield "/* values whose zeros are events: the direction in which they go through */"
+    yield "struct sim_event { const char *name; int direction, terminal, guard, action; };"
+    yield f"static const struct sim_event sim_event_list[{len(events) + 1}] = {{"
+    for e in events:
+        flags = f"{int(e.terminal or e.guard)}, {int(e.guard)}, {int(e.action is not None)}"
+        yield f"    {{{c_string(e.name)}, {e.direction}, {flags}}},"
+    yield '    {"", 0, 0, 0, 0}\n};'
     yield ""
+
+
+def about(content: Content) -> str:
+    """Return one line that says what is simulated."""
+    return content.mechanism.doc or content.system.name
+
+
+def _word(text: str) -> str:
+    return "".join(c if c.isalnum() or c in " ._" else "_" for c in text)
 
 
 def _item_table(name: str, items: Sequence[InputItem]) -> Iterable[str]:
@@ -176,62 +253,135 @@ def _channel(c: OutputChannel) -> str:
 
 
 # -- calls -----------------------------------------------------------------------------------------
-def _globals(content: Content) -> Iterable[str]:
+_SHAPES = {
+    "output": "double t, const double *x, const double *d, double *y",
+    "accepted": "double t, const double *x, const double *d, double *x_new, double *d_new",
+    "events": "double t, const double *x, const double *d, double *g",
+    "initialize": "double t, const double *x, const double *d, double *x_new, double *d_new",
+    "closure": "double t, const double *x, double *g, double *jacobian",
+}
+_TICK = "int i, double t, double k, const double *x, const double *d, const double *n, double *made"
+_ACTION = "int i, double t, const double *x, const double *d, double *x_new, double *d_new"
+_STEP = "double t, double h, const double *x, const double *d, double *y"
+_ALWAYS = {"x": "x", "d": "d", "w": "sim_w", "t": "&t", "k": "&k", "n": "n", "h": "&h"}
+_RESULTS = {"y": "y", "x_new": "x_new", "d_new": "d_new", "g": "g", "G": "jacobian"}
+
+
+def _callers(content: Content, made: _Equations) -> Iterator[str]:
+    """Yield functions of one shape, which pass the program's arrays to the equations."""
+    functions = made.functions
     yield "static double sim_p[SIM_P + 1], sim_w[SIM_W + 1]; /* parameters, inputs */"
-    if _size(content.prepare, "constants"):
-        yield "static double sim_constants[SIM_CONSTANTS]; /* what depends on parameters alone */"
-    if _size(content.derivative, "work"):
-        yield "static double sim_work[SIM_WORK]; /* what the outputs need of the derivative */"
+    yield "/* what depends on parameters alone */"
+    parts = [name for name, _, _ in content.programs]
+    for name in parts:
+        size = max(functions[f"constants_{name}"].size(), 1)
+        yield f"static double sim_kept_{name}[{size}];"
+    yield "\nstatic void sim_prepare(void)\n{"
+    for name in parts:
+        function = functions[f"constants_{name}"]
+        (port, _), *_ = function.code.outputs
+        yield function.called({"p": "sim_p", port.name: f"sim_kept_{name}"})
+    yield "}\n"
+    for name, shape in _SHAPES.items():
+        if name in functions:
+            yield f"#define SIM_HAS_{name.upper()} 1"
+            kept = f"sim_kept_{name}" if name in parts else "sim_p"
+            yield from _caller(f"sim_{name}", shape, functions[name], {"p": kept})
+    ticks = {i: functions[f"tick{i}"] for i, _ in enumerate(content.phases.ticks)}
+    yield from _switch("sim_run_tick", _TICK, ticks, "tick", "made")
+    events = enumerate(content.phases.event_list)
+    actions = {i: functions[f"action{i}"] for i, e in events if e.action is not None}
+    yield from _switch("sim_run_action", _ACTION, actions, "action", "")
+    for name, function in functions.items():
+        if name.startswith("step_"):
+            results = {function.code.outputs[0][0].name: "y"}
+            yield from _caller(f"sim_{name}", _STEP, function, {"p": "sim_kept_step", **results})
+    yield "struct sim_method { const char *name; long evaluations; void (*step)("
+    yield f"    {_STEP}); }};"
+    yield f"static const struct sim_method sim_methods[{len(content.schedules)}] = {{"
+    for schedule in content.schedules:
+        method = schedule.method
+        title = f"sim_step_{method.name.replace('-', '_')}"
+        yield f"    {{{c_string(method.name)}, {method.evaluations}, {title}}},"
+    yield "};"
+    told = listed(schedule.method.name for schedule in content.schedules)
+    yield f"#define SIM_METHODS_TOLD {c_string(told)}"
+    if made.called_rates:
+        yield "#define SIM_HAS_RATES 1"
     yield ""
 
 
-def _callers(content: Content) -> str:
-    """Return functions of one shape, which pass the program's arrays to the equations."""
-    codes = _stages(content)
-    shapes = {
-        "prepare": "sim_prepare(void)",
-        "derivative": "sim_derivative(\n    double t, const double *q, const double *u, "
-        "double *q_dot, double *u_dot)",
-        "output": "sim_outputs(double t, const double *q, const double *u, double *y)",
-        "closure": "sim_closure(double t, const double *q, double *g, double *jacobian)",
-    }
-    unused = {
-        "derivative": ("t", "q", "u", "q_dot", "u_dot"),
-        "output": ("t", "q", "u"),
-        "closure": ("t", "q", "g", "jacobian"),
-    }
-    texts = []
-    for stage, shape in shapes.items():
-        code = codes.get(stage)
-        lines = [f"    (void){x};" for x in unused.get(stage, ())]
-        if code is not None:
-            ports = [*code.inputs, *(port for port, _ in code.outputs)]
-            passed = ", ".join(_ARGUMENTS[port.name] for port in ports)
-            lines.append(f"    equations_{stage}({passed});")
-        texts.append(f"static void {shape}\n{{\n" + "\n".join(lines) + "\n}\n")
-    return "\n".join(texts)
+def _caller(name: str, shape: str, function: _Function, given: dict[str, str]) -> Iterator[str]:
+    ports = {port.name for port in function.code.inputs}
+    words = [word.split()[-1].lstrip("*") for word in shape.split(",")]
+    yield f"static void {name}(\n    {shape})\n{{"
+    yield from (f"    (void){x};" for x in words if x not in ports)
+    yield function.called({**_ALWAYS, **_RESULTS, **given})
+    yield "}\n"
+
+
+def _switch(
+    name: str, shape: str, functions: dict[int, _Function], part: str, result: str
+) -> Iterator[str]:
+    """Yield a function that calls the equations with a number."""
+    words = [word.split()[-1].lstrip("*") for word in shape.split(",")]
+    yield f"static void {name}(\n    {shape})\n{{"
+    yield "    " + ", ".join(f"(void){x}" for x in words) + ";"
+    for i, function in functions.items():
+        given = {**_ALWAYS, **_RESULTS, "p": f"sim_kept_{part}{i}"}
+        if result:
+            given[function.code.outputs[0][0].name] = result
+        yield f"    if (i == {i}) {{\n    {function.called(given)}\n    }}"
+    yield "}\n"
 
 
 # -- the kernel ------------------------------------------------------------------------------------
+_KERNEL = {
+    "prepare": "/* Compute the constants from the parameters, whenever these change. */",
+    "derivative": "/* Compute the rates of the states, with the constants. */",
+    "prepare_output": "/* Compute the constants of the outputs from the parameters. */",
+    "output": "/* Compute the outputs, with the constants of the outputs. */",
+    "closure": "/* Compute the relations of position, which vanish, and their Jacobian by rows. */",
+}
+_KERNEL_ABOUT = (
+    "Call prepare once, then derivative as often as you like; the same for the outputs. Every",
+    "argument is an array; t has one entry. x are the coordinates and then the speeds, p of the",
+    "derivative and of the outputs is what was prepared. All values are in the units above.",
+)
+
+
 def c_kernel(content: Content, file_name: str) -> tuple[str, str]:
     """Return the header and the source of the bare equations."""
     name = c_identifier(file_name.replace("-", "_").replace(".", "_"))
-    file, found = _equations(content, name, static=False)
+    file = File("double", names=Names(c_identifier, LIBRARY))
+    programs: dict[str, Program] = {}
+    for part, constants, main in content.programs:
+        if part == "step":
+            programs |= {"prepare": constants, "derivative": main}
+        elif part == "output":
+            programs |= {"prepare_output": constants, "output": main}
+    if content.closure is not None:
+        programs["closure"] = content.closure
+    codes = {stage: lower(program) for stage, program in programs.items()}
+    titles = {stage: file.names(f"{name}_{stage}") for stage in codes}
     prototypes = [
-        line for stage, text in found.items() for line in (_KERNEL[stage], f"{text};", "")
+        line
+        for stage, code in codes.items()
+        for line in (
+            _KERNEL[stage],
+            f"{write_function(file, code, titles[stage], static=False)};",
+            "",
+        )
     ]
     guard = f"{name.upper()}_H"
-    arrays = {
-        "q": content.coordinates,
-        "u": content.speeds,
-        "p": content.parameters,
-        "w": content.inputs,
-        "y": content.channels,
-    }
-    sizes = {key: len(values) for key, values in arrays.items()}
-    sizes |= {"constants": _size(content.prepare, "constants")}
-    sizes |= {"work": _size(content.derivative, "work"), "g": len(content.relations)}
+    phases = content.phases
+    sizes = {"x": len(phases.x), "d": len(phases.d), "p": len(phases.p), "w": len(phases.w)}
+    sizes |= {"y": len(content.channels), "g": len(content.relations)}
+    for stage in ("prepare", "prepare_output"):
+        if stage in codes:
+            sizes[stage.replace("prepare", "constants")] = codes[stage].outputs[0][0].size
     inner = ", ".join(repr(i.shown * i.factor) for i in content.parameters) or "0.0"
+    count = max(len(content.parameters), 1)
     header = "\n".join(
         [
             _comment([*documentation(content), "", *_KERNEL_ABOUT]),
@@ -244,7 +394,7 @@ def c_kernel(content: Content, file_name: str) -> tuple[str, str]:
             "};",
             "",
             "/* defaults of the parameters, in the units of the equations */",
-            f"extern const double {name}_defaults[{max(len(content.parameters), 1)}];",
+            f"extern const double {name}_defaults[{count}];",
             "",
             *prototypes,
             "#endif",
@@ -253,29 +403,17 @@ def c_kernel(content: Content, file_name: str) -> tuple[str, str]:
     )
     source = "\n".join(
         [
-            _comment([f"{content.mechanism.name}: the equations of motion", origin(content)]),
+            _comment([f"{content.system.name}: the equations of motion", origin(content)]),
             f'#include "{file_name}.h"',
             "#include <math.h>",
             "",
             *file.preamble(),
-            f"const double {name}_defaults[{max(len(content.parameters), 1)}] = {{{inner}}};",
+            f"const double {name}_defaults[{count}] = {{{inner}}};",
             "",
             *file.functions,
         ]
     )
     return header, source
-
-
-_KERNEL = {
-    "prepare": "/* Compute the constants from the parameters, whenever these change. */",
-    "derivative": "/* Compute the rates of coordinates and speeds. */",
-    "output": "/* Compute the outputs; work is what the derivative left for the same state. */",
-    "closure": "/* Compute the relations of position, which vanish, and their Jacobian by rows. */",
-}
-_KERNEL_ABOUT = (
-    "Call prepare once, then derivative as often as you like, and output after a derivative at the",
-    "same state. Every argument is an array; t has one entry. All values are in the units above.",
-)
 
 
 def _comment(lines: Iterable[str]) -> str:

@@ -1,38 +1,41 @@
 """What a written program consists of, as plain data, before it is put into a language.
 
-From a mechanism come the codes of each stage (constants, derivative, outputs, relations of
-position) and tables of everything that users see: parameters, inputs, initial values, channels.
+From a System (a mechanism alone is one too) come the Programs of all that happens in a run, and
+tables of everything that users see: parameters, inputs, initial values, channels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from linkwright.algebra import ONE, Expr, free_symbols, total
+from linkwright.algebra import ONE, Expr, total
 from linkwright.algebra.calculus import gradient
-from linkwright.backends.c.stages import split_outputs, split_parameters
+from linkwright.backends.llvm.backend import has_fma
 from linkwright.codegen.units import ShownUnits, general_name
-from linkwright.equations.closure import (
-    Assembly,
-    Relations,
-    assemble,
-    independent_columns,
-)
+from linkwright.equations.closure import Relations, independent_columns
 from linkwright.equations.equations import Equations, derive
+from linkwright.equations.formulations import QUICK
 from linkwright.equations.meanings import parameter_units, parameter_words
-from linkwright.equations.shipped import with_shipped
 from linkwright.errors import Error
-from linkwright.mechanism import Mechanism
+from linkwright.mechanism import Mechanism, mechanism_of
 from linkwright.mechanism.parts import Output, Timing
 from linkwright.mechanism.quantities import quantities_of
-from linkwright.program import Code, Program, ProgramPort, lower, program
+from linkwright.program import Program, program
 from linkwright.program.passes import optimize
-from linkwright.simulation.forms import corrected_coordinates
+from linkwright.simulation.native.methods import METHODS as NATIVE, method_named
+from linkwright.simulation.native.schedule import Schedule, make_schedule
+from linkwright.simulation.settings import divided, spacing
+from linkwright.system import Phases, System
+from linkwright.system.phases import Signal
 
-RUN_WORDS = ("STEP", "STOPT", "IPRINT", "METHOD")
+METHODS = ("midpoint", "rk4")
+"""The methods that a program offers by default."""
+
+RUN_WORDS = ("STEP", "STOPT", "IPRINT", "METHOD", "SEED")
 """Keywords of a parameter file that set the run itself."""
 
 _WORDS = ("PARSFILE", "TITLE", "END", *RUN_WORDS)
@@ -68,54 +71,72 @@ class Content:
     """All that a written program holds.
 
     Args:
-        mechanism: what it simulates.
-        equations: its equations of motion.
-        program: the optimized Program of derivative and outputs.
+        system: what it simulates.
+        equations: those of its mechanism, for documentation; None where nothing moves.
+        phases: the flattened System.
+        schedules: what a run does, for each method that the program offers.
         timing: step, end and interval of output.
         parameters: in the order of the array p.
         inputs: in the order of the array w.
-        coordinates: coordinates and extra states, the array q.
-        speeds: independent speeds, the array u.
+        coordinates: coordinates and extra states of the mechanism, the first part of the array x.
+        speeds: independent speeds, which follow in x.
+        states: those of members, the rest of x.
+        memory: discrete states and held outputs, the array d.
         channels: the array y.
         computed: places of the coordinates that are computed from relations of position.
-        corrected: places of those that are moved onto the relations after each step.
         relations: names of the relations of position.
-        prepare: code of the constants.
-        derivative: code of q', u' and what the outputs need.
-        output: code of the channels.
-        closure: code of the relations of position and their Jacobian, or None.
+        closure: the relations of position and their Jacobian, or None.
+        fuse: whether products and sums round once.
     """
 
-    mechanism: Mechanism
-    equations: Equations
-    program: Program
+    system: System
+    equations: Equations | None
+    phases: Phases
+    schedules: tuple[Schedule, ...]
     timing: Timing
     parameters: tuple[InputItem, ...]
     inputs: tuple[InputItem, ...]
     coordinates: tuple[InputItem, ...]
     speeds: tuple[InputItem, ...]
+    states: tuple[InputItem, ...]
+    memory: tuple[InputItem, ...]
     channels: tuple[OutputChannel, ...]
     computed: tuple[int, ...]
-    corrected: tuple[int, ...]
     relations: tuple[str, ...]
-    prepare: Code
-    derivative: Code
-    output: Code
-    closure: Code | None
+    closure: Program | None
+    fuse: bool
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism of the System."""
+        return self.system.mechanism
 
     @property
     def free(self) -> int:
         """The number of coordinates that a relation of position can move; extra states follow."""
-        return len(self.equations.coordinates)
+        return 0 if self.equations is None else len(self.equations.coordinates)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether something happens at ticks, so that the base tick is fixed."""
+        return bool(self.phases.ticks)
+
+    @property
+    def programs(self) -> Iterator[tuple[str, Program, Program]]:
+        """Names, constants and Programs of all that runs but steps."""
+        for part in self.schedules[0].parts:
+            yield part.name, part.constants, part.main
 
 
 def make_content(
-    mechanism: Mechanism,
+    model: Any,
     *,
     timing: Timing | None = None,
     channels: Sequence[str] = (),
     units: str = "auto",
     formulation: str = "auto",
+    methods: Sequence[str] = METHODS,
+    fuse: bool | None = None,
 ) -> Content:
     """Return the content of a written program.
 
@@ -124,59 +145,76 @@ def make_content(
     >>> content.computed, [c.name for c in content.channels]
     ((1, 2), ['x'])
     """
-    values = dict.fromkeys((*mechanism.parameters, *mechanism.inputs), 1.0) | mechanism.values
-    kinds = channels or (() if mechanism.outputs else ("coordinates", "speeds"))
-    extra = [q for kind in kinds for q in quantities_of(mechanism, kind)]
-    taken = {o.name for o in mechanism.outputs}
-    more = (Output(q.name, q.value, q.unit, q.doc, q.body) for q in extra if q.name not in taken)
-    outputs = (*mechanism.outputs, *more)
-    view = mechanism.with_parts(outputs=outputs)
-    equations = derive(view, formulation, values=values)
-    if formulation == "auto":
-        equations = with_shipped(equations)
-    mechanism = equations.mechanism.with_parts(outputs=mechanism.outputs)
-    zero = _relations(mechanism)
-    used = {x.name for x in (*equations.parameters(), *free_symbols(*(g for _, g in zero)))}
-    p = [x for name, x in sorted(mechanism.parameters.items()) if name in used]
-    w = list(mechanism.inputs.values())
-    own = {"p": p, "w": w, "t": [mechanism.time]}
-    motion = optimize(_with_inputs(equations.program(), own))
-    prepare, rest = (_without_empty(c) for c in split_parameters(lower(motion)))
-    derivative, output = split_outputs(rest, motion.auxiliary)
-    start = assemble(mechanism, values=values)
-    _refuse_words([*(x.name for x in (*p, *w)), *start.coordinates, *start.speeds])
-    relations = Relations(mechanism, values, backend="python")
-    moved = corrected_coordinates(equations, relations)
+    system = system_of(model, formulation)
+    mechanism = system.mechanism
+    given = {
+        n: 1.0 for n in (*mechanism.parameters, *mechanism.inputs) if n not in mechanism.values
+    }
+    system.values = {**given, **system.values}
+    outputs = _outputs(system, channels)
+    ports = [x.name for m in system.members.values() for _, xs, _ in m.outputs() for x in xs]
+    kept = mechanism
+    system.mechanism = mechanism.with_parts(outputs=outputs)
+    phases = system.phases([*(o.name for o in outputs), *ports])
+    system.mechanism = kept
+    chosen = [method_named(name) for name in methods]
+    for method in chosen:
+        if method.adaptive:
+            raise Error(
+                f"a written program has fixed steps, and {method.name} has not",
+                remedy="choose among " + ", ".join(n for n, m in NATIVE.items() if not m.adaptive),
+            )
+    _refuse_words([s.name for s in (*phases.p, *phases.w, *phases.x, *phases.d)])
+    moving = bool(mechanism.kinematics().speeds)
+    equations = derive(mechanism, QUICK) if moving or mechanism.states else None
+    zero = [] if equations is None else _relations(equations.mechanism)
+    values = {s.name: s.value for s in (*phases.p, *phases.w)}
     shown = ShownUnits(mechanism, units)
-    speeds = {u.name: start.speeds[u.name] for u in equations.speeds}
-    coordinates = {n: mechanism.initial.get(n, v) for n, v in start.coordinates.items()}
+    count = 0 if equations is None else len(equations.coordinates) + len(equations.states)
+    speeds = 0 if equations is None else len(equations.speeds)
+    items = _states(phases, shown, mechanism)
     return Content(
-        mechanism,
+        system,
         equations,
-        motion,
-        timing or timing_of(mechanism, {}),
-        _given(mechanism, p, values, shown),
-        _given(mechanism, w, values, shown),
-        _states(mechanism, "coordinates", coordinates, shown),
-        _states(mechanism, "speeds", speeds, shown),
-        _channels(mechanism, outputs, shown),
-        _computed(equations, relations, start),
-        tuple(range(len(equations.coordinates)) if moved is None else moved),
+        phases,
+        tuple(make_schedule(phases, method) for method in chosen),
+        timing or timing_of(system, {}),
+        _given(mechanism, phases.p, shown),
+        _given(mechanism, phases.w, shown),
+        items[:count],
+        items[count : count + speeds],
+        items[count + speeds :],
+        tuple(_item(s.name, s.value, s.long_name, shown.shown(s.unit)) for s in phases.d),
+        _channels(mechanism, outputs, phases, shown),
+        _computed(equations, phases, values) if equations is not None and zero else (),
         tuple(name for name, _ in zero),
-        prepare,
-        derivative,
-        output,
-        _closure(equations, [g for _, g in zero], own) if zero else None,
+        _closure(equations, phases, [g for _, g in zero])
+        if equations is not None and zero
+        else None,
+        has_fma() if fuse is None else fuse,
     )
 
 
-def timing_of(mechanism: Mechanism, settings: Mapping[str, float]) -> Timing:
-    """Return the timing of a mechanism's run with some of it changed.
+def system_of(model: Any, formulation: str = "quick") -> System:
+    """Return a System that can be changed, of a System, a mechanism or a robot."""
+    if isinstance(model, System):
+        return model.copy()
+    return System(mechanism_of(model), formulation=formulation)
+
+
+def timing_of(model: Any, settings: Mapping[str, float]) -> Timing:
+    """Return the timing of a model's run with some of it changed.
 
     >>> timing_of(Mechanism("m"), {"STEP": 0.5})
     Timing(until=10.0, step=0.5, every=10)
     """
-    own = mechanism.timing or _TIMING
+    system = system_of(model)
+    own = system.mechanism.timing or _TIMING
+    clock = system.clock()
+    if clock.schedules:  # output goes by base ticks, and a step is no longer than one
+        own = Timing(
+            own.until, float(clock.tick), spacing(divided(own.until, float(clock.tick))[0])
+        )
     until, step = settings.get("STOPT", own.until), settings.get("STEP", own.step)
     every = settings.get("IPRINT", own.every)
     if not 0 < step <= until or every < 1 or every != int(every):
@@ -186,18 +224,15 @@ def timing_of(mechanism: Mechanism, settings: Mapping[str, float]) -> Timing:
     return Timing(until, step, int(every))
 
 
-def _with_inputs(motion: Program, own: Mapping[str, Sequence[Expr]]) -> Program:
-    """Return a Program whose arrays p, w and t are complete, whatever it reads of them."""
-    states = tuple(port for port in motion.inputs if port.name in ("q", "u"))
-    others = tuple(ProgramPort(n, (len(v),), tuple(v)) for n, v in own.items() if v)
-    return replace(motion, inputs=(*states, *others))
-
-
-def _without_empty(code: Code) -> Code:
-    """Return code without an array of constants of size zero."""
-    inputs = code.inputs[:-1] if code.inputs and not code.inputs[-1].size else code.inputs
-    outputs = tuple((port, ids) for port, ids in code.outputs if port.size)
-    return replace(code, inputs=inputs, outputs=outputs)
+def _outputs(system: System, channels: Sequence[str]) -> tuple[Output, ...]:
+    """Return the outputs of a System's mechanism, with all quantities of some kinds."""
+    mechanism = system.mechanism
+    own = mechanism.outputs or system.members
+    kinds = channels or (() if own else ("coordinates", "speeds"))
+    extra = [q for kind in kinds for q in quantities_of(mechanism, kind)]
+    taken = {o.name for o in mechanism.outputs}
+    more = (Output(q.name, q.value, q.unit, q.doc, q.body) for q in extra if q.name not in taken)
+    return (*mechanism.outputs, *more)
 
 
 def _relations(mechanism: Mechanism) -> list[tuple[str, Expr]]:
@@ -210,23 +245,24 @@ def _relations(mechanism: Mechanism) -> list[tuple[str, Expr]]:
     return found
 
 
-def _closure(equations: Equations, zero: Sequence[Expr], own: Mapping[str, Sequence[Expr]]) -> Code:
-    """Return the code of the relations of position and their Jacobian."""
-    q = [*equations.coordinates, *equations.states]
+def _closure(equations: Equations, phases: Phases, zero: Sequence[Expr]) -> Program:
+    """Return the relations of position and their Jacobian."""
     rows = [gradient(g, list(equations.coordinates)) for g in zero]
-    inputs = {"q": q, **{n: list(v) for n, v in own.items() if v}}
+    arrays = {name: [s.symbol for s in getattr(phases, name)] for name in "xpw"}
     name = f"{equations.mechanism.name}_closure"
-    return lower(optimize(program(name, inputs, {"g": list(zero), "G": rows})))
+    return optimize(program(name, {**arrays, "t": [phases.time]}, {"g": list(zero), "G": rows}))
 
 
-def _computed(equations: Equations, relations: Relations, start: Assembly) -> tuple[int, ...]:
+def _computed(equations: Equations, phases: Phases, values: Mapping[str, float]) -> tuple[int, ...]:
     """Return the coordinates to compute from the relations of position, the others being given.
 
     First choices are what the analyst asked for, then what has no initial value, then coordinates
     whose rates were eliminated.
     """
     mechanism = equations.mechanism
-    _, jacobian = relations.position(np.array(list(start.coordinates.values())), 0.0)
+    relations = Relations(mechanism, {**mechanism.values, **values}, backend="python")
+    start = [s.value for s in phases.x[: len(equations.coordinates) + len(equations.states)]]
+    _, jacobian = relations.position(np.array(start), 0.0)
     asked = {c.eliminate_coordinate for c in mechanism.constraints}
     rates = equations.kinematics.rates
     eliminated = set(equations.reduction.dependent)
@@ -250,22 +286,32 @@ def _refuse_words(names: Iterable[str]) -> None:
 
 # -- tables ----------------------------------------------------------------------------------------
 def _given(
-    mechanism: Mechanism, symbols: Sequence[Expr], values: Mapping[str, float], shown: ShownUnits
+    mechanism: Mechanism, signals: Sequence[Signal], shown: ShownUnits
 ) -> tuple[InputItem, ...]:
     words, units = parameter_words(mechanism), parameter_units(mechanism)
     return tuple(
-        _item(x.name, values[x.name], words[x.name], shown.shown(units[x.name])) for x in symbols
+        _item(
+            s.name,
+            s.value,
+            words.get(s.name, s.long_name),
+            shown.shown(units.get(s.name, s.unit)),
+        )
+        for s in signals
     )
 
 
-def _states(
-    mechanism: Mechanism, kind: str, values: Mapping[str, float], shown: ShownUnits
-) -> tuple[InputItem, ...]:
-    known = {q.name: q for q in quantities_of(mechanism, kind)}
-    return tuple(
-        _item(name, value, known[name].doc, shown.of_state(known[name].unit))
-        for name, value in values.items()
-    )
+def _states(phases: Phases, shown: ShownUnits, mechanism: Mechanism) -> tuple[InputItem, ...]:
+    known = {
+        q.name: q for kind in ("coordinates", "speeds") for q in quantities_of(mechanism, kind)
+    }
+    found = []
+    for s in phases.x:
+        own = known.get(s.name)
+        if own is None:
+            found.append(_item(s.name, s.value, s.long_name, shown.shown(s.unit)))
+        else:
+            found.append(_item(s.name, s.value, own.doc, shown.of_state(own.unit)))
+    return tuple(found)
 
 
 def _item(name: str, inside: float, doc: str, shown: tuple[str, float]) -> InputItem:
@@ -289,14 +335,16 @@ def _shortest(inside: float, factor: float) -> float:
 
 
 def _channels(
-    mechanism: Mechanism, outputs: Sequence[Output], shown: ShownUnits
+    mechanism: Mechanism, outputs: Sequence[Output], phases: Phases, shown: ShownUnits
 ) -> tuple[OutputChannel, ...]:
     bodies = {load.name: load.point.body.name for load in mechanism.forces}
     bodies |= {load.name: load.body.name for load in mechanism.moments}
+    own = {o.name: o for o in outputs}
     made = []
-    shorts = short_names([o.name for o in outputs])
-    for o, short in zip(outputs, shorts, strict=True):
-        state = o.value.is_atom and o.name == o.value.name
+    shorts = short_names([s.name for s in phases.outputs])
+    for s, short in zip(phases.outputs, shorts, strict=True):
+        o = own.get(s.name) or Output(s.name, ONE, s.unit, s.long_name, s.body)
+        state = o.value.op == "sym" and o.name == o.value.name
         unit, factor = shown.of_state(o.unit) if state else shown.shown(o.unit, output=True)
         body = o.body or bodies.get(o.name, "n")
         told = mechanism.bodies[body].doc if body in mechanism.bodies else ""

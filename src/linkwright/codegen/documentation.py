@@ -19,7 +19,9 @@ _WIDTH = 92
 
 def origin(content: Content) -> str:
     """Return one line that says what wrote the program, and from which equations."""
-    return f"Written by Linkwright {__version__}; program {content.program.fingerprint()}."
+    return (
+        f"Written by Linkwright {__version__}; program {content.phases.derivative.fingerprint()}."
+    )
 
 
 def documentation(content: Content) -> list[str]:
@@ -28,18 +30,21 @@ def documentation(content: Content) -> list[str]:
 
 
 def _lines(content: Content) -> Iterator[str]:
-    m, equations = content.mechanism, content.equations
-    yield f"{m.name}: {m.doc or m.name}"
+    m = content.mechanism
+    yield f"{content.system.name}: {m.doc or content.system.name}"
     yield ""
     yield origin(content)
     yield ""
-    states = len(content.coordinates) + len(content.speeds)
     yield (
-        f"{states} ordinary differential equations, {len(m.bodies)} bodies, "
-        f"{len(content.speeds)} independent speeds; formulation {equations.formulation}."
+        f"{len(content.phases.x)} ordinary differential equations, {len(m.bodies)} bodies, "
+        f"{len(content.speeds)} independent speeds."
     )
-    yield ""
-    yield "BODIES"
+    for name, member in content.system.members.items():
+        about = f": {member.block.doc}" if member.block.doc else ""
+        yield from _wrapped(f"{name}, {member.rate}{about}")
+    if m.bodies:
+        yield ""
+        yield "BODIES"
     for body in m.bodies.values():
         assert body.parent is not None
         moved = ", ".join(q.name for q in body.coordinates) or "none, fixed to its parent"
@@ -47,6 +52,8 @@ def _lines(content: Content) -> Iterator[str]:
         yield from _wrapped(f"{body.name}{about}: parent {body.parent.name}; coordinates: {moved}")
     yield from _items("COORDINATES, array q", content.coordinates, "Q")
     yield from _items("SPEEDS, array u", content.speeds, "U")
+    yield from _items("STATES OF MEMBERS", content.states)
+    yield from _items("DISCRETE STATES AND HELD OUTPUTS, array d", content.memory)
     for name, rule in m.initial_rules.items():
         yield from _wrapped(f"The start of {name} is a number here; in the model it is {rule}")
     yield from _constraints(content)
@@ -63,14 +70,15 @@ def _lines(content: Content) -> Iterator[str]:
 
 def operations(content: Content) -> Iterator[str]:
     """Yield the table of operation counts, by stage."""
-    yield "OPERATIONS OF EACH STAGE (parameter: once; output: only when output is written)"
+    yield "OPERATIONS OF THE DERIVATIVE, BY STAGE (parameter: once)"
     yield f"  {'':14}{'add':>8}{'mul':>8}{'call':>8}{'select':>8}"
-    counts = stage_counts(content.program)
+    derivative = content.phases.derivative
+    counts = stage_counts(derivative)
     for rate in STAGES:
         c = counts[rate]
         if c.total or c.call or c.select:
             yield f"  {rate.label:14}{c.add:8}{c.mul:8}{c.call:8}{c.select:8}"
-    c = count_operations(content.program)
+    c = count_operations(derivative)
     yield f"  {'derivative':14}{c.add:8}{c.mul:8}{c.call:8}{c.select:8}"
 
 
@@ -85,7 +93,7 @@ def _items(heading: str, items: Sequence[InputItem], letter: str = "") -> Iterat
 
 
 def _constraints(content: Content) -> Iterator[str]:
-    eliminations = content.equations.eliminations
+    eliminations = () if content.equations is None else content.equations.eliminations
     if not eliminations:
         return
     yield ""

@@ -14,20 +14,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from linkwright.algebra.foreign import ForeignFunction
 from linkwright.algebra.printers.names import c_identifier
 from linkwright.backends.c.externals import linked_prototype
 from linkwright.backends.foreign import foreign_functions
 from linkwright.backends.llvm.backend import has_fma
 from linkwright.border import worded
 from linkwright.codegen.c import c_kernel, c_program
-from linkwright.codegen.content import Content, InputItem, make_content
+from linkwright.codegen.content import METHODS, Content, InputItem, make_content, system_of
 from linkwright.codegen.documentation import documentation
 from linkwright.codegen.firmware import firmware
 from linkwright.codegen.python import python_program
-from linkwright.codegen.script import number
+from linkwright.codegen.script import listed, number
 from linkwright.errors import Error
 from linkwright.files import write_text
-from linkwright.mechanism import Mechanism, mechanism_of
+from linkwright.mechanism import Mechanism
 from linkwright.mechanism.parts import Timing
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.system import System
@@ -56,6 +57,7 @@ def codegen(
     channels: Sequence[str] = (),
     units: str = "auto",
     formulation: str = "auto",
+    methods: Sequence[str] = METHODS,
     fuse: bool | None = None,
     force: bool = False,
 ) -> WrittenProgram:
@@ -72,9 +74,10 @@ def codegen(
         channels: kinds of quantities to put out beside the mechanism's outputs: "coordinates",
             "speeds", "accelerations", "forces", "moments".
         units: what users see: "model", "deg" or "in-lb"; by default in-lb for models in inches.
-        formulation: how the equations are derived.
-        fuse: of firmware, whether products and sums round once, with `fma`; by default as in native
-            runs on this machine, so that the numbers are the same bits.
+        formulation: how the equations of a mechanism are derived; a System says so itself.
+        methods: integration methods with fixed steps that the program offers, the usual one first.
+        fuse: whether products and sums round once, with `fma`; by default as in native runs on this
+            machine, so that the numbers are the same bits.
         force: replace files that are there, but for hooks.c, which is the user's.
 
     >>> import tempfile
@@ -87,16 +90,17 @@ def codegen(
     if target not in TARGETS:
         raise Error(f"there is no target {target!r}", remedy=f"choose one of {', '.join(TARGETS)}")
     if target == "firmware":
-        made, commands = _firmware_target(as_system(model), controllers, fuse)
+        made, commands = _firmware_target(system_of(model), controllers, fuse)
     else:
-        mechanism = mechanism_of(model)
-        refuse_unreal(mechanism)
+        refuse_unreal(system_of(model).mechanism)
         content = make_content(
-            mechanism,
+            model,
             timing=timing,
             channels=channels,
             units="model" if target == "kernel" else units,
             formulation=formulation,
+            methods=methods,
+            fuse=fuse,
         )
         made, commands = _PROGRAMS[target](content)
     where = Path(folder)
@@ -111,11 +115,6 @@ def codegen(
     return WrittenProgram(tuple(written), tuple(commands))
 
 
-def as_system(model: Any) -> System:
-    """Return a System, or that of a mechanism or robot alone."""
-    return model if isinstance(model, System) else System(mechanism_of(model))
-
-
 def _write_all(texts: Mapping[Path, str]) -> None:
     for path, text in texts.items():
         try:
@@ -127,7 +126,7 @@ def _write_all(texts: Mapping[Path, str]) -> None:
 
 def file_name(content: Content) -> str:
     """Return the name of the model as one for files."""
-    return re.sub(r"[^A-Za-z0-9._-]", "_", content.mechanism.name).lstrip(".-") or "model"
+    return re.sub(r"[^A-Za-z0-9._-]", "_", content.system.name).lstrip(".-") or "model"
 
 
 # -- targets ---------------------------------------------------------------------------------------
@@ -182,26 +181,31 @@ TARGETS = (*_PROGRAMS, "firmware")
 
 def parameter_file(content: Content) -> str:
     """Return the parameter file with all defaults."""
-    timing, m = content.timing, content.mechanism
+    timing, about = content.timing, content.mechanism.doc or content.system.name
+    counted = "base ticks" if content.sampled else "time steps"
     lines = [
         "PARSFILE",
-        f"* Defaults of the simulation program of: {_plain(m.doc or m.name)}",
+        f"* Defaults of the simulation program of: {_plain(about)}",
         "* A line is a keyword, a value, and what you like; lines that start with * are comments.",
         "",
-        f"TITLE {_plain(m.doc or m.name)}",
+        f"TITLE {_plain(about)}",
         "",
         "* RUN",
         "",
         _line("STEP", number(timing.step), "time step of the integration (s)"),
         _line("STOPT", number(timing.until), "time at which the run ends (s)"),
-        _line("IPRINT", number(timing.every), "number of time steps between outputs (counts)"),
-        _line("METHOD", "midpoint", "midpoint or rk4"),
+        _line("IPRINT", number(timing.every), f"number of {counted} between outputs (counts)"),
+        _line("METHOD", content.schedules[0].method.name, listed(_methods(content))),
     ]
+    if any(tick.streams for tick in content.phases.ticks):
+        lines.append(_line("SEED", "0", "seed of noise (-)"))
     groups: tuple[tuple[str, Sequence[InputItem]], ...] = (
         ("PARAMETER VALUES", content.parameters),
         ("INPUTS", content.inputs),
         ("INITIAL CONDITIONS: COORDINATES", content.coordinates),
         ("INITIAL CONDITIONS: SPEEDS", content.speeds),
+        ("INITIAL CONDITIONS: STATES", content.states),
+        ("INITIAL CONDITIONS: DISCRETE STATES", content.memory),
     )
     for heading, items in groups:
         if items:
@@ -222,9 +226,19 @@ def _to_link(content: Content) -> list[str]:
     """Return what to say about foreign functions that have no source here."""
     return [
         f"# put the file that defines `{linked_prototype(f)}` behind EXTRA= of make"
-        for f in foreign_functions(content.program)
+        for f in _foreign(content)
         if not f.c_source
     ]
+
+
+def _methods(content: Content) -> list[str]:
+    return [schedule.method.name for schedule in content.schedules]
+
+
+def _foreign(content: Content) -> list[ForeignFunction]:
+    """Return the foreign functions that a program calls, each once."""
+    made = [main for _, _, main in content.programs]
+    return list({f.name: f for main in made for f in foreign_functions(main)}.values())
 
 
 def _makefile(name: str) -> str:
@@ -269,10 +283,10 @@ itself a parameter file and repeats the run exactly, integrates with a fixed ste
 results as NAME.erd (text: names, units, labels) and NAME.erd.bin (32-bit floats, one record for
 each sample). With -f it writes the values at the end as a parameter file.
 
-The midpoint method takes two evaluations of the derivative a step; METHOD rk4 takes four. After
-each step coordinates of closed loops are moved onto their relations. The equations are bound
-to the speeds that the constraints eliminated when the program was written, so it does not go
-through configurations in which those cannot be solved for.
+METHOD chooses how it is integrated. Sampled members run at their ticks, and events are found where
+they happen. After each step coordinates of closed loops are moved onto their relations. The
+equations are bound to the speeds that the constraints eliminated when the program was written, so
+it does not go through configurations in which those cannot be solved for.
 
 Model
 -----

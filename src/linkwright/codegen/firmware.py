@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from importlib.resources import files
 
 from linkwright.algebra.printers.names import c_identifier
 from linkwright.backends.c.helpers import LIBRARY
+from linkwright.backends.c.stages import trimmed
 from linkwright.backends.c.writer import File, write_function
 from linkwright.backends.source import Names, plain
 from linkwright.program import Code, Program, lower
@@ -50,7 +51,7 @@ def firmware(phases: Phases, name: str, *, fuse: bool) -> tuple[str, str]:
         fuse: use `fma` where a product is the term of one sum, as native runs do.
     """
     file = File("double", own=True, names=Names(c_identifier, LIBRARY))
-    parts = [_part(file, tick, i, name, fuse) for i, tick in enumerate(phases.ticks)]
+    parts = [_part(file, tick, name, fuse) for tick in phases.ticks]
     for part in parts:
         if part.carried:
             write_function(file, part.constants, f"{part.name}_constants", static=True)
@@ -60,28 +61,13 @@ def firmware(phases: Phases, name: str, *, fuse: bool) -> tuple[str, str]:
     return header, "\n".join(_source(phases, name, parts, fields, file))
 
 
-def trimmed(code: Code) -> Code:
-    """Return code without the inputs that it does not read."""
-    used = sorted({i.data[0] for i in code.walk() if i.op == "input"})
-    moved = [
-        replace(i, data=(used.index(i.data[0]), i.data[1])) if i.op == "input" else i
-        for i in code.instructions
-    ]
-    return replace(code, inputs=tuple(code.inputs[p] for p in used), instructions=moved)
-
-
-def _part(file: File, tick: Tick, index: int, name: str, fuse: bool) -> _Part:
+def _part(file: File, tick: Tick, name: str, fuse: bool) -> _Part:
     def lowered(program: Program) -> Code:
         return trimmed(lower(program, fuse=fuse))
 
     constants, main = prepared(tick.program)
     title = file.names(f"{name}_{tick.name.replace(' and ', '_')}")
-    code = lowered(main)
-    if all(port.name != "p" for port in code.inputs):
-        constants = replace(
-            constants, outputs=(replace(constants.outputs[0], shape=(0,), entries=()),)
-        )
-    return _Part(tick, lowered(constants), code, title)
+    return _Part(tick, lowered(constants), lowered(main), title)
 
 
 def _fields(signals: Sequence[Signal]) -> list[str]:

@@ -1,6 +1,7 @@
 """The stand-alone simulation program as one Python script that needs only NumPy.
 
-It consists of the functions of each stage, the text of `script.py`, and the tables of the model.
+It consists of the functions of a run, the texts of `driver.py` and `script.py`, and the tables of
+the model.
 A foreign function is taken from its C source, which the system's compiler builds when the script
 starts.
 """
@@ -15,16 +16,17 @@ from linkwright.algebra.foreign import ForeignFunction
 from linkwright.backends.python import python_functions
 from linkwright.codegen.content import Content, InputItem, OutputChannel
 from linkwright.codegen.documentation import documentation, origin
-from linkwright.errors import CompileError
-from linkwright.program import Code
+from linkwright.errors import CompileError, Error
+from linkwright.program import Program, lower
 
 _ABOUT = (
     "Run with `python3 NAME.py [PARSFILE] [-e ECHO] [-o OUTPUT]`; `--help` says more.",
     "A parameter file starts with the record PARSFILE; then each line is a keyword and its value:",
-    "any name above, Q(i), U(i), STEP, STOPT, IPRINT, METHOD (midpoint or rk4), TITLE, or PARSFILE",
-    "with the name of another file; a line that starts with * is a comment; END is the end.",
+    "any name above, Q(i), U(i), STEP, STOPT, IPRINT, METHOD, SEED, TITLE, or PARSFILE with the",
+    "name of another file; a line that starts with * is a comment; END is the end.",
 )
 _FUTURE = "from __future__ import annotations\n"
+_OWN_IMPORT = re.compile(r"^from linkwright\S* import \([^)]*\)\n", re.MULTILINE)
 _DEFINED = re.compile(r"^(?:def|class) (\w+)|^(\w+) =|^import (\w+)", re.MULTILINE)
 
 _BUILD = '''
@@ -58,26 +60,47 @@ def lw_build(source, name, arity, outputs):
 
 def python_program(content: Content, file_name: str) -> str:
     """Return the whole program in one file."""
-    codes: dict[str, Code] = {
-        "equations_prepare": content.prepare,
-        "equations_derivative": content.derivative,
-        "equations_output": content.output,
-    }
-    if content.closure is not None:
-        codes["equations_closure"] = content.closure
+    programs: dict[str, Program] = {}
+    for tick in content.phases.ticks:
+        if tick.foreign is not None:
+            raise Error(
+                f"{tick.name!r} is a Python function, which is not in a written program",
+                remedy="write it as a Block, or leave it out",
+            )
+    for name, constants, main in content.programs:
+        programs[f"constants_{name}"] = constants
+        if name != "step":
+            programs[name] = main
+    for name, made in (("initialize", content.phases.initialize), ("closure", content.closure)):
+        if made is not None:
+            programs[name] = made
+    common = tuple(programs)
+    programs |= {f"step_{_word(s.method.name)}": s.steps["step"] for s in content.schedules}
+    codes = {f"equations_{name}": lower(made) for name, made in programs.items()}
     text, called = python_functions(codes, [*documentation(content), "", *_ABOUT])
     fixed = _fixed_part()
     parts = [text.replace("\nimport numpy as np\n", f"\n{_FUTURE}\nimport numpy as np\n", 1)]
     if called:
         parts += ["import shutil", _BUILD]
     parts += [_foreign(name, function, fixed) for name, function in called.items()]
-    return "\n".join([*parts, fixed, *_callers(content), *_tables(content, file_name)])
+    return "\n".join([*parts, fixed, *_tables(content, file_name, common)])
+
+
+def _word(name: str) -> str:
+    return name.replace("-", "_")
 
 
 def _fixed_part() -> str:
-    """Return the text of `script.py` without its documentation and future import."""
-    text = files("linkwright.codegen").joinpath("script.py").read_text(encoding="utf-8")
-    return text[text.index(_FUTURE) + len(_FUTURE) :]
+    """Return the texts of `driver.py` and `script.py` without what only Linkwright needs."""
+    texts = []
+    for home, name in (
+        ("linkwright.simulation.plain", "driver.py"),
+        ("linkwright.codegen", "script.py"),
+    ):
+        text = files(home).joinpath(name).read_text(encoding="utf-8")
+        text = text[text.index(_FUTURE) + len(_FUTURE) :]
+        texts.append(_OWN_IMPORT.sub("", text))
+    return "\n".join(texts)
 
 
 def _foreign(own: str, function: ForeignFunction, fixed: str) -> str:
@@ -99,61 +122,43 @@ def _foreign(own: str, function: ForeignFunction, fixed: str) -> str:
     )
 
 
-# -- calls -----------------------------------------------------------------------------------------
-def _callers(content: Content) -> Iterable[str]:
-    """Yield functions of one shape, which pass the program's arrays to the equations."""
-    yield "\ndef sim_prepare(p):"
-    yield from _call("equations_prepare", content.prepare)
-    yield f"    return np.array({_name(content.prepare, 'constants')}, dtype=float)\n\n"
-    yield "def sim_derivative(t, q, u, p, w, constants):"
-    yield from _call("equations_derivative", content.derivative)
-    parts = ", ".join(f"*{_name(content.derivative, name)}" for name in ("q_dot", "u_dot"))
-    yield f"    rates = np.array([{parts}], dtype=float)"
-    yield f"    return rates, np.array({_name(content.derivative, 'work')}, dtype=float)\n\n"
-    yield "def sim_outputs(t, q, u, p, w, constants, work):"
-    yield from _call("equations_output", content.output)
-    yield "    return np.array(y, dtype=float)\n\n"
-    yield "def sim_closure(t, q, p, w):"
-    if content.closure is None:
-        yield "    return np.zeros(0), np.zeros(0)\n\n"
-        return
-    yield from _call("equations_closure", content.closure)
-    yield "    return np.array(g, dtype=float), np.array(G, dtype=float)\n\n"
-
-
-def _call(function: str, code: Code) -> Iterable[str]:
-    passed = ", ".join("[t]" if port.name == "t" else port.name for port in code.inputs)
-    results = "".join(f"{port.name}, " for port, _ in code.outputs)
-    yield f"    {results.strip()} = {function}({passed})" if results else "    pass"
-
-
-def _name(code: Code, output: str) -> str:
-    return output if any(port.name == output for port, _ in code.outputs) else "()"
-
-
 # -- tables ----------------------------------------------------------------------------------------
-def _tables(content: Content, name: str) -> Iterable[str]:
-    m, timing = content.mechanism, content.timing
+def _tables(content: Content, name: str, common: Sequence[str]) -> Iterable[str]:
+    timing, phases = content.timing, content.phases
     yield "MODEL = Model("
     yield f"    {_text(name)},"
-    yield f"    {_text(m.doc or m.name)},"
+    yield f"    {_text(content.mechanism.doc or content.system.name)},"
     yield f"    {_text(origin(content))},"
     yield f"    {float(timing.step)!r},"
     yield f"    {float(timing.until)!r},"
     yield f"    {float(timing.every)!r},"
-    for items in (content.parameters, content.inputs, content.coordinates, content.speeds):
-        yield from _item_table(items)
+    for group in ("parameters", "inputs", "coordinates", "speeds", "states", "memory"):
+        yield from _item_table(getattr(content, group))
     yield "    ("
     yield from (f"        {_channel(c)}," for c in content.channels)
     yield "    ),"
+    yield f"    {phases.tick_seconds!r},"
+    yield "    ("
+    for t in phases.ticks:
+        yield f"        DueTick({t.every}, {t.offset}, {t.slots!r}, {t.streams!r}),"
+    yield "    ),"
+    yield "    ("
+    for e in phases.event_list:
+        yield f"        Crossing({e.direction}, {e.terminal}, {e.action is not None}, {e.guard}),"
+    yield "    ),"
+    yield f"    ({''.join(f'{_text(e.name)}, ' for e in phases.event_list)}),"
     yield f"    {len(content.relations)},"
     yield f"    {content.free},"
     yield f"    {content.computed!r},"
-    yield f"    {content.corrected!r},"
-    yield "    sim_prepare,"
-    yield "    sim_derivative,"
-    yield "    sim_outputs,"
-    yield "    sim_closure,"
+    yield "    {"
+    yield from (f'        "{name}": equations_{name},' for name in common)
+    yield "    },"
+    yield "    {"
+    for schedule in content.schedules:
+        method = schedule.method
+        step = f"equations_step_{_word(method.name)}"
+        yield f'        "{method.name}": ({method.evaluations}, {step}),'
+    yield "    },"
     yield ")"
     yield ""
     yield 'if __name__ == "__main__":'

@@ -1,13 +1,16 @@
 /* ---- the simulation program around the equations ---------------------------------------------- */
 
-enum { SIM_FILES = 20, SIM_LINE = 1024, SIM_NAME = 512, SIM_STATES = SIM_Q + SIM_U };
+enum { SIM_FILES = 20, SIM_LINE = 1024, SIM_NAME = 512 };
 enum { SIM_FAILED = 1, SIM_WRONG = 2 };
 
 static double sim_shown_p[SIM_P + 1], sim_shown_w[SIM_W + 1]; /* in the units of users */
 static double sim_shown_q[SIM_Q + 1], sim_shown_u[SIM_U + 1];
+static double sim_shown_s[SIM_S + 1], sim_shown_d[SIM_D + 1];
+static char sim_given_s[SIM_S + 1], sim_given_d[SIM_D + 1]; /* whether a start was read */
+static double sim_x[SIM_X + 1], sim_d[SIM_D + 1]; /* states; discrete states and held outputs */
 static double sim_step = SIM_DEFAULT_STEP, sim_stop = SIM_DEFAULT_STOP;
-static double sim_every = SIM_DEFAULT_EVERY;
-static char sim_method[SIM_LINE] = "midpoint";
+static double sim_every = SIM_DEFAULT_EVERY, sim_seed = 0.0;
+static int sim_method = 0;
 static char sim_run_title[SIM_LINE] = "";
 static char sim_input_file[SIM_NAME] = "";
 static long sim_evaluations = 0;
@@ -203,10 +206,19 @@ static double *sim_place(const char *keyword)
     if (strcmp(keyword, "STEP") == 0) return &sim_step;
     if (strcmp(keyword, "STOPT") == 0) return &sim_stop;
     if (strcmp(keyword, "IPRINT") == 0) return &sim_every;
+    if (strcmp(keyword, "SEED") == 0) return &sim_seed;
     if ((i = sim_find(sim_parameters, SIM_P, keyword)) >= 0) return sim_shown_p + i;
     if ((i = sim_find(sim_inputs, SIM_W, keyword)) >= 0) return sim_shown_w + i;
     if ((i = sim_find(sim_coordinates, SIM_Q, keyword)) >= 0) return sim_shown_q + i;
     if ((i = sim_find(sim_speeds, SIM_U, keyword)) >= 0) return sim_shown_u + i;
+    if ((i = sim_find(sim_states, SIM_S, keyword)) >= 0) {
+        sim_given_s[i] = 1;
+        return sim_shown_s + i;
+    }
+    if ((i = sim_find(sim_memory, SIM_D, keyword)) >= 0) {
+        sim_given_d[i] = 1;
+        return sim_shown_d + i;
+    }
     if ((i = sim_numbered('Q', keyword, SIM_Q)) >= 0) return sim_shown_q + i;
     if ((i = sim_numbered('U', keyword, SIM_U)) >= 0) return sim_shown_u + i;
     return NULL;
@@ -258,10 +270,12 @@ static void sim_keyword(const char *file, int number, const char *keyword, char 
     double x;
     if (strcmp(keyword, "METHOD") == 0) {
         value[strcspn(value, " \t")] = '\0';
-        if (strcmp(value, "midpoint") != 0 && strcmp(value, "rk4") != 0) {
-            sim_complain(file, number, "METHOD is midpoint or rk4, not", value);
+        for (sim_method = 0; sim_method < SIM_METHODS; ++sim_method) {
+            if (strcmp(value, sim_methods[sim_method].name) == 0) {
+                return;
+            }
         }
-        sim_copy(sim_method, value, sizeof sim_method);
+        sim_complain(file, number, "METHOD is " SIM_METHODS_TOLD ", not", value);
         return;
     }
     if (place == NULL) {
@@ -385,12 +399,17 @@ static void sim_echo(const char *name)
     fprintf(file, "\n* RUN\n\n%-15s %-24s ", "STEP", sim_number(sim_step));
     fprintf(file, "time step of the integration (s)\n%-15s %-24s ", "STOPT", sim_number(sim_stop));
     fprintf(file, "time at which the run ends (s)\n%-15s %-24s ", "IPRINT", sim_number(sim_every));
-    fprintf(file, "number of time steps between outputs (counts)\n%-15s %-24s ", "METHOD", sim_method);
-    fprintf(file, "midpoint or rk4\n");
+    fprintf(file, "number of %s between outputs (counts)\n", SIM_TICKS > 0 ? "base ticks" : "time steps");
+    fprintf(file, "%-15s %-24s %s\n", "METHOD", sim_methods[sim_method].name, SIM_METHODS_TOLD);
+    if (SIM_NOISE > 0) {
+        fprintf(file, "%-15s %-24s seed of noise (-)\n", "SEED", sim_number(sim_seed));
+    }
     sim_echo_items(file, "PARAMETER VALUES", sim_parameters, SIM_P, sim_shown_p);
     sim_echo_items(file, "INPUTS", sim_inputs, SIM_W, sim_shown_w);
     sim_echo_items(file, "INITIAL CONDITIONS: COORDINATES", sim_coordinates, SIM_Q, sim_shown_q);
     sim_echo_items(file, "INITIAL CONDITIONS: SPEEDS", sim_speeds, SIM_U, sim_shown_u);
+    sim_echo_items(file, "INITIAL CONDITIONS: STATES", sim_states, SIM_S, sim_shown_s);
+    sim_echo_items(file, "INITIAL CONDITIONS: DISCRETE STATES", sim_memory, SIM_D, sim_shown_d);
     hook_echo(file);
     fprintf(file, "\nEND\n");
     if (fclose(file) != 0) {
@@ -400,6 +419,7 @@ static void sim_echo(const char *name)
 }
 
 /* ---- closed loops ----------------------------------------------------------------------------- */
+#ifdef SIM_HAS_CLOSURE
 /* Find the shortest x with a x = b in the sense of least squares, for m rows and n columns of a.
    One-sided Jacobi rotations make the rows of a orthogonal: a = V S U'. Singular values below
    1e-6 of the largest count as zero. */
@@ -558,7 +578,15 @@ static void sim_assemble(double *q)
     fprintf(stderr, "warning: the given coordinates did not close the loops; all were moved\n");
 }
 
+#endif
+
 /* ---- output ----------------------------------------------------------------------------------- */
+/* Return the base tick: where nothing is sampled, that is a step. */
+static double sim_tick_seconds(void)
+{
+    return SIM_TICKS > 0 ? SIM_TICK_SECONDS : sim_step;
+}
+
 static void sim_field(FILE *file, const char *text, int width)
 {
     fprintf(file, "%-*.*s", width, width, text);
@@ -570,7 +598,7 @@ static void sim_header(const char *name, long samples)
     FILE *file = sim_open(temporary, name, "w");
     int i;
     fprintf(file, "ERDFILEV2.00\n%6d,%6ld,%6ld,%6d,%6d,%13.6G\n", SIM_Y, samples, samples,
-            4*SIM_Y, 1, sim_step*sim_every);
+            4*SIM_Y, 1, sim_tick_seconds()*sim_every);
     fprintf(file, "TITLE   %s\nSHORTNAM", sim_run_title);
     for (i = 0; i < SIM_Y; ++i) sim_field(file, sim_channels[i].short_name, 8);
     fprintf(file, "\nLONGNAME");
@@ -595,12 +623,14 @@ static void sim_header(const char *name, long samples)
 }
 
 /* Write a record of 32-bit floating-point numbers, lowest byte first. */
-static void sim_record(FILE *file, double t, const double *state)
+static void sim_record(FILE *file, double t)
 {
     double y[SIM_Y + 1];
     int i;
-    sim_outputs(t, state, state + SIM_Q, y);
-    hook_output(t, state, state + SIM_Q, y);
+#ifdef SIM_HAS_OUTPUT
+    sim_output(t, sim_x, sim_d, y);
+#endif
+    hook_output(t, sim_x, sim_x + SIM_Q, y);
     for (i = 0; i < SIM_Y; ++i) {
         const float value = (float)(y[i]/sim_channels[i].factor);
         unsigned char bytes[4];
@@ -614,114 +644,300 @@ static void sim_record(FILE *file, double t, const double *state)
     }
 }
 
-/* ---- integration ------------------------------------------------------------------------------ */
-static void sim_rates(double t, const double *state, double *rate)
+/* ---- the run ---------------------------------------------------------------------------------- */
+/* Time is a number of base ticks plus s seconds inside the gap between two things that are due. Gaps
+   end at whole ticks and are divided into equal steps; only the end of a run may lie between two. */
+static int64_t sim_due[SIM_TICKS + 1], sim_until, sim_sample;
+static double sim_end, sim_y[SIM_X + 1], sim_x_new[SIM_X + 1], sim_d_new[SIM_D + 1];
+static double sim_g[SIM_EVENTS + 1], sim_g_new[SIM_EVENTS + 1];
+static int sim_events_known = 0;
+static long sim_steps = 0;
+
+#ifdef SIM_HAS_RATES
+/* Every evaluation of the derivative comes through here, where a hook can set the inputs. */
+static void sim_rates(const double *x, const double *d, const double *p, const double *w,
+    const double *t, double *rate)
 {
+    double inputs[SIM_W + 1];
     ++sim_evaluations;
-    hook_difeqn(t, state, state + SIM_Q, sim_p, sim_w);
-    sim_derivative(t, state, state + SIM_Q, rate, rate + SIM_Q);
+    memcpy(inputs, w, SIM_W*sizeof *inputs);
+    hook_difeqn(*t, x, x + SIM_Q, sim_p, inputs);
+    memcpy(sim_w, inputs, SIM_W*sizeof *inputs);
+    equations_derivative(x, d, p, inputs, t, rate);
+}
+#endif
+
+static void sim_fail(FILE *file, const char *temporary, const char *what, double t)
+{
+    fclose(file);
+    remove(temporary);
+    fprintf(stderr, "error: %s at t = %g s\n", what, t);
+    exit(SIM_FAILED);
 }
 
-static void sim_advance(const double *from, double h, const double *rate, double *to)
+/* Take over states that were computed anew. */
+static void sim_change(void)
 {
-    int i;
-    for (i = 0; i < SIM_STATES; ++i) {
-        to[i] = from[i] + h*rate[i];
+    memcpy(sim_x, sim_x_new, SIM_X*sizeof *sim_x);
+    memcpy(sim_d, sim_d_new, SIM_D*sizeof *sim_d);
+    sim_events_known = 0;
+}
+
+/* Run what is due at a tick, in order. */
+static void sim_run_ticks(int64_t k)
+{
+    double n[SIM_NOISE + 1], made[SIM_MADE + 1];
+    int i, j;
+    for (i = 0; i < SIM_TICKS; ++i) {
+        if (sim_due[i] != k) {
+            continue;
+        }
+        for (j = 0; j < sim_ticks[i].streams; ++j) {
+            lw_uniform((uint64_t)sim_seed, sim_streams[i][j], 0u, (uint64_t)k, n + 2*j);
+        }
+        sim_run_tick(i, (double)k*SIM_TICK_SECONDS, (double)k, sim_x, sim_d, n, made);
+        for (j = 0; j < sim_ticks[i].slots; ++j) {
+            sim_d[sim_slots[i][j]] = made[j];
+        }
+        sim_due[i] += sim_ticks[i].every;
+        sim_events_known = 0;
     }
 }
 
-/* One step of the midpoint method: the rate at its start is given. */
-static void sim_midpoint(double t, double h, double *state, const double *rate)
+/* Return whether an event goes through zero between g and g_new. */
+static int sim_crossed(int i)
 {
-    double middle[SIM_STATES + 1], slope[SIM_STATES + 1];
-    sim_advance(state, 0.5*h, rate, middle);
-    sim_rates(t + 0.5*h, middle, slope);
-    sim_advance(state, h, slope, state);
+    const double before = sim_g[i], after = sim_g_new[i];
+    const int up = sim_event_list[i].direction >= 0 && before < 0.0 && after >= 0.0;
+    return up || (sim_event_list[i].direction <= 0 && before > 0.0 && after <= 0.0);
 }
 
-/* One step of the classical method of Runge and Kutta. */
-static void sim_rk4(double t, double h, double *state, const double *rate)
+static int sim_any_crossed(void)
 {
-    double trial[SIM_STATES + 1], k2[SIM_STATES + 1], k3[SIM_STATES + 1], k4[SIM_STATES + 1];
     int i;
-    sim_advance(state, 0.5*h, rate, trial);
-    sim_rates(t + 0.5*h, trial, k2);
-    sim_advance(state, 0.5*h, k2, trial);
-    sim_rates(t + 0.5*h, trial, k3);
-    sim_advance(state, h, k3, trial);
-    sim_rates(t + h, trial, k4);
-    for (i = 0; i < SIM_STATES; ++i) {
-        state[i] += h/6.0*(rate[i] + 2.0*(k2[i] + k3[i]) + k4[i]);
+    for (i = 0; i < SIM_EVENTS; ++i) {
+        if (sim_crossed(i)) {
+            return 1;
+        }
     }
+    return 0;
 }
 
-static int sim_finite(const double *state)
+/* Evaluate the events of a state. */
+static void sim_look(double t, const double *x, double *g)
+{
+#ifdef SIM_HAS_EVENTS
+    sim_events(t, x, sim_d, g);
+#else
+    (void)t, (void)x, (void)g;
+#endif
+}
+
+/* Go from x to y. */
+static void sim_go(double t, double h)
+{
+#ifndef SIM_HAS_RATES
+    hook_difeqn(t, sim_x, sim_x + SIM_Q, sim_p, sim_w);
+    sim_evaluations += sim_methods[sim_method].evaluations;
+#endif
+    sim_methods[sim_method].step(t, h, sim_x, sim_d, sim_y);
+}
+
+/* Shorten a step to where the first event has just gone through zero; return its size. */
+static double sim_bracket(double t, double h)
+{
+    double low = 0.0, high = h;
+    int i;
+    for (i = 0; i < 50; ++i) {
+        const double middle = (low + high)*0.5;
+        sim_go(t, middle);
+        sim_look(t + middle, sim_y, sim_g_new);
+        if (sim_any_crossed()) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    sim_go(t, high);
+    sim_look(t + high, sim_y, sim_g_new);
+    return high;
+}
+
+static int sim_finite(const double *x)
 {
     int i;
-    for (i = 0; i < SIM_STATES; ++i) {
-        if (!isfinite(state[i])) {
+    for (i = 0; i < SIM_X; ++i) {
+        if (!isfinite(x[i])) {
             return 0;
         }
     }
     return 1;
 }
 
-/* Integrate, and write every so many steps; the rate at the end of a step serves the next one. */
-static void sim_run(double *state, const char *output)
+/* Tell the events of the step that was taken and run their actions; return 1 where one ends it. */
+static int sim_happen(double t)
 {
-    double rate[SIM_STATES + 1], t = 0.0;
+    int i, ended = 0;
+    for (i = 0; i < SIM_EVENTS; ++i) {
+        if (sim_crossed(i)) {
+            printf("%s at t = %.10g s\n", sim_event_list[i].name, t);
+            if (sim_event_list[i].action) {
+                sim_run_action(i, t, sim_x, sim_d, sim_x_new, sim_d_new);
+                sim_change();
+            }
+            ended = ended || sim_event_list[i].terminal;
+        }
+    }
+    return ended;
+}
+
+/* Take one step of size h, or a shorter one up to an event; return its size, 0 at a guard. */
+static double sim_one_step(double t, double h, int *events)
+{
+    int i;
+    *events = 0;
+    if (SIM_EVENTS > 0 && !sim_events_known) {
+        sim_look(t, sim_x, sim_g);
+        sim_events_known = 1;
+    }
+    sim_go(t, h);
+    if (!sim_finite(sim_y)) {
+        return -1.0;
+    }
+    sim_look(t + h, sim_y, sim_g_new);
+    for (i = 0; i < SIM_EVENTS; ++i) {
+        if (sim_event_list[i].guard && !(sim_g_new[i] > 0.0)) {
+            return 0.0;
+        }
+    }
+    if (SIM_EVENTS > 0 && sim_any_crossed()) {
+        *events = 1;
+        h = sim_bracket(t, h);
+    }
+    memcpy(sim_x, sim_y, SIM_X*sizeof *sim_x);
+#ifdef SIM_HAS_ACCEPTED
+    sim_accepted(t + h, sim_x, sim_d, sim_x_new, sim_d_new);
+    sim_change();
+#endif
+    ++sim_steps;
+    return h;
+}
+
+/* Go through the gap from tick k to a target; return 1 where an event ended the run. */
+static int sim_gap(FILE *file, const char *temporary, int64_t k, int64_t target, double *reached)
+{
+    const double tick = sim_tick_seconds(), begin = (double)k*tick;
+    const double whole = (double)(target - k)*tick, rest = sim_end - begin;
+    const double span = whole < rest ? whole : rest;
+    const double parts = ceil(span/sim_step - 1e-9), grid = parts > 1.0 ? parts : 1.0;
+    double s = 0.0, j = 0.0;
+    int cut = 0, events;
+    while (j < grid) {
+        const double end = (j + 1.0)/grid*span, t = begin + s;
+        const double wanted = cut ? end - s : span/grid;
+        const double h = sim_one_step(t, wanted, &events);
+        if (h < 0.0) {
+            sim_fail(file, temporary, "the motion has no finite values", t + wanted);
+        }
+        if (h == 0.0) {
+            sim_fail(file, temporary, "the equations are not to be trusted beyond", t);
+        }
+        cut = events && h < wanted;
+        s = cut ? s + h : end;
+        j = cut ? j : j + 1.0;
+        *reached = begin + s;
+        if (hook_update(t + h, sim_x, sim_x + SIM_Q, sim_p, sim_w)) {
+            sim_prepare();
+        }
+        if (events && sim_happen(t + h)) {
+            return 1;
+        }
+        if (SIM_EVENTS > 0 && sim_events_known) {
+            memcpy(sim_g, sim_g_new, sizeof sim_g);
+        }
+    }
+    return 0;
+}
+
+/* Record a sample that is due. */
+static long sim_sampled(FILE *file, int64_t k, int64_t every)
+{
+    const double t = (double)k*sim_tick_seconds();
+    if (sim_sample != k) {
+        return 0;
+    }
+    sim_record(file, t < sim_end ? t : sim_end);
+    sim_sample += every;
+    if (sim_sample > sim_until && k < sim_until && sim_end < INFINITY) {
+        sim_sample = sim_until;
+    }
+    return 1;
+}
+
+/* Go from tick to tick to the end, and write a sample every so many of them. */
+static void sim_run(const char *output)
+{
     char temporary[SIM_NAME], data[SIM_NAME];
-    const int rk4 = strcmp(sim_method, "rk4") == 0;
-    const long every = (long)sim_every, steps = (long)ceil(sim_stop/sim_step - 1e-9);
+    const double tick = sim_tick_seconds(), near = floor(sim_stop/tick + 0.5);
+    const int64_t every = (int64_t)sim_every;
     const clock_t started = clock();
-    double spent;
-    long k;
+    const int whole = fabs(near*tick - sim_stop) <= 1e-9*sim_stop;
+    double spent, t = 0.0;
+    int64_t k = 0;
+    long samples = 0;
+    int i, ended = 0;
     FILE *file;
     if (strlen(output) + 16 > SIM_NAME) {
         sim_die(SIM_WRONG, "the name of a file is too long: ", output);
     }
     sprintf(data, "%s.bin", output);
     file = sim_open(temporary, data, "wb");
-    sim_rates(t, state, rate);
-    sim_record(file, t, state);
-    for (k = 1; k <= steps; ++k) {
-        (rk4 ? sim_rk4 : sim_midpoint)(t, sim_step, state, rate);
-        t = (double)k*sim_step;
-        if (SIM_G > 0 && sim_close(t, state, sim_corrected, SIM_CORRECTED, 4) > 1e-6 && sim_finite(state)) {
-            fclose(file);
-            remove(temporary);
-            fprintf(stderr, "error: the loops do not stay closed at t = %g s; take shorter steps\n", t);
-            exit(SIM_FAILED);
+    sim_until = whole ? (int64_t)near : (int64_t)floor(sim_stop/tick) + 1;
+    sim_end = whole ? INFINITY : sim_stop;
+    for (i = 0; i < SIM_TICKS; ++i) {
+        sim_due[i] = sim_ticks[i].offset;
+    }
+    while (!ended) {
+        int64_t target = sim_until;
+        if (k < sim_until || whole) {
+            sim_run_ticks(k);
         }
-        if (hook_update(t, state, state + SIM_Q, sim_p, sim_w)) {
-            sim_prepare();
+        samples += sim_sampled(file, k, every);
+        if (k >= sim_until) {
+            break;
         }
-        if (!sim_finite(state)) {
-            fclose(file);
-            remove(temporary);
-            fprintf(stderr, "error: the motion has no finite values at t = %g s\n", t);
-            exit(SIM_FAILED);
+        for (i = 0; i < SIM_TICKS; ++i) {
+            target = sim_due[i] < target ? sim_due[i] : target;
         }
-        sim_rates(t, state, rate);
-        if (k % every == 0) {
-            sim_record(file, t, state);
-        }
-        if ((long long)k*10/steps != (long long)(k - 1)*10/steps) {
+        target = sim_sample < target ? sim_sample : target;
+        ended = sim_gap(file, temporary, k, target, &t);
+        if ((double)target*10.0/(double)sim_until >= floor((double)k*10.0/(double)sim_until) + 1.0) {
             printf("t = %g s\n", t);
             fflush(stdout);
         }
+        k = target;
     }
     if (ferror(file) || fclose(file) != 0) {
         remove(temporary);
         sim_die(SIM_FAILED, "cannot write ", data);
     }
     sim_publish(temporary, data);
-    sim_header(output, steps/every + 1);
+    sim_header(output, samples);
     spent = (double)(clock() - started)/CLOCKS_PER_SEC;
-    printf("end at t = %g s after %ld steps and %ld evaluations of the derivative\n", t, steps,
+    printf("end at t = %g s after %ld steps and %ld evaluations of the derivative\n", t, sim_steps,
            sim_evaluations);
     printf("%.3g CPU seconds, %.3g per simulated second\n", spent, t > 0.0 ? spent/t : 0.0);
     printf("wrote %s and %s\n", output, data);
+}
+
+static void sim_show_all(void)
+{
+    sim_outward(sim_parameters, SIM_P, sim_shown_p, sim_p);
+    sim_outward(sim_inputs, SIM_W, sim_shown_w, sim_w);
+    sim_outward(sim_coordinates, SIM_Q, sim_shown_q, sim_x);
+    sim_outward(sim_speeds, SIM_U, sim_shown_u, sim_x + SIM_Q);
+    sim_outward(sim_states, SIM_S, sim_shown_s, sim_x + SIM_Q + SIM_U);
+    sim_outward(sim_memory, SIM_D, sim_shown_d, sim_d);
 }
 
 static void sim_check_run(void)
@@ -732,6 +948,9 @@ static void sim_check_run(void)
         sim_die(SIM_WRONG, "IPRINT must be a whole number of steps, 1 or more", "");
     }
     if (sim_stop/sim_step > 2e9) sim_die(SIM_WRONG, "STOPT/STEP is more than 2e9 steps", "");
+    if (!(sim_seed >= 0.0) || sim_seed != floor(sim_seed) || sim_seed > 9e15) {
+        sim_die(SIM_WRONG, "SEED must be a whole number, 0 or more", "");
+    }
 }
 
 static void sim_usage(const char *name)
@@ -746,7 +965,6 @@ static void sim_usage(const char *name)
 
 int main(int argc, char **argv)
 {
-    static double state[SIM_STATES + 1];
     const char *input = NULL, *echo = NULL, *final = NULL;
     char output[SIM_NAME];
     int i;
@@ -774,32 +992,39 @@ int main(int argc, char **argv)
     sim_defaults(sim_inputs, SIM_W, sim_shown_w);
     sim_defaults(sim_coordinates, SIM_Q, sim_shown_q);
     sim_defaults(sim_speeds, SIM_U, sim_shown_u);
+    sim_defaults(sim_states, SIM_S, sim_shown_s);
+    sim_defaults(sim_memory, SIM_D, sim_shown_d);
     if (input != NULL) {
         sim_read(input);
     }
     sim_check_run();
     sim_inward(sim_parameters, SIM_P, sim_shown_p, sim_p);
     sim_inward(sim_inputs, SIM_W, sim_shown_w, sim_w);
-    sim_inward(sim_coordinates, SIM_Q, sim_shown_q, state);
-    sim_inward(sim_speeds, SIM_U, sim_shown_u, state + SIM_Q);
-    hook_init(0.0, state, state + SIM_Q, sim_p, sim_w);
-    sim_outward(sim_parameters, SIM_P, sim_shown_p, sim_p);
-    sim_outward(sim_inputs, SIM_W, sim_shown_w, sim_w);
-    sim_prepare();
-    if (SIM_G > 0) {
-        sim_assemble(state);
+    sim_inward(sim_coordinates, SIM_Q, sim_shown_q, sim_x);
+    sim_inward(sim_speeds, SIM_U, sim_shown_u, sim_x + SIM_Q);
+    sim_inward(sim_states, SIM_S, sim_shown_s, sim_x + SIM_Q + SIM_U);
+    sim_inward(sim_memory, SIM_D, sim_shown_d, sim_d);
+#ifdef SIM_HAS_INITIALIZE
+    sim_initialize(0.0, sim_x, sim_d, sim_x_new, sim_d_new);
+    for (i = 0; i < SIM_S; ++i) {
+        if (!sim_given_s[i]) sim_x[SIM_Q + SIM_U + i] = sim_x_new[SIM_Q + SIM_U + i];
     }
-    sim_outward(sim_coordinates, SIM_Q, sim_shown_q, state);
-    sim_outward(sim_speeds, SIM_U, sim_shown_u, state + SIM_Q);
+    for (i = 0; i < SIM_D; ++i) {
+        if (!sim_given_d[i]) sim_d[i] = sim_d_new[i];
+    }
+#endif
+    hook_init(0.0, sim_x, sim_x + SIM_Q, sim_p, sim_w);
+    sim_prepare();
+#ifdef SIM_HAS_CLOSURE
+    sim_assemble(sim_x);
+#endif
+    sim_show_all();
     if (echo != NULL) {
         sim_echo(echo);
     }
-    sim_run(state, output);
+    sim_run(output);
     if (final != NULL) {
-        sim_outward(sim_parameters, SIM_P, sim_shown_p, sim_p);
-        sim_outward(sim_inputs, SIM_W, sim_shown_w, sim_w);
-        sim_outward(sim_coordinates, SIM_Q, sim_shown_q, state);
-        sim_outward(sim_speeds, SIM_U, sim_shown_u, state + SIM_Q);
+        sim_show_all();
         sim_echo(final);
     }
     return 0;

@@ -1,7 +1,7 @@
 """The fixed part of a stand-alone simulation program in Python: it needs NumPy and nothing else.
 
-The text of this module is put into every program that is written for Python; it does what
-`runtime.c` does for C, in the same order of operations.
+The text of this module is put into every program that is written for Python, after that of
+`linkwright.simulation.plain.driver`; together they do what `runtime.c` does for C.
 """
 
 from __future__ import annotations
@@ -9,12 +9,22 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from linkwright.simulation.plain.driver import (
+    GUARDED,
+    MORE,
+    NOT_FINITE,
+    Crossing,
+    Driver,
+    DueTick,
+    Functions,
+)
 
 Array = NDArray[np.float64]
 MAX_FILES = 20
@@ -66,15 +76,18 @@ class Model:
     inputs: Sequence[Item]
     coordinates: Sequence[Item]
     speeds: Sequence[Item]
+    states: Sequence[Item]
+    memory: Sequence[Item]
     channels: Sequence[Channel]
+    tick_seconds: float
+    ticks: Sequence[DueTick]
+    crossings: Sequence[Crossing]
+    events: Sequence[str]
     relations: int
     free: int
     computed: Sequence[int]
-    corrected: Sequence[int]
-    prepare: Callable[[Array], Array]
-    derivative: Callable[..., tuple[Array, Array]]
-    outputs: Callable[..., Array]
-    closure: Callable[..., tuple[Array, Array]]
+    functions: Functions
+    steps: Mapping[str, tuple[int, Callable[..., tuple[list[float], ...]]]]
 
 
 class Simulation:
@@ -82,12 +95,17 @@ class Simulation:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.step, self.stop, self.every = model.step, model.stop, model.every
-        self.method, self.title, self.input_file = "midpoint", model.about, ""
-        self.groups = (model.parameters, model.inputs, model.coordinates, model.speeds)
+        self.step, self.stop, self.every, self.seed = model.step, model.stop, model.every, 0.0
+        self.method, self.title, self.input_file = next(iter(model.steps)), model.about, ""
+        states = (model.coordinates, model.speeds, model.states, model.memory)
+        self.groups = (model.parameters, model.inputs, *states)
         self.shown = [[item.shown for item in group] for group in self.groups]
-        self.evaluations = 0
-        self.work: Array = np.zeros(0)
+        self.given: set[tuple[int, int]] = set()
+
+    @property
+    def tick_seconds(self) -> float:
+        """The base tick, s: where nothing is sampled, that is a step."""
+        return self.model.tick_seconds if self.model.ticks else self.step
 
     # -- parameter files ---------------------------------------------------------------------------
     def read(self, name: str) -> None:
@@ -124,12 +142,12 @@ class Simulation:
 
     def _set(self, where: str, keyword: str, text: str) -> None:
         if keyword == "METHOD":
-            if text not in ("midpoint", "rk4"):
-                raise Stop(WRONG, f"{where}: METHOD is midpoint or rk4, not {text}")
+            if text not in self.model.steps:
+                raise Stop(WRONG, f"{where}: METHOD is {listed(self.model.steps)}, not {text}")
             self.method = text
             return
         place = self._place(keyword)
-        if place is None and keyword not in ("STEP", "STOPT", "IPRINT"):
+        if place is None and keyword not in ("STEP", "STOPT", "IPRINT", "SEED"):
             print(f"warning: {where}: unknown name {keyword}", file=sys.stderr)
             return
         try:
@@ -140,10 +158,13 @@ class Simulation:
             raise Stop(WRONG, f"{where}: no number for {keyword}")
         if place is not None:
             self.shown[place[0]][place[1]] = value
+            self.given.add(place)
         elif keyword == "STEP":
             self.step = value
         elif keyword == "STOPT":
             self.stop = value
+        elif keyword == "SEED":
+            self.seed = value
         else:
             self.every = value
 
@@ -171,6 +192,8 @@ class Simulation:
             raise Stop(WRONG, "IPRINT must be a whole number of steps, 1 or more")
         if self.stop / self.step > 2e9:
             raise Stop(WRONG, "STOPT/STEP is more than 2e9 steps")
+        if not 0 <= self.seed <= 9e15 or self.seed != math.floor(self.seed):
+            raise Stop(WRONG, "SEED must be a whole number, 0 or more")
 
     def inward(self, group: int) -> Array:
         """Return the values of a group as the equations take them."""
@@ -200,14 +223,20 @@ class Simulation:
             "",
             _line("STEP", number(self.step), "time step of the integration (s)"),
             _line("STOPT", number(self.stop), "time at which the run ends (s)"),
-            _line("IPRINT", number(self.every), "number of time steps between outputs (counts)"),
-            _line("METHOD", self.method, "midpoint or rk4"),
+            _line(
+                "IPRINT", number(self.every), f"number of {self._counted} between outputs (counts)"
+            ),
+            _line("METHOD", self.method, listed(self.model.steps)),
         ]
+        if any(tick.streams for tick in self.model.ticks):
+            lines.append(_line("SEED", number(self.seed), "seed of noise (-)"))
         headings = (
             "PARAMETER VALUES",
             "INPUTS",
             "INITIAL CONDITIONS: COORDINATES",
             "INITIAL CONDITIONS: SPEEDS",
+            "INITIAL CONDITIONS: STATES",
+            "INITIAL CONDITIONS: DISCRETE STATES",
         )
         for heading, items, shown in zip(headings, self.groups, self.shown, strict=True):
             if items:
@@ -215,6 +244,10 @@ class Simulation:
             for item, value in zip(items, shown, strict=True):
                 lines.append(_line(item.name, number(value), f"{item.about} ({item.unit})"))
         _publish(Path(name), ("\n".join([*lines, "", "END"]) + "\n").encode())
+
+    @property
+    def _counted(self) -> str:
+        return "base ticks" if self.model.ticks else "time steps"
 
     # -- closed loops ------------------------------------------------------------------------------
     def assemble(self, q: Array) -> None:
@@ -254,82 +287,92 @@ class Simulation:
         return _error(g, jacobian)
 
     def _relations(self, t: float, q: Array) -> tuple[Array, Array]:
-        g, jacobian = self.model.closure(t, q, self.p, self.w)
-        return g, jacobian.reshape(self.model.relations, self.model.free)
+        given = (q.tolist(), self.p.tolist(), self.w.tolist(), [t])
+        g, jacobian = self.model.functions["closure"](*given)
+        shape = (self.model.relations, self.model.free)
+        return np.array(g, dtype=float), np.array(jacobian, dtype=float).reshape(shape)
 
-    # -- integration -------------------------------------------------------------------------------
-    def rates(self, t: float, state: Array) -> Array:
-        """Return the rates of coordinates and speeds."""
-        self.evaluations += 1
-        n = len(self.model.coordinates)
-        rate, self.work = self.model.derivative(
-            t, state[:n], state[n:], self.p, self.w, self.constants
-        )
-        return rate
-
-    def advance(self, t: float, h: float, state: Array, rate: Array) -> Array:
-        """Return the state after one step; the rate at its start is given."""
-        if self.method == "midpoint":
-            return state + h * self.rates(t + 0.5 * h, state + 0.5 * h * rate)
-        k2 = self.rates(t + 0.5 * h, state + 0.5 * h * rate)
-        k3 = self.rates(t + 0.5 * h, state + 0.5 * h * k2)
-        k4 = self.rates(t + h, state + h * k3)
-        return state + h / 6.0 * (rate + 2.0 * (k2 + k3) + k4)
-
-    def record(self, t: float, state: Array) -> Array:
-        """Return the channels in the units of users."""
-        n = len(self.model.coordinates)
-        y = self.model.outputs(t, state[:n], state[n:], self.p, self.w, self.constants, self.work)
-        shown: Array = y / np.array([c.factor for c in self.model.channels])
-        return shown
-
-    def start(self) -> Array:
-        """Return the state at the start, with closed loops."""
+    # -- the run -----------------------------------------------------------------------------------
+    def start(self) -> Driver:
+        """Return the run at its start, with closed loops."""
+        model = self.model
         self.check()
-        self.p, self.w = self.inward(0), self.inward(1)
-        self.constants = self.model.prepare(self.p)
-        q, u = self.inward(2), self.inward(3)
-        if self.model.relations:
+        self.p, self.w, q, u, states, memory = (self.inward(k) for k in range(6))
+        driver = Driver(
+            {**model.functions, "step": model.steps[self.method][1]},
+            model.ticks,
+            model.crossings,
+            self.tick_seconds,
+        )
+        driver.w = self.w.tolist()
+        if "initialize" in model.functions:
+            x = [*q.tolist(), *u.tolist(), *states.tolist()]
+            given = (x, memory.tolist(), self.p.tolist(), driver.w, [0.0])
+            new, remembered = model.functions["initialize"](*given)
+            for k in range(len(states)):
+                if (4, k) not in self.given:
+                    states[k] = new[len(q) + len(u) + k]
+            for k in range(len(memory)):
+                if (5, k) not in self.given:
+                    memory[k] = remembered[k]
+        driver.prepare(self.p.tolist())
+        if model.relations:
             self.assemble(q)
-        self.outward(2, q)
-        self.outward(3, u)
-        return np.concatenate([q, u])
+        driver.x = [*q.tolist(), *u.tolist(), *states.tolist()]
+        driver.d = memory.tolist()
+        self.show(driver)
+        tick = self.tick_seconds
+        near = math.floor(self.stop / tick + 0.5)
+        whole = abs(near * tick - self.stop) <= 1e-9 * self.stop
+        driver.until = near if whole else math.floor(self.stop / tick) + 1
+        driver.end = math.inf if whole else self.stop
+        driver.step_size, driver.every, driver.seed = self.step, int(self.every), int(self.seed)
+        return driver
 
-    def run(self, state: Array, output: str) -> Array:
-        """Integrate, and write every so many steps; return the state at the end."""
-        model, n = self.model, len(self.model.coordinates)
-        every, steps = int(self.every), math.ceil(self.stop / self.step - 1e-9)
+    def show(self, driver: Driver) -> None:
+        """Show the state that a run has come to, and go on from what is shown."""
+        x = np.array(driver.x, dtype=float)
+        memory = np.array(driver.d, dtype=float)
+        first, second = len(self.model.coordinates), len(self.model.speeds)
+        parts = (x[:first], x[first : first + second], x[first + second :], memory)
+        for group, part in zip(range(2, 6), parts, strict=True):
+            self.outward(group, part)
+        driver.x, driver.d = x.tolist(), memory.tolist()
+
+    def run(self, driver: Driver, output: str) -> None:
+        """Integrate, and write every so many ticks."""
+        model = self.model
         started = time.process_time()
-        t, rate = 0.0, self.rates(0.0, state)
-        rows = [self.record(t, state)]
-        for k in range(1, steps + 1):
-            state = self.advance(t, self.step, state, rate)
-            t = k * self.step
-            finite = bool(np.all(np.isfinite(state)))
-            left = 0.0
-            if model.relations and finite:
-                left = self.close(t, state[:n], model.corrected, 4)
-                finite = bool(np.all(np.isfinite(state)))
-            if not finite:
-                raise Stop(FAILED, f"the motion has no finite values at t = {t:g} s")
-            if left > 1e-6:
-                message = f"the loops do not stay closed at t = {t:g} s; take shorter steps"
-                raise Stop(FAILED, message)
-            rate = self.rates(t, state)
-            if k % every == 0:
-                rows.append(self.record(t, state))
-            if k * 10 // steps != (k - 1) * 10 // steps:
-                print(f"t = {t:g} s", flush=True)
-        _publish(Path(f"{output}.bin"), np.array(rows).astype("<f4").tobytes())
+        driver.budget = max(driver.until // 10, 1)
+        status = driver.run()
+        while status == MORE:
+            print(f"t = {self.time(driver):g} s", flush=True)
+            status = driver.run()
+        t = self.time(driver)
+        if status == NOT_FINITE:
+            raise Stop(FAILED, f"the motion has no finite values at t = {t:g} s")
+        if status == GUARDED:
+            raise Stop(FAILED, f"the equations are not to be trusted beyond at t = {t:g} s")
+        for event, ticks, s in driver.log:
+            print(f"{model.events[event]} at t = {ticks * driver.tick_seconds + s:.10g} s")
+        factors = np.array([c.factor for c in model.channels])
+        rows = np.array(driver.rows).reshape(len(driver.rows), len(factors)) / factors
+        _publish(Path(f"{output}.bin"), rows.astype("<f4").tobytes())
         self._header(output, len(rows))
         spent = time.process_time() - started
+        evaluations = driver.steps * model.steps[self.method][0]
         print(
-            f"end at t = {t:g} s after {steps} steps and {self.evaluations} evaluations "
+            f"end at t = {t:g} s after {driver.steps} steps and {evaluations} evaluations "
             "of the derivative"
         )
         print(f"{spent:.3g} CPU seconds, {spent / t if t else 0.0:.3g} per simulated second")
         print(f"wrote {output} and {output}.bin")
-        return state
+
+    def time(self, driver: Driver) -> float:
+        """Return where a run stands, s."""
+        if driver.in_gap:
+            return driver.begin + driver.s
+        return driver.seconds(driver.k)
 
     def _header(self, output: str, samples: int) -> None:
         channels = self.model.channels
@@ -338,7 +381,7 @@ class Simulation:
         source = f"Input parameter file was {self.input_file}"
         lines = [
             "ERDFILEV2.00",
-            f"{numbers}{self.step * self.every:13.6G}",
+            f"{numbers}{self.tick_seconds * self.every:13.6G}",
             f"TITLE   {self.title}",
             "SHORTNAM" + "".join(f"{c.short:8.8}" for c in channels),
             "LONGNAME" + "".join(f"{c.long:32.32}" for c in channels),
@@ -369,6 +412,16 @@ def _error(g: Array, jacobian: Array) -> float:
     """Return the largest residual relative to the largest entry of the Jacobian."""
     size = max(float(np.abs(jacobian).max(initial=0.0)), 1e-300)
     return float(np.abs(g).max(initial=0.0)) / size
+
+
+def listed(words: Iterable[str]) -> str:
+    """Return words as one chooses among them.
+
+    >>> listed(["a", "b", "c"])
+    'a, b or c'
+    """
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def number(x: float) -> str:
@@ -446,12 +499,10 @@ def _main(model: Model, words: list[str]) -> None:
     simulation = Simulation(model)
     if source:
         simulation.read(source)
-    state = simulation.start()
+    driver = simulation.start()
     if files["-e"]:
         simulation.echo(files["-e"])
-    state = simulation.run(state, files["-o"])
+    simulation.run(driver, files["-o"])
     if files["-f"]:
-        n = len(model.coordinates)
-        simulation.outward(2, state[:n])
-        simulation.outward(3, state[n:])
+        simulation.show(driver)
         simulation.echo(files["-f"])

@@ -14,6 +14,7 @@ from linkwright.algebra import ZERO, Expr, free_symbols, sqrt, symbol, total
 from linkwright.algebra.calculus import gradient
 from linkwright.equations import Equations, derive
 from linkwright.equations.formulations import QUICK, automatic
+from linkwright.equations.shipped import with_shipped
 from linkwright.mechanism import Force, Mechanism, Moment
 from linkwright.program import Assign, Solve, Statement
 from linkwright.system.definitions import Definitions
@@ -47,7 +48,8 @@ def equations_of(
     if formulation == "quick":
         large = speeds > LARGE and not view.constraints
         formulation = _for_large(view) if large else QUICK
-    return derive(view, formulation, values=values)
+    made = derive(view, formulation, values=values)
+    return with_shipped(made) if formulation == "auto" else made
 
 
 def _for_large(view: Mechanism) -> str:

@@ -1,13 +1,13 @@
-"""Code in pieces: what depends on parameters alone, the derivative, and the outputs.
+"""Code in pieces: what depends on parameters alone, and the rest.
 
-The first piece runs once and leaves what the others need in an array of constants; the derivative
-leaves what the outputs need of its intermediate results in an array of work (AUTOSIM's /PRCMP/ and
-/DYVARS/: Sayers' thesis, section 8.5).
+The first piece runs once and leaves what the other needs in an array of constants (AUTOSIM's
+/PRCMP/: Sayers' thesis, section 8.5).
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
+from dataclasses import replace
 
 from linkwright.algebra.expr import Expr
 from linkwright.algebra.symbols import symbol
@@ -17,7 +17,6 @@ from linkwright.program.program import ProgramPort
 from linkwright.program.rates import Rate
 
 CONSTANTS = "constants"
-WORK = "work"
 
 
 def split_parameters(code: Code) -> tuple[Code, Code]:
@@ -81,68 +80,28 @@ def split_parameters(code: Code) -> tuple[Code, Code]:
     return prepare, Code(code.name, rest, code.outputs, body, size)
 
 
-def split_outputs(code: Code, auxiliary: Container[str]) -> tuple[Code, Code]:
-    """Return the code of all stages but the output stage, and that of the output stage.
+def trimmed(code: Code) -> Code:
+    """Return code without the inputs that it does not read.
 
-    The first has an output `work` more, which the second takes, where the output stage needs any
-    of its values.
-
-    Args:
-        code: a lowered Program, or the second half of `split_parameters`.
-
-    >>> from linkwright.algebra import sin, symbol
     >>> from linkwright.program import lower, program
-    >>> q = symbol("q", "coordinate")
-    >>> p = program("f", {"q": q}, {"a": 2 * sin(q), "y": sin(q) - q}, auxiliary=["y"])
-    >>> first, second = split_outputs(lower(p), p.auxiliary)
-    >>> [port.name for port, _ in first.outputs], [port.name for port in second.inputs]
-    (['a', 'work'], ['q', 'work'])
+    >>> made = trimmed(
+    ...     lower(program("f", {"x": ["x"], "y": ["y"]}, {"f": lambda x, y: [2 * y]}))
+    ... )
+    >>> [port.name for port in made.inputs]
+    ['y']
     """
-    leaves = [i for i in code.instructions if i.op in ("const", "input")]
-    early_ids = {i.id for i in code.instructions if i.rate < Rate.OUTPUT}
-    early_ids |= {i.id for i in code.instructions if i.op == "result" and i.args[0] in early_ids}
-    inner = [i for i in code.instructions if i.op not in ("const", "input")]
-    early = [i for i in inner if i.id in early_ids]
-    late = [i for i in inner if i.id not in early_ids]
-    main = [(port, ids) for port, ids in code.outputs if port.name not in auxiliary]
-    asked = [(port, ids) for port, ids in code.outputs if port.name in auxiliary]
-    wanted = {a for i in late for a in reads(i)} | {a for _, ids in asked for a in ids}
-    crossing = [i for i in early if i.id in wanted]
-    size = code.size
-    ids, given = [], []
-    zero = Instruction(size, "const", (), 0.0, Rate.CONSTANT)
-    size += 1
-    for k, i in enumerate(crossing):
-        value, place = i.id, (len(code.inputs), k)
-        if i.op in CONDITIONS:
-            value, size = size, size + 2
-            early.append(Instruction(value, "number", (i.id,), None, i.rate))
-            given.append(Instruction(value + 1, "input", (), place, Rate.OUTPUT))
-            given.append(Instruction(i.id, "ne", (value + 1, zero.id), None, Rate.OUTPUT))
-        else:
-            given.append(Instruction(i.id, "input", (), place, Rate.OUTPUT, i.name))
-        ids.append(value)
-    entries = tuple(_entry(code, k, i, WORK) for k, i in enumerate(crossing))
-    work = [ProgramPort(WORK, (len(ids),), entries)] if ids else []
-    handed = [(port, tuple(ids)) for port in work]
-    first = Code(code.name, code.inputs, (*main, *handed), [*leaves, *early], size)
-    second = Code(
-        f"{code.name}_output",
-        (*code.inputs, *work),
-        tuple(asked),
-        [*leaves, zero, *given, *late],
-        size,
-    )
-    return first, second
+    used = sorted({i.data[0] for i in code.walk() if i.op == "input"})
+    inputs = tuple(code.inputs[p] for p in used)
+    return replace(code, inputs=inputs, instructions=_moved(code.instructions, used))
 
 
-def _entry(code: Code, k: int, i: Instruction, owner: str = CONSTANTS) -> Expr:
+def _entry(code: Code, k: int, i: Instruction) -> Expr:
     """Return a symbol that names a value as the model does, or by its number."""
     if i.op == "input":
         port, element = i.data
         entry: Expr = code.inputs[port].entries[element]
         return entry
-    return symbol(i.name or f"{owner[0]}{k + 1}", "parameter", owner=owner)
+    return symbol(i.name or f"{CONSTANTS[0]}{k + 1}", "parameter", owner=CONSTANTS)
 
 
 def _inputs(instructions: Iterable[Instruction]) -> list[Instruction]:

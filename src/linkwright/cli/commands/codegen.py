@@ -16,6 +16,12 @@ _CONTROLLERS = typer.Option(
     metavar="NAME",
     help="The member to write as firmware. Default: all members with a rate.",
 )
+_METHODS = typer.Option(
+    ["midpoint", "rk4"],
+    "--method",
+    metavar="NAME",
+    help="An integration method with fixed steps that the program offers; the first is usual.",
+)
 _CHANNELS = typer.Option(
     [],
     "--channels",
@@ -44,6 +50,7 @@ def command(
         metavar="model|deg|in-lb",
         help="Units of the program's input and output. Default: in-lb for models in inches.",
     ),
+    methods: list[str] = _METHODS,
     formulation: str = typer.Option(
         "auto", "--formulation", metavar="NAME", help="Formulation of the equations."
     ),
@@ -73,6 +80,7 @@ def command(
         channels=channels,
         units=units,
         formulation=formulation,
+        methods=methods,
         force=force,
     )
     for path in done.files:
