@@ -87,7 +87,7 @@ def system(robot: Robot, base: float = 1000.0, *, contact: bool = True) -> Syste
 
 def loaded() -> Robot:
     """Return the robot with a free base."""
-    return lw.load(path_of(ROBOT), base="free", friction=False)
+    return lw.Robot(path_of(ROBOT), base="free", friction=False)
 
 
 def humanoid() -> System:

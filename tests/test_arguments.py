@@ -107,7 +107,7 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[[], dict[str, Any]]]] = {
         lambda **k: lw.Mechanism("m").gravity(**k),
         lambda: {"along": "-z", "g": 9.81},
     ),
-    "load": (lambda **k: lw.load(**k), lambda: {"path": "puma560"}),
+    "load": (lambda **k: lw.load(**k), lambda: {"source": "pendulum"}),
     "load_model": (lambda **k: lw.load_model(**k), lambda: {"name": "pendulum"}),
     "read_description": (lambda **k: lw.read_description(**k), lambda: {"path": "none.urdf"}),
     "read_recording": (lambda **k: lw.read_recording(**k), lambda: {"path": "none.npz"}),
@@ -216,7 +216,7 @@ def _public() -> Iterator[tuple[str, Callable[[], Any]]]:
         is_error = isinstance(found, type) and issubclass(found, Exception)
         if callable(found) and name not in SHOWS and not is_error:
             yield name, partial(_same, found)
-    robot = lw.load("puma560")
+    robot = lw.Robot("puma560")
     owners: dict[type, Callable[[], Any]] = {
         lw.Mechanism: with_tip,
         lw.System: lambda: lw.System(with_tip()),

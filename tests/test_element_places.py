@@ -30,7 +30,7 @@ FEET = [f"{a}_{b}_foot" for a in ("front", "hind") for b in ("left", "right")]
 
 @pytest.fixture(scope="module")
 def quadruped() -> Robot:
-    return lw.load(QUADRUPED)
+    return lw.Robot(QUADRUPED)
 
 
 def test_a_contact_by_frame_is_where_the_robot_says_the_frame_is(quadruped: Robot) -> None:

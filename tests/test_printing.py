@@ -40,7 +40,7 @@ def test_no_public_class_prints_its_address(name: str) -> None:
 
 @cache
 def arm() -> lw.Robot:
-    return lw.load("stanford-arm")
+    return lw.Robot("stanford-arm")
 
 
 @cache

@@ -154,11 +154,11 @@ def test_leading_axes_are_broadcast() -> None:
 
 def test_a_text_model_keeps_its_loops_and_loads(tmp_path: Path) -> None:
     """A linkage from a file is the linkage of its name, with frames at its points."""
-    shipped = lw.load("four-bar")
+    shipped = lw.Robot("four-bar")
     file = tmp_path / "linkage.toml"
     text = resources.files("linkwright.models").joinpath("text", "four-bar.toml")
     file.write_text(text.read_text(encoding="utf-8"), encoding="utf-8")
-    read = lw.load(file)
+    read = lw.Robot(file)
     assert read.speeds == shipped.speeds == ("a_dot",)
     closed = lw.assemble(read.mechanism).coordinates
     q = np.array([closed[name] for name in read.coordinates])
@@ -167,8 +167,8 @@ def test_a_text_model_keeps_its_loops_and_loads(tmp_path: Path) -> None:
     )
     np.testing.assert_allclose(read.position(q, "bp"), read.position(q, "cp"), atol=1e-9)
     with pytest.raises(InputError, match="a mechanism is taken as it is, and base, locked cannot"):
-        lw.load("puma560", base="free", locked={"q1": 0.0})
-    assert "m2" in lw.load("puma560", symbolic=True).gravity.parameters
+        lw.Robot("puma560", base="free", locked={"q1": 0.0})
+    assert "m2" in lw.Robot("puma560", symbolic=True).gravity.parameters
 
 
 def test_what_a_robot_says_of_itself() -> None:

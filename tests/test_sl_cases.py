@@ -88,7 +88,7 @@ def test_servos_tick_exactly_as_often_as_their_rates_say() -> None:
 
 @pytest.fixture(scope="module")
 def arm() -> Robot:
-    return lw.load(ROBOTS / "oblique_arm.urdf", friction=False, limits=False)
+    return lw.Robot(ROBOTS / "oblique_arm.urdf", friction=False, limits=False)
 
 
 def test_pd_control_is_off_by_gravity_over_stiffness(arm: Robot) -> None:
@@ -169,7 +169,7 @@ def test_inertia_about_the_origin_or_the_center_is_the_same_body() -> None:
 # -- floating base ---------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def quadruped() -> Robot:
-    return lw.load(ROBOTS / "quadruped.urdf", friction=False, limits=False)
+    return lw.Robot(ROBOTS / "quadruped.urdf", friction=False, limits=False)
 
 
 def test_a_floating_robot_without_gravity_keeps_its_momentum() -> None:

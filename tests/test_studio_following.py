@@ -12,7 +12,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.models import load_model
-from linkwright.robots import load
+from linkwright.robots import Robot
 from linkwright.scene.motions import open_motion
 from linkwright.scene.previews import resting
 from linkwright.scene.scene import scene_of
@@ -139,7 +139,7 @@ def test_a_run_starts_from_the_pose_that_is_set(name: str) -> None:
 @pytest.mark.parametrize("share", [0.25, 0.7])
 def test_joints_stand_where_they_are_told_to(name: str, share: float) -> None:
     """A servo that did not carry the weight would hang below its target."""
-    robot = load(name)
+    robot = Robot(name)
     scene = scene_of(robot)
     limits = np.clip(robot.limits, -1.5, 1.5)
     told = dict(
@@ -157,7 +157,7 @@ def test_joints_stand_where_they_are_told_to(name: str, share: float) -> None:
 
 
 def test_a_robot_that_was_posed_is_set_down_on_the_ground() -> None:
-    robot = load(QUADRUPED)
+    robot = Robot(QUADRUPED)
     scene = scene_of(robot)
     footing = footing_of(scene, 0.1)
     assert footing is not None
@@ -172,7 +172,7 @@ def test_a_robot_that_was_posed_is_set_down_on_the_ground() -> None:
 
 
 def test_a_body_that_turns_freely_has_angles_in_place_of_a_quaternion() -> None:
-    scene = scene_of(load(QUADRUPED))
+    scene = scene_of(Robot(QUADRUPED))
     poser = Poser(scene)
     (places,) = poser.quaternions
     q = np.array(scene.poses.start)
@@ -228,8 +228,8 @@ def plants() -> dict[str, Plant]:
     made = {}
     for name in PLANTS[:-2]:
         made[name] = plant_of(load_model(name))
-    made[ARM] = plant_of(load(ARM))
-    quadruped = load(QUADRUPED)
+    made[ARM] = plant_of(Robot(ARM))
+    quadruped = Robot(QUADRUPED)
     made[QUADRUPED] = plant_of(quadruped, footing=footing_of(scene_of(quadruped)))
     return made
 

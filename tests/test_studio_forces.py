@@ -19,7 +19,7 @@ import linkwright as lw
 from linkwright.elements import Contact, LinearTire, Plane, Tire
 from linkwright.formats.robot.description import Description, Link, LinkJoint
 from linkwright.pages.page import page_text, write_page
-from linkwright.robots import Robot, load
+from linkwright.robots import Robot
 from linkwright.scene.arrow_shapes import faces_of, points_of, sizes, starts_of
 from linkwright.scene.forces import ForceFrames, ForceTrack, force_track, reference_of, scale_of
 from linkwright.scene.motions import SceneMotion, open_motion, scene_motion
@@ -302,7 +302,7 @@ def test_a_push_is_an_arrow_at_the_mass_center_while_it_acts() -> None:
 # -- robots on the ground --------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def standing() -> Live:
-    robot = load(QUADRUPED)
+    robot = Robot(QUADRUPED)
     scene = scene_of(robot)
     footing = footing_of(scene, -0.1)
     assert footing is not None
@@ -357,7 +357,7 @@ def test_a_free_box_lies_on_its_corners_and_a_ball_on_one_point(
         f"""<robot name="thing"><link name="thing"><inertial><mass value="5"/>{inertia}</inertial>
         <visual>{given}</visual><collision>{given}</collision></link></robot>"""
     )
-    scene = scene_of(load(file, base="free"))
+    scene = scene_of(Robot(file, base="free"))
     footing = footing_of(scene, 0.5)
     assert footing is not None
     assert len(footing.touches) == count
@@ -365,8 +365,8 @@ def test_a_free_box_lies_on_its_corners_and_a_ball_on_one_point(
 
 
 def test_robots_that_walk_are_told_from_arms() -> None:
-    assert not walks(load(ARM))
-    described = load(QUADRUPED).source
+    assert not walks(Robot(ARM))
+    described = Robot(QUADRUPED).source
     assert isinstance(described, Description)
     links = [link for link in described.links if link.name != "ground"]
     joints = [joint for joint in described.joints if joint.name != "floating_base"]
@@ -375,7 +375,7 @@ def test_robots_that_walk_are_told_from_arms() -> None:
 
 def test_an_arm_with_two_frames_at_its_end_and_one_at_its_base_does_not_walk() -> None:
     """UR5 lies on the ground with all joints at zero, and has such frames."""
-    described = load(ARM).source
+    described = Robot(ARM).source
     assert isinstance(described, Description)
     last, first = described.links[-1].name, described.links[0].name
     ends = [Link(name) for name in ("tool0", "ee", "mount")]
@@ -548,7 +548,7 @@ def test_k_hides_the_arrows_of_the_studio(studio: Studio) -> None:
 def test_a_tool_of_a_robot_with_a_free_base_is_dragged_while_the_base_stays() -> None:
     from linkwright.studio.joint_control import dragged, pose_of, tools
 
-    described = load(ARM).source
+    described = Robot(ARM).source
     assert isinstance(described, Description)
     scene = scene_of(Robot(described, base="free"))
     frame = tools(scene)[0]

@@ -19,7 +19,7 @@ from linkwright.backends.kernel import compile as compiled
 from linkwright.mechanism import Mechanism
 from linkwright.pages.highlight import colored
 from linkwright.program import count_operations
-from linkwright.robots import Robot, load
+from linkwright.robots import Robot
 from linkwright.studio.inspection import LANGUAGES, WHOLE, Inspection
 from linkwright.studio.server import Studio, open_studio
 from tests.chromium import opened
@@ -32,7 +32,7 @@ def inspected(name: str) -> Inspection:
 
 
 def test_the_tree_has_each_body_after_what_it_hangs_on() -> None:
-    seen = Inspection(load(ARM))
+    seen = Inspection(Robot(ARM))
     tree = seen.tree()
     assert [t.name for t in tree] == list(seen.names[1:])
     above = {0: "ground"}
@@ -47,7 +47,7 @@ def test_the_tree_has_each_body_after_what_it_hangs_on() -> None:
 
 
 def test_a_body_tells_mass_inertia_and_limits() -> None:
-    rows = dict(Inspection(load(ARM)).body("shoulder"))
+    rows = dict(Inspection(Robot(ARM)).body("shoulder"))
     assert rows["coordinates"] == "waist [rad], -2.5 to 2.5"
     m = Mechanism("m")
     tensor = np.array([[3.0, 0.2, 0.1], [0.2, 2.0, 0.3], [0.1, 0.3, 4.0]])

@@ -13,7 +13,7 @@ import pytest
 import linkwright as lw
 from linkwright.blocks import Block
 from linkwright.errors import Error
-from linkwright.robots import Robot, load
+from linkwright.robots import Robot
 from linkwright.scene.previews import resting
 from linkwright.scene.scene import Scene, scene_of
 from linkwright.studio.joint_control import Poser, dragged, freedoms, pose_of, tools
@@ -47,7 +47,7 @@ def slide() -> tuple[Plant, Scene]:
 
 @pytest.fixture(scope="module")
 def arm() -> tuple[Robot, Scene]:
-    robot = load(ARM)
+    robot = Robot(ARM)
     return robot, scene_of(robot)
 
 
@@ -320,7 +320,7 @@ MASS = (
 def test_a_gripper_whose_fingers_follow_each_other_is_set_and_dragged(tmp_path: Path) -> None:
     file = tmp_path / "gripper.urdf"
     file.write_text(MIMIC.format(mass=MASS))
-    scene = scene_of(load(file))
+    scene = scene_of(Robot(file))
     found = Poser(scene).slid(resting(scene), "turn", 0.3)
     assert found.fine
     assert found.q[scene.poses.coordinates.index("turn")] == 0.3

@@ -16,7 +16,7 @@ from linkwright.mechanism import Mechanism, Revolute
 from linkwright.models import load_model
 from linkwright.recording import Channel, Recording, read_recording
 from linkwright.recording.origins import to_be_sent
-from linkwright.robots import load
+from linkwright.robots import Robot
 from linkwright.scene.motions import SceneMotion, open_motion
 from linkwright.scene.scene import scene_of
 from linkwright.scene.sources import is_shipped, what_moved
@@ -79,7 +79,7 @@ def test_a_system_with_a_robot_from_a_file_is_drawn_from_its_recording(
     tmp_path: Path, ending: str
 ) -> None:
     """Loads were added to the robot, which the file knows nothing of; it looks the same."""
-    robot = load(robot_file(tmp_path))
+    robot = Robot(robot_file(tmp_path))
     system = System(robot)
     motor = Element("motor", robot.mechanism)
     motor.effort("tau", "hinge", -20 * robot.mechanism.coordinates["hinge"])
@@ -215,7 +215,7 @@ def test_recordings_can_still_be_run_again(tmp_path: Path) -> None:
 
 def test_what_a_browser_saves_of_a_live_run_tells_no_path(tmp_path: Path) -> None:
     """A robot file is told by its name, and found beside the recording wherever that is put."""
-    robot = load(robot_file(tmp_path / "a"))
+    robot = Robot(robot_file(tmp_path / "a"))
     live = Live(plant_of(robot, {"hinge": 0.5}), scene_of(robot))
     live.advance(24)
     (tmp_path / "b").mkdir()
@@ -253,7 +253,7 @@ def test_models_with_functions_of_python_are_drawn(tmp_path: Path) -> None:
 
 def test_legs_without_shapes_reach_their_feet_and_no_further() -> None:
     """Feet are links that are fixed to the shanks; the rods that stand in for these end there."""
-    robot = load(Path(__file__).parent / "robots" / "quadruped.urdf")
+    robot = Robot(Path(__file__).parent / "robots" / "quadruped.urdf")
     scene = scene_of(robot)
     body, foot = robot.assembled.places["front_left_foot"]
     node = 1 + robot.mechanism.depth_first().index(body)
@@ -273,7 +273,7 @@ def test_a_robot_file_that_takes_in_others_is_drawn_by_rods_where_it_is_missing(
     (tmp_path / "part.xml").write_text(MJCF.replace(' model="arm"', ""))
     path = tmp_path / "arm.xml"
     path.write_text('<mujoco model="arm"><include file="part.xml"/></mujoco>')
-    robot = load(path)
+    robot = Robot(path)
     run = simulate(System(robot), 0.2, initial={"hinge": 0.5})
     run.save(tmp_path / "x.npz")
     run_model(Request(str(path), RunSettings(0.2)), tmp_path / "y.npz")
@@ -294,7 +294,7 @@ def test_a_robot_file_that_takes_in_others_is_drawn_by_rods_where_it_is_missing(
 def test_a_robot_file_of_another_kind_is_drawn_from_its_text(tmp_path: Path) -> None:
     path = tmp_path / "arm.xml"
     path.write_text(MJCF)
-    simulate(System(load(path)), 0.1, initial={"hinge": 0.5}).save(tmp_path / "x.npz")
+    simulate(System(Robot(path)), 0.1, initial={"hinge": 0.5}).save(tmp_path / "x.npz")
     path.unlink()
     assert kinds(open_motion(str(tmp_path / "x.npz"))) == ["capsule"]
 

@@ -56,7 +56,7 @@ def studio_of(thing: Any, *others: Any) -> Studio:
 def test_everything_can_be_shown_and_written(tmp_path: Path) -> None:
     m = lw.load_model("pendulum")
     run = lw.simulate(m, 0.2)
-    robot = lw.load("puma560")
+    robot = lw.Robot("puma560")
     ran = lw.simulate(controlled(), 0.25)
     for thing in (run, run.recording, m, robot, ran):
         studio = studio_of(thing)

@@ -81,14 +81,14 @@ def by_urdf(folder: Path, mass: float, moment: float) -> lw.Mechanism:
     """Return the arm of a URDF file."""
     path = folder / "arms.urdf"
     path.write_text(_put(URDF, mass, moment))
-    return lw.load(path).mechanism
+    return lw.Robot(path).mechanism
 
 
 def by_dh(folder: Path, mass: float, moment: float) -> lw.Mechanism:
     """Return the arm of a Denavit-Hartenberg table."""
     path = folder / "arms.toml"
     path.write_text(_put(DH, mass, moment))
-    return lw.load(path).mechanism
+    return lw.Robot(path).mechanism
 
 
 def by_mjcf(folder: Path, mass: float, moment: float) -> lw.Mechanism:

@@ -84,7 +84,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.models": ("load_model", "load_system"),
     "linkwright.program.passes": ("optimize",),
     "linkwright.recording": ("Channel", "Recording", "read_erd", "read_recording"),
-    "linkwright.robots": ("Robot", "identification", "load"),
+    "linkwright.doors": ("load",),
+    "linkwright.robots": ("Robot", "identification"),
     "linkwright.showing": ("page", "show"),
     "linkwright.simulation": ("Batch", "Run", "simulate", "simulate_batch"),
     "linkwright.studies.sweeping": ("Sweep", "sweep"),
@@ -147,6 +148,7 @@ if TYPE_CHECKING:
         sampled as sampled,
     )
     from linkwright.codegen import codegen as codegen
+    from linkwright.doors import load as load
     from linkwright.equations import (
         ClosedForm as ClosedForm,
         Equations as Equations,
@@ -199,11 +201,7 @@ if TYPE_CHECKING:
         read_erd as read_erd,
         read_recording as read_recording,
     )
-    from linkwright.robots import (
-        Robot as Robot,
-        identification as identification,
-        load as load,
-    )
+    from linkwright.robots import Robot as Robot, identification as identification
     from linkwright.showing import page as page, show as show
     from linkwright.simulation import (
         Batch as Batch,

@@ -37,7 +37,7 @@ from linkwright.brief import brief
 from linkwright.equations.closure import Relations, independent_columns
 from linkwright.equations.poles import refuse_pole
 from linkwright.errors import Error
-from linkwright.mechanism import Mechanism
+from linkwright.mechanism import Mechanism, ModelLike
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.optional import extra
 from linkwright.program import Program
@@ -163,7 +163,7 @@ class LinearModel:
 
 @worded
 def linearize(
-    model: Any,
+    model: ModelLike,
     at: Mapping[str, Amount] | None = None,
     *,
     values: Mapping[str, Amount] | None = None,
@@ -191,7 +191,7 @@ def linearize(
 
 
 def linearize_along(
-    model: Any,
+    model: ModelLike,
     states: Sequence[Mapping[str, Amount]],
     *,
     values: Mapping[str, Amount] | None = None,
@@ -231,6 +231,9 @@ class _Slopes:
     @staticmethod
     def of(system: System) -> _Slopes:
         """Differentiate the phases of a System."""
+        known = {*system.mechanism.parameters, *system.mechanism.inputs}
+        own = {n: v for n, v in system.values.items() if n in known}
+        refuse_unreal(system.mechanism.with_values(own))
         found = system.flattened()
         for tick in found.phases.ticks:
             if tick.foreign is not None:
@@ -238,10 +241,7 @@ class _Slopes:
                     f"{tick.name!r} is a Python function, and these have no derivative",
                     remedy="put a Block with the same formula into its place",
                 )
-        m = found.mechanism
-        own = {n: v for n, v in system.values.items() if n in {*m.parameters, *m.inputs}}
-        mechanism = m.with_values(own)
-        refuse_unreal(mechanism)
+        mechanism = found.mechanism.with_values(own)
         return _Slopes(
             found.phases,
             mechanism,

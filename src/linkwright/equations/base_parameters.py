@@ -31,7 +31,7 @@ from linkwright.equations.independent_columns import Array, base_of
 from linkwright.equations.inertia import Moments, axes_product, own_moments
 from linkwright.equations.rnea import armature_inertias, inverse
 from linkwright.equations.writer import Matrix, Writer
-from linkwright.mechanism import Body, Kinematics, Mechanism
+from linkwright.mechanism import Body, Kinematics, Mechanism, ModelLike, mechanism_of
 from linkwright.program import program
 from linkwright.program.passes.fields import PRIME, FieldValues, opaque_value
 
@@ -74,13 +74,14 @@ class BaseParameters:
 
 
 @worded
-def base_parameters(mechanism: Mechanism) -> BaseParameters:
+def base_parameters(mechanism: ModelLike) -> BaseParameters:
     """Return the base parameters of a mechanism's tree, whatever the values of its inertias.
 
     Bodies without any mass or inertia are taken to have none.
 
     Args:
-        mechanism: whose tree is looked at.
+        mechanism: a mechanism, a robot, a System, a file or the name of a shipped model, whose
+            tree is looked at.
 
     >>> m = Mechanism("pendulum")
     >>> rod = m.body("rod", rotate="z", mass="m", com=("L", 0, 0))
@@ -92,6 +93,7 @@ def base_parameters(mechanism: Mechanism) -> BaseParameters:
     >>> found.into["bob.m"], found.gathered("rod.my")
     (('rod.mx', 'rod.Jzz'), ('bob.my',))
     """
+    mechanism = mechanism_of(mechanism)
     kinematics = mechanism.kinematics()
     own: dict[Body, Moments] = {}
     parameters: dict[Expr, str] = {}

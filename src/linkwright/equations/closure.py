@@ -23,7 +23,7 @@ from linkwright.border import worded
 from linkwright.brief import one_line
 from linkwright.equations.evaluation import Array, Evaluator, Signals, all_values, quantities
 from linkwright.errors import DomainError
-from linkwright.mechanism import Constraint, Mechanism, Work, mechanism_of
+from linkwright.mechanism import Constraint, Mechanism, ModelLike, Work, mechanism_of
 
 RANK = 1e-8
 _CLOSED = 1e-10
@@ -200,7 +200,7 @@ def start_coordinates(relations: Relations, given: Mapping[str, float]) -> Array
 
 @worded
 def assemble(
-    mechanism: Mechanism,
+    mechanism: ModelLike,
     initial: Mapping[str, Amount] | None = None,
     values: Mapping[str, Amount] | None = None,
     *,
@@ -210,7 +210,7 @@ def assemble(
     """Return coordinates and speeds that satisfy all constraints.
 
     Args:
-        mechanism: what to put together.
+        mechanism: a mechanism, a robot, a System, a file or the name of a shipped model.
         initial: coordinates (rad, m), speeds and extra states by name, over the mechanism's own.
             Those that are given here are held (if there are none, the mechanism's own), the others
             are computed. Where that does not close, as many as there are independent relations

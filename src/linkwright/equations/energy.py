@@ -14,7 +14,7 @@ from linkwright.border import worded
 from linkwright.brief import one_line
 from linkwright.equations.bodies import body_terms, geared, own_tensor
 from linkwright.equations.writer import NOTHING, Triple, add, apply, cross, dot, times, transposed
-from linkwright.mechanism import Body, Kinematics, Mechanism
+from linkwright.mechanism import Body, Kinematics, Mechanism, ModelLike, mechanism_of
 from linkwright.mechanism.parts import Output
 
 ENERGIES = ("energy.kinetic", "energy.potential", "energy.power")
@@ -49,17 +49,19 @@ class Energy:
 
 
 @worded
-def energy(mechanism: Mechanism) -> Energy:
+def energy(mechanism: ModelLike) -> Energy:
     """Return energies, momenta and power of a mechanism as expressions.
 
     Args:
-        mechanism: whose; `mechanism.output_all("energies")` records them.
+        mechanism: a mechanism, a robot, a file or the name of a shipped model;
+            `mechanism.output_all("energies")` records them.
 
     >>> m = Mechanism("ball")
     >>> b = m.body("b", translate="x", mass="m", inertia=0)
     >>> energy(m).kinetic
     0.5*b_dot**2*m
     """
+    mechanism = mechanism_of(mechanism, "energy")
     kinematics = mechanism.kinematics()
     terms = body_terms(kinematics)
     kinetic = [_HALF * (inertia * u * u) for inertia, u in geared(kinematics)]

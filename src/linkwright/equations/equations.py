@@ -27,7 +27,7 @@ from linkwright.equations.search import dynamics
 from linkwright.equations.shipped import with_shipped
 from linkwright.equations.writer import Writer
 from linkwright.errors import Error, InputError
-from linkwright.mechanism import Kinematics, Mechanism, MechanismError, mechanism_of
+from linkwright.mechanism import Kinematics, Mechanism, MechanismError, ModelLike, mechanism_of
 from linkwright.program import Assign, Loop, Namer, Program, Statement, count_operations, program
 from linkwright.program.linear import LinearError, ldlt
 from linkwright.program.passes import careful, liveness, optimize
@@ -264,7 +264,7 @@ def folded(
 
 @worded
 def derive(
-    mechanism: Mechanism,
+    mechanism: ModelLike,
     formulation: str = "auto",
     *,
     closed_at: Mapping[Expr, float] | None = None,
@@ -275,7 +275,7 @@ def derive(
     """Return the equations of motion of a mechanism.
 
     Args:
-        mechanism: what to derive from.
+        mechanism: a mechanism, a robot, a file or the name of a shipped model.
         formulation: one of `FORMULATIONS`, "auto" for the one with the fewest operations, or
             "quick" for the smallest that ships, or else one that is derived without a search.
         closed_at: coordinates near which its loops are closed and speeds are chosen; by default
@@ -295,7 +295,7 @@ def derive(
         raise MechanismError(
             f"there is no formulation {formulation!r}; there are auto, {QUICK}, {there}"
         )
-    mechanism = mechanism_of(mechanism)
+    mechanism = mechanism_of(mechanism, "derive")
     kinematics = mechanism.kinematics()
     if not kinematics.speeds and not mechanism.states:
         raise MechanismError(f"{mechanism.name!r} has nothing that moves")

@@ -48,8 +48,10 @@ from linkwright.mechanism import (
     Kinematics,
     Mechanism,
     MechanismError,
+    ModelLike,
     Moment,
     Point,
+    mechanism_of,
 )
 from linkwright.mechanism.parts import Output
 from linkwright.program import Namer
@@ -81,11 +83,11 @@ class Reactions:
 
 
 @worded
-def reactions(mechanism: Mechanism, values: Mapping[str, float] | None = None) -> Reactions:
+def reactions(mechanism: ModelLike, values: Mapping[str, float] | None = None) -> Reactions:
     """Return the forces in all joints and constraints as expressions.
 
     Args:
-        mechanism: what to derive them for.
+        mechanism: a mechanism, a robot, a file or the name of a shipped model.
         values: numbers of parameters to choose speeds by, beside the mechanism's.
 
     >>> m = Mechanism("hanging")
@@ -94,7 +96,7 @@ def reactions(mechanism: Mechanism, values: Mapping[str, float] | None = None) -
     >>> reactions(m).joints[b][0]
     (0, 0, 9.81*m)
     """
-    kinematics = mechanism.kinematics()
+    mechanism = mechanism_of(mechanism, "reactions")
     known = {**mechanism.values, **(values or {})}
     samples = closed_samples(mechanism, known, None)
     mechanism = with_exact_rates(mechanism, samples)

@@ -25,7 +25,7 @@ from linkwright.equations.closure import Relations, assemble, least_norm, start_
 from linkwright.equations.evaluation import Array, Evaluator, all_values, quantities
 from linkwright.equations.redundant import RedundantDynamics, split_motion, tree_parts
 from linkwright.errors import DomainError
-from linkwright.mechanism import Mechanism, mechanism_of
+from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
 from linkwright.mechanism.plausibility import refuse_negative
 from linkwright.program import Program
 from linkwright.program.derivatives import derivative
@@ -88,7 +88,7 @@ def balance_program(mechanism: Mechanism) -> Program:
 
 @worded
 def equilibrium(
-    mechanism: Mechanism,
+    mechanism: ModelLike,
     initial: Mapping[str, Amount] | None = None,
     values: Mapping[str, Amount] | None = None,
     *,
@@ -97,7 +97,7 @@ def equilibrium(
     """Return a configuration in which the mechanism stays at rest.
 
     Args:
-        mechanism: what is at rest.
+        mechanism: a mechanism, a robot, a file or the name of a shipped model.
         initial: coordinates to start from, over the mechanism's own; the result is near them.
         values: values of parameters by name.
         time: at which functions of time are taken, s.
@@ -109,7 +109,7 @@ def equilibrium(
     >>> round(equilibrium(m).coordinates["b"], 4)
     -0.1962
     """
-    mechanism = mechanism_of(mechanism)
+    mechanism = mechanism_of(mechanism, "equilibrium")
     numbers = all_values(mechanism, values)
     refuse_negative(mechanism, numbers)
     relations = Relations(mechanism, numbers)

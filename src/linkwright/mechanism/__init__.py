@@ -14,7 +14,8 @@ from linkwright.mechanism.joints import (
     Weld,
 )
 from linkwright.mechanism.kinematics import BodyMotion, Kinematics, Speed
-from linkwright.mechanism.mechanism import Mechanism, mechanism_of
+from linkwright.mechanism.mechanism import Mechanism
+from linkwright.mechanism.model_like import HasMechanism, ModelLike, mechanism_of, resolved
 from linkwright.mechanism.parts import (
     Body,
     Constraint,
@@ -35,11 +36,13 @@ __all__ = [
     "Cylindrical",
     "Force",
     "Free",
+    "HasMechanism",
     "Inertia",
     "Joint",
     "Kinematics",
     "Mechanism",
     "MechanismError",
+    "ModelLike",
     "Moment",
     "Output",
     "Planar",
@@ -53,4 +56,5 @@ __all__ = [
     "Weld",
     "Work",
     "mechanism_of",
+    "resolved",
 ]

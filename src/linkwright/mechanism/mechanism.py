@@ -526,21 +526,6 @@ class Mechanism(LoadBuilder, Shown):
         return import_module("linkwright.equations").derive(self, formulation)
 
 
-def mechanism_of(given: Any) -> Mechanism:
-    """Return a mechanism, or the mechanism of a robot.
-
-    >>> mechanism_of(Mechanism("m")).name
-    'm'
-    """
-    found = given if isinstance(given, Mechanism) else getattr(given, "mechanism", None)
-    if not isinstance(found, Mechanism):
-        raise MechanismError(
-            f"{brief(given)} is no mechanism and has none",
-            remedy="give a mechanism, or a robot: load_model(NAME), load(FILE)",
-        )
-    return found
-
-
 def _refuse_nonlinear(name: str, zero: Expr) -> None:
     """Refuse a relation that is not linear in the speeds."""
     speeds = [x for x in free_symbols(zero) if x.data.role == "speed"]

@@ -105,6 +105,15 @@ def file_format(path: Path) -> FileFormat:
     return found
 
 
+def is_recording(path: Path) -> bool:
+    """Whether the name of a file is that of a recording.
+
+    >>> is_recording(Path("run.csv")), is_recording(Path("arm.urdf"))
+    (True, False)
+    """
+    return path.suffix.lower() in FORMATS or NAME.fullmatch(path.name) is not None
+
+
 @worded
 def read_recording(path: str | os.PathLike[str]) -> Recording:
     """Return the recording that a file holds.

@@ -8,7 +8,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from linkwright.robots.files import load
 from linkwright.robots.ground import on_ground
 from linkwright.robots.quantity import FrameQuantity, Quantity
 from linkwright.robots.robot import Robot
@@ -16,7 +15,7 @@ from linkwright.robots.robot import Robot
 if TYPE_CHECKING:
     from linkwright.robots import identification as identification, ik as ik
 
-__all__ = ["FrameQuantity", "Quantity", "Robot", "identification", "ik", "load", "on_ground"]
+__all__ = ["FrameQuantity", "Quantity", "Robot", "identification", "ik", "on_ground"]
 
 
 def __getattr__(name: str) -> object:

@@ -29,8 +29,8 @@ def on_ground(
     Args:
         start: of coordinates and speeds, over the robot's own, by name, rad or m.
 
-    >>> from linkwright.robots import load
-    >>> system = on_ground(load("tests/robots/quadruped.urdf"))
+    >>> from linkwright.robots import Robot
+    >>> system = on_ground(Robot("tests/robots/quadruped.urdf"))
     >>> list(system.members), system.members["ground"].block.outputs["normal1"].unit
     (['ground', 'ground2'], 'N')
     """

@@ -14,6 +14,7 @@ Conventions
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from linkwright.equations import kernels as dynamics
     from linkwright.equations.tree import Tree
     from linkwright.formats.robot.to_mechanism import Assembled
-    from linkwright.mechanism import Mechanism, Point, kinematics, plausibility
+    from linkwright.mechanism import Mechanism, ModelLike, Point, kinematics, plausibility
     from linkwright.program import Program
     from linkwright.robots import conventions, coriolis, derivatives, ik
     from linkwright.robots.fixed_frames import FixedFrame
@@ -55,14 +56,19 @@ Array: TypeAlias = NDArray[np.float64]
 
 
 class Robot(Quantities, Shown):
-    """A robot from a file's description or from a mechanism.
+    """A robot from a file, a description or a mechanism.
 
     Args:
-        source: a description, or a mechanism whose parameters have values.
-        base: "file", "free" or "fixed", for a description.
-        friction: whether joints have the damping, dry friction and springs of the description.
-        mimic: whether joints follow others where the description says so.
-        limits: whether runs stop joints at the limits of the description.
+        source: the path of a file (URDF, MJCF, a Denavit-Hartenberg table, SL, a text model), the
+            name of a shipped model, a description, or a mechanism whose parameters have values.
+        base: "file" for a root link that stands on the ground and joints as they are, "free" for a
+            root link that moves freely, "fixed" to hold a root that is free in the file.
+        roots: folders in which meshes may lie.
+        friction: whether joints have the damping, dry friction and springs that the file gives. By
+            default they do, except in URDF, where it is the custom to leave them out of dynamics.
+        mimic: whether joints follow others where the file says so.
+        limits: whether runs stop joints at the limits that the file gives, as MuJoCo and Drake do;
+            what a robot computes of itself (dynamics, Jacobians) knows of no limits.
         locked: coordinates at which joints are held, by name, rad or m.
         symbolic: keep inertial parameters, or all those of a mechanism, as the last input `p` of
             quantities, which is their values where it is left out.
@@ -75,23 +81,35 @@ class Robot(Quantities, Shown):
     array([-4.905])
     >>> swing.coordinates, swing.frames
     (('hinge',), ('base', 'rod'))
+    >>> puma = Robot("puma560")
+    >>> puma
+    Robot('puma560': 6 coordinates, 6 speeds, 8 frames)
+    >>> q, u, a = [0, 0.8, 3.1, 0, 0.8, 0], [0] * 6, [1] * 6
+    >>> puma.inverse_dynamics(q, u, a).round(2)
+    array([ 3.3 , 35.38,  7.24,  0.19,  0.2 ,  0.19])
     """
 
+    @worded
     def __init__(
         self,
-        source: Description | Mechanism,
+        source: Description | ModelLike,
         *,
         base: str = "file",
-        friction: bool = True,
+        roots: Sequence[str | os.PathLike[str]] = (),
+        friction: bool | None = None,
         mimic: bool = True,
         limits: bool = True,
         locked: Mapping[str, float] | None = None,
         symbolic: bool = False,
     ) -> None:
-        if not isinstance(source, Description):
-            _refuse_choices(base=base, friction=friction, mimic=mimic, locked=locked)
+        started = time.perf_counter()
         self.timings: dict[str, float] = {}
-        self._source = source
+        self._source, usual = _read(source, roots)
+        friction = usual if friction is None else friction
+        if not isinstance(self._source, Description):
+            _refuse_choices(base=base, friction=friction, mimic=mimic, locked=locked)
+        elif self._source is not source:
+            self.timings["read"] = time.perf_counter() - started
         self._options: dict[str, Any] = {
             "base": base,
             "friction": friction,
@@ -219,8 +237,8 @@ class Robot(Quantities, Shown):
     def mass(self) -> float:
         """The mass of all that moves, kg.
 
-        >>> from linkwright.robots import load
-        >>> round(load("stanford-arm").mass, 3) > 0
+        >>> from linkwright.robots import Robot
+        >>> round(Robot("stanford-arm").mass, 3) > 0
         True
         """
         m = self.mechanism
@@ -535,6 +553,23 @@ class Robot(Quantities, Shown):
             frame: the tool.
         """
         return ik.branches(ik.spherical_arm(self, frame), target)
+
+
+def _read(
+    source: Any, roots: Sequence[str | os.PathLike[str]]
+) -> tuple[Description | Mechanism, bool]:
+    """Return what a robot is made from, and whether it has friction unless something is said."""
+    from linkwright.formats.robot.files import read_description, robot_format
+
+    if isinstance(source, Description):
+        return source, True
+    if isinstance(source, str | os.PathLike):
+        kind = robot_format(source)
+        if kind not in (None, "text"):
+            return read_description(source, roots=roots), kind != "urdf"
+    from linkwright.mechanism import mechanism_of
+
+    return mechanism_of(source), True
 
 
 def _refuse_choices(base: str, friction: bool, mimic: bool, locked: object) -> None:

@@ -23,7 +23,7 @@ from linkwright.mechanism import Mechanism
 from linkwright.recording import Recording, read_recording
 from linkwright.recording.files import FORMATS
 from linkwright.recording.sl import NAME
-from linkwright.robots import Robot, load
+from linkwright.robots import Robot
 from linkwright.scene.channels import coordinates_in, nothing_matches
 from linkwright.scene.forces import recorded_floor
 from linkwright.scene.load_arrows import unshown_forces
@@ -142,11 +142,11 @@ def opened(
     path = Path(name)
     if path.is_file() and robot_format(path) not in (None, "text"):
         if base != "auto":
-            return load(path, roots=roots, base=base)
+            return Robot(path, roots=roots, base=base)
         from linkwright.scene.stance import walks
 
-        robot = load(path, roots=roots)
-        return load(path, roots=roots, base="free") if walks(robot, roots) else robot
+        robot = Robot(path, roots=roots)
+        return Robot(path, roots=roots, base="free") if walks(robot, roots) else robot
     return models.opened(name)
 
 

@@ -23,7 +23,7 @@ from linkwright.models import opened
 from linkwright.models.library import MODELS
 from linkwright.recording import Recording
 from linkwright.recording.origins import FOLDER, KEY
-from linkwright.robots import Robot, load
+from linkwright.robots import Robot
 from linkwright.system import System
 
 _REMEDY = "name its folder with --mesh-dir, or the file with --model"
@@ -153,7 +153,7 @@ def _of_file(path: Path, options: Mapping[str, Any], roots: Sequence[Path]) -> T
     kind = robot_format(path)
     if kind in (None, "text"):
         return read_any(path, options=_numbers(options) or None)
-    return load(path, roots=roots, **_choices(options))
+    return Robot(path, roots=roots, **_choices(options))
 
 
 def _of_text(text: str, name: str, options: Mapping[str, Any], folder: Path) -> Thing:

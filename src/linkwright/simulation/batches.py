@@ -19,12 +19,12 @@ from linkwright.border import worded
 from linkwright.brief import brief
 from linkwright.equations.closure import assemble
 from linkwright.errors import InputError
-from linkwright.mechanism import Mechanism
+from linkwright.mechanism import Mechanism, ModelLike
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.simulation.described import timed
 from linkwright.simulation.native.batch import Batch, run_batch, run_count
 from linkwright.simulation.settings import BATCH, settings_of
-from linkwright.system import Phases, System
+from linkwright.system import Phases, System, system_of
 from linkwright.system.numbers import refuse_senseless
 
 Given = Mapping[str, ArrayLike]
@@ -32,7 +32,7 @@ Given = Mapping[str, ArrayLike]
 
 @worded
 def simulate_batch(
-    model: Mechanism | System,
+    model: ModelLike,
     until: Amount | None = None,
     *,
     runs: int | None = None,
@@ -54,7 +54,7 @@ def simulate_batch(
     A run's result has the same bits whatever its place among the others and the number of threads.
 
     Args:
-        model: a mechanism or a System.
+        model: a mechanism, a robot, a System, a file or the name of a shipped model.
         until: end time, s; the model's own by default, or 10 s.
         runs: how many; by default as many as the arrays that are given have entries.
         step: of a method with fixed steps, s, as for `simulate`.
@@ -81,7 +81,7 @@ def simulate_batch(
         [-4.905, 0.0, 4.905]
     """
     settings = settings_of(until, step=step, method=method, tolerance=tolerance, every=every)
-    system = model.copy() if isinstance(model, System) else System(model)
+    system = system_of(model).copy()
     given = _each(system, {**by_name(values, "values"), **by_name(inputs, "inputs")}, "values")
     initial = _each(system, by_name(initial, "initial"), "initial")
     count = run_count(runs, [*initial.values(), *given.values(), seed])

@@ -14,6 +14,7 @@ midpoint for others.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Protocol, overload
@@ -31,7 +32,7 @@ from linkwright.equations.joint_stops import run_notes, with_stops
 from linkwright.equations.poles import AT, NEAR, pole_words, poles
 from linkwright.equations.resistance import refuse_idle, refuse_unresisted
 from linkwright.errors import DomainError, Error
-from linkwright.mechanism import Mechanism
+from linkwright.mechanism import Mechanism, resolved
 from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.simulation.described import method_notes, own_times
 from linkwright.simulation.forms import Independent
@@ -72,7 +73,7 @@ class HasMechanism(Protocol):
 
 @overload
 def simulate(
-    mechanism: Mechanism | Equations | HasMechanism,
+    mechanism: Mechanism | Equations | HasMechanism | str | os.PathLike[str],
     until: Amount | None = None,
     *,
     step: Amount | None = None,
@@ -108,7 +109,7 @@ def simulate(
 
 @worded
 def simulate(
-    mechanism: Mechanism | Equations | HasMechanism | System,
+    mechanism: Mechanism | Equations | HasMechanism | System | str | os.PathLike[str],
     until: Amount | None = None,
     *,
     step: Amount | None = None,
@@ -128,8 +129,9 @@ def simulate(
     """Return the motion of a mechanism, or a run of a System, from time zero.
 
     Args:
-        mechanism: what moves, a robot, equations derived from it, or a System. From a mechanism
-            they are derived quickly; `derive` finds smaller ones, which takes longer.
+        mechanism: a mechanism, a robot, equations derived from it, a System, a file or the name
+            of a shipped model. From a mechanism equations are derived quickly; `derive` finds
+            smaller ones, which takes longer.
         until: end time, s; the model's own by default, or 10 s.
         step: of a method with fixed steps, s; by default the base tick of a System in which
             something is sampled, else the model's own, or the ten-thousandth part of the run.
@@ -163,14 +165,15 @@ def simulate(
     settings = settings_of(
         until, step=step, method=method, tolerance=tolerance, every=every, seed=seed, form=form
     )
-    if isinstance(mechanism, System):
+    model: Mechanism | Equations | HasMechanism | System = resolved(mechanism)
+    if isinstance(model, System):
         if sampled is not None or sink is not None or form != "auto":
             raise Error(
                 "a System has no form to choose, and no function that is sampled or a sink",
                 remedy="add the function to the System, with a rate",
             )
         return simulate_system(
-            mechanism,
+            model,
             settings,
             initial=initial,
             values=values,
@@ -181,7 +184,7 @@ def simulate(
     if record is not None or seed or progress is not None:
         raise Error("record, seed and progress are for Systems", remedy="simulate(System(m), ...)")
     return begin(
-        mechanism,
+        model,
         settings,
         initial=initial,
         values=values,

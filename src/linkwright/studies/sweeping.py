@@ -22,7 +22,7 @@ from linkwright.border import worded
 from linkwright.brief import brief
 from linkwright.errors import Error, InputError
 from linkwright.files import write_text, write_with
-from linkwright.mechanism import Mechanism
+from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
 from linkwright.optional import extra
 from linkwright.simulation.described import own_times
 from linkwright.simulation.settings import DEFAULTS
@@ -34,7 +34,6 @@ from linkwright.version import __version__
 
 PLAN = "_plan.json"
 Progress = Callable[[int], None]
-Model = str | Mechanism | System
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -70,7 +69,7 @@ class Sweep:
 
 @worded
 def sweep(
-    model: Model,
+    model: ModelLike,
     until: float | None = None,
     *,
     step: float | None = None,
@@ -95,7 +94,7 @@ def sweep(
     Lists and ranges of parameters span a grid; distributions are drawn at each of its points.
 
     Args:
-        model: the name of a model, a file, a mechanism or a System.
+        model: a mechanism, a robot, a System, a file or the name of a shipped model.
         until: end time, s; the model's own by default, or 10 s.
         step: of a method with fixed steps, or the finest interval of samples, s, as for `simulate`.
         method: as for `simulate`.
@@ -120,6 +119,10 @@ def sweep(
     >>> found["L"].tolist()
     [0.5, 1.0, 1.5]
     """
+    if isinstance(model, os.PathLike):
+        model = os.fspath(model)
+    elif not isinstance(model, str | System):
+        model = mechanism_of(model)
     if until is None:
         until = _own_end(model)
     count, first = _seeds(seeds, seed)
@@ -148,13 +151,8 @@ def sweep(
     )
 
 
-def _own_end(model: Model) -> float:
-    if isinstance(model, str):
-        from linkwright.models import opened
-
-        model = opened(model)
-    mechanism = model.mechanism if isinstance(model, System) else model
-    until = DEFAULTS.timed(own_times(mechanism)).until
+def _own_end(model: ModelLike) -> float:
+    until = DEFAULTS.timed(own_times(mechanism_of(model))).until
     assert until is not None
     return until
 

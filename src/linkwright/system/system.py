@@ -39,7 +39,7 @@ from linkwright.blocks import (
 from linkwright.border import worded
 from linkwright.brief import brief
 from linkwright.errors import UnitError
-from linkwright.mechanism import Mechanism
+from linkwright.mechanism import Mechanism, ModelLike, resolved
 from linkwright.mechanism.structure import content_of
 from linkwright.showing import Shown
 from linkwright.system.clock import Clock, make_clock
@@ -65,7 +65,8 @@ class System(Shown):
     """A mechanism with everything that acts on it.
 
     Args:
-        mechanism: a mechanism, something that has one as its `mechanism`, or None for blocks alone.
+        mechanism: a mechanism, a robot, a file, the name of a shipped model, or None for blocks
+            alone.
         name: of the System; the mechanism's by default.
         base: the base clock, Hz; by default the slowest of which all rates are parts.
         formulation: how the equations of motion are derived: "quick", or as for `derive`,
@@ -560,7 +561,7 @@ class System(Shown):
         return f"System({self.name}: {', '.join(self.members) or 'no members'})"
 
 
-def system_of(given: Any) -> System:
+def system_of(given: ModelLike) -> System:
     """Return a System, or that of a mechanism, a robot, a file or a model's name alone.
 
     Args:
@@ -569,7 +570,8 @@ def system_of(given: Any) -> System:
     >>> system_of(Mechanism("m"))
     System(m: no members)
     """
-    return given if isinstance(given, System) else System(mechanism_of(given))
+    model = resolved(given)
+    return model if isinstance(model, System) else System(mechanism_of(model))
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,13 +138,13 @@ def _of_robot(
 def _quantity(model: str, kernel: str) -> Quantity:
     """Return a quantity of a robot by its name, that of a frame as NAME:FRAME."""
     from linkwright.errors import InputError
-    from linkwright.robots import FrameQuantity, Quantity, Robot, load
+    from linkwright.robots import FrameQuantity, Quantity, Robot
 
     short = {"forward": "forward_dynamics", "inverse": "inverse_dynamics", "mass": "mass_matrix"}
     name, colon, frame = short.get(kernel, kernel).partition(":")
     if name.startswith("_") or not hasattr(Robot, name):
         raise InputError(f"a robot has no quantity {name!r}", remedy="docs/robots.md lists them")
-    found = getattr(load(model), name)
+    found = getattr(Robot(model), name)
     if isinstance(found, FrameQuantity) and colon:
         return found[frame]
     if isinstance(found, Quantity) and not colon:

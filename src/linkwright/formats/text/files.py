@@ -15,7 +15,7 @@ from linkwright.files import OpenedFile, opened_file, read_text
 from linkwright.formats.text.document import Document, TextLimits, parse_model
 from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.text.writer import model_text
-from linkwright.mechanism import Mechanism, mechanism_of
+from linkwright.mechanism import Mechanism, ModelLike, mechanism_of, resolved
 from linkwright.mechanism.provenance import from_file
 from linkwright.system import System
 
@@ -106,11 +106,11 @@ def _note(
 
 
 @worded
-def write_model(model: Mechanism | System) -> str:
+def write_model(model: ModelLike) -> str:
     """Return the text model of a mechanism or a System, from which an equal one is built.
 
     Args:
-        model: what to write.
+        model: a mechanism, a robot, a System, a file or the name of a shipped model.
 
     >>> m = Mechanism("m")
     >>> b = m.body("b", rotate="z", mass=1, inertia=0)
@@ -119,6 +119,7 @@ def write_model(model: Mechanism | System) -> str:
     """
     from linkwright.formats.text.from_mechanism import describe
 
+    model = resolved(model)
     if isinstance(model, System):
         from linkwright.formats.text.from_system import describe_system
 
