@@ -18,8 +18,10 @@ import pytest
 
 import linkwright as lw
 from linkwright import control, elements, motion
-from linkwright.blocks import BLOCKS, Block, Sampled, Ticks, sampled
+from linkwright.blocks import BLOCKS, Block, Element, Sampled, Ticks, sampled
 from linkwright.cli import main
+from linkwright.formats.text.check import check_model
+from linkwright.formats.text.custom_members import CUSTOM
 from linkwright.formats.text.document import ModelError, parse_model
 from linkwright.formats.text.files import read_any
 from linkwright.formats.text.members import MAKERS, arguments, record_of
@@ -238,7 +240,11 @@ def test_a_fault_of_a_member_has_its_place(lines: str) -> None:
 def test_what_no_text_can_hold_is_refused() -> None:
     s = lw.System(name="s")
     s.add(lambda t: 2 * t, rate=10, name="ramp", outputs="y")
-    with pytest.raises(lw.Error, match="'ramp' is a Foreign, which has no text form"):
+    with pytest.raises(lw.Error, match=r"'ramp' is a Python function, .* kind \"Python\" with its"):
+        lw.write_model(s)
+    s = lw.System(system_of("PD", 0).mechanism)
+    s.add(Element("own", s.mechanism))
+    with pytest.raises(lw.Error, match="'own' is a Element, which has no text form; register"):
         lw.write_model(s)
     s = lw.System(name="s")
     s.add(MAKERS["Integrator"](), name="sum").block.input("more")
@@ -320,8 +326,9 @@ def test_a_sweep_over_gains_is_each_run_alone(tmp_path: Path) -> None:
 def test_the_json_schema_knows_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
     run("schema")
     found = json.loads(capsys.readouterr().out)
-    kinds = {k["title"] for k in found["properties"]["member"]["items"]["anyOf"]}
-    assert kinds == {*MAKERS}
+    places = [k["$ref"].rpartition("/")[2] for k in found["properties"]["member"]["items"]["anyOf"]]
+    kinds = {found["$defs"][place]["properties"]["kind"]["const"] for place in places}
+    assert kinds == {*MAKERS, *CUSTOM}
 
 
 def test_a_system_is_described_linearized_and_written_as_firmware(
@@ -341,3 +348,118 @@ def test_a_system_is_described_linearized_and_written_as_firmware(
     assert "servo" in Path("board/servo.c").read_text()
     run("ops", "servo.toml", status=2)
     assert "'servo.toml' is a System with members" in capsys.readouterr().err
+
+
+LAW = """
+format = 1
+name = "law"
+[[member]]
+kind = "Block"
+name = "law"
+rate = 100
+inputs = { e = 0, w = { size = 2, unit = "V" } }
+parameters = { k = { value = 3, unit = "1/s", sign = "positive" }, T = 0.1 }
+noise = ["n"]
+states = { x = { rate = "e - k*x", initial = 0.5 } }
+discrete_states = { i = { rate = "i + period*e" } }
+outputs = { y = { value = "k*x + i + 0.1*n", unit = "V" }, z = ["w[0]", "2*w[1]"] }
+[[wire]]
+source = "sin(t)"
+target = "law.e"
+"""
+
+
+def test_a_block_of_formulas_is_that_of_python() -> None:
+    b = Block("law")
+    e, w = b.input("e"), b.input_vector("w", 2, unit="V")
+    k, _ = b.parameter("k", 3, unit="1/s", sign="positive"), b.parameter("T", 0.1)
+    n = b.noise("n")
+    x, i = b.state("x", initial=0.5), b.discrete_state("i")
+    b.output("y", k * x + i + 0.1 * n, unit="V")
+    b.output_vector("z", [w[0], 2 * w[1]])
+    b.derivative(x, e - k * x)
+    b.update(i, i + b.period * e)
+    s = lw.System(name="law")
+    s.add(b, rate=100)
+    s.connect("sin(t)", "law.e")
+    from_text = read_any(LAW)
+    assert isinstance(from_text, lw.System)
+    assert programs(from_text) == programs(s)
+    assert lw.write_model(s) == lw.write_model(from_text)
+    again = read_any(lw.write_model(s))
+    assert isinstance(again, lw.System)
+    assert programs(again) == programs(s)
+    b.event("limit", x - 1)
+    with pytest.raises(lw.Error, match="has partial results or events, which have no text form"):
+        lw.write_model(s)
+
+
+PYTHON = SERVO.replace(
+    "[[wire]]",
+    """[[member]]
+kind = "Python"
+name = "task"
+rate = 50
+arguments = ["t", "q", "gain"]
+inputs = { gain = 0 }
+outputs = { target = 1 }
+source = \'\'\'
+import math
+def task(t, q, gain):
+    return gain * q + math.sin(t)
+\'\'\'
+
+[[wire]]""",
+).replace('"way.q"', '"task.target"')
+
+
+def test_python_in_a_text_runs_only_by_permission(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("task.toml").write_text(PYTHON)
+    run("check", "task.toml")
+    assert "the member 'task' has no code, so the System can be checked" in capsys.readouterr().err
+    run("simulate", "task.toml", "-q", status=2)
+    assert "'task' has no code here; look at the source in the file" in capsys.readouterr().err
+    assert not Path("task.parquet").exists()
+    run("simulate", "task.toml", "-q", "--trust", "--set", "task.gain=0.3")
+    run("rerun", "task.parquet", status=2)
+    run("rerun", "task.parquet", "--trust")
+    assert "the same bit for bit" in capsys.readouterr().out
+    run("page", "task.parquet")
+
+    def task(t: float, q: np.ndarray, gain: float) -> Any:
+        return gain * q + np.sin(t)
+
+    given = read_any("task.toml", functions={"task": task})
+    made = lw.simulate(given, 0.5, values={"task.gain": 0.3})
+    assert np.allclose(made["rod"], lw.read_recording("task.parquet")["rod"], atol=1e-12)
+    again = read_any(lw.write_model(given))
+    assert isinstance(given, lw.System)
+    assert isinstance(again, lw.System)
+    assert again.members.keys() == given.members.keys()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("def task(t, q, gain)", "def tusk(t, q, gain)", "defines no function 'task'; write def"),
+        ("def task(t, q, gain)", "def task(t, q)", "has the arguments t, q; write arguments = ["),
+        ("import math", "import maths", "cannot be run: ModuleNotFoundError: No module named"),
+    ],
+)
+def test_wrong_python_is_refused_with_its_place(old: str, new: str, what: str) -> None:
+    text = PYTHON.replace(old, new)
+    with pytest.raises(lw.Error, match=re.escape(what)) as caught:
+        parse_model(text, file="m.toml").system(trust=True)
+    line = PYTHON[: PYTHON.index('kind = "Python"')].count("\n")
+    assert str(caught.value).startswith(f"m.toml:{line}:1: member[2]: ")
+
+
+def test_the_systems_on_the_page_are_sound() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "text-models.md").read_text(encoding="utf-8")
+    shown = [t for t in re.findall(r"```toml\n(.*?)```", page, re.S) if "[[member]]" in t]
+    assert len(shown) == 3
+    for text in shown:
+        assert check_model(parse_model(text).system()).facts

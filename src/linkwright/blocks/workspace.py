@@ -162,6 +162,10 @@ class BlockWorkspace(Made):
         """
         return parse(value, self.scope()) if isinstance(value, str) else as_expr(value)
 
+    def alias(self, name: str, value: Expr) -> None:
+        """Let texts of this block refer to an expression by a name."""
+        self._names[name] = value
+
     def scope(self) -> Scope:
         """Return what texts may refer to."""
         return SymbolScope(self.names())

@@ -34,7 +34,7 @@ INITIAL = typer.Option(
     help="Initial value of a coordinate, speed or state, as in phi='30 deg' (repeatable).",
 )
 TRUST = typer.Option(
-    False, "--trust", help="Compile and run C code in the model file. Read it first."
+    False, "--trust", help="Run C and Python code in the model file. Read it first."
 )
 UNTIL = typer.Option(
     None, "--until", metavar="T", help="End time in s. Default: the model's own, or 10."

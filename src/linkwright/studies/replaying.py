@@ -49,8 +49,13 @@ class Replayed:
     notes: tuple[str, ...]
 
 
-def replay(recording: Recording, *, progress: Progress | None = None) -> Replayed:
+def replay(
+    recording: Recording, *, trust: bool = False, progress: Progress | None = None
+) -> Replayed:
     """Run again what a recording holds, and compare.
+
+    Args:
+        trust: whether C and Python code in the model that it holds may be run.
 
     >>> made = run_model(Request("pendulum", RunSettings(0.5))).recording
     >>> replay(made).difference is None
@@ -65,16 +70,18 @@ def replay(recording: Recording, *, progress: Progress | None = None) -> Replaye
         )
     text = str(about.get("model_text", ""))
     if not text:
-        return _compared(recording, _again(about, str(about["model"]), progress))
+        return _compared(recording, _again(about, str(about["model"]), trust, progress))
     name = Path(str(about.get("model_file", "model.toml"))).name
     with tempfile.TemporaryDirectory(prefix="linkwright-") as folder:
         path = Path(folder) / name
         path.write_text(text, encoding="utf-8", newline="")
         options = str(about["model"]).rpartition(name)[2]
-        return _compared(recording, _again(about, f"{path}{options}", progress))
+        return _compared(recording, _again(about, f"{path}{options}", trust, progress))
 
 
-def _again(about: Mapping[str, Any], model: str, progress: Progress | None) -> Finished:
+def _again(
+    about: Mapping[str, Any], model: str, trust: bool, progress: Progress | None
+) -> Finished:
     try:
         request = Request(
             model,
@@ -88,6 +95,7 @@ def _again(about: Mapping[str, Any], model: str, progress: Progress | None) -> F
             ),
             {str(n): float(v) for n, v in dict(about.get("set", {})).items()},
             {str(n): float(v) for n, v in dict(about.get("start", {})).items()},
+            trust=trust,
             reactions=bool(about.get("reactions", False)),
             ground=bool(about.get("ground", False)),
             limits=about.get("limits") is not False,

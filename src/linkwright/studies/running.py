@@ -150,7 +150,11 @@ def run_model(
         from linkwright.formats.origins import origin_of
 
         source = replace(source, origin=origin_of(mechanism))
-    if not isinstance(model, System):
+    if isinstance(model, System):
+        from linkwright.formats.text.custom_members import require_code
+
+        require_code(model.members)
+    else:
         refuse_unreal(mechanism, request.values)
         refuse_idle(mechanism, request.values)
     ground = None

@@ -27,7 +27,8 @@ def command(
         typer.Option(metavar="NAME=N", help="Set one of the model's options, as in n=4."),
     ] = None,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Compile and run C code in the file. Read it first.")
+        bool,
+        typer.Option("--trust", help="Run C and Python code in the file. Read it first."),
     ] = False,
     repair: Annotated[
         Path | None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from linkwright.cli.models import TRUST
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ _REC = typer.Argument(..., metavar="REC", help="A recording of a run.")
 
 def command(
     recording: Path = _REC,
+    trust: bool = TRUST,
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Print nothing if both are identical."),
 ) -> None:
@@ -35,7 +37,7 @@ def command(
     from linkwright.studies.replaying import replay
 
     with run_bar(f"replaying {recording}", quiet=quiet or as_json) as show:
-        found = replay(read_recording(recording), progress=show)
+        found = replay(read_recording(recording), trust=trust, progress=show)
     if as_json:
         echo(json.dumps(_told(found), indent=2))
     elif found.difference is not None or not quiet:

@@ -1,4 +1,4 @@
-"""The arguments of blocks as text: one `Form` for each type that a signature names.
+"""The arguments of blocks as text: one `ArgumentForm` for each type that a signature names.
 
 What a block is made with is said once, in its signature. `form_of` turns a type hint into how such
 a value stands in a text model: what it is in words, its JSON schema, how it is checked, and the
@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import Field, PlainValidator, WithJsonSchema
 
 from linkwright.algebra import Expr, Lookup1D, Lookup2D, Vector
 from linkwright.algebra.printers import text
@@ -39,7 +40,7 @@ from linkwright.mechanism import Body, Point
 Table = Lookup1D | Lookup2D
 
 
-class Names(Protocol):
+class ArgumentNames(Protocol):
     """What texts and arguments may name: the mechanism's tables, points and directions."""
 
     def table(self, name: str) -> Table:
@@ -59,12 +60,12 @@ class Unwritable(InputError):
     """An argument that has no place in a text."""
 
 
-def _same(value: Any, names: Names) -> Any:
+def _same(value: Any, names: ArgumentNames) -> Any:
     return value
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ArgumentForm:
     """How values of a type stand in a text.
 
     Args:
@@ -78,8 +79,13 @@ class Form:
     words: str
     schema: Mapping[str, Any]
     check: Callable[[Any], Any]
-    read: Callable[[Any, Names], Any] = field(default=_same)
-    write: Callable[[Any, Names], Any] = field(default=_same)
+    read: Callable[[Any, ArgumentNames], Any] = field(default=_same)
+    write: Callable[[Any, ArgumentNames], Any] = field(default=_same)
+
+    def annotations(self, doc: str) -> tuple[Any, ...]:
+        """Return the annotations of a key that has values of this form."""
+        checks = (PlainValidator(self.check), WithJsonSchema(dict(self.schema)), self.words)
+        return (*checks, Field(description=doc.rstrip(".")))
 
     @property
     def is_table(self) -> bool:
@@ -101,13 +107,13 @@ def _check_number(value: Any) -> Any:
     return check_expression(value)
 
 
-def _write_number(value: Any, names: Names) -> Any:
+def _write_number(value: Any, names: ArgumentNames) -> Any:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise _refused(value)
     return int(value) if isinstance(value, Integral) else float(value)
 
 
-def _read_number(value: Any, names: Names) -> Any:
+def _read_number(value: Any, names: ArgumentNames) -> Any:
     return constant(value) if isinstance(value, str) else value
 
 
@@ -123,54 +129,54 @@ def _check_truth(value: Any) -> Any:
     return value
 
 
-def _write_text(value: Any, names: Names) -> str:
+def _write_text(value: Any, names: ArgumentNames) -> str:
     if not isinstance(value, str):
         raise _refused(value)
     return value
 
 
-def _write_expression(value: Any, names: Names) -> Any:
+def _write_expression(value: Any, names: ArgumentNames) -> Any:
     if isinstance(value, Expr):
         number = value.data if value.op == "num" else None
         return number if isinstance(number, int | float) else text(value)
     return value if isinstance(value, str) else _write_number(value, names)
 
 
-def _write_direction(value: Any, names: Names) -> Any:
+def _write_direction(value: Any, names: ArgumentNames) -> Any:
     if isinstance(value, Vector):
         return names.direction(value)
     return value if isinstance(value, str) else _write_list(NUMBER, value, names)
 
 
-def _write_place(value: Any, names: Names) -> str:
+def _write_place(value: Any, names: ArgumentNames) -> str:
     if not isinstance(value, Point | Body | str):
         raise _refused(value)
     return names.place(value)
 
 
-def _write_table(value: Any, names: Names) -> str:
+def _write_table(value: Any, names: ArgumentNames) -> str:
     if not isinstance(value, Lookup1D | Lookup2D):
         raise _refused(value)
     return names.table_name(value)
 
 
-NUMBER = Form("number", _NUMBER, _check_number, _read_number, _write_number)
-WHOLE = Form(
+NUMBER = ArgumentForm("number", _NUMBER, _check_number, _read_number, _write_number)
+WHOLE = ArgumentForm(
     "whole number",
     {"type": ["integer", "string"]},
     _check_whole,
     lambda value, names: whole_number(value, {}),
     _write_number,
 )
-TRUTH = Form("`true` or `false`", {"type": "boolean"}, _check_truth)
-TEXT = Form("text", {"type": "string"}, check_text, write=_write_text)
-EXPRESSION = Form("expression", _NUMBER, check_expression, write=_write_expression)
-DIRECTION = Form(
+TRUTH = ArgumentForm("`true` or `false`", {"type": "boolean"}, _check_truth)
+TEXT = ArgumentForm("text", {"type": "string"}, check_text, write=_write_text)
+EXPRESSION = ArgumentForm("expression", _NUMBER, check_expression, write=_write_expression)
+DIRECTION = ArgumentForm(
     "direction", {"type": ["string", "array"]}, check_direction, write=_write_direction
 )
-PLACE = Form("point", {"type": "string"}, check_text, write=_write_place)
-BODY = Form("body", {"type": "string"}, check_text, write=_write_place)
-TABLE = Form(
+PLACE = ArgumentForm("point", {"type": "string"}, check_text, write=_write_place)
+BODY = ArgumentForm("body", {"type": "string"}, check_text, write=_write_place)
+TABLE = ArgumentForm(
     "name of a `[[table]]`",
     {"type": "string"},
     check_text,
@@ -186,13 +192,13 @@ def _check_array(value: Any) -> Any:
     return _check_number(value)
 
 
-def _read_array(value: Any, names: Names) -> Any:
+def _read_array(value: Any, names: ArgumentNames) -> Any:
     if isinstance(value, list):
         return [_read_array(x, names) for x in value]
     return _read_number(value, names)
 
 
-def _write_array(value: Any, names: Names) -> Any:
+def _write_array(value: Any, names: ArgumentNames) -> Any:
     if isinstance(value, str | Mapping):
         raise _refused(value)
     try:
@@ -201,13 +207,13 @@ def _write_array(value: Any, names: Names) -> Any:
         raise _refused(value) from None
 
 
-ARRAY = Form(
+ARRAY = ArgumentForm(
     "number, or lists of them", {"type": ["number", "array"]}, _check_array, _read_array,
     _write_array,
 )  # fmt: skip
 
 
-def _check_list(inner: Form, value: Any) -> Any:
+def _check_list(inner: ArgumentForm, value: Any) -> Any:
     if isinstance(value, str) and is_placeholder(value):
         return value
     if not isinstance(value, list | tuple):
@@ -215,7 +221,7 @@ def _check_list(inner: Form, value: Any) -> Any:
     return [inner.check(x) for x in value]
 
 
-def _write_list(inner: Form, value: Any, names: Names) -> list[Any]:
+def _write_list(inner: ArgumentForm, value: Any, names: ArgumentNames) -> list[Any]:
     if isinstance(value, str | Mapping) or not hasattr(value, "__iter__"):
         raise _refused(value)
     return [inner.write(x, names) for x in value]
@@ -225,8 +231,8 @@ def _many(words: str) -> str:
     return f"{words[:-1]}ies" if words.endswith("y") else f"{words.removesuffix('s')}s"
 
 
-def _list_of(inner: Form) -> Form:
-    return Form(
+def _list_of(inner: ArgumentForm) -> ArgumentForm:
+    return ArgumentForm(
         f"list of {_many(inner.words)}",
         {"type": "array", "items": inner.schema},
         partial(_check_list, inner),
@@ -235,20 +241,20 @@ def _list_of(inner: Form) -> Form:
     )
 
 
-def _check_table(inner: Form, value: Any) -> Any:
+def _check_table(inner: ArgumentForm, value: Any) -> Any:
     if not isinstance(value, Mapping):
         raise wrong(f"a table of {_many(inner.words)} by name is needed here")
     return {str(k): inner.check(x) for k, x in value.items()}
 
 
-def _write_mapping(inner: Form, value: Any, names: Names) -> dict[str, Any]:
+def _write_mapping(inner: ArgumentForm, value: Any, names: ArgumentNames) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise _refused(value)
     return {str(k): inner.write(x, names) for k, x in value.items()}
 
 
-def _table_of(inner: Form) -> Form:
-    return Form(
+def _table_of(inner: ArgumentForm) -> ArgumentForm:
+    return ArgumentForm(
         f"table of {_many(inner.words)} by name",
         {"type": "object", "additionalProperties": dict(inner.schema)},
         partial(_check_table, inner),
@@ -270,7 +276,7 @@ def _check_rate(value: Any) -> Any:
     return {str(k): check_expression(x) for k, x in value.items()}
 
 
-def _read_rate(value: Any, names: Names) -> Rate:
+def _read_rate(value: Any, names: ArgumentNames) -> Rate:
     if not isinstance(value, Mapping):
         return sampled(_read_number(value, names))
     given = {k: _read_number(x, names) for k, x in value.items()}
@@ -279,7 +285,7 @@ def _read_rate(value: Any, names: Names) -> Rate:
     return sampled(**given)
 
 
-def _write_rate(value: Any, names: Names) -> Any:
+def _write_rate(value: Any, names: ArgumentNames) -> Any:
     if isinstance(value, Ticks):
         return {"ticks": value.every, **({"offset": value.offset} if value.offset else {})}
     if isinstance(value, Real):
@@ -305,7 +311,7 @@ def _plain(number: Fraction) -> int | float | None:
     return float(number) if exact(float(number)) == number else None
 
 
-RATE = Form(
+RATE = ArgumentForm(
     "rate: Hz, or a table of `hertz`, `period` (s) or `ticks`, and `offset`",
     {"type": ["number", "string", "object"]},
     _check_rate,
@@ -315,7 +321,7 @@ RATE = Form(
 
 
 # -- one of several --------------------------------------------------------------------------------
-def _check_any(forms: Sequence[Form], value: Any) -> Any:
+def _check_any(forms: Sequence[ArgumentForm], value: Any) -> Any:
     tables = [form for form in forms if form.is_table]
     if isinstance(value, Mapping) and tables:  # what is wrong inside it says more
         return (tables[0] if "kind" in value else tables[-1]).check(value)
@@ -327,11 +333,11 @@ def _check_any(forms: Sequence[Form], value: Any) -> Any:
     raise wrong(f"{_one_of(forms)} is needed here")
 
 
-def _one_of(forms: Sequence[Form]) -> str:
+def _one_of(forms: Sequence[ArgumentForm]) -> str:
     return " or ".join(f"a {form.words}" for form in forms)
 
 
-def _read_any(forms: Sequence[Form], value: Any, names: Names) -> Any:
+def _read_any(forms: Sequence[ArgumentForm], value: Any, names: ArgumentNames) -> Any:
     for form in forms:
         try:
             form.check(value)
@@ -341,7 +347,7 @@ def _read_any(forms: Sequence[Form], value: Any, names: Names) -> Any:
     raise InputError(f"{_one_of(forms)} is needed here")
 
 
-def _write_any(forms: Sequence[Form], value: Any, names: Names) -> Any:
+def _write_any(forms: Sequence[ArgumentForm], value: Any, names: ArgumentNames) -> Any:
     for form in forms:
         try:
             return form.write(value, names)
@@ -350,10 +356,10 @@ def _write_any(forms: Sequence[Form], value: Any, names: Names) -> Any:
     raise _refused(value)
 
 
-def _any_of(forms: Sequence[Form]) -> Form:
+def _any_of(forms: Sequence[ArgumentForm]) -> ArgumentForm:
     if len(forms) == 1:
         return forms[0]
-    return Form(
+    return ArgumentForm(
         " or ".join(form.words for form in forms),
         {"anyOf": [form.schema for form in forms]},
         partial(_check_any, forms),
@@ -366,17 +372,17 @@ def _any_of(forms: Sequence[Form]) -> Form:
 Makers = tuple[Callable[..., Any], ...]
 
 
-class Parts(Protocol):
+class PartMakers(Protocol):
     """The types whose values are tables with a `kind`, such as surfaces."""
 
     def makers(self, hint: Any) -> Makers:
         """Return what makes values of a type; nothing where it is no such type."""
 
-    def form(self, makers: Makers) -> Form:
+    def form(self, makers: Makers) -> ArgumentForm:
         """Return the form of what one of them makes."""
 
 
-_PLAIN: dict[Any, Form] = {
+_PLAIN: dict[Any, ArgumentForm] = {
     float: NUMBER, int: WHOLE, bool: TRUTH, str: TEXT, Any: EXPRESSION, Expr: EXPRESSION,
     Vector: DIRECTION, Point: PLACE, Body: BODY, Lookup1D: TABLE, Lookup2D: TABLE, Sampled: RATE,
 }  # fmt: skip
@@ -390,7 +396,7 @@ def _opened(hint: Any) -> Any:
     return getattr(hint, "__value__", hint)
 
 
-def form_of(hint: Any, parts: Parts) -> Form | None:
+def form_of(hint: Any, parts: PartMakers) -> ArgumentForm | None:
     """Return the form of a type hint, or None where its values have no place in a text."""
     hint = _opened(hint)
     if hint in _PLAIN:
@@ -412,9 +418,9 @@ def form_of(hint: Any, parts: Parts) -> Form | None:
     return None
 
 
-def _union(inside: Sequence[Any], parts: Parts) -> Form | None:
+def _union(inside: Sequence[Any], parts: PartMakers) -> ArgumentForm | None:
     rest = [x for x in inside if x is not type(None)]
-    forms: list[Form] = []
+    forms: list[ArgumentForm] = []
     if set(_ARRAYS) <= set(rest):
         forms.append(ARRAY)
         rest = [x for x in rest if x not in _ARRAYS]

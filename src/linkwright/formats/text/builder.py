@@ -68,7 +68,7 @@ def build(
             ("member", 0), "the model is a System, not a mechanism alone", "use load_system"
         )
     flat = expand(model, options, source, limits)
-    return Builder(model, flat, source).run(functions or {}, trust)
+    return MechanismBuilder(model, flat, source).run(functions or {}, trust)
 
 
 def _system_of(flat: Flat) -> str:
@@ -82,7 +82,7 @@ def _system_of(flat: Flat) -> str:
     return MKS.name
 
 
-class Builder:
+class MechanismBuilder:
     """The mechanism of a model in the making."""
 
     def __init__(self, model: ModelFile, flat: Flat, source: TextSource) -> None:

@@ -54,6 +54,8 @@ def check_model(model: Mechanism | System) -> Report:
     >>> check_model(s).facts[-2:]
     (('member', 'integrator: Integrator, continuous'), ('input', 'integrator.u = 0'))
     """
+    from linkwright.formats.text.custom_members import has_code
+
     m = mechanism_of(model)
     if not isinstance(model, System):
         return check_mechanism(m)
@@ -66,6 +68,12 @@ def check_model(model: Mechanism | System) -> Report:
     facts = [("clock", f"{float(1 / model.clock().tick):g} Hz")]
     for name, member in model.members.items():
         facts.append(("member", f"{name}: {member.block.made_with[0]}, {member.rate}"))
+        if not has_code(member.block):
+            kept.append(
+                f"the member {name!r} has no code, so the System can be checked but not run; give "
+                f"it in Python with functions={{{name!r}: ...}}, or allow Python code of the file "
+                "with --trust"
+            )
     facts += [("input", f"{name} = {value:g}") for name, value in model.inputs().items()]
     model.phases()  # what is wrong with wires and loops is raised here
     return Report((*found.facts, *facts), tuple(kept), found.findings)

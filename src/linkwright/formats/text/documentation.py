@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from linkwright.formats.text import schema
-from linkwright.formats.text.members import MAKERS, record_of
+from linkwright.formats.text.members import member_records
 from linkwright.formats.text.schema import ModelFile, ModelParts, Record
 from linkwright.formats.text.starters import starter
 
@@ -103,6 +103,58 @@ called by their names, as in `--set servo.kp=300`.
 An argument that is a thing itself is a table with a `kind` of its own:
 `surface = { kind = "Plane" }`, `law = { kind = "MagicFormula", b = 10, c = 1.9, d = 1, e = 0.97 }`.
 A table of numbers is named: `by_length = "strength"`, after a `[[table]]`.
+
+A control law of your own is a `Block` of formulas. This one filters what is measured and adds it up
+at its instants; `n` is a standard normal number, and `period` the time between instants:
+
+```toml
+format = 1
+name = "law"
+
+[[member]]
+kind = "Block"
+name = "law"
+rate = 100
+inputs = { e = { value = 0, unit = "rad" }, limits = { size = 2 } }
+parameters = { k = { value = 3, unit = "1/s" }, noise = 0.01 }
+noise = ["n"]
+states = { x = { rate = "k*(e - x)", initial = 0.5, unit = "rad" } }
+discrete_states = { sum = { rate = "sum + period*e" } }
+outputs = { y = { value = "x + noise*n", unit = "rad" }, both = ["sum", "2*sum"] }
+
+[[wire]]
+source = "sin(t)"
+target = "law.e"
+```
+
+A `Python` function is called at its instants with its arguments by name: `t` is the time, `q` and
+`u` are all coordinates and speeds, a name of the mechanism reads that, and any other argument is a
+port. Its source in the file runs only by permission (`trust=True`, `--trust`); Python may give the
+function instead. Without either, the System can be checked and drawn but not run:
+
+```toml
+format = 1
+name = "swing"
+
+[[body]]
+name = "rod"
+rotate = "z"
+mass = 1
+com = [0, -1, 0]
+
+[[member]]
+kind = "Python"
+name = "task"
+rate = 50
+arguments = ["t", "rod", "gain"]
+inputs = { gain = 0 }
+outputs = { target = 0 }
+source = '''
+def task(t, rod, gain):
+    return gain * rod + 0.1 * t
+'''
+```
+
 These are the kinds:
 """
 
@@ -130,7 +182,7 @@ _CLASSES: dict[str, type[Record]] = {
     "[[output]]": schema.OutputTable,
     "[run]": schema.RunTable,
     "[system]": schema.SystemTable,
-    "[[wire]]": schema.Wire,
+    "[[wire]]": schema.WireTable,
     "[component.NAME]": schema.Component,
     "[[use]]": schema.Use,
 }
@@ -147,8 +199,7 @@ def page() -> str:
     for heading, kind in _CLASSES.items():
         lines += [f"\n### {heading}\n", *_section(kind)]
     lines += [_MEMBERS.replace("@SERVO@", starter("NAME", "servo").rstrip())]
-    for name, maker in MAKERS.items():
-        kind = record_of(maker, member=True)
+    for name, kind in member_records().items():
         lines += [f"\n### `{name}`\n", *_section(kind, without=("kind", "name", "rate"))]
     lines += ["\n## Examples\n"]
     for name in ("pendulum", "cart"):

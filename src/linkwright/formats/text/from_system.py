@@ -67,7 +67,7 @@ def describe_system(system: System) -> ModelFile:
 
 
 class _Names:
-    """Names for what the arguments of members are given as things."""
+    """ArgumentNames for what the arguments of members are given as things."""
 
     def __init__(self, describer: Describer, taken: set[str]) -> None:
         self.describer = describer

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainValidator, WithJsonSchema, create_model
+from pydantic import Field, create_model
 from pydantic_core import PydanticCustomError
 
-from linkwright.blocks import BLOCKS, Block
+from linkwright.blocks import BLOCKS, Block, Element, Foreign, Rate
 from linkwright.control.computed_torque import TrajectoryLike
 from linkwright.control.linear import Linear, StateModel
 from linkwright.control.registry import CONTROLLERS
@@ -31,17 +31,28 @@ from linkwright.errors import nearest
 from linkwright.formats.text.arguments import (
     RATE,
     TEXT,
-    Form,
+    ArgumentForm,
+    ArgumentNames,
     Makers,
-    Names,
     Unwritable,
     form_of,
 )
-from linkwright.formats.text.schema import Member, Record
+from linkwright.formats.text.custom_members import (
+    CUSTOM,
+    CustomBlock,
+    PythonFunction,
+    block_table,
+    custom_block,
+    python_function,
+    python_table,
+)
+from linkwright.formats.text.schema import MemberTable, Record
 from linkwright.formats.text.values import Name, wrong
+from linkwright.mechanism import Mechanism
 from linkwright.motion import Trajectory
 from linkwright.motion.optimal import Limits
 from linkwright.motion.registry import MOTIONS
+from linkwright.system import System
 
 _BLOCKS: Makers = tuple(kind.block for kind in (*BLOCKS, *ELEMENTS, *CONTROLLERS))
 _PATHS = tuple(maker for maker in MOTIONS if maker.__name__ != "minimum_jerk")
@@ -65,10 +76,10 @@ _ENTRY = re.compile(r"^ {4}(\w+): (.*)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class MakerArgument:
     """An argument of a maker: its form, whether it is needed, its default, and what it is."""
 
-    form: Form
+    form: ArgumentForm
     needed: bool
     default: Any
     doc: str
@@ -76,7 +87,7 @@ class Argument:
 
 # -- from signatures -------------------------------------------------------------------------------
 @cache
-def arguments(maker: Callable[..., Any]) -> dict[str, Argument]:
+def arguments(maker: Callable[..., Any]) -> dict[str, MakerArgument]:
     """Return the arguments of a maker that a text can give, by name.
 
     >>> arguments(MAKERS["Spring"])["stiffness"].doc
@@ -94,7 +105,7 @@ def arguments(maker: Callable[..., Any]) -> dict[str, Argument]:
         default = parameter.default
         if not needed and default is not None:
             default = form.write(default, _no_names())
-        found[key] = Argument(form, needed, None if needed else default, docs.get(key, ""))
+        found[key] = MakerArgument(form, needed, None if needed else default, docs.get(key, ""))
     return found
 
 
@@ -120,9 +131,9 @@ class _Parts:
     def makers(self, hint: Any) -> Makers:
         return _PARTS.get(hint, ())
 
-    def form(self, makers: Makers) -> Form:
+    def form(self, makers: Makers) -> ArgumentForm:
         known = {maker.__name__: maker for maker in makers}
-        return Form(
+        return ArgumentForm(
             "table with `kind` " + ", ".join(f"`{name}`" for name in sorted(known)),
             {"type": "object"},
             partial(_check_part, known),
@@ -137,7 +148,7 @@ def _check_part(known: Mapping[str, Callable[..., Any]], value: Any) -> Any:
     return record_of(known[_kind(known, value)]).model_validate(value)
 
 
-def _kind(known: Mapping[str, Callable[..., Any]], value: Any) -> str:
+def _kind(known: Mapping[str, Any], value: Any) -> str:
     """Return the kind of a table, or say that there is none such."""
     if not isinstance(value, Mapping):
         raise wrong("a table with a `kind` is needed here")
@@ -154,12 +165,12 @@ def _kind(known: Mapping[str, Callable[..., Any]], value: Any) -> str:
     return kind
 
 
-def _read_part(known: Mapping[str, Callable[..., Any]], value: Any, names: Names) -> Any:
+def _read_part(known: Mapping[str, Callable[..., Any]], value: Any, names: ArgumentNames) -> Any:
     maker = known[value.kind]
     return maker(**read_arguments(maker, value, names))
 
 
-def _write_part(known: Mapping[str, Callable[..., Any]], value: Any, names: Names) -> Any:
+def _write_part(known: Mapping[str, Callable[..., Any]], value: Any, names: ArgumentNames) -> Any:
     chosen = known.get(type(value).__name__)
     if chosen is None:  # something else with the same parts, such as a linear model
         fit = (m for m in known.values() if all(hasattr(value, k) for k in arguments(m)))
@@ -180,13 +191,16 @@ def record_of(maker: Callable[..., Any], member: bool = False) -> type[Record]:
     fields: dict[str, Any] = {"kind": (_described(Literal[maker.__name__], "what it is"), ...)}
     if member:
         fields["name"] = (_described(Name, "its name, of which its ports have theirs"), ...)
-        fields["rate"] = (_typed(RATE, "instants; without, it is continuous"), None)
+        fields["rate"] = (
+            Annotated[Any, *RATE.annotations("instants; without, it is continuous")],
+            None,
+        )
         if maker in _PATHS:
-            fields["unit"] = (_typed(TEXT, "of the values"), "rad")
+            fields["unit"] = (Annotated[Any, *TEXT.annotations("of the values")], "rad")
     for key, argument in arguments(maker).items():
         default = ... if argument.needed else argument.default
-        fields[key] = (_typed(argument.form, argument.doc), default)
-    made = create_model(maker.__name__, __base__=Member if member else Record, **fields)
+        fields[key] = (Annotated[Any, *argument.form.annotations(argument.doc)], default)
+    made = create_model(maker.__name__, __base__=MemberTable if member else Record, **fields)
     made.__doc__ = (inspect.getdoc(maker) or "").partition("\n")[0]
     return made
 
@@ -195,20 +209,24 @@ def _described(kind: Any, doc: str) -> Any:
     return Annotated[kind, Field(description=doc)]
 
 
-def _typed(form: Form, doc: str) -> Any:
-    checks = (PlainValidator(form.check), WithJsonSchema(dict(form.schema)), form.words)
-    return Annotated[Any, *checks, Field(description=doc.rstrip("."))]
-
-
 # -- reading and writing ---------------------------------------------------------------------------
 def member_of(value: Any) -> Record:
     """Return the table of a member, checked; what is wrong is raised for pydantic."""
     if isinstance(value, Record):
         return value
-    return record_of(MAKERS[_kind(MAKERS, value)], member=True).model_validate(value)
+    return member_records()[_kind(member_records(), value)].model_validate(value)
 
 
-def read_arguments(maker: Callable[..., Any], record: Record, names: Names) -> dict[str, Any]:
+@cache
+def member_records() -> dict[str, type[Record]]:
+    """Return the table of every kind of member, by name."""
+    made = {name: record_of(maker, member=True) for name, maker in MAKERS.items()}
+    return dict(sorted({**made, **CUSTOM}.items()))
+
+
+def read_arguments(
+    maker: Callable[..., Any], record: Record, names: ArgumentNames
+) -> dict[str, Any]:
     """Return the arguments that a table gives."""
     forms = arguments(maker)
     given = record.model_fields_set & set(forms)
@@ -216,7 +234,7 @@ def read_arguments(maker: Callable[..., Any], record: Record, names: Names) -> d
 
 
 def write_arguments(
-    maker: Callable[..., Any], given: Mapping[str, Any], names: Names
+    maker: Callable[..., Any], given: Mapping[str, Any], names: ArgumentNames
 ) -> dict[str, Any]:
     """Return the entries of a table from the arguments that were given, without defaults."""
     found = {}
@@ -233,46 +251,71 @@ def write_arguments(
     return found
 
 
-def made(record: Any, mechanism: Any, names: Names) -> tuple[Block, Any]:
-    """Return the block that a table describes, and the rate that it is added at."""
+def add_member(
+    system: System,
+    record: Any,
+    names: ArgumentNames,
+    function: Callable[..., Any] | None = None,
+    trust: bool = False,
+    file: str = "",
+) -> None:
+    """Add the member that a table describes to a System.
+
+    Args:
+        function: of a member of kind `Python`, where it is given.
+        trust: whether Python source in the table may be run.
+        file: that the table is in, for messages of that source.
+    """
+    rate = None if record.rate is None else RATE.read(record.rate, names)
+    if isinstance(record, PythonFunction):
+        code = python_function(record, function, trust, file)
+        inputs, outputs = (
+            {n: size or None for n, size in ports.items()}
+            for ports in (record.inputs, record.outputs)
+        )
+        added = system.add(code, rate=rate, name=record.name, inputs=inputs, outputs=outputs)
+        added.block.made_with = ("Python", record.model_dump(exclude_unset=True))
+        return
+    if isinstance(record, CustomBlock):
+        block = custom_block(record)
+    else:
+        block = _made(record, system.mechanism, rate, names)
+    system.add(block, rate=rate, name=record.name)
+
+
+def _made(record: Any, mechanism: Mechanism, rate: Rate | None, names: ArgumentNames) -> Block:
     maker = MAKERS[record.kind]
     given = read_arguments(maker, record, names)
-    rate = None if record.rate is None else RATE.read(record.rate, names)
     takes = inspect.signature(maker).parameters
-    if "mechanism" in takes:
-        given["mechanism"] = mechanism
+    own = {"mechanism": mechanism, "name": record.name}
+    given |= {key: value for key, value in own.items() if key in takes}
     if "rate" in takes and rate is not None:
         given["rate"] = rate
-    if "name" in takes:
-        given["name"] = record.name
     found = maker(**given)
-    if not isinstance(found, Block):
-        found = found.block(record.name, unit=record.unit)
-    return found, rate
+    return found if isinstance(found, Block) else found.block(record.name, unit=record.unit)
 
 
-def written(block: Block, name: str, rate: Any, names: Names) -> dict[str, Any]:
+def written(block: Block, name: str, rate: Rate | None, names: ArgumentNames) -> dict[str, Any]:
     """Return the table of a member, from what its block was made with."""
     kind, given = block.made_with
     maker = MAKERS.get(kind)
-    if maker is None:
+    data: dict[str, Any] = {"kind": kind, "name": name}
+    if isinstance(block, Foreign):
+        data = python_table(block, name)
+    elif maker is not None:
+        data |= write_arguments(maker, given, names)
+    elif isinstance(block, Element):
         raise Unwritable(
             f"the member {name!r} is a {kind}, which has no text form",
-            remedy="use a kind that is registered, or add it in Python",
+            remedy="register its class in linkwright.elements.registry",
         )
-    data: dict[str, Any] = {"kind": kind, "name": name}
+    else:
+        data = block_table(block, name)
+    if maker in _PATHS and given.get("unit", "rad") != "rad":
+        data["unit"] = given["unit"]
     if rate is not None:
         data["rate"] = RATE.write(rate, names)
-    if given.get("unit", "rad") != "rad" and maker in _PATHS:
-        data["unit"] = given["unit"]
-    return {**data, **write_arguments(maker, given, names)}
-
-
-@cache
-def json_schema() -> dict[str, Any]:
-    """Return the JSON schema of a member: one of the kinds."""
-    kinds = [record_of(maker, member=True) for maker in MAKERS.values()]
-    return {"anyOf": [kind.model_json_schema() for kind in kinds]}
+    return data
 
 
 def _no_names() -> Any:

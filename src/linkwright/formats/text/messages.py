@@ -65,7 +65,7 @@ def _find(part: Part, text: str) -> tuple[Path, Any]:
 def _mentioned(part: Part, message: str) -> Path:
     """Return the key path of the expression that a message quotes, or of a key that it names."""
     quoted = (path for path, text in _texts(part) if repr(text) in message)
-    keys = part.value.model_fields_set if isinstance(part.value, schema.Member) else ()
+    keys = part.value.model_fields_set if isinstance(part.value, schema.MemberTable) else ()
     words = message.replace("'", " ").split()
     named = ((*part.path, key) for key in sorted(keys, key=len, reverse=True) if key in words)
     return next(quoted, None) or next(named, part.path)

@@ -21,9 +21,10 @@ from pydantic import (
     StrictStr,
     model_validator,
 )
-from pydantic_core import PydanticCustomError, core_schema
+from pydantic_core import PydanticCustomError
 
 from linkwright.errors import nearest
+from linkwright.formats.text.member_type import MemberType
 from linkwright.formats.text.values import (
     Argument,
     Axes,
@@ -437,12 +438,11 @@ class OutputTable(Record):
         return self
 
 
-class Wire(Record):
+class WireTable(Record):
     """What drives a port of a member, or an input of the mechanism."""
 
     source: Annotated[
-        Argument,
-        Field(description="an expression of ports and of the mechanism; for an array, a list"),
+        Argument, Field(description="an expression of ports and of the mechanism, or a list")
     ]
     target: Annotated[Text, Field(description='the port: `"servo.target"`; or an input')]
     solve: Annotated[StrictBool, Field(description="it closes a loop that is to be solved")] = False
@@ -459,35 +459,15 @@ class SystemTable(Record):
         Text, Field(description="how the equations of motion are derived, as for `derive`")
     ] = "quick"
     values: Annotated[
-        dict[StrictStr, Expression],
-        Field(description="of parameters and open inputs, by name: `servo.kp`"),
+        dict[StrictStr, Expression], Field(description="of parameters and inputs: `servo.kp`")
     ] = {}
     initial: Annotated[
-        dict[StrictStr, Expression],
-        Field(description="where states start, over `[initial]`, by name: `filter.x`"),
+        dict[StrictStr, Expression], Field(description="where states start, over `[initial]`")
     ] = {}
 
 
-class Member(Record):
+class MemberTable(Record):
     """A part of a System; `kind` says what it is, and the other keys are its arguments."""
-
-
-def _member(value: Any) -> Any:
-    from linkwright.formats.text.members import member_of
-
-    return member_of(value)
-
-
-class _Kinds:
-    """The type of a member, whose kinds are looked up when one is read."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        return core_schema.no_info_plain_validator_function(_member)
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        from linkwright.formats.text.members import json_schema
-
-        return json_schema()
 
 
 class RunTable(Record):
@@ -587,10 +567,10 @@ class ModelParts(Record):
         Field(description="values at the start of coordinates, speeds and states, by name"),
     ] = {}
     member: Annotated[
-        list[Annotated[Any, _Kinds(), "table"]],
+        list[Annotated[Any, MemberType(), "table"]],
         Field(description="elements, controllers, motions and other blocks: a System"),
     ] = []
-    wire: Annotated[list[Wire], Field(description="what drives the ports of members")] = []
+    wire: Annotated[list[WireTable], Field(description="what drives the ports of members")] = []
     use: Annotated[list[Use], Field(description="instances of components")] = []
 
     LISTS: ClassVar[tuple[str, ...]] = (

@@ -11,7 +11,7 @@ from typing import Any
 
 from linkwright.algebra import Lookup1D, Lookup2D
 from linkwright.errors import nearest
-from linkwright.formats.text.builder import Builder, Functions
+from linkwright.formats.text.builder import Functions, MechanismBuilder
 from linkwright.formats.text.components import Part, expand
 from linkwright.formats.text.document import TextLimits, TextSource
 from linkwright.formats.text.messages import placed
@@ -47,7 +47,7 @@ def build_system(
     """
     source = source or TextSource()
     flat = expand(model, options, source, limits)
-    builder = Builder(model, flat, source)
+    builder = MechanismBuilder(model, flat, source)
     mechanism = builder.run(functions or {}, trust)
     table = model.system
     system = System(
@@ -56,7 +56,7 @@ def build_system(
         formulation="quick" if table is None else table.formulation,
     )
     if flat["member"]:
-        _members(system, flat["member"], source)
+        _members(system, flat["member"], source, functions or {}, trust)
     for part in flat["wire"]:
         wire = part.value
         with placed(source, Part(wire.target, (*part.path, "target"), wire.target)):
@@ -101,14 +101,16 @@ class ModelNames:
         raise NotImplementedError
 
 
-def _members(system: System, parts: list[Part], source: TextSource) -> None:
-    from linkwright.formats.text.members import made
+def _members(
+    system: System, parts: list[Part], source: TextSource, functions: Functions, trust: bool
+) -> None:
+    from linkwright.formats.text.members import add_member
 
     names = ModelNames(system.mechanism)
     for part in parts:
         with placed(source, part):
-            block, rate = made(part.value, system.mechanism, names)
-            system.add(block, rate=rate, name=part.value.name)
+            given = functions.get(part.value.name)
+            add_member(system, part.value, names, given, trust, source.file or "")
 
 
 def _numbers(system: System) -> list[str]:
