@@ -1097,7 +1097,7 @@ def test_the_json_schema_knows_every_table(capsys: pytest.CaptureFixture[str]) -
     found = json.loads(capsys.readouterr().out)
     assert set(found["properties"]) == set(ModelFile.model_fields)
     assert found["additionalProperties"] is False
-    body = found["$defs"]["Body"]["properties"]
+    body = found["$defs"]["BodyTable"]["properties"]
     assert body["mass"]["description"] == "kg"
     assert body["at"]["default"] == [0, 0, 0]
 
