@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -95,8 +96,8 @@ IN_LISTS = ("other_force", "other_moment")
 class Used:
     """A mechanism with what was made from it once and is used again after each change."""
 
-    def __init__(self) -> None:
-        self.m = build()
+    def __init__(self, m: lw.Mechanism | None = None) -> None:
+        self.m = m or build()
         self.system = lw.System(self.m)
         self.system.add(lw.elements.JointSpring(self.m, "right", 2.0))
         self.robot = lw.Robot(self.m)
@@ -226,6 +227,67 @@ def test_random_changes_between_random_uses(seed: int, tmp_path: Path) -> None:
         edit(fresh.m)
     for door in chance.sample(QUICK_DOORS, 2):
         same(door(used, tmp_path), door(fresh, tmp_path))
+
+
+# -- snapshots -------------------------------------------------------------------------------------
+@pytest.mark.parametrize("door", DOORS, ids=lambda d: d.__name__)
+def test_every_door_takes_a_snapshot(door: Callable[..., Any], tmp_path: Path) -> None:
+    """It stays what it was while the mechanism goes on to change."""
+    expected = door(Used(), tmp_path)
+    m = build()
+    kept = m.frozen()
+    for edit in (other_gravity, more_force, other_value):
+        edit(m)
+    same(door(Used(kept), tmp_path), expected)
+
+
+def test_a_snapshot_cannot_be_changed() -> None:
+    m = build()
+    kept = m.frozen()
+    assert kept.frozen() is kept
+    for name, edit in EDITS.items():
+        with pytest.raises(lw.Error if name not in IN_LISTS else TypeError):
+            edit(kept)
+    with pytest.raises(TypeError):
+        kept.values["k"] = 1.0
+    with pytest.raises(lw.Error, match="frozen"):
+        kept.expr("2*nothing")
+    assert everything(kept) == everything(m)
+    other = kept.with_values({"k": 7.0})
+    assert other.is_frozen
+    assert other.values["k"] == 7.0
+    assert other.initial["cart_dot"] == pytest.approx(0.7)
+    assert (kept.values["k"], m.values["k"]) == (5.0, 5.0)
+    assert not kept.with_outputs([]).outputs
+    assert len(kept.with_loads(m.forces).forces) == 2 * len(kept.forces)
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_fingerprints_follow_content(name: str) -> None:
+    """The same for a model built again, another one after each change."""
+    m = build()
+    before = m.frozen().fingerprint()
+    assert build().fingerprint() == before
+    EDITS[name](m)
+    assert m.fingerprint() != before
+
+
+def test_a_model_that_is_loaded_again_has_the_same_fingerprint() -> None:
+    """Foreign functions of its own among it."""
+    first, second = lw.load_model("spacecraft-1"), lw.load_model("spacecraft-1")
+    assert first.fingerprint() == second.fingerprint()
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_threads_share_one_model(frozen: bool, tmp_path: Path) -> None:
+    """Each of several threads gets what it would get alone."""
+    doors = (simulated, linear, quantities, text)
+    expected = [door(Used(), tmp_path) for door in doors]
+    m = build().frozen() if frozen else build()
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda door: door(Used(m), tmp_path), doors * 2))
+    for a, b in zip(found, expected * 2, strict=True):
+        same(a, b)
 
 
 # -- nothing that reads a model writes to it -------------------------------------------------------

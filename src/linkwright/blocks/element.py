@@ -403,7 +403,8 @@ class Element(Block):
         return _ElementScope(self)
 
     def _refuse_others(self, body: Body, name: str) -> None:
-        if body.mechanism is not self.mechanism:
+        m = self.mechanism
+        if body is not m.ground and m.bodies.get(body.name) is not body:
             raise BlockError(
                 f"{name!r} of element {self.name!r} acts on {body.name!r}, which is no body of "
                 f"{self.mechanism.name!r}"

@@ -154,7 +154,7 @@ def make_content(
     outputs = _outputs(system, channels)
     ports = [x.name for m in system.members.values() for _, xs, _ in m.outputs() for x in xs]
     kept = mechanism
-    system.mechanism = mechanism.with_parts(outputs=outputs)
+    system.mechanism = mechanism.with_outputs(outputs)
     phases = system.phases([*(o.name for o in outputs), *ports])
     system.mechanism = kept
     chosen = [method_named(name) for name in methods]

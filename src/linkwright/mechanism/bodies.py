@@ -23,8 +23,9 @@ from linkwright.brief import brief
 from linkwright.mechanism.joints import Joint, MechanismError, axis_list
 from linkwright.mechanism.kinematics import advance_per_radian
 from linkwright.mechanism.parts import Body, Inertia, Point
+from linkwright.mechanism.symbols import require_name
 from linkwright.mechanism.transactions import builder
-from linkwright.mechanism.workspace import Value, Workspace, require_name
+from linkwright.mechanism.workspace import Value, Workspace
 from linkwright.shapes import Mesh, Shape, shapes_in
 
 

@@ -19,8 +19,9 @@ from linkwright.algebra.language import parse
 from linkwright.mechanism.bodies import BodyBuilder
 from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.parts import Body, Force, Moment, Passive, Point
+from linkwright.mechanism.symbols import require_name
 from linkwright.mechanism.transactions import builder
-from linkwright.mechanism.workspace import Value, require_name
+from linkwright.mechanism.workspace import Value
 
 STANDARD_GRAVITY = 9.81
 

@@ -30,8 +30,9 @@ from linkwright.mechanism.parts import (
     Work,
 )
 from linkwright.mechanism.quantities import DERIVED, quantities_of
+from linkwright.mechanism.symbols import require_name
 from linkwright.mechanism.transactions import builder
-from linkwright.mechanism.workspace import Value, require_name
+from linkwright.mechanism.workspace import Value
 from linkwright.showing import Shown
 
 

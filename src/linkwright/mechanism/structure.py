@@ -8,10 +8,12 @@ parameters, where coordinates start) are not in it: they are put in last.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING
 
-from linkwright.algebra import Expr, Vector
+from linkwright.algebra import Expr, Frame, Vector
+from linkwright.algebra.expr import postorder
 from linkwright.mechanism.parts import Body, Constraint, Force, Moment, Output, Range, State
 from linkwright.shapes import Shape
 
@@ -81,3 +83,51 @@ def content_of(mechanism: Workspace) -> tuple[object, ...]:
     m = mechanism
     outputs: tuple[Output, ...] = tuple(m.outputs)
     return (structure_of(m), outputs, tuple(m.parameters), tuple(m.inputs))
+
+
+def fingerprint_of(mechanism: Workspace) -> str:
+    """Return a digest of all that a mechanism holds, numbers included; documentation is not in it.
+
+    >>> from linkwright.mechanism import Mechanism
+    >>> len(fingerprint_of(Mechanism("m")))
+    32
+    """
+    m = mechanism
+    numbers = sorted(m.values.items()), sorted(m.initial.items()), sorted(m.initial_rules.items())
+    bodies = [
+        [b.name, b.parent and b.parent.name, *(getattr(b, name) for name in _OF_BODIES)]
+        for b in m.bodies.values()
+    ]
+    content = m.name, bodies, content_of(m), numbers, m.timing
+    return hashlib.blake2b(repr(_plain(content, {})).encode(), digest_size=16).hexdigest()
+
+
+_OF_BODIES = ("joint", "frame", "inertia", "translations", "rotations", "offset", "lead")
+_WORDS = ("doc", "mechanism", "formula")  # fields that say nothing of the motion
+
+
+def _plain(x: object, known: dict[Expr, str]) -> object:
+    """Return what stands for a part: texts and numbers in tuples."""
+    if isinstance(x, Expr):
+        return _digest(x, known)
+    if isinstance(x, Vector):
+        return tuple((d.key, _digest(c, known)) for d, c in x.terms)
+    if isinstance(x, Frame):
+        return x.digest
+    if isinstance(x, Body):
+        return x.name
+    if is_dataclass(x):
+        values = (getattr(x, f.name) for f in fields(x) if f.name not in _WORDS)
+        return type(x).__name__, *(_plain(value, known) for value in values)
+    if isinstance(x, list | tuple):
+        return tuple(_plain(y, known) for y in x)
+    return repr(x)
+
+
+def _digest(x: Expr, known: dict[Expr, str]) -> str:
+    """Return a digest of an expression, that of functions of one declaration the same."""
+    for node in postorder([x], stop=known.__contains__):
+        data = getattr(node.data, "digest", node.data)
+        parts = node.op, repr(data), [known[y] for y in node.args]
+        known[node] = hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+    return known[x]

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from linkwright.border import RAW, at_home, refusal
+from linkwright.mechanism.joints import MechanismError
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-_TABLES = (
+TABLES = (
     "parameters",
     "inputs",
     "values",
@@ -36,8 +37,10 @@ _TABLES = (
     "functions",
     "_orders",
     "_signs",
-    "_points_of",
 )
+"""What a mechanism holds in lists and dictionaries."""
+
+_WATCHED = (*TABLES, "_points_of")
 
 
 def builder(method: Method) -> Method:
@@ -58,6 +61,11 @@ def builder(method: Method) -> Method:
 
     @functools.wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.is_frozen:
+            raise MechanismError(
+                f"{self.name!r} is a frozen snapshot, which {method.__name__} would change",
+                remedy="change the mechanism, and take frozen() of it again",
+            )
         before, kinematics = sizes(self), self._kinematics
         try:
             return method(self, *args, **kwargs)
@@ -73,12 +81,12 @@ def builder(method: Method) -> Method:
 
 
 def _sizes(mechanism: Any) -> list[int]:
-    return [len(getattr(mechanism, name)) for name in _TABLES]
+    return [len(getattr(mechanism, name)) for name in _WATCHED]
 
 
 def _undo(mechanism: Any, before: list[int]) -> None:
     """Take away what came after; dicts and lists keep the order of entry."""
-    for name, size in zip(_TABLES, before, strict=True):
+    for name, size in zip(_WATCHED, before, strict=True):
         table = getattr(mechanism, name)
         if isinstance(table, list):
             del table[size:]

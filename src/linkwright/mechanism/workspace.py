@@ -1,6 +1,6 @@
-"""The workspace of a mechanism: its symbols, its parts, and how texts become expressions.
+"""The workspace of a mechanism: its parts, views of it, and how texts become expressions.
 
-A mechanism owns its symbols: parameters, coordinates, speeds, inputs. Anything that is a number in
+Anything that is a number in
 the description may also be an expression or a text (`"L1/2"`), in which unknown names become
 parameters; a text model declares its parameters and refuses unknown ones.
 """
@@ -8,8 +8,8 @@ parameters; a text model declares its parameters and refuses unknown ones.
 from __future__ import annotations
 
 import copy
-import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from linkwright.algebra import (
@@ -20,13 +20,11 @@ from linkwright.algebra import (
     Vector,
     as_expr,
     evaluate,
-    symbol,
 )
 from linkwright.algebra.language import parse, read, resolve
-from linkwright.algebra.units import Amount, amount, amounts, by_name, checked_unit, unit_system
+from linkwright.algebra.units import Amount, by_name
 from linkwright.border import worded
 from linkwright.brief import brief
-from linkwright.errors import nearest
 from linkwright.mechanism import kinematics as kinematics_of
 from linkwright.mechanism.joints import Joint, MechanismError
 from linkwright.mechanism.parts import (
@@ -46,7 +44,8 @@ from linkwright.mechanism.parts import (
 )
 from linkwright.mechanism.provenance import Provenance
 from linkwright.mechanism.scope import MechanismScope
-from linkwright.mechanism.transactions import builder
+from linkwright.mechanism.symbols import Symbols
+from linkwright.mechanism.transactions import TABLES, builder
 
 if TYPE_CHECKING:
     from linkwright.mechanism.kinematics import Kinematics
@@ -54,12 +53,10 @@ if TYPE_CHECKING:
 
 Value = Any
 
-_dependents: weakref.WeakKeyDictionary[Workspace, list[weakref.WeakMethod[Callable[[], None]]]] = (
-    weakref.WeakKeyDictionary()
-)  # what is told of changes; kept beside a mechanism, so that views of it have none
+_PARTS = ("forces", "moments", "constraints", "outputs", "reports", "ranges")
 
 
-class Workspace:
+class Workspace(Symbols):
     """What a mechanism holds; `Mechanism` adds the words with which it is described.
 
     Args:
@@ -70,13 +67,8 @@ class Workspace:
     """
 
     def __init__(self, name: str, doc: str = "", *, units: str = "mks") -> None:
-        self.name = name
+        super().__init__(name, units=units)
         self.doc = doc
-        self.unit_system = unit_system(units)
-        self.time = symbol("t", "time", owner=name, unit="s")
-        self.parameters: dict[str, Expr] = {}
-        self.inputs: dict[str, Expr] = {}
-        self.values: dict[str, float] = {}
         self.initial: dict[str, float] = {}
         self.initial_rules: dict[str, Expr] = {}
         self.armatures: dict[Body, Expr] = {}
@@ -92,20 +84,14 @@ class Workspace:
         self.ranges: list[Range] = []
         self.loops: list[ClosedLoop] = []
         self.sensors: list[Sensor] = []
-        self.coordinates: dict[str, Expr] = {}
         self.variables: dict[str, Any] = {}
         self.functions: dict[str, Callable[..., object]] = {}
         self.gravity_vector: Vector = ZERO_VECTOR
-        self.units: dict[str, str] = {}
-        self.docs: dict[str, str] = {}
         self.reports: list[str] = []
         self.timing: Timing | None = None
         self.provenance: Provenance | None = None
-        self._orders: dict[str, int] = {}
-        self._signs: dict[str, str] = {}
         self.declared_only = False
         self._points_of: dict[Body, dict[Vector, Point]] = {}
-        self._kinematics: Kinematics | None = None
         self.scope = MechanismScope(self)
         frame = Frame.root("n")
         none = Inertia(ZERO, (ZERO, ZERO, ZERO), (ZERO,) * 6)
@@ -127,194 +113,6 @@ class Workspace:
     def z(self) -> Vector:
         """The third axis of the ground."""
         return self.ground.z
-
-    @builder
-    def parameter(
-        self,
-        name: str,
-        default: Amount | None = None,
-        *,
-        unit: str = "?",
-        sign: str = "",
-        doc: str = "",
-    ) -> Expr:
-        """Return a parameter, declaring it where it is new.
-
-        Args:
-            name: its name.
-            default: the value it has unless another is given.
-            unit: its unit; "?" where it is not known.
-            sign: "positive" or "nonzero" where that is promised.
-            doc: what it is.
-
-        >>> Workspace("m").parameter("L1", 1.5, unit="m")
-        L1
-        """
-        require_name(name, "a parameter")
-        checked_unit(unit, name)
-        if default is not None:
-            default = amount(default, f"the value of {name!r}", unit, self.unit_system)
-        known = self.parameters.get(name)
-        if known is None:
-            self._refuse_taken(name)
-            known = symbol(
-                name,
-                "parameter",
-                owner=self.name,
-                small=self._orders.get(name, 0),
-                sign=sign or self._signs.get(name, ""),
-            )
-            self.parameters[name] = known
-        elif sign and known.data.sign != sign:
-            raise MechanismError(
-                f"the parameter {name!r} is in use already, without the promise {sign!r}",
-                remedy="declare it before it is used",
-            )
-        if default is not None and self.values.get(name) != default:
-            self.values[name] = default
-            self._changed()
-        if unit != "?":
-            self.units[name] = unit
-        if doc:
-            self.docs[name] = doc
-        return known
-
-    @builder
-    def input(self, name: str, default: Amount = 0.0, *, unit: str = "?", doc: str = "") -> Expr:
-        """Return an input: a value that is given from outside at every instant.
-
-        Args:
-            name: its name.
-            default: the value it has where none is given.
-            unit: its unit.
-            doc: what it is.
-
-        >>> Workspace("m").input("tau", unit="N*m")
-        tau
-        """
-        require_name(name, "an input")
-        checked_unit(unit, name)
-        value = amount(default, f"the value of {name!r}", unit, self.unit_system)
-        known = self.inputs.get(name)
-        if known is None:
-            self._refuse_taken(name)
-            known = self.inputs[name] = symbol(name, "input", owner=self.name)
-        self.values[name] = value
-        if unit != "?":
-            self.units[name] = unit
-        if doc:
-            self.docs[name] = doc
-        return known
-
-    def _refuse_taken(self, name: str) -> None:
-        taken = self.parameters.keys() | self.inputs.keys() | self.coordinates.keys()
-        if name in taken or name == "t":
-            raise MechanismError(f"the name {name!r} is taken in {self.name!r}")
-
-    def speed_symbol(self, name: str, unit: str, small: int) -> Expr:
-        """Return the symbol of a generalized speed; `small` may have been declared by name."""
-        self.units[name] = unit
-        return symbol(name, "speed", owner=self.name, small=self._orders.get(name, small))
-
-    @builder
-    def small(self, *names: str) -> None:
-        """Declare parameters, inputs or speeds small, before they are used.
-
-        Args:
-            names: names of parameters, or of speeds such as "nrb.v".
-
-        >>> m = Workspace("m")
-        >>> m.small("STEER")
-        """
-        self._declare_order(names, 1)
-
-    @builder
-    def large(self, *names: str) -> None:
-        """Declare parameters large, before they are used, so that they outweigh a small factor.
-
-        Args:
-            names: names of parameters.
-
-        >>> m = Workspace("m")
-        >>> m.large("K")
-        """
-        self._declare_order(names, -1)
-
-    def _declare_order(self, names: Iterable[str], order: int) -> None:
-        for name in names:
-            if name in self.parameters or self._kinematics is not None:
-                raise MechanismError(
-                    f"{name!r} is in use already", remedy="declare it small or large before that"
-                )
-            self._orders[name] = order
-
-    def declared_orders(self) -> dict[str, int]:
-        """Return what was declared small (1) or large (-1), by name.
-
-        >>> m = Workspace("m")
-        >>> m.small("STEER")
-        >>> m.declared_orders()
-        {'STEER': 1}
-        """
-        return dict(self._orders)
-
-    @builder
-    def positive(self, *names: str) -> None:
-        """Promise that parameters are positive, before they are used.
-
-        Args:
-            names: names of parameters.
-
-        >>> m = Workspace("m")
-        >>> m.positive("R")
-        >>> m.parameter("R").data.sign
-        'positive'
-        """
-        self._promise(names, "positive")
-
-    @builder
-    def nonzero(self, *names: str) -> None:
-        """Promise that parameters are not zero, before they are used.
-
-        Args:
-            names: names of parameters.
-
-        >>> m = Workspace("m")
-        >>> m.nonzero("L")
-        >>> m.parameter("L").data.sign
-        'nonzero'
-        """
-        self._promise(names, "nonzero")
-
-    def _promise(self, names: Iterable[str], sign: str) -> None:
-        for name in names:
-            if name in self.parameters:
-                raise MechanismError(
-                    f"{name!r} is in use already", remedy=f"promise that it is {sign} before that"
-                )
-            self._signs[name] = sign
-
-    @builder
-    def defaults(self, values: Mapping[str, Amount] | None = None, **more: Amount) -> None:
-        """Set default values of parameters and inputs; an unknown name is an error.
-
-        Args:
-            values: value of each name.
-            more: the same, as keywords.
-
-        >>> m = Workspace("m")
-        >>> L = m.parameter("L1")
-        >>> m.defaults(L1=1.5)
-        >>> m.values["L1"]
-        1.5
-        """
-        found = {}
-        for name, value in {**by_name(values, "values"), **more}.items():
-            if name not in self.parameters and name not in self.inputs:
-                self.unknown(name, (*self.parameters, *self.inputs), "parameter")
-            found[name] = self.amount(name, value, "the value")
-        self.values.update(found)
-        self._changed()
 
     @builder
     def set_initial(self, values: Mapping[str, Value] | None = None, **more: Value) -> None:
@@ -362,7 +160,43 @@ class Workspace:
         self.defaults(values, **more)
         self._follow_rules()
 
-    @builder
+    # -- snapshots and views -----------------------------------------------------------------------
+    def frozen(self) -> Self:
+        """Return an immutable snapshot, which later changes of the mechanism do not reach.
+
+        Its tables cannot be written to, and methods that would change it are refused.
+        `with_values`, `with_loads` and `with_outputs` give other snapshots; `fingerprint` names its
+        content.
+
+        >>> m = Workspace("m")
+        >>> v = m.parameter("v", 5.0)
+        >>> before = m.frozen()
+        >>> m.set_values(v=3)
+        >>> before.values["v"], before.is_frozen
+        (5.0, True)
+        """
+        if self.is_frozen:
+            return self
+        view = self._copied()
+        for name in TABLES:
+            setattr(view, name, copy.copy(getattr(self, name)))
+        view._points_of = {body: dict(points) for body, points in self._points_of.items()}
+        view.scope = MechanismScope(view)
+        view.kinematics()
+        return view._sealed(True)
+
+    def fingerprint(self) -> str:
+        """Return a digest of the content, numbers included; the same in every process.
+
+        >>> m = Workspace("m")
+        >>> m.fingerprint() == Workspace("m").fingerprint()
+        True
+        """
+        from linkwright.mechanism.structure import fingerprint_of
+
+        return fingerprint_of(self)
+
+    @worded
     def with_values(self, values: Mapping[str, Amount] | None) -> Self:
         """Return a view with other values; the mechanism stays as it is.
 
@@ -379,104 +213,71 @@ class Workspace:
             return self
         view = copy.copy(self)
         view.values, view.initial = dict(self.values), dict(self.initial)
+        view.is_frozen = False
         view.set_values(values)
-        return view
+        return view._sealed(self.is_frozen)
 
-    @builder
-    def with_parts(
-        self,
-        *,
-        forces: Iterable[Force] | None = None,
-        moments: Iterable[Moment] | None = None,
-        constraints: Iterable[Constraint] | None = None,
-        outputs: Iterable[Output] | None = None,
-        reports: Iterable[str] | None = None,
-        ranges: Iterable[Range] | None = None,
-    ) -> Self:
-        """Return a view with other parts; the mechanism stays as it is.
+    @worded
+    def with_loads(self, forces: Iterable[Force] = (), moments: Iterable[Moment] = ()) -> Self:
+        """Return a view on which further loads act; the mechanism stays as it is.
 
         Args:
-            forces: in place of its own.
-            moments: in place of its own.
-            constraints: in place of its own.
+            forces: beside its own.
+            moments: beside its own.
+
+        >>> m = Workspace("m")
+        >>> f = Force("f", m.input("f"), m.x, m.origin, m.ground)
+        >>> len(m.with_loads([f]).forces), len(m.forces)
+        (1, 0)
+        """
+        return self.with_parts(forces=[*self.forces, *forces], moments=[*self.moments, *moments])
+
+    @worded
+    def with_outputs(self, outputs: Iterable[Output]) -> Self:
+        """Return a view with other outputs; the mechanism stays as it is.
+
+        Args:
             outputs: in place of its own.
-            reports: in place of its own.
-            ranges: in place of its own.
+
+        >>> m = Workspace("m")
+        >>> len(m.with_outputs([Output("t", m.time, "s")]).outputs), len(m.outputs)
+        (1, 0)
+        """
+        return self.with_parts(outputs=outputs)
+
+    def with_parts(self, **parts: Iterable[object]) -> Self:
+        """Return a view with other parts, by the names of its lists; the mechanism stays as it is.
 
         >>> m = Workspace("m")
         >>> len(m.with_parts(reports=["a"]).reports), len(m.reports)
         (1, 0)
         """
+        view = self._copied()
+        for name in _PARTS:
+            setattr(view, name, list(parts.get(name, getattr(self, name))))
+        return view._sealed(self.is_frozen)
+
+    def _copied(self) -> Self:
         view = copy.copy(self)
-        view.forces = list(self.forces if forces is None else forces)
-        view.moments = list(self.moments if moments is None else moments)
-        view.constraints = list(self.constraints if constraints is None else constraints)
-        view.outputs = list(self.outputs if outputs is None else outputs)
-        view.reports = list(self.reports if reports is None else reports)
-        view.ranges = list(self.ranges if ranges is None else ranges)
-        view._kinematics = None
+        view._kinematics, view.is_frozen = None, False
         return view
 
-    @worded
-    def when_changed(self, forget: Callable[[], None]) -> None:
-        """Let a method be called whenever the mechanism is changed by one of its own methods.
-
-        Args:
-            forget: a bound method, which forgets what was derived; its object is not kept alive.
-        """
-        _dependents.setdefault(self, []).append(weakref.WeakMethod(forget))
-
-    def _changed(self) -> None:
-        """Tell whoever has derived something that it does not hold any more."""
-        for known in _dependents.get(self, ()):
-            forget = known()
-            if forget is not None:
-                forget()
+    def _sealed(self, frozen: bool) -> Self:
+        """Let nobody write to the tables any more, if the view is to be frozen."""
+        if frozen:
+            for name in TABLES:
+                table = getattr(self, name)
+                setattr(self, name, MappingProxyType(table) if isinstance(table, dict) else table)
+                if isinstance(table, list):
+                    setattr(self, name, tuple(table))
+            self.is_frozen = True
+        return self
 
     def _follow_rules(self) -> None:
         """Compute the initial values that are given by expressions."""
         known = {x: self.values.get(name, 1.0) for name, x in self.parameters.items()}
         for name, rule in self.initial_rules.items():
             self.initial[name] = float(evaluate(rule, known))
-
-    def amount(self, name: str, value: object, what: str) -> float:
-        """Return a number that is given for a name; a text such as "30 deg" is converted.
-
-        Args:
-            name: of a parameter, input, coordinate or speed.
-            value: the number, or a text of a number and a unit.
-            what: what it is, in errors.
-
-        >>> m = Workspace("m")
-        >>> L = m.parameter("L", unit="m")
-        >>> m.amount("L", "20 cm", "the value")
-        0.2
-        """
-        unit = self.units.get(name, "?")
-        return amount(value, f"{what} of {name!r}", unit, self.unit_system)
-
-    def amounts(self, given: object, what: str) -> dict[str, float]:
-        """Return numbers by name; texts such as "30 deg" are converted.
-
-        Args:
-            given: a mapping from names to numbers or texts; None for nothing.
-            what: what it is, in errors.
-
-        >>> Workspace("m").amounts({"a": 1, "b": "1 km"}, "values")
-        {'a': 1.0, 'b': 1000.0}
-        """
-        return amounts(given, what, lambda name: self.units.get(name, "?"), self.unit_system)
-
-    @worded
-    def unknown(self, name: str, known: Iterable[str], what: str) -> None:
-        """Raise the error for a name that is not known, with the nearest spelling."""
-        names = list(known)
-        near = nearest(name, names, cutoff=0.5)
-        some = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-        raise MechanismError(
-            f"{self.name!r} has no {what} {name!r}",
-            remedy=f"did you mean {near!r}?" if near else f"it has {some or 'none'}",
-        )
 
     # -- expressions -------------------------------------------------------------------------------
     def expr(self, value: Value) -> Expr:
@@ -608,15 +409,8 @@ class Workspace:
         """Return an unnamed point of a body; the same place gives the same point."""
         local = body.frame.vector(*self.exprs(at))
         known = self._points_of.setdefault(body, {})
-        if local not in known:
-            known[local] = Point(name or f"{body.name}{tuple(map(str, at))}", body, local)
-        return known[local]
-
-
-def require_name(name: object, what: str) -> None:
-    """Refuse what is no name.
-
-    >>> require_name("rod", "a body")
-    """
-    if not isinstance(name, str) or not name:
-        raise MechanismError(f"{what} is named by a text, not by {brief(name)}")
+        found = known.get(local)
+        if found is None:
+            made = Point(name or f"{body.name}{tuple(map(str, at))}", body, local)
+            found = known.setdefault(local, made)  # another thread's, if it was faster
+        return found

@@ -177,7 +177,7 @@ def with_energies(mechanism: Mechanism) -> Mechanism:
     speeds = {s.symbol.name for s in mechanism.kinematics().speeds}
     own = {*mechanism.coordinates, *speeds, *(s.symbol.name for s in mechanism.states), *ENERGIES}
     kept = (o for o in mechanism.outputs if o.name not in own)
-    return mechanism.with_parts(outputs=[*kept, *energy_outputs(mechanism)])
+    return mechanism.with_outputs([*kept, *energy_outputs(mechanism)])
 
 
 def numbered(prepared: Prepared, values: Mapping[str, float], initial: Mapping[str, float]) -> Any:

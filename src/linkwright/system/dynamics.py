@@ -8,34 +8,20 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from linkwright.algebra import ZERO, Expr, free_symbols, sqrt, symbol, total
 from linkwright.algebra.calculus import gradient
 from linkwright.equations import Equations, derive
 from linkwright.equations.formulations import QUICK, automatic
 from linkwright.equations.shipped import with_shipped
-from linkwright.mechanism import Force, Mechanism, Moment
+from linkwright.mechanism import Mechanism
 from linkwright.program import Assign, Solve, Statement
 from linkwright.system.definitions import Definitions
 
 MECHANISM = "the mechanism"
 LARGE = 24
 """Speeds of a tree from which on articulated bodies take fewer operations."""
-
-
-def loaded(mechanism: Mechanism, forces: Iterable[Force], moments: Iterable[Moment]) -> Mechanism:
-    """Return a view of a mechanism on which further loads act.
-
-    >>> m = Mechanism("m")
-    >>> b = m.body("b", translate="x", mass=1)
-    >>> f = Force("f", m.input("f"), m.x, b.origin, m.ground)
-    >>> len(loaded(m, [f], []).forces), len(m.forces)
-    (1, 0)
-    """
-    return mechanism.with_parts(
-        forces=[*mechanism.forces, *forces], moments=[*mechanism.moments, *moments]
-    )
 
 
 def equations_of(

@@ -25,7 +25,7 @@ from linkwright.system.clock import Clock
 from linkwright.system.composite import through_ports
 from linkwright.system.definitions import Definitions, with_solution
 from linkwright.system.driven_inputs import told_drives
-from linkwright.system.dynamics import MECHANISM, define, equations_of, loaded, settled
+from linkwright.system.dynamics import MECHANISM, define, equations_of, settled
 from linkwright.system.member import Member, Wire
 from linkwright.system.numbers import starts
 from linkwright.system.order import Readers, Segment, segments
@@ -110,7 +110,7 @@ def flatten(system: System, record: Sequence[str] | None = None) -> Flattened:
     forces, moments = _loads(system)
     wires = through_ports(system, {**system.wires, **_branches(system, [*forces, *moments])})
     stops, couples = stop_loads(system.mechanism)
-    view = loaded(system.mechanism, [*forces, *stops], [*moments, *couples])
+    view = system.mechanism.with_loads([*forces, *stops], [*moments, *couples])
     equations = equations_of(view, system.formulation)
     flat = _Flat(system, clock, wires, equations, Definitions(), starts=starts(system))
     _define(flat)
