@@ -6,17 +6,25 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 
+from linkwright.equations.oracle import mass_numerically
+from linkwright.errors import InputError
 from linkwright.formats.mjcf import mjcf_text, parse_mjcf
+from linkwright.formats.mjcf.sound_masses import sound_masses
 from linkwright.formats.robot.description import Description, Mimic
 from linkwright.formats.robot.files import read_description
 from linkwright.formats.robot.from_mechanism import description_of
+from linkwright.formats.robot.omissions import Leftovers
+from linkwright.formats.robot.to_mechanism import assembled
 from linkwright.formats.robot.to_text import robot_text
+from linkwright.formats.robot.transforms import tensor
 from linkwright.formats.text.files import read_model, write_model
 from linkwright.formats.urdf.reader import parse_urdf
 from linkwright.formats.urdf.writer import urdf_text
+from linkwright.models import MODELS, load_model
 from tests.random_mjcf import random_mjcf
 from tests.random_robots import random_robot
 from tests.seeds import seeds
@@ -114,3 +122,73 @@ def test_what_a_text_model_says_stays_in_it(name: str) -> None:
     assert write_model(read_model(again)) == again
     for table in ("[[shape]]", "[[point]]", "[[limit]]", "[[sensor]]", "damping =", "touched ="):
         assert again.count(table) == text.count(table), table
+
+
+# -- MuJoCo ----------------------------------------------------------------------------------------
+REFUSED = ("car", "car-small", "spacecraft-1", "spacecraft-1-small")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_shipped_model_written_as_mjcf_has_the_same_mass_matrix_in_mujoco(name: str) -> None:
+    """Point masses and flat bodies are mended so that they move alike, or refused."""
+    m = load_model(name)
+    robot = description_of(m)
+    if name in REFUSED:
+        with pytest.raises(InputError, match="no solid has the inertia") as refused:
+            mjcf_text(robot)
+        assert "correct its inertia" in str(refused.value)
+        return
+    model = mujoco.MjModel.from_xml_string(mjcf_text(robot).text)
+    data = mujoco.MjData(model)
+    rng = np.random.default_rng(5)
+    pose = dict.fromkeys(m.coordinates, 0.0)
+    rows, columns = [], []
+    speeds = [s.symbol for s in m.kinematics().speeds]
+    for body in m.bodies.values():
+        if body.joint.quaternion:
+            pose[body.rotations[0].name] = 1.0
+        if len(body.coordinates) == 1:
+            (q,) = body.coordinates
+            pose[q.name] = float(rng.uniform(-1, 1))
+            joint = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, q.name)
+            assert joint >= 0, q.name
+            data.qpos[model.jnt_qposadr[joint]] = pose[q.name]
+            columns.append(int(model.jnt_dofadr[joint]))
+            rows.append(speeds.index(m.kinematics().rates[q]))
+    mujoco.mj_forward(model, data)
+    full = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, full)
+    missing = {n: 1.0 for n in m.parameters if n not in m.values}
+    mass = mass_numerically(m, pose, missing)[1]
+    assert len(rows) >= 1
+    np.testing.assert_allclose(
+        full[np.ix_(columns, columns)], mass[np.ix_(rows, rows)], rtol=1e-7, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("seed", seeds(2))
+def test_flat_inertias_in_a_chain_are_mended_or_refused(seed: int) -> None:
+    """A mended chain has the mass matrix of the one that was given."""
+    robot = random_robot(seed, ["revolute", "prismatic", "revolute", "screw"], chain=True)
+    flat = tuple(
+        link
+        if link.mass is None or link.name in ("base", "link3")
+        else dataclasses.replace(link, mass=dataclasses.replace(link.mass, inertia=FLAT))
+        for link in robot.links
+    )
+    axes = tuple(dataclasses.replace(joint, axis=(0.0, 0.0, 1.0)) for joint in robot.joints)
+    robot = dataclasses.replace(robot, links=flat, joints=axes)
+    left = Leftovers()
+    mended = sound_masses(robot, left)
+    assert [entry.what for entry in left.entries()] == ["inertias that no solid has"]
+    for link in mended.links[1:]:
+        assert link.mass is not None
+        moments = np.linalg.eigvalsh(np.array(tensor(link.mass.inertia)))
+        assert moments[0] + moments[1] >= moments[2]
+    before, after = assembled(robot).mechanism, assembled(mended).mechanism
+    pose = dict.fromkeys(before.coordinates, 0.7)
+    given = mass_numerically(before, pose)[1]
+    np.testing.assert_allclose(mass_numerically(after, pose)[1], given, rtol=1e-7, atol=1e-10)
+
+
+FLAT = (0.01, 0.01, 0.05, 0.0, 0.0, 0.0)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from linkwright.errors import InputError
+from linkwright.formats.mjcf.sound_masses import LEAST, sound_masses
 from linkwright.formats.mjcf.words import SENSORS
 from linkwright.formats.robot.description import (
     UNTURNED,
@@ -82,7 +83,7 @@ class _Writing:
     root: str = ""
 
     def written(self) -> WrittenDescription:
-        d = self.description
+        d = self.description = sound_masses(self.description, self.left)
         self.root = d.root
         self.names = {link.name for link in d.links} | {joint.name for joint in d.joints}
         self.links = {link.name: link for link in d.links}
@@ -190,8 +191,13 @@ class _Writing:
             chains = [self._chain(joint) for joint in self.children.get(current.name, [])]
             order.append((current, chains))
             stack.extend(self.links[end] for *_, end in chains)
+        moving = {end for _, chains in order for _, steps, _, end in chains if steps}
         for current, chains in reversed(order):
-            parts = [] if current.mass is None else [_inertial(current.mass)]
+            mass = current.mass
+            if mass is None and current.name in moving:
+                self.left.add("masses of zero", current.line, f"they are {LEAST:g} kg here")
+                mass = Mass(LEAST, inertia=(LEAST, LEAST, LEAST, 0.0, 0.0, 0.0))
+            parts = [] if mass is None else [_inertial(mass)]
             parts += [e for shape in current.shapes if (e := self._geom(shape, current))]
             parts += self.sites.get(current.name, [])
             for joint, steps, place, end in chains:
