@@ -407,6 +407,7 @@ def test_what_mjcf_cannot_hold_is_listed() -> None:
     dropped = {entry.what for entry in mjcf_text(Description("r", two, (joint,))).dropped}
     assert dropped == {
         "meshes such as 'package://robot/arm.dae'",
+        "masses or inertias of zero",
         "a limit on one side",
         "greatest speeds",
     }

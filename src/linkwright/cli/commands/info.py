@@ -49,7 +49,7 @@ def _robot(file: str, roots: list[Path], as_json: bool) -> None:
 
     robot, form = open_robot(file, roots)
     if as_json:
-        echo(json.dumps(dataclasses.asdict(robot), indent=2))
+        echo(json.dumps(dataclasses.asdict(dataclasses.replace(robot, content=None)), indent=2))
         return
     for label, value in summary(robot, form):
         echo(f"{label:<10} {value}")
