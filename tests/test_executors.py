@@ -115,6 +115,18 @@ def test_a_plain_run_is_interrupted_and_restored() -> None:
     assert other.run().x == whole.x
 
 
+def test_simulate_takes_an_executor() -> None:
+    """A recording says so, where it is not the usual one."""
+    s = lw.System(lw.load_model("pendulum"))
+    native, plain = (
+        lw.simulate(s, until=0.2, executor=name, every=100) for name in ("native", "python")
+    )
+    for name in native.recording.names:
+        np.testing.assert_allclose(plain[name], native[name], atol=1e-12)
+    assert "executor" not in native.recording.metadata
+    assert plain.recording.metadata["executor"] == "python"
+
+
 def test_what_an_executor_cannot_do_is_refused_by_name() -> None:
     with pytest.raises(Error, match="rodas4 has no form in plain Python"):
         Session(driven_pendulum(), 0.1, method="rodas4", executor="python")

@@ -32,7 +32,7 @@ from linkwright.blocks import (
     sampled,
 )
 from linkwright.system import AlgebraicLoop, System, make_clock
-from tests.phase_runner import PlainRun
+from tests.phase_runner import PlainRun, called
 
 
 def pendulum() -> lw.Mechanism:
@@ -404,7 +404,7 @@ def test_memories_that_follow_each_other_at_two_rates_are_refused() -> None:
 def test_a_python_function_with_the_wrong_size_of_result_is_named() -> None:
     s = System(name="s")
     s.add(lambda t: [1, 2, 3], rate=10, name="bad", outputs={"y": 2})
-    with pytest.raises(BlockError, match="'bad' returned 3 numbers for its output 'y' of 2 at t ="):
+    with pytest.raises(lw.Error, match="'bad' returned 3 numbers for its output 'y' of 2 at t ="):
         PlainRun(s.phases()).run(1)
 
 
@@ -591,9 +591,8 @@ def test_initial_values_follow_parameters() -> None:
     phases = s.phases()
     assert phases.initialize is not None
     assert phases.x[0].value == 6.0
-    run = PlainRun(phases)
-    run.p[:] = 5.0
-    assert run._pair(phases.initialize, 0.0)[0][0] == 10.0
+    start = np.array([s.value for s in phases.x])
+    assert called(phases, phases.initialize, start, np.full(len(phases.p), 5.0))[0][0] == 10.0
 
 
 def test_outputs_cost_the_derivative_nothing() -> None:
@@ -621,9 +620,9 @@ def test_events_are_zero_crossings_with_resets() -> None:
     (event,) = phases.event_list
     assert event.direction == -1
     assert event.action is not None
-    run = PlainRun(phases)
-    run.x = np.array([0.0, -2.0])
-    np.testing.assert_allclose(run._pair(event.action, 0.0)[0], [0.0, 1.6])
+    p = np.array([s.value for s in phases.p])
+    found = called(phases, event.action, np.array([0.0, -2.0]), p)[0]
+    np.testing.assert_allclose(found, [0.0, 1.6])
 
 
 def test_a_long_chain_is_derived_in_loops_with_its_loads() -> None:

@@ -103,6 +103,7 @@ def simulate(
     tolerance: float = DEFAULTS.tolerance,
     record: Iterable[str] | None = None,
     seed: int = DEFAULTS.seed,
+    executor: str = DEFAULTS.executor,
     progress: Callable[[float], None] | None = None,
 ) -> SystemRun: ...
 
@@ -123,6 +124,7 @@ def simulate(
     form: str = DEFAULTS.form,
     record: Iterable[str] | None = None,
     seed: int = DEFAULTS.seed,
+    executor: str = DEFAULTS.executor,
     progress: Callable[[float], None] | None = None,
     sink: Sink | None = None,
 ) -> Run | SystemRun:
@@ -151,6 +153,7 @@ def simulate(
         form: "auto", "independent" or "redundant"; see `linkwright.simulation.switching`.
         record: of a System, names of the channels to record; all by default.
         seed: of a System, that of its noise.
+        executor: of a System, what runs it: "native", or "python" for reading and checking.
         progress: of a System, called now and then with the time that was reached, s.
         sink: of a mechanism, called during the run with each recorded time and the values of the
             channels of `Run.recording` then.
@@ -163,7 +166,14 @@ def simulate(
     -3.141592654
     """
     settings = settings_of(
-        until, step=step, method=method, tolerance=tolerance, every=every, seed=seed, form=form
+        until,
+        step=step,
+        method=method,
+        tolerance=tolerance,
+        every=every,
+        seed=seed,
+        form=form,
+        executor=executor,
     )
     model: Mechanism | Equations | HasMechanism | System = resolved(mechanism)
     if isinstance(model, System):
@@ -181,8 +191,10 @@ def simulate(
             record=record,
             progress=progress,
         )
-    if record is not None or seed or progress is not None:
-        raise Error("record, seed and progress are for Systems", remedy="simulate(System(m), ...)")
+    if record is not None or seed or progress is not None or executor != DEFAULTS.executor:
+        raise Error(
+            "record, seed, executor and progress are for Systems", remedy="simulate(System(m), ...)"
+        )
     return begin(
         model,
         settings,

@@ -170,11 +170,11 @@ Numbers = list[float]
 
 
 def _function(program: Program, backend: str) -> Callable[..., tuple[Numbers, ...]]:
-    """Return a Program as a function of lists."""
-    kernel = compiled(program, backend=backend).scalar
+    """Return a Program as a function of lists, compiled when it is first called."""
+    kernel = compiled(program, backend=backend)
 
     def call(*arrays: Numbers) -> tuple[Numbers, ...]:
-        found: Any = kernel(*(np.array(a, dtype=float) for a in arrays))
+        found: Any = kernel.scalar(*(np.array(a, dtype=float) for a in arrays))
         parts = found if isinstance(found, tuple) else (found,)
         return tuple(np.asarray(part, dtype=float).tolist() for part in parts)
 
