@@ -19,12 +19,12 @@ FLAGS = (
     "--disable-background-networking",
 )
 
-WITHOUT_GRAPHICS = """window.spared = true;
+_WITHOUT_GRAPHICS = """window.spared = true;
 for (const kind of ["drawElements", "drawArrays", "drawElementsInstanced", "drawArraysInstanced"]) {
     const drawing = WebGL2RenderingContext.prototype, draw = drawing[kind];
     drawing[kind] = function (...told) { if (!window.spared) draw.apply(this, told); };
 }"""
-"""For pages that need not be looked at: nothing is drawn, which takes most of the time here."""
+"""For pages that need not be looked at: nothing is drawn."""
 
 
 def chromium() -> str:
@@ -56,6 +56,7 @@ def _browser() -> Any:
 def opened(
     address: str | Path,
     *,
+    drawn: bool = False,
     offline: bool = False,
     width: int = 1280,
     height: int = 800,
@@ -68,6 +69,8 @@ def opened(
 
     Args:
         address: of the page, or a file.
+        drawn: whether the scene is drawn, which takes most of the time here; `window.spared` of the
+            page may change it.
         offline: cut the network, and count any request but for the file itself as wrong.
         width: of the window, pixels.
         height: of the window, pixels.
@@ -96,6 +99,8 @@ def opened(
                 None if r.url.startswith(("file:", "data:", "blob:")) else wrong.append(r.url)
             ),
         )
+    if not drawn:
+        page.add_init_script(_WITHOUT_GRAPHICS)
     if script:
         page.add_init_script(script)
     try:

@@ -11,9 +11,10 @@ from scipy.optimize import root
 
 from linkwright.algebra import Expr, evaluate_all
 from linkwright.equations import Equations, derive
+from linkwright.equations.kernels import kernel_program
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
-from linkwright.program import Program, interpret, lower
+from linkwright.program import Program, interpret, lower, optimize
 
 Array = NDArray[np.float64]
 
@@ -22,6 +23,12 @@ Array = NDArray[np.float64]
 def equations(name: str, formulation: str = "composite") -> Equations:
     """Derive the equations of a model once."""
     return derive(load_model(name), formulation)
+
+
+@cache
+def optimized(name: str, kernel: str = "forward") -> Program:
+    """Return one kernel of a model, derived as it is by default and optimized, once."""
+    return optimize(kernel_program(equations(name, "auto"), kernel))
 
 
 @cache

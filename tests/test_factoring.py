@@ -89,7 +89,7 @@ def test_the_greatest_common_factor() -> None:
     assert gcf(constant(2), A) is ONE
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**9))
 def test_factoring_keeps_the_value_and_never_adds_operations(seed: int) -> None:
     generator = random.Random(seed)

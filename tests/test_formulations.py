@@ -23,7 +23,6 @@ from linkwright.equations.choices import (
 )
 from linkwright.equations.kernels import (
     inverse_dynamics_program,
-    kernel_program,
     mass_matrix_program,
 )
 from linkwright.equations.shipped import shipped_program
@@ -33,6 +32,7 @@ from linkwright.program import Program, count_operations, lower
 from linkwright.program.interpret import interpret
 from linkwright.program.passes import optimize
 from linkwright.program.search import thorough
+from tests.model_states import equations, optimized
 from tests.random_mechanisms import mechanism_of, random_sample, solved
 
 TURNING = ("revolute", "minus", "referred", "prismatic", "revolute", "weld", "planar", "free")
@@ -50,7 +50,7 @@ def random_choices(kinematics: Kinematics, rng: np.random.Generator) -> Choices:
     return Choices(made, shift)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_no_choice_changes_the_motion_of_a_tree(seed: int) -> None:
     kinds = TURNING if seed % 2 else ("revolute", "prismatic", "screw", "ball", "free quaternion")
     sample = random_sample(seed, 5, kinds)
@@ -63,7 +63,7 @@ def test_no_choice_changes_the_motion_of_a_tree(seed: int) -> None:
         assert found == pytest.approx(expected, rel=1e-8, abs=1e-8), choices.told()
 
 
-@pytest.mark.parametrize("seed", range(40, 48))
+@pytest.mark.parametrize("seed", range(40, 44))
 def test_inverse_dynamics_and_mass_matrix_of_a_tree(seed: int) -> None:
     """The one recursion gives M a - f, with M and f of Kane's equations."""
     sample = random_sample(seed, 4, TURNING)
@@ -109,7 +109,7 @@ def run(program: Program, given: dict[str, float]) -> list[np.ndarray]:
     return [np.asarray(x) for x in interpret(lower(program), inputs)]
 
 
-@pytest.mark.parametrize("seed", range(60, 66))
+@pytest.mark.parametrize("seed", range(60, 63))
 def test_articulated_bodies_move_like_the_others(seed: int) -> None:
     """Accelerations without a mass matrix are those of Kane's equations, on branched trees too."""
     kinds = ("revolute", "inclined", "prismatic", "cylindrical", "ball", "free", "screw", "weld")
@@ -134,7 +134,7 @@ def test_articulated_bodies_take_geared_rotors_and_refuse_constraints() -> None:
 def test_long_chains_grow_in_proportion() -> None:
     """Articulated bodies cost the same for every further link, the mass matrix ever more."""
     short, middle, long = (
-        count_operations(derive(chain(n), "articulated").program()).total for n in (12, 18, 24)
+        count_operations(derive(chain(n), "articulated").program()).total for n in (8, 12, 16)
     )
     assert long - middle == pytest.approx(middle - short, rel=0.05)
     assert derive(chain(14)).formulation == "articulated"
@@ -208,20 +208,20 @@ FAST = [
 @pytest.mark.parametrize(("name", "kernel", "operations", "calls"), FAST)
 def test_counts_of_the_models(name: str, kernel: str, operations: int, calls: int) -> None:
     """Adds and multiplies together in fast mode, all parameters symbols: no more than so many."""
-    found = count_operations(optimize(kernel_program(derive(load_model(name)), kernel)))
+    found = count_operations(optimized(name, kernel))
     assert found.total <= operations
     assert found.call <= calls
 
 
 def test_a_cart_with_other_names_in_another_order_costs_the_same() -> None:
     """Nothing knows a model: only the structure matters."""
-    expected = count_operations(optimize(derive(load_model("cart")).program(outputs=False)))
+    expected = count_operations(optimized("cart"))
     assert count_operations(optimize(derive(other_cart()).program(outputs=False))) == expected
 
 
 def test_the_search_knows_no_model_either() -> None:
     """The other cart gets as small as the one that ships with its program, in a short search."""
-    source = derive(load_model("cart")).program(outputs=False)
+    source = equations("cart", "auto").program(outputs=False)
     shipped = shipped_program(source)
     assert shipped is not None
     found = count_operations(thorough(derive(other_cart()).program(outputs=False), moves=500))
@@ -285,7 +285,7 @@ def random_arm(seed: int, n: int = 12) -> Mechanism:
     return m
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_random_arm_of_twelve_links_is_never_worse_than_by_kane(seed: int) -> None:
     m = random_arm(seed)
     found, kane = (

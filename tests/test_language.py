@@ -119,7 +119,7 @@ def substituted(source: str, values: dict[str, Fraction]) -> Expr | Error:
         return error
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.recursive(_atom, _grow, max_leaves=10))
 def test_operators_bind_and_chain_as_in_python(source: str) -> None:
     values = {"a": Fraction(11, 8), "b": Fraction(-5, 7), "c": Fraction(5, 2), "d": Fraction(0)}
@@ -221,7 +221,7 @@ def read_or_refused(source: str) -> Expr | InputError:
 _ALPHABET = "ab1.2e+-*/^()[]{},<>=!#`' \nandorifelsepi\u00b2\u03b8$\t°"
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(st.one_of(st.text(_ALPHABET, max_size=30), st.text(max_size=15)))
 @example("a" + "[1]" * 3)
 @example("((((((" * 3000)
@@ -256,7 +256,7 @@ _words = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(st.lists(_words, max_size=25).map(" ".join))
 def test_any_row_of_words_is_read_or_refused_with_an_input_error(source: str) -> None:
     outcome = read_or_refused(source)

@@ -79,7 +79,7 @@ def test_masses_of_meshes_are_those_of_mujoco() -> None:
         np.testing.assert_allclose(mass.center, body.ipos, atol=1e-14)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(12))
 def test_random_files_are_read_as_mujoco_reads_them(seed: int) -> None:
     text = random_mjcf(seed)
     model, description = mujoco.MjModel.from_xml_string(text), parse_mjcf(text)
@@ -87,7 +87,7 @@ def test_random_files_are_read_as_mujoco_reads_them(seed: int) -> None:
     assert place_errors(model, description, np.random.default_rng(seed), 2) < 1e-10
 
 
-@pytest.mark.parametrize("seed", range(25, 40))
+@pytest.mark.parametrize("seed", range(25, 33))
 def test_what_is_written_is_the_same_robot_to_mujoco(seed: int) -> None:
     description = parse_mjcf(random_mjcf(seed))
     text = mjcf_text(description).text
@@ -519,7 +519,7 @@ _ELEMENTS = st.recursive(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(_ELEMENTS, max_size=5).map("".join))
 def test_any_elements_are_read_or_refused(elements: str) -> None:
     """Whatever is no robot is an error of ours, never another exception."""
@@ -529,7 +529,7 @@ def test_any_elements_are_read_or_refused(elements: str) -> None:
         return
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(st.sampled_from(MODELS), st.integers(0, 10**6), st.binary(max_size=4), st.integers(0, 6))
 def test_a_damaged_file_is_read_or_refused(path: Path, at: int, junk: bytes, cut: int) -> None:
     data = path.read_bytes()

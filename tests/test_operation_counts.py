@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from linkwright.equations import derive
-from linkwright.models import load_model
 from linkwright.program import count_operations
 from linkwright.program.passes import optimize
+from tests.model_states import equations, optimized
 
 SEPARATE = [
     ("stanford-arm", 240, 353, 8),
@@ -27,7 +26,7 @@ TOGETHER = [("spacecraft-1-small", 442, 514), ("spacecraft-2", 338, 455)]
 
 @pytest.mark.parametrize(("name", "add", "mul", "call"), SEPARATE)
 def test_no_more_than_the_thesis(name: str, add: int, mul: int, call: int) -> None:
-    found = count_operations(optimize(derive(load_model(name)).program(outputs=False)))
+    found = count_operations(optimized(name))
     assert found.add <= add
     assert found.mul <= mul
     assert found.call <= call
@@ -35,7 +34,7 @@ def test_no_more_than_the_thesis(name: str, add: int, mul: int, call: int) -> No
 
 @pytest.mark.parametrize(("name", "add", "mul_and_call"), TOGETHER)
 def test_no_more_than_the_thesis_with_calls(name: str, add: int, mul_and_call: int) -> None:
-    found = count_operations(optimize(derive(load_model(name)).program(outputs=False)))
+    found = count_operations(optimized(name))
     assert found.add <= add
     assert found.mul + found.call <= mul_and_call
 
@@ -43,7 +42,7 @@ def test_no_more_than_the_thesis_with_calls(name: str, add: int, mul_and_call: i
 @pytest.mark.parametrize(("name", "add", "mul", "call"), SEPARATE)
 def test_no_more_with_the_outputs_beside(name: str, add: int, mul: int, call: int) -> None:
     """What only outputs need stands in the output stage, and does not crowd the derivative."""
-    found = count_operations(optimize(derive(load_model(name)).program()))
+    found = count_operations(optimize(equations(name, "auto").program()))
     assert found.total <= add + mul
     assert found.call <= call
 
@@ -51,8 +50,7 @@ def test_no_more_with_the_outputs_beside(name: str, add: int, mul: int, call: in
 def test_control_of_the_arm_costs_less_than_in_the_thesis() -> None:
     """AUTOSIM spends 28 adds and 25 multiplies on it; here its weights cancel against gravity."""
     plain, controlled = (
-        count_operations(optimize(derive(load_model(name)).program(outputs=False)))
-        for name in ("stanford-arm", "stanford-arm-controlled")
+        count_operations(optimized(name)) for name in ("stanford-arm", "stanford-arm-controlled")
     )
     assert controlled.add - plain.add <= 28
     assert controlled.mul - plain.mul <= 25
@@ -60,4 +58,4 @@ def test_control_of_the_arm_costs_less_than_in_the_thesis() -> None:
 
 def test_wheels_of_the_cart_need_no_sines() -> None:
     """They are rotors: only the yaw and steer angles are ever turned into sine and cosine."""
-    assert count_operations(derive(load_model("cart")).program(outputs=False)).call == 4
+    assert count_operations(equations("cart", "auto").program(outputs=False)).call == 4

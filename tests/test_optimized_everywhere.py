@@ -13,14 +13,14 @@ import pytest
 
 import linkwright as lw
 from linkwright.control import ComputedTorque
-from linkwright.equations import derive
 from linkwright.equations.kernels import kernel_program
 from linkwright.models import load_model
-from linkwright.program import Program, count_operations, lower, optimize
+from linkwright.program import Program, count_operations, lower
 from linkwright.program.interpret import interpret
 from linkwright.program.search import field_outputs
 from linkwright.robots import Robot
 from linkwright.system import Phases, System, flatten
+from tests.model_states import equations, optimized
 
 
 def check(before: Program, after: Program, saved: float) -> None:
@@ -48,14 +48,13 @@ def check_counts(before: Program, after: Program, saved: float) -> None:
 @pytest.mark.parametrize("model", ["puma560:drives=off", "stanford-arm", "whipple"])
 @pytest.mark.parametrize("kernel", ["forward", "inverse", "mass"])
 def test_kernels_of_mechanisms(model: str, kernel: str) -> None:
-    written = kernel_program(derive(load_model(model)), kernel)
-    check(written, optimize(written), 0.02)
+    check(kernel_program(equations(model, "auto"), kernel), optimized(model, kernel), 0.02)
 
 
 @pytest.mark.parametrize("model", ["four-bar", "cart", "double-pendulum"])
 def test_linearizations(model: str) -> None:
     """Jacobians of the accelerations by coordinates and speeds, as `Program.derivative` gives."""
-    program = derive(load_model(model)).program(outputs=False)
+    program = equations(model, "auto").program(outputs=False)
     before = program.derivative("u_dot", ["q", "u"], optimized=False)
     check(before, program.derivative("u_dot", ["q", "u"]), 0.1)
 
@@ -93,10 +92,7 @@ def test_closed_loops(monkeypatch: pytest.MonkeyPatch) -> None:
         patch.setattr(flatten, "optimize", lambda program: program)
         written: Phases = closed_loop(m).phases(record=[])
     check(written.derivative, made, 0.05)
-    equations = derive(m)
-    apart = [
-        count_operations(optimize(kernel_program(equations, k))) for k in ("forward", "inverse")
-    ]
+    apart = [count_operations(optimized("puma560:drives=off", k)) for k in ("forward", "inverse")]
     assert count_operations(made).call == max(
         c.call for c in apart
     )  # one sine of an angle for both

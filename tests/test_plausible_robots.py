@@ -43,7 +43,7 @@ def _second_moments(tensor: tuple[float, ...]) -> np.ndarray:
     return np.asarray(np.trace(matrix) / 2 * np.eye(3) - matrix)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(tensors, st.lists(st.tuples(numbers, numbers, numbers), min_size=1, max_size=6))
 def test_the_nearest_inertia_is_one_and_no_body_is_nearer(
     tensor: tuple[float, ...], points: list[tuple[float, float, float]]

@@ -75,7 +75,7 @@ def test_text_has_the_fewest_parentheses_and_natural_signs(expr: Expr, shown: st
     assert parse(shown) is expr
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(expressions)
 @example(3 * (a + b) + c - 2 * (a + b))
 @example(constant(float("-inf")) * a)
@@ -152,7 +152,7 @@ def test_points_where_an_expression_is_infinite_are_left_out() -> None:
 
 
 # -- LaTeX -----------------------------------------------------------------------------------------
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(expressions)
 def test_latex_is_balanced(expr: Expr) -> None:
     source = latex(expr)
@@ -207,7 +207,7 @@ def test_latex_names(name: str, shown: str) -> None:
 
 
 # -- MathML ----------------------------------------------------------------------------------------
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(expressions)
 def test_mathml_is_well_formed_and_says_what_latex_says(expr: Expr) -> None:
     """The tree parses, each fraction and power has two parts, and all symbols are there."""

@@ -205,8 +205,9 @@ def test_andrews_squeezer_runs_to_its_reference() -> None:
     assert run["beta_dot_dot"][0] == pytest.approx(14222.4439199541, rel=1e-9)
 
 
-@pytest.mark.parametrize(("method", "step"), [("dop853", 1.0), ("rk4", 0.005)])
-@pytest.mark.parametrize("form", ["auto", "redundant"])
+@pytest.mark.parametrize(
+    ("method", "step", "form"), [("dop853", 1.0, "auto"), ("rk4", 0.005, "redundant")]
+)
 def test_n_four_bar_goes_through_its_singular_configurations(
     method: str, step: float, form: str
 ) -> None:

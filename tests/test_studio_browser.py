@@ -14,7 +14,7 @@ import pytest
 import linkwright as lw
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.state import Desk
-from tests.chromium import WITHOUT_GRAPHICS, opened
+from tests.chromium import opened
 
 ARM = "tests/robots/oblique_arm.urdf"
 PATIENCE = 30.0  # s, for a machine that is busy
@@ -31,7 +31,7 @@ def studio_page(*names: str) -> Iterator[tuple[Studio, Any, list[str]]]:
     """Yield a studio, its page, and what went wrong on it."""
     studio = open_studio(names)
     try:
-        with opened(studio.address, width=960, height=600, script=WITHOUT_GRAPHICS) as (
+        with opened(studio.address, width=960, height=600) as (
             page,
             wrong,
         ):

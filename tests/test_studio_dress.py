@@ -499,7 +499,7 @@ def test_a_page_names_points_and_what_stands_around(tmp_path: Path) -> None:
     (tmp_path / "cell.toml").write_text(TABLE)
     file = tmp_path / "page.html"
     write_page(file, [open_motion("double-pendulum", scene_file=tmp_path / "cell.toml")])
-    with opened(file, offline=True, width=700, height=500) as (page, wrong):
+    with opened(file, drawn=True, offline=True, width=700, height=500) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         label = page.locator("#labels span")
         assert label.inner_text() == "pin"
@@ -527,7 +527,7 @@ def test_the_studio_puts_a_dress_on_again_when_it_is_saved(tmp_path: Path) -> No
         wardrobe, stage = studio.shared["scene_file"], studio.stage
         assert stage is not None
         assert (32, 192, 64) in [mesh.color for _, mesh in stage.meshes]
-        with opened(studio.address, width=700, height=500) as (page, wrong):
+        with opened(studio.address, drawn=True, width=700, height=500) as (page, wrong):
             page.wait_for_function("document.body.innerText.includes('Speed')")
             second = TABLE.replace("#20c040", "#c02040")
             file.write_text(second + "[ground]\nheight = -3\n")

@@ -425,7 +425,10 @@ def test_k_hides_the_arrows_of_a_page(
 ) -> None:
     scene, recording = resting_box
     write_page(tmp_path / "box.html", [scene_motion("box", recording, scene)])
-    with opened(tmp_path / "box.html", offline=True, width=800, height=500) as (page, wrong):
+    with opened(tmp_path / "box.html", drawn=True, offline=True, width=800, height=500) as (
+        page,
+        wrong,
+    ):
         page.wait_for_selector("html[data-ready=yes]")
         page.keyboard.press("End")
         soon(lambda: page.evaluate("studio.arrows") == 4)
@@ -524,7 +527,7 @@ def test_bodies_can_be_seen_through_and_are_as_before_then(studio: Studio) -> No
 def test_k_hides_the_arrows_of_the_studio(studio: Studio) -> None:
     marks = studio.marks
     assert marks is not None
-    with opened(studio.address, width=700, height=420, script=COUNTED) as (page, wrong):
+    with opened(studio.address, drawn=True, width=700, height=420, script=COUNTED) as (page, wrong):
         page.get_by_role("tab", name="Play").wait_for(timeout=30_000)
         studio.player.go_to(studio.player.end)
         assert marks.count == 4

@@ -13,7 +13,7 @@ from linkwright.studio.client_page import page_of
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.state import RUN, desk_of
 from linkwright.studio.status import Status
-from tests.chromium import WITHOUT_GRAPHICS, opened
+from tests.chromium import opened
 from tests.test_studio_browser import soon
 
 SCHEME = "document.documentElement.dataset.mantineColorScheme"
@@ -75,7 +75,7 @@ def test_the_page_has_our_name_moves_and_says_how_to_start_again() -> None:
     studio = open_studio(["pendulum"])
     studio.shared["again"] = "linkwright studio pendulum"
     try:
-        with opened(studio.address, moving=True, dark=True, script=WITHOUT_GRAPHICS) as (page, _):
+        with opened(studio.address, moving=True, dark=True) as (page, _):
             page.wait_for_function("document.getElementById('lw-mode')?.textContent === 'REPLAY'")
             soon(lambda: studio.player.playing and studio.player.time > 0)
             assert page.title() == "pendulum · Linkwright"
@@ -89,7 +89,7 @@ def test_the_page_has_our_name_moves_and_says_how_to_start_again() -> None:
             page.get_by_role("button", name="Help").click()
             page.get_by_text("All commands").wait_for()
             page.keyboard.press("Escape")
-            with opened(studio.address, script=WITHOUT_GRAPHICS) as (other, _):
+            with opened(studio.address) as (other, _):
                 other.get_by_role("tab", name="Play").wait_for()
                 assert other.evaluate(SCHEME) == "light"  # each browser has its own
             studio.close()
@@ -100,7 +100,7 @@ def test_the_page_has_our_name_moves_and_says_how_to_start_again() -> None:
 
 
 def test_on_a_phone_the_model_is_seen_first(studio: Studio) -> None:
-    with opened(studio.address, width=390, height=844, touch=True, script=WITHOUT_GRAPHICS) as (
+    with opened(studio.address, width=390, height=844, touch=True) as (
         page,
         wrong,
     ):

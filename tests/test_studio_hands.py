@@ -20,7 +20,7 @@ from linkwright.scene.viewpoint import ANGLE, ground_and_view
 from linkwright.studio.joint_control import Poser, pose_of
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.state import Desk
-from tests.chromium import WITHOUT_GRAPHICS, opened
+from tests.chromium import opened
 from tests.test_studio_browser import ARM, PATIENCE, desk_of, field, graphs, soon, tab
 
 Array = NDArray[np.float64]
@@ -31,7 +31,7 @@ def arm() -> Iterator[tuple[Studio, Any, list[str]]]:
     """The studio of an arm in a browser."""
     studio = open_studio([ARM])
     try:
-        with opened(studio.address, script=WITHOUT_GRAPHICS) as (page, wrong):
+        with opened(studio.address) as (page, wrong):
             page.get_by_role("tab", name="Pose").wait_for(timeout=1000 * PATIENCE)
             soon(lambda: _client(studio).camera.update_timestamp > 0)
             yield studio, page, wrong
@@ -127,7 +127,7 @@ def test_gravity_changed_while_it_runs_shows_in_the_plots() -> None:
     studio = open_studio(["pendulum"])
     try:
         desk = desk_of(studio)
-        with opened(studio.address, script=WITHOUT_GRAPHICS) as (page, wrong):
+        with opened(studio.address) as (page, wrong):
             page.get_by_role("tab", name="Live").wait_for(timeout=1000 * PATIENCE)
             live = soon(lambda: desk.live)
             page.keyboard.press("l")

@@ -12,7 +12,7 @@ import pytest
 import linkwright as lw
 from linkwright.cli import main
 from linkwright.studio.server import Studio, open_studio
-from tests.chromium import WITHOUT_GRAPHICS, opened
+from tests.chromium import opened
 from tests.test_studio_browser import PATIENCE, desk_of, field, soon, tab
 
 ROBOTS = Path(__file__).parent / "robots"
@@ -26,7 +26,7 @@ NO_MESH = """<robot name="bare"><link name="base"/><link name="arm">
 def _seen(studio: Studio, check: Callable[[Any], None]) -> None:
     """Let a check look at the studio in a browser; nothing may go wrong there."""
     try:
-        with opened(studio.address, script=WITHOUT_GRAPHICS) as (page, wrong):
+        with opened(studio.address) as (page, wrong):
             page.get_by_role("tab", name="Play").wait_for(timeout=1000 * PATIENCE)
             check(page)
             assert wrong == []

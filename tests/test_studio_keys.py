@@ -15,7 +15,7 @@ from linkwright.pages.page import write_page
 from linkwright.scene.motions import recorded_motion
 from linkwright.studio.live import Live
 from linkwright.studio.server import Studio, open_studio
-from tests.chromium import WITHOUT_GRAPHICS, opened
+from tests.chromium import opened
 from tests.test_studio_browser import desk_of, field, soon, tab
 
 
@@ -36,7 +36,7 @@ def shown(runs: list[Path]) -> Iterator[tuple[Studio, Any, list[str]]]:
     """The studio of both, in a browser."""
     studio = open_studio([str(path) for path in runs])
     try:
-        with opened(studio.address, script=WITHOUT_GRAPHICS) as (page, wrong):
+        with opened(studio.address) as (page, wrong):
             page.get_by_role("tab", name="View").wait_for(timeout=30_000)
             soon(lambda: desk_of(studio).live)
             yield studio, page, wrong
@@ -205,7 +205,7 @@ PAGE: tuple[tuple[str, str, Any], ...] = (
 def test_each_key_of_the_page_does_what_its_sheet_says(runs: list[Path], tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     write_page(path, [recorded_motion(p.stem, lw.read_recording(p)) for p in runs])
-    with opened(path, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
+    with opened(path, offline=True) as (page, wrong):
         page.wait_for_function("document.documentElement.dataset.ready === 'yes'")
         told = " ".join(page.evaluate("KEYS.map((k) => k[0])")).translate(_WRITTEN).split()
         pressed = {key.split("+")[-1].lower() if len(key) > 1 else key for key, _, _ in PAGE}

@@ -18,7 +18,7 @@ from linkwright.mechanism import Mechanism
 from linkwright.pages.page import page_text, write_page
 from linkwright.scene.motions import open_motion, recorded_motion, scene_motion
 from linkwright.scene.scene import scene_of
-from tests.chromium import WITHOUT_GRAPHICS, opened
+from tests.chromium import opened
 
 ROBOTS = Path(__file__).parent / "robots"
 
@@ -137,7 +137,7 @@ def test_a_page_plays_offline(tmp_path: Path) -> None:
     run = lw.simulate(lw.load_model("double-pendulum"), 10.0, step=0.02)
     file = tmp_path / "page.html"
     write_page(file, [recorded_motion("run", run.recording)])
-    with opened(file, offline=True) as (page, wrong):
+    with opened(file, drawn=True, offline=True) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         assert page.inner_text("#time") == "0.000 s"
         page.click("#play")
@@ -206,7 +206,7 @@ def test_the_table_of_a_page_is_the_recording_to_the_last_bit(tmp_path: Path, sp
     recording = lw.Recording(times, [lw.Channel(n, "m") for n in "abc"], data)
     file = tmp_path / "page.html"
     write_page(file, [recorded_motion("run", recording)])
-    with opened(file, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
+    with opened(file, offline=True) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         names, table = _table(page.evaluate("csvText(studio.plots.source)"))
         assert names == ["t [s]", "a [m]", "b [m]", "c [m]"]
@@ -225,7 +225,7 @@ def test_a_long_recording_has_the_digits_of_single_precision_and_says_what_was_l
     recording = lw.Recording(times, [lw.Channel(f"c{k}", "m") for k in range(5)], data)
     file = tmp_path / "page.html"
     write_page(file, [recorded_motion("run", recording)], most=10_000_000)
-    with opened(file, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
+    with opened(file, offline=True) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         text = page.evaluate("csvText(studio.plots.source)")
         shown = [x for row in text.splitlines()[1::97] for x in row.split(",")[1:]]
@@ -265,7 +265,7 @@ def test_each_take_of_a_page_is_drawn_with_its_own_shapes(tmp_path: Path) -> Non
     assert both >= radius[1] > radius[0]  # the longer one is in the picture too
     file = tmp_path / "page.html"
     write_page(file, motions)
-    with opened(file, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
+    with opened(file, offline=True) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         meshes = page.evaluate("studio.moving.map((t) => t.own[1].parts === studio.nodes[1].parts)")
         assert meshes == [True, True, False]
@@ -292,13 +292,13 @@ def swinging(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_page_moves_when_it_opens_unless_motion_is_unwelcome(swinging: Path) -> None:
-    with opened(swinging, offline=True, moving=True, script=WITHOUT_GRAPHICS) as (page, wrong):
+    with opened(swinging, offline=True, moving=True) as (page, wrong):
         page.wait_for_function("studio.playing && studio.time > 0.1")
         page.fill("#scrub", "0.5")  # who chooses a time keeps it
         assert not page.evaluate("studio.playing")
         assert page.inner_text("#time") == "5.000 s"
         assert wrong == []
-    with opened(swinging, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
+    with opened(swinging, offline=True) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         page.wait_for_function("studio.frames > 0")
         assert page.evaluate("[studio.playing, studio.time]") == [False, 0]
@@ -306,8 +306,7 @@ def test_a_page_moves_when_it_opens_unless_motion_is_unwelcome(swinging: Path) -
 
 
 def test_the_clock_is_right_at_any_frame_rate_and_slow_frames_get_coarser(swinging: Path) -> None:
-    script = WITHOUT_GRAPHICS + _BY_HAND
-    with opened(swinging, offline=True, moving=True, script=script) as (page, wrong):
+    with opened(swinging, offline=True, moving=True, script=_BY_HAND) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         wide, level = page.evaluate("frame(0), [$('view').width, studio.level]")
         assert level == 0
@@ -324,8 +323,7 @@ def test_the_clock_is_right_at_any_frame_rate_and_slow_frames_get_coarser(swingi
 
 
 def test_cameras_glide_to_a_view_and_fit_shows_all(swinging: Path) -> None:
-    script = WITHOUT_GRAPHICS + _BY_HAND
-    with opened(swinging, offline=True, moving=True, script=script) as (page, wrong):
+    with opened(swinging, offline=True, moving=True, script=_BY_HAND) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         page.evaluate("play(studio, false), frame(0)")
         first = page.evaluate("studio.view.azimuth")
@@ -348,7 +346,7 @@ def test_cameras_glide_to_a_view_and_fit_shows_all(swinging: Path) -> None:
 
 
 def test_keys_press_what_has_the_focus_and_a_mouse_gives_it_back(swinging: Path) -> None:
-    with opened(swinging, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
+    with opened(swinging, offline=True) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         page.focus("#axes")
         page.keyboard.press("Space")
@@ -371,9 +369,7 @@ def test_all_of_a_page_can_be_reached_on_a_phone(tmp_path: Path, size: tuple[int
     file = tmp_path / "page.html"
     write_page(file, [open_motion("four-bar")])
     width, height = size
-    with opened(
-        file, offline=True, width=width, height=height, touch=True, script=WITHOUT_GRAPHICS
-    ) as (page, wrong):
+    with opened(file, offline=True, width=width, height=height, touch=True) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         page.wait_for_function("!$('legend').hidden")
         boxes = {n: page.locator(n).bounding_box() for n in ("header", "#view", "#legend", "aside")}
@@ -401,7 +397,7 @@ def test_all_of_a_page_can_be_reached_on_a_phone(tmp_path: Path, size: tuple[int
 def test_the_legend_of_forces_is_a_scale_bar(tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     write_page(file, [open_motion("four-bar")])
-    with opened(file, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
+    with opened(file, offline=True) as (page, wrong):
         page.wait_for_selector("html[data-ready=yes]")
         for _ in range(3):
             page.evaluate("nearer(studio, 0.6), render(studio)")

@@ -26,7 +26,7 @@ from linkwright.simulation.systems import SystemRun
 from linkwright.studio.display import in_notebook, motion_of, open_browser
 from linkwright.studio.server import Studio
 from linkwright.studio.state import desk_of
-from tests.chromium import WITHOUT_GRAPHICS, opened
+from tests.chromium import opened
 
 
 def controlled() -> lw.System:
@@ -199,7 +199,7 @@ def test_the_frame_of_a_notebook_plays_and_says_where_the_motion_comes_from(
     lw.simulate(lw.load_model("pendulum"), 1.0, step=0.01, method="rk4").show()
     notebook = tmp_path / "notebook.html"
     notebook.write_text(f"<!doctype html><meta charset=utf-8><link rel=icon href=data:,>{shown[0]}")
-    with opened(notebook, offline=True, script=WITHOUT_GRAPHICS) as (page, errors):
+    with opened(notebook, offline=True) as (page, errors):
         frame = page.frame_locator("iframe")
         frame.locator("html[data-ready=yes]").wait_for(timeout=60_000)
         told = frame.locator("#story").text_content()

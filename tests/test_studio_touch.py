@@ -13,7 +13,7 @@ import pytest
 from linkwright.pages.page import write_page
 from linkwright.scene.motions import open_motion
 from linkwright.studio.server import open_studio
-from tests.chromium import WITHOUT_GRAPHICS, opened
+from tests.chromium import opened
 from tests.test_studio_browser import soon
 
 ROBOTS = Path(__file__).parent / "robots"
@@ -49,9 +49,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def page(file: Path, request: pytest.FixtureRequest) -> Iterator[Any]:
     """The page on a tablet."""
     width, height = request.param
-    with opened(
-        file, offline=True, width=width, height=height, touch=True, script=WITHOUT_GRAPHICS
-    ) as (made, wrong):
+    with opened(file, offline=True, width=width, height=height, touch=True) as (made, wrong):
         made.wait_for_function("document.documentElement.dataset.ready === 'yes'")
         yield made
         assert wrong == []
@@ -135,7 +133,7 @@ def test_all_that_can_be_pressed_is_large_and_nothing_is_cut_off(page: Any) -> N
 
 
 def test_a_mouse_turns_moves_brings_nearer_and_chooses(file: Path) -> None:
-    with opened(file, offline=True, width=900, height=600) as (page, wrong):
+    with opened(file, drawn=True, offline=True, width=900, height=600) as (page, wrong):
         page.wait_for_function("document.documentElement.dataset.ready === 'yes'")
         box = page.locator("#view").bounding_box()
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -165,9 +163,7 @@ def test_a_mouse_turns_moves_brings_nearer_and_chooses(file: Path) -> None:
 def test_the_studio_on_a_tablet_shows_all_of_the_scene_and_large_buttons() -> None:
     studio = open_studio(["double-pendulum"])
     try:
-        with opened(
-            studio.address, width=820, height=1180, touch=True, script=WITHOUT_GRAPHICS
-        ) as (page, wrong):
+        with opened(studio.address, width=820, height=1180, touch=True) as (page, wrong):
             page.get_by_role("tab", name="View").wait_for(timeout=30_000)
             for name in ("Scope", "Inspect"):
                 page.get_by_role("tab", name=name).tap()

@@ -20,7 +20,7 @@ from linkwright.studio.panel_pose import _Joints, _Tool
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.state import RUN, Desk, desk_of
 from linkwright.studio.traces import Trace
-from tests.chromium import WITHOUT_GRAPHICS, opened
+from tests.chromium import opened
 
 
 @pytest.fixture(name="pendulum")
@@ -127,7 +127,7 @@ def test_the_handle_of_a_tool_goes_with_a_tool_that_moves_otherwise() -> None:
 def test_a_page_follows_mass_centers_too(tmp_path: Path) -> None:
     place = tmp_path / "a.html"
     lw.page(place, load_model("pendulum"))
-    with opened(place, offline=True, script=WITHOUT_GRAPHICS) as (page, wrong):
+    with opened(place, offline=True) as (page, wrong):
         page.wait_for_function("window.studio && studio.nodes")
         assert page.evaluate("studio.nodes.map((n) => n.point)")[1] == [0, -1, 0]
         assert wrong == []
@@ -137,7 +137,7 @@ def test_a_page_follows_mass_centers_too(tmp_path: Path) -> None:
 def test_an_axis_has_two_ticks_at_least(ends: tuple[float, float], tmp_path: Path) -> None:
     place = tmp_path / "a.html"
     lw.page(place, load_model("pendulum"))
-    with opened(place, offline=True, script=WITHOUT_GRAPHICS) as (page, _):
+    with opened(place, offline=True) as (page, _):
         made = page.evaluate("([a, b]) => ticks(a, b, 3)", list(ends))
     assert len(made) >= 2
     assert all(ends[0] - 1e-9 <= t <= ends[1] + 1e-9 for t in made)

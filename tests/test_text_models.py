@@ -399,7 +399,7 @@ _component = st.fixed_dictionaries(
         },
     )
 )
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=75, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_model_reads_back_as_it_was_written(data: dict[str, Any]) -> None:
     model = ModelFile.model_validate(data)
     text = model_text(model)
@@ -421,7 +421,7 @@ def test_a_described_model_gives_the_same_program(name: str) -> None:
     assert model_text(describe(again)) == text
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_a_described_random_tree_gives_the_same_program(seed: int) -> None:
     """Trees of all kinds of joints, with inclined axes, forces and couples at random."""
     sample = random_sample(seed, size=4)
@@ -986,7 +986,7 @@ def mutated(text: str, how: tuple[str, float, float, str, str, str, str]) -> str
     st.sampled_from([EVERYTHING, starter("m", "cart"), starter("m", "arm")]),
     st.lists(_mutation, min_size=1, max_size=3),
 )
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_text_reads_or_is_refused_with_an_input_error(
     text: str, changes: list[tuple[str, float, float, str, str, str, str]]
 ) -> None:
@@ -1002,7 +1002,7 @@ def test_any_text_reads_or_is_refused_with_an_input_error(
 
 
 @given(st.text(max_size=200) | st.binary(max_size=100).map(lambda b: b.decode("latin-1")))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_noise_is_refused_with_an_input_error(noise: str) -> None:
     with pytest.raises(InputError):
         read_model(HEAD + noise + "\n[[")

@@ -120,7 +120,7 @@ _units = st.lists(st.tuples(_names, st.integers(-3, 3)), max_size=5).map(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(_units)
 @example("deg^2")
 @example("rpm*deg")
@@ -132,7 +132,7 @@ def test_a_printed_unit_reads_back(text: str) -> None:
     assert again.factor == pytest.approx(unit.factor, rel=1e-12)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(_units, _units, st.integers(-3, 3))
 def test_units_form_a_group(one: str, two: str, n: int) -> None:
     a, b = parse_unit(one), parse_unit(two)
@@ -194,7 +194,7 @@ def read_or_refused(text: str) -> Unit | InputError:
         return error
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.one_of(st.text("mkgs/*^()1- 2²⁻deg.e", max_size=20), st.text(max_size=10)))
 @example("(" * 5000)
 @example("1e308*1e308")

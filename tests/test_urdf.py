@@ -141,7 +141,7 @@ def test_pinocchio_reads_what_is_written(tmp_path: Path) -> None:
 NEAR_UPRIGHT = st.floats(-16, -1).map(lambda power: math.pi / 2 - 10**power)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.tuples(st.floats(-4, 4), st.one_of(st.floats(-4, 4), NEAR_UPRIGHT), st.floats(-4, 4)))
 def test_angles_of_a_rotation_give_it_again(angles: tuple[float, float, float]) -> None:
     rotation = rpy_rotation(*angles)

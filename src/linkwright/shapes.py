@@ -17,6 +17,8 @@ from typing import Any, ClassVar, Self, TypeAlias
 from linkwright.brief import brief
 from linkwright.errors import InputError, nearest
 
+__all__ = ["COLORS", "Box", "Capsule", "Cylinder", "Mesh", "Shape", "Sphere"]
+
 Color: TypeAlias = tuple[float, float, float, float]
 
 AXES = ("x", "y", "z")
@@ -92,12 +94,17 @@ class Shape:
     """What all shapes have.
 
     Args:
+        at: where its middle is, in the axes of its body, m.
         turn: turns about its own axes, one after another, before it is moved: pairs of an axis
             ("x", "y", "z") and an angle, rad or a text such as "90 deg"; or one pair.
+        color: a name, "#rrggbb", or red, green and blue from 0 to 1; by default that of its body.
         name: in robot files.
         material: name of what has its color, in robot files.
         seen: whether it is drawn.
         touched: whether it takes part in contact, in robot files.
+
+    >>> Sphere(0.1, at=(0, 0, 1), color="gold").at
+    (0, 0, 1)
     """
 
     at: Sequence[Any] = (0, 0, 0)
@@ -145,6 +152,9 @@ class Shape:
 class Box(Shape):
     """A box about its middle.
 
+    Args:
+        edges: lengths along its own axes, m.
+
     >>> Box((0.1, 0.1, "L"), at=(0, 0, "-L/2"), color="gold").edges
     (0.1, 0.1, 'L')
     """
@@ -169,6 +179,9 @@ class Box(Shape):
 class Sphere(Shape):
     """A sphere.
 
+    Args:
+        radius: m.
+
     >>> Sphere(0.1).size
     (0.1,)
     """
@@ -186,6 +199,10 @@ class Sphere(Shape):
 @dataclass(frozen=True, slots=True)
 class Cylinder(Shape):
     """A cylinder along its own z, about its middle.
+
+    Args:
+        radius: m.
+        length: m.
 
     >>> Cylinder(0.02, "L", turn=("x", "90 deg")).turn
     (('x', '90 deg'),)
@@ -205,6 +222,10 @@ class Cylinder(Shape):
 @dataclass(frozen=True, slots=True)
 class Capsule(Shape):
     """A cylinder along its own z, about its middle, with a half sphere at each end.
+
+    Args:
+        radius: m.
+        length: between the centers of the half spheres, m.
 
     >>> Capsule(0.02, 0.5).size
     (0.02, 0.5)
@@ -259,6 +280,11 @@ class PlaneShape(Shape):
 @dataclass(frozen=True, slots=True)
 class Mesh(Shape):
     """The surface in an STL, OBJ, MSH or Collada file.
+
+    Args:
+        file: its path.
+        scale: a number or three, by which its lengths become meters.
+        source: the file that names it, where there is one.
 
     >>> Mesh("bracket.stl", scale=0.001).scale
     (0.001, 0.001, 0.001)

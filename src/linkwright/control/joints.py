@@ -108,6 +108,11 @@ class JointController(Element):
         mechanism: what is driven.
         joints: names of the coordinates; all that can be driven by default.
         target: where the joints should be, rad or m.
+
+    >>> import linkwright as lw
+    >>> servo = lw.control.PD(lw.load_model("pendulum"), kp=10, kd=1)
+    >>> isinstance(servo, JointController)
+    True
     """
 
     def __init__(

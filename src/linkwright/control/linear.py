@@ -99,6 +99,9 @@ class Gain:
         cost: the solution of Riccati's equation: x'Sx is the cost from x on; of an estimator the
             covariance of its error.
         poles: eigenvalues of the closed loop, or of the estimator.
+
+    >>> lqr([[0, 1], [0, 0]], [[0], [1]], np.eye(2), 1).gain.round(3).tolist()
+    [[1.0, 1.732]]
     """
 
     gain: Array

@@ -31,6 +31,11 @@ def inverse_dynamics(
         u: their speeds, by coordinate; others are zero.
         a: their accelerations, by coordinate; others are zero.
         values: numbers of parameters where the controller's model differs from the mechanism.
+
+    >>> import linkwright as lw
+    >>> servo = lw.control.PD(lw.load_model("pendulum"), kp=10, kd=1)
+    >>> [joint.name for joint in inverse_dynamics(servo, {})]
+    ['phi']
     """
     m = element.mechanism
     tree = tree_of(m)

@@ -37,6 +37,9 @@ class PidGains:
         unwind: Tt, the time in which the integral is unwound, s; None for sqrt(kd/ki), or kp/ki
             without a derivative.
         weight: b, the weight of the reference in the proportional part.
+
+    >>> PidGains(kp=2.0, ki=1.0).high
+    inf
     """
 
     kp: float
@@ -92,6 +95,11 @@ def pid_law(
         measured: y.
         rate: the rate of the error where that is measured; otherwise it is filtered out of -y.
         suffix: what the names of its states and parameters end with.
+
+    >>> from linkwright.algebra import symbols
+    >>> r, y = symbols("r y")
+    >>> pid_law(Block("law"), PidGains(kp=2.0), r, y)
+    kp*(r - y)
     """
 
     def parameter(name: str, value: float, sign: str = "") -> Expr:

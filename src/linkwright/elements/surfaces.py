@@ -167,6 +167,12 @@ class HeightField(Placed):
         y: likewise.
         heights: one row for each x, one column for each y, m.
         interpolation: "cubic" or "linear" between the points.
+
+    >>> from linkwright.algebra import as_expr, evaluate
+    >>> slope = HeightField([0, 1], [0, 1], [[0, 0], [1, 1]], interpolation="linear")
+    >>> depth, _ = slope.depth(as_expr(0.5), as_expr(0.5), as_expr(0.2))
+    >>> round(evaluate(depth, {}), 3)
+    0.212
     """
 
     x: ArrayLike

@@ -184,6 +184,11 @@ class TableTire:
         lateral_table: size of the side force, N, over slip angle in rad (and load in N).
         longitudinal_table: size of the force forward, N, over slip ratio (and load in N); none by
             default.
+
+    >>> from linkwright.algebra import Lookup1D, evaluate
+    >>> law = TableTire(Lookup1D([0, 0.1, 1], [0, 800, 1000]))
+    >>> evaluate(law.lateral(as_expr(-0.05), as_expr(1000.0)), {})
+    400.0
     """
 
     lateral_table: Lookup1D | Lookup2D

@@ -110,6 +110,10 @@ class PoseTransform:
         azimuth: of the approach vector's turn: it is about (-sin, cos, 0) of that angle, rad.
         tilt: angle of that turn, rad.
         roll: angle of the turn about the approach vector, rad.
+
+    >>> half = PoseTransform(np.array([2.0, 0, 0]), azimuth=0.0, tilt=0.0, roll=0.0)(0.5)
+    >>> half[:3, 3].tolist()
+    [1.0, 0.0, 0.0]
     """
 
     translation: Array
@@ -161,6 +165,11 @@ class CartesianMotion:
         poses: 4 by 4 matrices.
         transforms: from each pose to the next.
         done: how far along each drive is over time.
+
+    >>> up = np.eye(4)
+    >>> up[2, 3] = 1
+    >>> cartesian([np.eye(4), up], [0, 2]).poses[-1][2, 3]
+    np.float64(1.0)
     """
 
     poses: tuple[Array, ...]

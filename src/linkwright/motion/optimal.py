@@ -33,6 +33,9 @@ class Limits:
         acceleration: largest absolute accelerations.
         effort: largest absolute forces and moments.
         dynamics: the forces that a motion takes; needed with `effort`.
+
+    >>> Limits(speed=[1.0, 2.0]).speed
+    [1.0, 2.0]
     """
 
     speed: ArrayLike | None = None

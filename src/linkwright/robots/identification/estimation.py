@@ -36,7 +36,16 @@ _EXACT = 1e-6  # of the forces: noise that is taken for no less
 
 @dataclass(frozen=True, slots=True)
 class BaseEstimate:
-    """A base parameter: its name, value, standard deviation, and what is counted with it."""
+    """A base parameter that was found, with how well it is known.
+
+    Args:
+        name: of the parameter, with what is counted with it.
+        value: what was found.
+        deviation: its standard deviation.
+
+    >>> BaseEstimate("link.m", 2.0, 0.1).confidence
+    (1.804, 2.196)
+    """
 
     name: str
     value: float
@@ -59,6 +68,13 @@ class Estimate:
         physical_residuals: the same with the physically possible parameters.
         condition: of the scaled base regressor.
         samples: states that were used.
+
+    >>> found = Estimate(
+    ...     (BaseEstimate("m", 2.0, 0.1),), {"m": 2.0}, np.zeros(1), np.zeros(1), 1, 10
+    ... )
+    >>> print(found.table())
+    parameter         value     deviation    share
+    m                     2           0.1    5.0 %
     """
 
     base: tuple[BaseEstimate, ...]
@@ -101,6 +117,13 @@ def estimate(
         joints: whether to find rotor inertia and friction of the joints too.
         prior: inertial parameters as known before; the robot's own by default.
         prior_weight: weight of the prior beside the data, for a parameter that they leave open.
+
+    >>> import linkwright as lw
+    >>> robot = lw.Robot(lw.load_model("double-pendulum"))
+    >>> _, q, u, a = lw.identification.excite(robot, trials=2, samples=20).sampled(10)
+    >>> found = estimate(robot, q, u, a, tau=robot.inverse_dynamics(q, u, a))
+    >>> bool(found.residuals.max() < 1e-9)
+    True
     """
     y, forces = _data(robot, q, u, a, tau, joints)
     names = robot.full_names if joints else robot.inertial_names
@@ -181,6 +204,13 @@ def with_estimate(robot: Robot, found: Estimate) -> Description:
     Args:
         robot: from a file, or from a mechanism that is a tree.
         found: its parameters.
+
+    >>> import linkwright as lw
+    >>> robot = lw.Robot(lw.load_model("double-pendulum"))
+    >>> _, q, u, a = lw.identification.excite(robot, trials=2, samples=20).sampled(10)
+    >>> found = estimate(robot, q, u, a, tau=robot.inverse_dynamics(q, u, a))
+    >>> round(with_estimate(robot, found).links[1].mass.mass, 1)
+    1.0
     """
     description = _described(robot)
     carrier = _carriers(description, robot.links)

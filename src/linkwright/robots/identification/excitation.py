@@ -35,6 +35,10 @@ class Excitation:
         motion: of the coordinates over time.
         period: after which it repeats, s.
         condition: condition number of the scaled base regressor over it.
+
+    >>> motion = Excitation(Sines([0.3], [[(0.1, 0, 1)]]), period=1.0, condition=20.0)
+    >>> motion.sampled(4)[0].tolist()
+    [0.0, 0.25, 0.5, 0.75]
     """
 
     motion: Sines
@@ -69,6 +73,11 @@ def excite(
         trials: motions to compare.
         samples: states of each that are looked at.
         seed: of the trials.
+
+    >>> import linkwright as lw
+    >>> motion = excite(lw.Robot(lw.load_model("double-pendulum")), trials=2, samples=20)
+    >>> motion.period, motion.condition < 1e4
+    (10.0, True)
     """
     if len(robot.coordinates) != len(robot.speeds):
         raise InputError("only robots with joints of one degree of freedom can be excited so")
