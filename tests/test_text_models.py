@@ -24,7 +24,7 @@ from linkwright.cli import main
 from linkwright.equations import derive
 from linkwright.equations.meanings import parameter_units
 from linkwright.errors import InputError, UnitError
-from linkwright.formats.text import schema
+from linkwright.formats.text import schema, tables
 from linkwright.formats.text.check import check
 from linkwright.formats.text.components import expand
 from linkwright.formats.text.document import ModelError, TextLimits
@@ -730,7 +730,7 @@ def test_outputs_of_a_kind_and_the_run() -> None:
     )
     assert [o.name for o in m.outputs] == ["b", "b_dot_dot"]
     assert m.timing == Timing(2, 0.5, 1)
-    assert describe(m).run == schema.RunTable(until=2, step=0.5)
+    assert describe(m).run == tables.RunTable(until=2, step=0.5)
     for wrong in ("name = 'x'\n", "all = 'speeds'\nunit = 'm'\n", "all = 'masses'\n"):
         assert complaint(BODY + "[[output]]\n" + wrong).line in (8, 9)
     error = complaint(BODY + "[run]\nuntil = 2\nstep = 3\n")
@@ -882,7 +882,7 @@ def test_a_value_keeps_together_in_an_expression() -> None:
         format=1,
         name="m",
         component={"c": schema.Component.model_validate(component)},
-        use=[schema.Use(component="c", arguments={"a": "p + q"})],
+        use=[tables.Use(component="c", arguments={"a": "p + q"})],
     )
     assert expand(model)["output"][0].value.value == "2*(p + q)"
 
@@ -953,7 +953,7 @@ _mutation = st.tuples(
     st.sampled_from("\"'[]{}=.,#\n\\-+*/()^$019abxn é\x00"),
     st.sampled_from(_WORDS),
     st.sampled_from(_VALUES),
-    st.sampled_from(sorted({*schema.BodyTable.model_fields, *schema.LoopTable.model_fields})),
+    st.sampled_from(sorted({*tables.BodyTable.model_fields, *tables.LoopTable.model_fields})),
 )
 
 

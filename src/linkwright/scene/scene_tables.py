@@ -17,7 +17,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 
 from linkwright.formats.meshes.triangle_mesh import Color
 from linkwright.formats.robot.description import Triple
-from linkwright.formats.text.schema import Record
+from linkwright.formats.text.tables import Record
 from linkwright.formats.text.values import wrong
 from linkwright.scene.solids import PALETTE
 from linkwright.shapes import color_of

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field, PlainValidator
 
 from linkwright.formats.robot.xml import LARGEST, finite
-from linkwright.formats.text.schema import Record
+from linkwright.formats.text.tables import Record
 from linkwright.formats.text.values import Name, wrong
 
 _ANGLE = re.compile(

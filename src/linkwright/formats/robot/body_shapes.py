@@ -11,7 +11,7 @@ from linkwright.errors import InputError
 from linkwright.formats.robot import description
 from linkwright.formats.robot.description import UNTURNED, Place, Triple
 from linkwright.formats.robot.transforms import product, turned
-from linkwright.formats.text import schema
+from linkwright.formats.text import tables
 from linkwright.shapes import KINDS, Mesh, Shape, color_of, hex_of
 
 _MEASURES = ("edges", "radius", "length", "radii", "file", "scale")
@@ -55,10 +55,10 @@ def color_text(color: Sequence[float]) -> str | list[float]:
     return text if color_of(text) == color_of(color) else list(color_of(color))
 
 
-def shape_of(table: schema.ShapeTable, file: str) -> Shape:
+def shape_of(table: tables.ShapeTable, file: str) -> Shape:
     """Return the shape that a table of a text model describes.
 
-    >>> shape_of(schema.ShapeTable(body="b", kind="sphere", radius="R"), "").size
+    >>> shape_of(tables.ShapeTable(body="b", kind="sphere", radius="R"), "").size
     ('R',)
     """
     kind = KINDS[table.kind]

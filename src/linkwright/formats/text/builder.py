@@ -21,7 +21,7 @@ from linkwright.algebra.language.standard import ONLY_IN_A_MODEL
 from linkwright.algebra.units import IN_LB, MKS, checked_unit, parse_unit
 from linkwright.errors import InputError, nearest
 from linkwright.formats.robot.body_shapes import shape_of
-from linkwright.formats.text import schema
+from linkwright.formats.text import tables
 from linkwright.formats.text.components import Flat, Part, expand
 from linkwright.formats.text.document import TextLimits, TextSource
 from linkwright.formats.text.functions import foreign_of, table_of
@@ -115,7 +115,7 @@ class MechanismBuilder:
         self._relations()
         for part in self.flat["limit"]:
             with self._placed(part):
-                given: schema.Limit = part.value
+                given: tables.Limit = part.value
                 low, high = (None if x is None else constant(x) for x in (given.lower, given.upper))
                 more = {"speed": given.speed, "effort": given.effort}
                 self.m.limit(given.coordinate, low, high, **more)
@@ -184,13 +184,13 @@ class MechanismBuilder:
 
     def _symbols(self) -> None:
         for part in self.flat["parameters"]:
-            p: schema.ParameterTable = part.value
+            p: tables.ParameterTable = part.value
             with self._placed(part):
                 self._refuse_known(part)
                 value = None if p.value is None else constant(p.value)
                 self.m.parameter(part.key, value, unit=p.unit, sign=p.sign, doc=p.doc)
         for part in self.flat["inputs"]:
-            w: schema.Input = part.value
+            w: tables.Input = part.value
             with self._placed(part):
                 self._refuse_known(part)
                 self.m.input(part.key, constant(w.value), unit=w.unit, doc=w.doc)
@@ -249,7 +249,7 @@ class MechanismBuilder:
         waiting = list(self.flat["body"])
         names = {part.value.name for part in waiting}
         for part in waiting:
-            b: schema.BodyTable = part.value
+            b: tables.BodyTable = part.value
             for key in ("parent", "coordinates_in"):
                 wanted = getattr(b, key)
                 if wanted not in (None, "n") and wanted not in names:
@@ -270,7 +270,7 @@ class MechanismBuilder:
         stack = [part]
         while stack:
             part = stack.pop()
-            b: schema.BodyTable = part.value
+            b: tables.BodyTable = part.value
             missing = [
                 x
                 for x in (b.parent, b.coordinates_in)
@@ -284,7 +284,7 @@ class MechanismBuilder:
                 self._body(b)
             stack.extend(reversed(needing.pop(b.name, [])))
 
-    def _body(self, b: schema.BodyTable) -> None:
+    def _body(self, b: tables.BodyTable) -> None:
         m = self.m
         arguments: dict[str, Any] = {"joint": replace(joint_of(b), name=b.joint_name)}
         if isinstance(b.at, str) or isinstance(b.com, str):
@@ -316,7 +316,7 @@ class MechanismBuilder:
 
     def _points(self) -> None:
         for part in self.flat["point"]:
-            p: schema.PointTable = part.value
+            p: tables.PointTable = part.value
             with self._placed(part):
                 self._refuse_twice(part, p.name, self.m.points, "point")
                 other = (
@@ -404,12 +404,12 @@ class MechanismBuilder:
                     one(part)
 
     def _point_constraint(self, part: Part) -> None:
-        c: schema.PointConstraint = part.value
+        c: tables.PointConstraint = part.value
         first, second = self._find_point(part, "first"), self._find_point(part, "second")
         self.m.constrain_points(first, second, c.along, name=c.name)
 
     def _loop(self, part: Part) -> None:
-        c: schema.LoopTable = part.value
+        c: tables.LoopTable = part.value
         first, second = self._find_point(part, "first"), self._find_point(part, "second")
         if c.joint is None:
             raise self.source.error(part.path, "the key 'joint' is missing", "add joint = ...")
@@ -418,24 +418,24 @@ class MechanismBuilder:
         )
 
     def _distance_constraint(self, part: Part) -> None:
-        c: schema.DistanceConstraint = part.value
+        c: tables.DistanceConstraint = part.value
         first, second = self._find_point(part, "first"), self._find_point(part, "second")
         self.m.constrain_distance(first, second, c.length, name=c.name)
 
     def _rolling_contact(self, part: Part) -> None:
-        c: schema.RollingContact = part.value
+        c: tables.RollingContact = part.value
         wheel = self._find_body(part, "wheel")
         self.m.rolling_contact(wheel, c.radius, forward=c.forward, lateral=c.lateral, name=c.name)
 
     def _prescribe(self, part: Part) -> None:
-        c: schema.Prescribe = part.value
+        c: tables.Prescribe = part.value
         if c.coordinate not in self.m.coordinates:
             raise self.unknown(part, "coordinate", "coordinate", c.coordinate, self.m.coordinates)
         self.m.prescribe(self.m.coordinates[c.coordinate], c.motion, name=c.name)
 
     def _constraint(self, part: Part) -> None:
         m = self.m
-        c: schema.ConstraintTable = part.value
+        c: tables.ConstraintTable = part.value
         position = None if c.position is None else m.expr(c.position)
         if c.speed is not None:
             speed = m.expr(c.speed)
@@ -466,7 +466,7 @@ class MechanismBuilder:
         """Make the symbols of all states, so that the rate of one may use another."""
         m = self.m
         for part in self.flat["state"]:
-            s: schema.StateTable = part.value
+            s: tables.StateTable = part.value
             with self._placed(part):
                 self._refuse_twice(
                     part, s.name, (*m.coordinates, *m.parameters, *m.inputs, "t"), "name"
@@ -477,12 +477,12 @@ class MechanismBuilder:
     def _states(self) -> None:
         m = self.m
         for part in self.flat["state"]:
-            s: schema.StateTable = part.value
+            s: tables.StateTable = part.value
             with self._placed(part):
                 m.states.append(State(m.coordinates[s.name], m.expr(s.rate), constant(s.initial)))
 
     def _output(self, part: Part) -> None:
-        o: schema.OutputTable = part.value
+        o: tables.OutputTable = part.value
         if o.all is not None:
             self.m.output_all(o.all)
             return

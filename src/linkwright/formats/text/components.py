@@ -17,7 +17,8 @@ from linkwright.errors import Error, InputError, nearest
 from linkwright.formats.text.document import TextLimits, TextSource, _plain
 from linkwright.formats.text.placeholders import fill, whole_number
 from linkwright.formats.text.positions import Path
-from linkwright.formats.text.schema import Component, ModelFile, ModelParts, Record, Use
+from linkwright.formats.text.schema import Component, ModelFile, ModelParts
+from linkwright.formats.text.tables import Record, Use
 
 _DEEPEST_USE = 8
 _WORDS_ONLY = frozenset({"doc", "unit", "name"})

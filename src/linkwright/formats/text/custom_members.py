@@ -18,7 +18,7 @@ from linkwright.algebra.printers import text
 from linkwright.blocks import Block, BlockError, BlockState, Foreign, Port
 from linkwright.errors import InputError
 from linkwright.formats.text.arguments import RATE, Unwritable
-from linkwright.formats.text.schema import Input, MemberTable, ParameterTable, Record
+from linkwright.formats.text.tables import Input, MemberTable, ParameterTable, Record
 from linkwright.formats.text.values import Argument, Expression, Name, constant
 
 _RATE = Annotated[Any, *RATE.annotations("instants; without, it is continuous")]

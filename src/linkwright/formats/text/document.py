@@ -17,7 +17,8 @@ from pydantic import ValidationError
 
 from linkwright.errors import InputError, nearest
 from linkwright.formats.text.positions import Path, Positions, scan
-from linkwright.formats.text.schema import ModelFile, Record
+from linkwright.formats.text.schema import ModelFile
+from linkwright.formats.text.tables import Record
 
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism

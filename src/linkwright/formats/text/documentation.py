@@ -12,10 +12,11 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from linkwright.formats.text import schema
+from linkwright.formats.text import schema, tables
 from linkwright.formats.text.members import member_records
-from linkwright.formats.text.schema import ModelFile, ModelParts, Record
+from linkwright.formats.text.schema import ModelFile, ModelParts
 from linkwright.formats.text.starters import starter
+from linkwright.formats.text.tables import Record
 
 _HEAD = """\
 # Text models
@@ -159,32 +160,32 @@ These are the kinds:
 """
 
 _CLASSES: dict[str, type[Record]] = {
-    "[parameters]": schema.ParameterTable,
-    "[inputs]": schema.Input,
-    "[gravity]": schema.Gravity,
-    "[[table]]": schema.LookupTable,
-    "[[function]]": schema.FunctionTable,
-    "[[body]]": schema.BodyTable,
-    "[[point]]": schema.PointTable,
-    "[[shape]]": schema.ShapeTable,
-    "[[state]]": schema.StateTable,
-    "[[force]]": schema.ForceTable,
-    "[[strut]]": schema.Strut,
-    "[[moment]]": schema.MomentTable,
-    "[[point_constraint]]": schema.PointConstraint,
-    "[[loop]]": schema.LoopTable,
-    "[[distance_constraint]]": schema.DistanceConstraint,
-    "[[rolling_contact]]": schema.RollingContact,
-    "[[prescribe]]": schema.Prescribe,
-    "[[constraint]]": schema.ConstraintTable,
-    "[[limit]]": schema.Limit,
-    "`acts` of a constraint": schema.Act,
-    "[[output]]": schema.OutputTable,
-    "[run]": schema.RunTable,
-    "[system]": schema.SystemTable,
-    "[[wire]]": schema.WireTable,
+    "[parameters]": tables.ParameterTable,
+    "[inputs]": tables.Input,
+    "[gravity]": tables.Gravity,
+    "[[table]]": tables.LookupTable,
+    "[[function]]": tables.FunctionTable,
+    "[[body]]": tables.BodyTable,
+    "[[point]]": tables.PointTable,
+    "[[shape]]": tables.ShapeTable,
+    "[[state]]": tables.StateTable,
+    "[[force]]": tables.ForceTable,
+    "[[strut]]": tables.Strut,
+    "[[moment]]": tables.MomentTable,
+    "[[point_constraint]]": tables.PointConstraint,
+    "[[loop]]": tables.LoopTable,
+    "[[distance_constraint]]": tables.DistanceConstraint,
+    "[[rolling_contact]]": tables.RollingContact,
+    "[[prescribe]]": tables.Prescribe,
+    "[[constraint]]": tables.ConstraintTable,
+    "[[limit]]": tables.Limit,
+    "`acts` of a constraint": tables.Act,
+    "[[output]]": tables.OutputTable,
+    "[run]": tables.RunTable,
+    "[system]": tables.SystemTable,
+    "[[wire]]": tables.WireTable,
     "[component.NAME]": schema.Component,
-    "[[use]]": schema.Use,
+    "[[use]]": tables.Use,
 }
 
 

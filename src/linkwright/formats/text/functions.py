@@ -12,13 +12,13 @@ from typing import Any
 from linkwright.algebra import Expr, ForeignFunction, Lookup1D, Lookup2D, foreign
 from linkwright.algebra.language import SymbolScope, read, resolve
 from linkwright.errors import InputError
-from linkwright.formats.text import schema
+from linkwright.formats.text import tables
 
 
-def table_of(table: schema.LookupTable) -> Lookup1D | Lookup2D:
+def table_of(table: tables.LookupTable) -> Lookup1D | Lookup2D:
     """Return the function that a table of points stands for.
 
-    >>> table_of(schema.LookupTable(name="f", x=[0, 1], y=[0, 5])).kind
+    >>> table_of(tables.LookupTable(name="f", x=[0, 1], y=[0, 5])).kind
     'linear'
     """
     if table.z is None:
@@ -29,11 +29,11 @@ def table_of(table: schema.LookupTable) -> Lookup1D | Lookup2D:
 
 
 def foreign_of(
-    function: schema.FunctionTable, given: Callable[..., Any] | None, trust: bool
+    function: tables.FunctionTable, given: Callable[..., Any] | None, trust: bool
 ) -> ForeignFunction:
     """Return a foreign function: the one given, or one made of a Python callable or trusted C.
 
-    >>> table = schema.FunctionTable(name="f", arguments=["x"], derivatives=["2*x"])
+    >>> table = tables.FunctionTable(name="f", arguments=["x"], derivatives=["2*x"])
     >>> foreign_of(table, lambda x: x**2, trust=False).arity
     1
     """
@@ -56,7 +56,7 @@ def foreign_of(
     )
 
 
-def _derivatives(function: schema.FunctionTable) -> list[Callable[..., Any]] | None:
+def _derivatives(function: tables.FunctionTable) -> list[Callable[..., Any]] | None:
     if function.derivatives is None:
         return None
     if len(function.derivatives) != len(function.arguments) or function.outputs != 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from linkwright.errors import InputError
-from linkwright.formats.text import schema
+from linkwright.formats.text import tables
 from linkwright.joint_kinds import JOINTS
 from linkwright.mechanism.joints import Joint, axis_list
 
@@ -14,10 +14,10 @@ _BLOCK |= {"offset", "matrix", "at_origin"}
 _NAMED = frozenset({"axis", "axes", "sequence", "quaternion", "pitch"})
 
 
-def joint_of(table: schema.BodyTable | schema.LoopTable) -> Joint:
+def joint_of(table: tables.BodyTable | tables.LoopTable) -> Joint:
     """Return the joint of a body or loop.
 
-    >>> joint_of(schema.BodyTable(name="b", joint="planar")).translate
+    >>> joint_of(tables.BodyTable(name="b", joint="planar")).translate
     ('x', 'y')
     """
     given = {
@@ -26,7 +26,7 @@ def joint_of(table: schema.BodyTable | schema.LoopTable) -> Joint:
         if getattr(table, key, None) is not None and getattr(table, key) is not False
     }
     if table.joint is None:
-        assert isinstance(table, schema.BodyTable)
+        assert isinstance(table, tables.BodyTable)
         _refuse(given & (_NAMED - {"quaternion"}), "needs a `joint` by its name")
         return Joint(
             axis_list(_tuples(table.translate)),

@@ -46,7 +46,7 @@ from linkwright.formats.text.custom_members import (
     python_function,
     python_table,
 )
-from linkwright.formats.text.schema import MemberTable, Record
+from linkwright.formats.text.tables import MemberTable, Record
 from linkwright.formats.text.values import Name, wrong
 from linkwright.mechanism import Mechanism
 from linkwright.motion import Trajectory

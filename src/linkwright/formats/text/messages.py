@@ -13,7 +13,7 @@ from typing import Any
 
 from linkwright.algebra.language import LanguageError
 from linkwright.errors import Error, InputError
-from linkwright.formats.text import schema
+from linkwright.formats.text import tables
 from linkwright.formats.text.components import Part
 from linkwright.formats.text.document import TextSource, path_text
 from linkwright.formats.text.positions import Path
@@ -65,7 +65,7 @@ def _find(part: Part, text: str) -> tuple[Path, Any]:
 def _mentioned(part: Part, message: str) -> Path:
     """Return the key path of the expression that a message quotes, or of a key that it names."""
     quoted = (path for path, text in _texts(part) if repr(text) in message)
-    keys = part.value.model_fields_set if isinstance(part.value, schema.MemberTable) else ()
+    keys = part.value.model_fields_set if isinstance(part.value, tables.MemberTable) else ()
     words = message.replace("'", " ").split()
     named = ((*part.path, key) for key in sorted(keys, key=len, reverse=True) if key in words)
     return next(quoted, None) or next(named, part.path)
@@ -74,7 +74,7 @@ def _mentioned(part: Part, message: str) -> Path:
 def _texts(part: Part) -> Iterator[tuple[Path, str]]:
     """Yield the expressions in a part with their key paths, in the order of its keys."""
     value = part.value
-    if isinstance(value, schema.Record):
+    if isinstance(value, tables.Record):
         value = value.model_dump(exclude_unset=True, exclude=_NOT_EXPRESSIONS)
     stack: list[tuple[Path, Any]] = [(part.path, value)]
     while stack:

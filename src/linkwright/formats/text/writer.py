@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from linkwright.formats.text.schema import Input, ModelFile, ParameterTable, Record
+from linkwright.formats.text.schema import ModelFile
+from linkwright.formats.text.tables import Input, ParameterTable, Record
 
 _FIRST = (
     "format",
