@@ -16,7 +16,7 @@ from sympy.core.cache import clear_cache
 
 from bench.measure import Row, interleaved
 from linkwright.algebra import ZERO, Expr, cos, sin, sqrt, symbol
-from linkwright.algebra.expr import node_count
+from linkwright.algebra.nodes import node_count
 
 TITLE = "building expressions"
 

@@ -58,12 +58,12 @@ sys.exit(not good)
 """
 
 LOCKED = """
-from linkwright.algebra import expr
+from linkwright.algebra import nodes
 from linkwright.backends.llvm import compile as native, target
 from linkwright.simulation.native import bundle
 
 lw.compile(program("p", {"x": x}, {"y": x + 1}))(1.0)
-for lock in (expr._lock, bundle._lock, native._bind_lock, target._lock, target.llvm.ffi.lib._lock):
+for lock in (nodes._lock, bundle._lock, native._bind_lock, target._lock, target.llvm.ffi.lib._lock):
     taken, left = threading.Event(), []
 
     def hold():

@@ -23,7 +23,7 @@ from linkwright.algebra import (
     substitute,
     symbols,
 )
-from linkwright.algebra.expr import node_count
+from linkwright.algebra.nodes import node_count
 
 x, y = symbols("x y")
 OUTSIDE_SLOPES = {"hold": 0.0, "linear": 1.0}

@@ -22,18 +22,7 @@ from linkwright.algebra.calculus import (
 from linkwright.algebra.directions import Direction, VectorError, common_ancestor
 from linkwright.algebra.dyadics import ZERO_DYADIC, Dyadic, outer
 from linkwright.algebra.evaluate import evaluate, evaluate_all
-from linkwright.algebra.expr import (
-    ONE,
-    ZERO,
-    Expr,
-    ExprError,
-    Scalar,
-    as_expr,
-    constant,
-    postorder,
-    product,
-    total,
-)
+from linkwright.algebra.expr import ONE, ZERO, Expr, Scalar, as_expr, constant, product, total
 from linkwright.algebra.factoring import factor, factor_all, gcf
 from linkwright.algebra.foreign import ForeignFunction, foreign
 from linkwright.algebra.frames import Frame
@@ -63,10 +52,12 @@ from linkwright.algebra.functions import (
 )
 from linkwright.algebra.geometry import angle, direction_of, magnitude, project_on_plane
 from linkwright.algebra.motion import Motion
+from linkwright.algebra.nodes import ExprError
 from linkwright.algebra.smallness import order, smallness_threshold
 from linkwright.algebra.symbols import SymbolInfo, symbol, symbols
 from linkwright.algebra.tables import Lookup1D, Lookup2D
 from linkwright.algebra.vectors import ZERO_VECTOR, Vector, vector_total
+from linkwright.algebra.walk import postorder
 
 if TYPE_CHECKING:
     from linkwright.algebra.language import (

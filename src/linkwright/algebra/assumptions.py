@@ -7,15 +7,8 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from linkwright.algebra.expr import (
-    ONE,
-    Expr,
-    factors,
-    postorder,
-    product,
-    raised,
-    split_coefficient,
-)
+from linkwright.algebra.expr import ONE, Expr, factors, product, raised, split_coefficient
+from linkwright.algebra.walk import postorder
 
 # Bits: the value is never negative; the value is never zero.
 _NONNEGATIVE = 1

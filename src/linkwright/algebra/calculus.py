@@ -10,29 +10,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from linkwright.algebra.expr import (
+    ONE,
+    ZERO,
+    Expr,
+    Scalar,
+    as_expr,
+    linear_combination,
+    mul,
+    product,
+    raised,
+    scaled,
+    total,
+)
+from linkwright.algebra.functions import FUNCTIONS
+from linkwright.algebra.nodes import (
     ACCELERATION,
     COORDINATE,
     DISCRETE,
     INPUT,
     LOCAL,
-    ONE,
     SPEED,
     TIME,
-    ZERO,
-    Expr,
     ExprError,
-    Scalar,
-    as_expr,
-    linear_combination,
-    mul,
-    postorder,
-    product,
-    raised,
-    rebuild,
-    scaled,
-    total,
 )
-from linkwright.algebra.functions import FUNCTIONS
+from linkwright.algebra.walk import postorder, rebuild
 from linkwright.border import worded
 
 _WITH_RATE = COORDINATE | SPEED | ACCELERATION | INPUT | LOCAL

@@ -14,7 +14,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from linkwright.algebra.expr import ONE, ZERO, Expr, ExprError, mul, scaled, total
+from linkwright.algebra.expr import ONE, ZERO, Expr, mul, scaled, total
+from linkwright.algebra.nodes import ExprError
 from linkwright.algebra.smallness import current_threshold
 
 if TYPE_CHECKING:

@@ -17,17 +17,7 @@ from linkwright.algebra.directions import (
     cross as cross_directions,
     dot as dot_directions,
 )
-from linkwright.algebra.expr import (
-    ONE,
-    ZERO,
-    Expr,
-    Scalar,
-    as_expr,
-    mul,
-    product,
-    raised,
-    total,
-)
+from linkwright.algebra.expr import ONE, ZERO, Expr, Scalar, as_expr, mul, product, raised, total
 from linkwright.algebra.vectors import Vector, terms_latex, terms_text
 
 if TYPE_CHECKING:

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from linkwright.algebra.expr import Expr, ExprError, postorder
+from linkwright.algebra.expr import Expr
 from linkwright.algebra.functions import FUNCTIONS
+from linkwright.algebra.nodes import ExprError
+from linkwright.algebra.walk import postorder
 
 
 def evaluate(expr: Expr, values: Mapping[Expr, Any] | None = None) -> Any:

@@ -25,23 +25,44 @@ divisor, or one shared absolute value) stands outside. So 2*a + 2*b and 2*(a + b
 object, and any order and grouping of a sum gives the same object (with smallness, which drops
 terms while they appear, apart).
 
-Order and signs come from structure and names. Each node holds a sort key: its rank, the first
-letters of its leading symbol, and a structural digest. The digest uses Python's hash of tuples
-of integers, which does not depend on the hash seed. The same key is the node's place in the
-table of all nodes.
+Order and signs come from structure and names, by the sort keys of `linkwright.algebra.nodes`.
 """
 
 from __future__ import annotations
 
-import threading
-import weakref
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from math import gcd
 from numbers import Real
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from linkwright.algebra.nodes import (
+    DIGEST_MASK,
+    FOREIGN,
+    FUNCTION_BITS,
+    FUNCTION_CODES,
+    INHERITED,
+    NUM_CODE,
+    PARAMETER,
+    PROD_BITS,
+    PROD_CODE,
+    ROOT,
+    SCALE_BITS,
+    SCALE_CODE,
+    SMALL,
+    SUM_BITS,
+    SUM_CODE,
+    TRIG,
+    TRIG_SQUARE,
+    ExprError,
+    Node,
+    by_key,
+    finish_as,
+    intern,
+    opcode,
+    rank_bits,
+    shape_of,
+    shapes,
+)
 from linkwright.algebra.numbers import (
     Number,
     number,
@@ -51,59 +72,17 @@ from linkwright.algebra.numbers import (
     power,
     times,
 )
-from linkwright.errors import Error
-from linkwright.forking import held_over_forks
 
 if TYPE_CHECKING:
     from linkwright.algebra.symbols import SymbolInfo
 
 Scalar: TypeAlias = "Expr | int | float"
-T = TypeVar("T")
-
-# Bits of `Expr.roles`: which kinds of symbols an expression holds.
-PARAMETER = 1
-COORDINATE = 2
-SPEED = 4
-ACCELERATION = 8
-INPUT = 16
-TIME = 32
-DISCRETE = 64
-LOCAL = 128
-SMALL = 256
-FOREIGN = 4096  # a call of a foreign function
-# Bits that a node does not pass on to the nodes above it.
-_TRIG_SQUARE = 512  # a product with an even power of a sine or cosine
-_ROOT = 1024  # a square root
-_TRIG = 2048  # a sine or cosine
-_INHERITED = 511 | FOREIGN
 
 # What str() and a notebook show of an expression; `printers.text` and `latex` have no limit.
-_SHOWN_CHARACTERS = 100_000
-_SHOWN_NODES = 5_000
-
-_DIGEST_MASK = (1 << 60) - 1
-_RANKS = {"num": 0, "sym": 1, "scale": 2, "prod": 3, "sum": 5}
-_FUNCTION_RANK = 4
+_SHOWN_CHARACTERS, _SHOWN_NODES = 100_000, 5_000
 
 
-class ExprError(Error):
-    """An operation that an expression does not allow."""
-
-
-class _Node:
-    """The fields of an expression, while it is being made."""
-
-    __slots__ = ("__weakref__", "args", "data", "head", "key", "op", "roles")
-
-    op: str
-    args: tuple[Expr, ...]
-    data: Any
-    key: int
-    head: int
-    roles: int
-
-
-class Expr(_Node):
+class Expr(Node):
     """An immutable scalar expression; equal expressions are the same object.
 
     >>> from linkwright.algebra import symbols
@@ -253,122 +232,10 @@ class Expr(_Node):
     @property
     def is_constant(self) -> bool:
         """Whether only numbers and parameters occur in it."""
-        return not self.roles & (_INHERITED & ~(PARAMETER | SMALL | FOREIGN))
+        return not self.roles & (INHERITED & ~(PARAMETER | SMALL | FOREIGN))
 
 
-# -- interning -------------------------------------------------------------------------------------
-class _Ref(weakref.ref[Expr]):
-    """A weak reference that knows its place in the table."""
-
-    __slots__ = ("key",)
-    key: int
-
-
-_table: dict[int, _Ref] = {}
-# Nodes whose key another node had already: two foreign functions of one declaration, or a chance
-# of one in 2**60.
-_collided: weakref.WeakValueDictionary[tuple[str, Any, tuple[Expr, ...]], Expr] = (
-    weakref.WeakValueDictionary()
-)
-_any_collided = False
-_lock = threading.RLock()
-held_over_forks(_lock, 0)
-_by_key: Callable[[Expr], int] = attrgetter("key")
-
-
-def _forget(ref: Any) -> None:
-    key = ref.key
-    with _lock:
-        if _table.get(key) is ref:
-            del _table[key]
-
-
-def _intern(op: str, data: Any, args: tuple[Expr, ...], key: int, head: int, roles: int) -> Expr:
-    """Return the one node with this operator, data and arguments.
-
-    Inserting is one atomic `setdefault`; only replacing or removing a dead entry takes the lock.
-    """
-    ref = _table.get(key)
-    if ref is not None:
-        found = ref()
-        if found is not None:
-            if found.args == args and found.data == data and found.op == op:
-                return found
-            return _intern_collided(op, data, args, key, head, roles)
-    if _any_collided:
-        collided = _collided.get((op, data, args))
-        if collided is not None:
-            return collided
-    node: Any = _Node()
-    node.op = op
-    node.data = data
-    node.args = args
-    node.key = key
-    node.head = head
-    node.roles = roles
-    node.__class__ = Expr
-    ref = _Ref(node, _forget)
-    ref.key = key
-    made: Expr = node
-    if _table.setdefault(key, ref) is ref:
-        return made
-    with _lock:
-        current = _table.get(key)
-        if current is None or current() is None:
-            _table[key] = ref
-            return made
-    return _intern(op, data, args, key, head, roles)
-
-
-def _intern_collided(
-    op: str, data: Any, args: tuple[Expr, ...], key: int, head: int, roles: int
-) -> Expr:
-    """Return a node whose key belongs to another one already."""
-    global _any_collided
-    with _lock:
-        known = _collided.get((op, data, args))
-        if known is None:
-            while (ref := _table.get(key)) is not None and ref() is not None:
-                key += 1
-            known = _intern(op, data, args, key, head, roles)
-            _collided[op, data, args] = known
-            _any_collided = True
-        return known
-
-
-def node_count() -> int:
-    """Return how many expressions are alive in this process."""
-    return len(_table)
-
-
-def _rank_bits(op: str) -> int:
-    return _RANKS.get(op, _FUNCTION_RANK) << 156
-
-
-def _opcode(op: str) -> int:
-    return zlib.crc32(op.encode())
-
-
-_NUM_CODE = _opcode("num")
-_SCALE_BITS, _SCALE_CODE = _rank_bits("scale"), _opcode("scale")
-_PROD_BITS, _PROD_CODE = _rank_bits("prod"), _opcode("prod")
-_SUM_BITS, _SUM_CODE = _rank_bits("sum"), _opcode("sum")
-_FUNCTION_BITS = _FUNCTION_RANK << 156
-_FUNCTION_CODES: dict[str, int] = {}
-
-# Digest of a tuple of coefficients or exponents, and the tuple itself, so that nodes share it.
-_shapes: dict[tuple[Number, ...], tuple[int, tuple[Number, ...]]] = {}
-_SHAPES_KEPT = 8192
-
-
-def _shape(data: tuple[Number, ...]) -> tuple[int, tuple[Number, ...]]:
-    shape = _shapes.get(data)
-    if shape is None:
-        if len(_shapes) >= _SHAPES_KEPT:
-            _shapes.clear()
-        shape = hash(tuple([number_digest(c) for c in data])) & _DIGEST_MASK, data
-        _shapes[data] = shape
-    return shape
+finish_as(Expr)
 
 
 # -- atoms -----------------------------------------------------------------------------------------
@@ -379,20 +246,18 @@ def constant(value: object) -> Expr:
     True
     """
     exact = number(value)
-    digest = hash((_NUM_CODE, number_digest(exact))) & _DIGEST_MASK
-    return _intern("num", exact, (), digest, 0, 0)
+    digest = hash((NUM_CODE, number_digest(exact))) & DIGEST_MASK
+    return intern("num", exact, (), digest, 0, 0)
 
 
 def intern_symbol(info: SymbolInfo) -> Expr:
     """Return the symbol that is described by `info`."""
     head = int.from_bytes(info.name.encode()[:12].ljust(12, b"\0"), "big") << 60
-    key = _rank_bits("sym") | head | (info.digest & _DIGEST_MASK)
-    return _intern("sym", info, (), key, head, info.role_bits)
+    key = rank_bits("sym") | head | (info.digest & DIGEST_MASK)
+    return intern("sym", info, (), key, head, info.role_bits)
 
 
-ZERO = constant(0)
-ONE = constant(1)
-MINUS_ONE = constant(-1)
+ZERO, ONE, MINUS_ONE = constant(0), constant(1), constant(-1)
 
 
 def as_expr(value: object) -> Expr:
@@ -432,8 +297,8 @@ def scaled(factor: Number, x: Expr) -> Expr:
 
 def _scale_node(factor: Number, x: Expr) -> Expr:
     head = x.head
-    digest = hash((_SCALE_CODE, number_digest(factor), x.key)) & _DIGEST_MASK
-    return _intern("scale", factor, (x,), _SCALE_BITS | head | digest, head, x.roles & _INHERITED)
+    digest = hash((SCALE_CODE, number_digest(factor), x.key)) & DIGEST_MASK
+    return intern("scale", factor, (x,), SCALE_BITS | head | digest, head, x.roles & INHERITED)
 
 
 def _stays_outside(factor: Number, coefficients: tuple[Number, ...]) -> bool:
@@ -467,9 +332,9 @@ def mul(a: Expr, b: Expr) -> Expr:
     if a.op in _COMPOUND_FACTORS or b.op in _COMPOUND_FACTORS or a is b:
         return product((a, b))
     roles = a.roles | b.roles
-    if roles & _ROOT:
+    if roles & ROOT:
         return product((a, b))
-    return _product_node((a, b) if a.key < b.key else (b, a), (1, 1), roles & _INHERITED)
+    return _product_node((a, b) if a.key < b.key else (b, a), (1, 1), roles & INHERITED)
 
 
 def product(items: Iterable[Expr]) -> Expr:
@@ -525,7 +390,7 @@ def monomial(exponents: dict[Expr, int]) -> Expr:
         roles |= base.roles
         if not exponent:
             return monomial({x: e for x, e in exponents.items() if e})
-    if roles & _ROOT:
+    if roles & ROOT:
         from linkwright.algebra.roots import merge_roots
 
         sign, exponents = merge_roots(exponents)
@@ -535,27 +400,27 @@ def monomial(exponents: dict[Expr, int]) -> Expr:
         for base in exponents:
             roles |= base.roles
     if len(exponents) > 1:
-        args = tuple(sorted(exponents, key=_by_key))
+        args = tuple(sorted(exponents, key=by_key))
     elif exponents:
         args = tuple(exponents)
         if exponents[args[0]] == 1:
             return args[0]
     else:
         return ONE
-    inherited = roles & _INHERITED
-    if roles & _TRIG:
+    inherited = roles & INHERITED
+    if roles & TRIG:
         for base, exponent in exponents.items():
-            if exponent > 1 and base.roles & _TRIG:
-                inherited |= _TRIG_SQUARE
+            if exponent > 1 and base.roles & TRIG:
+                inherited |= TRIG_SQUARE
                 break
     return _product_node(args, tuple([exponents[base] for base in args]), inherited)
 
 
 def _product_node(args: tuple[Expr, ...], data: tuple[int, ...], roles: int) -> Expr:
-    shape, shared = _shapes.get(data) or _shape(data)
+    shape, shared = shapes.get(data) or shape_of(data)
     head = args[0].head
-    digest = hash((_PROD_CODE, shape, *[x.key for x in args])) & _DIGEST_MASK
-    return _intern("prod", shared, args, _PROD_BITS | head | digest, head, roles)
+    digest = hash((PROD_CODE, shape, *[x.key for x in args])) & DIGEST_MASK
+    return intern("prod", shared, args, PROD_BITS | head | digest, head, roles)
 
 
 # -- sums ------------------------------------------------------------------------------------------
@@ -570,8 +435,8 @@ def add(a: Expr, b: Expr) -> Expr:
         return a
     if a.op not in _COMPOUND_TERMS and b.op not in _COMPOUND_TERMS and a is not b:
         roles = a.roles | b.roles
-        if not roles & (SMALL | _TRIG_SQUARE):
-            return _sum_node((0, 1, 1), (a, b) if a.key < b.key else (b, a), roles & _INHERITED)
+        if not roles & (SMALL | TRIG_SQUARE):
+            return _sum_node((0, 1, 1), (a, b) if a.key < b.key else (b, a), roles & INHERITED)
     terms: dict[Expr, Number] = {}
     offset = collect(a, 1, terms)
     return _linear(terms, plus(offset, collect(b, 1, terms)))
@@ -583,10 +448,10 @@ def subtract(a: Expr, b: Expr) -> Expr:
         return a
     if a.op not in _COMPOUND_TERMS and b.op not in _COMPOUND_TERMS and a is not b:
         roles = a.roles | b.roles
-        if not roles & (SMALL | _TRIG_SQUARE):
+        if not roles & (SMALL | TRIG_SQUARE):
             if a.key < b.key:
-                return _sum_node((0, 1, -1), (a, b), roles & _INHERITED)
-            return _scale_node(-1, _sum_node((0, 1, -1), (b, a), roles & _INHERITED))
+                return _sum_node((0, 1, -1), (a, b), roles & INHERITED)
+            return _scale_node(-1, _sum_node((0, 1, -1), (b, a), roles & INHERITED))
     terms: dict[Expr, Number] = {}
     offset = collect(a, 1, terms)
     return _linear(terms, plus(offset, collect(b, -1, terms)))
@@ -655,8 +520,8 @@ def _linear(terms: dict[Expr, Number], offset: Number) -> Expr:
         if c == 0:
             return _linear({t: c for t, c in terms.items() if c != 0}, offset)
         roles |= term.roles
-    if roles & (_TRIG_SQUARE | SMALL) and (len(terms) > 1 or offset != 0):
-        if roles & _TRIG_SQUARE:
+    if roles & (TRIG_SQUARE | SMALL) and (len(terms) > 1 or offset != 0):
+        if roles & TRIG_SQUARE:
             from linkwright.algebra.trigonometry import merge_squares
 
             terms, offset = merge_squares(terms, offset)
@@ -668,7 +533,7 @@ def _linear(terms: dict[Expr, Number], offset: Number) -> Expr:
         for term in terms:
             roles |= term.roles
     if len(terms) > 1:
-        args = tuple(sorted(terms, key=_by_key))
+        args = tuple(sorted(terms, key=by_key))
     elif terms:
         args = tuple(terms)
         if offset == 0:
@@ -680,8 +545,8 @@ def _linear(terms: dict[Expr, Number], offset: Number) -> Expr:
     data = (offset, *[terms[term] for term in args])
     outside = _common_coefficient(data)
     if outside == 1:
-        return _sum_node(data, args, roles & _INHERITED)
-    node = _sum_node(tuple([over(c, outside) for c in data]), args, roles & _INHERITED)
+        return _sum_node(data, args, roles & INHERITED)
+    node = _sum_node(tuple([over(c, outside) for c in data]), args, roles & INHERITED)
     return _scale_node(outside, node)
 
 
@@ -703,102 +568,32 @@ def _common_coefficient(data: tuple[Number, ...]) -> Number:
 
 
 def _sum_node(data: tuple[Number, ...], args: tuple[Expr, ...], roles: int) -> Expr:
-    shape, shared = _shapes.get(data) or _shape(data)
+    shape, shared = shapes.get(data) or shape_of(data)
     head = args[0].head
-    digest = hash((_SUM_CODE, shape, *[x.key for x in args])) & _DIGEST_MASK
-    return _intern("sum", shared, args, _SUM_BITS | head | digest, head, roles)
+    digest = hash((SUM_CODE, shape, *[x.key for x in args])) & DIGEST_MASK
+    return intern("sum", shared, args, SUM_BITS | head | digest, head, roles)
 
 
 # -- functions -------------------------------------------------------------------------------------
-_OWN_BITS = {"sqrt": _ROOT, "sin": _TRIG, "cos": _TRIG, "foreign": FOREIGN}
+_OWN_BITS = {"sqrt": ROOT, "sin": TRIG, "cos": TRIG, "foreign": FOREIGN}
 
 
 def function_node(op: str, args: tuple[Expr, ...], data: Any = None) -> Expr:
     """Return the node of a function exactly as given; `functions.apply` simplifies first."""
-    code = _FUNCTION_CODES.get(op)
+    code = FUNCTION_CODES.get(op)
     if code is None:
-        code = _FUNCTION_CODES[op] = _opcode(op)
+        code = FUNCTION_CODES[op] = opcode(op)
     roles = 0
     for x in args:
         roles |= x.roles
     head = args[0].head if args else 0
     data_digest = 0 if data is None else data.digest
-    digest = hash((code, data_digest, *[x.key for x in args])) & _DIGEST_MASK
+    digest = hash((code, data_digest, *[x.key for x in args])) & DIGEST_MASK
     own = _OWN_BITS.get(op, 0)
-    return _intern(op, data, args, _FUNCTION_BITS | head | digest, head, roles & _INHERITED | own)
+    return intern(op, data, args, FUNCTION_BITS | head | digest, head, roles & INHERITED | own)
 
 
 def _function(op: str, *args: Expr) -> Expr:
     from linkwright.algebra.functions import apply
 
     return apply(op, args)
-
-
-# -- walking ---------------------------------------------------------------------------------------
-def postorder(roots: Iterable[Expr], stop: Callable[[Expr], bool] | None = None) -> Iterator[Expr]:
-    """Yield every node below the roots once, arguments before the nodes that use them.
-
-    >>> from linkwright.algebra import symbols, sin
-    >>> (q,) = symbols("q")
-    >>> [str(x) for x in postorder([2 * sin(q)])]
-    ['q', 'sin(q)', '2*sin(q)']
-    """
-    seen: set[Expr] = set()
-    for root in roots:
-        if root in seen:
-            continue
-        stack: list[tuple[Expr, int]] = [(root, 0)]
-        seen.add(root)
-        while stack:
-            node, i = stack.pop()
-            args = node.args
-            if stop is not None and stop(node):
-                args = ()
-            while i < len(args) and args[i] in seen:
-                i += 1
-            if i < len(args):
-                stack.append((node, i + 1))
-                seen.add(args[i])
-                stack.append((args[i], 0))
-            else:
-                yield node
-
-
-def fill(known: dict[Expr, T], roots: Iterable[Expr], make: Callable[[Expr], T]) -> None:
-    """Give every node below the roots that is not known what is made of it, arguments first.
-
-    >>> from linkwright.algebra import symbols, sin
-    >>> (q,) = symbols("q")
-    >>> depth = {q: 0}
-    >>> fill(depth, [2 * sin(q)], lambda x: 1 + max(depth[a] for a in x.args))
-    >>> depth[2 * sin(q)]
-    2
-    """
-    stack = [x for x in roots if x not in known]
-    stack.reverse()
-    while stack:
-        node = stack[-1]
-        if node not in known:
-            missing = [a for a in node.args if a not in known]
-            if missing:
-                missing.reverse()
-                stack += missing
-                continue
-            known[node] = make(node)
-        stack.pop()
-
-
-def rebuild(node: Expr, args: tuple[Expr, ...]) -> Expr:
-    """Return the canonical expression with the form of `node` over other arguments."""
-    op = node.op
-    if args == node.args:
-        return node
-    if op == "sum":
-        return linear_combination(zip(node.data[1:], args, strict=True), node.data[0])
-    if op == "prod":
-        return product([raised(x, e) for x, e in zip(args, node.data, strict=True)])
-    if op == "scale":
-        return scaled(node.data, args[0])
-    from linkwright.algebra.functions import apply
-
-    return apply(op, args, node.data)

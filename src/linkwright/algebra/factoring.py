@@ -21,12 +21,11 @@ from linkwright.algebra.expr import (
     factors,
     linear_combination,
     monomial,
-    postorder,
     product,
-    rebuild,
     split_coefficient,
 )
 from linkwright.algebra.numbers import Number, size
+from linkwright.algebra.walk import postorder, rebuild
 
 
 def gcf(a: Expr, b: Expr) -> Expr:

@@ -23,8 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from linkwright.algebra.expr import Expr, ExprError, Scalar, as_expr
+from linkwright.algebra.expr import Expr, Scalar, as_expr
 from linkwright.algebra.functions import Args, Function, apply, register
+from linkwright.algebra.nodes import ExprError
 from linkwright.border import worded
 from linkwright.errors import Error, ShapeError
 

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from linkwright.algebra import rotations
 from linkwright.algebra.directions import AXIS_NAMES, Direction, VectorError
-from linkwright.algebra.expr import MINUS_ONE, ONE, SMALL, ZERO, Expr, Scalar, as_expr, scaled
+from linkwright.algebra.expr import MINUS_ONE, ONE, ZERO, Expr, Scalar, as_expr, scaled
+from linkwright.algebra.nodes import SMALL
 from linkwright.algebra.rotations import UNITS, Matrix, Triple, Turn
 from linkwright.algebra.vectors import Vector
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from linkwright.algebra.calculus import free_symbols, tangents
 from linkwright.algebra.directions import Direction, VectorError, common_ancestor
 from linkwright.algebra.dyadics import Dyadic
-from linkwright.algebra.expr import COORDINATE, ONE, SPEED, TIME, ZERO, Expr, Scalar, as_expr
+from linkwright.algebra.expr import ONE, ZERO, Expr, Scalar, as_expr
+from linkwright.algebra.nodes import COORDINATE, SPEED, TIME
 from linkwright.algebra.vectors import ZERO_VECTOR, Vector, vector_total
 
 if TYPE_CHECKING:

@@ -16,8 +16,10 @@ from contextvars import ContextVar
 from fractions import Fraction
 from weakref import WeakKeyDictionary
 
-from linkwright.algebra.expr import ONE, SMALL, ZERO, Expr, ExprError, linear_combination, postorder
+from linkwright.algebra.expr import ONE, ZERO, Expr, linear_combination
+from linkwright.algebra.nodes import SMALL, ExprError
 from linkwright.algebra.numbers import Number
+from linkwright.algebra.walk import postorder
 
 _threshold: ContextVar[int] = ContextVar("linkwright_smallness_threshold", default=2)
 _orders: WeakKeyDictionary[Expr, int] = WeakKeyDictionary()

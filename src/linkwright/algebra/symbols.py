@@ -11,7 +11,8 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 
-from linkwright.algebra.expr import (
+from linkwright.algebra.expr import Expr, intern_symbol
+from linkwright.algebra.nodes import (
     ACCELERATION,
     COORDINATE,
     DISCRETE,
@@ -21,9 +22,7 @@ from linkwright.algebra.expr import (
     SMALL,
     SPEED,
     TIME,
-    Expr,
     ExprError,
-    intern_symbol,
 )
 from linkwright.border import worded
 

@@ -12,11 +12,13 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any, overload
 
-from linkwright.algebra.expr import Expr, ExprError, as_expr, postorder, product, total
+from linkwright.algebra.expr import Expr, as_expr, product, total
 from linkwright.algebra.functions import FUNCTIONS, PI, where
 from linkwright.algebra.functions.registry import apply
+from linkwright.algebra.nodes import ExprError
 from linkwright.algebra.numbers import Number
 from linkwright.algebra.symbols import symbol
+from linkwright.algebra.walk import postorder
 from linkwright.border import worded
 from linkwright.brief import brief
 

@@ -30,8 +30,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.algebra.expr import ZERO, Expr, ExprError, Scalar, as_expr, constant
+from linkwright.algebra.expr import ZERO, Expr, Scalar, as_expr, constant
 from linkwright.algebra.functions import Args, Function, apply, register
+from linkwright.algebra.nodes import ExprError
 from linkwright.border import worded
 
 Floats: TypeAlias = NDArray[np.float64]

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from linkwright.algebra.expr import FOREIGN, postorder
 from linkwright.algebra.foreign import ForeignCall, ForeignFunction
+from linkwright.algebra.nodes import FOREIGN
+from linkwright.algebra.walk import postorder
 from linkwright.errors import BackendError, CompileError
 from linkwright.program import Call, Loop, Program, walk
 

@@ -24,7 +24,8 @@ from linkwright.algebra import (
     linear_coefficients,
 )
 from linkwright.algebra.calculus import tangents
-from linkwright.algebra.expr import COORDINATE, ONE, TIME
+from linkwright.algebra.expr import ONE
+from linkwright.algebra.nodes import COORDINATE, TIME
 from linkwright.equations.pivots import solve_in_safe_order, without_zeros
 from linkwright.equations.writer import Writer
 from linkwright.mechanism import Constraint, Kinematics, MechanismError

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from linkwright.algebra import Expr, constant, postorder, product, symbol, total
-from linkwright.algebra.expr import FOREIGN, SMALL, raised
+from linkwright.algebra.expr import raised
 from linkwright.algebra.functions import apply
+from linkwright.algebra.nodes import FOREIGN, SMALL
 from linkwright.algebra.numbers import times
 
 _LONGEST = 4_000  # leaves and operations beyond which an expression is like no other

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING
 
 from linkwright.algebra import Expr, Frame, Vector
-from linkwright.algebra.expr import postorder
+from linkwright.algebra.walk import postorder
 from linkwright.mechanism.parts import Body, Constraint, Force, Moment, Output, Range, State
 from linkwright.shapes import Shape
 

@@ -21,8 +21,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from linkwright.algebra.expr import Expr, as_expr, postorder
+from linkwright.algebra.expr import Expr, as_expr
 from linkwright.algebra.symbols import symbol
+from linkwright.algebra.walk import postorder
 from linkwright.errors import Error
 
 

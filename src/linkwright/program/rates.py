@@ -9,15 +9,8 @@ from __future__ import annotations
 from collections.abc import Container
 from enum import IntEnum
 
-from linkwright.algebra.expr import (
-    ACCELERATION,
-    COORDINATE,
-    DISCRETE,
-    INPUT,
-    SPEED,
-    TIME,
-    Expr,
-)
+from linkwright.algebra.expr import Expr
+from linkwright.algebra.nodes import ACCELERATION, COORDINATE, DISCRETE, INPUT, SPEED, TIME
 
 
 class Rate(IntEnum):

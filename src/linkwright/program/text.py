@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from linkwright.algebra.expr import Expr, function_node, postorder
+from linkwright.algebra.expr import Expr, function_node
 from linkwright.algebra.language import parse
 from linkwright.algebra.language.scope import SymbolScope
 from linkwright.algebra.printers.layout import data_name
@@ -20,6 +20,7 @@ from linkwright.algebra.printers.text import text
 from linkwright.algebra.smallness import smallness_threshold
 from linkwright.algebra.spelling import quoted
 from linkwright.algebra.symbols import symbol
+from linkwright.algebra.walk import postorder
 from linkwright.program.passes.names import renamed
 from linkwright.program.passes.replacement import replaced
 from linkwright.program.program import Assign, Loop, Program, ProgramError, check, walk

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from linkwright.algebra.expr import Expr, ExprError, function_node
+from linkwright.algebra.expr import Expr, function_node
+from linkwright.algebra.nodes import ExprError
 
 Args = tuple[Expr, ...]
 

@@ -12,10 +12,8 @@ import numpy as np
 from linkwright.algebra.expr import (
     MINUS_ONE,
     ONE,
-    SMALL,
     ZERO,
     Expr,
-    ExprError,
     constant,
     factors,
     product,
@@ -26,6 +24,7 @@ from linkwright.algebra.expr import (
 )
 from linkwright.algebra.functions.calls import absolute, atan2, cos, exp, log, sin, sqrt, tan, tanh
 from linkwright.algebra.functions.registry import Args, Function, apply, register
+from linkwright.algebra.nodes import SMALL, ExprError
 from linkwright.algebra.numbers import number, power
 
 

@@ -14,14 +14,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from linkwright.algebra.expr import (
-    Expr,
-    as_expr,
-    constant,
-    linear_combination,
-    product,
-    raised,
-)
+from linkwright.algebra.expr import Expr, as_expr, constant, linear_combination, product, raised
 from linkwright.algebra.functions import PI, apply, where
 from linkwright.algebra.language.scope import Kind, Scope, SymbolScope
 from linkwright.algebra.language.standard import (

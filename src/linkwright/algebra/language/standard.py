@@ -6,11 +6,12 @@ import inspect
 from collections.abc import Callable
 
 from linkwright.algebra.calculus import diff, nominal
-from linkwright.algebra.expr import Expr, ExprError, as_expr
+from linkwright.algebra.expr import Expr, as_expr
 from linkwright.algebra.foreign import ForeignFunction
 from linkwright.algebra.functions import FUNCTIONS, apply, cosh, sinh
 from linkwright.algebra.functions.registry import SPELLING
 from linkwright.algebra.geometry import angle, direction_of, magnitude, project_on_plane
+from linkwright.algebra.nodes import ExprError
 from linkwright.algebra.tables import Lookup1D, Lookup2D
 from linkwright.algebra.vectors import Vector
 

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from linkwright.algebra.expr import Expr, factors, postorder, split_coefficient
+from linkwright.algebra.expr import Expr, factors, split_coefficient
 from linkwright.algebra.numbers import Number, times
+from linkwright.algebra.walk import postorder
 
 # How tightly a row binds, from the loosest; the same ladder serves all four languages.
 TERNARY = 0

@@ -19,9 +19,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
 
-from linkwright.algebra.expr import Expr, postorder
+from linkwright.algebra.expr import Expr
 from linkwright.algebra.units.parse import parse_unit
 from linkwright.algebra.units.unit import ONE_UNIT, Unit, without_needless_angle
+from linkwright.algebra.walk import postorder
 from linkwright.errors import InputError, UnitError
 
 Statement: TypeAlias = "Expr | tuple[Expr, Expr | Unit | str]"

@@ -25,20 +25,20 @@ from dataclasses import dataclass, field, replace
 from linkwright.algebra.calculus import substitute_all
 from linkwright.algebra.expr import (
     ONE,
-    SMALL,
     Expr,
     constant,
     function_node,
     linear_combination,
     mul,
-    postorder,
     product,
     raised,
     scaled,
     split_coefficient,
 )
 from linkwright.algebra.functions import apply
+from linkwright.algebra.nodes import SMALL
 from linkwright.algebra.numbers import Number, times
+from linkwright.algebra.walk import postorder
 from linkwright.program.program import Assign, Call, Loop, Namer, Program, Solve, Statement
 from linkwright.program.rates import Rate, symbol_rate
 

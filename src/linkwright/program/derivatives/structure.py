@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from linkwright.algebra.expr import Expr, postorder
+from linkwright.algebra.expr import Expr
+from linkwright.algebra.walk import postorder
 from linkwright.program.derivatives.flat import FLAT
 from linkwright.program.program import Assign, Call, Loop, Program, Solve, Statement
 

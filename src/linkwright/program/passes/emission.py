@@ -9,17 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from linkwright.algebra.expr import (
-    SMALL,
-    ZERO,
-    Expr,
-    function_node,
-    product,
-    raised,
-    scaled,
-    total,
-)
+from linkwright.algebra.expr import ZERO, Expr, function_node, product, raised, scaled, total
 from linkwright.algebra.functions import apply
+from linkwright.algebra.nodes import SMALL
 from linkwright.program.passes.network import (
     Network,
     NetworkTerm,

@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from linkwright.algebra.expr import Expr, fill
+from linkwright.algebra.expr import Expr
 from linkwright.algebra.numbers import Number
+from linkwright.algebra.walk import fill
 from linkwright.program.code import CONDITIONS
 
 PRIME = 2**127 - 1

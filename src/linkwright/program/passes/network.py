@@ -18,18 +18,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from linkwright.algebra.expr import (
-    ONE,
-    ZERO,
-    Expr,
-    constant,
-    fill,
-    product,
-    raised,
-    scaled,
-    total,
-)
+from linkwright.algebra.expr import ONE, ZERO, Expr, constant, product, raised, scaled, total
 from linkwright.algebra.numbers import Number
+from linkwright.algebra.walk import fill
 from linkwright.program.passes.fields import (
     PRIME,
     FieldValues,

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from linkwright.algebra.expr import Expr, postorder, product, raised
+from linkwright.algebra.expr import Expr, product, raised
+from linkwright.algebra.walk import postorder
 from linkwright.program.passes.replacement import rebuilt, with_reads
 from linkwright.program.program import Assign, Namer, Program, Statement
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from linkwright.algebra.expr import SMALL, Expr, function_node, postorder, rebuild
+from linkwright.algebra.expr import Expr, function_node
 from linkwright.algebra.functions import apply
+from linkwright.algebra.nodes import SMALL
+from linkwright.algebra.walk import postorder, rebuild
 from linkwright.program.program import Loop, Statement
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from linkwright.algebra.expr import Expr, fill
+from linkwright.algebra.expr import Expr
+from linkwright.algebra.walk import fill
 from linkwright.program.code import Code, Instruction, LoopCode
 from linkwright.program.program import Loop, Program, Statement
 from linkwright.program.rates import is_impure

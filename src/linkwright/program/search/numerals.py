@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from linkwright.algebra.expr import Expr, constant, postorder, product, scaled, total
+from linkwright.algebra.expr import Expr, constant, product, scaled, total
 from linkwright.algebra.numbers import Number
 from linkwright.algebra.smallness import smallness_threshold
 from linkwright.algebra.symbols import symbol
+from linkwright.algebra.walk import postorder
 from linkwright.program.passes.blocks import KEEP_ALL
 from linkwright.program.passes.replacement import rebuilt, replaced
 from linkwright.program.program import Assign, Program, ProgramPort

@@ -18,8 +18,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from linkwright.algebra.expr import Expr, postorder
+from linkwright.algebra.expr import Expr
 from linkwright.algebra.numbers import Number
+from linkwright.algebra.walk import postorder
 from linkwright.program.code import CONDITIONS, Code
 from linkwright.program.interpret import execute, interpret
 from linkwright.program.lowering import lower
