@@ -73,7 +73,7 @@ def _single(robot: lw.Robot, goals: Any) -> float:
 
 def _closed() -> Row:
     """Return the time of all eight branches of the PUMA."""
-    robot = lw.Robot(lw.load_model("puma560:drives=off"))
+    robot = lw.Robot(lw.load("puma560:drives=off"))
     frame = robot.frames[-1]
     arm = spherical_arm(robot, frame)
     goals = robot.pose(np.random.default_rng(5).uniform(-2, 2, (200, 6)), frame)

@@ -84,7 +84,7 @@ def puma() -> Pair:
         inertia = pin.Inertia(link.mass, np.array(link.center), np.diag(link.inertia))
         model.appendBodyToJoint(parent, inertia, at)
         model.addBodyFrame(f"link{k}", parent, pin.SE3.Identity(), 0)
-    ours = Robot(lw.load_model("puma560:drives=off"))
+    ours = Robot(lw.load("puma560:drives=off"))
     return Pair("PUMA 560", ours, model, "link6", 0.35, (40, 20), 1024)
 
 
@@ -298,7 +298,7 @@ def _derivatives(pair: Pair) -> list[Row]:
 # -- counts ----------------------------------------------------------------------------------------
 def _counts() -> list[Row]:
     robots = {
-        "PUMA 560": Robot(lw.load_model("puma560:drives=off")),
+        "PUMA 560": Robot(lw.load("puma560:drives=off")),
         "Panda": lw.load(example("Panda"), locked=_FINGERS),
         "Talos": lw.load(example("Talos"), base="free"),
     }

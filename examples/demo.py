@@ -32,7 +32,7 @@ FOLDER = Path("build", "demo")
 
 def main() -> None:
     """Run the demonstration."""
-    arm = lw.load_model("stanford-arm-controlled")
+    arm = lw.load("stanford-arm-controlled")
     start = time.perf_counter()
     equations = lw.derive(arm)
     program = lw.optimize(equations.program(outputs=False))
@@ -128,7 +128,7 @@ def _pictures(recording: lw.Recording, names: list[str], path: Path) -> None:
 
 def _bicycle() -> None:
     """Linearize the nonlinear bicycle at 5 m/s."""
-    model = lw.linearize(lw.load_model("whipple"), values={"v": 5.0})
+    model = lw.linearize(lw.load("whipple"), values={"v": 5.0})
     shown = ", ".join(
         f"{m.eigenvalue.real:.5f}" + (f" ± {m.eigenvalue.imag:.5f}i" if m.eigenvalue.imag else "")
         for m in model.modes()

@@ -241,7 +241,7 @@ def _live(running: Any) -> None:
 
 
 def _counts(axes: Any) -> None:
-    equations = lw.derive(lw.load_model("stanford-arm"))
+    equations = lw.derive(lw.load("stanford-arm"))
     ours = lw.count_operations(lw.optimize(equations.program(outputs=False)))
     rows = {**PUBLISHED, "Linkwright": ours.add + ours.mul}
     names = list(rows)

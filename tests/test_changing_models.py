@@ -274,7 +274,7 @@ def test_fingerprints_follow_content(name: str) -> None:
 
 def test_a_model_that_is_loaded_again_has_the_same_fingerprint() -> None:
     """Foreign functions of its own among it."""
-    first, second = lw.load_model("spacecraft-1"), lw.load_model("spacecraft-1")
+    first, second = lw.load("spacecraft-1"), lw.load("spacecraft-1")
     assert first.fingerprint() == second.fingerprint()
 
 
@@ -367,7 +367,7 @@ def test_looking_a_name_up_makes_nothing() -> None:
 # -- where it comes from ---------------------------------------------------------------------------
 @pytest.mark.parametrize("edit", [lambda m: m.gravity(along="x"), lambda m: m.constraints.pop()])
 def test_a_shipped_model_that_was_changed_is_no_longer_that_model(edit: Edit) -> None:
-    m = lw.load_model("n-four-bar:n=2")
+    m = lw.load("n-four-bar:n=2")
     m.set_values({next(iter(m.parameters)): 1.5})
     assert named(m) == "n-four-bar:n=2"
     assert origin_of(m) == {"model": "n-four-bar:n=2"}

@@ -56,7 +56,7 @@ def numbers_for(m: Mechanism, wanted: tuple[Expr, ...], seed: int) -> dict[Expr,
 )
 def test_the_closed_form_is_the_program_written_out(name: str) -> None:
     """M^-1 (Q - c - g) with numbers is what the compiled equations give."""
-    m = lw.load_model(name)
+    m = lw.load(name)
     e = lw.derive(m, "quick")
     closed = e.closed_form()
     assert not any(
@@ -130,7 +130,7 @@ def test_the_report_prints_formulas_and_the_closed_form() -> None:
 
 
 def test_a_closed_form_too_long_to_print_is_refused() -> None:
-    closed = lw.derive(lw.load_model("whipple"), "quick").closed_form()
+    closed = lw.derive(lw.load("whipple"), "quick").closed_form()
     with pytest.raises(lw.Error, match="too many to print"):
         closed.latex()
 

@@ -239,6 +239,6 @@ def test_what_cannot_be_meant_is_refused() -> None:
     inner.connect(1.0, "first.u")
     with pytest.raises(BlockError, match="connected inside"):
         s.add(inner)
-    one, other = lw.load_model("pendulum"), lw.load_model("pendulum")
+    one, other = lw.load("pendulum"), lw.load("pendulum")
     with pytest.raises(BlockError, match="acts on"):
         System(one).add(System(other, name="drive"))

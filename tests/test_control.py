@@ -197,7 +197,7 @@ def test_an_observer_finds_the_speeds_from_the_places(rate: float | None) -> Non
 # -- computed torque and its kin -------------------------------------------------------------------
 def test_computed_torque_makes_each_error_a_linear_oscillator() -> None:
     """e'' + kd e' + kp e = 0 for every joint of a PUMA arm, whatever the others do."""
-    m = lw.load_model(ARM)
+    m = lw.load(ARM)
     s = System(m, base=200)
     s.add(ComputedTorque(m, kp=[25, 30, 35, 40, 45, 50], kd=8, target=[0.5, 0.2, -2, 1, -1, 0.3]))
     run = PlainRun(s.phases(), steps=2).run(200)
@@ -212,7 +212,7 @@ def test_computed_torque_makes_each_error_a_linear_oscillator() -> None:
 
 
 def test_computed_torque_follows_a_motion_with_its_acceleration() -> None:
-    m = lw.load_model("stanford-arm")
+    m = lw.load("stanford-arm")
     s = System(m, base=500)
     servo = s.add(ComputedTorque(m, kp=100, kd=20, target=0.0))
     n = len(servo.target)
@@ -226,7 +226,7 @@ def test_computed_torque_follows_a_motion_with_its_acceleration() -> None:
 
 
 def test_a_feedforward_alone_gives_the_motion() -> None:
-    m = lw.load_model("stanford-arm")
+    m = lw.load("stanford-arm")
     s = System(m, base=500)
     motion = {q: f"{0.1 * (k + 1)}*sin(2*t)" for k, q in enumerate(m.coordinates)}
     s.add(Feedforward(m, motion))
@@ -241,7 +241,7 @@ def test_a_feedforward_alone_gives_the_motion() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_gravity_compensation_holds_an_arm_anywhere(seed: int) -> None:
-    m = lw.load_model(ARM)
+    m = lw.load(ARM)
     s = System(m)
     s.add(GravityCompensation(m))
     run = PlainRun(s.phases())
@@ -266,7 +266,7 @@ def test_pd_with_gravity_settles_at_its_target_and_without_it_below() -> None:
 
 def test_a_wrong_model_is_what_the_controller_believes() -> None:
     """With the payload unknown, gravity is compensated for the arm that is believed in."""
-    m = lw.load_model(ARM)
+    m = lw.load(ARM)
     light = GravityCompensation(m, values={"m3": 0.0, "m2": 0.0, "m4": 0, "m5": 0, "m6": 0})
     s = System(m)
     s.add(light)

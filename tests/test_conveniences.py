@@ -16,7 +16,7 @@ from linkwright.models.library import MODELS
 
 
 def test_a_run_as_a_data_frame() -> None:
-    run = lw.simulate(lw.load_model("pendulum"), 1.0)
+    run = lw.simulate(lw.load("pendulum"), 1.0)
     frame = run.to_pandas()
     assert list(frame.columns) == list(run.recording.names)
     assert frame.index.name == "t"
@@ -27,7 +27,7 @@ def test_a_run_as_a_data_frame() -> None:
 
 def test_without_pandas_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    run = lw.simulate(lw.load_model("pendulum"), 0.1)
+    run = lw.simulate(lw.load("pendulum"), 0.1)
     with pytest.raises(lw.Error, match=re.escape("pip install 'linkwright[pandas]'")):
         run.to_pandas()
 
@@ -80,7 +80,7 @@ def test_every_template_is_sound(
 ) -> None:
     path = tmp_path / "mine.toml"
     assert main(["new", "mine", "--template", template, "--out", str(path)]) == 0
-    assert lw.load_system(path).name == "mine"
+    assert lw.load(path).name == "mine"
 
 
 def test_an_unknown_template_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,7 +87,6 @@ OTHERS = {
     "convert": "from file to file",
     "load": "opens files and names",
     "read_description": "reads robot files",
-    "read_model": "reads text models",
     "write_description": "writes the description of a robot",
 }
 

@@ -117,7 +117,7 @@ def test_a_plain_run_is_interrupted_and_restored() -> None:
 
 def test_simulate_takes_an_executor() -> None:
     """A recording says so, where it is not the usual one."""
-    s = lw.System(lw.load_model("pendulum"))
+    s = lw.System(lw.load("pendulum"))
     native, plain = (
         lw.simulate(s, until=0.2, executor=name, every=100) for name in ("native", "python")
     )

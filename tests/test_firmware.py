@@ -210,7 +210,7 @@ def test_what_cannot_be_firmware_is_refused(tmp_path: Path) -> None:
         with pytest.raises(BlockError, match=what):
             lw.codegen(s, tmp_path / "out", target="firmware", controllers=names)
     with pytest.raises(BlockError, match="no member runs at a rate"):
-        lw.codegen(lw.load_model("pendulum"), tmp_path / "out", target="firmware")
+        lw.codegen(lw.load("pendulum"), tmp_path / "out", target="firmware")
     assert not (tmp_path / "out").exists()
 
 

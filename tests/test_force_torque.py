@@ -120,7 +120,7 @@ def test_loads_that_act_on_both_sides_count_on_the_outer_one() -> None:
 
 
 def test_a_loop_across_the_sensor_is_refused() -> None:
-    m = lw.load_model("four-bar")
+    m = lw.load("four-bar")
     inner = next(b for b in m.bodies.values() if b.parent is m.ground)
     with pytest.raises(lw.Error, match="acts across the joint"):
         ForceTorque(m, inner)

@@ -16,6 +16,7 @@ import pytest
 import linkwright as lw
 from linkwright.cli import main
 from linkwright.codegen import codegen
+from linkwright.formats.text.files import read_model
 from linkwright.program import program
 
 NAMES = ("system", "abort", "exit", "printf", "sin", "cbrt")
@@ -124,7 +125,7 @@ def every_door(path, name, m, out):
 for path in sorted(folder.glob("*.toml")):
     name = path.stem
     out = folder / f"{name}-out"
-    m = lw.read_model(path)
+    m = lw.load(path)
     command(f"{name}: check", "check", path)
     command(f"{name}: simulate", "simulate", path, "--until", "0.1", "-o", f"{out}.csv")
     made = lw.derive(m).program()
@@ -174,7 +175,7 @@ def test_no_door_runs_a_function_by_its_name(name: str, told: dict[str, list[str
 
 def test_a_written_program_links_no_function_of_the_c_library(tmp_path: Path) -> None:
     """It calls `user_cbrt`, which nobody but the user defines."""
-    done = codegen(lw.read_model(MODEL.format(name="cbrt")), tmp_path)
+    done = codegen(read_model(MODEL.format(name="cbrt")), tmp_path)
     assert "double user_cbrt(double x0)" in done.commands[0]
     text = (tmp_path / "hostile.c").read_text()
     assert " cbrt(" not in text

@@ -61,7 +61,7 @@ def test_a_format_added_in_one_line_is_known_to_every_door(
         out = tmp_path / f"{mass}.csv"
         command = ["simulate", str(file), "--until", "0.1", "--out", str(out)]
         assert main(command) == 0
-        runs.append(lw.read_recording(out)["energy.potential"][-1])
+        runs.append(lw.load(out)["energy.potential"][-1])
     assert runs[1] == pytest.approx(2 * runs[0])
     capsys.readouterr()
     assert main(["plot", str(file), "hinge"]) == 2

@@ -26,6 +26,7 @@ from linkwright.formats.mjcf import mjcf_text, parse_mjcf
 from linkwright.formats.robot.description import Place
 from linkwright.formats.robot.simple_joints import joint_direction
 from linkwright.formats.robot.to_mechanism import assembled
+from linkwright.formats.text.files import read_model
 from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.urdf.reader import parse_urdf
 from linkwright.formats.urdf.writer import urdf_text
@@ -239,7 +240,7 @@ def moved(state: State, m: Mechanism) -> State:
 
 def read_again(m: Mechanism) -> Mechanism:
     """Return the mechanism that the text of a mechanism describes."""
-    return lw.read_model(lw.write_model(m))
+    return read_model(lw.write_model(m))
 
 
 def check(m: Mechanism, seed: int) -> State:

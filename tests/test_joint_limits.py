@@ -12,6 +12,7 @@ from linkwright.cli import main
 from linkwright.equations.energy import add_energy_outputs
 from linkwright.equations.joint_stops import FREQUENCY, stop_loads
 from linkwright.formats.mjcf import parse_mjcf
+from linkwright.formats.text.files import read_model
 from linkwright.formats.urdf import parse_urdf
 from linkwright.recording.files import read_recording
 from linkwright.studio.live_system import plant_of
@@ -142,11 +143,11 @@ def test_limits_of_ones_own_are_kept_by_a_text() -> None:
     m.gravity("-y")
     m.limit("b", lower=-0.5)
     text = lw.write_model(m)
-    again = lw.read_model(text)
+    again = read_model(text)
     for each in (m, again):
         run = lw.simulate(each, 2.0)
         assert run.final["b"] == pytest.approx(-0.5 - 9.81 * np.cos(0.5) / FREQUENCY**2, abs=1e-5)
-    degrees = lw.read_model(text.replace("lower = -0.5", 'upper = "30 deg"'))
+    degrees = read_model(text.replace("lower = -0.5", 'upper = "30 deg"'))
     assert degrees.ranges[0].upper == pytest.approx(np.pi / 6)
     free = lw.Mechanism("free")
     free.body("b", joint=lw.Free(), mass=1, inertia=1)

@@ -118,7 +118,7 @@ def test_sampled_systems_at_several_rates_move_as_their_runs_do(seed: int) -> No
 
 def controlled() -> System:
     """A pendulum that a sampled controller holds in a slant."""
-    m = lw.load_model("pendulum")
+    m = lw.load("pendulum")
     s = System(m)
     s.set_initial({"phi": 0.4})
     s.add(lw.control.GravityCompensation(m), rate=HERTZ)
@@ -224,7 +224,7 @@ def test_a_sampled_loop_is_that_of_python_control() -> None:
 def test_an_element_counts_as_the_same_force_of_the_mechanism() -> None:
     """On a closed loop, where coordinates follow each other."""
     start = {"crank": -0.3}
-    one, other = lw.load_model("four-bar"), lw.load_model("four-bar")
+    one, other = lw.load("four-bar"), lw.load("four-bar")
     names = list(one.coordinates)
     q = names[0]
     start = {q: -0.3}
@@ -279,7 +279,7 @@ def test_what_has_no_linear_model_says_so() -> None:
     s.add(lambda t: t, rate=10, name="task", outputs="y")
     with pytest.raises(lw.Error, match="'task' is a Python function"):
         lw.linearize(s)
-    m = lw.load_model("pendulum")
+    m = lw.load("pendulum")
     with pytest.raises(lw.Error, match="discrete time"):
         lw.control.LQR(m, lw.linearize(controlled()))
     with pytest.raises(lw.Error, match="did you mean"):

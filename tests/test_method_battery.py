@@ -173,7 +173,7 @@ def test_verlet_has_its_order_with_three_angles_too(seed: int) -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_a_loop_moves_alike_in_both_forms(name: str) -> None:
     """A crank and a slider, whose relations leave one speed."""
-    m = lw.load_model("slider-crank")
+    m = lw.load("slider-crank")
     step = 0.0125 if METHODS[name].adaptive else 1e-3
     runs = [
         lw.simulate(m, 0.025, method=name, step=step, tolerance=1e-8, form=form)

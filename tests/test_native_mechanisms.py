@@ -8,8 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from linkwright import Free, Mechanism, Revolute, assemble, load_model
+from linkwright import Free, Mechanism, Revolute, assemble
 from linkwright.errors import DomainError, Error
+from linkwright.models import load_model
 from linkwright.simulation import simulate, simulate_batch
 from linkwright.simulation.stretch import Stretch
 from linkwright.system import System

@@ -9,6 +9,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.cli import main
+from linkwright.formats.text.files import read_model
 from linkwright.recording.plots import figure
 
 T = np.linspace(0, 1, 11)
@@ -59,6 +60,6 @@ def test_the_order_of_a_text_model_does_not_matter(tmp_path: Path) -> None:
         "[parameters]\nk = 2\n",
     ]
     head = 'format = 1\nname = "o"\n'
-    forward, backward = (lw.read_model(head + "".join(p)) for p in (parts, parts[::-1]))
+    forward, backward = (read_model(head + "".join(p)) for p in (parts, parts[::-1]))
     first, second = (lw.simulate(m, 0.5, initial={"b_dot": 1.0}) for m in (forward, backward))
     np.testing.assert_array_equal(first["twice"], second["twice"])

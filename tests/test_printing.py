@@ -13,6 +13,7 @@ import pytest
 import linkwright as lw
 from linkwright.brief import brief
 from linkwright.mechanism import Mechanism
+from linkwright.models import load_model
 
 LONGEST = 300
 
@@ -45,7 +46,7 @@ def arm() -> lw.Robot:
 
 @cache
 def rod() -> Mechanism:
-    return lw.load_model("double-pendulum")
+    return load_model("double-pendulum")
 
 
 @cache
@@ -68,8 +69,8 @@ OBJECTS: dict[str, Callable[[], object]] = {
     "Point": lambda: rod().bodies["upper"].com,
     "Gain": lambda: lw.control.lqr(np.eye(4), np.eye(4), np.eye(4), np.eye(4)),
     "SystemRun": lambda: lw.simulate(system(), 0.1),
-    "Force": lambda: lw.load_model("slider-crank").forces[0],
-    "Constraint": lambda: lw.load_model("four-bar").constraints[0],
+    "Force": lambda: lw.load("slider-crank").forces[0],
+    "Constraint": lambda: lw.load("four-bar").constraints[0],
     "Output": lambda: rod().outputs[0],
     "Joint": lambda: lw.Universal("x", "y"),
     "Kinematics": lambda: rod().kinematics(),
@@ -78,10 +79,10 @@ OBJECTS: dict[str, Callable[[], object]] = {
     "Program": lambda: rod().equations("quick").program(),
     "Kernel": lambda: lw.compile(rod().equations("quick").program(), backend="python"),
     "Energy": lambda: lw.energy(rod()),
-    "Reactions": lambda: lw.reactions(lw.load_model("four-bar")),
+    "Reactions": lambda: lw.reactions(lw.load("four-bar")),
     "BaseParameters": lambda: lw.base_parameters(rod()),
     "Equilibrium": lambda: lw.equilibrium(rod()),
-    "Assembly": lambda: lw.assemble(lw.load_model("four-bar")),
+    "Assembly": lambda: lw.assemble(lw.load("four-bar")),
     "LinearModel": lambda: lw.linearize(rod()),
     "Run": run,
     "Energies": lambda: run().energies(),

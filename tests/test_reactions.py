@@ -87,12 +87,12 @@ def test_loads_that_come_later_count() -> None:
 def test_a_text_model_asks_for_them(tmp_path: Path) -> None:
     path = tmp_path / "hanging.toml"
     path.write_text(PENDULUM)
-    m = lw.load_model(str(path))
+    m = lw.load(str(path))
     assert [o.name for o in m.outputs] == [f"rod.{c}" for c in FIRST]
     again = tmp_path / "again.toml"
     again.write_text(lw.write_model(m))
     assert 'all = "reactions"' in again.read_text()
-    assert [o.name for o in lw.load_model(str(again)).outputs] == [o.name for o in m.outputs]
+    assert [o.name for o in lw.load(str(again)).outputs] == [o.name for o in m.outputs]
 
 
 def test_the_command_line_records_and_replays_them(
@@ -114,7 +114,7 @@ def test_energies_are_those_of_the_command_line(
     monkeypatch.chdir(tmp_path)
     assert main(["simulate", "pendulum", "--until", "1", "--json"]) == 0
     final = json.loads(capsys.readouterr().out)["final"]
-    m = lw.load_model("pendulum")
+    m = lw.load("pendulum")
     m.output_all("energies")
     run = lw.simulate(m, 1.0)
     for name in ("energy.kinetic", "energy.potential", "energy.power"):

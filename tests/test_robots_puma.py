@@ -18,13 +18,13 @@ NONE, ONES = np.zeros(6), np.ones(6)
 @pytest.fixture(scope="module")
 def puma() -> Robot:
     """Return the arm with its drives."""
-    return lw.Robot(lw.load_model("puma560"))
+    return lw.Robot(lw.load("puma560"))
 
 
 @pytest.fixture(scope="module")
 def bare() -> Robot:
     """Return the arm without drives."""
-    return lw.Robot(lw.load_model("puma560:drives=off"))
+    return lw.Robot(lw.load("puma560:drives=off"))
 
 
 @pytest.mark.parametrize(

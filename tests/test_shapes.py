@@ -93,7 +93,7 @@ def test_text_models_and_recordings_keep_shapes(tmp_path: Path) -> None:
     m = _mechanism(tmp_path)
     file = tmp_path / "dressed.toml"
     file.write_text(lw.write_model(m))
-    again = lw.read_model(file)
+    again = lw.load(file)
     assert lw.write_model(again) == file.read_text()
     for name, shapes in m.shapes.items():
         for one, other in zip(shapes, again.shapes[name], strict=True):
@@ -103,7 +103,7 @@ def test_text_models_and_recordings_keep_shapes(tmp_path: Path) -> None:
     assert [len(n.solids) for n in drawn.nodes] == [len(n.solids) for n in redrawn.nodes]
     run = lw.simulate(m, 0.02, step=0.01)
     run.save(tmp_path / "run.parquet")
-    back = lw.read_recording(tmp_path / "run.parquet")
+    back = lw.load(tmp_path / "run.parquet")
     assert 'kind = "capsule"' in json.loads(json.dumps(back.metadata["origin"]))["text"]
 
 
@@ -197,8 +197,8 @@ def test_a_mesh_outside_the_folder_of_a_text_model_is_not_read(tmp_path: Path) -
         'format = 1\nname = "m"\n[[body]]\nname = "b"\nrotate = "z"\nmass = 1\ncom = [1, 0, 0]\n'
         '[[shape]]\nbody = "b"\nkind = "mesh"\nfile = "../part.stl"\n'
     )
-    scene = scene_of(lw.read_model(file))
+    scene = scene_of(lw.load(file))
     assert "outside the folders" in scene.notes[0]
     assert all(s.kind != "mesh" for s in _solids(scene, "b"))
-    scene = scene_of(lw.read_model(file), roots=[tmp_path])
+    scene = scene_of(lw.load(file), roots=[tmp_path])
     assert [s.kind for s in _solids(scene, "b")] == ["mesh"]

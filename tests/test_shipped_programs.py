@@ -72,7 +72,7 @@ def of_c(m: lw.Mechanism, name: str) -> object:
 def test_every_door_takes_them(
     door: Callable[[lw.Mechanism, str], lw.Program], shipped: Shipped
 ) -> None:
-    found = count_operations(door(lw.load_model(shipped.model), shipped.model))
+    found = count_operations(door(lw.load(shipped.model), shipped.model))
     told = counts(shipped)
     assert found.add + found.mul <= told["add"] + told["mul"]
     assert found.call <= told["call"]
@@ -81,7 +81,7 @@ def test_every_door_takes_them(
 @pytest.mark.parametrize("symbolic", [False, True])
 def test_the_robot_of_the_puma_computes_the_program_that_ships(symbolic: bool) -> None:
     (shipped,) = (s for s in SHIPPED if s.kernel == "inverse")
-    arm = lw.Robot(lw.load_model(shipped.model), symbolic=symbolic)
+    arm = lw.Robot(lw.load(shipped.model), symbolic=symbolic)
     found, told = arm.inverse_dynamics.counts, counts(shipped)
     assert found.add <= told["add"]
     assert found.mul <= told["mul"]
@@ -102,7 +102,7 @@ def replaced(m: lw.Mechanism) -> None:
 
 @pytest.mark.parametrize("edit", [heavier, replaced])
 def test_a_model_that_was_edited_gets_none(edit: Callable[[lw.Mechanism], None]) -> None:
-    m = lw.load_model("cart")
+    m = lw.load("cart")
     before = lw.simulate(lw.System(m), 0.2).final
     edit(m)
     assert shipped_program(lw.derive(m, "composite-usual").program(outputs=False)) is None
@@ -111,7 +111,7 @@ def test_a_model_that_was_edited_gets_none(edit: Callable[[lw.Mechanism], None])
 
 def test_other_values_are_no_edit() -> None:
     """They are inputs of the program; numbers follow them."""
-    m = lw.load_model("cart")
+    m = lw.load("cart")
     m.set_values({name: 1.1 * v for name, v in m.values.items()})
     quick = lw.simulate(lw.System(m), 0.2).final
     fresh = lw.simulate(lw.System(m, formulation="kane"), 0.2).final

@@ -115,7 +115,7 @@ def test_the_arm_is_the_same_as_when_derived_and_stepped_in_python(here: Path) -
     request = Request("stanford-arm-controlled", RunSettings(1.0, tolerance=1e-11))
     run_model(request)
     found = run_model(request)  # the second time from the cache
-    arm = lw.load_model("stanford-arm-controlled")
+    arm = lw.load("stanford-arm-controlled")
     program = lw.derive(arm, "composite").program(outputs=False)
     kernel = lw.compile(program, backend="python")
     p = np.array([arm.values[x.name] for x in program.port("p").entries])
@@ -265,7 +265,7 @@ def test_stored_models_run_as_derived_ones(here: Path, monkeypatch: pytest.Monke
 
 
 def test_a_stored_program_without_its_code_is_told_apart() -> None:
-    phases = lw.System(lw.load_model("pendulum")).phases()
+    phases = lw.System(lw.load("pendulum")).phases()
     again = from_data(json.loads(json.dumps(to_data(phases))))
     assert again.derivative.fingerprint() == phases.derivative.fingerprint()
     assert [s.name for s in again.x] == [s.name for s in phases.x]
@@ -305,10 +305,10 @@ def test_a_recording_of_something_else_is_not_replayed(
 
 
 def test_runs_of_python_make_recordings_too(here: Path) -> None:
-    m = lw.load_model("car")
+    m = lw.load("car")
     run = lw.simulate(m, 1.0, step=0.01)
     run.save("car.csv")
-    again = lw.read_recording("car.csv")
+    again = lw.load("car.csv")
     np.testing.assert_array_equal(again["r"], run["r"])
     assert again.channel("r").unit == "rad/s"
     assert again.channel("r").long == "yaw rate"

@@ -119,7 +119,7 @@ def test_solids_have_exactly_these_vertices(kind: str) -> None:
 # -- places ----------------------------------------------------------------------------------------
 def decorated(text: str, model: str = "double-pendulum") -> Scene:
     """Return the scene of a model in a scene_file."""
-    return scene_of(lw.load_model(model)).decorated(parse_scene_file(text, file="cell.toml"))
+    return scene_of(lw.load(model)).decorated(parse_scene_file(text, file="cell.toml"))
 
 
 ANGLES = st.floats(-720, 720)
@@ -173,7 +173,7 @@ shape = [
 
 
 def test_a_section_replaces_what_is_drawn_and_others_stay() -> None:
-    before = scene_of(lw.load_model("double-pendulum"))
+    before = scene_of(lw.load("double-pendulum"))
     text = """format = 1
 [[section]]
 body = "upper"
@@ -256,7 +256,7 @@ name = "NAME"
 at = [0, -3, 0]
 shape = [{ kind = "box", size = [1, 1, 1] }, { kind = "box", size = [1, 1, 1], at = [200, 0, 0] }]
 """
-    bare = scene_of(lw.load_model("double-pendulum"))
+    bare = scene_of(lw.load("double-pendulum"))
     motion = model_motion(bare)
     plain_floor, plain = ground_and_view(motion, bare)
     scene = decorated(text)
@@ -331,7 +331,7 @@ def test_every_kind_of_shape_can_be_drawn(tmp_path: Path) -> None:
         file.write_text(
             f'format = 1\n[[section]]\nbody = "rod"\n[[section.shape]]\nkind = "{name}"\n{keys}'
         )
-        scene = scene_of(lw.load_model("pendulum"), scene_file=file)
+        scene = scene_of(lw.load("pendulum"), scene_file=file)
         assert scene.surfaces[1][0].points.size > 0
 
 
@@ -385,7 +385,7 @@ V2 = [20.0, 40.0, 50.0, -30.0, 25.0, 15.0]
 
 
 def test_the_six_joint_arm_is_that_of_robsim() -> None:
-    robot = lw.Robot(lw.load_model(str(EXAMPLE / "ref6.toml")))
+    robot = lw.Robot(lw.load(str(EXAMPLE / "ref6.toml")))
     pose = robot.pose(np.radians(V2), "tool")
     inches = [-23.2368409096, 52.5128722288, -51.4861643659]
     np.testing.assert_allclose(pose[:3, 3] / 0.0254, inches, atol=1e-8)
@@ -459,7 +459,7 @@ def test_a_column_that_is_nearly_right_is_pointed_at(tmp_path: Path) -> None:
 
 
 def test_python_takes_a_dress_too(tmp_path: Path) -> None:
-    run = lw.simulate(lw.load_model("stanford-arm-controlled"), 0.1, step=0.01)
+    run = lw.simulate(lw.load("stanford-arm-controlled"), 0.1, step=0.01)
     run.page(tmp_path / "run.html", scene="work-cell")
     assert '"name":"conveyor"' in (tmp_path / "run.html").read_text()
 

@@ -33,7 +33,7 @@ def test_what_is_shown_of_a_model_stays_in_sight(name: str) -> None:
     motion = open_motion(name)
     scene, r = motion.scene, motion.recording
     assert scene is not None
-    size = seen_of(scene_of(lw.load_model(name))).view["radius"]
+    size = seen_of(scene_of(lw.load(name))).view["radius"]
     mechanism = scene.robot.mechanism
     rolls = any(len(b.translations) > 1 for b in mechanism.bodies.values())  # a vehicle may go far
     for body in mechanism.bodies.values():
@@ -49,21 +49,19 @@ def test_the_command_and_the_page_start_the_bicycle_with_the_same_push(
     out = tmp_path / "run.npz"
     assert main(["simulate", "whipple", "--until", "0.1", "--out", str(out)]) == 0
     assert "whipple starts with phi_dot = 0.6" in capsys.readouterr().out
-    run, page = lw.read_recording(out), open_motion("whipple", asked=PreviewOptions(0.1)).recording
+    run, page = lw.load(out), open_motion("whipple", asked=PreviewOptions(0.1)).recording
     assert run["phi_dot"][0] == page["phi_dot"][0] == STARTS["whipple"]["phi_dot"]
     assert run["phi"][-1] == pytest.approx(page["phi"][-1], rel=1e-6)
     told = ["simulate", "whipple", "--until", "0.1", "--initial", "phi_dot=0", "--out", str(out)]
     assert main([*told, "--force"]) == 0
     assert "starts with" not in capsys.readouterr().out
-    assert np.abs(lw.read_recording(out)["phi"]).max() < 1e-9
-    assert (
-        "phi_dot" not in lw.load_model("whipple").initial
-    )  # it is linearized about riding straight
+    assert np.abs(lw.load(out)["phi"]).max() < 1e-9
+    assert "phi_dot" not in lw.load("whipple").initial  # it is linearized about riding straight
 
 
 def test_names_of_stories_starts_and_looks_are_those_of_models() -> None:
     for name, graphs in STORIES.items():
-        model = lw.load_model(name)
+        model = lw.load(name)
         step = 1e-4 if model.timing is None else model.timing.step
         names = lw.simulate(model, step, step=step, method="rk4").recording.names
         assert {n for graph in graphs for n in graph} <= set(names), name
@@ -121,17 +119,17 @@ def test_a_rail_is_as_long_as_what_slides_on_it_goes() -> None:
 
 def test_the_front_of_what_faces_along_x_is_seen_from_there() -> None:
     for name in ("car", "cart", "whipple"):
-        view = seen_of(scene_of(lw.load_model(name))).view
+        view = seen_of(scene_of(lw.load(name))).view
         assert (view["front"], view["side"]) == (0.0, -90.0), name
     robot = seen_of(scene_of(lw.load(ROBOTS / "quadruped.urdf"))).view
     assert (robot["front"], robot["side"]) == (0.0, -90.0)
     for name in ("four-bar", "pendulum", "slider-crank"):  # the front shows their plane
-        assert seen_of(scene_of(lw.load_model(name))).view["front"] == -90.0, name
+        assert seen_of(scene_of(lw.load(name))).view["front"] == -90.0, name
 
 
 @pytest.mark.parametrize("name", ["four-bar", "car", "whipple", "double-pendulum"])
 def test_all_of_a_motion_is_in_the_first_view_and_so_are_arrows(name: str) -> None:
-    motion = model_motion(scene_of(lw.load_model(name)))
+    motion = model_motion(scene_of(lw.load(name)))
     assert motion.scene is not None
     assert motion.q is not None
     seen = seen_of(motion.scene, motion)
@@ -226,11 +224,11 @@ def test_a_robot_that_reaches_below_its_base_stands_on_a_pedestal(tmp_path: Path
     assert column.points[:, 2].min() == pytest.approx(floor)
     assert column.points[:, 2].max() == pytest.approx(0.0, abs=1e-9)
     assert pedestal(motion.scene, 0.0) is None
-    assert pedestal(scene_of(lw.load_model("pendulum")), -5.0) is None
+    assert pedestal(scene_of(lw.load("pendulum")), -5.0) is None
 
 
 def test_a_mechanism_on_a_pedestal_stands_on_the_ground_however_low_it_reaches() -> None:
-    scene = scene_of(lw.load_model("stanford-arm"))
+    scene = scene_of(lw.load("stanford-arm"))
     column = pedestal(scene, -2.0)
     assert column is not None
     base, heights = (

@@ -176,7 +176,7 @@ def test_the_usual_arrow_has_the_usual_length_and_small_forces_none() -> None:
 
 
 def test_forces_of_a_mechanism_are_computed_again_from_its_states() -> None:
-    model = lw.load_model("car")  # whose tire forces are outputs, too
+    model = lw.load("car")  # whose tire forces are outputs, too
     run = lw.simulate(model, 1.0)
     track, poses = tracked(scene_of(model), run.recording)
     assert track.arrows.names == ("FY1", "FY2")

@@ -189,7 +189,7 @@ def _quadruped() -> Scene:
 
 
 def test_ghosts_are_in_the_picture_too() -> None:
-    model = lw.load_model("double-pendulum")
+    model = lw.load("double-pendulum")
     scene = scene_of(model)
     motions = [
         recorded_motion(str(start), lw.simulate(model, 3.0, initial={"phi1": start}).recording)

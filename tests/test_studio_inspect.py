@@ -28,7 +28,7 @@ ARM = Path(__file__).parent / "robots" / "oblique_arm.urdf"
 
 
 def inspected(name: str) -> Inspection:
-    return Inspection(Robot(lw.load_model(name)))
+    return Inspection(Robot(lw.load(name)))
 
 
 def test_the_tree_has_each_body_after_what_it_hangs_on() -> None:

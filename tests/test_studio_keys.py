@@ -27,7 +27,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     for k in range(2):
         paths.append(folder / f"run{k}.csv")
         start = {"phi1": 0.5 + k}
-        lw.simulate(lw.load_model("double-pendulum"), 4.0, step=0.05, initial=start).save(paths[k])
+        lw.simulate(lw.load("double-pendulum"), 4.0, step=0.05, initial=start).save(paths[k])
     return paths
 
 
@@ -204,7 +204,7 @@ PAGE: tuple[tuple[str, str, Any], ...] = (
 
 def test_each_key_of_the_page_does_what_its_sheet_says(runs: list[Path], tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    write_page(path, [recorded_motion(p.stem, lw.read_recording(p)) for p in runs])
+    write_page(path, [recorded_motion(p.stem, lw.load(p)) for p in runs])
     with opened(path, offline=True) as (page, wrong):
         page.wait_for_function("document.documentElement.dataset.ready === 'yes'")
         told = " ".join(page.evaluate("KEYS.map((k) => k[0])")).translate(_WRITTEN).split()

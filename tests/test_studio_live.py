@@ -34,7 +34,7 @@ class Clock:
 
 
 def live_of(name: str, **options: Any) -> Live:
-    model = lw.load_model(name)
+    model = lw.load(name)
     return Live(plant_of(model), scene_of(model), **options)
 
 
@@ -54,7 +54,7 @@ def arm() -> tuple[Robot, Scene]:
 def test_live_run_is_the_run_of_simulate() -> None:
     live = live_of("double-pendulum")
     live.advance(480)
-    run = lw.simulate(lw.load_model("double-pendulum"), 2.0, method="dop853", tolerance=1e-10)
+    run = lw.simulate(lw.load("double-pendulum"), 2.0, method="dop853", tolerance=1e-10)
     t, rows = live.samples()
     assert t[-1] == 2.0
     names = [c.name for c in live.channels]
@@ -128,7 +128,7 @@ def test_what_moves_in_hundredths_of_a_second_is_run_slower_with_finer_ticks() -
     assert live.speed == 0.01
     assert live.phases.tick_seconds == pytest.approx(1 / 24_000)
     live.advance(240)
-    final = lw.simulate(lw.load_model("andrews"), 0.01, step=0.001, method="dop853").final
+    final = lw.simulate(lw.load("andrews"), 0.01, step=0.001, method="dop853").final
     names = [c.name for c in live.channels]
     found = live.samples()[1][-1, names.index("beta")]
     assert found == pytest.approx(final["beta"], abs=1e-4)
@@ -253,7 +253,7 @@ def test_a_slider_of_a_loop_moves_the_other_coordinates() -> None:
     from linkwright.equations.closure import Relations
     from linkwright.equations.evaluation import all_values
 
-    m = lw.load_model("slider-crank")
+    m = lw.load("slider-crank")
     scene = scene_of(m)
     poser = Poser(scene)
     start = np.array([lw.assemble(m).coordinates[n] for n in scene.poses.coordinates])

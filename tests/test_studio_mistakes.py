@@ -53,7 +53,7 @@ def test_a_page_never_replaces_what_it_is_made_from(
 
 
 def test_a_page_without_a_name_is_told_to_have_one() -> None:
-    run = lw.simulate(lw.load_model("pendulum"), 0.1)
+    run = lw.simulate(lw.load("pendulum"), 0.1)
     swapped: Any = run
     with pytest.raises(lw.Error, match="a Run is not the name of a file; name the file first"):
         lw.page(swapped, run)
@@ -111,7 +111,7 @@ def test_options_that_would_do_nothing_are_errors(capsys: pytest.CaptureFixture[
 def test_a_parameter_that_is_not_there_is_told_with_those_that_are(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    m = lw.load_model("pendulum")
+    m = lw.load("pendulum")
     told = _error(capsys, "page", "pendulum", "--set", "zzz=1")
     assert all(name in told for name in m.parameters)
 
@@ -243,7 +243,7 @@ def test_what_has_no_mechanism_is_told_so(thing: Any) -> None:
 def test_the_cart_to_start_from_has_a_frame_between_its_wheels(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     assert main(["new", "mine", "-t", "cart", "-o", str(file)]) == 0
-    scene = scene_of(lw.load_model(str(file)))
+    scene = scene_of(lw.load(str(file)))
     (frame,) = (s for n in scene.nodes if n.name == "cart" for s in n.solids if s.kind == "box")
     length, width, height = frame.size
     assert 1.5 <= length < 2.0  # the wheelbase

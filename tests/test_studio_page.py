@@ -51,7 +51,7 @@ def _numbers(block: bytes, told: dict[str, Any], which: int) -> np.ndarray[Any, 
 
 
 def test_channels_and_poses_come_back_from_the_page() -> None:
-    run = lw.simulate(lw.load_model("pendulum"), 2.0, step=0.01)
+    run = lw.simulate(lw.load("pendulum"), 2.0, step=0.01)
     motion = recorded_motion("run", run.recording)
     data, block = _parts(page_text([motion]))
     told = data["takes"][0]
@@ -122,7 +122,7 @@ def _parts_text(text: str) -> str:
 
 
 def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = lw.simulate(lw.load_model("four-bar"), 0.5, step=0.01)
+    run = lw.simulate(lw.load("four-bar"), 0.5, step=0.01)
     run.save(tmp_path / "run.npz")
     out = tmp_path / "page.html"
     assert main(["page", str(tmp_path / "run.npz"), "-o", str(out)]) == 0
@@ -134,7 +134,7 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
 
 # -- in a browser ----------------------------------------------------------------------------------
 def test_a_page_plays_offline(tmp_path: Path) -> None:
-    run = lw.simulate(lw.load_model("double-pendulum"), 10.0, step=0.02)
+    run = lw.simulate(lw.load("double-pendulum"), 10.0, step=0.02)
     file = tmp_path / "page.html"
     write_page(file, [recorded_motion("run", run.recording)])
     with opened(file, drawn=True, offline=True) as (page, wrong):
@@ -239,7 +239,7 @@ def test_a_long_recording_has_the_digits_of_single_precision_and_says_what_was_l
 
 
 def test_each_take_of_a_page_is_drawn_with_its_own_shapes(tmp_path: Path) -> None:
-    model = lw.load_model("pendulum")
+    model = lw.load("pendulum")
     motions = [
         recorded_motion(
             f"L{long}", lw.simulate(model, 1.0, step=0.05, values={"L": long}).recording
@@ -286,7 +286,7 @@ window.frame = (now) => { const all = frames_; frames_ = []; all.forEach((f) => 
 def swinging(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page of a pendulum over ten seconds."""
     path = tmp_path_factory.mktemp("swinging") / "page.html"
-    run = lw.simulate(lw.load_model("pendulum"), 10.0, step=0.02, initial={"phi": 1.0})
+    run = lw.simulate(lw.load("pendulum"), 10.0, step=0.02, initial={"phi": 1.0})
     write_page(path, [recorded_motion("run", run.recording)])
     return path
 

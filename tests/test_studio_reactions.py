@@ -44,7 +44,7 @@ def hanging() -> lw.Mechanism:
 
 
 def slider_crank() -> lw.Mechanism:
-    m = lw.load_model("slider-crank")
+    m: lw.Mechanism = lw.load("slider-crank")
     m.output_all("reactions")
     return m
 
@@ -69,7 +69,7 @@ def test_what_hangs_is_held_by_its_joints_and_a_system_and_files_tell_the_same(
     found = track.forces[:, 1] @ turn
     assert found[5:-5, [0, 2]] == pytest.approx(wanted[5:-5], abs=0.05)
     run.save(tmp_path / "run.npz")
-    again = lw.read_recording(tmp_path / "run.npz")
+    again = lw.load(tmp_path / "run.npz")
     assert again.metadata["reactions"] == ["above", "below"]
     m = hanging()
     other = lw.simulate(lw.System(m), 0.5, initial={"above": 0.8, "below": 0.3})

@@ -54,7 +54,7 @@ def test_mass_center_of_a_robot() -> None:
 
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_every_shipped_model_has_a_scene_with_solids_that_move(name: str) -> None:
-    scene = scene_of(lw.load_model(name))
+    scene = scene_of(lw.load(name))
     assert any(node.moves and node.solids for node in scene.nodes)
     sizes = [len(s.faces) for parts in scene.surfaces for s in parts]
     assert sum(sizes) < 60_000
@@ -64,7 +64,7 @@ def test_every_shipped_model_has_a_scene_with_solids_that_move(name: str) -> Non
 
 
 def test_ends_of_a_strut_point_at_each_other() -> None:
-    m = lw.load_model("four-bar")
+    m = lw.load("four-bar")
     scene = scene_of(m)
     first, second = scene.index("strut"), scene.index("strut end")
     q = np.random.default_rng(1).normal(size=(20, 3))
@@ -77,16 +77,16 @@ def test_ends_of_a_strut_point_at_each_other() -> None:
 
 
 def test_wheels_have_the_radius_that_they_roll_with() -> None:
-    cart = Geometry(lw.load_model("cart"))
+    cart = Geometry(lw.load("cart"))
     assert {b.name: round(r, 9) for b, r in cart.wheels.items()} == dict.fromkeys(
         ("lrw", "rrw", "lfw", "rfw"), 0.2
     )
-    bicycle = Geometry(lw.load_model("whipple"))
+    bicycle = Geometry(lw.load("whipple"))
     assert {b.name: round(r, 9) for b, r in bicycle.wheels.items()} == {"rear": 0.3, "front": 0.35}
 
 
 def test_values_of_parameters_move_what_hangs_on_them() -> None:
-    scene = scene_of(lw.load_model("double-pendulum"))
+    scene = scene_of(lw.load("double-pendulum"))
     lower = scene.index("lower")
     longer = scene.poses.with_values({"L1": 2.0})
     np.testing.assert_allclose(scene.poses([0.0, 0.0]).poses[lower, :3], [0, -1, 0], atol=1e-12)
@@ -95,7 +95,7 @@ def test_values_of_parameters_move_what_hangs_on_them() -> None:
 
 @pytest.mark.parametrize("name", ["pendulum", "whipple", "spacecraft-2"])
 def test_upright_poses_turn_gravity_down_and_keep_their_sign(name: str) -> None:
-    scene = scene_of(lw.load_model(name))
+    scene = scene_of(lw.load(name))
     np.testing.assert_allclose(scene.upright @ np.array(scene.up), [0, 0, 1], atol=1e-12)
     q = np.cumsum(np.random.default_rng(2).normal(size=(50, len(scene.poses.start))), axis=0) * 0.2
     plain = scene.poses(q).poses
@@ -214,7 +214,7 @@ def test_collada_lies_as_for_pinocchio_whatever_axis_it_names(tmp_path: Path, up
 
 # -- takes and playback ----------------------------------------------------------------------------
 def test_a_recording_of_a_known_model_moves_it_as_it_was_recorded() -> None:
-    run = lw.simulate(lw.load_model("pendulum"), 1.0, step=0.05)
+    run = lw.simulate(lw.load("pendulum"), 1.0, step=0.05)
     motion = recorded_motion("run", run.recording)
     assert motion.scene is not None
     assert motion.q is not None
@@ -290,18 +290,18 @@ def _same_shapes(one: Scene, other: Scene) -> None:
 
 @pytest.mark.parametrize("name", ["pendulum", "four-bar", "slider-crank", "stanford-arm", "cart"])
 def test_a_scene_at_other_values_is_the_scene_of_a_model_with_these_values(name: str) -> None:
-    model = lw.load_model(name)
+    model = lw.load(name)
     first = scene_of(model)
     changed = {n: 1.2 * v for n, v in model.values.items() if n in model.parameters}
     other = first.with_values(changed)
-    _same_shapes(other, scene_of(lw.load_model(name), values=changed))
-    _same_shapes(first, scene_of(lw.load_model(name)))  # the old one keeps its shapes
+    _same_shapes(other, scene_of(lw.load(name), values=changed))
+    _same_shapes(first, scene_of(lw.load(name)))  # the old one keeps its shapes
     with pytest.raises(AssertionError):
         _same_shapes(first, other)
 
 
 def test_a_dressed_scene_at_other_values_keeps_its_dress() -> None:
-    scene = scene_of(lw.load_model("stanford-arm")).decorated("work-cell")
+    scene = scene_of(lw.load("stanford-arm")).decorated("work-cell")
     longer = scene.with_values({"L2": 0.5})
     assert [n.name for n in longer.nodes] == [n.name for n in scene.nodes]
     assert longer.poses.values["L2"] == 0.5

@@ -372,7 +372,7 @@ def test_a_live_run_rolls_through_the_scope_and_is_looked_back_at() -> None:
 def test_a_recording_that_is_opened_moves_the_scene(tmp_path: Path) -> None:
     from linkwright.studio.server import open_studio
 
-    lw.simulate(lw.load_model("pendulum"), 3.0, step=0.01).save(tmp_path / "long.csv")
+    lw.simulate(lw.load("pendulum"), 3.0, step=0.01).save(tmp_path / "long.csv")
     studio = open_studio(["pendulum"])
     try:
         desk, stage = studio.shared["desk"], studio.stage

@@ -194,7 +194,7 @@ def test_a_browser_that_stalls_holds_neither_the_player_up_nor_memory(studio: St
 
 
 def test_a_live_run_is_the_same_whoever_looks_and_stalls() -> None:
-    model = lw.load_model("double-pendulum")
+    model = lw.load("double-pendulum")
     alone = Live(plant_of(model), scene_of(model))
     for _ in range(120):
         alone.advance(6)

@@ -42,7 +42,7 @@ def test_serving_to_other_machines_is_told(
 
 
 def test_serving_to_other_machines_is_told_in_python(capsys: pytest.CaptureFixture[str]) -> None:
-    studio = lw.show(lw.load_model("pendulum"), block=False, browser=False, host="0.0.0.0")
+    studio = lw.show(lw.load("pendulum"), block=False, browser=False, host="0.0.0.0")
     assert studio is not None
     studio.close()
     assert "warning: other machines" in capsys.readouterr().err

@@ -31,7 +31,7 @@ from tests.chromium import opened
 
 def controlled() -> lw.System:
     """Return a pendulum with a controller and a Python function of its own."""
-    m = lw.load_model("pendulum")
+    m = lw.load("pendulum")
     system = lw.System(m, base=240)
     motor = lw.Element("motor", m)
     u = motor.input("u", unit="N*m")
@@ -54,7 +54,7 @@ def studio_of(thing: Any, *others: Any) -> Studio:
 
 
 def test_everything_can_be_shown_and_written(tmp_path: Path) -> None:
-    m = lw.load_model("pendulum")
+    m = lw.load("pendulum")
     run = lw.simulate(m, 0.2)
     robot = lw.Robot("puma560")
     ran = lw.simulate(controlled(), 0.25)
@@ -104,7 +104,7 @@ def test_what_cannot_be_shown_is_told(tmp_path: Path) -> None:
 def test_without_viser_the_extra_and_the_page_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(lw.Error, match=r"linkwright\[studio\].*linkwright page"):
-        lw.load_model("pendulum").show()
+        lw.load("pendulum").show()
 
 
 class Shell:
@@ -131,7 +131,7 @@ def test_a_notebook_shows_the_page_below_the_cell(
 ) -> None:
     """No server, no Viser: the frame holds the page that would be written."""
     assert in_notebook()
-    run = lw.simulate(lw.load_model("pendulum"), 0.2)
+    run = lw.simulate(lw.load("pendulum"), 0.2)
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "viser", None)
         assert run.show() is None
@@ -182,7 +182,7 @@ def test_runs_and_recordings_are_drawn_in_one_way() -> None:
     """One signature; what it draws is the same whoever is asked."""
     signatures = {str(inspect.signature(kind.plot)) for kind in (Run, SystemRun, Recording)}
     assert len(signatures) == 1
-    m = lw.load_model("pendulum")
+    m = lw.load("pendulum")
     for run in (lw.simulate(m, 0.2), lw.simulate(lw.System(m), 0.2)):
         drawn = [
             np.asarray(thing.plot("phi", vs="phi_dot", title="a").axes[0].lines[0].get_xydata())
@@ -196,7 +196,7 @@ def test_the_frame_of_a_notebook_plays_and_says_where_the_motion_comes_from(
     tmp_path: Path, shown: list[str]
 ) -> None:
     """The page in a frame without rights of its own, as a cell holds it, with the network cut."""
-    lw.simulate(lw.load_model("pendulum"), 1.0, step=0.01, method="rk4").show()
+    lw.simulate(lw.load("pendulum"), 1.0, step=0.01, method="rk4").show()
     notebook = tmp_path / "notebook.html"
     notebook.write_text(f"<!doctype html><meta charset=utf-8><link rel=icon href=data:,>{shown[0]}")
     with opened(notebook, offline=True) as (page, errors):

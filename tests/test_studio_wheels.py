@@ -54,7 +54,7 @@ def test_wheels_are_round_in_runs_in_files_of_them_and_in_systems(tmp_path: Path
     round_ones = dict.fromkeys([f"wheel{k}" for k in range(4)], RADIUS)
     run = lw.simulate(system, 0.01)
     run.recording.save(tmp_path / "run.parquet")
-    read = lw.read_recording(tmp_path / "run.parquet")
+    read = lw.load(tmp_path / "run.parquet")
     assert read.metadata["wheels"] == run.recording.metadata["wheels"]
     motions = [motion_of(run), motion_of(system)]
     for motion in motions:

@@ -555,7 +555,7 @@ def test_a_sampled_pd_on_a_pendulum_is_scipys_solution_with_held_torques() -> No
 
 
 def test_loops_stay_closed_and_the_motion_is_that_of_the_mechanism() -> None:
-    m = lw.load_model("four-bar")
+    m = lw.load("four-bar")
     phases = System(m, base=2000).phases()
     assert phases.accepted is not None
     run = PlainRun(phases).run(400)
@@ -701,7 +701,7 @@ def test_a_state_without_a_rate_is_named() -> None:
 def test_the_same_system_gives_the_same_programs_under_any_hash_seed() -> None:
     program = (
         "import linkwright as lw\n"
-        "m = lw.load_model('stanford-arm')\n"
+        "m = lw.load('stanford-arm')\n"
         "s = lw.System(m)\n"
         "s.add(lw.control.ComputedTorque(m, kp=100, kd=20), rate=500)\n"
         "f = s.phases()\n"

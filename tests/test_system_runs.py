@@ -19,7 +19,7 @@ from tests.phase_runner import PlainRun
 
 def arm_with_a_task(seen: list[float]) -> System:
     """Return the Stanford arm under computed torque at 500 Hz, its targets from Python at 60 Hz."""
-    arm = lw.load_model("stanford-arm")
+    arm = lw.load("stanford-arm")
     s = System(arm)
     servo = s.add(ComputedTorque(arm, kp=400, kd=40), rate=500)
 
@@ -67,7 +67,7 @@ def test_the_recording_tells_units_and_where_it_comes_from() -> None:
 
 
 def test_numbers_can_change_without_a_new_system() -> None:
-    arm = lw.load_model("puma560")
+    arm = lw.load("puma560")
     s = System(arm)
     s.add(PD(arm, kp=100, kd=40, target=0.2), rate=1000)
     soft = lw.simulate(s, 1.0, method="rk4")
@@ -100,7 +100,7 @@ def test_what_has_a_mechanism_can_be_controlled() -> None:
     """A System takes what has a mechanism."""
 
     class Robot:
-        mechanism = lw.load_model("puma560")
+        mechanism = lw.load("puma560")
 
     robot = Robot()
     s = System(robot)
@@ -111,7 +111,7 @@ def test_what_has_a_mechanism_can_be_controlled() -> None:
 
 
 def test_a_loop_under_control_stays_closed() -> None:
-    m = lw.load_model("slider-crank")
+    m = lw.load("slider-crank")
     s = System(m, base=1000)
     joint = next(iter(m.coordinates))
     motor = Element("motor", m)
@@ -148,7 +148,7 @@ def test_strong_servos_on_light_links_take_long_steps() -> None:
 
 def test_channels_have_each_name_once() -> None:
     """Outputs that are states are recorded once, in runs, in batches and where they are named."""
-    m = lw.load_model("double-pendulum")
+    m = lw.load("double-pendulum")
     m.output_all("coordinates", "speeds")
     m.output_all("coordinates")
     assert len({o.name for o in m.outputs}) == len(m.outputs)

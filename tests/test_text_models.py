@@ -504,7 +504,7 @@ def test_shipped_text_models_are_registered_and_sound(path: Path) -> None:
 
 def test_write_model_is_public() -> None:
     m = load_model("cart")
-    assert linkwright.write_model(linkwright.read_model(linkwright.write_model(m))) == (
+    assert linkwright.write_model(read_model(linkwright.write_model(m))) == (
         linkwright.write_model(m)
     )
 

@@ -25,6 +25,7 @@ from linkwright.formats.text.custom_members import CUSTOM
 from linkwright.formats.text.document import ModelError, parse_model
 from linkwright.formats.text.files import read_any
 from linkwright.formats.text.members import MAKERS, arguments, record_of
+from linkwright.models import load_model
 from linkwright.simulation.native.stored import to_data
 from tests.test_element_battery import KINDS, system_of
 
@@ -169,9 +170,9 @@ def test_a_system_from_a_file_is_that_of_python(tmp_path: Path) -> None:
     s.connect(way.q, servo.target)
     file = tmp_path / "servo.toml"
     file.write_text(SERVO)
-    assert programs(lw.load_system(file)) == programs(s)
-    with pytest.raises(lw.Error, match="is a System, not a mechanism alone; open it with load_sys"):
-        lw.load_model(file)
+    assert programs(lw.load(file)) == programs(s)
+    with pytest.raises(lw.Error, match="is a System, not a mechanism alone; open it"):
+        load_model(file)
 
 
 @pytest.mark.parametrize("rate", [sampled(60, offset=0.001), sampled(period=0.3), Ticks(5, 2)])
@@ -293,9 +294,9 @@ def test_every_command_takes_a_system_in_a_file(
     run("check", "servo.toml")
     assert "servo: PD, 500 Hz" in capsys.readouterr().out
     run("simulate", "servo.toml", "-q", "--set", "servo.kp=300", "--initial", "rod=0.1")
-    recording = lw.read_recording("servo.parquet")
+    recording = lw.load("servo.parquet")
     by_hand = lw.simulate(
-        lw.load_system("servo.toml"), 0.5, values={"servo.kp": 300}, initial={"rod": 0.1},
+        lw.load("servo.toml"), 0.5, values={"servo.kp": 300}, initial={"rod": 0.1},
 
     )  # fmt: skip
     assert np.array_equal(recording["rod"], by_hand["rod"][:: recording.metadata["every"]])
@@ -309,7 +310,7 @@ def test_every_command_takes_a_system_in_a_file(
     )
     run("sweep", "plan.toml", "-q")
     run("convert", "servo.toml", "same.toml")
-    assert programs(lw.load_system("same.toml")) == programs(lw.load_system("servo.toml"))
+    assert programs(lw.load("same.toml")) == programs(lw.load("servo.toml"))
     run("simulate", "servo.toml", "-q", "--ground", status=2)
     assert "whose members say what touches the ground" in capsys.readouterr().err
 
@@ -319,7 +320,7 @@ def test_a_sweep_over_gains_is_each_run_alone(tmp_path: Path) -> None:
     file.write_text(SERVO)
     found = lw.sweep(str(file), 0.1, values={"servo.kp": [100.0, 200.0]}, method="rk4")
     for k, kp in enumerate((100.0, 200.0)):
-        alone = lw.simulate(lw.load_system(file), 0.1, values={"servo.kp": kp}, method="rk4")
+        alone = lw.simulate(lw.load(file), 0.1, values={"servo.kp": kp}, method="rk4")
         assert found["rod.final"][k] == pytest.approx(alone.final["rod"], abs=1e-12)
 
 
@@ -343,7 +344,7 @@ def test_a_system_is_described_linearized_and_written_as_firmware(
     assert re.search(r"^servo\.target\[0\] +way\.q\[0\]$", shown, re.M)
     run("linearize", "servo.toml", "--json")
     found = json.loads(capsys.readouterr().out)
-    assert found["A"] == lw.linearize(lw.load_system("servo.toml")).as_dict()["A"]
+    assert found["A"] == lw.linearize(lw.load("servo.toml")).as_dict()["A"]
     run("codegen", "servo.toml", "--target", "firmware", "--out", "board")
     assert "servo" in Path("board/servo.c").read_text()
     run("ops", "servo.toml", status=2)
@@ -434,7 +435,7 @@ def test_python_in_a_text_runs_only_by_permission(
 
     given = read_any("task.toml", functions={"task": task})
     made = lw.simulate(given, 0.5, values={"task.gain": 0.3})
-    assert np.allclose(made["rod"], lw.read_recording("task.parquet")["rod"], atol=1e-12)
+    assert np.allclose(made["rod"], lw.load("task.parquet")["rod"], atol=1e-12)
     again = read_any(lw.write_model(given))
     assert isinstance(given, lw.System)
     assert isinstance(again, lw.System)

@@ -15,6 +15,7 @@ from linkwright.equations.resistance import unresisted
 from linkwright.formats.mjcf import parse_mjcf
 from linkwright.formats.robot.description import Description, Link, LinkJoint, Mass
 from linkwright.formats.text.check import check_mechanism
+from linkwright.formats.text.files import read_model
 from linkwright.formats.urdf import parse_urdf
 from linkwright.scene.scene import scene_of
 from linkwright.studio.live import Live
@@ -74,7 +75,7 @@ def by_python(folder: Path, mass: float, moment: float) -> lw.Mechanism:
 
 def by_text(folder: Path, mass: float, moment: float) -> lw.Mechanism:
     """Return the arm of a text model."""
-    return lw.read_model(_put(TEXT, mass, moment))
+    return read_model(_put(TEXT, mass, moment))
 
 
 def by_urdf(folder: Path, mass: float, moment: float) -> lw.Mechanism:

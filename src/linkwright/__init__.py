@@ -62,7 +62,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
     "linkwright.formats.robot.conversion": ("convert", "write_description"),
     "linkwright.formats.robot.files": ("read_description",),
-    "linkwright.formats.text.files": ("read_model", "write_model"),
+    "linkwright.formats.text.files": ("write_model",),
     "linkwright.program": ("Program", "count_operations"),
     "linkwright.analysis": ("LinearModel", "linearize"),
     "linkwright.equations": ("ClosedForm", "Equations", "assemble", "derive", "equilibrium"),
@@ -81,9 +81,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Universal",
         "Weld",
     ),
-    "linkwright.models": ("load_model", "load_system"),
     "linkwright.program.passes": ("optimize",),
-    "linkwright.recording": ("Channel", "Recording", "read_erd", "read_recording"),
+    "linkwright.recording": ("Channel", "Recording"),
     "linkwright.doors": ("load",),
     "linkwright.robots": ("Robot", "identification"),
     "linkwright.showing": ("page", "show"),
@@ -176,7 +175,7 @@ if TYPE_CHECKING:
         write_description as write_description,
     )
     from linkwright.formats.robot.files import read_description as read_description
-    from linkwright.formats.text.files import read_model as read_model, write_model as write_model
+    from linkwright.formats.text.files import write_model as write_model
     from linkwright.mechanism import (
         Ball as Ball,
         Cylindrical as Cylindrical,
@@ -189,18 +188,12 @@ if TYPE_CHECKING:
         Universal as Universal,
         Weld as Weld,
     )
-    from linkwright.models import load_model as load_model, load_system as load_system
     from linkwright.program import (
         Program as Program,
         count_operations as count_operations,
     )
     from linkwright.program.passes import optimize as optimize
-    from linkwright.recording import (
-        Channel as Channel,
-        Recording as Recording,
-        read_erd as read_erd,
-        read_recording as read_recording,
-    )
+    from linkwright.recording import Channel as Channel, Recording as Recording
     from linkwright.robots import Robot as Robot, identification as identification
     from linkwright.showing import page as page, show as show
     from linkwright.simulation import (

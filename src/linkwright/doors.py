@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from linkwright.border import worded
@@ -15,6 +15,7 @@ from linkwright.files import path_of
 def load(
     source: str | os.PathLike[str],
     *,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
     trust: bool = False,
     base: str = "file",
     roots: Sequence[str | os.PathLike[str]] = (),
@@ -33,6 +34,7 @@ def load(
 
     Args:
         source: the name, or the path of the file.
+        functions: of a text model, Python callables for its `[[function]]` tables.
         trust: of a text model, whether C code and Python functions in it may be run.
         base: this and all that follows is for robot files, as for `Robot`.
         roots: folders in which meshes may lie.
@@ -58,12 +60,16 @@ def load(
         return Robot(source, roots=roots, **options)
     from linkwright.recording.files import is_recording, read_recording
 
+    kind = "a recording" if is_recording(path) else "a mechanism"
+    _refuse_options(source, kind, options)
     if is_recording(path):
-        _refuse_options(source, "a recording", options)
         return read_recording(source)
+    if functions is not None:
+        from linkwright.formats.text.files import read_any
+
+        return read_any(source, functions=functions, trust=trust)
     from linkwright.models import opened
 
-    _refuse_options(source, "a mechanism", options)
     return opened(source, trust=trust)
 
 

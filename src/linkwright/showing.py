@@ -113,9 +113,7 @@ def show(
         scene: file with shapes for the bodies and things around them, or a shipped one's name.
 
     >>> import linkwright as lw
-    >>> studio = lw.show(
-    ...     lw.load_model("pendulum"), block=False, browser=False
-    ... )  # doctest: +ELLIPSIS
+    >>> studio = lw.show(lw.load("pendulum"), block=False, browser=False)  # doctest: +ELLIPSIS
     studio: http://127.0.0.1:... (close() to stop)
     >>> studio.close()
     """
@@ -151,7 +149,7 @@ def page(
     >>> import tempfile
     >>> import linkwright as lw
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     lw.page(f"{folder}/swing.html", lw.load_model("pendulum")) < 300_000
+    ...     lw.page(f"{folder}/swing.html", lw.load("pendulum")) < 300_000
     True
     """
     size: int = import_module(_STUDIO).page(path, things, title=title, roots=roots, scene=scene)

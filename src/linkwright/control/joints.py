@@ -110,7 +110,7 @@ class JointController(Element):
         target: where the joints should be, rad or m.
 
     >>> import linkwright as lw
-    >>> servo = lw.control.PD(lw.load_model("pendulum"), kp=10, kd=1)
+    >>> servo = lw.control.PD(lw.load("pendulum"), kp=10, kd=1)
     >>> isinstance(servo, JointController)
     True
     """

@@ -33,7 +33,7 @@ def inverse_dynamics(
         values: numbers of parameters where the controller's model differs from the mechanism.
 
     >>> import linkwright as lw
-    >>> servo = lw.control.PD(lw.load_model("pendulum"), kp=10, kd=1)
+    >>> servo = lw.control.PD(lw.load("pendulum"), kp=10, kd=1)
     >>> [joint.name for joint in inverse_dynamics(servo, {})]
     ['phi']
     """

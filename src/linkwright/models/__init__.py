@@ -9,9 +9,8 @@ from linkwright.models.library import (
     MODELS,
     LibraryModel,
     load_model,
-    load_system,
     opened,
     option_texts,
 )
 
-__all__ = ["MODELS", "LibraryModel", "load_model", "load_system", "opened", "option_texts"]
+__all__ = ["MODELS", "LibraryModel", "load_model", "opened", "option_texts"]

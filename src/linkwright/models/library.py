@@ -94,25 +94,9 @@ def load_model(
     if isinstance(found, System):
         raise InputError(
             f"{str(name)!r} is a System, not a mechanism alone",
-            remedy="open it with load_system; its mechanism is its .mechanism",
+            remedy="open it with linkwright.load; its mechanism is its .mechanism",
         )
     return found
-
-
-@worded
-def load_system(name: str | os.PathLike[str], *, trust: bool = False) -> System:
-    """Return a model as a System: a mechanism and everything that acts on it.
-
-    Args:
-        name: as for `load_model`; a text model with members is a System, any other model becomes
-            one of its mechanism alone.
-        trust: whether C and Python code in a text model may be run.
-
-    >>> load_system("pendulum")
-    System(pendulum: no members)
-    """
-    found = opened(name, trust=trust)
-    return found if isinstance(found, System) else System(found)
 
 
 def opened(

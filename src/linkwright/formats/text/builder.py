@@ -65,7 +65,7 @@ def build(
     source = source or TextSource()
     if model.is_system:
         raise source.error(
-            ("member", 0), "the model is a System, not a mechanism alone", "use load_system"
+            ("member", 0), "the model is a System, not a mechanism alone", "open it with load"
         )
     flat = expand(model, options, source, limits)
     return MechanismBuilder(model, flat, source).run(functions or {}, trust)

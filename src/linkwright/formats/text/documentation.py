@@ -24,8 +24,8 @@ _HEAD = """\
 A text model is a mechanism in a file, in TOML; with `[[member]]` tables it is a whole System, with
 its elements, controllers and motions. `linkwright new NAME` writes a commented one to
 start from, `linkwright check FILE` validates one, `linkwright schema` prints the JSON schema for
-editors. In Python, `linkwright.load_model(path)` returns the `Mechanism`,
-`linkwright.load_system(path)` the `System`, and `linkwright.write_model(model)` the text of either,
+editors. In Python, `linkwright.load(path)` returns the `Mechanism`, or
+the `System` where there are members, and `linkwright.write_model(model)` the text of either,
 from which the same equations come. Behind them stands the schema object
 `linkwright.formats.text.schema.ModelFile`; `parse_model(text)` and `model_text(model)` of
 `linkwright.formats.text.files` go between it and the text, and lose only comments.
@@ -54,7 +54,7 @@ This page is made from the schema (`python -m linkwright.formats.text.documentat
   order `point_constraint`, `loop`, `distance_constraint`, `rolling_contact`, `prescribe`,
   `constraint`. Among tables of one kind their order counts.
 - A `[[function]]` names a function that is written elsewhere. Python gives its code:
-  `read_model(path, functions={"f": f})`. C code in the file is compiled only where the reader is
+  `load(path, functions={"f": f})`. C code in the file is compiled only where the reader is
   told to trust it (`trust=True`, `--trust`).
 - A file has at most 4,000,000 characters and 20,000 parts, and includes no other file.
 
@@ -67,8 +67,7 @@ differs:
   there are;
 - the component's own `arguments`, which have defaults and which a use may set; `first` sets those
   of the first instance;
-- the model's `[options]`, whole numbers that a reader may change (`read_model(path, options={"n":
-  5})`).
+- the model's `[options]`, whole numbers that a reader may change (`load("chain.toml:n=5")`).
 
 In the braces stands a name, or whole-number arithmetic such as `${i - 1}`. A text that is only a
 placeholder takes the value as it is, a list too. Inside an expression a value is put in

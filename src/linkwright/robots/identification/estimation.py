@@ -119,7 +119,7 @@ def estimate(
         prior_weight: weight of the prior beside the data, for a parameter that they leave open.
 
     >>> import linkwright as lw
-    >>> robot = lw.Robot(lw.load_model("double-pendulum"))
+    >>> robot = lw.Robot(lw.load("double-pendulum"))
     >>> _, q, u, a = lw.identification.excite(robot, trials=2, samples=20).sampled(10)
     >>> found = estimate(robot, q, u, a, tau=robot.inverse_dynamics(q, u, a))
     >>> bool(found.residuals.max() < 1e-9)
@@ -206,7 +206,7 @@ def with_estimate(robot: Robot, found: Estimate) -> Description:
         found: its parameters.
 
     >>> import linkwright as lw
-    >>> robot = lw.Robot(lw.load_model("double-pendulum"))
+    >>> robot = lw.Robot(lw.load("double-pendulum"))
     >>> _, q, u, a = lw.identification.excite(robot, trials=2, samples=20).sampled(10)
     >>> found = estimate(robot, q, u, a, tau=robot.inverse_dynamics(q, u, a))
     >>> round(with_estimate(robot, found).links[1].mass.mass, 1)

@@ -75,7 +75,7 @@ def excite(
         seed: of the trials.
 
     >>> import linkwright as lw
-    >>> motion = excite(lw.Robot(lw.load_model("double-pendulum")), trials=2, samples=20)
+    >>> motion = excite(lw.Robot(lw.load("double-pendulum")), trials=2, samples=20)
     >>> motion.period, motion.condition < 1e4
     (10.0, True)
     """
