@@ -31,7 +31,7 @@ from linkwright.codegen.files import parameter_file
 from linkwright.codegen.python import python_program
 from linkwright.equations import derive
 from linkwright.mechanism import Mechanism
-from linkwright.models import load_model
+from linkwright.models import load_model, opened
 from linkwright.program import count_operations, lower
 from linkwright.program.interpret import interpret
 from linkwright.program.passes import optimize
@@ -825,6 +825,28 @@ def test_starts_that_depend_on_parameters_follow_them(tmp_path: Path) -> None:
     ):
         program.run(program.write("run.par", "STOPT 0.1", *lines), "-e", "echo.par")
         assert float(program.values("echo.par")["level.x"]) == start
+
+
+def test_command_writes_a_system_from_one_text_file(tmp_path: Path) -> None:
+    """Plant and controllers with the bits of the native run; the servo alone as firmware."""
+    model, folder = tmp_path / "board.toml", tmp_path / "c"
+    assert main(["new", "board", "--template", "servo", "-o", str(model)]) == 0
+    assert main(["codegen", str(model), "-o", str(folder), "--method", "rk4"]) == 0
+    compile_c(folder, "board.c", "-o", "board")
+    content = make_content(opened(str(model)), methods=["rk4"])
+    program = Built(content, folder, (str(folder / "board"),))
+    program.run(program.write("run.par", "STOPT 0.5"), "-f", "final.par")
+    run = Session(content.phases, 0.5, method="rk4", every=content.timing.every).run()
+    final = program.values("final.par")
+    ends = {**run.x, **run.d}
+    assert {n: float(final[n]) for n in ends} == ends
+    words = ["--target", "firmware", "--controller", "servo", "-o", str(tmp_path / "fw")]
+    assert main(["codegen", str(model), *words]) == 0
+    compile_c(tmp_path / "fw", "-Wconversion", "-c", "board.c")
+    header = (tmp_path / "fw" / "board.h").read_text()
+    assert "double encoder_" in header[header.index("what is measured") : header.index("_inputs;")]
+    assert main(["codegen", str(model), *words[:3], "nobody", "-o", str(tmp_path / "no")]) == 2
+    assert not (tmp_path / "no").exists()
 
 
 def test_what_no_program_can_hold_is_refused(tmp_path: Path) -> None:

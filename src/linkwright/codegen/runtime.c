@@ -686,7 +686,7 @@ static void sim_change(void)
 /* Run what is due at a tick, in order. */
 static void sim_run_ticks(int64_t k)
 {
-    double n[SIM_NOISE + 1], made[SIM_MADE + 1];
+    double n[SIM_NOISE + 2] = {0.0}, made[SIM_MADE + 1] = {0.0};
     int i, j;
     for (i = 0; i < SIM_TICKS; ++i) {
         if (sim_due[i] != k) {

@@ -56,18 +56,19 @@ def command(
     ),
     force: bool = typer.Option(False, "--force", help="Overwrite existing files."),
 ) -> None:
-    """Generate a stand-alone simulation program, which does not need Linkwright.
+    """Generate a stand-alone simulation program, or controllers as firmware.
 
-    It reads parameters and initial conditions from a text file, integrates, and writes its results;
-    STEP, STOPT and IPRINT set the run, here with --set and later in that file.
+    The program does not need Linkwright. It reads parameters and initial conditions from a text
+    file, integrates, and writes its results; STEP, STOPT and IPRINT set the run, here with --set
+    and later in that file.
 
     \b
     Examples:
       linkwright codegen car --out car-c
+      linkwright codegen servo.toml --target firmware --out board
     """
     from linkwright.cli.models import open_model, read_settings
     from linkwright.codegen import codegen, timing_of
-    from linkwright.mechanism import mechanism_of
 
     run = [s for s in settings if s.partition("=")[0].strip() in ("STEP", "STOPT", "IPRINT")]
     opened = open_model(model, [s for s in settings if s not in run], trust=trust)
@@ -76,7 +77,7 @@ def command(
         folder,
         target=target,
         controllers=controllers,
-        timing=timing_of(mechanism_of(opened), read_settings(run)),
+        timing=timing_of(opened, read_settings(run)),
         channels=channels,
         units=units,
         formulation=formulation,
