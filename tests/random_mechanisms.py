@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.equations import Equations
-from linkwright.equations.oracle import evaluate_numerically
 from linkwright.mechanism import (
     Ball,
     Body,
@@ -32,6 +31,7 @@ from linkwright.mechanism import (
 )
 from linkwright.program import lower
 from linkwright.program.interpret import interpret
+from tests.oracle import evaluate_numerically
 
 Array = NDArray[np.float64]
 KINDS = (

@@ -20,7 +20,6 @@ from linkwright.equations.constraints import reduce
 from linkwright.equations.evaluation import Array
 from linkwright.equations.inertia import is_rotor, lumped
 from linkwright.equations.kane import Worksheet, shares_of, worksheets
-from linkwright.equations.oracle import evaluate_numerically
 from linkwright.equations.rnea import inverse
 from linkwright.equations.writer import NOTHING, Writer
 from linkwright.mechanism import (
@@ -48,6 +47,7 @@ from linkwright.program.rates import Rate
 from linkwright.simulation import simulate
 from linkwright.simulation.forms import Independent
 from tests.model_states import equations
+from tests.oracle import evaluate_numerically
 from tests.random_mechanisms import difference, mechanism_of, random_sample, solved
 
 LISTED = ("car", "car-small", "cart", "four-bar")

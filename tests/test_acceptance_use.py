@@ -19,7 +19,6 @@ from linkwright.codegen.c import c_program
 from linkwright.codegen.content import make_content
 from linkwright.equations import add_energy_outputs, derive
 from linkwright.equations.description import describe
-from linkwright.equations.oracle import evaluate_numerically
 from linkwright.errors import Error
 from linkwright.mechanism import Mechanism, MechanismError
 from linkwright.models import load_model
@@ -29,6 +28,7 @@ from linkwright.program.rates import Rate
 from linkwright.program.search import thorough
 from linkwright.simulation import simulate
 from tests.model_states import equations
+from tests.oracle import evaluate_numerically
 from tests.random_mechanisms import difference, solved
 
 

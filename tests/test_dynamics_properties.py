@@ -11,7 +11,6 @@ import pytest
 from linkwright.algebra import Expr, evaluate_all
 from linkwright.equations import FORMULATIONS, Equations, derive
 from linkwright.equations.energy import add_energy_outputs, energy
-from linkwright.equations.oracle import Evaluation, evaluate_numerically
 from linkwright.mechanism import (
     Ball,
     Cylindrical,
@@ -23,6 +22,7 @@ from linkwright.mechanism import (
     Universal,
 )
 from linkwright.models import load_model
+from tests.oracle import Evaluation, evaluate_numerically
 from tests.random_mechanisms import (
     KINDS,
     Array,

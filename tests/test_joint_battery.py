@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 import linkwright as lw
 from linkwright.algebra import ZERO, Expr, Vector, evaluate_all
 from linkwright.equations.energy import add_energy_outputs, energy
-from linkwright.equations.oracle import Evaluation, evaluate_numerically
 from linkwright.formats.mjcf import mjcf_text, parse_mjcf
 from linkwright.formats.robot.description import Place
 from linkwright.formats.robot.simple_joints import joint_direction
@@ -32,6 +31,7 @@ from linkwright.formats.urdf.reader import parse_urdf
 from linkwright.formats.urdf.writer import urdf_text
 from linkwright.joint_kinds import JOINTS
 from linkwright.mechanism import Body, Joint, Mechanism
+from tests.oracle import Evaluation, evaluate_numerically
 from tests.random_robots import random_robot
 from tests.seeds import seeds
 

@@ -14,7 +14,6 @@ from linkwright.algebra import evaluate_all
 from linkwright.algebra.units import parse_unit
 from linkwright.equations import FORMULATIONS
 from linkwright.equations.closure import assemble
-from linkwright.equations.oracle import evaluate_numerically
 from linkwright.equations.redundant import tree_program
 from linkwright.errors import InputError
 from linkwright.mechanism import Mechanism
@@ -26,6 +25,7 @@ from linkwright.recording import read_recording
 from linkwright.simulation import simulate
 from linkwright.system import System
 from tests.model_states import closed, equations, inverse_dynamics, state
+from tests.oracle import evaluate_numerically
 
 
 def close(found: object, wanted: object, digits: float) -> None:

@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from linkwright.equations.oracle import mass_numerically
+from linkwright.equations.numeric_mass import mass_numerically
 from linkwright.errors import InputError
 from linkwright.formats.mjcf import mjcf_text, parse_mjcf
 from linkwright.formats.mjcf.sound_masses import sound_masses

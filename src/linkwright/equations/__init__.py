@@ -6,7 +6,6 @@ from linkwright.equations.constraints import Elimination, Reduction
 from linkwright.equations.energy import Energy, add_energy_outputs
 from linkwright.equations.equations import Equations, derive
 from linkwright.equations.formulations import FORMULATIONS
-from linkwright.equations.oracle import Evaluation, evaluate_numerically
 from linkwright.equations.reactions import Reactions
 from linkwright.equations.statics import Equilibrium, equilibrium
 
@@ -19,12 +18,10 @@ __all__ = [
     "Energy",
     "Equations",
     "Equilibrium",
-    "Evaluation",
     "Reactions",
     "Reduction",
     "add_energy_outputs",
     "assemble",
     "derive",
     "equilibrium",
-    "evaluate_numerically",
 ]

@@ -24,7 +24,7 @@ from dataclasses import replace
 import numpy as np
 
 from linkwright.algebra import ZERO, Expr, maximum, where
-from linkwright.equations.oracle import mass_numerically
+from linkwright.equations.numeric_mass import mass_numerically
 from linkwright.mechanism import Force, Mechanism, Moment
 from linkwright.mechanism.parts import Range
 from linkwright.mechanism.structure import structure_of

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from linkwright.equations.oracle import mass_numerically
+from linkwright.equations.numeric_mass import mass_numerically
 from linkwright.mechanism import Mechanism, MechanismError
 
 _SINGULAR = 1e-13  # of the largest resistance
