@@ -231,5 +231,5 @@ def test_what_cannot_be_meant_is_refused(make: object, message: str) -> None:
 
 
 def test_an_element_needs_a_mechanism() -> None:
-    with pytest.raises(MechanismError, match="3 is no mechanism and has none"):
+    with pytest.raises(MechanismError, match="3 is not a mechanism and has none"):
         Element("e", 3)

@@ -117,7 +117,7 @@ def test_an_input_that_a_loop_takes_in_vain_is_no_warning() -> None:
 
 
 def test_a_loop_is_a_loop() -> None:
-    """Ten thousand turns are as many lines as ten; what a loop makes in vain is no warning."""
+    """Ten thousand turns are as many lines as ten; what a loop makes in vain is not a warning."""
     texts = []
     for count in (10, 1000):
         c, s, f, x = (symbol(n, "local") for n in "csfx")

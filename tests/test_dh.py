@@ -192,9 +192,9 @@ FAULTS = {
     "an unknown key": (HEAD + "[[joint]]\nlength = 1\n", "joint[0].length: unknown key 'length'"),
     "an angle in words": (
         HEAD + '[[joint]]\nalpha = "right"\n',
-        "t.toml:4:9: joint[0].alpha: 'right' is no angle",
+        "t.toml:4:9: joint[0].alpha: 'right' is not an angle",
     ),
-    "an angle over zero": (HEAD + '[[joint]]\nalpha = "pi/0"\n', "'pi/0' is no angle"),
+    "an angle over zero": (HEAD + '[[joint]]\nalpha = "pi/0"\n', "'pi/0' is not an angle"),
     "a length that is not finite": (HEAD + "[[joint]]\na = inf\n", "a finite number up to"),
     "a center of two numbers": (HEAD + "[[joint]]\ncenter = [1, 2]\n", "3 numbers in brackets"),
     "two links of one name": (

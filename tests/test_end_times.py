@@ -73,7 +73,7 @@ def test_the_last_sample_is_at_the_end(every: int) -> None:
 
 
 def doors() -> dict[str, Callable[[], float]]:
-    """Ways to run the pendulum to an end that is no whole number of steps."""
+    """Ways to run the pendulum to an end that is not a whole number of steps."""
     m = swing()
     many = {"rod": [0.0, 0.1]}
     return {

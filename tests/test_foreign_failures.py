@@ -29,7 +29,7 @@ WRONG: dict[str, tuple[Callable[[float], Any], str]] = {
     "too few": (lambda x: (x,), "'f' returned 1 values"),
     "one number": (lambda x: x, "'f' returned 1 values"),
     "none": (lambda x: None, "'f' returned None"),
-    "no number": (lambda x: (x, "two"), "'f' returned 'two', which is no number"),
+    "no number": (lambda x: (x, "two"), "'f' returned 'two', which is not a number"),
     "nested": (lambda x: (x, (x, x)), "'f' returned 2 values"),
     "exception": (lambda x: 1 / 0, "the function 'f' failed: ZeroDivisionError"),
 }

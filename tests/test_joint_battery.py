@@ -271,7 +271,7 @@ def test_a_direction_is_one_joint_however_it_is_written(kind: str, seed: int) ->
     rng = np.random.default_rng(seed)
     for direction in (DIRECTIONS[3 + rng.integers(3)], INCLINED[rng.integers(3)]):
         ways = WRITINGS if direction in INCLINED else {**NAMED, **WRITINGS}
-        if kind == "universal, second":  # its axis turns with the cross, and is no vector of `a`
+        if kind == "universal, second":  # its axis turns with the cross, and is not a vector of `a`
             ways = {way: ways[way] for way in ways if way not in ("vector", "text")}
         made = [tree(kind, written, direction) for written in ways.values()]
         if "offset" not in kind:  # an offset turns the body, and with it what lies elsewhere

@@ -522,7 +522,7 @@ _ELEMENTS = st.recursive(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(_ELEMENTS, max_size=5).map("".join))
 def test_any_elements_are_read_or_refused(elements: str) -> None:
-    """Whatever is no robot is an error of ours, never another exception."""
+    """Whatever is not a robot is an error of ours, never another exception."""
     try:
         mjcf_text(parse_mjcf(f"<mujoco>{elements}</mujoco>"))
     except Error:

@@ -78,7 +78,7 @@ def test_outputs_with_gaps_and_turned_around_are_filled(backend: str) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("size", [True, False, -1, 2.0, "3", [3], np.True_])
 def test_a_batch_size_is_a_whole_number(backend: str, size: Any) -> None:
-    with pytest.raises(lw.ShapeError, match="is no number of rows"):
+    with pytest.raises(lw.ShapeError, match="must be a number of rows"):
         doubled(backend).batch(np.ones((2, 2)), size=size)
 
 

@@ -428,9 +428,9 @@ def test_a_run_that_crawls_is_stopped_with_its_fastest_state() -> None:
 @pytest.mark.parametrize(
     ("numbers", "words"),
     [
-        ({"threads": 2.5}, "threads=2.5 is no whole number"),
+        ({"threads": 2.5}, "threads must be an integer, not 2.5"),
         ({"threads": 0}, "threads=0 leaves nobody"),
-        ({"runs": 2.5}, "runs=2.5 is no whole number"),
+        ({"runs": 2.5}, "runs must be an integer, not 2.5"),
     ],
 )
 def test_numbers_of_runs_and_threads_are_whole(numbers: dict[str, Any], words: str) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import linkwright
+from linkwright.cli.commands import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -195,7 +196,27 @@ def test_unknown_keywords_are_refused(name: str) -> None:
     assert swallows == (name in TAKES_ANY_KEYWORD)
 
 
-def test_every_public_name_is_in_the_reference() -> None:
+def test_every_public_name_and_command_is_in_the_reference() -> None:
     page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     missing = [n for n in NAMES if f"`{n}" not in page and f"`{n.rpartition('.')[2]}" not in page]
     assert missing == []
+
+
+def test_every_page_of_the_docs_is_linked_from_the_readme() -> None:
+    front = (ROOT / "README.md").read_text(encoding="utf-8")
+    pages = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+    assert [page for page in pages if f"](docs/{page})" not in front] == []
+    glossary = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    assert glossary.count("\n| **") >= 24
+
+
+def test_no_public_class_name_lives_twice() -> None:
+    homes: dict[str, list[str]] = {}
+    source = ROOT / "src" / "linkwright"
+    for path in sorted(source.rglob("*.py")):
+        if path.name == "script.py":  # the text of a stand-alone program, a world of its own
+            continue
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(str(path.relative_to(source)))
+    assert {name: found for name, found in homes.items() if len(found) > 1} == {}

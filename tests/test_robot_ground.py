@@ -155,7 +155,7 @@ def test_a_plane_of_the_file_is_the_ground(tmp_path: Path) -> None:
     ("model", "words", "said"),
     [
         ("pendulum", ["--ground"], "does not come from a robot file"),
-        ("pendulum", ["--base", "free"], "is no robot file"),
+        ("pendulum", ["--base", "free"], "is not a robot file"),
         ("bare", ["--ground"], "nothing to touch the ground with"),
         ("bare", ["--base", "loose"], "loose"),
     ],

@@ -120,14 +120,14 @@ def test_unknown_frames_joints_and_bases_are_refused() -> None:
 
 
 def test_what_a_quantity_is_given_is_checked() -> None:
-    """An array too many is no output to fill, and what does not fit is named."""
+    """An array too many is not an output to fill, and what does not fit is named."""
     robot = lw.load(ROBOTS / "gripper.urdf")
     q, u = np.zeros(3), np.full(3, 7.0)
     for _ in range(2):  # the second call goes to the kernel directly
         with pytest.raises(ShapeError, match=r"takes 1 arrays \(q\), not 2"):
             robot.gravity(q, u)
     assert np.all(u == 7.0)
-    with pytest.raises(InputError, match="q holds something that is no number"):
+    with pytest.raises(InputError, match="q holds something that is not a number"):
         robot.gravity(["a", "b", "c"])
     with pytest.raises(ShapeError, match=r"leading axes do not fit together \(q: 4 x 2, u: 5\)"):
         robot.nonlinear_effects(np.zeros((4, 2, 3)), np.zeros((5, 3)))

@@ -438,9 +438,9 @@ TABLES = {
         "run.csv: no channel is a coordinate of 'double-pendulum', which has phi1, phi2; there are "
         "a, b; name the columns after the coordinates, or name another model"
     ),
-    "time,phi1 [V]\n0,1\n": "run.csv: 'phi1' is in 'V', which is no unit for 'phi1' (rad)",
+    "time,phi1 [V]\n0,1\n": "run.csv: 'phi1' is in 'V', which is not a unit for 'phi1' (rad)",
     "0,1,2\n1,2,3\n": "the first line holds numbers, not the names of the columns; write a line",
-    "time [day],phi1\n0,1\n": "'day' is no unit of time; use one of s, sec, ms",
+    "time [day],phi1\n0,1\n": "'day' is not a unit of time; use one of s, sec, ms",
 }
 
 

@@ -193,7 +193,7 @@ def test_a_column_in_a_wrong_unit_is_not_proposed_for_itself(tmp_path: Path) -> 
     assert "not recorded, and held at the start: phi1" in motion.notes
     many = _table(tmp_path, "time,X [kg],Y [kg],yaw\n0,1,1,1\n1,2,2,2\n")
     first = open_motion(many, model="cart").notes[0]
-    assert first == "X, Y are in 'kg', which is no unit for them, and are left out"
+    assert first == "X, Y are in 'kg', which is not a unit for them, and are left out"
 
 
 def test_a_mesh_of_a_package_is_told_with_the_folder_to_declare(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_a_robot_is_simulated_as_its_mechanism_is() -> None:
 
 @pytest.mark.parametrize("thing", [3, None, "pendulum"])
 def test_what_has_no_mechanism_is_told_so(thing: Any) -> None:
-    with pytest.raises(lw.Error, match="is no mechanism and has none; give a mechanism"):
+    with pytest.raises(lw.Error, match="is not a mechanism and has none; give a mechanism"):
         lw.simulate(thing, 0.1)
 
 

@@ -207,7 +207,7 @@ def test_a_run_of_a_batch_is_drawn(tmp_path: Path) -> None:
 
 
 def test_recordings_can_still_be_run_again(tmp_path: Path) -> None:
-    """What is told of the origin is no part of what is compared, nor in its way."""
+    """What is told of the origin is not a part of what is compared, nor in its way."""
     path = robot_file(tmp_path)
     run_model(Request(str(path), RunSettings(0.2)), tmp_path / "x.npz")
     assert replay(read_recording(tmp_path / "x.npz")).difference is None

@@ -230,7 +230,7 @@ def test_a_recording_of_an_unknown_model_says_so_and_keeps_its_plots() -> None:
     recording = lw.Recording([0, 1], [lw.Channel("x", "m")], [[0], [1]], {"model": "thing"})
     motion = recorded_motion("run", recording)
     assert motion.scene is None
-    assert "'thing' is no shipped model" in motion.notes[0]
+    assert "'thing' is not a shipped model" in motion.notes[0]
 
 
 def test_missing_coordinates_are_told() -> None:

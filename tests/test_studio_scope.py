@@ -307,7 +307,7 @@ def test_the_server_refuses_what_it_cannot_do(studio: Studio) -> None:
     assert "unknown file type" in refused(studio, "scope/open?name=../../etc/passwd", b"x")
     with pytest.raises(HTTPError, match="404"):
         ask(studio, "elsewhere")
-    assert "is no JSON" in refused(studio, "scope/ask", b"{")
+    assert "is not JSON" in refused(studio, "scope/ask", b"{")
     assert "finite number" in refused(studio, "scope/ask", {"time": "soon"})
     assert "a list" in refused(studio, "scope/ask", {"layout": {"graphs": 1}})
     with pytest.raises(HTTPError, match="403"):

@@ -725,7 +725,7 @@ def test_the_same_system_gives_the_same_programs_under_any_hash_seed() -> None:
     [
         (sampled, (0,), "nothing can run at 0 Hz"),
         (sampled, (-2.5,), "nothing can run at -2.5 Hz"),
-        (sampled, ("500",), "'500' is no time and no rate"),
+        (sampled, ("500",), "'500' is neither a time nor a rate"),
         (Block("b", rate=10).delay, (1.0, 1.5), "cannot delay by 1.5 instants"),
         (Block("b", rate=10).delay, (1.0, 0), "cannot delay by 0 instants"),
     ],

@@ -182,7 +182,7 @@ A_LINK = '<link name="a"/>'
 TWO = '<link name="a"/><link name="b"/>'
 JOIN = '<parent link="a"/><child link="b"/>'
 FAULTS = {
-    "a root that is no robot": ("<sdf/>", "the root element is <sdf>"),
+    "a root that is not a robot": ("<sdf/>", "the root element is <sdf>"),
     "no link": ("<robot/>", "the robot has no link"),
     "xacro tags": (
         '<robot><xacro:property name="l" value="1"/></robot>',
@@ -199,7 +199,7 @@ FAULTS = {
     "an unknown link": (
         f'<robot>{TWO}<joint name="j" type="fixed"><parent link="a"/><child link="c"/></joint>'
         "</robot>",
-        "the child of joint 'j', 'c', is no link",
+        "the child of joint 'j', 'c', is not a link",
     ),
     "joints of one name": (
         f'<robot>{TWO}<link name="c"/><joint name="j" type="fixed">{JOIN}</joint>'
@@ -255,7 +255,7 @@ FAULTS = {
     ),
     "a mimicked stranger": (
         f'<robot>{TWO}<joint name="j" type="continuous">{JOIN}<mimic joint="k"/></joint></robot>',
-        "joint 'j' mimics 'k', which is no joint",
+        "joint 'j' mimics 'k', which is not a joint",
     ),
     "a joint that mimics itself": (
         f'<robot>{TWO}<joint name="j" type="continuous">{JOIN}<mimic joint="j"/></joint></robot>',
@@ -263,7 +263,7 @@ FAULTS = {
     ),
     "a name that cannot be printed": (
         '<robot><link name="a&#x202e;b"/></robot>',
-        "is no name for a link",
+        "is not a name for a link",
     ),
     "a box of negative size": (
         '<robot><link name="a"><visual><geometry><box size="1 -1 1"/></geometry></visual></link>'

@@ -197,7 +197,7 @@ def test_runge_kutta_is_of_fourth_order(build: Callable[[str], Built]) -> None:
 
 
 def test_steps_are_counted_not_summed(build: Callable[[str], Built]) -> None:
-    """A tenth is no binary number; still 10 s are 1000 steps of 0.01 s, and 101 samples."""
+    """A tenth is not a binary number; still 10 s are 1000 steps of 0.01 s, and 101 samples."""
     program = build("car")
     done = program.run(
         program.write("count.par", "STEP 0.01", "STOPT 10", "IPRINT 10"), "-o", "count.erd"

@@ -69,7 +69,7 @@ def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:
     except OSError as error:
         raise InputError(f"cannot read: {error.strerror}", file=path) from None
     except ValueError:  # a null character in the name
-        raise InputError(f"cannot read {str(path)!r}: that is no name of a file") from None
+        raise InputError(f"cannot read {str(path)!r}: that is not a file name") from None
     if len(data) > most:
         raise InputError(f"the file is longer than {most} bytes", file=path)
     return data

@@ -153,7 +153,7 @@ class ForeignFunction:
             try:
                 array = np.asarray(value, dtype=float)
             except (TypeError, ValueError):
-                raise self._wrong(f"{_brief(value)}, which is no number") from None
+                raise self._wrong(f"{_brief(value)}, which is not a number") from None
             if array.size != 1 or value is None:
                 many = f"{array.size} values (an array of shape {array.shape}) for one output"
                 raise self._wrong("None" if value is None else many)

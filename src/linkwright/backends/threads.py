@@ -18,7 +18,7 @@ def checked_threads(threads: SupportsIndex) -> int:
         count = index(threads)
     except TypeError:
         raise ShapeError(
-            f"threads={threads!r} is no whole number", remedy="pass 1 or more, such as 2"
+            f"threads must be an integer, not {threads!r}", remedy="pass 1 or more, such as 2"
         ) from None
     if count < 1:
         raise ShapeError(f"threads={threads} leaves nobody to do the work", remedy="pass 1")

@@ -406,7 +406,7 @@ class Element(Block):
         m = self.mechanism
         if body is not m.ground and m.bodies.get(body.name) is not body:
             raise BlockError(
-                f"{name!r} of element {self.name!r} acts on {body.name!r}, which is no body of "
+                f"{name!r} of element {self.name!r} acts on {body.name!r}, which is not a body of "
                 f"{self.mechanism.name!r}"
             )
 

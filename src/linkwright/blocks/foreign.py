@@ -145,7 +145,7 @@ class Foreign(Block):
         except (TypeError, ValueError):
             raise BlockError(
                 f"{self.name!r} returned {value!r} for its output {port.name!r} at t = {t:.6g} s, "
-                "which is no number"
+                "which is not a number"
             ) from None
         if array.size != len(port.symbols):
             raise BlockError(
@@ -177,7 +177,7 @@ def _defaults(given: Any, shape: tuple[int, ...], argument: str, label: str) -> 
         array = np.broadcast_to(np.asarray(given, dtype=float), shape)
     except (TypeError, ValueError):
         raise BlockError(
-            f"the default {given!r} of the argument {argument!r} of {label!r} is no value of a "
+            f"the default {given!r} of the argument {argument!r} of {label!r} is not a value of a "
             f"port of {size}",
             remedy=f"declare its size with inputs={{{argument!r}: ...}}, or bind it outside",
         ) from None

@@ -1,6 +1,6 @@
 """Numbers that a block is given: finite, and within the bounds that make sense for it.
 
-A stiffness below zero or a gain that is no number would run without a word and give results that
+A stiffness below zero or a gain that is not a number would run without a word and give results that
 mean nothing, so they are refused where they are given, and once more where a run gives a parameter
 another value.
 """

@@ -72,7 +72,7 @@ def exact(value: float | Fraction) -> Fraction:
         return value
     given: object = value
     if not isinstance(given, Real) or not math.isfinite(value):
-        raise BlockError(f"{value!r} is no time and no rate", remedy="give a finite number")
+        raise BlockError(f"{value!r} is neither a time nor a rate", remedy="give a finite number")
     whole = Fraction(value)
     simple = whole.limit_denominator(_DENOMINATOR)
     return simple if float(simple) == float(value) else whole

@@ -162,7 +162,7 @@ def _matrix(given: Any, what: str, name: str) -> Array:
     try:
         found = np.atleast_2d(np.asarray(given, dtype=float))
     except (TypeError, ValueError) as error:
-        raise BlockError(f"{what} of {name!r} is no matrix of numbers: {given!r}") from error
+        raise BlockError(f"{what} of {name!r} is not a matrix of numbers: {given!r}") from error
     if not np.isfinite(found).all():
         raise BlockError(f"{what} of {name!r} is not finite", remedy="give finite numbers")
     return found

@@ -40,7 +40,7 @@ def driven_joints(
         chosen = [joint_of(mechanism, name).coordinate for name in wanted]
         for q in chosen:
             if rates[q] not in own:
-                raise BlockError(f"the rate of {q} is no speed of {mechanism.name!r} by itself")
+                raise BlockError(f"the rate of {q} is not a speed of {mechanism.name!r} by itself")
         return [(q, rates[q]) for q in chosen]
     if mechanism.constraints:
         own = set(tree_of(mechanism).speeds)

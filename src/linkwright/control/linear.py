@@ -299,7 +299,7 @@ def gain_matrix(K: Any, inputs: Sequence[str], states: Sequence[str], name: str)
     try:
         found = np.atleast_2d(np.asarray(K, dtype=float))
     except (TypeError, ValueError) as error:
-        raise BlockError(f"K of {name!r} is no matrix of numbers: {K!r}") from error
+        raise BlockError(f"K of {name!r} is not a matrix of numbers: {K!r}") from error
     if found.shape != (len(inputs), len(states)):
         raise BlockError(
             f"K of {name!r} has the shape {found.shape}",
@@ -357,7 +357,7 @@ class LQR(StateFeedback):
             self.gain = dlqr(*discretized(model.a, model.b, period), q, r)
         for state in model.states:
             if state not in model.point:
-                raise BlockError(f"{state!r} of the linear model is no number to be fed back")
+                raise BlockError(f"{state!r} of the linear model is not a number to be fed back")
         super().__init__(
             mechanism,
             self.gain,

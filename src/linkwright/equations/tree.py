@@ -1,7 +1,7 @@
 """What kernels are written from: a tree of bodies, its independent speeds, its ports.
 
 Without constraints all speeds are independent. A joint that follows another has its coordinate put
-in wherever it occurs, so that it is no input of any quantity. A loop keeps all coordinates as
+in wherever it occurs, so that it is not an input of any quantity. A loop keeps all coordinates as
 inputs, which must satisfy it; its dependent speeds follow from the independent ones.
 
 A quantity is written by a function of a `Writer` that returns expressions; `Tree.program` makes a

@@ -253,7 +253,7 @@ class LoadBuilder(BodyBuilder):
         self.passives[body] = Passive(d, f, k, slack, frozenset(names))
 
     def _refuse_others(self, name: str, given: Value) -> None:
-        """Refuse what is no body of this mechanism."""
+        """Refuse what is not a body of this mechanism."""
         if given is not None and (not isinstance(given, Body) or given.mechanism is not self):
             raise MechanismError(f"{name!r} needs a body of {self.name!r}, not {given!r}")
 

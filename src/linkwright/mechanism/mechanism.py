@@ -481,7 +481,7 @@ class Mechanism(LoadBuilder, Shown):
 
     @builder
     def set_timing(self, until: float, *, step: float, every: int = 1) -> None:
-        """Say how long a run is, and in which steps, unless it is told otherwise.
+        """Say how long a run is, and in which steps, by default.
 
         Args:
             until: end time, s.

@@ -286,7 +286,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How a run goes unless it is told otherwise."""
+    """How a run goes by default."""
 
     until: float
     step: float

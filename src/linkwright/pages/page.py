@@ -55,7 +55,7 @@ _SCRIPTS = (
     "arrows.js",
     "page.js",
 )
-_TOP = 65534  # the highest level; 65535 stands for what is no number
+_TOP = 65534  # the highest level; 65535 stands for what is not a number
 
 
 @dataclass(eq=False)

@@ -5,7 +5,7 @@ differences of two channels, rates of change, a Butterworth low-pass (percent of
 rate), and phase plots of one channel over another. A `ScopeLayout` says what is asked for; it comes
 from a page as JSON and holds names only, so that it can be laid over any recording. Curves are
 thinned to the points that a screen can show, keeping the lowest and the highest value of each
-stretch, and gaps where values are no numbers.
+stretch, and gaps where values are not numbers.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class ScopeLayout:
 
 
 def layout_from(told: object) -> ScopeLayout:
-    """Return a layout from plain data; what is no layout is an error that says where.
+    """Return a layout from plain data; what is not a layout is an error that says where.
 
     >>> layout_from({"graphs": [{"traces": ["x"]}]}).graphs
     (Graph(traces=('x',), across=''),)
@@ -275,7 +275,7 @@ class Columns:
             raise Error(f"{len(values)} samples are too few for a filter")
         if d.cutoff not in (0, 100) and not np.isfinite(values).all():
             count = int((~np.isfinite(values)).sum())
-            raise Error(f"{d.a!r} cannot be filtered: {count} of its values are no finite numbers")
+            raise Error(f"{d.a!r} cannot be filtered: {count} of its values are not finite numbers")
         alone = Recording(self.times, [first], values[:, None])
         if d.kind == "filter":
             words = f"{d.a} through a low-pass of {d.cutoff:g} %"

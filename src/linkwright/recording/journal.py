@@ -97,7 +97,7 @@ class Journal:
         try:
             os.fsync(self._file.fileno())
         except OSError as error:
-            if error.errno != errno.EINVAL:  # of what is no file on a disk
+            if error.errno != errno.EINVAL:  # of what is not a file on a disk
                 raise file_refused(self.path, error) from None
         self._flushed = time.monotonic()
 
@@ -159,7 +159,7 @@ def _left(path: Path) -> InputError:
     return InputError(
         "an earlier run has left its journal",
         file=path,
-        remedy=f"linkwright recover {path}, or use --force to begin anew",
+        remedy=f"linkwright recover {path}, or use --force to start over",
     )
 
 

@@ -44,7 +44,7 @@ def recording_of(
         unit = channels[clock].unit
         if unit not in ("?", *SECONDS):
             raise InputError(
-                f"{unit!r} is no unit of time",
+                f"{unit!r} is not a unit of time",
                 file=path,
                 line=line,
                 remedy=f"use one of {', '.join(SECONDS)}",

@@ -201,7 +201,7 @@ class Quantity:
         return self(*inputs)
 
     def _sort_out(self, *inputs: Any, out: Any = None) -> Any:
-        """Evaluate inputs that are no plain vectors."""
+        """Evaluate inputs that are not plain vectors."""
         ports = self.inputs
         if out is None and len(inputs) == len(ports) and _are_arrays(inputs):
             found = self._native.batch.plain_rows(inputs)
@@ -267,7 +267,7 @@ def _as_array(name: str, given: Any) -> Array:
         return np.asarray(given, np.float64)
     except (TypeError, ValueError):
         raise InputError(
-            f"{name} holds something that is no number, or rows of different lengths"
+            f"{name} holds something that is not a number, or rows of different lengths"
         ) from None
 
 

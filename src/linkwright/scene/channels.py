@@ -76,7 +76,7 @@ def coordinates_in(scene: Scene, recording: Recording) -> tuple[Array | None, tu
 
 
 def nothing_matches(scene: Scene, recording: Recording) -> str:
-    """Return a sentence for a recording whose channels are no coordinates of the scene."""
+    """Return a sentence for a recording whose channels are not coordinates of the scene."""
     wanted, given = _some(scene.poses.coordinates), _some([c.name for c in recording.channels])
     return f"no channel is a coordinate of {scene.name!r}, which has {wanted}; there are {given}"
 
@@ -111,8 +111,8 @@ def _no_unit(unit: str, names: Mapping[str, str], own: Mapping[str, str]) -> str
     if len(names) == 1:
         ((channel, name),) = names.items()
         needed = f"{name!r} ({own[name]})"
-        return f"{channel!r} is in {unit!r}, which is no unit for {needed}, and is left out"
-    return f"{_some(list(names))} are in {unit!r}, which is no unit for them, and are left out"
+        return f"{channel!r} is in {unit!r}, which is not a unit for {needed}, and is left out"
+    return f"{_some(list(names))} are in {unit!r}, which is not a unit for them, and are left out"
 
 
 def _near(missing: Sequence[str], others: Sequence[str]) -> str:

@@ -50,7 +50,7 @@ class NodeForce:
         force: the channels of its components, or of its magnitude, N.
         along: the direction of a magnitude.
         turns: whether directions are in the node's axes, not in the world's.
-        touch: the channel that is positive while the point touches; empty where it is no contact.
+        touch: the channel that is positive while the point touches; empty without contact.
         down: how far below `at` it touches, m: the radius of a ball.
         far: the other end of the strut that it is along: row of the node and place in its axes, m.
         reaction: whether it is what a joint has to do, not a force that is applied.

@@ -227,7 +227,7 @@ def recorded_story(recording: Recording) -> str:
 
 def _unknown(recording: Recording, notes: Sequence[str]) -> str:
     word = recording.metadata.get("model") or recording.metadata.get("system")
-    what = f"{word!r} is no shipped model" if word else "the recording names no model"
+    what = f"{word!r} is not a shipped model" if word else "the recording names no model"
     return f"{'; '.join(notes) or what}: only plots are shown; name one with --model"
 
 

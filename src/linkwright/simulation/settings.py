@@ -227,7 +227,9 @@ def require_end(until: object) -> None:
     linkwright.errors.Error: the end time 1e+300 s is later than 1e+12 s; give it in seconds
     """
     if not is_number(until):
-        raise Error(f"the end time {until!r} is no finite number", remedy="give it in seconds")
+        raise Error(
+            f"the end time must be a finite number, not {until!r}", remedy="give it in seconds"
+        )
     if not until > 0:
         raise Error(f"the end time {until} is not after the start")
     if until > MOST_SECONDS:
@@ -247,7 +249,7 @@ def require_step(step: object, until: float | None = None) -> None:
 longer step
     """
     if not is_number(step):
-        raise Error(f"the step {step!r} is no finite number", remedy="give it in seconds")
+        raise Error(f"the step must be a finite number, not {step!r}", remedy="give it in seconds")
     if not step > 0:
         raise Error(f"the step {step} is not above zero")
     count = 0.0 if until is None else until / float(step)
@@ -271,7 +273,7 @@ def require_every(every: object) -> None:
 
 
 def require_tolerance(tolerance: object) -> None:
-    """Refuse a tolerance that is no relative error.
+    """Refuse a tolerance that is not a relative error.
 
     >>> require_tolerance(-1.0)
     Traceback (most recent call last):

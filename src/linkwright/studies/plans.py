@@ -217,7 +217,7 @@ def _check_spec(name: str, given: Any) -> None:
         if not values:
             raise InputError(f"the list of {name} is empty")
         if not all(map(is_number, values)):
-            raise InputError(f"{name} holds something that is no finite number")
+            raise InputError(f"{name} holds something that is not a finite number")
         return
     if "from" in given:
         unknown = set(given) - {"from", "to", "count", "log"}
@@ -227,7 +227,7 @@ def _check_spec(name: str, given: Any) -> None:
         if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MOST:
             raise InputError(f"the range of {name} has no count from 1 to {_MOST:,}")
         if not all(map(is_number, ends)) or not math.isfinite(float(ends[1]) - float(ends[0])):
-            raise InputError(f"the range of {name} has ends that are no finite numbers")
+            raise InputError(f"the range of {name} has ends that are not finite numbers")
         if not isinstance(given.get("log", False), bool):
             raise InputError(f"log of the range of {name} is true or false")
         if given.get("log") and min(ends) <= 0:
@@ -244,7 +244,7 @@ def _check_spec(name: str, given: Any) -> None:
     if not isinstance(numbers, list | tuple) or len(numbers) != size:
         raise InputError(f"{kinds[0]} of {name} takes {size} numbers")
     if not all(map(is_number, numbers)):
-        raise InputError(f"{kinds[0]} of {name} holds something that is no finite number")
+        raise InputError(f"{kinds[0]} of {name} holds something that is not a finite number")
     if not _can_be_drawn(kinds[0], [float(x) for x in numbers]):
         raise InputError(f"{kinds[0]} of {name} cannot have the numbers {list(numbers)}")
 
@@ -327,9 +327,9 @@ def read_plan(path: Path) -> Plan:
     except OSError as error:
         raise InputError(f"cannot read the file: {error.strerror}", file=path) from None
     except RecursionError:
-        raise InputError("this is no plan: it is nested too deeply", file=path) from None
+        raise InputError("this is not a plan: it is nested too deeply", file=path) from None
     except ValueError as error:  # no TOML, no text, or a number of thousands of digits
-        raise InputError(f"this is no TOML: {error}", file=path) from None
+        raise InputError(f"this is not TOML: {error}", file=path) from None
     try:
         return checked(plan_of(data, path.parent))
     except InputError as error:
@@ -382,14 +382,14 @@ def _beside(model: str, folder: Path) -> str:
 def _real(data: Mapping[str, Any], key: str, usual: float | None = None) -> float:
     value = data.get(key, usual)
     if not is_number(value):
-        raise InputError(f"{key} = {_shown(value)} is no finite number")
+        raise InputError(f"{key} must be a finite number, not {_shown(value)}")
     return float(value)
 
 
 def _whole(data: Mapping[str, Any], key: str, usual: int | None = None) -> int:
     value = data.get(key, usual)
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 1 << 63:
-        raise InputError(f"{key} = {_shown(value)} is no whole number")
+        raise InputError(f"{key} must be an integer, not {_shown(value)}")
     return value
 
 

@@ -204,7 +204,7 @@ def _opened(request: Request, file: OpenedFile | None = None) -> Mechanism | Sys
         return assembled(known.robot[0], **{**known.options, **asked}).mechanism
     if request.base != "file":
         raise InputError(
-            f"{request.model!r} is no robot file, so it has no base to be {request.base}",
+            f"{request.model!r} is not a robot file, so it has no base to be {request.base}",
             remedy="leave out --base",
         )
     free = mechanism.with_parts(ranges=[])

@@ -78,6 +78,6 @@ def _of_file(model: str, path: Path, options: str) -> Source:
 
 
 def _whole_numbers(options: str) -> dict[str, int]:
-    """Return the options of a text model; what is no number is told by whoever builds it."""
+    """Return the options of a text model; what is not a number is told by whoever builds it."""
     pairs = (item.partition("=") for item in options.split(",") if item)
     return {k.strip(): int(v) for k, _, v in pairs if v.strip().isdecimal()}

@@ -193,7 +193,7 @@ def run_sweep(
         folder: where results go; None to keep them in memory alone.
         model: what is run, where the plan's name does not say it.
         resume: go on with what is in the folder.
-        force: begin anew where there is something in the folder.
+        force: start over where there is something in the folder.
         threads: as many as there are processors by default.
         cluster: address of a Dask scheduler.
         progress: called with the number of runs that are done.
@@ -289,7 +289,7 @@ def _begun(
                 raise InputError(
                     "the sweep was begun already",
                     file=folder,
-                    remedy="use --resume to go on with it, or --force to begin anew",
+                    remedy="use --resume to go on with it, or --force to start over",
                 )
             _check_same(told, about)
     except OSError as error:
@@ -327,7 +327,7 @@ def _check_same(told: Path, about: Mapping[str, Any]) -> None:
             raise InputError(
                 f"the sweep was begun with another {what}",
                 file=told,
-                remedy="take another folder, or use --force to begin anew",
+                remedy="take another folder, or use --force to start over",
             )
 
 

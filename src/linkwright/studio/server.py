@@ -104,7 +104,7 @@ class Studio:
     @property
     def address(self) -> str:
         """Where the page is; without the word at its end nothing is answered."""
-        host = "localhost" if self.host == "0.0.0.0" else self.host  # which is no address to go to
+        host = "localhost" if self.host == "0.0.0.0" else self.host
         return f"http://{host}:{self.port}/{self.gate.token}/"
 
     def state(self, query: dict[str, str]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class PageRequest:
         try:
             told = json.loads(self.body or b"{}")
         except ValueError:
-            raise InputError("what is asked is no JSON") from None
+            raise InputError("what is asked is not JSON") from None
         if not isinstance(told, dict):
             raise InputError("what is asked is a table of names and values")
         return told

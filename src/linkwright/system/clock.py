@@ -53,7 +53,7 @@ def make_clock(rates: Mapping[str, Rate], base: Fraction | None = None) -> Clock
     >>> make_clock({"servo": sampled(500), "task": sampled(60)}, Fraction(1, 1000))
     Traceback (most recent call last):
         ...
-    linkwright.blocks.rates.BlockError: 'task' runs at 60 Hz, and that is no whole number of \
+    linkwright.blocks.rates.BlockError: 'task' runs at 60 Hz, and that is not a whole number of \
 ticks of the base clock of 1000 Hz; take a base clock of 3000 Hz
     """
     timed = {name: rate for name, rate in rates.items() if isinstance(rate, Sampled)}
@@ -139,7 +139,7 @@ def _refuse_others(rates: Mapping[str, Sampled], tick: Fraction) -> None:
                     finer = common(common(finer, other.period), other.offset)
                 said = str(Sampled(rate.period)) if what == "runs at" else f"{time} s"
                 raise BlockError(
-                    f"{name!r} {what} {said}, and that is no whole number of ticks of the base "
+                    f"{name!r} {what} {said}, and that is not a whole number of ticks of the base "
                     f"clock of {1 / tick} Hz",
                     remedy=f"take a base clock of {1 / finer} Hz",
                 )

@@ -456,7 +456,7 @@ def _events(flat: _Flat) -> tuple[Program | None, tuple[Event, ...]]:
             resets = dict(zip(targets, member.of(v for _, v in crossing.resets), strict=True))
             for x in resets:
                 if x not in known:
-                    raise BlockError(f"{x} is no state that {member.name!r} could set")
+                    raise BlockError(f"{x} is not a state that {member.name!r} could set")
             action = None
             if resets:
                 action = flat.program(f"event_{member.name}_{number}", _arrays(flat, resets))

@@ -137,7 +137,7 @@ def _evaluated(start: Expr, system: System, values: Mapping[str, float]) -> floa
     wanted = free_symbols(start)
     for x in wanted:
         if x.name not in values:
-            raise BlockError(f"a start of {system.name!r} depends on {x}, which is no parameter")
+            raise BlockError(f"a start of {system.name!r} depends on {x}, which is not a parameter")
     return float(evaluate(start, {x: values[x.name] for x in wanted}))
 
 

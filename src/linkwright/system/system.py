@@ -167,7 +167,7 @@ class System(Shown):
 
         if not callable(function):
             raise BlockError(
-                f"{brief(function)} is no block, no element and no function",
+                f"{brief(function)} is not a block, an element or a function",
                 remedy="add a Block, an Element, or a function with a rate",
             )
         sizes = dict(inputs or {})
@@ -349,7 +349,7 @@ class System(Shown):
         open_ = self._all_inputs()
         for x in places:
             if x not in open_:
-                raise BlockError(f"{x} is no input of {self.name!r}, so nothing can drive it")
+                raise BlockError(f"{x} is not an input of {self.name!r}, so nothing can drive it")
         return places
 
     def _sources(self, source: Source, count: int) -> list[Expr]:

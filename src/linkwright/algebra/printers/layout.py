@@ -1,7 +1,7 @@
 """The walk and the splitting that every printer shares.
 
 A printer says, for one node, which strings and which arguments stand in a row, and how tightly the
-row binds. `emit` strings these rows together with an explicit stack, so that depth is no concern,
+row binds. `emit` strings these rows together with an explicit stack, so that depth does not matter,
 and puts parentheses only where an argument binds less tightly than its place asks for.
 
 A text shows an expression as a tree: what is shared is written as often as it is used. Programs,

@@ -74,7 +74,7 @@ def amounts(
     unit_of: Callable[[str], str] = lambda _: "?",
     system: UnitSystem = MKS,
 ) -> dict[str, float]:
-    """Return numbers by name; what is no mapping from names to numbers is refused.
+    """Return numbers by name; what is not a mapping from names to numbers is refused.
 
     >>> amounts({"rod": "180 deg"}, "initial", lambda name: "rad")
     {'rod': 3.141592653589793}

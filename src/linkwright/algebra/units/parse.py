@@ -42,7 +42,7 @@ class _Level:
 
 @lru_cache(maxsize=1024)
 def parse_unit(text: str) -> Unit:
-    """Return the unit that a text stands for; "1" or an empty text is no unit at all.
+    """Return the unit that a text stands for; "1" or an empty text is not a unit at all.
 
     >>> parse_unit("in-lb/deg").fits(parse_unit("N*m/rad"))
     True

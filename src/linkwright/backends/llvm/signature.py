@@ -157,7 +157,7 @@ def checked_size(size: SupportsIndex | None) -> int | None:
     except TypeError:
         count = -1
     if count < 0:
-        raise ShapeError(f"size={size!r} is no number of rows", remedy="pass 0 or more, such as 8")
+        raise ShapeError(f"size must be a number of rows, not {size!r}", remedy="pass 0 or more")
     return count
 
 

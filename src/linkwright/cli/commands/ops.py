@@ -151,7 +151,7 @@ def _quantity(model: str, kernel: str) -> Quantity:
         return found
     if isinstance(found, FrameQuantity):
         raise InputError(f"{name} is that of a frame", remedy=f"ask for {name}:FRAME")
-    raise InputError(f"{kernel!r} is no quantity of a robot", remedy="docs/robots.md lists them")
+    raise InputError(f"{kernel!r} is not a quantity of a robot", remedy="docs/robots.md lists them")
 
 
 def _smallest(written: Program, moves: int, seed: int) -> Program:

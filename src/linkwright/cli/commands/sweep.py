@@ -65,7 +65,7 @@ def command(
     if threads is not None and threads < 1:
         raise InputError(f"{threads} threads cannot do anything; it is 1 or more")
     if resume and force:
-        raise InputError("--resume goes on and --force begins anew; take one of them")
+        raise InputError("--resume goes on and --force starts over; take one of them")
     plan = read_plan(file)
     folder = file.with_suffix(".sweep") if out is None else out
     begun = time.perf_counter()

@@ -44,7 +44,7 @@ def angle(value: object) -> float:
             size = math.radians(degrees) if found["degrees"] else times * math.pi / over
             if size <= LARGEST:
                 return -size if found["sign"] == "-" else size
-    raise wrong(f'{value[:40]!r} is no angle; write radians, "pi/2" or "90 deg"')
+    raise wrong(f'{value[:40]!r} is not an angle; write radians, "pi/2" or "90 deg"')
 
 
 def _three(value: object) -> tuple[float, float, float]:

@@ -115,7 +115,7 @@ def _numbers(element: XmlElement, count: int | None = None) -> Any:
     try:
         found = np.array(element.text.split(), dtype=float)
     except ValueError:
-        raise element.error(f"{element.words} holds something that is no number") from None
+        raise element.error(f"{element.words} holds something that is not a number") from None
     if not np.isfinite(found).all():
         raise element.error(f"{element.words} holds a number that is not finite")
     if count is not None and len(found) < count:
@@ -127,7 +127,7 @@ def _indices(element: XmlElement) -> Any:
     try:
         return np.array(element.text.split(), dtype=np.int64)
     except (ValueError, OverflowError):
-        raise element.error(f"{element.words} holds something that is no index") from None
+        raise element.error(f"{element.words} holds something that is not an index") from None
 
 
 def _offset(element: XmlElement) -> int:

@@ -49,7 +49,7 @@ def _stl(data: bytes, path: Path) -> tuple[Array, Triangles]:
     elif data.lstrip()[:5] == b"solid":
         corners = _stl_text(data, path)
     else:
-        raise InputError("this is no STL file", file=path)
+        raise InputError("this is not an STL file", file=path)
     return corners, np.arange(len(corners), dtype=np.int64).reshape(-1, 3)
 
 
@@ -90,7 +90,7 @@ def _obj(data: bytes, path: Path) -> tuple[Array, Triangles]:
 def _corner(word: str, count: int, path: Path, line: int) -> int:
     text = word.split("/", 1)[0]
     if not text.removeprefix("-").isdigit() or not text.isascii() or len(text) > 12:
-        raise InputError(f"{word[:20]!r} is no corner of a face", file=path, line=line)
+        raise InputError(f"{word[:20]!r} is not a corner of a face", file=path, line=line)
     index = int(text)
     return index - 1 if index > 0 else count + index
 
@@ -98,7 +98,7 @@ def _corner(word: str, count: int, path: Path, line: int) -> int:
 def _msh(data: bytes, path: Path) -> tuple[Array, Triangles]:
     head = np.frombuffer(data[:16] if len(data) >= 16 else b"\xff" * 16, dtype="<i4")
     if head.min() < 0:
-        raise InputError("this is no MSH file", file=path)
+        raise InputError("this is not an MSH file", file=path)
     points, normals, corners, faces = (int(x) for x in head)
     if len(data) != 16 + 12 * (points + normals + faces) + 8 * corners:
         raise InputError("the length of this MSH file does not fit its counts", file=path)

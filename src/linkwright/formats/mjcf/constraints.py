@@ -165,14 +165,14 @@ def _follow(
     for name in (first, second):
         if name and (name not in joints or joints[name].kind not in ("revolute", "prismatic")):
             raise element.error(
-                f"{element.words} couples {name[:60]!r}, which is no hinge and no slide"
+                f"{element.words} couples {name[:60]!r}, which is neither a hinge nor a slide"
             )
     values = (*element.numbers("polycoef", None, (0.0, 1.0)), 0.0, 0.0)
     if not second:
         left.add("<equality><joint> of one joint", element.line, "the joint is not held")
         return
     if any(values[2:]):
-        left.add("<equality><joint> that is no line", element.line)
+        left.add("<equality><joint> that is not a line", element.line)
         return
     if joints[first].mimic is not None:
         left.add("a second <equality><joint> of a joint", element.line)

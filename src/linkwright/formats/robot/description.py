@@ -209,7 +209,7 @@ class Description:
 
     Args:
         name: of the robot.
-        links: in the order of the file; the one that is no joint's child stands on the ground.
+        links: in the order of the file; the one that is not a joint's child stands on the ground.
         joints: in the order of the file.
         frames: beyond those of the links.
         closures: of loops.
@@ -238,7 +238,7 @@ class Description:
 
     @property
     def root(self) -> str:
-        """The name of the link that is no joint's child.
+        """The name of the link that is not a joint's child.
 
         >>> a, b = Link("a"), Link("b")
         >>> Description("two", (a, b), (LinkJoint("j", "weld", "b", "a"),)).root

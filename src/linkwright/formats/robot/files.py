@@ -205,7 +205,7 @@ def read_description(
     key = robot_format(path)
     if key is None:
         raise InputError(
-            "this is no robot file of a known format",
+            "this is not a robot file of a known format",
             file=path,
             remedy=f"known endings are {', '.join(sorted(endings()))}",
         )

@@ -79,7 +79,7 @@ class _Survey:
         missing = [name for name in m.parameters if name not in m.values]
         if missing:
             raise InputError(
-                f"{m.name!r} is no robot of numbers: {', '.join(missing[:5])} have no value",
+                f"{m.name!r} is not a robot of numbers: {', '.join(missing[:5])} have no value",
                 remedy="give its parameters values",
             )
         self.values = {x: m.values[name] for name, x in m.parameters.items()}

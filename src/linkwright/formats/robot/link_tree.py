@@ -46,7 +46,7 @@ def _unlike_names(source: str, kind: str, parts: Sequence[_Part]) -> None:
             raise _fault(
                 source,
                 part,
-                f"{name[:60]!r} is no name for a {kind}",
+                f"{name[:60]!r} is not a name for a {kind}",
                 f"use up to {_LONGEST_NAME} characters that can be printed",
             )
         if name in seen:
@@ -67,7 +67,7 @@ def _parents(description: Description) -> dict[str, LinkJoint]:
                 raise _fault(
                     description.source,
                     joint,
-                    f"the {role} of joint {joint.name!r}, {name[:60]!r}, is no link",
+                    f"the {role} of joint {joint.name!r}, {name[:60]!r}, is not a link",
                     _nearest(name, known),
                 )
         other = above.get(joint.child)
@@ -114,7 +114,7 @@ def _one_root(description: Description, above: dict[str, LinkJoint]) -> None:
                     description.source,
                     above[at],
                     f"the joints make a ring: {' -> '.join([*reversed(ring[-6:]), ring[-1]])}",
-                    "cut it; a tree has one link that is no joint's child",
+                    "cut it; a tree has one link that is not a joint's child",
                 )
             path[at] = None
             at = above[at].parent
@@ -131,7 +131,7 @@ def _mimics(description: Description) -> None:
             raise _fault(
                 description.source,
                 joint,
-                f"joint {joint.name!r} mimics {joint.mimic.joint[:60]!r}, which is no joint",
+                f"joint {joint.name!r} mimics {joint.mimic.joint[:60]!r}, which is not a joint",
                 _nearest(joint.mimic.joint, set(joints)),
             )
         for one in (joint, target):

@@ -277,7 +277,7 @@ def scene(text: str, file: str = "", parameters: int = 5) -> tuple[SceneObject, 
         values = _values(words, at, count, file)
         if values[0] not in kinds:
             raise InputError(
-                f"{values[0]:g} is no type of object",
+                f"{values[0]:g} is not a type of object",
                 file=file or None,
                 line=line,
                 remedy="use 1 for a cube, 2 for a sphere",

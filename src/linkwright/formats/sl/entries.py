@@ -235,7 +235,7 @@ def _successors(
         given = number(item, names, file)
         if given != int(given) or given < 0:
             raise InputError(
-                f"successors names {given:g}, which is no ID", file=file or None, line=item.line
+                f"successors names {given:g}, which is not an ID", file=file or None, line=item.line
             )
         found.append(int(given))
     return tuple(found)

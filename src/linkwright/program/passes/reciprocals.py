@@ -2,7 +2,7 @@
 
 A processor divides in the time of a dozen multiplications, while our counts, which are those of the
 literature, take both for one. So this pass makes a Program with several divisions by one value
-quicker and, by the count, larger by one operation for each such value. It is no part of `optimize`,
+quicker and, by the count, larger by one operation for each such value. It is not in `optimize`,
 which counts; those who compile for speed run it last.
 """
 

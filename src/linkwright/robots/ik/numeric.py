@@ -203,7 +203,7 @@ class _State:
 
 
 def _attempts(state: _State, first: Array, steps: int, attempts: int, seed: int) -> Solution:
-    """Advance all goals together; those that arrive leave, those that are stuck begin anew."""
+    """Advance all goals together; those that arrive leave, those that are stuck start over."""
     count = len(first)
     best = Solution(
         first.copy(),

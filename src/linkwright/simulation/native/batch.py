@@ -296,7 +296,9 @@ def run_count(runs: int | None, given: Sequence[ArrayLike]) -> int:
     lengths = {len(a) for a in map(np.asarray, given) if a.ndim}
     if runs is not None:
         if not isinstance(runs, Integral):
-            raise Error(f"runs={runs!r} is no whole number", remedy="pass 1 or more, such as 100")
+            raise Error(
+                f"runs must be an integer, not {runs!r}", remedy="pass 1 or more, such as 100"
+            )
         lengths.add(int(runs))
     if len(lengths) > 1:
         raise Error(f"the arrays that are given have different lengths: {sorted(lengths)}")
