@@ -27,7 +27,7 @@ _UNIT: Rows = ((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))
 
 
 @dataclass(frozen=True, slots=True)
-class BodyMotion:
+class BodyPlacement:
     """Where a body is and how it moves, in the ground's axes.
 
     Args:
@@ -46,16 +46,16 @@ class Places:
 
     def __init__(self, name: Name) -> None:
         self._name = name
-        self._known: dict[Body, BodyMotion] = {}
+        self._known: dict[Body, BodyPlacement] = {}
 
-    def of(self, body: Body) -> BodyMotion:
+    def of(self, body: Body) -> BodyPlacement:
         """Return the place of a body."""
         for each in reversed(body.ancestors()):
             if each not in self._known:
                 assert each.parent is not None
-                above = self._known.get(each.parent, BodyMotion())
+                above = self._known.get(each.parent, BodyPlacement())
                 self._known[each] = self._below(above, each)
-        return self._known.get(body, BodyMotion())
+        return self._known.get(body, BodyPlacement())
 
     def position(self, point: Point) -> Triple:
         """Return the position of a point, m."""
@@ -80,7 +80,7 @@ class Places:
         a, b, c = (x if x.is_atom else self._name(x) for x in v)
         return a, b, c
 
-    def _below(self, above: BodyMotion, body: Body) -> BodyMotion:
+    def _below(self, above: BodyPlacement, body: Body) -> BodyPlacement:
         parent = body.parent
         assert parent is not None
         frame = parent.frame
@@ -101,7 +101,7 @@ class Places:
         else:
             velocity = plus(plus(above.velocity, cross(above.omega, arm)), moved)
         origin = self._named(plus(above.origin, arm))
-        return BodyMotion(rotation, origin, omega, self._named(velocity))
+        return BodyPlacement(rotation, origin, omega, self._named(velocity))
 
 
 def plus(a: Sequence[Expr], b: Sequence[Expr]) -> Triple:

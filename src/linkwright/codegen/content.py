@@ -27,7 +27,7 @@ from linkwright.mechanism.quantities import quantities_of
 from linkwright.program import Program, program
 from linkwright.program.passes import optimize
 from linkwright.simulation.native.methods import METHODS as NATIVE, method_named
-from linkwright.simulation.native.schedule import Schedule, make_schedule
+from linkwright.simulation.native.schedule import RunSchedule, make_schedule
 from linkwright.simulation.settings import divided, spacing
 from linkwright.system import Phases, System
 from linkwright.system.phases import Signal
@@ -92,7 +92,7 @@ class Content:
     system: System
     equations: Equations | None
     phases: Phases
-    schedules: tuple[Schedule, ...]
+    schedules: tuple[RunSchedule, ...]
     timing: Timing
     parameters: tuple[InputItem, ...]
     inputs: tuple[InputItem, ...]

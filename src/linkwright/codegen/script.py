@@ -20,7 +20,7 @@ from linkwright.simulation.plain.driver import (
     GUARDED,
     MORE,
     NOT_FINITE,
-    Crossing,
+    DetectedCrossing,
     Driver,
     DueTick,
     Functions,
@@ -81,7 +81,7 @@ class Model:
     channels: Sequence[Channel]
     tick_seconds: float
     ticks: Sequence[DueTick]
-    crossings: Sequence[Crossing]
+    crossings: Sequence[DetectedCrossing]
     events: Sequence[str]
     relations: int
     free: int

@@ -31,9 +31,9 @@ from linkwright.scene.scene_tables import (
     MOST_SHAPES,
     SHAPES,
     Repeat,
+    SceneShape,
     SceneTable,
     ShapeKind,
-    ShapeTable,
 )
 from linkwright.scene.solids import Solid, place_between
 from linkwright.scene.wireframes import OUTLINES
@@ -91,7 +91,7 @@ class SceneFile:
                 path, f"more than {MOST_SHAPES} shapes are too many", "leave out copies"
             )
 
-    def solids(self, path: KeyPath, shapes: Sequence[ShapeTable]) -> list[Solid]:
+    def solids(self, path: KeyPath, shapes: Sequence[SceneShape]) -> list[Solid]:
         """Return the solids of a section or an object, in its frame."""
         made: list[Solid] = []
         for k, shape in enumerate(shapes):
@@ -104,7 +104,7 @@ class SceneFile:
         return made
 
 
-def _solid(scene_file: SceneFile, path: KeyPath, shape: ShapeTable) -> Solid:
+def _solid(scene_file: SceneFile, path: KeyPath, shape: SceneShape) -> Solid:
     kind = SHAPES.get(shape.kind)
     if kind is None:
         raise scene_file.source.error(
@@ -128,7 +128,7 @@ def _solid(scene_file: SceneFile, path: KeyPath, shape: ShapeTable) -> Solid:
 
 
 def _ends(
-    scene_file: SceneFile, path: KeyPath, shape: ShapeTable, kind: ShapeKind
+    scene_file: SceneFile, path: KeyPath, shape: SceneShape, kind: ShapeKind
 ) -> tuple[Place, float | None]:
     """Return where a shape is; also its length, where that follows from start and end."""
     if shape.start is None and shape.end is None:
@@ -159,7 +159,7 @@ def _ends(
 
 
 def _numbers(
-    scene_file: SceneFile, path: KeyPath, shape: ShapeTable, kind: ShapeKind, length: float | None
+    scene_file: SceneFile, path: KeyPath, shape: SceneShape, kind: ShapeKind, length: float | None
 ) -> list[float]:
     has = ", ".join((*kind.needs, *(key for key, _ in kind.may)))
     for key in shape.model_fields_set - set(_EVERYWHERE):
@@ -182,7 +182,7 @@ def _numbers(
     return numbers
 
 
-def _mesh(scene_file: SceneFile, path: KeyPath, shape: ShapeTable, place: Place) -> Solid:
+def _mesh(scene_file: SceneFile, path: KeyPath, shape: SceneShape, place: Place) -> Solid:
     from linkwright.scene.solids import read_surfaces
 
     assert shape.file is not None

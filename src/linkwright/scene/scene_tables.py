@@ -178,7 +178,7 @@ class Repeat(Record):
     by: Three
 
 
-class ShapeTable(Record):
+class SceneShape(Record):
     """A shape: its kind with the numbers of that kind, where it is, and what it looks like.
 
     Args:
@@ -230,7 +230,7 @@ class SectionTable(Record):
 
     body: Text
     keep: Annotated[bool, Field(strict=True)] = False
-    shape: list[ShapeTable] = Field(default_factory=list, max_length=MOST_SHAPES)
+    shape: list[SceneShape] = Field(default_factory=list, max_length=MOST_SHAPES)
 
 
 class ObjectTable(Record):
@@ -250,7 +250,7 @@ class ObjectTable(Record):
     at: Three = (0.0, 0.0, 0.0)
     turn: Turns = ()
     repeat: Repeat | None = None
-    shape: Annotated[list[ShapeTable], Field(min_length=1, max_length=MOST_SHAPES)]
+    shape: Annotated[list[SceneShape], Field(min_length=1, max_length=MOST_SHAPES)]
 
 
 class ToolTable(Record):
@@ -262,7 +262,7 @@ class ToolTable(Record):
     length: Positive | None = None
 
 
-class PointTable(Record):
+class ScenePoint(Record):
     """A point with a label, in a body."""
 
     name: Text
@@ -297,4 +297,4 @@ class SceneTable(Record):
     tool: ToolTable | None = None
     section: list[SectionTable] = Field(default_factory=list, max_length=1000)
     environment: list[ObjectTable] = Field(default_factory=list, max_length=1000)
-    point: list[PointTable] = Field(default_factory=list, max_length=1000)
+    point: list[ScenePoint] = Field(default_factory=list, max_length=1000)

@@ -59,7 +59,7 @@ Sampled = Callable[[float, Mapping[str, float]], Mapping[str, float]]
 Sink = Callable[[float, Array], None]
 
 
-class HasMechanism(Protocol):
+class AssembledRobot(Protocol):
     """A robot: something with a mechanism, put together from a description."""
 
     @property
@@ -73,7 +73,7 @@ class HasMechanism(Protocol):
 
 @overload
 def simulate(
-    mechanism: Mechanism | Equations | HasMechanism | str | os.PathLike[str],
+    mechanism: Mechanism | Equations | AssembledRobot | str | os.PathLike[str],
     until: Amount | None = None,
     *,
     step: Amount | None = None,
@@ -110,7 +110,7 @@ def simulate(
 
 @worded
 def simulate(
-    mechanism: Mechanism | Equations | HasMechanism | System | str | os.PathLike[str],
+    mechanism: Mechanism | Equations | AssembledRobot | System | str | os.PathLike[str],
     until: Amount | None = None,
     *,
     step: Amount | None = None,
@@ -175,7 +175,7 @@ def simulate(
         form=form,
         executor=executor,
     )
-    model: Mechanism | Equations | HasMechanism | System = resolved(mechanism)
+    model: Mechanism | Equations | AssembledRobot | System = resolved(mechanism)
     if isinstance(model, System):
         if sampled is not None or sink is not None or form != "auto":
             raise Error(
@@ -207,7 +207,7 @@ def simulate(
 
 
 def begin(
-    mechanism: Mechanism | Equations | HasMechanism,
+    mechanism: Mechanism | Equations | AssembledRobot,
     settings: RunSettings,
     *,
     initial: Mapping[str, Amount] | None = None,

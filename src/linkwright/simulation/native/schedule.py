@@ -1,6 +1,6 @@
 """What a run does, as data: the Programs of each tick, step, event and sample, for any target.
 
-A `Schedule` says nothing of how a target runs it. Each Program is cut in two: what depends on
+A `RunSchedule` says nothing of how a target runs it. Each Program is cut in two: what depends on
 parameters alone, computed once for a run, and the rest, which finds that in place of the
 parameters. A step of an explicit method is a Program too. LLVM, C and Python write the Programs in
 their own words, and each has one loop that goes by the tables of ticks and events in the phases:
@@ -40,7 +40,7 @@ MOVING: dict[str, Turns] = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class SchedulePart:
     """A Program of a run: what depends on parameters alone, and the rest, given that as `p`."""
 
     name: str
@@ -49,7 +49,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Schedule:
+class RunSchedule:
     """What a run does.
 
     Args:
@@ -67,12 +67,12 @@ class Schedule:
 
     phases: Phases
     method: Method
-    parts: tuple[Part, ...]
+    parts: tuple[SchedulePart, ...]
     steps: dict[str, Program]
     rest: int
 
 
-def make_schedule(phases: Phases, method: Method, *, dense: bool = True) -> Schedule:
+def make_schedule(phases: Phases, method: Method, *, dense: bool = True) -> RunSchedule:
     """Return what a run of phases with a method does.
 
     >>> from linkwright.simulation.native.methods import METHODS
@@ -81,7 +81,7 @@ def make_schedule(phases: Phases, method: Method, *, dense: bool = True) -> Sche
     >>> [part.name for part in made.parts], list(made.steps)
     (['step'], ['step'])
     """
-    parts = tuple(Part(name, *prepared(given)) for name, given in phase_programs(phases))
+    parts = tuple(SchedulePart(name, *prepared(given)) for name, given in phase_programs(phases))
     derivative = parts[0].main
     steps: dict[str, Program] = {}
     if method.implicit:
@@ -100,7 +100,7 @@ def make_schedule(phases: Phases, method: Method, *, dense: bool = True) -> Sche
         if method.interpolates and dense:
             inside = implicit.interpolant if method.implicit else explicit.interpolant
             steps["dense"] = inside(len(phases.x))
-    return Schedule(phases, method, parts, steps, rest)
+    return RunSchedule(phases, method, parts, steps, rest)
 
 
 def step_program(phases: Phases, derivative: Program, method: Method) -> Program:

@@ -38,7 +38,7 @@ class DueTick:
 
 
 @dataclass(frozen=True)
-class Crossing:
+class DetectedCrossing:
     """An event: the direction in which its value goes through zero, and what that does."""
 
     direction: int = 0
@@ -63,7 +63,7 @@ class Driver:
         self,
         functions: Functions,
         ticks: Sequence[DueTick],
-        crossings: Sequence[Crossing],
+        crossings: Sequence[DetectedCrossing],
         tick_seconds: float,
     ) -> None:
         self.functions, self.ticks, self.crossings = functions, ticks, crossings

@@ -25,7 +25,7 @@ from linkwright.simulation.native.machine import (
 )
 from linkwright.simulation.native.schedule import make_schedule
 from linkwright.simulation.native.tables import LOG, WHOLE
-from linkwright.simulation.plain.driver import Crossing, Driver, DueTick
+from linkwright.simulation.plain.driver import DetectedCrossing, Driver, DueTick
 from linkwright.system.phases import Phases, Tick
 
 _KEPT = ("k", "start", "target", "in_gap", "j", "grid", "cut", "cursor", "sample", "steps")
@@ -194,7 +194,7 @@ def _driver(phases: Phases, settings: Settings, backend: str) -> Driver:
             for t in phases.ticks
         ],
         [
-            Crossing(e.direction, e.terminal, e.action is not None, e.guard)
+            DetectedCrossing(e.direction, e.terminal, e.action is not None, e.guard)
             for e in phases.event_list
         ],
         phases.tick_seconds,
