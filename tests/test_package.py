@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 import linkwright
-from linkwright.cli.commands import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -199,6 +198,7 @@ def test_unknown_keywords_are_refused(name: str) -> None:
 def test_every_public_name_and_command_is_in_the_reference() -> None:
     page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     missing = [n for n in NAMES if f"`{n}" not in page and f"`{n.rpartition('.')[2]}" not in page]
+    missing += [name for name in COMMANDS if f"| `linkwright {name}" not in page]
     assert missing == []
 
 
