@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import linkwright
+from linkwright.cli.commands import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
