@@ -13,7 +13,7 @@ from linkwright.formats.text.positions import Path as KeyPath
 from linkwright.robots.fixed_frames import FixedFrame, spot_in
 from linkwright.scene.default_shapes import glyph, thickness
 from linkwright.scene.poses import Hanging, Poses
-from linkwright.scene.scene import GROUND, Marked, Node
+from linkwright.scene.scene import GROUND, Marked, SceneNode
 from linkwright.scene.scene_file import SceneFile
 from linkwright.scene.scene_tables import ObjectTable
 from linkwright.scene.solids import Solid
@@ -35,7 +35,7 @@ class _Home:
 def decorated(scene: Scene, scene_file: SceneFile) -> Scene:
     """Return a scene in a scene_file."""
     table = scene_file.table
-    nodes: list[Node] = list(scene.nodes)
+    nodes: list[SceneNode] = list(scene.nodes)
     hanging: list[Hanging] = list(scene.poses.hanging)
     frames, labels = list(scene.frames), list(scene.labels)
     _sections(scene, scene_file, nodes)
@@ -76,7 +76,7 @@ def decorated(scene: Scene, scene_file: SceneFile) -> Scene:
     return replace(made, floor=floor, grounded=ground.shown, ground=ground.color)
 
 
-def _sections(scene: Scene, scene_file: SceneFile, nodes: list[Node]) -> None:
+def _sections(scene: Scene, scene_file: SceneFile, nodes: list[SceneNode]) -> None:
     seen: set[str] = set()
     for k, section in enumerate(scene_file.table.section):
         home = _home(scene, scene_file, ("section", k, "body"), section.body)
@@ -103,8 +103,8 @@ def _replaced(solid: Solid, home: _Home) -> bool:
 
 
 def _thing(
-    scene: Scene, scene_file: SceneFile, nodes: list[Node], path: KeyPath, thing: ObjectTable
-) -> tuple[Node, FixedFrame]:
+    scene: Scene, scene_file: SceneFile, nodes: list[SceneNode], path: KeyPath, thing: ObjectTable
+) -> tuple[SceneNode, FixedFrame]:
     home = _home(scene, scene_file, (*path, "within"), thing.within)
     if any(node.name == thing.name for node in nodes):
         raise scene_file.source.error(
@@ -125,7 +125,7 @@ def _thing(
         for copy in scene_file.copies(thing.repeat)
         for s in one
     ]
-    node = Node(
+    node = SceneNode(
         thing.name,
         tuple(solids),
         scene.nodes[home.node].name,
@@ -162,7 +162,7 @@ def _free(name: str, taken: Iterable[str]) -> str:
     return tried
 
 
-def _reach(node: Node, scene_file: SceneFile) -> float:
+def _reach(node: SceneNode, scene_file: SceneFile) -> float:
     """Return twice the radius of the last round shape of a node (ROBSIM's 2.1.1.5)."""
     radius = thickness(node.solids)
     if radius is None:

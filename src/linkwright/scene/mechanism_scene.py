@@ -19,7 +19,7 @@ from linkwright.scene.body_geometry import Array, Geometry
 from linkwright.scene.default_shapes import generated, glyph, strut, thickness
 from linkwright.scene.link_shapes import own_solids, summary
 from linkwright.scene.poses import Hanging, Poses
-from linkwright.scene.scene import GROUND, TOOLS, Marked, Node, Scene
+from linkwright.scene.scene import GROUND, TOOLS, Marked, Scene, SceneNode
 from linkwright.scene.solids import Solid
 from linkwright.scene.wheels import Wheel
 
@@ -85,7 +85,7 @@ def mechanism_scene(
         row = len(bodies) + 2 * k
         length = float(np.linalg.norm(now[row, :3] - now[row + 1, :3]))
         for end, parts in zip(("", " end"), strut(span, length, size), strict=True):
-            nodes.append(Node(span.name + end, tuple(parts), doc="strut"))
+            nodes.append(SceneNode(span.name + end, tuple(parts), doc="strut"))
     x, y, z = map(float, geometry.up)
     floor = _floor(geometry, bodies, now)
     frames = _frames(robot, bodies)
@@ -122,12 +122,12 @@ def _assembled(mechanism: Mechanism, values: dict[str, float]) -> dict[str, floa
         return {}
 
 
-def _node(geometry: Geometry, body: Body, solids: Sequence[Solid]) -> Node:
+def _node(geometry: Geometry, body: Body, solids: Sequence[Solid]) -> SceneNode:
     if body.parent is None:
-        return Node(GROUND, tuple(solids), doc="what stands still", moves=False)
+        return SceneNode(GROUND, tuple(solids), doc="what stands still", moves=False)
     parent = GROUND if body.parent.parent is None else body.parent.name
     mass = geometry.mass(body)
-    return Node(body.name, tuple(solids), parent, body.doc, mass, can_move(body))
+    return SceneNode(body.name, tuple(solids), parent, body.doc, mass, can_move(body))
 
 
 def can_move(body: Body | None) -> bool:

@@ -16,7 +16,7 @@ from linkwright.scene.default_shapes import generated
 from linkwright.scene.link_shapes import own_solids, solid_of, summary
 from linkwright.scene.mechanism_scene import can_move, ends_of
 from linkwright.scene.poses import Poses
-from linkwright.scene.scene import GROUND, WORLD, Marked, Node, Scene
+from linkwright.scene.scene import GROUND, WORLD, Marked, Scene, SceneNode
 from linkwright.scene.solids import Solid
 
 
@@ -63,10 +63,10 @@ def file_scene(robot: Robot, description: Description, roots: Sequence[str | Pat
             else (GROUND if above.parent is None else leaders.get(above, above.name))
         )
         mass = float(Geometry(m).mass(body)) if body.parent is not None else 0.0
-        nodes.append(Node(name, tuple(solids[k]), parent, "", mass, can_move(body)))
+        nodes.append(SceneNode(name, tuple(solids[k]), parent, "", mass, can_move(body)))
     things = {name: tuple(found) for name, found in around.items() if found}
     for name, found in things.items():
-        nodes.append(Node(name, found, GROUND, "environment", moves=False, environment=True))
+        nodes.append(SceneNode(name, found, GROUND, "environment", moves=False, environment=True))
     hanging = [spot_in(body, Place()) for body in (*bodies, *[m.ground] * len(things))]
     poses = Poses(robot, hanging)
     frames = tuple(Marked(name, row[body], place) for name, (body, place) in places.items())

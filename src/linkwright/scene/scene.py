@@ -35,7 +35,7 @@ TOOLS = ("tool", "tool0", "tcp", "ee", "end_effector", "gripper", "hand")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Node:
+class SceneNode:
     """A rigid part of a scene.
 
     Args:
@@ -100,7 +100,7 @@ class Scene:
     name: str
     doc: str
     robot: Robot = field(repr=False)
-    nodes: tuple[Node, ...]
+    nodes: tuple[SceneNode, ...]
     poses: Poses = field(repr=False)
     up: tuple[float, float, float] = (0.0, 0.0, 1.0)
     falls: bool = True
