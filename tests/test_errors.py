@@ -41,6 +41,7 @@ def test_copies_keep_what_was_known() -> None:
 
 
 def test_all_errors_derive_from_error() -> None:
-    classes = [value for value in vars(errors).values() if inspect.isclass(value)]
-    assert {c.__name__ for c in classes} == set(errors.__all__)
+    classes = [getattr(errors, n) for n in errors.__all__ if inspect.isclass(getattr(errors, n))]
+    own = {k for k, v in vars(errors).items() if getattr(v, "__module__", "") == errors.__name__}
+    assert {n for n in own if not n.startswith("_")} == set(errors.__all__)
     assert all(issubclass(c, errors.Error) for c in classes)

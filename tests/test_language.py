@@ -257,6 +257,7 @@ _words = st.sampled_from(
 
 
 @settings(max_examples=400, deadline=None)
+@example("2 min(")
 @given(st.lists(_words, max_size=25).map(" ".join))
 def test_any_row_of_words_is_read_or_refused_with_an_input_error(source: str) -> None:
     outcome = read_or_refused(source)

@@ -90,7 +90,7 @@ def read_asked(
     """Return what is asked of a motion that is made to be looked at.
 
     >>> read_asked(2.0, ["L=2"], [])
-    Asked(until=2.0, values={'L': 2.0}, initial={})
+    PreviewOptions(until=2.0, values={'L': 2.0}, initial={})
     """
     from linkwright.scene.previews import PreviewOptions
     from linkwright.simulation.settings import require_end

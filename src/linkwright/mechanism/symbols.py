@@ -66,7 +66,8 @@ class Symbols:
             sign: "positive" or "nonzero" where that is promised.
             doc: what it is.
 
-        >>> Symbols("m").parameter("L1", 1.5, unit="m")
+        >>> from linkwright.mechanism import Mechanism
+        >>> Mechanism("m").parameter("L1", 1.5, unit="m")
         L1
         """
         require_name(name, "a parameter")
@@ -108,7 +109,8 @@ class Symbols:
             unit: its unit.
             doc: what it is.
 
-        >>> Symbols("m").input("tau", unit="N*m")
+        >>> from linkwright.mechanism import Mechanism
+        >>> Mechanism("m").input("tau", unit="N*m")
         tau
         """
         require_name(name, "an input")
@@ -143,7 +145,8 @@ class Symbols:
         Args:
             names: names of parameters, or of speeds such as "nrb.v".
 
-        >>> m = Symbols("m")
+        >>> from linkwright.mechanism import Mechanism
+        >>> m = Mechanism("m")
         >>> m.small("STEER")
         """
         self._declare_order(names, 1)
@@ -155,7 +158,8 @@ class Symbols:
         Args:
             names: names of parameters.
 
-        >>> m = Symbols("m")
+        >>> from linkwright.mechanism import Mechanism
+        >>> m = Mechanism("m")
         >>> m.large("K")
         """
         self._declare_order(names, -1)
@@ -171,7 +175,8 @@ class Symbols:
     def declared_orders(self) -> dict[str, int]:
         """Return what was declared small (1) or large (-1), by name.
 
-        >>> m = Symbols("m")
+        >>> from linkwright.mechanism import Mechanism
+        >>> m = Mechanism("m")
         >>> m.small("STEER")
         >>> m.declared_orders()
         {'STEER': 1}
@@ -185,7 +190,8 @@ class Symbols:
         Args:
             names: names of parameters.
 
-        >>> m = Symbols("m")
+        >>> from linkwright.mechanism import Mechanism
+        >>> m = Mechanism("m")
         >>> m.positive("R")
         >>> m.parameter("R").data.sign
         'positive'
@@ -199,7 +205,8 @@ class Symbols:
         Args:
             names: names of parameters.
 
-        >>> m = Symbols("m")
+        >>> from linkwright.mechanism import Mechanism
+        >>> m = Mechanism("m")
         >>> m.nonzero("L")
         >>> m.parameter("L").data.sign
         'nonzero'
@@ -222,7 +229,8 @@ class Symbols:
             values: value of each name.
             more: the same, as keywords.
 
-        >>> m = Symbols("m")
+        >>> from linkwright.mechanism import Mechanism
+        >>> m = Mechanism("m")
         >>> L = m.parameter("L1")
         >>> m.defaults(L1=1.5)
         >>> m.values["L1"]
@@ -260,7 +268,8 @@ class Symbols:
             value: the number, or a text of a number and a unit.
             what: what it is, in errors.
 
-        >>> m = Symbols("m")
+        >>> from linkwright.mechanism import Mechanism
+        >>> m = Mechanism("m")
         >>> L = m.parameter("L", unit="m")
         >>> m.amount("L", "20 cm", "the value")
         0.2
@@ -275,7 +284,8 @@ class Symbols:
             given: a mapping from names to numbers or texts; None for nothing.
             what: what it is, in errors.
 
-        >>> Symbols("m").amounts({"a": 1, "b": "1 km"}, "values")
+        >>> from linkwright.mechanism import Mechanism
+        >>> Mechanism("m").amounts({"a": 1, "b": "1 km"}, "values")
         {'a': 1.0, 'b': 1000.0}
         """
         return amounts(given, what, lambda name: self.units.get(name, "?"), self.unit_system)

@@ -65,7 +65,8 @@ def _step(source: str, tokens: Sequence[Token], k: int) -> int:
         return k + 1
     if token.text in _POWERS:
         return _power(tokens, k + 1)
-    blank = source[token.position - 1].isspace() or source[token.position + 1].isspace()
+    before, behind = token.position - 1, token.position + 1
+    blank = source[before].isspace() or source[behind : behind + 1].isspace()
     if token.text not in ("*", "/") and (token.text != "-" or blank):
         return 0
     k += 1
