@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from linkwright.program import Program
     from linkwright.robots import conventions, coriolis, derivatives, ik
     from linkwright.robots.fixed_frames import FixedFrame
-    from linkwright.robots.ik import JointRates, Solution
+    from linkwright.robots.ik import JointRates, Solution, Solver
     from linkwright.robots.states import Facts
 else:
     conventions = Later("linkwright.robots.conventions")
@@ -500,6 +500,7 @@ class Robot(Quantities, Shown):
         posture_gain: Any = 0.0,
         attempts: int = 50,
         seed: int = 0,
+        solver: Solver | None = None,
     ) -> Solution:
         """Return coordinates that bring a frame, or several, to a pose, within the joints' limits.
 
@@ -516,8 +517,9 @@ class Robot(Quantities, Shown):
             posture_gain: how strongly, 0 to 1 for each step.
             attempts: starts to try; those after the first are random.
             seed: of the random starts.
+            solver: a function with the arguments of `linkwright.robots.ik.solve`; that by default.
         """
-        return ik.solve(
+        return (solver or ik.solve)(
             self,
             target,
             frame,

@@ -28,6 +28,8 @@ import numpy as np
 from linkwright.equations.evaluation import Array
 from linkwright.errors import DomainError
 from linkwright.simulation.native import rosenbrock as rodas
+from linkwright.simulation.native.schedule import TABLEAUX
+from linkwright.simulation.native.tableaux import Tableau
 
 Derivative = Callable[[float, Array], Array]
 
@@ -328,3 +330,36 @@ METHODS: dict[str, Callable[[float, float, int], IntegratorProtocol]] = {
     "dop853": DOP853,
     "rodas4": Rodas4,
 }
+
+
+class RungeKutta(_Fixed):
+    """An explicit method with fixed steps that is given by its coefficients."""
+
+    tableau: Tableau
+
+    def step(self, end: float, ahead: float = np.inf) -> tuple[float, Array]:
+        """Go one step to a time."""
+        del ahead
+        h, slopes = self.size, [self.slope]
+        for node, row in zip(self.tableau.nodes[1:], self.tableau.stages, strict=True):
+            ahead_of = sum((float(a) * k for a, k in zip(row, slopes, strict=True)), 0.0)
+            slopes.append(self.derivative(self.t + float(node) * h, self.x + h * ahead_of))
+        moved = sum((float(b) * k for b, k in zip(self.tableau.weights, slopes, strict=True)), 0.0)
+        return end, self.x + h * moved
+
+
+def integrator_named(name: str) -> Callable[[float, float, int], IntegratorProtocol]:
+    """Return what makes the integrator of a method: its own class, or its coefficients.
+
+    >>> integrator_named("rk4") is RK4
+    True
+    """
+    if name in METHODS:
+        return METHODS[name]
+
+    def make(size: float, tolerance: float, coordinates: int) -> IntegratorProtocol:
+        made = RungeKutta(size, tolerance, coordinates)
+        made.tableau = TABLEAUX[name]
+        return made
+
+    return make

@@ -37,7 +37,7 @@ from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.simulation.described import method_notes, own_times
 from linkwright.simulation.forms import Independent
 from linkwright.simulation.holding import Held, Input, Records
-from linkwright.simulation.integrators import METHODS as STEPPED, IntegratorProtocol
+from linkwright.simulation.integrators import IntegratorProtocol, integrator_named
 from linkwright.simulation.native.machine import Settings
 from linkwright.simulation.native.pace import Pace
 from linkwright.simulation.run import Run
@@ -353,7 +353,7 @@ class Simulation:
         settings = self.settings
         step, count, every = settings.step, self.whole, settings.every
         moved = len(self.names) - len(self.mechanism.states)
-        integrator = STEPPED[settings.method.name](step, self.tolerance, moved)
+        integrator = integrator_named(settings.method.name)(step, self.tolerance, moved)
         t, k, started = 0.0, 0, False
         x = self.form.pack(self.q, self.u)
         self._record(records, t, x)
@@ -381,7 +381,7 @@ class Simulation:
             if k % every == 0 or k == count:
                 self._record(records, t, x)
         if self.end < math.inf:  # the last step is shorter
-            integrator = STEPPED[settings.method.name](self.end - t, self.tolerance, moved)
+            integrator = integrator_named(settings.method.name)(self.end - t, self.tolerance, moved)
             integrator.restart(self.form.derivative, t, x)
             t, x = self._stepped(integrator, t, x, self.end)
             self._record(records, t, x)

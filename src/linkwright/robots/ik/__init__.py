@@ -1,7 +1,7 @@
 """Inverse kinematics: in closed form, by damped least squares, and by rates."""
 
 from linkwright.robots.ik.closed import NoClosedForm, SphericalArm, branches, spherical_arm
-from linkwright.robots.ik.numeric import Solution, solve
+from linkwright.robots.ik.numeric import Solution, Solver, solve
 from linkwright.robots.ik.pseudo import JointRates, PseudoInverse, joint_rates, pseudo_inverse
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "NoClosedForm",
     "PseudoInverse",
     "Solution",
+    "Solver",
     "SphericalArm",
     "branches",
     "joint_rates",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,6 +52,15 @@ class Solution:
     rotation_error: Array
     steps: NDArray[np.int_]
     attempts: NDArray[np.int_]
+
+
+class Solver(Protocol):
+    """What solves inverse kinematics: a function with the arguments of `solve`."""
+
+    def __call__(
+        self, robot: Robot, target: Any, frame: str | None, start: Any, /, **options: Any
+    ) -> Solution:
+        """Return coordinates that bring a frame, or several, to a pose."""
 
 
 def solve(
