@@ -890,7 +890,8 @@ static void sim_run(const char *output)
     if (strlen(output) + 16 > SIM_NAME) {
         sim_die(SIM_WRONG, "the name of a file is too long: ", output);
     }
-    sprintf(data, "%s.bin", output);
+    sim_copy(data, output, sizeof data);
+    strcat(data, ".bin");
     file = sim_open(temporary, data, "wb");
     sim_until = whole ? (int64_t)near : (int64_t)floor(sim_stop/tick) + 1;
     sim_end = whole ? INFINITY : sim_stop;
