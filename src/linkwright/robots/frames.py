@@ -1,13 +1,13 @@
-"""Quantities of the frames of a robot: where they are and how they move.
+"""Kernels of the frames of a robot: where they are and how they move (forward kinematics).
 
-Each is made for one frame, and for one way of looking at it, when it is first called; see
-`linkwright.robots.kinematics` for the views and for what the six components are.
+`FRAME_KERNELS` says for each name what it takes and how it is written for one frame, seen in one
+way; see `linkwright.robots.kinematics` for the views and for what the six components are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from linkwright.algebra import ZERO, symbol
 from linkwright.equations.tree import Results, Tree
@@ -21,165 +21,54 @@ from linkwright.program.program import check
 from linkwright.robots import kinematics
 from linkwright.robots.derivatives import named
 from linkwright.robots.fixed_frames import FixedFrame
-from linkwright.robots.quantity import USUAL_REFERENCE, FrameQuantity, Quantity, frame_label
+from linkwright.robots.quantity import USUAL_REFERENCE
 
-WORLD_ALIGNED = USUAL_REFERENCE
-
-
-class FrameSource(Protocol):
-    """What the quantities of frames need of a robot."""
-
-    @property
-    def tree(self) -> Tree:
-        """The tree of its bodies."""
-
-    def spot(self, frame: str) -> FixedFrame:
-        """Return body and place of a frame."""
-
-    def quantity(
-        self, name: str, derive: Callable[[Tree], Program], *, weighs: bool = True
-    ) -> Quantity:
-        """Return a quantity that is derived from the tree."""
+Write = Callable[[Writer, Tree, FixedFrame, str], Results]
+_SEEN = {"reference": USUAL_REFERENCE}
 
 
-Write: TypeAlias = Callable[[Writer, Tree, FixedFrame], Results]
-Ask: TypeAlias = Callable[..., Write]
+@dataclass(frozen=True, slots=True)
+class FrameKernel:
+    """How a quantity of frames is written; `write` gets the value of its one option, if any.
+
+    Args:
+        takes: its inputs, of `q`, `u` and `a`, as letters.
+        write: what writes it.
+        options: the option with its usual value.
+        of_point: whether it is that of a point, given in the frame when it is called.
+        rate: the name of the result, where it is the time derivative of what is written.
+    """
+
+    takes: str
+    write: Write
+    options: Mapping[str, str] = field(default_factory=dict)
+    of_point: bool = False
+    rate: str = ""
 
 
-def _of_frames(
-    robot: FrameSource, name: str, takes: Sequence[str], ask: Ask, **defaults: str
-) -> FrameQuantity:
-    """Return a quantity of frames."""
-
-    def of_frame(frame: str, **options: str) -> Quantity:
-        chosen = _chosen(name, defaults, options)
-        write, spot = ask(**chosen), robot.spot(frame)
-        return robot.quantity(
-            frame_label(name, frame, (v for k, v in chosen.items() if v != defaults[k])),
-            lambda tree: tree.program(name, takes, lambda w: write(w, tree, spot)),
-            weighs=False,
-        )
-
-    return FrameQuantity(name, of_frame)
-
-
-def _chosen(name: str, defaults: Mapping[str, str], options: Mapping[str, str]) -> dict[str, str]:
-    unknown = sorted(set(options) - set(defaults))
+def frame_program(name: str, tree: Tree, spot: FixedFrame, options: Mapping[str, str]) -> Program:
+    """Return the Program of a quantity of one frame."""
+    kernel = FRAME_KERNELS[name]
+    unknown = sorted(set(options) - set(kernel.options))
     if unknown:
         raise InputError(
             f"{name} has no option {', '.join(unknown)}",
-            remedy=f"it has {', '.join(defaults)}" if defaults else "",
+            remedy=f"it has {', '.join(kernel.options)}" if kernel.options else None,
         )
-    return {**defaults, **options}
-
-
-# -- places ----------------------------------------------------------------------------------------
-def pose(robot: FrameSource) -> FrameQuantity:
-    """Return the homogeneous 4 x 4 matrix from a frame to the world."""
-    return _of_frames(
-        robot,
-        "pose",
-        ["q"],
-        lambda: (
-            lambda w, tree, spot: {"T": kinematics.homogeneous(kinematics.spot_stance(w, spot))}
-        ),
-    )
-
-
-def position(robot: FrameSource) -> FrameQuantity:
-    """Return the origin of a frame in the world, m."""
-    return _of_frames(
-        robot,
-        "position",
-        ["q"],
-        lambda: lambda w, tree, spot: {"x": list(kinematics.spot_stance(w, spot).position)},
-    )
-
-
-def orientation(robot: FrameSource) -> FrameQuantity:
-    """Return the unit quaternion (w, x, y, z), w not negative, from a frame to the world."""
-    return _of_frames(
-        robot,
-        "orientation",
-        ["q"],
-        lambda: (
-            lambda w, tree, spot: {
-                "e": kinematics.quaternion(w, kinematics.spot_stance(w, spot).rotation)
-            }
-        ),
-    )
-
-
-def rpy(robot: FrameSource) -> FrameQuantity:
-    """Return roll, pitch and yaw of a frame, rad: R = Rz(yaw) Ry(pitch) Rx(roll)."""
-    return _of_frames(
-        robot,
-        "rpy",
-        ["q"],
-        lambda: (
-            lambda w, tree, spot: {
-                "rpy": kinematics.rpy(w, kinematics.spot_stance(w, spot).rotation)
-            }
-        ),
-    )
-
-
-# -- Jacobians -------------------------------------------------------------------------------------
-def jacobian(robot: FrameSource) -> FrameQuantity:
-    """Return the geometric Jacobian of a frame, 6 x n."""
-
-    def ask(reference: str) -> Write:
-        kinematics.checked_reference(reference)
-        return lambda w, tree, spot: {"J": kinematics.jacobian(w, tree, spot, reference)}
-
-    return _of_frames(robot, "jacobian", ["q"], ask, reference=WORLD_ALIGNED)
-
-
-def pose_and_jacobian(robot: FrameSource) -> FrameQuantity:
-    """Return pose and geometric Jacobian of a frame from one kernel."""
-
-    def ask(reference: str) -> Write:
-        kinematics.checked_reference(reference)
-
-        def write(writer: Writer, tree: Tree, spot: FixedFrame) -> Results:
-            at, rows = kinematics.pose_and_jacobian(writer, tree, spot, reference)
-            return {"T": kinematics.homogeneous(at), "J": rows}
-
-        return write
-
-    return _of_frames(robot, "pose_and_jacobian", ["q"], ask, reference=WORLD_ALIGNED)
-
-
-def analytic_jacobian(robot: FrameSource) -> FrameQuantity:
-    """Return the Jacobian of position and orientation as numbers, 6 x n or 7 x n."""
-
-    def ask(orientation: str) -> Write:
-        kinematics.checked_orientation(orientation)
-        return lambda w, tree, spot: {"J": kinematics.analytic_jacobian(w, tree, spot, orientation)}
-
-    return _of_frames(robot, "analytic_jacobian", ["q"], ask, orientation="rpy")
-
-
-def jacobian_rate(robot: FrameSource) -> FrameQuantity:
-    """Return the time derivative of the geometric Jacobian of a frame, 6 x n."""
-
-    def of_frame(frame: str, **options: str) -> Quantity:
-        chosen = _chosen("jacobian_rate", {"reference": WORLD_ALIGNED}, options)
-        reference = kinematics.checked_reference(chosen["reference"])
-        spot = robot.spot(frame)
-
-        def derive(tree: Tree) -> Program:
-            plain = tree.program(
-                "jacobian",
-                ["q"],
-                lambda w: {"J": kinematics.jacobian(w, tree, spot, reference)},
-            )
-            return rate_program(tree, plain, "jacobian_rate", "J_dot")
-
-        other = [reference] if reference != WORLD_ALIGNED else []
-        return robot.quantity(frame_label("jacobian_rate", frame, other), derive, weighs=False)
-
-    return FrameQuantity("jacobian_rate", of_frame)
+    (seen,) = {**kernel.options, **options}.values() or (USUAL_REFERENCE,)
+    if "orientation" in kernel.options:
+        kinematics.checked_orientation(seen)
+    else:
+        kinematics.checked_reference(seen)
+    more = {}
+    if kernel.of_point:
+        owner = tree.kinematics.mechanism.name
+        x, y, z = (symbol(f"point.{k}", "input", owner=owner) for k in "xyz")
+        more["point"] = (x, y, z)
+        place = add(spot.position, apply(spot.rotation, (x, y, z)))
+        spot = FixedFrame(spot.body, spot.rotation, place)
+    made = tree.program(name, list(kernel.takes), lambda w: kernel.write(w, tree, spot, seen), more)
+    return rate_program(tree, made, name, kernel.rate) if kernel.rate else made
 
 
 def rate_program(tree: Tree, program: Program, name: str, output: str) -> Program:
@@ -207,110 +96,72 @@ def rate_program(tree: Tree, program: Program, name: str, output: str) -> Progra
     return liveness(made)
 
 
-# -- motion ----------------------------------------------------------------------------------------
-def velocity(robot: FrameSource) -> FrameQuantity:
-    """Return velocity and angular velocity of a frame, m/s and rad/s."""
-
-    def ask(reference: str) -> Write:
-        kinematics.checked_reference(reference)
-        return lambda w, tree, spot: {"v": kinematics.velocity(w, tree, spot, reference)}
-
-    return _of_frames(robot, "velocity", ["q", "u"], ask, reference=WORLD_ALIGNED)
+# -- how they are written --------------------------------------------------------------------------
+def _pose(w: Writer, tree: Tree, spot: FixedFrame, seen: str) -> Results:
+    return {"T": kinematics.homogeneous(kinematics.spot_stance(w, spot))}
 
 
-def acceleration(robot: FrameSource) -> FrameQuantity:
-    """Return the rate of the velocity of a frame for given rates of speeds."""
-
-    def ask(reference: str) -> Write:
-        kinematics.checked_reference(reference)
-
-        def write(writer: Writer, tree: Tree, spot: FixedFrame) -> Results:
-            rates = tree.all_rates(writer, tree.accelerations)
-            return {"v_dot": kinematics.acceleration(writer, tree, spot, reference, rates)}
-
-        return write
-
-    return _of_frames(robot, "acceleration", ["q", "u", "a"], ask, reference=WORLD_ALIGNED)
+def _position(w: Writer, tree: Tree, spot: FixedFrame, seen: str) -> Results:
+    return {"x": list(kinematics.spot_stance(w, spot).position)}
 
 
-def drift(robot: FrameSource) -> FrameQuantity:
-    """Return the rate of the velocity of a frame while all speeds keep their values: J' u."""
-
-    def ask(reference: str) -> Write:
-        kinematics.checked_reference(reference)
-
-        def write(writer: Writer, tree: Tree, spot: FixedFrame) -> Results:
-            rates = tree.all_rates(writer)
-            return {"drift": kinematics.acceleration(writer, tree, spot, reference, rates)}
-
-        return write
-
-    return _of_frames(robot, "drift", ["q", "u"], ask, reference=WORLD_ALIGNED)
+def _orientation(w: Writer, tree: Tree, spot: FixedFrame, seen: str) -> Results:
+    return {"e": kinematics.quaternion(w, kinematics.spot_stance(w, spot).rotation)}
 
 
-# -- points ----------------------------------------------------------------------------------------
-def _of_points(
-    robot: FrameSource,
-    name: str,
-    takes: Sequence[str],
-    write: Callable[[Writer, Tree, FixedFrame], Results],
-) -> FrameQuantity:
-    """Return a quantity of points that are fixed in frames and given when it is called."""
-
-    def of_frame(frame: str, **options: str) -> Quantity:
-        _chosen(name, {}, options)
-        fixed = robot.spot(frame)
-
-        def derive(tree: Tree) -> Program:
-            owner = tree.kinematics.mechanism.name
-            x, y, z = (symbol(f"point.{k}", "input", owner=owner) for k in "xyz")
-
-            def written(writer: Writer) -> Results:
-                place = add(fixed.position, apply(fixed.rotation, (x, y, z)))
-                return write(writer, tree, FixedFrame(fixed.body, fixed.rotation, place))
-
-            return tree.program(name, takes, written, {"point": (x, y, z)})
-
-        return robot.quantity(frame_label(name, frame), derive, weighs=False)
-
-    return FrameQuantity(name, of_frame)
+def _rpy(w: Writer, tree: Tree, spot: FixedFrame, seen: str) -> Results:
+    return {"rpy": kinematics.rpy(w, kinematics.spot_stance(w, spot).rotation)}
 
 
-def point_position(robot: FrameSource) -> FrameQuantity:
-    """Return where a point of a frame is in the world, m."""
-    return _of_points(
-        robot,
-        "point_position",
-        ["q"],
-        lambda w, tree, spot: {"x": list(kinematics.spot_stance(w, spot).position)},
-    )
+def _jacobian(w: Writer, tree: Tree, spot: FixedFrame, seen: str) -> Results:
+    return {"J": kinematics.jacobian(w, tree, spot, seen)}
 
 
-def point_velocity(robot: FrameSource) -> FrameQuantity:
-    """Return the velocity of a point of a frame along the world's axes, m/s."""
-    return _of_points(
-        robot,
-        "point_velocity",
-        ["q", "u"],
-        lambda w, tree, spot: {"v": kinematics.velocity(w, tree, spot, WORLD_ALIGNED)[:3]},
-    )
+def _pose_and_jacobian(w: Writer, tree: Tree, spot: FixedFrame, seen: str) -> Results:
+    at, rows = kinematics.pose_and_jacobian(w, tree, spot, seen)
+    return {"T": kinematics.homogeneous(at), "J": rows}
 
 
-def point_jacobian(robot: FrameSource) -> FrameQuantity:
-    """Return the Jacobian of the position of a point of a frame, 3 x n."""
-    return _of_points(
-        robot,
-        "point_jacobian",
-        ["q"],
-        lambda w, tree, spot: {"J": kinematics.jacobian(w, tree, spot, WORLD_ALIGNED)[:3]},
-    )
+def _analytic_jacobian(w: Writer, tree: Tree, spot: FixedFrame, seen: str) -> Results:
+    return {"J": kinematics.analytic_jacobian(w, tree, spot, seen)}
 
 
-def point_drift(robot: FrameSource) -> FrameQuantity:
-    """Return the acceleration of a point of a frame while all speeds keep their values, m/s^2."""
+def _velocity(w: Writer, tree: Tree, spot: FixedFrame, seen: str) -> Results:
+    return {"v": kinematics.velocity(w, tree, spot, seen)}
 
-    def write(writer: Writer, tree: Tree, spot: FixedFrame) -> Results:
-        rates = tree.all_rates(writer)
-        return {"drift": kinematics.acceleration(writer, tree, spot, WORLD_ALIGNED, rates)[:3]}
 
-    return _of_points(robot, "point_drift", ["q", "u"], write)
+def _acceleration(w: Writer, tree: Tree, spot: FixedFrame, seen: str) -> Results:
+    rates = tree.all_rates(w, tree.accelerations)
+    return {"v_dot": kinematics.acceleration(w, tree, spot, seen, rates)}
+
+
+def _drift(w: Writer, tree: Tree, spot: FixedFrame, seen: str) -> Results:
+    return {"drift": kinematics.acceleration(w, tree, spot, seen, tree.all_rates(w))}
+
+
+def _linear(write: Write) -> Write:
+    """Return what writes the first three of six rows."""
+
+    def rows(w: Writer, tree: Tree, spot: FixedFrame, seen: str) -> Results:
+        return {name: found[:3] for name, found in write(w, tree, spot, seen).items()}
+
+    return rows
+
+
+FRAME_KERNELS: dict[str, FrameKernel] = {
+    "pose": FrameKernel("q", _pose),
+    "position": FrameKernel("q", _position),
+    "orientation": FrameKernel("q", _orientation),
+    "rpy": FrameKernel("q", _rpy),
+    "jacobian": FrameKernel("q", _jacobian, _SEEN),
+    "pose_and_jacobian": FrameKernel("q", _pose_and_jacobian, _SEEN),
+    "analytic_jacobian": FrameKernel("q", _analytic_jacobian, {"orientation": "rpy"}),
+    "jacobian_rate": FrameKernel("q", _jacobian, _SEEN, rate="J_dot"),
+    "velocity": FrameKernel("qu", _velocity, _SEEN),
+    "acceleration": FrameKernel("qua", _acceleration, _SEEN),
+    "drift": FrameKernel("qu", _drift, _SEEN),
+    "point_position": FrameKernel("q", _position, of_point=True),
+    "point_velocity": FrameKernel("qu", _linear(_velocity), of_point=True),
+    "point_jacobian": FrameKernel("q", _linear(_jacobian), of_point=True),
+    "point_drift": FrameKernel("qu", _linear(_drift), of_point=True),
+}

@@ -72,8 +72,7 @@ class Quantities(ABC):
 
         def of_frame(frame: str, **options: str) -> Quantity:
             def derived(tree: Tree) -> Program:
-                found: FrameQuantity = getattr(frames, name)(self)
-                return found.of(frame, **options).derived()
+                return frames.frame_program(name, tree, self.spot(frame), options)
 
             if frame not in self.frames:
                 self.spot(frame)  # which says what is wrong
