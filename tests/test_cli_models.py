@@ -13,8 +13,8 @@ from linkwright.equations import derive
 from linkwright.equations.description import describe
 from linkwright.equations.latex_report import latex_report
 from linkwright.equations.meanings import parameter_units, parameter_words
-from linkwright.mechanism import Mechanism
-from linkwright.models import MODELS, load_model
+from linkwright.mechanism import Mechanism, mechanism_of
+from linkwright.models import MODELS
 from linkwright.program.passes import PASSES
 
 COMPOSITE = ("--formulation", "composite")  # a single one is quicker than the choice of one
@@ -64,7 +64,7 @@ def test_models_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_show_names_everything_in_a_model(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     out = run(capsys, "describe", name, *COMPOSITE)
-    m = load_model(name)
+    m = mechanism_of(name)
     named = (*m.bodies, *m.points, *m.coordinates, *m.parameters, *m.inputs)
     missing = [x for x in named if not re.search(rf"^{re.escape(x)}\s", out, re.MULTILINE)]
     assert missing == []

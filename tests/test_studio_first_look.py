@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import linkwright as lw
 from linkwright.cli import main
+from linkwright.mechanism import mechanism_of
 from linkwright.models.library import MODELS
 from linkwright.pages.scope import first_layout
 from linkwright.recording.colors import PAPER, TRACES
@@ -33,7 +34,7 @@ def test_what_is_shown_of_a_model_stays_in_sight(name: str) -> None:
     motion = open_motion(name)
     scene, r = motion.scene, motion.recording
     assert scene is not None
-    size = seen_of(scene_of(lw.load(name))).view["radius"]
+    size = seen_of(scene_of(mechanism_of(name))).view["radius"]
     mechanism = scene.robot.mechanism
     rolls = any(len(b.translations) > 1 for b in mechanism.bodies.values())  # a vehicle may go far
     for body in mechanism.bodies.values():

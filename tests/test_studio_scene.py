@@ -14,6 +14,7 @@ from linkwright.formats.meshes.collada import read_collada
 from linkwright.formats.robot.description import Description
 from linkwright.formats.robot.transforms import quaternion_rotation
 from linkwright.formats.urdf.writer import urdf_text
+from linkwright.mechanism import mechanism_of
 from linkwright.models.library import MODELS
 from linkwright.scene.body_geometry import Geometry
 from linkwright.scene.motions import open_motion, recorded_motion
@@ -54,7 +55,7 @@ def test_mass_center_of_a_robot() -> None:
 
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_every_shipped_model_has_a_scene_with_solids_that_move(name: str) -> None:
-    scene = scene_of(lw.load(name))
+    scene = scene_of(mechanism_of(name))
     assert any(node.moves and node.solids for node in scene.nodes)
     sizes = [len(s.faces) for parts in scene.surfaces for s in parts]
     assert sum(sizes) < 60_000

@@ -26,7 +26,11 @@ from linkwright.formats.text.document import ModelError, parse_model
 from linkwright.formats.text.files import read_any
 from linkwright.formats.text.members import MAKERS, arguments, record_of
 from linkwright.models import load_model
+from linkwright.scene.motions import open_motion
+from linkwright.scene.previews import PreviewOptions
 from linkwright.simulation.native.stored import to_data
+from linkwright.studies.sweeping import worker_part
+from linkwright.studio.live_system import plant_of
 from tests.test_element_battery import KINDS, system_of
 
 SERVO = """\
@@ -464,3 +468,30 @@ def test_the_systems_on_the_page_are_sound() -> None:
     assert len(shown) == 3
     for text in shown:
         assert check_model(parse_model(text).system()).facts
+
+
+def test_a_worker_of_a_cluster_gets_the_system_with_its_plan(tmp_path: Path) -> None:
+    """What a worker does with the text that comes to it, without the file."""
+    file = tmp_path / "servo.toml"
+    file.write_text(SERVO)
+    here = lw.sweep(str(file), 0.1, values={"servo.kp": [100.0, 200.0]})
+    plan = json.dumps(here.plan.as_data(), sort_keys=True)
+    file.unlink()
+    there = worker_part(plan, 0, "servo.toml", SERVO)
+    assert np.array_equal(there["rod.final"], here["rod.final"])
+
+
+def test_a_system_is_run_live_as_its_file_says(tmp_path: Path) -> None:
+    file = tmp_path / "servo.toml"
+    file.write_text(SERVO)
+    shown = open_motion(str(file), asked=PreviewOptions(until=0.1))
+    assert shown.system is not None
+    plant = plant_of(shown.system)
+    assert {"servo.kp", "servo.kd"} <= {a.name for a in plant.adjustables}
+
+
+def test_the_program_in_c_of_a_system_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "servo.toml"
+    file.write_text(SERVO)
+    assert main(["codegen", str(file), "--out", str(tmp_path / "program")]) == 0
+    assert "servo.tau_rod" in (tmp_path / "program" / "servo.c").read_text()

@@ -64,6 +64,9 @@ MODELS: dict[str, LibraryModel] = {
     "stanford-arm-controlled": LibraryModel(
         "the same, with its control laws", "stanford_arm:controlled"
     ),
+    "servo-arm": LibraryModel(
+        "two-link arm that a controller moves: a whole System", "servo-arm.toml"
+    ),
     "puma560": LibraryModel("PUMA 560 arm with geared drives (Corke, Armstrong)", "puma560:build"),
 }
 

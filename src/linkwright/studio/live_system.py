@@ -201,8 +201,8 @@ def _recorded(system: System) -> tuple[str, ...]:
     names += [o.name for o in m.outputs]
     for n, member in system.members.items():
         inner = {load.name for load in getattr(member.block, "forces", ()) if n.startswith(GROUND)}
-        wanted = [o for o in member.block.outputs if n != HAND and o not in inner]
-        names += [f"{n}.{o}" for o in wanted]
+        ports = [port for port, _, _ in member.outputs() if n != HAND and port.name not in inner]
+        names += [f"{n}.{x.name}" for port in ports for x in port.symbols]
     return tuple(dict.fromkeys(names))
 
 
