@@ -246,7 +246,10 @@ def _makefile(name: str) -> str:
 # make HOOKS=hooks.c  builds it with the functions of hooks.c
 # make EXTRA=file.c   links foreign functions that you have written
 CC ?= cc
-CFLAGS ?= {FLAGS}
+# fused multiply-adds in line, where the compiler can: several times as fast, and the same bits
+FOR = -march=native
+NATIVE := $(shell $(CC) $(FOR) -x c -c /dev/null -o /dev/null 2>/dev/null && echo $(FOR))
+CFLAGS ?= {FLAGS} $(NATIVE)
 HOOKS =
 EXTRA =
 
