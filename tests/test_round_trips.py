@@ -14,7 +14,7 @@ from linkwright.equations.numeric_mass import mass_numerically
 from linkwright.errors import InputError
 from linkwright.formats.mjcf import mjcf_text, parse_mjcf
 from linkwright.formats.mjcf.sound_masses import sound_masses
-from linkwright.formats.robot.description import Description, Mimic
+from linkwright.formats.robot.description import Description, JointLimits, Mass, Mimic
 from linkwright.formats.robot.files import read_description
 from linkwright.formats.robot.from_mechanism import description_of
 from linkwright.formats.robot.omissions import Leftovers
@@ -192,3 +192,16 @@ def test_flat_inertias_in_a_chain_are_mended_or_refused(seed: int) -> None:
 
 
 FLAT = (0.01, 0.01, 0.05, 0.0, 0.0, 0.0)
+
+
+def test_what_no_text_model_can_hold_is_refused_with_its_place() -> None:
+    robot = read_description(ROBOTS / "gripper.urdf")
+    heavy = dataclasses.replace(robot.links[1], mass=Mass(1e305))
+    changed = dataclasses.replace(robot, links=(robot.links[0], heavy, *robot.links[2:]))
+    with pytest.raises(InputError, match=r"body\.0\.mass"):
+        robot_text(changed)
+    backwards = [dataclasses.replace(j, limits=BELOW) for j in robot.joints]
+    read_model(robot_text(dataclasses.replace(robot, joints=tuple(backwards))).text)
+
+
+BELOW = JointLimits(1.0, -1.0, -3.0, -1.0)

@@ -26,6 +26,7 @@ from linkwright.joint_kinds import JOINTS
 
 Array: TypeAlias = NDArray[np.float64]
 
+_MOST = 1e100
 LEAST = 1e-12
 """Mass and moments of inertia that a moving body has at least, kg and kg*m^2; MuJoCo's bound is
 1e-15."""
@@ -70,6 +71,8 @@ def _mend(
     """Give a link an inertia that a solid can have, and take what was added from its parent."""
     j = inertias[joint.child]
     size = float(np.abs(j).max())
+    if size > _MOST:
+        raise _unreal(joint)
     p = np.trace(j) / 2 * np.eye(3) - j
     if np.linalg.eigvalsh(p)[0] >= -1e-10 * size:
         return

@@ -12,6 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pydantic import ValidationError
+
+from linkwright.errors import InputError
 from linkwright.formats.mjcf.words import SENSORS
 from linkwright.formats.robot.body_shapes import color_text
 from linkwright.formats.robot.description import (
@@ -111,7 +114,15 @@ class _Writing:
         if any(gravity):
             self.data["gravity"] = down or {"along": list(gravity), "g": 1}
         name = code_name(d.name or "robot")
-        model = ModelFile.model_validate({"format": 1, "name": name, **self.data})
+        try:
+            model = ModelFile.model_validate({"format": 1, "name": name, **self.data})
+        except ValidationError as error:
+            fault = error.errors()[0]
+            where = ".".join(map(str, fault["loc"]))
+            raise InputError(
+                f"{d.name!r} cannot be a text model: {where}: {fault['msg']}",
+                remedy="correct that number (`linkwright check` shows what is implausible)",
+            ) from None
         return WrittenDescription(model_text(model), self.left.entries())
 
     def _spot(self, wanted: str) -> str:
@@ -187,6 +198,10 @@ class _Writing:
             given |= {"lower": None, "upper": None}
         if len(names) != 1:
             given |= {"lower": None, "upper": None}
+        for key in ("speed", "effort"):
+            if (given[key] or 0.0) < 0:
+                self.left.add(f"a greatest {key} below zero", joint.line)
+                given[key] = None
         given = {key: value for key, value in given.items() if value is not None}
         if given:
             self.data["limit"] += [{"coordinate": name, **given} for name in names]
