@@ -14,9 +14,12 @@ from collections.abc import Iterator, Sequence
 import pytest
 from hypothesis import settings
 
-# Jobs in the background and some runners of tests ignore Ctrl-C, and the commands that tests start
-# would inherit that; with a handler here they begin as they do in a shell.
+# Jobs in the background and some runners of tests ignore Ctrl-C or a hang-up, and the commands that
+# tests start would inherit that; with a handler here they begin as they do in a shell.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+for _signal in (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
+    if signal.getsignal(_signal) is signal.SIG_IGN:
+        signal.signal(_signal, lambda *_: None)
 
 settings.register_profile("fixed", derandomize=True, database=None)
 settings.register_profile("random", derandomize=False, database=None)

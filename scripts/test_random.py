@@ -13,15 +13,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from tests.seeds import VARIABLE
 
 #: The files whose examples come from `tests.seeds`.
-BATTERIES = (
-    "tests/test_joint_battery.py",
-    "tests/test_system_battery.py",
-    "tests/test_element_battery.py",
-    "tests/test_method_battery.py",
+BATTERIES = tuple(
+    f"tests/{path.name}"
+    for path in sorted((Path(__file__).parents[1] / "tests").glob("test_*.py"))
+    if "from tests.seeds import" in path.read_text(encoding="utf-8")
 )
 
 

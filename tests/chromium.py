@@ -19,6 +19,9 @@ FLAGS = (
     "--disable-background-networking",
 )
 
+PATIENCE = 200.0
+"""Seconds that a test waits for what should hold soon: far more than it takes on a busy machine."""
+
 _WITHOUT_GRAPHICS = """window.spared = true;
 for (const kind of ["drawElements", "drawArrays", "drawElementsInstanced", "drawArraysInstanced"]) {
     const drawing = WebGL2RenderingContext.prototype, draw = drawing[kind];
@@ -88,6 +91,7 @@ def opened(
         color_scheme="dark" if dark else "light",
         reduced_motion="no-preference" if moving else "reduce",
     )
+    context.set_default_timeout(1000 * PATIENCE)
     page = context.new_page()
     page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
     page.on("pageerror", lambda error: wrong.append(str(error)))

@@ -117,7 +117,7 @@ def test_a_pipe_in_place_of_an_entry_does_not_hang(folder: Path) -> None:
         "assert store.fetch(key) is None\n"
         "store.put(key, b'code'); assert store.fetch(key) == b'code'\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=240)
 
 
 def test_the_home_of_nobody_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

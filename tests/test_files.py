@@ -75,7 +75,7 @@ def test_a_writer_fills_a_pipe_and_leaves_it_one(tmp_path: Path, name: str) -> N
     reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
     reader.start()
     WRITERS[name](pipe)
-    reader.join(timeout=60)
+    reader.join(timeout=240)
     assert len(got[0]) > 2
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
@@ -114,8 +114,8 @@ def test_a_written_program_follows_links_and_keeps_modes(tmp_path: Path, languag
     reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
     reader.start()
     words = ["short.par", "-e", "echo", "-o", "run.erd"]
-    subprocess.run([*command, *words], cwd=tmp_path, check=True, capture_output=True, timeout=60)
-    reader.join(timeout=60)
+    subprocess.run([*command, *words], cwd=tmp_path, check=True, capture_output=True, timeout=240)
+    reader.join(timeout=240)
     assert got[0].startswith(b"PARSFILE")
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert link.is_symlink()

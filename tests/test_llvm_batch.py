@@ -261,7 +261,7 @@ def test_threads_work_in_a_forked_child() -> None:
     queue = context.Queue()
     child = context.Process(target=_run_in_child, args=(queue,))
     child.start()
-    assert queue.get(timeout=60)
+    assert queue.get(timeout=240)
     child.join()
     assert child.exitcode == 0
 

@@ -226,7 +226,7 @@ def test_a_killed_writer_leaves_all_that_it_appended(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(signal.SIGKILL)
-        process.wait(timeout=30)
+        process.wait(timeout=240)
     found = recovered(path)
     assert len(found) >= 21
     assert np.array_equal(found["x"], found.times**2)

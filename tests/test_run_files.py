@@ -54,7 +54,7 @@ def test_a_second_run_to_one_name_is_refused_and_the_first_is_whole(
         assert main(["simulate", "pendulum", "-q", "-o", "run.npz", *words]) == 2
         assert "another run is being recorded" in capsys.readouterr().err
     child.send_signal(signal.SIGTERM)
-    child.communicate(timeout=60)
+    child.communicate(timeout=240)
     left = read_recording("run.npz")
     assert np.array_equal(left.times, np.arange(len(left)) * 1000 * np.float64(1e-6))
 
@@ -108,7 +108,7 @@ def test_signals_end_a_run_as_ctrl_c_does(here: Path, begin: Begin, number: int)
     child = begin("simulate", *LONG, "-o", "run.npz")
     wait_for(here / "run.npz.journal", 4000)
     child.send_signal(number)
-    said, complaint = child.communicate(timeout=60)
+    said, complaint = child.communicate(timeout=240)
     assert child.returncode == 128 + number, complaint
     assert "interrupted at t = " in said
     assert complaint == f"ended by {signal.Signals(number).name}\n"
@@ -137,7 +137,7 @@ def test_an_interrupted_run_with_constraints_tells_its_steps(
     child = begin(*words, "-o", "run.npz", "--json")
     wait_for(here / "run.npz.journal", 4000)
     child.send_signal(signal.SIGINT)
-    said, complaint = child.communicate(timeout=60)
+    said, complaint = child.communicate(timeout=240)
     assert child.returncode == 130, complaint
     told = json.loads(said)
     assert told["steps"] >= told["samples"] > 1
@@ -151,7 +151,7 @@ def test_a_recovered_run_is_the_same_when_it_is_run_again(
     child = begin(*words, "--until", "3", "-o", "run.npz")
     wait_for(here / "run.npz.journal", 4000)
     child.kill()
-    child.communicate(timeout=60)
+    child.communicate(timeout=240)
     assert main(["recover", "run.npz.journal"]) == 0
     assert len(read_recording("run.npz")) < 3001
     capsys.readouterr()

@@ -14,10 +14,9 @@ import pytest
 import linkwright as lw
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.state import Desk
-from tests.chromium import opened
+from tests.chromium import PATIENCE, opened
 
 ARM = "tests/robots/oblique_arm.urdf"
-PATIENCE = 30.0  # s, for a machine that is busy
 GRAPHS = """() => [...(window.scope?.source.data ?? [])].flatMap(([key, takes]) =>
 takes.map((c) => ({
     label: JSON.parse(key)[1],
@@ -35,7 +34,7 @@ def studio_page(*names: str) -> Iterator[tuple[Studio, Any, list[str]]]:
             page,
             wrong,
         ):
-            page.get_by_role("tab", name="Play").wait_for(timeout=1000 * PATIENCE)
+            page.get_by_role("tab", name="Play").wait_for()
             yield studio, page, wrong
     finally:
         studio.close()
@@ -160,9 +159,9 @@ def test_a_model_is_played_scrubbed_posed_run_and_changed(tmp_path: Path) -> Non
         frame = page.frame_locator("iframe.linkwright-inspect")
         frame.locator('#tree [data-body="lower"]').click()
         frame.get_by_role("tab", name="Equations").click()
-        frame.locator("math >> visible=true").first.wait_for(timeout=1000 * PATIENCE)
+        frame.locator("math >> visible=true").first.wait_for()
         frame.get_by_role("tab", name="Code").click()
-        frame.locator("pre.linkwright-code").wait_for(timeout=1000 * PATIENCE)
+        frame.locator("pre.linkwright-code").wait_for()
         soon(lambda: is_drawn(page, tmp_path, "last"))
         page.get_by_role("button", name="Help").click()
         page.get_by_text("Play, pause").wait_for()

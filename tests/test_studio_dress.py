@@ -297,7 +297,7 @@ WRONG = {
         + ", ".join(OUTLINES)
     ),
     '[[environment]]\nname = "x"\nshape = [{ kind = "sphere", radius = 1, color = "mauve" }]\n': (
-        "cell.toml:4:50: environment[0].shape[0].color: a color is needed here"
+        "cell.toml:4:49: environment[0].shape[0].color: a color is needed here"
     ),
     '[[environment]]\nname = "x"\nshape = [{ kind = "mesh", file = "../../etc/passwd" }]\n': (
         "cell.toml:4:34: environment[0].shape[0].file: the mesh '../../etc/passwd' lies outside"

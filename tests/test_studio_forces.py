@@ -528,7 +528,7 @@ def test_k_hides_the_arrows_of_the_studio(studio: Studio) -> None:
     marks = studio.marks
     assert marks is not None
     with opened(studio.address, drawn=True, width=700, height=420, script=COUNTED) as (page, wrong):
-        page.get_by_role("tab", name="Play").wait_for(timeout=30_000)
+        page.get_by_role("tab", name="Play").wait_for()
         studio.player.go_to(studio.player.end)
         assert marks.count == 4
         soon(lambda: page.evaluate(f"drawn.sizes[{faces_of(4).size}]"))

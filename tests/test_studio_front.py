@@ -66,7 +66,7 @@ def test_the_bar_tells_mode_time_and_pace_in_every_mode(studio: Studio) -> None:
 
 def test_it_plays_by_itself_for_the_first_who_may_see_it_move(studio: Studio) -> None:
     for motion, playing in (("moving", True), ("still", True)):
-        with urlopen(f"{studio.address}state?motion={motion}", timeout=30) as answer:
+        with urlopen(f"{studio.address}state?motion={motion}", timeout=240) as answer:
             assert json.load(answer)["mode"] == "REPLAY"
         assert studio.player.playing == playing
 

@@ -53,7 +53,7 @@ def status(
     port: int, path: str, *, method: str = "POST", body: bytes = b"{}", **headers: str
 ) -> tuple[int, bytes]:
     """Return what is answered to a request with just these headers."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = HTTPConnection("127.0.0.1", port, timeout=240)
     try:
         connection.putrequest(method, path, skip_host=True)
         for name, value in {"Content-Length": str(len(body)), **headers}.items():
@@ -134,7 +134,7 @@ def test_what_is_no_request_gets_an_answer(studio: Studio) -> None:
 def test_pages_that_were_closed_answer_nobody() -> None:
     pages = SidePages(Gate(LOOPBACK))
     pages.routes["POST", "ask"] = lambda _: as_json("here")
-    connection = HTTPConnection(LOOPBACK, pages.port, timeout=30)
+    connection = HTTPConnection(LOOPBACK, pages.port, timeout=240)
     try:
         connection.request("POST", f"/{pages.token}/ask", b"{}")
         assert connection.getresponse().read() == b'"here"'
@@ -154,7 +154,7 @@ def test_viser_takes_no_connection_from_another_page(studio: Studio) -> None:
         with pytest.raises(InvalidStatus, match="403"):
             connect(address, origin=Origin(origin), subprotocols=version)
     with connect(address, origin=Origin(f"http://{own}"), subprotocols=version) as socket:
-        assert socket.recv(timeout=30)
+        assert socket.recv(timeout=240)
     home = f"/{studio.gate.token}/"
     assert status(studio.port, home, method="GET", body=b"", Host=own)[0] == 200
     assert status(studio.port, home, method="GET", body=b"", Host="example.org")[0] == 403
@@ -182,7 +182,7 @@ def test_other_pages_cannot_show_the_studio_in_a_frame(framed: bool) -> None:
         pages = studio.shared["pages"]
         told = []
         for address in (studio.address, f"{pages.address}scope"):
-            with urlopen(address, timeout=30) as answer:
+            with urlopen(address, timeout=240) as answer:
                 told.append(answer.headers["Content-Security-Policy"])
         if framed:
             assert told == [None, None]
@@ -223,11 +223,11 @@ def test_connections_that_break_off_are_not_told_in_the_terminal(
         for words in ("", "GET ", f"GET /{studio.gate.token}/ HTTP/1.1\r\n{own}", "\0\0\r\n\r\n",
                       f"POST /{pages.token}/scope/ask HTTP/1.1\r\n{own}Content-Length: 9\r\n\r\n",
                       f"GET /{studio.gate.token}/ HTTP/1.1\r\n{own}{upgrade}\r\n"):  # fmt: skip
-            with create_connection((LOOPBACK, port), timeout=30) as line:
+            with create_connection((LOOPBACK, port), timeout=240) as line:
                 line.sendall(words.encode())
                 line.setsockopt(SOL_SOCKET, SO_LINGER, reset)
     for port, place in ((studio.port, ""), (pages.port, "scope")):  # and it still answers
-        with urlopen(f"http://{LOOPBACK}:{port}/{pages.token}/{place}", timeout=30) as answer:
+        with urlopen(f"http://{LOOPBACK}:{port}/{pages.token}/{place}", timeout=240) as answer:
             assert answer.status == 200
     assert soon(lambda: threading.active_count() < 60)
     assert capfd.readouterr().err == ""

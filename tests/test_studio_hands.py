@@ -21,7 +21,7 @@ from linkwright.studio.joint_control import Poser, pose_of
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.state import Desk
 from tests.chromium import opened
-from tests.test_studio_browser import ARM, PATIENCE, desk_of, field, graphs, soon, tab
+from tests.test_studio_browser import ARM, desk_of, field, graphs, soon, tab
 
 Array = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ def arm() -> Iterator[tuple[Studio, Any, list[str]]]:
     studio = open_studio([ARM])
     try:
         with opened(studio.address) as (page, wrong):
-            page.get_by_role("tab", name="Pose").wait_for(timeout=1000 * PATIENCE)
+            page.get_by_role("tab", name="Pose").wait_for()
             soon(lambda: _client(studio).camera.update_timestamp > 0)
             yield studio, page, wrong
     finally:
@@ -128,7 +128,7 @@ def test_gravity_changed_while_it_runs_shows_in_the_plots() -> None:
     try:
         desk = desk_of(studio)
         with opened(studio.address) as (page, wrong):
-            page.get_by_role("tab", name="Live").wait_for(timeout=1000 * PATIENCE)
+            page.get_by_role("tab", name="Live").wait_for()
             live = soon(lambda: desk.live)
             page.keyboard.press("l")
             soon(lambda: live.latest.time > 1.2)

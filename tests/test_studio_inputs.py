@@ -13,7 +13,7 @@ import linkwright as lw
 from linkwright.cli import main
 from linkwright.studio.server import Studio, open_studio
 from tests.chromium import opened
-from tests.test_studio_browser import PATIENCE, desk_of, field, soon, tab
+from tests.test_studio_browser import desk_of, field, soon, tab
 
 ROBOTS = Path(__file__).parent / "robots"
 NO_MESH = """<robot name="bare"><link name="base"/><link name="arm">
@@ -27,7 +27,7 @@ def _seen(studio: Studio, check: Callable[[Any], None]) -> None:
     """Let a check look at the studio in a browser; nothing may go wrong there."""
     try:
         with opened(studio.address) as (page, wrong):
-            page.get_by_role("tab", name="Play").wait_for(timeout=1000 * PATIENCE)
+            page.get_by_role("tab", name="Play").wait_for()
             check(page)
             assert wrong == []
         assert desk_of(studio).trouble == []

@@ -238,12 +238,12 @@ def test_the_page_shows_the_tree_equations_code_and_warnings() -> None:
             page.get_by_text("principal moments").wait_for()
             page.fill("#find", "")
             page.get_by_role("tab", name="Equations").click()
-            page.locator("math >> visible=true").first.wait_for(timeout=60_000)
+            page.locator("math >> visible=true").first.wait_for()
             assert page.get_by_text("operations used").count() == 1
             page.get_by_role("tab", name="Code").click()
-            page.locator("pre .w").first.wait_for(timeout=60_000)
+            page.locator("pre .w").first.wait_for()
             page.locator(".bar select").select_option("Python")
-            page.locator("pre .w", has_text="def").first.wait_for(timeout=60_000)
+            page.locator("pre .w", has_text="def").first.wait_for()
             page.get_by_role("tab", name="Warnings").click()
             page.locator("#shown > *").first.wait_for()
             assert page.evaluate("document.documentElement.scrollWidth") <= 420

@@ -37,7 +37,7 @@ def shown(runs: list[Path]) -> Iterator[tuple[Studio, Any, list[str]]]:
     studio = open_studio([str(path) for path in runs])
     try:
         with opened(studio.address) as (page, wrong):
-            page.get_by_role("tab", name="View").wait_for(timeout=30_000)
+            page.get_by_role("tab", name="View").wait_for()
             soon(lambda: desk_of(studio).live)
             yield studio, page, wrong
     finally:

@@ -376,10 +376,10 @@ def test_the_command_serves_until_it_is_interrupted() -> None:
         line = process.stdout.readline()
         address = line.split()[1]
         assert address.startswith("http://127.0.0.1:")
-        with urlopen(address, timeout=30) as answer:
+        with urlopen(address, timeout=240) as answer:
             assert b"<html" in answer.read().lower()
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=240) == 0
     finally:
         process.kill()
         process.stdout.close()

@@ -201,9 +201,9 @@ def test_the_frame_of_a_notebook_plays_and_says_where_the_motion_comes_from(
     notebook.write_text(f"<!doctype html><meta charset=utf-8><link rel=icon href=data:,>{shown[0]}")
     with opened(notebook, offline=True) as (page, errors):
         frame = page.frame_locator("iframe")
-        frame.locator("html[data-ready=yes]").wait_for(timeout=60_000)
+        frame.locator("html[data-ready=yes]").wait_for()
         told = frame.locator("#story").text_content()
         assert told == "Recorded: 101 samples over 1 s, simulated with rk4."
         frame.locator("#play").click()
-        frame.locator("#time").filter(has_not_text="0.000 s").wait_for(timeout=30_000)
+        frame.locator("#time").filter(has_not_text="0.000 s").wait_for()
         assert errors == []

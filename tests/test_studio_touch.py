@@ -164,7 +164,7 @@ def test_the_studio_on_a_tablet_shows_all_of_the_scene_and_large_buttons() -> No
     studio = open_studio(["double-pendulum"])
     try:
         with opened(studio.address, width=820, height=1180, touch=True) as (page, wrong):
-            page.get_by_role("tab", name="View").wait_for(timeout=30_000)
+            page.get_by_role("tab", name="View").wait_for()
             for name in ("Scope", "Inspect"):
                 page.get_by_role("tab", name=name).tap()
                 frame = soon(partial(_shown, page, name))
