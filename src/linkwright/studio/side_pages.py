@@ -45,7 +45,7 @@ class PageRequest:
     def table(self) -> dict[str, Any]:
         """Return what was sent along, a JSON table.
 
-        >>> PreviewOptions(body=b'{"a": 1}').table()
+        >>> PageRequest(body=b'{"a": 1}').table()
         {'a': 1}
         """
         try:

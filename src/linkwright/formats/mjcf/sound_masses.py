@@ -37,7 +37,7 @@ def sound_masses(robot: Description, left: Leftovers) -> Description:
 
     It is an `InputError` if there is none.
 
-    >>> from linkwright.formats.robot.description import Link
+    >>> from linkwright.formats.robot.description import Link, Mass
     >>> disk = Link("disk", Mass(1.0, inertia=(0.0, 0.0, 1.0, 0.0, 0.0, 0.0)))
     >>> hinge = LinkJoint("hinge", "revolute", "ground", "disk")
     >>> robot = Description("r", (Link("ground"), disk), (hinge,))

@@ -49,7 +49,8 @@ def robot_text(description: Description) -> WrittenDescription:
     >>> robot = Description(
     ...     "r", (Link("a"), Link("b")), (LinkJoint("j", "revolute", "a", "b"),)
     ... )
-    >>> print(robot_text(robot).text.split("[[body]]")[1].strip())
+    >>> print(robot_text(robot).text.split("[[")[1].strip())
+    body]]
     name = "b"
     joint = "revolute"
     axis = [0.0, 0.0, 1.0]
