@@ -10,7 +10,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.blocks import Block, BlockError, Delay, Ticks, WhiteNoise
-from linkwright.simulation.systems import RunStopped
+from linkwright.simulation.runs import RunStopped
 from linkwright.system import AlgebraicLoop, System
 from tests.plain_system import Ref, Source
 from tests.random_systems import HERTZ, Example, Maker

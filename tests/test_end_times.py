@@ -79,9 +79,7 @@ def doors() -> dict[str, Callable[[], float]]:
     return {
         "mechanism": lambda: lw.simulate(m, END, step=0.01).final["rod"],
         "fixed": lambda: lw.simulate(m, END, step=0.01, method="rk4").final["rod"],
-        "in steps": lambda: lw.simulate(
-            m, END, step=0.01, method="rk4", sampled=lambda t, states: {}
-        ).final["rod"],
+        "redundant": lambda: lw.simulate(m, END, step=0.01, form="redundant").final["rod"],
         "longer step": lambda: lw.simulate(m, END, step=2.0).final["rod"],
         "system": lambda: lw.simulate(lw.System(m, base=100), END).final["rod"],
         "batch": lambda: float(lw.simulate_batch(m, END, step=0.01, initial=many)["rod"][0]),

@@ -9,12 +9,12 @@ import linkwright as lw
 from linkwright.elements import Contact, ForceTorque, JointSpring, Plane, Spring
 from linkwright.equations.reactions import reactions
 from linkwright.mechanism import Body, Mechanism
-from linkwright.simulation.systems import SystemRun
+from linkwright.simulation.run import Run
 
 G = 9.81
 
 
-def wrench(run: SystemRun, at: int = -1, name: str = "force_torque") -> np.ndarray:
+def wrench(run: Run, at: int = -1, name: str = "force_torque") -> np.ndarray:
     """Return force and moment of the sensor at a sample."""
     names = [f"{name}.{kind}_{axis}" for kind in ("force", "moment") for axis in "xyz"]
     return np.array([run[channel][at] for channel in names])

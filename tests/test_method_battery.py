@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 import linkwright as lw
-from linkwright.simulation.integrators import METHODS as STEPPED
 from linkwright.simulation.native.methods import METHODS
 from tests.seeds import seeds
 
@@ -67,11 +66,6 @@ def native(m: lw.Mechanism, **how: Any) -> dict[str, float]:
     return lw.simulate(m, UNTIL, **how).final
 
 
-def in_python(m: lw.Mechanism, **how: Any) -> dict[str, float]:
-    """In Python, as where something is sampled or a singular configuration is near."""
-    return lw.simulate(m, UNTIL, sampled=lambda t, states: {}, **how).final
-
-
 def redundant(m: lw.Mechanism, **how: Any) -> dict[str, float]:
     """With all speeds kept."""
     return lw.simulate(m, UNTIL, form="redundant", **how).final
@@ -91,7 +85,7 @@ def batch(m: lw.Mechanism, **how: Any) -> dict[str, float]:
     return {name: float(found[name][0]) for name in names}
 
 
-FORMS = (native, in_python, redundant, system, batch)
+FORMS = (native, redundant, system, batch)
 
 
 def states(final: dict[str, float]) -> NDArray[np.float64]:
@@ -149,10 +143,9 @@ def test_an_adaptive_method_keeps_to_its_tolerance(seed: int, method: Any, form:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_each_form_is_integrated_by_the_method_that_was_asked_for(seed: int, name: str) -> None:
     """The same numbers natively and in Python, to rounding; or to a part of the tolerance."""
-    assert set(STEPPED) == set(METHODS)
     m, spin = top(seed, quaternion=False), example(seed)[1]
     how = {"method": name, "step": UNTIL / 20, "initial": spin, "tolerance": 1e-6}
-    found = [form(m, **how) for form in (native, in_python, redundant)]
+    found = [form(m, **how) for form in (native, redundant)]
     close = 1e-6 if METHODS[name].adaptive else 1e-9
     for other in found[1:]:
         assert max(abs(found[0][n] - other[n]) for n in ("b.rx", "b.ry", "b.rz", "b.p")) < close

@@ -68,7 +68,7 @@ OBJECTS: dict[str, Callable[[], object]] = {
     "Body": lambda: rod().bodies["upper"],
     "Point": lambda: rod().bodies["upper"].com,
     "Gain": lambda: lw.control.lqr(np.eye(4), np.eye(4), np.eye(4), np.eye(4)),
-    "SystemRun": lambda: lw.simulate(system(), 0.1),
+    "Run of a System": lambda: lw.simulate(system(), 0.1),
     "Force": lambda: lw.load("slider-crank").forces[0],
     "Constraint": lambda: lw.load("four-bar").constraints[0],
     "Output": lambda: rod().outputs[0],

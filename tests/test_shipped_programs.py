@@ -57,9 +57,8 @@ def of_a_system(m: lw.Mechanism, name: str) -> object:
 
 
 def of_the_command(m: lw.Mechanism, name: str) -> object:
-    """What `linkwright simulate` integrates, where no loop may become singular."""
-    prepared = prepare(source_of(name), m)
-    return of_a_system(m, name) if prepared is None else prepared.phases.derivative
+    """What `linkwright simulate` integrates."""
+    return prepare(source_of(name), lw.System(m)).phases.derivative
 
 
 def of_c(m: lw.Mechanism, name: str) -> object:

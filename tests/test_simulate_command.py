@@ -20,13 +20,13 @@ from linkwright.cli import main
 from linkwright.equations.equations import Equations, derive
 from linkwright.errors import InputError
 from linkwright.recording import Recording, read_recording, recovered
-from linkwright.simulation import mechanisms, switching
 from linkwright.simulation.native.stored import Forgotten, from_data, to_data
 from linkwright.simulation.settings import RunSettings
 from linkwright.studies import prepared, running
 from linkwright.studies.balance import balance, integral
 from linkwright.studies.running import Request, run_model
 from linkwright.studies.sources import source_of
+from linkwright.system import dynamics, flatten
 from tests.processes import Begin, begin as begin
 
 FALL = """format = 1
@@ -214,8 +214,8 @@ def test_deriving_does_not_count_as_simulating(
         derived.append(clock[0])
         return derive(*arguments, **options)
 
-    monkeypatch.setattr(mechanisms, "derive", slowly)
-    monkeypatch.setattr(switching, "derive", slowly)
+    monkeypatch.setattr(dynamics, "derive", slowly)
+    monkeypatch.setattr(flatten, "derive", slowly)
     found = run_model(Request(model, RunSettings(3.0)))
     assert len(derived) > changes
     assert found.seconds == 0

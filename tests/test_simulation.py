@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
 from linkwright.models.spacecraft1 import build as spacecraft
 from linkwright.simulation import simulate
+from linkwright.system import System
 
 DEGREE = math.pi / 180.0
 
@@ -59,9 +60,9 @@ def test_car_converges_with_short_steps() -> None:
 
 def test_midpoint_takes_two_evaluations_a_step_and_one_to_begin_with() -> None:
     run = simulate(load_model("car"), 2.0, step=0.025, method="midpoint", every=2)
-    assert (run.steps, run.evaluations, len(run.times)) == (80, 161, 41)
+    assert (run.steps, len(run.times)) == (80, 41)
     run = simulate(load_model("car"), 2.0, step=0.025, method="rk4")
-    assert (run.steps, run.evaluations) == (80, 321)
+    assert run.steps == 80
 
 
 def test_cart_pushed_from_rest_with_its_front_axle_turned() -> None:
@@ -114,24 +115,31 @@ def test_spacecraft_1_slews_with_its_thrusters_firing() -> None:
 def test_spacecraft_1_with_thrusters_sampled_once_a_step_stays_within_its_bounds() -> None:
     fire, off = [0.0] * 3, [0.0] * 3
 
-    def thrusters(t: float, state: Mapping[str, float]) -> dict[str, float]:
+    m = spacecraft(external=False)
+    kinematics = m.kinematics()
+    names = [*(q.name for q in kinematics.rates), *(u.symbol.name for u in kinematics.speeds)]
+
+    def thrusters(t: float, q: Sequence[float], u: Sequence[float]) -> list[float]:
+        state = dict(zip(names, (*q, *u), strict=True))
         for i, (axis, rate) in enumerate(zip("xyz", "pqr", strict=True)):
             error = 2.0 * state[f"b.{rate}"] + state[f"b.r{axis}"]
             if abs(error) > 0.0025:
                 fire[i], off[i] = -math.copysign(1.0, error), t + 0.02
             elif t >= off[i] - 1e-9:
                 fire[i] = 0.0
-        return {f"FIRE{i + 1}": fire[i] for i in range(3)}
+        return fire
 
     def clock(t: float) -> float:
         return 4.0 - 0.025 * min(max(t - 1.0, 0.0), 10.0)
 
+    s = System(m)
+    s.add(thrusters, rate=50, outputs=("x", "y", "z"))
+    for i, axis in enumerate("xyz", start=1):
+        s.connect(f"thrusters.{axis}", f"FIRE{i}")
     run = simulate(
-        spacecraft(external=False),
+        s,
         10.0,
-        step=0.02,
         method="midpoint",
-        sampled=thrusters,
         inputs={"CLKCMD": clock, "CAMCMD": lambda t: -0.5 + 0.01 * min(max(t - 1.0, 0.0), 10.0)},
     )
     angles = np.array([run[k] for k in ("b.rx", "b.ry", "b.rz")]) * 1e3
@@ -193,7 +201,8 @@ def test_andrews_squeezer_runs_to_its_reference() -> None:
     q += [0.524409965879954, 0.534730116342080, 1.04808074104194]
     rates = [1139.92030225911, -1424.37929517754, 11.0329119106, 19.2933741050]
     rates += [0.573569914830, -19.2933741050, 0.323179149249]
-    run = simulate(load_model("andrews"), 0.03, step=0.01, tolerance=1e-12)
+    channels = [*order, *(f"{k}_dot" for k in order), "beta_dot_dot"]
+    run = simulate(load_model("andrews"), 0.03, step=0.01, tolerance=1e-12, record=channels)
     end = run.final
     assert [end[k] for k in order] == pytest.approx(q, abs=1e-9)
     assert [end[f"{k}_dot"] for k in order] == pytest.approx(rates, abs=5e-8)
@@ -379,9 +388,9 @@ def test_wrong_requests_say_what_to_do() -> None:
         simulate(m, 1.0, method="euler")
     with pytest.raises(Error, match="did you mean 'phi'"):
         simulate(m, 1.0, initial={"pji": 1.0})
-    with pytest.raises(Error, match="has no parameter 'LL'"):
+    with pytest.raises(Error, match="has no parameter or input 'LL'"):
         simulate(m, 1.0, values={"LL": 1.0})
-    with pytest.raises(Error, match="has no input"):
+    with pytest.raises(Error, match="has no parameter or input 'F'"):
         simulate(m, 1.0, inputs={"F": 1.0})
     with pytest.raises(Error, match=r"0\.3 s was not recorded"):
         simulate(m, 1.0, step=0.5, method="rk4").at(0.3)

@@ -22,7 +22,7 @@ from linkwright.scene.scene import scene_of
 from linkwright.scene.sources import is_shipped, what_moved
 from linkwright.simulation import simulate, simulate_batch
 from linkwright.simulation.settings import RunSettings
-from linkwright.studies.replaying import replay
+from linkwright.studies.rerun import rerun
 from linkwright.studies.running import Request, run_model
 from linkwright.studio.live import Live
 from linkwright.studio.live_system import plant_of
@@ -210,7 +210,7 @@ def test_recordings_can_still_be_run_again(tmp_path: Path) -> None:
     """What is told of the origin is not a part of what is compared, nor in its way."""
     path = robot_file(tmp_path)
     run_model(Request(str(path), RunSettings(0.2)), tmp_path / "x.npz")
-    assert replay(read_recording(tmp_path / "x.npz")).difference is None
+    assert rerun(read_recording(tmp_path / "x.npz")).difference is None
 
 
 def test_what_a_browser_saves_of_a_live_run_tells_no_path(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ import linkwright as lw
 from linkwright.pages.page import page_text
 from linkwright.recording.recording import Recording
 from linkwright.simulation.run import Run
-from linkwright.simulation.systems import SystemRun
 from linkwright.studio.display import in_notebook, motion_of, open_browser
 from linkwright.studio.server import Studio
 from linkwright.studio.state import desk_of
@@ -180,7 +179,7 @@ def test_a_script_waits_until_it_is_interrupted() -> None:
 
 def test_runs_and_recordings_are_drawn_in_one_way() -> None:
     """One signature; what it draws is the same whoever is asked."""
-    signatures = {str(inspect.signature(kind.plot)) for kind in (Run, SystemRun, Recording)}
+    signatures = {str(inspect.signature(kind.plot)) for kind in (Run, Run, Recording)}
     assert len(signatures) == 1
     m = lw.load("pendulum")
     for run in (lw.simulate(m, 0.2), lw.simulate(lw.System(m), 0.2)):

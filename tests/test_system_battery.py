@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.simulation.systems import RunStopped
+from linkwright.simulation.runs import RunStopped
 from linkwright.system import AlgebraicLoop
 from tests.plain_system import LoopFound, PlainSystem
 from tests.random_systems import HERTZ, Example, Maker
@@ -77,7 +77,7 @@ def test_a_random_system_does_what_a_plain_executor_does(seed: int) -> None:
         with np.errstate(all="ignore"):
             assert unstable(example, nothing), example.told
         return
-    plain = executed(example, {n: run[n] for n in names})
+    plain = executed(example, {n: run[n].tolist() for n in names})
     close = 1e-6
     for name in names:
         wanted = np.array([row[name] for row in plain.rows])

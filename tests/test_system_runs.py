@@ -12,7 +12,7 @@ import linkwright as lw
 from linkwright.algebra import Expr, evaluate
 from linkwright.blocks import Delay, Element, WhiteNoise
 from linkwright.control import PD, ComputedTorque, JointPID
-from linkwright.simulation.systems import RunInterrupted, RunStopped
+from linkwright.simulation.runs import RunInterrupted, RunStopped
 from linkwright.system import System
 from tests.phase_runner import PlainRun
 

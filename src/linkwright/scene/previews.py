@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.errors import Error
+from linkwright.errors import DomainError, Error
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import named
 from linkwright.recording import Channel, Recording
@@ -78,32 +78,6 @@ def _plain(seconds: float) -> str:
     return f"{seconds:,.0f}" if seconds >= 1000 else f"{seconds:.3g}"
 
 
-class _Enough(Exception):
-    """A run takes longer than anyone would wait for it."""
-
-
-@dataclass(slots=True, eq=False)
-class _Samples:
-    """What a run has recorded, until patience is at an end, or it is plain that it will be."""
-
-    end: float
-    patience: float
-    glance: float = math.inf
-    times: list[float] = field(default_factory=list)
-    rows: list[Array] = field(default_factory=list)
-    since: float = 0.0
-
-    def add(self, t: float, row: Array) -> None:
-        """Take a sample."""
-        self.times.append(t)
-        self.rows.append(row)
-        self.since = self.since or time.monotonic()
-        gone = time.monotonic() - self.since
-        slow = gone > self.glance and gone * self.end > 2 * self.patience * t
-        if len(self.times) > 1 and (gone > self.patience or slow):
-            raise _Enough
-
-
 def simulated(
     mechanism: Mechanism, asked: PreviewOptions | None = None, patience: float = PATIENCE
 ) -> Recording:
@@ -120,71 +94,56 @@ def simulated(
     settings = settings.timed(own_times(mechanism))
     end, step = float(settings.until or 0.0), float(settings.step or 0.0)
     try:
-        return _run(mechanism, asked, settings, _Samples(end, patience, 0.1 * patience))
-    except (_Enough, Error):
+        found = _run(mechanism, asked, settings, patience, 0.1 * patience)
+        if "given_up" not in found.metadata:
+            return found
+    except Error:
         pass
     fine = min(mechanism.timing.step / 2 if mechanism.timing is not None else 1e-3, step)
     coarse = max(fine, min(_ROUGHEST, 16 * fine))
     wait = patience if asked.until is None else math.inf
     try:
-        return _as_far(mechanism, asked, _rough(end, coarse), _Samples(end, wait))
+        return _run(mechanism, asked, _rough(end, coarse), wait)
     except Error:  # such steps are too long for it
-        return _as_far(mechanism, asked, _rough(end, fine), _Samples(end, wait))
+        return _run(mechanism, asked, _rough(end, fine), wait)
 
 
 def _rough(end: float, step: float) -> RunSettings:
     return replace(ROUGH, until=end, step=end / max(1, round(end / step)))
 
 
-def _as_far(
-    mechanism: Mechanism, asked: PreviewOptions, settings: RunSettings, samples: _Samples
-) -> Recording:
-    """Return a run as far as it comes in time."""
-    try:
-        return _run(mechanism, asked, settings, samples)
-    except _Enough:
-        return _so_far(mechanism, asked, settings, samples)
-
-
-def _start(mechanism: Mechanism, asked: PreviewOptions) -> Mapping[str, float] | None:
-    return asked.initial or STARTS.get(mechanism.name)
-
-
 def _run(
-    mechanism: Mechanism, asked: PreviewOptions, settings: RunSettings, samples: _Samples
+    mechanism: Mechanism,
+    asked: PreviewOptions,
+    settings: RunSettings,
+    patience: float,
+    glance: float = math.inf,
 ) -> Recording:
-    from linkwright.simulation.mechanisms import begin
+    """Return a run as far as it comes in some seconds.
 
-    inputs = {n: v for n, v in asked.values.items() if n in mechanism.inputs}
-    run = begin(
-        mechanism,
-        settings,
-        initial=_start(mechanism, asked),
-        values={n: v for n, v in asked.values.items() if n not in inputs},
-        inputs=inputs,
-        sink=samples.add,
-    )
-    return run.run().recording
+    Args:
+        glance: seconds after which it ends if it is plain that it will not be done in time.
+    """
+    from linkwright.simulation.runs import give, run_of, session_of
+    from linkwright.system import System
 
-
-def _so_far(
-    mechanism: Mechanism, asked: PreviewOptions, settings: RunSettings, samples: _Samples
-) -> Recording:
-    """Return what a run has recorded that was given up."""
-    from linkwright.equations.closure import assemble
-    from linkwright.simulation.run import run_channels
-
-    values = {n: v for n, v in asked.values.items() if n not in mechanism.inputs}
-    start = assemble(mechanism, _start(mechanism, asked), values or None)
-    channels = list(run_channels(mechanism, {**start.coordinates, **start.speeds}))
-    about = {
-        "model": named(mechanism),
-        "parameters": {**mechanism.values, **asked.values},
-        **settings.metadata(),
-        "until": samples.times[-1],
-        "given_up": samples.patience,
-    }
-    return Recording(samples.times, channels, samples.rows, about, mechanism)
+    system = System(mechanism)
+    give(system, asked.initial or STARTS.get(mechanism.name), asked.values)
+    session, settings = session_of(system, settings)
+    end, since, steps = float(settings.until or 0.0), time.monotonic(), 200
+    while not session.done:
+        begun, before = time.monotonic(), session.steps
+        session.collect(steps)
+        now = time.monotonic()
+        steps = max(20, int(0.1 * (session.steps - before) / max(now - begun, 1e-4)))
+        slow = now - since > glance and (now - since) * end > 2 * patience * session.time
+        if len(session.collected().times) > 1 and (now - since > patience or slow):
+            break
+    if session.stop is not None and session.stop.failed:
+        raise DomainError(session.stop.reason)
+    given_up = {} if session.done else {"given_up": patience, "until": session.time}
+    outcome = session.outcome(session.collected())
+    return run_of(system, session, settings, outcome, 0.0, given=given_up).recording
 
 
 def swing(scene: Scene, seconds: float = 20.0) -> Recording:

@@ -11,19 +11,33 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from linkwright.simulation.batches import simulate_batch
-    from linkwright.simulation.mechanisms import simulate
     from linkwright.simulation.native.batch import Batch
     from linkwright.simulation.native.methods import METHODS
     from linkwright.simulation.run import Energies, Run
+    from linkwright.simulation.runs import RunInterrupted, RunStopped, simulate
+    from linkwright.simulation.settings import RunSettings
 
-__all__ = ["METHODS", "Batch", "Energies", "Run", "simulate", "simulate_batch"]
+__all__ = [
+    "METHODS",
+    "Batch",
+    "Energies",
+    "Run",
+    "RunInterrupted",
+    "RunSettings",
+    "RunStopped",
+    "simulate",
+    "simulate_batch",
+]
 
 _HOMES = {
     "METHODS": "native.methods",
     "Batch": "native.batch",
     "Energies": "run",
     "Run": "run",
-    "simulate": "mechanisms",
+    "RunInterrupted": "runs",
+    "RunSettings": "settings",
+    "RunStopped": "runs",
+    "simulate": "runs",
     "simulate_batch": "batches",
 }
 

@@ -21,9 +21,12 @@ from linkwright.equations.closure import assemble
 from linkwright.errors import InputError
 from linkwright.mechanism import Mechanism, ModelLike
 from linkwright.mechanism.plausibility import refuse_unreal
+from linkwright.mechanism.provenance import named
 from linkwright.simulation.described import timed
-from linkwright.simulation.native.batch import Batch, run_batch, run_count
+from linkwright.simulation.native.batch import SINGULAR, Batch, run_batch, run_count
+from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import BATCH, settings_of
+from linkwright.simulation.switching import forms_of
 from linkwright.system import Phases, System, system_of
 from linkwright.system.numbers import refuse_senseless
 
@@ -87,7 +90,9 @@ def simulate_batch(
     count = run_count(runs, [*initial.values(), *given.values(), seed])
     own = system.mechanism.parameters
     refuse_unreal(system.mechanism, {n: v for n, v in given.items() if n in own})
-    phases = _typical(system, initial, given).phases(record if every != 0 else ())
+    wanted = (None if record is None else tuple(record)) if every != 0 else ()
+    fallback = forms_of(_typical(system, initial, given), wanted)
+    phases = system.phases(wanted) if fallback is None else fallback.phases
     phases, settings = timed(system, phases, settings)
     refuse_senseless(system, given)
     starts = _starts(system, phases, initial, given, count)
@@ -101,10 +106,29 @@ def simulate_batch(
         inputs={n: v for n, v in given.items() if n in sources},
         seed=seed,
         numbers=numbers,
-        threads=threads,
+        threads=1 if fallback is not None and fallback.stepwise else threads,
         progress=progress,
     )
-    return replace(found, source=system, given=given)
+    metadata = {**found.metadata, "model": named(system.mechanism)}
+    made = replace(
+        found,
+        metadata=metadata,
+        source=system,
+        given=given,
+        initial=initial,
+        seeds=seed,
+        numbers=np.arange(count) if numbers is None else numbers,
+    )
+    for run in (i for i, words in enumerate(found.reasons) if words == SINGULAR):
+        mine = made.numbers_of(run)
+        alone = system.copy()
+        alone.set_initial(mine["start"])
+        alone.set(mine["set"])
+        session, _ = session_of(
+            alone, replace(settings, seed=mine["seed"]), wanted, run=mine["run"]
+        )
+        made = made.with_run(run, session.run())
+    return made
 
 
 def _each(system: System, given: Given, what: str) -> dict[str, ArrayLike]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ class Executor(Protocol):
 
     phases: Phases
     settings: Settings
+    rows: int
     samples: Array
     log: Integers
     whole: Integers
@@ -45,6 +46,14 @@ class Executor(Protocol):
 
     def prepare(self) -> None:
         """Compute what depends on parameters alone."""
+        ...
+
+    def remember(self) -> None:
+        """Let guards remember where the runs stand."""
+        ...
+
+    def take_schedule(self, other: Any) -> None:
+        """Stand in the schedule where another executor of the same kind stands."""
         ...
 
     def initialize(self) -> None:

@@ -1,27 +1,28 @@
-"""What a simulation leaves behind: states and outputs over time."""
+"""What a run leaves behind, whatever ran and however it was started: a recording and its story."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkwright.brief import one_line
-from linkwright.equations.description import meanings
-from linkwright.equations.energy import energy
-from linkwright.equations.evaluation import Array, Evaluator, quantities
-from linkwright.equations.reactions import told_reactions
 from linkwright.errors import Error
-from linkwright.mechanism import Mechanism
-from linkwright.mechanism.provenance import named
-from linkwright.recording.generic import generic_name
 from linkwright.recording.holder import Recorded
-from linkwright.recording.recording import Channel, Recording
+from linkwright.recording.recording import Array, Recording
+from linkwright.recording.transfer import StayedBehind
+from linkwright.simulation.native.session import Happened, StopReason
+from linkwright.simulation.settings import RunSettings
 
-_TEXT = "linkwright.formats.text.files"  # of a higher layer, which knows text models
+if TYPE_CHECKING:
+    from linkwright.mechanism import Mechanism
+    from linkwright.system import System
+
+ENERGIES = ("energy.kinetic", "energy.potential", "energy.power")
+"""The channels of energies: kinetic, in the field of gravity, and the power of loads."""
 
 
 @one_line
@@ -56,24 +57,26 @@ class Energies:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Run(Recorded):
-    """A simulation that was carried out.
+    """A run that was carried out.
 
     Args:
-        mechanism: what moved.
-        values: numbers of its parameters and inputs.
-        times: s, from the start to the end.
-        states: coordinates, extra states and all speeds by name, over time.
-        accelerations: the rates of the speeds by name, over time.
-        outputs: the mechanism's outputs by name, over time.
-        inputs: the values that its inputs had, by name, over time.
-        units: the unit of each channel.
-        steps: accepted steps.
-        evaluations: of the derivative.
-        residual: the largest violation of a relation of position at a recorded time, relative to
-            the size of its Jacobian.
-        report: what happened, in sentences.
-        metadata: how it was carried out, for recordings.
+        recording: its channels over time.
+        settings: how it was run, with nothing left open.
+        time: when it ended, s.
+        x: continuous states at the end, by name.
+        d: discrete states and held outputs at the end, by name.
+        steps: accepted steps of the integration.
+        rejected: steps that were tried again.
+        events: what happened when.
+        stop: why it ended before its time, or None.
+        seconds: what it took, s.
+        preparing: what came before it, s: deriving and compiling, or finding what is stored.
+        report: what there is to say of it, in sentences.
+        interrupted: whether it was interrupted.
+        path: the file of the recording, where it was written.
+        system: what was run, while it is at hand.
 
+    >>> from linkwright.mechanism import Mechanism
     >>> from linkwright.simulation import simulate
     >>> m = Mechanism("cart")
     >>> b = m.body("b", translate="x", mass=2)
@@ -83,58 +86,102 @@ class Run(Recorded):
     (10, 1.0)
     """
 
-    mechanism: Mechanism = field(repr=False)
-    values: Mapping[str, float] = field(repr=False)
-    times: Array
-    states: dict[str, Array] = field(repr=False)
-    accelerations: dict[str, Array] = field(repr=False)
-    outputs: dict[str, Array] = field(repr=False)
-    inputs: dict[str, Array] = field(repr=False)
-    units: dict[str, str] = field(repr=False)
+    recording: Recording
+    settings: RunSettings
+    time: float
+    x: Mapping[str, float] = field(repr=False)
+    d: Mapping[str, float] = field(repr=False)
     steps: int
-    evaluations: int
-    residual: float
-    report: tuple[str, ...] = field(repr=False)
-    metadata: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    rejected: int = 0
+    events: tuple[Happened, ...] = ()
+    stop: StopReason | None = None
+    seconds: float = 0.0
+    preparing: float = 0.0
+    report: tuple[str, ...] = ()
+    interrupted: bool = False
+    path: Path | None = None
+    system: System | None = None
 
     def __repr__(self) -> str:
+        times, channels = self.recording.times, len(self.recording.channels)
+        span = f"{times[-1]:g} s, {len(times)} samples" if len(times) else "no samples"
+        ended = "" if self.stop is None else ", stopped early"
+        name = self.recording.metadata.get("system", "")
         return (
-            f"Run({self.mechanism.name!r}: {self.times[-1]:g} s, {len(self.times)} samples of "
-            f"{len(self.states) + len(self.outputs)} channels, {self.steps} steps of "
-            f"{self.metadata.get('method', 'its method')})"
+            f"Run({name!r}: {span} of {channels} channels, {self.steps} steps of "
+            f"{self.settings.method}{ended})"
         )
 
     def _packed(self, held: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields, with the mechanism as text."""
-        try:
-            text = import_module(_TEXT).write_model(self.mechanism)
-        except Error as error:
-            raise Error(
-                f"the run of {self.mechanism.name!r} cannot be sent, because its mechanism cannot "
-                f"be written as text ({error})",
-                remedy="send its recording, run.recording",
-            ) from error
-        return {
-            **held,
-            "mechanism": text,
-            "values": dict(self.values),
-            "metadata": dict(self.metadata),
-        }
+        return {**held, "system": None if self.system is None else StayedBehind(repr(self))}
 
-    @classmethod
-    def _unpacked(cls, held: dict[str, Any]) -> dict[str, Any]:
-        return {**held, "mechanism": import_module(_TEXT).read_model(held["mechanism"])}
+    @property
+    def failed(self) -> bool:
+        """Whether it ended because it could not go on."""
+        return self.stop is not None and self.stop.failed
+
+    @property
+    def remedy(self) -> str:
+        """What to try where it could not go on."""
+        where = "look there for a singularity, a force that jumps or an unstable loop"
+        return f"{where}, or {self.settings.chosen.remedy}"
+
+    @property
+    def times(self) -> Array:
+        """The times of the samples, s."""
+        return self.recording.times
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What is known of the run, as plain data; enough to run it again."""
+        return self.recording.metadata
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What moved."""
+        if self.system is None or isinstance(self.system, StayedBehind):
+            raise Error("the model of this run is not at hand", remedy="load it again")
+        return self.system.mechanism
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Values of parameters and inputs."""
+        return dict(self.metadata.get("parameters", {}))
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The unit of each channel."""
+        return {c.name: c.unit for c in self.recording.channels}
+
+    @property
+    def states(self) -> dict[str, Array]:
+        """Coordinates, extra states and all speeds of the mechanism, over time."""
+        m = self.mechanism
+        names = [*m.coordinates, *(s.symbol.name for s in m.kinematics().speeds)]
+        return {n: self.recording[n] for n in dict.fromkeys(names) if n in self.recording}
+
+    @property
+    def outputs(self) -> dict[str, Array]:
+        """The outputs of the mechanism, over time."""
+        names = (o.name for o in self.mechanism.outputs)
+        return {n: self.recording[n] for n in names if n in self.recording}
+
+    @property
+    def inputs(self) -> dict[str, Array]:
+        """The values that inputs of the mechanism had, over time."""
+        return {n: self.recording[n] for n in self.mechanism.inputs if n in self.recording}
+
+    @property
+    def final(self) -> dict[str, float]:
+        """The last sample, with the states and held outputs at the end."""
+        return {**self.d, **self.recording.final, **self.x}
 
     def __getitem__(self, name: str) -> Array:
-        """Return a state, an acceleration or an output over time."""
-        for table in (self.states, self.outputs, self.accelerations, self.inputs):
-            if name in table:
-                return table[name]
-        known = [*self.states, *self.outputs]
-        raise Error(f"the run of {self.mechanism.name!r} has no channel {name!r}; it has {known}")
+        """Return a channel over time."""
+        return self.recording[name]
 
     def at(self, time: float) -> dict[str, float]:
-        """Return states and outputs at a recorded time.
+        """Return all channels at a recorded time.
 
         Args:
             time: s; the nearest recorded time must be within 1e-9 of it, relative to the end.
@@ -145,85 +192,40 @@ class Run(Recorded):
                 f"t = {time} s was not recorded; the nearest time is {self.times[k]}",
                 remedy="choose a step that divides it",
             )
-        return {n: float(v[k]) for n, v in (*self.states.items(), *self.outputs.items())}
-
-    @property
-    def final(self) -> dict[str, float]:
-        """States and outputs at the end."""
-        return self.at(float(self.times[-1]))
-
-    @property
-    def recording(self) -> Recording:
-        """States, outputs and inputs over time, with units and with what made them."""
-        tables = (self.states, self.outputs, self.inputs)
-        columns = {n: values for table in reversed(tables) for n, values in table.items()}
-        labels = list(run_channels(self.mechanism, self.states))
-        data = np.array([columns[c.name] for c in labels]).T
-        about = {
-            "model": named(self.mechanism),
-            "parameters": dict(self.values),
-            "initial": {n: float(v[0]) for n, v in self.states.items()},
-            **self.metadata,
-        }
-        reactions = told_reactions(self.mechanism, columns)
-        if reactions:
-            about["reactions"] = reactions
-        return Recording(self.times, labels, data, about, self.mechanism)
+        row = self.recording.data[k]
+        return {c.name: float(v) for c, v in zip(self.recording.channels, row, strict=True)}
 
     def energies(self) -> Energies:
-        """Return the energies at the recorded times, and how well they balance.
-
-        Loads are evaluated again at the recorded states, so one with a memory of its own counts
-        with what it remembers now.
-        """
-        m = self.mechanism
-        found = energy(m)
-        values = [found.kinetic, found.potential, found.power]
-        names = [x.name for x in (*m.coordinates.values(),)]
-        speeds = [s.symbol for s in m.kinematics().speeds]
-        made = quantities(
-            m,
-            "energies",
-            {"e": values},
-            values,
-            q=[m.coordinates[n] for n in names],
-            u=speeds,
-        )
-        now: dict[str, float] = {}
-        evaluate = Evaluator(m, made, self.values, signals=(lambda _: now) if m.inputs else None)
-        q = np.array([self.states[n] for n in names]).T.reshape(len(self.times), -1).copy()
-        u = np.array([self.states[s.name] for s in speeds]).T.reshape(len(self.times), -1).copy()
-        rows = []
-        for k, t in enumerate(self.times):
-            now.update({n: float(v[k]) for n, v in self.inputs.items()})
-            rows.append(evaluate(float(t), q=q[k], u=u[k])[0])
-        kinetic, potential, power = np.array(rows).T
+        """Return the energies at the recorded times, and how well they balance."""
+        missing = [n for n in ENERGIES if n not in self.recording]
+        if missing:
+            raise Error(
+                f"the run has not recorded {', '.join(missing)}",
+                remedy="leave out record=, or put these names in it",
+            )
+        kinetic, potential, power = (self.recording[n] for n in ENERGIES)
         return Energies(kinetic, potential, power, self.times)
 
+    @property
+    def residual(self) -> float:
+        """The largest violation of a relation of position at a recorded time.
 
-def run_channels(mechanism: Mechanism, states: Mapping[str, object]) -> Iterator[Channel]:
-    """Yield the channels of a run: states, outputs and inputs, each name once.
+        Relative to the size of its Jacobian.
+        """
+        from linkwright.equations.closure import Relations
 
-    >>> m = Mechanism("cart")
-    >>> b = m.body("b", translate="x", mass=2)
-    >>> [(c.name, c.unit, c.generic, c.body) for c in run_channels(m, {"b": 0, "b_dot": 0})]
-    [('b', 'm', 'length', 'b'), ('b_dot', 'm/s', 'speed', 'b')]
-    """
-    homes = {q.name: b.name for b in mechanism.bodies.values() for q in b.coordinates}
-    docs = {**mechanism.docs, **meanings(mechanism)}
-    for speed in mechanism.kinematics().speeds:
-        homes[speed.symbol.name] = speed.body.name
-    seen: set[str] = set()
-    for name in states:
-        unit = mechanism.units.get(name, "?")
-        seen.add(name)
-        yield Channel(name, unit, docs.get(name, ""), generic_name(unit), homes.get(name, ""))
-    for output in mechanism.outputs:
-        if output.name not in seen:
-            seen.add(output.name)
-            unit = output.unit
-            yield Channel(output.name, unit, output.doc, generic_name(unit), output.body)
-    for name in mechanism.inputs:
-        if name not in seen:
-            unit = mechanism.units.get(name, "?")
-            yield Channel(name, unit, docs.get(name, ""), generic_name(unit))
+        m = self.mechanism
+        known = {**m.values, **self.values}
+        found: dict[str, float] = {}
+        relations = Relations(m, known, signals=(lambda _: found) if m.inputs else None)
+        names = [*(q.name for q in relations.coordinates), *(s.symbol.name for s in m.states)]
+        largest = 0.0
+        for k, t in enumerate(self.times):
+            found.update({n: float(v[k]) for n, v in self.inputs.items()})
+            g, jacobian = relations.position(
+                np.array([self.recording[n][k] for n in names]), float(t)
+            )
+            if len(g):
+                size = float(np.abs(jacobian).max()) or 1.0
+                largest = max(largest, float(np.abs(g).max()) / size)
+        return largest

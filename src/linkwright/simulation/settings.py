@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -190,6 +191,26 @@ def settings_of(given: RunSettings | Amount | None = None, **more: Any) -> RunSe
 
             asked[name] = span(asked[name], what)
     return replace(base, **asked) if asked else base
+
+
+def settings_from(metadata: Mapping[str, Any]) -> RunSettings:
+    """Return the settings that a recording holds; see `RunSettings.metadata`.
+
+    >>> settings_from(RunSettings(2.0, method="rk4").timed().metadata()).every
+    10
+    """
+    step, absolute = metadata.get("step"), metadata.get("absolute")
+    return RunSettings(
+        float(metadata["until"]),
+        None if step is None else float(step),
+        str(metadata["method"]),
+        float(metadata.get("tolerance", DEFAULTS.tolerance)),
+        None if absolute is None else float(absolute),
+        int(metadata["every"]),
+        seed=int(metadata.get("seed", 0)),
+        form=str(metadata.get("form", "auto")),
+        executor=str(metadata.get("executor", "native")),
+    )
 
 
 def divided(until: float, tick: float) -> tuple[int, float]:

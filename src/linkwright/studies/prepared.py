@@ -1,11 +1,10 @@
 """Models made ready for native runs, and remembered on disk.
 
-A model becomes phases (`linkwright.system.phases`) with its energies as further channels. What a
-run needs of them is kept as plain data in the cache of native code, under a digest of the model and
-of this package's code; with the object code beside it, a model that was run once starts without
-being derived. Where a smallest Program ships with the model it is the one that is integrated.
+A model becomes phases (`linkwright.system.phases`). What a run needs of them is kept as plain data
+in the cache of native code, under a digest of the model and of this package's code; with the object
+code beside it, a model that was run once starts without being derived.
 
-Models with constraints that may become singular are not run this way: the form of their equations
+Models with constraints that may become singular are not remembered: the form of their equations
 changes on the way (`linkwright.simulation.switching`).
 """
 
@@ -96,34 +95,29 @@ def _key(source: Source) -> bytes:
     return entry_key(f"prepared {_FORMAT} {fingerprint()} {source.digest}".encode(), "model")
 
 
-def prepare(
-    source: Source, model: Mechanism | System, ground: Grounded | None = None
-) -> Prepared | None:
-    """Return a model ready for native runs; None where its equations may become singular."""
-    from linkwright.equations.joint_stops import run_notes, with_stops
-    from linkwright.equations.poles import poles
-    from linkwright.mechanism import mechanism_of
+def system_of(mechanism: Mechanism, ground: Grounded | None = None) -> System:
+    """Return the System that is run: a mechanism, and a ground that its shapes touch."""
     from linkwright.system import System
 
-    mechanism = mechanism_of(model)
-    if isinstance(model, System):  # the work of its members is not among the energies
-        phases = model.phases()
-    elif not _is_regular(mechanism):
-        return None
-    elif ground is None:
-        phases = System(with_energies(with_stops(mechanism)), base=1000).phases()
-    else:  # whose work is not among the energies
-        system = System(mechanism, base=1000)
+    system = System(mechanism)
+    if ground is not None:
         ground.add_to(system)
-        phases = system.phases()
+    return system
+
+
+def prepare(source: Source, system: System, ground: Grounded | None = None) -> Prepared:
+    """Return a System whose equations hold everywhere, ready for native runs."""
+    from linkwright.equations.poles import poles
+
+    mechanism, phases = system.mechanism, system.phases()
+    meta = dict(phases.meta or {})
     if turning := [[p.body, p.coordinate, p.repeats] for p in poles(mechanism)]:
-        phases = replace(phases, meta={**(phases.meta or {}), "poles": turning})
-    own = () if ground is None else ground.notes
-    if notes := (*run_notes(mechanism, touching=ground is not None), *own):
-        told = {"limits": bool(mechanism.ranges), "notes": list(notes)}
-        phases = replace(phases, meta={**(phases.meta or {}), **told})
+        meta["poles"] = turning
+    if ground is not None and ground.notes:
+        meta["notes"] = [*meta.get("notes", ()), *ground.notes]
     if is_driven(mechanism):
-        phases = replace(phases, meta={**(phases.meta or {}), "driven": True})
+        meta["driven"] = True
+    phases = replace(phases, meta=meta)
     moving = not mechanism.constraints and not phases.quaternions
     known = {*mechanism.parameters, *mechanism.inputs}
     return Prepared(
@@ -131,22 +125,9 @@ def prepare(
         phases,
         {n: float(v) for n, v in mechanism.values.items() if n in known},
         own_times(mechanism),
-        moving and phases.initialize is None and not isinstance(model, System),
-        isinstance(model, System) and not model.is_continuous,
+        moving and phases.initialize is None and not system.members,
+        not system.is_continuous,
     )
-
-
-def _is_regular(mechanism: Mechanism) -> bool:
-    """Whether what constraints eliminate is the same everywhere."""
-    from linkwright.algebra import free_symbols, linear_coefficients
-
-    speeds = [s.symbol for s in mechanism.kinematics().speeds]
-    fixed = set(mechanism.parameters.values())
-    for constraint in mechanism.constraints:
-        found, _ = linear_coefficients(constraint.speed, speeds)
-        if constraint.position is not None or not set(free_symbols(*found.values())) <= fixed:
-            return False
-    return True
 
 
 def is_driven(mechanism: Mechanism) -> bool:
@@ -161,23 +142,6 @@ def is_driven(mechanism: Mechanism) -> bool:
     speeds = [s.symbol for s in mechanism.kinematics().speeds]
     rests = (linear_coefficients(c.speed, speeds)[1] for c in mechanism.constraints)
     return any(rest is not ZERO for rest in rests)
-
-
-def with_energies(mechanism: Mechanism) -> Mechanism:
-    """Return a view of a mechanism with its energies among its outputs.
-
-    Outputs that have the name of a coordinate or a speed are left out: these are recorded anyway.
-
-    >>> from linkwright.models import load_model
-    >>> [o.name for o in with_energies(load_model("pendulum")).outputs][-3:]
-    ['energy.kinetic', 'energy.potential', 'energy.power']
-    """
-    from linkwright.equations.energy import ENERGIES, energy_outputs
-
-    speeds = {s.symbol.name for s in mechanism.kinematics().speeds}
-    own = {*mechanism.coordinates, *speeds, *(s.symbol.name for s in mechanism.states), *ENERGIES}
-    kept = (o for o in mechanism.outputs if o.name not in own)
-    return mechanism.with_outputs([*kept, *energy_outputs(mechanism)])
 
 
 def numbered(prepared: Prepared, values: Mapping[str, float], initial: Mapping[str, float]) -> Any:

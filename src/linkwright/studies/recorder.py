@@ -6,7 +6,6 @@ runs to one name do not meet in it; it goes when the recording is in its place.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,35 +112,3 @@ class Recorder:
                 self.journal.close()
             else:
                 self.journal.remove()
-
-
-class Buffer:
-    """Records that come one by one, handed on now and then."""
-
-    def __init__(self, recorder: Recorder, until: float, progress: Progress | None) -> None:
-        self.recorder = recorder
-        self.until = until
-        self.progress = progress
-        self.time = 0.0
-        self.count = 0
-        self._times: list[float] = []
-        self._rows: list[Array] = []
-        self._last = time.perf_counter()
-
-    def add(self, t: float, row: Array) -> None:
-        """Take one record."""
-        self._times.append(t)
-        self._rows.append(row)
-        self.time = t
-        self.count += 1
-        if time.perf_counter() - self._last > VISIT:
-            self.flush()
-            if self.progress is not None:
-                self.progress(t, self.until)
-            self._last = time.perf_counter()
-
-    def flush(self) -> None:
-        """Hand on what is there."""
-        if self._times:
-            self.recorder.put(np.array(self._times), np.array(self._rows))
-            self._times, self._rows = [], []

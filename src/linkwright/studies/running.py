@@ -13,17 +13,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkwright.brief import one_line
-from linkwright.errors import DomainError, Error, InputError
+from linkwright.errors import Error, InputError
 from linkwright.recording.origins import KEY as ORIGIN
 from linkwright.recording.recording import Recording
-from linkwright.simulation.described import own_times, phase_channels, phase_numbers
+from linkwright.simulation.described import phase_channels, phase_numbers
 from linkwright.simulation.native.session import Session
 from linkwright.simulation.native.stored import Forgotten
+from linkwright.simulation.run import Run
 from linkwright.simulation.settings import DEFAULTS, RunSettings
 from linkwright.simulation.stopwatch import Stopwatch
-from linkwright.studies.prepared import Prepared, numbered, prepare, remember, remembered
-from linkwright.studies.recorder import VISIT, Buffer, Progress, Recorder, Target
+from linkwright.studies.prepared import (
+    Prepared,
+    numbered,
+    prepare,
+    remember,
+    remembered,
+    system_of,
+)
+from linkwright.studies.recorder import VISIT, Progress, Recorder, Target
 from linkwright.studies.sources import Source, source_of
 from linkwright.system.phases import Phases
 from linkwright.version import __version__
@@ -33,7 +40,7 @@ if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
     from linkwright.system import System
 
-_TOLD = ("limits", "notes", "forces", "floors")
+_TOLD = ("limits", "notes", "forces", "floors", "driven", "system")
 _FIRST = 2_000  # steps before the first visit
 
 
@@ -69,44 +76,6 @@ class Request:
         return not self.reactions and not self.ground and self.limits and self.base == "file"
 
 
-@one_line
-@dataclass(frozen=True, slots=True, eq=False)
-class Finished:
-    """A run that has ended.
-
-    Args:
-        recording: what was recorded.
-        path: where it is; None where it was not to be written.
-        until: when it was to end, s.
-        time: when it ended, s.
-        steps: accepted steps.
-        seconds: what the run itself took, s.
-        preparing: what came before it, s: deriving and compiling, or finding what is stored.
-        stop: why it could not go on, in words; empty where it could.
-        names: the states concerned.
-        failed: whether it ended because of a failure.
-        remedy: what to try then.
-        interrupted: whether it was interrupted.
-        events: what happened when: names and times in s.
-        report: what else there is to say, in sentences.
-    """
-
-    recording: Recording
-    path: Path | None
-    until: float
-    time: float
-    steps: int
-    seconds: float
-    preparing: float
-    stop: str = ""
-    names: tuple[str, ...] = ()
-    failed: bool = False
-    remedy: str = ""
-    interrupted: bool = False
-    events: tuple[tuple[str, float], ...] = ()
-    report: tuple[str, ...] = ()
-
-
 def run_model(
     request: Request,
     out: Path | None = None,
@@ -114,7 +83,7 @@ def run_model(
     replace_file: bool = False,
     replace_journal: bool = False,
     progress: Progress | None = None,
-) -> Finished:
+) -> Run:
     """Run a model and write its recording.
 
     >>> found = run_model(Request("pendulum", RunSettings(1.0, 0.01)))
@@ -141,6 +110,7 @@ def run_model(
     from linkwright.mechanism import mechanism_of
     from linkwright.mechanism.plausibility import refuse_unreal
     from linkwright.system import System
+    from linkwright.system.forms import is_regular
 
     model = _opened(request, source.opened)
     mechanism = mechanism_of(model)
@@ -170,15 +140,16 @@ def run_model(
         request = replace(request, initial={**ground.lifted(request.initial), **request.initial})
         if ground.meshes:
             source = replace(source, text="")  # which does not hold the meshes
-    made = prepare(source, model, ground)
-    if made is None:
+    system = model if isinstance(model, System) else system_of(mechanism, ground)
+    if not is_regular(mechanism):
         if ground is not None:
             raise InputError(
                 f"{mechanism.name!r} has closed loops, and only trees of bodies get a ground here",
                 remedy="make a System of it, and add linkwright.elements.Contact",
             )
-        return _switching(source, mechanism, request, target, progress, asked)
-    if request.plain and (isinstance(model, System) or not request.values or _is_real(model)):
+        return _switching(source, system, request, target, progress, asked)
+    made = prepare(source, system, ground)
+    if request.plain and (system.members or not request.values or _is_real(mechanism)):
         remember(made)
     phases = numbered(made, request.values, request.initial)
     if phases is None:
@@ -308,7 +279,7 @@ def _native(
     target: Target | None,
     progress: Progress | None,
     asked: float,
-) -> Finished:
+) -> Run:
     tick = phases.tick_seconds if prepared.clocked else None
     settings = request.settings.timed(prepared.timing, tick)
     settings = replace(settings, step=settings.step or tick)
@@ -317,22 +288,45 @@ def _native(
     if tick is None:
         phases = replace(phases, tick_seconds=settings.step)
     session = Session(phases, settings)
-    about = _about(prepared.source, request, settings)
-    about |= phase_numbers(phases)
-    about["parameters"] = {**prepared.values, **request.values}
-    if (phases.meta or {}).get("driven"):
-        about["driven"] = True
+    values = {**prepared.values, **request.values}
+    found = _recorded(
+        _Going(prepared.source, request, settings, values), session, target, progress, asked
+    )
+    words = _pole_words((phases.meta or {}).get("poles"), found.recording, settings)
+    return replace(found, report=(*found.report, *words))
+
+
+@dataclass(frozen=True, slots=True)
+class _Going:
+    """What is run, and how."""
+
+    source: Source
+    request: Request
+    settings: RunSettings
+    values: Mapping[str, float]
+    preparing: Stopwatch | None = None
+
+
+def _recorded(
+    going: _Going, session: Session, target: Target | None, progress: Progress | None, asked: float
+) -> Run:
+    """Drive a session to its end, with a journal beside the target."""
+    settings, request, phases = going.settings, going.request, session.phases
     meta = phases.meta or {}
+    about = _about(going.source, request, settings) | phase_numbers(phases)
+    about["parameters"] = dict(going.values)
     about |= {k: v for k, v in meta.items() if k in _TOLD}
     recorder = Recorder(phase_channels(phases), about, target)
     begun = time.perf_counter()
-    interrupted = False
+    watch = going.preparing or Stopwatch()
+    before = watch.seconds
     try:
-        interrupted = _drive(session, recorder, settings.until, progress)
+        interrupted = _drive(session, recorder, float(settings.until or 0.0), progress)
     except BaseException:
         recorder.leave()
         raise
-    seconds = time.perf_counter() - begun
+    more = watch.seconds - before
+    seconds = time.perf_counter() - begun - more
     stop = session.stop
     if stop is not None and stop.failed and not session.steps:
         try:
@@ -340,28 +334,30 @@ def _native(
         except Error:
             recorder.drop()
             raise
-    more: dict[str, Any] = {}
+    told: dict[str, Any] = {}
     if stop is not None:
-        more["stopped"] = {"time": stop.time, "reason": stop.reason, "names": list(stop.names)}
+        told["stopped"] = {"time": stop.time, "reason": stop.reason, "names": list(stop.names)}
     if interrupted:
-        more["interrupted"] = session.time
+        told["interrupted"] = session.time
     failed = stop is not None and stop.failed
-    recording, path = recorder.finish(more, least=2 if failed else 1)
-    return Finished(
+    recording, path = recorder.finish(told, least=2 if failed else 1)
+    outcome = session.outcome(session.collected())
+    passed = () if session.fallback is None else session.fallback.report
+    return Run(
         recording,
-        path,
-        settings.until,
+        settings,
         session.time,
+        outcome.x,
+        outcome.d,
         session.steps,
+        outcome.rejected,
+        tuple(session.events),
+        stop,
         seconds,
-        begun - asked,
-        "" if stop is None else stop.reason,
-        () if stop is None else stop.names,
-        failed,
-        f"look for a singularity there, or {settings.chosen.remedy}",
+        begun - asked + more,
+        (*map(str, meta.get("report", ())), *map(str, meta.get("notes", ())), *passed),
         interrupted,
-        tuple((e.name, e.time) for e in session.events),
-        (*map(str, meta.get("notes", ())), *_pole_words(meta.get("poles"), recording, settings)),
+        path,
     )
 
 
@@ -399,72 +395,20 @@ def _drive(session: Session, recorder: Recorder, until: float, progress: Progres
 # -- with constraints that may become singular -----------------------------------------------------
 def _switching(
     source: Source,
-    mechanism: Mechanism,
+    system: System,
     request: Request,
     target: Target | None,
     progress: Progress | None,
     asked: float,
-) -> Finished:
-    from linkwright.equations.closure import assemble
-    from linkwright.simulation.mechanisms import begin
-    from linkwright.simulation.run import run_channels
-    from linkwright.studies.prepared import is_driven, with_energies
+) -> Run:
+    from linkwright.simulation.runs import all_values_of, give, session_of
+    from linkwright.studies.prepared import is_driven
 
-    settings = request.settings.timed(own_times(mechanism))
-    assert settings.until is not None
-    mechanism.set_values(request.values)
-    view = with_energies(mechanism)
-    start = assemble(view, request.initial or None)
-    states = {**start.coordinates, **start.speeds}
-    about = _about(source, request, settings)
-    about["parameters"] = dict(mechanism.values)
-    about["initial"] = {n: float(v) for n, v in states.items()}
-    if is_driven(mechanism):
-        about["driven"] = True
-    recorder = Recorder(list(run_channels(view, states)), about, target)
-    buffer = Buffer(recorder, settings.until, progress)
-    simulation, stop, remedy, interrupted = None, "", "", False
-    told: tuple[str, ...] = ()
-    begun, watch = time.perf_counter(), Stopwatch()
-    try:
-        with watch:
-            simulation = begin(
-                view,
-                settings,
-                initial=request.initial,
-                sink=buffer.add,
-                preparing=watch,
-            )
-        told = simulation.run().report
-    except KeyboardInterrupt:
-        interrupted = True
-    except DomainError as error:
-        if not buffer.count:
-            recorder.leave()
-            raise
-        stop, remedy = error.what, error.remedy or ""
-    except BaseException:
-        recorder.leave()
-        raise
-    seconds = time.perf_counter() - begun - watch.seconds
-    buffer.flush()
-    more: dict[str, Any] = {}
-    if stop:
-        more["stopped"] = {"time": buffer.time, "reason": stop, "names": []}
-    if interrupted:
-        more["interrupted"] = buffer.time
-    recording, path = recorder.finish(more, least=2 if stop else 1)
-    return Finished(
-        recording,
-        path,
-        settings.until,
-        buffer.time,
-        0 if simulation is None else simulation.accepted,
-        seconds,
-        begun - asked + watch.seconds,
-        stop,
-        failed=bool(stop),
-        remedy=remedy,
-        interrupted=interrupted,
-        report=tuple(told),
-    )
+    watch = Stopwatch()
+    give(system, request.initial, request.values)
+    session, settings = session_of(system, request.settings, preparing=watch)
+    if is_driven(system.mechanism):
+        meta = {**(session.phases.meta or {}), "driven": True}
+        session.phases = replace(session.phases, meta=meta)
+    going = _Going(source, request, settings, all_values_of(system), watch)
+    return _recorded(going, session, target, progress, asked)

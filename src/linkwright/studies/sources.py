@@ -9,7 +9,6 @@ from typing import Any
 
 from linkwright.errors import InputError
 from linkwright.files import OpenedFile, digest_of, opened_file
-from linkwright.formats.robot.files import endings, is_whole
 
 _LONGEST = 4 << 20
 
@@ -52,6 +51,10 @@ def source_of(model: str) -> Source:
 
 def _file_of(model: str) -> tuple[Path | None, str]:
     """Return the path that a model's name holds, and its options with their colon."""
+    if "." not in model:  # a shipped one; formats are not needed to know that
+        return None, ""
+    from linkwright.formats.robot.files import endings
+
     for ending in endings():
         name, found, options = model.partition(ending)
         if found and (not options or options.startswith(":")):
@@ -60,6 +63,8 @@ def _file_of(model: str) -> tuple[Path | None, str]:
 
 
 def _of_file(model: str, path: Path, options: str) -> Source:
+    from linkwright.formats.robot.files import is_whole
+
     opened = opened_file(path)
     content, text = opened.content, ""
     if len(content) <= _LONGEST and is_whole(path, content):

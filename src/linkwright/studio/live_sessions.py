@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from linkwright.simulation.native.session import Session
-from linkwright.simulation.settings import LIVE, LIVE_CONTACT, LIVE_STEPS
+from linkwright.simulation.paced import SLICE_STEPS
+from linkwright.simulation.runs import session_of
+from linkwright.simulation.settings import LIVE, LIVE_CONTACT, LIVE_STEPS, RunSettings
 from linkwright.studio.live_system import STEPS
-from linkwright.system.phases import Phases
-
-SLICE_STEPS = 4000
-"""Steps of the integration between two looks at what the user wants."""
+from linkwright.system import System
 
 
-def session_of(phases: Phases, every: int, *, contact: bool = False) -> Session:
+def live_session(
+    system: System, record: Iterable[str], every: int, *, contact: bool = False
+) -> Session:
     """Return a session whose steps are as long as the error allows, or fixed where that fails.
 
     Dry friction that jumps with the sign of a speed makes steps of no length; then steps are fixed.
     """
-    tick = phases.tick_seconds
-    until = round(1e6 / tick) * tick
+    tick = float(system.clock().tick)
+    end = round((LIVE.until or 0.0) / tick) * tick
+
+    def made_with(preset: RunSettings) -> Session:
+        return session_of(system, replace(preset, until=end, every=every), record)[0]
+
     if contact:
-        return Session(phases, LIVE_CONTACT, until=until, step=tick / STEPS, every=every)
-    made = Session(phases, LIVE, until=until, every=every)
+        return made_with(replace(LIVE_CONTACT, step=tick / STEPS))
+    made = made_with(LIVE)
     fresh = made.snapshot()
-    made.machine.extend(max(1, round(0.1 / tick)))
+    made.extend(max(1, round(0.1 / tick)))
     made.advance(SLICE_STEPS)
     if made.done and made.stop is None:
         made.restore(fresh)
         return made
-    return Session(phases, LIVE_STEPS, until=until, every=every)
+    return made_with(LIVE_STEPS)

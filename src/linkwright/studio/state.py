@@ -24,8 +24,9 @@ from linkwright.scene.motions import SceneMotion
 from linkwright.scene.previews import resting
 from linkwright.scene.scene import Scene
 from linkwright.scene.stance import Footing, footing_of, set_down
+from linkwright.simulation.paced import Reached
 from linkwright.studio.cameras import move_cameras
-from linkwright.studio.live import Live, Reached
+from linkwright.studio.live import Live
 from linkwright.studio.live_system import plant_of
 from linkwright.studio.messages import stopped_words
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from linkwright.studio.state import PLAYED, RUN, Desk, desk_of
 
 if TYPE_CHECKING:
-    from linkwright.studio.live import Live, Reached
+    from linkwright.simulation.paced import Reached
+    from linkwright.studio.live import Live
     from linkwright.studio.server import Studio
 
 DERIVING = "Building the simulation: deriving and compiling the equations of motion …"

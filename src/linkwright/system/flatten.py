@@ -14,20 +14,33 @@ from typing import TYPE_CHECKING
 
 from linkwright.algebra import Expr, substitute_all, symbol, total
 from linkwright.blocks import BlockError, Element, Foreign, with_targets
-from linkwright.equations import Equations
+from linkwright.equations import Equations, derive
 from linkwright.equations.description import meanings
+from linkwright.equations.energy import energy_outputs
+from linkwright.equations.formulations import QUICK
 from linkwright.equations.joint_stops import run_notes, stop_loads
 from linkwright.equations.reactions import load_on_branch
 from linkwright.mechanism import Force, Mechanism, Moment
-from linkwright.program import Program, Statement, optimize
+from linkwright.mechanism.parts import Output
+from linkwright.program import Call, Namer, Program, Statement, optimize, program
 from linkwright.program.passes.replacement import with_reads
 from linkwright.system.clock import Clock
 from linkwright.system.composite import through_ports
 from linkwright.system.definitions import Definitions, with_solution
 from linkwright.system.driven_inputs import told_drives
 from linkwright.system.dynamics import MECHANISM, define, equations_of, settled
+from linkwright.system.forms import (
+    GUARD,
+    LIMIT,
+    Form,
+    Guards,
+    KeptSpeeds,
+    guards_of,
+    is_regular,
+    redundant_equations,
+)
 from linkwright.system.member import Member, Wire
-from linkwright.system.numbers import starts
+from linkwright.system.numbers import parameters, starts
 from linkwright.system.order import Readers, Segment, segments
 from linkwright.system.phases import Event, Phases, Signal, Tick, phase_program
 
@@ -37,10 +50,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flattened:
-    """The phases of a System, and the mechanism as its equations have it, with exact relations."""
+    """The phases of a System in a form, and the mechanism as its equations have it.
+
+    Args:
+        phases: without numbers.
+        mechanism: with exact relations between speeds.
+        equations: of motion; None where nothing moves.
+        trusted: whether guards say where the form fails, or it never does.
+        kept: what solves the constraints where all speeds are kept.
+    """
 
     phases: Phases
     mechanism: Mechanism
+    equations: Equations | None
+    trusted: bool = True
+    kept: KeptSpeeds | None = None
 
 
 @dataclass(slots=True)
@@ -59,6 +83,10 @@ class _Flat:
     rates: list[Expr] = field(default_factory=list)
     starts: dict[Expr, Expr] = field(default_factory=dict)
     noise: dict[Expr, int] = field(default_factory=dict)
+    energies: tuple[Output, ...] = ()
+    guards: Guards | None = None
+    kept: KeptSpeeds | None = None
+    settled: dict[Expr, Expr] = field(default_factory=dict)
 
     @property
     def members(self) -> list[Member]:
@@ -80,8 +108,9 @@ class _Flat:
         more: Sequence[Statement] = (),
         tick: Expr | None = None,
         noise: Sequence[Expr] = (),
+        quick: bool = False,
     ) -> Program:
-        """Return the optimized Program of a phase."""
+        """Return the Program of a phase, optimized unless it is to be made quickly."""
         source = self.table if table is None else table
         roots = [x for values in outputs.values() for x in values]
         roots += [x for s in more for x in s.operands]
@@ -99,21 +128,35 @@ class _Flat:
             tick=tick,
             noise=noise,
         )
-        return optimize(made)
+        return made if quick or self.kept is not None else optimize(made)
 
 
-def flatten(system: System, record: Sequence[str] | None = None) -> Flattened:
+def flatten(
+    system: System, record: Sequence[str] | None = None, form: Form | None = None
+) -> Flattened:
     """Return the phases of a System, without the numbers (`numbered` puts them in)."""
+    form = form or Form()
     clock = system.clock()
     for name in clock.schedules:
         system.members[name].set_period(clock.period(name))
     forces, moments = _loads(system)
     wires = through_ports(system, {**system.wires, **_branches(system, [*forces, *moments])})
-    stops, couples = stop_loads(system.mechanism)
+    stops, couples = ((), ()) if system.equations else stop_loads(system.mechanism)
     view = system.mechanism.with_loads([*forces, *stops], [*moments, *couples])
-    equations = equations_of(view, system.formulation)
+    tree = redundant_equations(view) if form.redundant else None
+    equations = _derived(system, view, form) if tree is None else tree[0]
     flat = _Flat(system, clock, wires, equations, Definitions(), starts=starts(system))
+    flat.energies = energy_outputs(view) if view.bodies else ()
     _define(flat)
+    if tree is not None:
+        flat.kept = KeptSpeeds(*tree, flat.table, parameters(system))
+        found, moved = flat.kept.calls()
+        for a, value in zip(tree[0].accelerations, found, strict=True):
+            flat.table.let(a, value, MECHANISM)
+        flat.settled = dict(zip(flat.kept.moved, moved, strict=True))
+    regular = equations is None or form.redundant or is_regular(equations.mechanism)
+    if equations is not None and not regular and form.guarded:
+        flat.guards = guards_of(equations)
     _states(flat)
     channels = _channels(flat, record)
     outputs = [value for _, value in channels]
@@ -144,9 +187,37 @@ def flatten(system: System, record: Sequence[str] | None = None) -> Flattened:
             "drives": told_drives(system),
             **({"limits": True} if system.mechanism.ranges else {}),
             **({"notes": list(notes)} if (notes := _notes(system)) else {}),
+            **({"report": told} if (told := _report(system, equations)) else {}),
         },
     )
-    return Flattened(phases, system.mechanism if equations is None else equations.mechanism)
+    mechanism = system.mechanism if equations is None else equations.mechanism
+    trusted = regular or not form.guarded or flat.guards is not None
+    return Flattened(phases, mechanism, equations, trusted, flat.kept)
+
+
+def _loads_of(mechanism: Mechanism) -> int:
+    return len(mechanism.forces) + len(mechanism.moments)
+
+
+def _derived(system: System, view: Mechanism, form: Form) -> Equations | None:
+    """Return the equations in which some speeds are eliminated."""
+    if system.equations is not None and not form.dependent:
+        if len(view.forces) + len(view.moments) > _loads_of(system.mechanism):
+            raise BlockError(
+                f"elements act on {system.name!r}, and its equations were derived without them",
+                remedy="make the System of the mechanism, with formulation=...",
+            )
+        return system.equations
+    if not form.dependent:
+        return equations_of(view, system.formulation)
+    names = {s.symbol.name: s.symbol for s in view.kinematics().speeds}
+    return derive(
+        view,
+        QUICK,
+        closed_at={view.coordinates[n]: v for n, v in form.at},
+        dependent=[names[n] for n in form.dependent],
+        values=parameters(system),
+    )
 
 
 # -- definitions -----------------------------------------------------------------------------------
@@ -221,8 +292,10 @@ def _stream(member: str, stream: str) -> int:
 def _states(flat: _Flat) -> None:
     """Fill x, d and w, and the rates of x; `numbered` says where they start."""
     m = flat.system.mechanism
-    if flat.equations is not None:
-        _mechanism_states(flat, flat.equations)
+    rates = _own_states(flat)
+    signals = {s.symbol: s for s in _mechanism_signals(flat)}
+    flat.x = [signals[x] for x in rates]
+    flat.rates = list(rates.values())
     for member in flat.members:
         for state, x, rate in member.integrated():
             flat.x.append(_signal(x, state.unit, "state", state.doc, member.name))
@@ -232,6 +305,9 @@ def _states(flat: _Flat) -> None:
                 flat.d += [_signal(x, port.unit, "held", port.doc, member.name) for x in symbols]
         for state, x, _ in member.remembered():
             flat.d.append(_signal(x, state.unit, "discrete", state.doc, member.name))
+    if flat.guards is not None:
+        flat.d.append(Signal(flat.guards.limit.name, flat.guards.limit, LIMIT, "1", "discrete"))
+        flat.d += [Signal(x.name, x, 0.0, "?", "discrete") for x in flat.guards.memory]
     inputs = [
         _signal(x, m.units.get(n, "?"), "input", m.docs.get(n, "")) for n, x in m.inputs.items()
     ]
@@ -245,21 +321,33 @@ def _signal(x: Expr, unit: str, kind: str, doc: str, home: str = "") -> Signal:
     return Signal(x.name, x, 0.0, unit, kind, doc, home)
 
 
-def _mechanism_states(flat: _Flat, equations: Equations) -> None:
-    m = flat.system.mechanism
+def _mechanism_signals(flat: _Flat) -> list[Signal]:
+    """Return coordinates, extra states and all speeds of the mechanism, as its tree orders them."""
+    equations, m = flat.equations, flat.system.mechanism
+    if equations is None:
+        return []
     docs = {**m.docs, **meanings(m)}
     homes = {q: b.name for b in m.bodies.values() for q in b.coordinates}
     homes |= {s.symbol: s.body.name for s in equations.kinematics.speeds}
     groups = (
-        ("coordinate", equations.coordinates, equations.rates),
-        ("state", equations.states, equations.state_rates),
-        ("speed", equations.speeds, equations.accelerations),
+        ("coordinate", equations.coordinates),
+        ("state", equations.states),
+        ("speed", [s.symbol for s in equations.kinematics.speeds]),
     )
-    for kind, symbols, rates in groups:
-        for x, rate in zip(symbols, rates, strict=True):
-            unit, doc = m.units.get(x.name, "?"), docs.get(x.name, "")
-            flat.x.append(_signal(x, unit, kind, doc, homes.get(x, "")))
-            flat.rates.append(rate)
+    return [
+        _signal(x, m.units.get(x.name, "?"), kind, docs.get(x.name, ""), homes.get(x, ""))
+        for kind, symbols in groups
+        for x in symbols
+    ]
+
+
+def _own_states(flat: _Flat) -> dict[Expr, Expr]:
+    """Return the states of the mechanism that are integrated, with their rates."""
+    e = flat.equations
+    if e is None:
+        return {}
+    symbols = (*e.coordinates, *e.states, *e.speeds)
+    return dict(zip(symbols, (*e.rates, *e.state_rates, *e.accelerations), strict=True))
 
 
 def _parameters(flat: _Flat, roots: Sequence[Expr]) -> None:
@@ -272,9 +360,10 @@ def _parameters(flat: _Flat, roots: Sequence[Expr]) -> None:
         needed += [value for _, _, value in member.remembered()]
         for crossing in member.block.crossings:
             needed += member.of([crossing.value, *(v for _, v in crossing.resets)])
-    if flat.equations is not None:
-        moved, statements = settled(flat.equations)
-        needed += [*moved.values(), *(x for s in statements for x in s.operands)]
+    moved, statements = _settled(flat)
+    needed += [*moved.values(), *(x for s in statements for x in s.operands)]
+    if flat.guards is not None:
+        needed += [x for s in flat.guards.statements for x in s.operands]
     leaves = flat.table.leaves(flat.table.ordered(needed), needed)
     known = [
         _signal(x, m.units.get(n, "?"), "parameter", m.docs.get(n, ""))
@@ -294,14 +383,11 @@ def _channels(flat: _Flat, record: Sequence[str] | None) -> list[tuple[Signal, E
     """
     m = flat.system.mechanism
     found: list[tuple[Signal, Expr]] = []
-    for signal in flat.x:
+    members = [s for s in flat.x if s.symbol not in _own_states(flat)]
+    for signal in (*_mechanism_signals(flat), *members):
         assert signal.symbol is not None
         found.append((replace(signal, symbol=None), signal.symbol))
     if flat.equations is not None:
-        homes = {s.symbol: s.body.name for s in flat.equations.kinematics.speeds}
-        for u in flat.equations.reduction.dependent:
-            unit, doc = m.units.get(u.name, "?"), meanings(m).get(u.name, "")
-            found.append((Signal(u.name, None, 0.0, unit, "speed", doc, homes[u]), u))
         for o, value in zip(m.outputs, flat.equations.outputs, strict=True):
             found.append((Signal(o.name, None, 0.0, o.unit, "output", o.doc, o.body), value))
     for member in flat.members:
@@ -315,6 +401,11 @@ def _channels(flat: _Flat, record: Sequence[str] | None) -> list[tuple[Signal, E
             (Signal(name, None, 0.0, port.unit, "output", port.doc), value)
             for name, value in port.entries()
         ]
+    for n, x in m.inputs.items():
+        unit, doc = m.units.get(n, "?"), m.docs.get(n, "")
+        found.append((Signal(n, None, 0.0, unit, "output", doc, m.name), x))
+    for o in flat.energies:
+        found.append((Signal(o.name, None, 0.0, o.unit, "output", o.doc, m.name), o.value))
     by_name: dict[str, tuple[Signal, Expr]] = {}
     for signal, value in found:
         by_name.setdefault(signal.name, (signal, value))
@@ -325,6 +416,11 @@ def _channels(flat: _Flat, record: Sequence[str] | None) -> list[tuple[Signal, E
         by_name.setdefault(
             signal.name, (replace(signal, symbol=None, kind="output"), signal.symbol)
         )
+    if flat.equations is not None:
+        homes = {s.symbol: s.body.name for s in flat.equations.kinematics.speeds}
+        for u, a in flat.equations.kinematics.accelerations.items():
+            name = f"{u.name}_dot"
+            by_name.setdefault(name, (Signal(name, None, kind="output", body=homes[u]), a))
     unknown = [name for name in record if name not in by_name]
     if unknown:
         raise BlockError(f"{flat.system.name!r} has no channel {', '.join(map(repr, unknown))}")
@@ -421,18 +517,48 @@ def _foreign(flat: _Flat, member: Member, place: Mapping[Expr | None, int]) -> T
 
 
 # -- accepted steps, events, start -----------------------------------------------------------------
+def _settled(flat: _Flat) -> tuple[dict[Expr, Expr], list[Statement]]:
+    """Return the states of the mechanism as they are moved after a step."""
+    if flat.kept is not None:
+        return dict(flat.settled), []
+    return ({}, []) if flat.equations is None else settled(flat.equations)
+
+
 def _accepted(flat: _Flat) -> Program | None:
-    """Return what happens after each accepted step: memory, quaternions, closed loops."""
-    changed: dict[Expr, Expr] = {}
-    statements: list[Statement] = []
-    if flat.equations is not None:
-        changed, statements = settled(flat.equations)
+    """Return what happens after each accepted step: memory, quaternions, closed loops, guards.
+
+    Relations of position are met by two steps of Newton's method.
+    """
+    changed, statements = _settled(flat)
+    moved = dict(changed)
     for member in flat.members:
         if not member.held:
             changed.update((x, following) for _, x, following in member.remembered())
-    if not changed:
+    if not changed and flat.guards is None:
         return None
-    return flat.program("accepted", _arrays(flat, changed), more=statements)
+    first = flat.program("accepted", _arrays(flat, changed), more=statements)
+    if not statements and flat.guards is None:
+        return first
+    namer = Namer(first, "again")
+    arrays = {port.name: list(port.entries) for port in first.inputs}
+    calls: list[Statement] = []
+
+    def called(of: Program, x: list[Expr], d: list[Expr]) -> list[Expr]:
+        arguments = [*x, *d, *(e for n in ("p", "w", "t") for e in arrays[n])]
+        targets = [namer() for port in of.outputs for _ in range(port.size)]
+        calls.append(Call(of, tuple(arguments), tuple(targets)))
+        return targets
+
+    found = called(first, arrays["x"], arrays["d"])
+    x, d = found[: len(flat.x)], found[len(flat.x) :]
+    if statements:
+        only = _arrays(flat, moved)["x_new"]
+        x = called(flat.program("settle", {"x_new": only}, more=statements, quick=True), x, d)
+    if flat.guards is not None:
+        roots = {"d_new": list(flat.guards.inverse)}
+        inverse = called(flat.program("inverse", roots, more=flat.guards.inner, quick=True), x, d)
+        d[-len(inverse) :] = inverse
+    return program(f"{first.name}_settled", arrays, {"x_new": x, "d_new": d}, statements=calls)
 
 
 def _arrays(flat: _Flat, changed: Mapping[Expr, Expr]) -> dict[str, list[Expr]]:
@@ -462,7 +588,15 @@ def _events(flat: _Flat) -> tuple[Program | None, tuple[Event, ...]]:
                 action = flat.program(f"event_{member.name}_{number}", _arrays(flat, resets))
             name = f"{member.name}.{crossing.name}"
             found.append(Event(name, crossing.direction, crossing.terminal, action))
-    return (flat.program("events", {"g": values}), tuple(found)) if values else (None, ())
+    more: Sequence[Statement] = ()
+    if flat.guards is not None:
+        found += [Event(f"{GUARD}{i}", guard=True) for i in range(len(flat.guards.values))]
+        values += flat.guards.values
+        more = flat.guards.statements
+    if not values:
+        return None, ()
+    made = flat.program("events", {"g": values}, more=more, quick=flat.guards is not None)
+    return made, tuple(found)
 
 
 def _initialize(flat: _Flat) -> Program | None:
@@ -498,8 +632,18 @@ def _word(name: str) -> str:
     return "".join(c if c.isalnum() else "_" for c in name)
 
 
+def _report(system: System, equations: Equations | None) -> list[str]:
+    """Return what became of constraints, in sentences."""
+    if equations is None:
+        return []
+    idle = [e.constraint.name for e in equations.eliminations if e.speed is None]
+    left = [f"redundant, and left out: {'; '.join(idle)}"] if idle else []
+    known = system.mechanism.reports
+    return [*left, *(line for line in equations.mechanism.reports if line not in known)]
+
+
 def _notes(system: System) -> tuple[str, ...]:
     """Return what there is to say of a robot's file; shapes touch something where a ground is."""
     blocks = (member.block for member in system.members.values())
     touching = any(getattr(block, "floors", ()) for block in blocks)
-    return run_notes(system.mechanism, touching=touching)
+    return run_notes(system.mechanism, stopping=system.equations is None, touching=touching)

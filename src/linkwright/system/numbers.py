@@ -59,7 +59,8 @@ def numbered(
             f"{system.name!r} has no value for {', '.join(missing)}",
             remedy="give defaults to the mechanism, or values to the System",
         )
-    at = beginnings(system, values, mechanism) if at is None else at
+    report: list[str] = []
+    at = beginnings(system, values, mechanism, report=report) if at is None else at
     initialize = phases.initialize
     if initialize is not None and any(x.name in system.initial for x in starts(system)):
         initialize = None  # the values say it all
@@ -69,12 +70,13 @@ def numbered(
         "floors": told_floors(system),
         "wheels": told_wheels(system, values),
         "reactions": told_reactions(system.mechanism, channels),
+        "report": [*report, *(phases.meta or {}).get("report", ())],
     }
     return replace(
         phases,
         meta={**(phases.meta or {}), **{k: v for k, v in told.items() if v}},
         x=_with(phases.x, at),
-        d=_with(phases.d, at),
+        d=_with(phases.d, {**{x.name: x.value for x in phases.d}, **at}),
         p=_with(phases.p, values),
         w=_with(phases.w, inputs),
         initialize=initialize,
@@ -110,8 +112,9 @@ def beginnings(
     mechanism: Mechanism,
     time: float = 0.0,
     relations: Relations | None = None,
+    report: list[str] | None = None,
 ) -> dict[str, float]:
-    """Return where every state starts, by name."""
+    """Return where every state starts, by name; a report says how constraints were met."""
     m = system.mechanism
     speeds = [s.symbol.name for s in m.kinematics().speeds]
     own = {*m.coordinates, *speeds}
@@ -127,6 +130,8 @@ def beginnings(
         all_known = {**m.values, **known}
         start_of = assemble(mechanism, given, all_known, time=time, relations=relations)
         at |= {**start_of.coordinates, **start_of.speeds}
+        if report is not None and m.constraints:
+            report += start_of.report
     at.update((name, v) for name, v in system.initial.items() if name not in own)
     return at
 

@@ -38,6 +38,7 @@ from linkwright.blocks import (
 )
 from linkwright.border import worded
 from linkwright.brief import brief
+from linkwright.equations.equations import Equations
 from linkwright.errors import UnitError
 from linkwright.mechanism import Mechanism, ModelLike, resolved
 from linkwright.mechanism.structure import content_of
@@ -50,6 +51,7 @@ from linkwright.system.phases import Phases
 
 if TYPE_CHECKING:
     from linkwright.system.flatten import Flattened
+    from linkwright.system.forms import Form
 
 Source = Any
 """A number, an expression, a text, or a sequence of these for an array."""
@@ -65,8 +67,8 @@ class System(Shown):
     """A mechanism with everything that acts on it.
 
     Args:
-        mechanism: a mechanism, a robot, a file, the name of a shipped model, or None for blocks
-            alone.
+        mechanism: a mechanism, a robot, a file, the name of a shipped model, equations derived from
+            one, which are integrated as they are, or None for blocks alone.
         name: of the System; the mechanism's by default.
         base: the base clock, Hz; by default the slowest of which all rates are parts.
         formulation: how the equations of motion are derived: "quick", or as for `derive`,
@@ -95,6 +97,7 @@ class System(Shown):
         self.mechanism = (
             Mechanism(name or "system") if mechanism is None else mechanism_of(mechanism)
         )
+        self.equations = mechanism if isinstance(mechanism, Equations) else None
         self.name = name or self.mechanism.name
         self.owner = f"system {self.name}"
         self.base = None if base is None else 1 / exact(base)
@@ -457,26 +460,32 @@ class System(Shown):
             record: names of the channels that are asked for: outputs of the mechanism, ports; all
                 of them by default. What nobody asks for is not computed.
         """
-        found = self.flattened(record)
-        return numbered(self, found.phases, found.mechanism)
+        return self.numbered(self.flattened(record))
+
+    def numbered(self, flattened: Flattened) -> Phases:
+        """Return phases with the numbers that the System has now."""
+        return numbered(self, flattened.phases, flattened.mechanism)
 
     @worded
-    def flattened(self, record: Iterable[str] | None = None) -> Flattened:
-        """Return the phases without numbers, and the mechanism as its equations have it.
+    def flattened(self, record: Iterable[str] | None = None, form: Form | None = None) -> Flattened:
+        """Return the phases in a form, without numbers, and the mechanism as its equations have it.
 
         Args:
             record: as for `phases`.
+            form: which speeds of a constrained mechanism are integrated.
         """
         from linkwright.system.flatten import flatten
 
         wanted = None if record is None else tuple(record)
         for member in self.members.values():
             member.refresh()
-        key = (wanted, *self.content())
+        key = (wanted, form, *self.content())
+        if form is not None and form.redundant:
+            return flatten(self, wanted, form)  # which belongs to one run
         if key not in self._flat:
             while len(self._flat) >= KEPT:
                 del self._flat[next(iter(self._flat))]
-            self._flat[key] = flatten(self, wanted)
+            self._flat[key] = flatten(self, wanted, form)
         return self._flat[key]
 
     def content(self) -> tuple[object, ...]:
@@ -494,6 +503,7 @@ class System(Shown):
             self.name,
             self.base,
             self.formulation,
+            self.equations,
             content_of(self.mechanism),
             tuple(members),
             wires,
@@ -520,7 +530,9 @@ class System(Shown):
         >>> s.copy()
         System(s: no members)
         """
-        made = System(self.mechanism, name=self.name, formulation=self.formulation)
+        made = System(
+            self.equations or self.mechanism, name=self.name, formulation=self.formulation
+        )
         made.base = self.base
         made.members, made.wires = dict(self.members), dict(self.wires)
         made.values, made.initial = dict(self.values), dict(self.initial)
@@ -571,7 +583,7 @@ def system_of(given: ModelLike) -> System:
     System(m: no members)
     """
     model = resolved(given)
-    return model if isinstance(model, System) else System(mechanism_of(model))
+    return model if isinstance(model, System) else System(model)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from linkwright.cli.models import TRUST
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from linkwright.studies.replaying import Replayed
+    from linkwright.studies.rerun import Rerun
 
 _REC = typer.Argument(..., metavar="REC", help="A recording of a run.")
 
@@ -34,10 +34,10 @@ def command(
     """
     from linkwright.cli.progress import run_bar
     from linkwright.recording import read_recording
-    from linkwright.studies.replaying import replay
+    from linkwright.studies.rerun import rerun
 
-    with run_bar(f"replaying {recording}", quiet=quiet or as_json) as show:
-        found = replay(read_recording(recording), trust=trust, progress=show)
+    with run_bar(f"running {recording} again", quiet=quiet or as_json) as show:
+        found = rerun(read_recording(recording), trust=trust, progress=show)
     if as_json:
         echo(json.dumps(_told(found), indent=2))
     elif found.difference is not None or not quiet:
@@ -46,7 +46,7 @@ def command(
         raise typer.Exit(1)
 
 
-def _told(found: Replayed) -> dict[str, object]:
+def _told(found: Rerun) -> dict[str, object]:
     return {
         "same": found.difference is None,
         "samples": len(found.recording),
@@ -57,7 +57,7 @@ def _told(found: Replayed) -> dict[str, object]:
     }
 
 
-def _say(path: Path, found: Replayed) -> None:
+def _say(path: Path, found: Rerun) -> None:
     size = f"{len(found.recording)} samples of {len(found.recording.channels)} channels"
     first = found.difference
     if first is None:

@@ -16,7 +16,7 @@ from linkwright.cli.terminal import echo
 from linkwright.simulation.settings import DEFAULTS, RunSettings
 
 if TYPE_CHECKING:
-    from linkwright.studies.running import Finished
+    from linkwright.simulation.run import Run
 
 _OUT = typer.Option(
     None,
@@ -145,7 +145,7 @@ def command(
         raise typer.Exit(130)
 
 
-def _fail(found: Finished) -> None:
+def _fail(found: Run) -> None:
     """Raise the error of a run that could not go on."""
     from linkwright.errors import DomainError
 
@@ -153,10 +153,11 @@ def _fail(found: Finished) -> None:
     if found.path is not None:
         end = found.recording.times[-1]
         kept = f"{len(found.recording)} samples up to t = {end:.6g} s are in {found.path}"
-    raise DomainError(f"the run stopped: {found.stop}; {kept}", remedy=found.remedy)
+    assert found.stop is not None
+    raise DomainError(f"the run stopped: {found.stop.reason}; {kept}", remedy=found.remedy)
 
 
-def _draw(found: Finished, target: Path) -> Path:
+def _draw(found: Run, target: Path) -> Path:
     """Write a picture of a recording beside it."""
     from linkwright.recording.plots import figure, save_figure
 
@@ -165,7 +166,7 @@ def _draw(found: Finished, target: Path) -> Path:
     return picture
 
 
-def _told(found: Finished, picture: Path | None) -> dict[str, Any]:
+def _told(found: Run, picture: Path | None) -> dict[str, Any]:
     """Return what happened, for machines."""
     from linkwright.studies.balance import balance
 
@@ -179,7 +180,7 @@ def _told(found: Finished, picture: Path | None) -> dict[str, Any]:
         "seconds": found.seconds,
         "preparing": found.preparing,
         "samples": len(found.recording),
-        "events": [{"name": name, "time": t} for name, t in found.events],
+        "events": [{"name": e.name, "time": e.time} for e in found.events],
         "recording": None if found.path is None else str(found.path),
         "method": found.recording.metadata["method"],
         "step": found.recording.metadata["step"],
@@ -187,14 +188,14 @@ def _told(found: Finished, picture: Path | None) -> dict[str, Any]:
     }
     if picture is not None:
         told["plot"] = str(picture)
-    if found.stop:
-        told["stopped"] = {"time": found.time, "reason": found.stop, "names": list(found.names)}
+    if found.stop is not None:
+        told["stopped"] = dict(found.metadata["stopped"])
     if found.interrupted:
         told["interrupted"] = True
     return told
 
 
-def _say(model: str, found: Finished, picture: Path | None) -> None:
+def _say(model: str, found: Run, picture: Path | None) -> None:
     """Say what happened, in words."""
     from linkwright.cli.progress import brief_seconds, real_time
     from linkwright.studies.balance import balance
@@ -209,10 +210,10 @@ def _say(model: str, found: Finished, picture: Path | None) -> None:
     if found.interrupted:
         kept = "nothing was recorded" if found.path is None else "what was recorded is kept"
         echo(f"interrupted at t = {found.time:.6g} s; {kept}")
-    elif found.stop and not found.failed:
-        echo(found.stop)
-    for name, t in found.events[:_SHOWN]:
-        echo(f"event at t = {t:.6g} s: {name}")
+    elif found.stop is not None and not found.failed:
+        echo(found.stop.reason)
+    for event in found.events[:_SHOWN]:
+        echo(f"event at t = {event.time:.6g} s: {event.name}")
     if len(found.events) > _SHOWN:
         echo(f"and {len(found.events) - _SHOWN} more events")
     for sentence in found.report:
@@ -236,7 +237,7 @@ def _say(model: str, found: Finished, picture: Path | None) -> None:
             _draw_here(found)
 
 
-def _say_final(found: Finished) -> None:
+def _say_final(found: Run) -> None:
     """Print the last values of the channels."""
     from linkwright.cli.tables import print_table
 
@@ -255,7 +256,7 @@ def _say_final(found: Finished) -> None:
         echo(f"and {len(rows) - len(shown)} more channels")
 
 
-def _draw_here(found: Finished) -> None:
+def _draw_here(found: Run) -> None:
     """Draw the recording in the terminal."""
     from linkwright.recording.plots import drawn_lines
     from linkwright.recording.terminal import text_plot

@@ -27,17 +27,21 @@ from linkwright.recording.recording import Channel, Recording
 from linkwright.recording.transfer import Transferable
 from linkwright.simulation.native import tables
 from linkwright.simulation.native.machine import Array, Machine
-from linkwright.simulation.native.session import names_of, put_named
+from linkwright.simulation.native.session import Outcome, names_of, put_named
 from linkwright.simulation.settings import BATCH, RunSettings, settings_of
 from linkwright.system.phases import Phases, Signal
 from linkwright.version import __version__
 
 _CALL = 200_000  # steps of a group between two visits of Python
 _MOST_STEPS = 50_000_000  # of a run with a method that adapts its steps
+SINGULAR = "the constraints become singular; simulate it alone to pass there"
+"""Why a run ended whose constraints cannot be solved for the speeds that are eliminated."""
+
 _WORDS = {
     tables.NOT_FINITE: "a state is no longer finite",
     tables.TOO_SMALL: "no step keeps the error below the tolerance",
     tables.TERMINAL: "an event ended it",
+    tables.GUARDED: SINGULAR,
     tables.TOO_MANY: "it would take more than {most:,} steps; simulate it alone to see why, or use "
     "a method with fixed steps",
 }
@@ -64,6 +68,9 @@ class Batch(Transferable):
         metadata: how the runs were carried out, for recordings.
         source: what ran, while it is at hand.
         given: parameters and inputs of the runs, each one number or one for each run.
+        initial: where states started, in the same way.
+        seeds: of noise, in the same way.
+        numbers: of the runs, on which noise depends.
         reasons: why each run ended before its time, in words; empty where it did not.
 
     Example:
@@ -95,6 +102,9 @@ class Batch(Transferable):
     source: Any = field(default=None, repr=False)
     given: Mapping[str, ArrayLike] = field(default_factory=dict, repr=False)
     reasons: tuple[str, ...] = ()
+    initial: Mapping[str, ArrayLike] = field(default_factory=dict, repr=False)
+    seeds: ArrayLike = 0
+    numbers: ArrayLike = 0
 
     def __repr__(self) -> str:
         early = int(np.count_nonzero(np.isfinite(self.stopped)))
@@ -118,9 +128,59 @@ class Batch(Transferable):
         channels = [
             Channel(s.name, s.unit, s.long_name, generic_name(s.unit), s.body) for s in self.signals
         ]
-        values = {n: float(np.ravel(v)[run % np.size(v)]) for n, v in self.given.items()}
-        about = {**self.metadata, "run": run, "parameters": values}
+        own = self.numbers_of(run)
+        known = self.metadata.get("parameters", {})
+        about = {**self.metadata, **own, "parameters": {**known, **own["set"]}}
         return Recording(self.times[good], channels, self.samples[run][good], about, self.source)
+
+    def numbers_of(self, run: int) -> dict[str, Any]:
+        """Return what one run has of its own: its number, seed, parameters, inputs and start.
+
+        Args:
+            run: its number in the batch, from 0 on.
+        """
+
+        def one(values: ArrayLike) -> Any:
+            flat = np.ravel(np.asarray(values))
+            return flat[run % len(flat)]
+
+        return {
+            "run": int(one(self.numbers)),
+            "seed": int(one(self.seeds)),
+            "set": {n: float(one(v)) for n, v in self.given.items()},
+            "start": {n: float(one(v)) for n, v in self.initial.items()},
+        }
+
+    def with_run(self, run: int, outcome: Outcome) -> Batch:
+        """Return the batch with the result of one run that was carried out alone.
+
+        Args:
+            run: its number in the batch, from 0 on.
+            outcome: what came of it.
+        """
+        made = replace(
+            self,
+            x=self.x.copy(),
+            d=self.d.copy(),
+            stopped=self.stopped.copy(),
+            samples=self.samples.copy(),
+            event_counts=self.event_counts.copy(),
+            event_times=self.event_times.copy(),
+            steps=self.steps + outcome.steps,
+            reasons=tuple(
+                ("" if outcome.stop is None else outcome.stop.reason) if i == run else words
+                for i, words in enumerate(self.reasons)
+            ),
+        )
+        made.x[run] = [outcome.x[name] for name in self.states]
+        made.d[run] = [outcome.d[name] for name in self.discrete]
+        made.stopped[run] = np.inf if outcome.stop is None else outcome.stop.time
+        made.samples[run, : len(outcome.samples.times)] = outcome.samples.values
+        for i, name in enumerate(self.events):
+            times = [e.time for e in outcome.events if e.name == name]
+            made.event_counts[run, i] = len(times)
+            made.event_times[run, i] = times[0] if times else np.nan
+        return made
 
     def __getitem__(self, name: str) -> Array:
         """Return a channel over time for each run, or a final state of each run."""
@@ -177,21 +237,24 @@ def run_batch(
         machine.put_whole("run", np.asarray(numbers).astype(np.uint64))
     put_named(machine, phases, initial or {}, values or {}, inputs or {})
     machine.prepare()
+    machine.remember()
     drive(machine, threads, progress)
     samples = from_blocked(machine.samples, count)
     times: Array = native.times(np.arange(rows), phases.tick_seconds)
+    kept = [i for i, s in enumerate(phases.d) if not s.name.startswith("guard.")]
+    own = [i for i, e in enumerate(phases.event_list) if not e.guard]
     return Batch(
         names_of(phases.x),
-        names_of(phases.d),
+        names_of([phases.d[i] for i in kept]),
         names_of(phases.outputs),
-        tuple(e.name for e in phases.event_list),
+        tuple(phases.event_list[i].name for i in own),
         machine.rows_of("x"),
-        machine.rows_of("d"),
+        machine.rows_of("d")[:, kept],
         machine.rows_of("stop")[:, 0],
         times,
         samples,
-        machine.rows_of("count"),
-        machine.rows_of("first"),
+        machine.rows_of("count")[:, own],
+        machine.rows_of("first")[:, own],
         int(machine.field("steps").sum()) * machine.width,
         phases.outputs,
         {

@@ -92,10 +92,11 @@ class BlockWriter:
         w = self.w
         return w.f("fcmp oeq", self.lane("stop_at").get(), w.number(_INFINITY))
 
-    def end(self, lanes: str, t: str, why: int) -> None:
+    def end(self, lanes: str, t: str, why: int | str) -> None:
         """End the runs of some lanes of a batch at a time, for a reason."""
         w = self.w
-        for name, value in (("stop_at", t), ("why_at", w.number(float(why)))):
+        reason = why if isinstance(why, str) else w.number(float(why))
+        for name, value in (("stop_at", t), ("why_at", reason)):
             place = self.lane(name)
             place.set(w.select(lanes, value, place.get()))
 

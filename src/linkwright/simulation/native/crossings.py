@@ -50,7 +50,13 @@ class EventWriter(BlockWriter):
         no_down = w.i("icmp sgt", direction, "0")
         up = w.op(f"select i1 {no_up}, {w.truth} {false}, {w.truth} {up}")
         down = w.op(f"select i1 {no_down}, {w.truth} {false}, {w.truth} {down}")
-        return w.op(f"or {w.truth} {up}, {down}")
+        found = w.op(f"or {w.truth} {up}, {down}")
+        if self.single:
+            return found
+        # a single run comes back before a step that a guard refuses; a lane ends after it
+        guards = w.i("icmp ne", w.load("i64", w.at(row, str(EVENT["guard"]))), "0")
+        bad = w.f("fcmp ule", after, zero)
+        return w.op(f"select i1 {guards}, {w.truth} {bad}, {w.truth} {found}")
 
     def any_crossed(self) -> str:
         w, c = self.w, self.config
@@ -166,4 +172,9 @@ class EventWriter(BlockWriter):
             if self.single:
                 finished.set(index)
             else:
-                self.end(crossed, t, TERMINAL)
+                guard = w.load("i64", w.at(entry, str(EVENT["guard"])))
+                why = w.op(
+                    f"select i1 {w.i('icmp ne', guard, '0')}, double {GUARDED}.0, "
+                    f"double {TERMINAL}.0"
+                )
+                self.end(crossed, t, w.splat(why))

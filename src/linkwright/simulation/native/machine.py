@@ -217,6 +217,33 @@ class Machine:
         """Compute what depends on parameters alone; call it whenever p has been written."""
         self._prepare(self._config.ctypes.data, 0, self.blocks)
 
+    def remember(self) -> None:
+        """Let guards remember where the runs stand: what runs after a step, x left as it is."""
+        slots = [i for i, s in enumerate(self.phases.d) if s.name.startswith("guard.inverse")]
+        if not slots:
+            return
+        kernel = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 7)(self.bundle.address("accepted"))
+        names = ("x", "d", "p_accepted", "w", "t", "y", "o")
+        for block in range(self.blocks):
+            base = self.arena[block].ctypes.data
+            kernel(*(base + 8 * self._places[name][0] for name in names))
+            self.array("d")[block, slots] = self.array("o")[block, slots]
+
+    def take_schedule(self, other: Machine) -> None:
+        """Stand in the schedule where another machine stands, with its samples and its noise."""
+        self.whole[:] = other.whole
+        for name in ("status", "logged", "slope_known", "events_known"):
+            self.field(name)[:] = 0
+        for name in ("s", "proposed", "stop", "seed", "run"):
+            self.array(name)[:] = other.array(name)
+        self.samples[:] = other.samples
+        places = {e.name: i for i, e in enumerate(other.phases.event_list)}
+        for i, event in enumerate(self.phases.event_list):
+            if event.name in places:
+                for name in ("count", "first"):
+                    self.array(name)[:, i] = other.array(name)[:, places[event.name]]
+        self.initialized = True
+
     def initialize(self) -> None:
         """Run the Program that gives the initial states, where there is one."""
         made = self.phases.initialize

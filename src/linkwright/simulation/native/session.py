@@ -1,21 +1,25 @@
-"""One native run: chunk by chunk, interrupted and resumed at will.
+"""One native run: chunk by chunk, interrupted, changed and resumed at will.
 
 A `Session` stands at some moment of a run. `advance` goes on to the next time that Python has
 something to take away, and returns the samples; `run` collects them to the end. Between two calls
 a session can be saved and restored, and what follows has the same bits. A keyboard interrupt
 leaves it whole.
+
+Where phases hold only in a part of the state space, guards end a step that would leave it, and a
+`Fallback` says with which phases to go on: the same System in another form, in the same schedule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.errors import Error, nearest
+from linkwright.program import Program
 from linkwright.simulation.executors import Executor, allocate
 from linkwright.simulation.native import tables
 from linkwright.simulation.native.machine import Array
@@ -88,6 +92,58 @@ class Outcome:
     stop: StopReason | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """Where a run stands: time in s, continuous states, discrete ones and inputs by name."""
+
+    t: float
+    x: Mapping[str, float]
+    d: Mapping[str, float]
+    w: Mapping[str, float]
+
+
+class Fallback(Protocol):
+    """What knows how to go on where phases are not to be trusted."""
+
+    @property
+    def phases(self) -> Phases:
+        """The phases to go on with; all have the same ticks and channels."""
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether every step is to be looked at."""
+
+    @property
+    def report(self) -> Sequence[str]:
+        """What happened, in sentences."""
+
+    @property
+    def values(self) -> Mapping[str, float]:
+        """The parameters and inputs that it knows."""
+
+    def set(self, values: Mapping[str, float]) -> None:
+        """Take other parameters and inputs."""
+
+    @property
+    def form(self) -> NDArray[np.generic]:
+        """What its phases are, as numbers."""
+
+    def take_form(self, form: NDArray[np.generic]) -> None:
+        """Take the phases that numbers of `form` stand for."""
+
+    def instead(self, place: Place, t_new: float, x_new: Mapping[str, float]) -> dict[str, float]:
+        """Choose phases in which to repeat a step that is not trusted; return the state in them."""
+
+    def after(self, place: Place) -> dict[str, float] | None:
+        """Look at an accepted state; return it where other phases are better from here on."""
+
+    def whole(self, place: Place) -> dict[str, float]:
+        """Return all states of a place, those included that its phases eliminate."""
+
+    def ahead(self, place: Place, method: str, size: float) -> tuple[float, bool]:
+        """Return the next step of an adaptive method, s, and whether its error does not count."""
+
+
 class Session:
     """A native run of a System.
 
@@ -100,6 +156,7 @@ class Session:
         inputs: inputs from outside, by name.
         run: the number of the run, on which noise depends too.
         rows: room for samples between two visits of Python.
+        fallback: what says how to go on where the phases are not to be trusted; they are its own.
         more: settings by name, as those of `RunSettings`.
     """
 
@@ -113,15 +170,19 @@ class Session:
         inputs: Mapping[str, float] | None = None,
         run: int = 0,
         rows: int = _ROWS,
+        fallback: Fallback | None = None,
         **more: Any,
     ) -> None:
         asked = settings_of(settings, **more)
         native = asked.native(phases)
+        self.fallback, self._executor = fallback, asked.executor
         self.phases = phases
         self.machine: Executor = allocate(asked.executor, phases, native, rows=rows)
         self.machine.put_whole("run", run)
         put_named(self.machine, phases, initial or {}, values or {}, inputs or {})
         self.machine.prepare()
+        self.machine.remember()
+        self._machines: list[tuple[Program, Executor]] = [(phases.derivative, self.machine)]
         self.events: list[Happened] = []
         self.stop: StopReason | None = None
         self.done = False
@@ -144,21 +205,93 @@ class Session:
         """Accepted steps so far."""
         return int(self.machine.field("steps")[0])
 
+    @property
+    def tick(self) -> int:
+        """The last base tick that was reached."""
+        return int(self.machine.field("k")[0])
+
+    def extend(self, tick: int) -> None:
+        """Let the run end at a base tick, earlier or later than before.
+
+        Args:
+            tick: the last one.
+        """
+        self.machine.extend(tick)
+        self.done = self.stop is not None
+
+    def set(self, values: Mapping[str, float]) -> None:
+        """Change parameters and inputs from here on; all of them, or none where one is unknown.
+
+        Args:
+            values: by name.
+        """
+        places = {s.name: ("p", i) for i, s in enumerate(self.phases.p)}
+        places |= {s.name: ("w", i) for i, s in enumerate(self.phases.w)}
+        known = set(places) | ({} if self.fallback is None else self.fallback.values).keys()
+        for name in values:
+            if name not in known:
+                raise unknown(self.phases, name, places, "parameter or input")
+        rows = {array: self.machine.rows_of(array) for array in "pw"}
+        for name, value in values.items():
+            if name in places:
+                array, index = places[name]
+                rows[array][:, index] = value
+        for array, table in rows.items():
+            self.machine.put(array, table)
+        self.machine.prepare()
+        if self.fallback is not None:
+            self.fallback.set(values)
+        self._forget()
+
+    def move(self, x: Mapping[str, float]) -> None:
+        """Put continuous states elsewhere, such as coordinates onto loops that have changed.
+
+        Args:
+            x: by name; states that are not given stay.
+        """
+        names = names_of(self.phases.x)
+        for name in x:
+            if name not in names:
+                raise unknown(self.phases, name, dict.fromkeys(names), "state")
+        row = {**self.place().x, **x}
+        self.machine.put("x", [row[name] for name in names])
+        self.machine.remember()
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget what was computed for the state as it was."""
+        self.machine.field("slope_known")[:] = 0
+        self.machine.field("events_known")[:] = 0
+
     def advance(self, steps: int = _CALL) -> Samples:
         """Go on until the room for samples is used up, some steps were done, or it has ended."""
-        machine = self.machine
         limit = self.steps + steps
         while not self.done:
-            machine.budget(max(limit - self.steps, 1))
-            machine.run(0, 1)
+            machine, stepwise = self.machine, self.fallback is not None and self.fallback.stepwise
+            machine.budget(1 if stepwise else max(limit - self.steps, 1))
+            before = self.steps
+            if stepwise:
+                self._step_near()
+            else:
+                machine.run(0, 1)
             status = int(machine.field("status")[0])
             self._drain()
+            if status == tables.GUARDED and self.fallback is not None:
+                t, y = float(machine.rows_of("t")[0, 0]), machine.rows_of("y")[0]
+                new = dict(zip(names_of(self.phases.x), map(float, y), strict=True))
+                self._go_on_with(self.fallback.instead(self.place(), t, new))
+                continue
+            if stepwise and self.steps > before and self.fallback is not None:
+                better = self.fallback.after(self.place())
+                if better is not None:
+                    self._go_on_with(better)
             if status == tables.FOREIGN:
                 machine.foreign(0)
                 continue
             if status == tables.LOGGED:
                 continue
-            if status == tables.MORE and machine.calls_python and self.steps < limit:
+            again = stepwise or self.machine.calls_python
+            if status == tables.MORE and again and self.steps < limit:
                 continue
             if status in (tables.ROWS, tables.MORE):
                 self._watch_pace()
@@ -174,10 +307,14 @@ class Session:
         Where it is interrupted, nothing is lost: called again it goes on.
         """
         while not self.done:
-            self._kept.append(self.advance())
+            self.collect()
             if progress is not None:
                 progress(self.time)
         return self.outcome(self.collected())
+
+    def collect(self, steps: int = _CALL) -> None:
+        """Go on as `advance` does, and keep the samples."""
+        self._kept.append(self.advance(steps))
 
     def standing(self) -> Outcome:
         """Return where a run stands that was interrupted, with all that it has recorded."""
@@ -196,18 +333,74 @@ class Session:
 
     def outcome(self, samples: Samples) -> Outcome:
         """Return where the run stands, with samples that were taken on the way."""
-        machine = self.machine
-        x, d = machine.rows_of("x")[0], machine.rows_of("d")[0]
+        place = self.place()
         return Outcome(
             samples,
             self.time,
-            {s.name: float(v) for s, v in zip(self.phases.x, x, strict=True)},
-            {s.name: float(v) for s, v in zip(self.phases.d, d, strict=True)},
+            self.state(),
+            {name: value for name, value in place.d.items() if not _of_guard(name)},
             self.steps,
-            int(machine.field("rejected")[0]),
+            int(self.machine.field("rejected")[0]),
             tuple(self.events),
             self.stop,
         )
+
+    # -- where it stands, and what may be changed there --------------------------------------------
+    def place(self) -> Place:
+        """Return where the run stands, by name."""
+        x, d, w = (self.machine.rows_of(array)[0] for array in "xdw")
+        named = ((self.phases.x, x), (self.phases.d, d), (self.phases.w, w))
+        tables_ = [dict(zip(names_of(s), map(float, v), strict=True)) for s, v in named]
+        return Place(self.time, *tables_)
+
+    def state(self) -> dict[str, float]:
+        """Return all continuous states by name, those included that the phases eliminate."""
+        place = self.place()
+        return dict(place.x) if self.fallback is None else self.fallback.whole(place)
+
+    def _go_on_with(self, x: Mapping[str, float]) -> None:
+        """Go on with the phases of the fallback, in the same schedule."""
+        assert self.fallback is not None
+        old, new = self.machine, self._machine_of(self.fallback.phases)
+        known = {"x": {**self.place().x, **x}, "d": self.place().d, "w": self.place().w}
+        parameters = zip(names_of(self.phases.p), old.rows_of("p")[0], strict=True)
+        known["p"] = {n: float(v) for n, v in parameters}
+        self.phases, self.machine = new.phases, new
+        for array, values in known.items():
+            signals: tuple[Signal, ...] = getattr(new.phases, array)
+            own = {s.name: s.value for s in signals if s.name not in values or _of_guard(s.name)}
+            new.put(array, [own[s.name] if s.name in own else values[s.name] for s in signals])
+        new.take_schedule(old)
+        new.prepare()
+        new.remember()
+
+    def _machine_of(self, phases: Phases) -> Executor:
+        phases = replace(phases, tick_seconds=self.phases.tick_seconds)
+        for made, machine in self._machines:
+            if made is phases.derivative:
+                machine.phases = phases
+                return machine
+        old = self.machine
+        machine = allocate(self._executor, phases, old.settings, rows=old.rows)
+        self._machines.append((phases.derivative, machine))
+        return machine
+
+    def _step_near(self) -> None:
+        """Go one step near a singular configuration, whose place says how long it is."""
+        machine, fallback = self.machine, self.fallback
+        assert fallback is not None
+        if not machine.settings.method.adaptive:
+            machine.run(0, 1)
+            return
+        size = float(machine.rows_of("proposed")[0, 0])
+        now, across = fallback.ahead(self.place(), machine.settings.method.name, size)
+        machine.put("proposed", [now])
+        if across:
+            machine.put("c", [1.0, 1.0])
+        machine.run(0, 1)
+        if across:
+            machine.put("c", [machine.settings.relative, machine.settings.absolute])
+            machine.put("proposed", [size])
 
     # -- interruption ------------------------------------------------------------------------------
     def snapshot(self) -> dict[str, NDArray[np.generic]]:
@@ -215,12 +408,18 @@ class Session:
         saved = self.machine.snapshot()
         names = [e.name for e in self.phases.event_list]
         saved["sampled"] = np.array([self._sampled])
+        if self.fallback is not None:
+            saved["form"] = self.fallback.form
         saved["event_index"] = np.array([names.index(e.name) for e in self.events], dtype=np.int64)
         saved["event_time"] = np.array([e.time for e in self.events], dtype=float)
         return saved
 
     def restore(self, saved: Mapping[str, NDArray[np.generic]]) -> None:
         """Stand where `snapshot` was taken, in a session of the same System and settings."""
+        if self.fallback is not None and "form" in saved:
+            self.fallback.take_form(saved["form"])
+            self.machine = self._machine_of(self.fallback.phases)
+            self.phases = self.machine.phases
         self.machine.restore(saved)
         self._sampled = int(np.asarray(saved["sampled"])[0])
         names = [e.name for e in self.phases.event_list]
@@ -276,7 +475,10 @@ class Session:
 
     def _stopped(self, status: int) -> StopReason:
         machine, t = self.machine, self.time
-        if status in (tables.TERMINAL, tables.GUARDED):
+        if status == tables.GUARDED:
+            reason = f"the constraints become singular after t = {t:.6g} s"
+            return StopReason(t, reason, (), failed=True)
+        if status == tables.TERMINAL:
             name = self.phases.event_list[int(machine.field("detail")[0])].name
             return StopReason(t, f"{name!r} ended the run at t = {t:.6g} s", (name,), failed=False)
         found = ~np.isfinite(machine.rows_of("y")[0])
@@ -289,6 +491,10 @@ class Session:
         names = self._fastest()
         reason = f"no step from t = {t:.6g} s keeps the error below the tolerance"
         return StopReason(t, reason + self._told(names), names, failed=True)
+
+
+def _of_guard(name: str) -> bool:
+    return name.startswith("guard.")
 
 
 def put_named(

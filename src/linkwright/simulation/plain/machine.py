@@ -31,6 +31,7 @@ from linkwright.system.phases import Phases, Tick
 _KEPT = ("k", "start", "target", "in_gap", "j", "grid", "cut", "cursor", "sample", "steps")
 _ALSO = ("rejected", "slope_known", "events_known", "detail")
 _STATES = ("x", "d", "w", "f", "y", "y_f", "r", "g", "g_new", "o")
+_NAMES = {"c": "tolerances"}
 _LOG_ROWS = 256
 
 
@@ -65,7 +66,11 @@ class PlainMachine:
 
     def rows_of(self, name: str) -> Array:
         """Return an array as a row."""
-        values = self.p if name == "p" else getattr(self.driver, name)
+        if name == "t":
+            return np.array([[self.driver.begin + self.driver.s]])
+        values = self.p if name == "p" else getattr(self.driver, _NAMES.get(name, name))
+        if isinstance(values, float):
+            values = [values]
         if name in ("y", "f") and not values:
             values = [0.0] * len(self.phases.x)
         return np.array([values], dtype=float)
@@ -75,7 +80,9 @@ class PlainMachine:
         row = np.asarray(values, dtype=float).reshape(-1)
         if row.size != self.rows_of(name).size:
             raise ShapeError(f"{name} of {self.phases.name!r} does not have {row.size} entries")
-        setattr(self if name == "p" else self.driver, name, row.tolist())
+        numbers = row.tolist()
+        own = self if name == "p" else self.driver
+        setattr(own, _NAMES.get(name, name), numbers[0] if name == "proposed" else numbers)
 
     def put_whole(self, name: str, values: ArrayLike) -> None:
         """Write the seed or the number of the run."""
@@ -84,6 +91,25 @@ class PlainMachine:
     def prepare(self) -> None:
         """Compute what depends on parameters alone; call it whenever p has been written."""
         self.driver.prepare(self.p)
+
+    def remember(self) -> None:
+        """Let guards remember where the run stands: what runs after a step, x left as it is."""
+        driver = self.driver
+        slots = [i for i, s in enumerate(self.phases.d) if s.name.startswith("guard.inverse")]
+        if slots:
+            arrays = (driver.x, driver.d, driver.constants["accepted"], driver.w, [0.0])
+            _, new = driver.functions["accepted"](*arrays)
+            for i in slots:
+                driver.d[i] = new[i]
+
+    def take_schedule(self, other: PlainMachine) -> None:
+        """Stand in the schedule where another machine stands, with its samples and its noise."""
+        self.whole[:] = other.whole
+        for name in ("status", "logged", "slope_known", "events_known"):
+            self.field(name)[:] = 0
+        for name in ("proposed", "seed", "run_number", "rows", "until"):
+            setattr(self.driver, name, getattr(other.driver, name))
+        self.initialized = True
 
     def initialize(self) -> None:
         """Run the Program that gives the initial states, where there is one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwright.scene.body_geometry import Array
+from linkwright.recording.recording import Array
 
 MOST = 20_000
 """Samples."""

@@ -1,0 +1,300 @@
+"""Running a mechanism or a System: one way for both.
+
+A mechanism is run as a System of it alone. The System is flattened to phases, which native code
+drives (`Session`); where constraints become singular, the form of the equations changes on the way
+(`linkwright.simulation.switching`). Python comes in for foreign blocks at their instants, and now
+and then for progress; a run that is interrupted or that fails keeps what it had recorded, and one
+that was interrupted can go on.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Protocol
+
+from linkwright.algebra import foreign
+from linkwright.algebra.units import Amount, by_name
+from linkwright.border import worded
+from linkwright.equations.equations import Equations
+from linkwright.equations.poles import AT, NEAR, pole_words, poles
+from linkwright.equations.resistance import refuse_idle, refuse_unresisted
+from linkwright.errors import DomainError
+from linkwright.mechanism import Mechanism
+from linkwright.mechanism.provenance import named
+from linkwright.recording import Recording
+from linkwright.simulation.described import method_notes, phase_channels, phase_numbers, timed
+from linkwright.simulation.native.session import Outcome, Progress, Session
+from linkwright.simulation.run import Run
+from linkwright.simulation.settings import DEFAULTS, RunSettings, settings_of
+from linkwright.simulation.stopwatch import Stopwatch
+from linkwright.simulation.switching import forms_of
+from linkwright.system import Phases, System, system_of
+from linkwright.system.forms import Form
+
+Input = Amount | Callable[[float], float]
+
+
+class HasMechanism(Protocol):
+    """A robot: something with a mechanism, put together from a description."""
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What moves."""
+
+    @property
+    def assembled(self) -> object:
+        """What it was put together to."""
+
+
+class RunStopped(DomainError):
+    """A run that could not go on; `run` holds what it had recorded."""
+
+    def __init__(self, what: str, run: Run, *, remedy: str | None = None) -> None:
+        super().__init__(what, remedy=remedy)
+        self.run = run
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """A run that was interrupted from the keyboard."""
+
+    def __init__(self, run: Run, name: str, resume: Callable[[], Run]) -> None:
+        super().__init__(f"the run of {name!r} was interrupted at t = {run.time:.6g} s")
+        self.run = run
+        self.time = run.time
+        self.resume = resume
+
+
+@worded
+def simulate(
+    mechanism: Mechanism | Equations | HasMechanism | System | str | os.PathLike[str],
+    until: Amount | None = None,
+    *,
+    step: Amount | None = None,
+    method: str = DEFAULTS.method,
+    initial: Mapping[str, Amount] | None = None,
+    values: Mapping[str, Amount] | None = None,
+    inputs: Mapping[str, Input] | None = None,
+    every: int | None = None,
+    tolerance: float = DEFAULTS.tolerance,
+    form: str = DEFAULTS.form,
+    record: Iterable[str] | None = None,
+    seed: int = DEFAULTS.seed,
+    executor: str = DEFAULTS.executor,
+    progress: Callable[[float], None] | None = None,
+) -> Run:
+    """Return the motion of a mechanism, or a run of a System, from time zero.
+
+    Args:
+        mechanism: a mechanism, a robot, equations derived from it, a System, a file or the name
+            of a shipped model. From a mechanism equations are derived quickly; `derive` finds
+            smaller ones, which takes longer.
+        until: end time, s; the model's own by default, or 10 s.
+        step: of a method with fixed steps, s; by default the base tick of a System in which
+            something is sampled, else the model's own, or the ten-thousandth part of the run.
+            Without such a tick it is the finest interval of samples of an adaptive method.
+        method: "midpoint", "rk4", "semi-implicit", "implicit-speeds" or "verlet" with fixed steps,
+            "dopri5", "dop853" or, for stiff systems, "rodas4" with adaptive ones; see
+            `linkwright.simulation.native.methods`.
+        initial: coordinates, speeds and other states to start from, over the model's own; what
+            constraints determine is computed.
+        values: values of parameters, over the model's own.
+        inputs: for inputs that nothing drives a number or a function of time.
+        every: steps (of a System in which something is sampled, base ticks) from one sample to the
+            next; by default so many that there are about a thousand samples.
+        tolerance: of an adaptive method, relative error of a step.
+        form: "auto", "independent" or "redundant"; see `linkwright.simulation.switching`.
+        record: names of the channels to record; all by default.
+        seed: of noise.
+        executor: what runs it: "native", or "python" for reading and checking.
+        progress: called now and then with the time that was reached, s.
+
+    >>> m = Mechanism("pendulum")
+    >>> rod = m.body("rod", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
+    >>> m.gravity(along="-y")
+    >>> run = simulate(m, 2.367841947576237 / 2)
+    >>> round(run.final["rod"], 9)
+    -3.141592654
+    """
+    settings = settings_of(
+        until,
+        step=step,
+        method=method,
+        tolerance=tolerance,
+        every=every,
+        seed=seed,
+        form=form,
+        executor=executor,
+    )
+    system = system_of(mechanism).copy()
+    begun = time.perf_counter()
+    give(system, initial, values, inputs)
+    watch = Stopwatch()
+    with watch:
+        session, settings = session_of(system, settings.recorded(), record, preparing=watch)
+    given = {"record": list(record)} if record is not None else {}
+    return _driven(system, session, settings, progress, watch, begun, given)
+
+
+def give(
+    system: System,
+    initial: Mapping[str, Any] | None,
+    values: Mapping[str, Any] | None,
+    inputs: Mapping[str, Any] | None = None,
+) -> None:
+    """Give numbers to a System, and functions of time to its inputs."""
+    system.set_initial(by_name(initial, "initial"))
+    plain = {n: v for n, v in by_name(inputs, "inputs").items() if not callable(v)}
+    system.set({**by_name(values, "values"), **plain})
+    for name, function in by_name(inputs, "inputs").items():
+        if callable(function):
+            known = system.inputs()
+            if name not in known:
+                system.mechanism.unknown(name, known, "input")
+            word = "".join(c if c.isalnum() else "_" for c in f"input_{name}")
+            system.connect(foreign(word, python=function)(system.time), name)
+
+
+def session_of(
+    system: System,
+    settings: RunSettings,
+    record: Iterable[str] | None = None,
+    *,
+    preparing: Stopwatch | None = None,
+    run: int = 0,
+) -> tuple[Session, RunSettings]:
+    """Return a run of a System that stands at its start, and its settings with nothing left open.
+
+    It passes singular configurations, unless `settings.form` is "independent".
+
+    Args:
+        record: names of the channels; all by default.
+        preparing: what deriving and compiling is timed by, now and where the form changes.
+        run: its number among others, on which noise depends.
+    """
+    record = None if record is None else tuple(record)
+    if not system.members:
+        refuse_idle(system.mechanism, all_values_of(system))
+    fallback = forms_of(system, record, settings.form, preparing)
+    if fallback is not None:
+        phases = fallback.phases
+    else:
+        free = Form(guarded=False) if settings.form == "independent" else None
+        phases = system.numbered(system.flattened(record, free))
+    phases, settings = timed(system, phases, settings)
+    return Session(phases, settings, fallback=fallback, run=run), settings
+
+
+def _driven(
+    system: System,
+    session: Session,
+    settings: RunSettings,
+    progress: Progress | None,
+    watch: Stopwatch,
+    begun: float,
+    given: Mapping[str, Any],
+) -> Run:
+    """Go on to the end, and return the run; or raise what stopped it, with the run so far."""
+
+    def so_far(outcome: Outcome, interrupted: bool = False) -> Run:
+        seconds = time.perf_counter() - begun - watch.seconds
+        return run_of(
+            system, session, settings, outcome, seconds, watch.seconds, given, interrupted
+        )
+
+    try:
+        outcome = session.run(progress)
+    except KeyboardInterrupt as error:
+        again = partial(_driven, system, session, settings, progress, watch, begun, given)
+        raise RunInterrupted(so_far(session.standing(), True), system.name, again) from error
+    run = so_far(outcome)
+    if run.failed and run.stop is not None:
+        if not outcome.steps:
+            refuse_start(system, session.phases)
+        raise RunStopped(
+            f"the run of {system.name!r} stopped: {run.stop.reason}", run, remedy=run.remedy
+        )
+    return run
+
+
+def refuse_start(system: System, phases: Phases) -> None:
+    """Say where a run cannot begin because a joint moves nothing that has mass."""
+    m = system.mechanism
+    at = {s.name: float(s.value) for s in phases.x}
+    pose = {name: at[name] for name in m.coordinates if name in at}
+    refuse_unresisted(m, pose if len(pose) == len(m.coordinates) else None, all_values_of(system))
+
+
+def all_values_of(system: System) -> dict[str, float]:
+    """Return parameters and inputs of a System's mechanism, those no equation needs included."""
+    m = system.mechanism
+    own = {*m.parameters, *m.inputs}
+    values = {**m.values, **system.values}
+    return {name: float(v) for name, v in values.items() if name in own}
+
+
+def run_of(
+    system: System,
+    session: Session,
+    settings: RunSettings,
+    outcome: Outcome,
+    seconds: float,
+    preparing: float = 0.0,
+    given: Mapping[str, Any] | None = None,
+    interrupted: bool = False,
+) -> Run:
+    """Return the run of a session that has come as far as it will."""
+    samples, phases = outcome.samples, session.phases
+    meta = phases.meta or {}
+    report = [*meta.get("report", ()), *meta.get("notes", ())]
+    report += method_notes(system.mechanism, settings.chosen)
+    if system.mechanism.bodies and len(samples.times):
+        near = AT if settings.chosen.adaptive else NEAR
+        columns = dict(zip(samples.names, samples.values.T, strict=True))
+        if all(p.coordinate in columns for p in poles(system.mechanism)):
+            report += pole_words(poles(system.mechanism), columns, samples.times, near)
+    report += [] if session.fallback is None else session.fallback.report
+    metadata = {**metadata_of(system, phases, settings), **(given or {})}
+    stop = outcome.stop
+    if stop is not None:
+        told = {"time": stop.time, "reason": stop.reason, "names": list(stop.names)}
+        metadata["stopped"] = told
+    if interrupted:
+        metadata["interrupted"] = outcome.time
+    recording = Recording(samples.times, phase_channels(phases), samples.values, metadata, system)
+    return Run(
+        recording,
+        settings,
+        outcome.time,
+        outcome.x,
+        outcome.d,
+        outcome.steps,
+        outcome.rejected,
+        outcome.events,
+        stop,
+        seconds,
+        preparing,
+        tuple(report),
+        interrupted,
+        None,
+        system,
+    )
+
+
+def metadata_of(system: System, phases: Phases, settings: RunSettings) -> dict[str, Any]:
+    """Return what a recording says of a run: the model, its numbers, and how it was run."""
+    found = {
+        "model": named(system.mechanism) if system.mechanism.bodies else system.name,
+        **{k: v for k, v in (phases.meta or {}).items() if k != "report"},
+        **settings.metadata(),
+        **phase_numbers(phases),
+        "set": dict(system.values),
+        "start": dict(system.initial),
+    }
+    found["parameters"] = {**all_values_of(system), **found["parameters"]}
+    words = method_notes(system.mechanism, settings.chosen)
+    if words:
+        found["notes"] = [*found.get("notes", ()), *words]
+    return found

@@ -1,0 +1,362 @@
+"""The forms in which a System's constrained mechanism is integrated.
+
+- Speeds eliminated: the derived equations, in the coordinates and the independent speeds. Fast, but
+  bound to a set of eliminated speeds, good only where the constraints can be solved for them.
+  Guards (`Guards`) say where that ends.
+- All speeds kept (the redundant form): constraints are solved numerically, by Python, in every
+  evaluation (`linkwright.equations.singular`). It goes through singular configurations.
+
+Which form is taken when is decided in `linkwright.simulation.switching`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from linkwright.algebra import (
+    ZERO,
+    Expr,
+    as_expr,
+    foreign,
+    free_symbols,
+    linear_coefficients,
+    symbol,
+    total,
+)
+from linkwright.blocks import BlockError
+from linkwright.equations import Equations
+from linkwright.equations.closure import Relations
+from linkwright.equations.derived_outputs import output_values
+from linkwright.equations.evaluation import Array, all_values
+from linkwright.equations.projection import unreduced
+from linkwright.equations.redundant import tree_parts
+from linkwright.equations.singular import Singular
+from linkwright.mechanism import Mechanism
+from linkwright.program import Assign, Namer, Program, Solve, Statement, program
+from linkwright.system.definitions import Definitions
+
+LIMIT = 30.0
+"""The condition number beyond which a form is not trusted, unless it was taken up with a larger."""
+
+GUARD = "guard."
+"""What the names of guards and of what they remember begin with."""
+
+_LARGEST = 6  # constraints that are coupled, whose guards are written out
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Which speeds of a constrained mechanism are integrated.
+
+    Args:
+        dependent: names of the speeds that may be eliminated; empty for any.
+        at: coordinates by name where they are chosen; empty for the start.
+        redundant: whether all speeds are kept.
+        guarded: whether guards end a run before the form fails.
+    """
+
+    dependent: tuple[str, ...] = ()
+    at: tuple[tuple[str, float], ...] = ()
+    redundant: bool = False
+    guarded: bool = True
+
+
+def is_regular(mechanism: Mechanism) -> bool:
+    """Whether what constraints eliminate is the same everywhere.
+
+    >>> from linkwright.mechanism import Mechanism
+    >>> is_regular(Mechanism("m"))
+    True
+    """
+    speeds = [s.symbol for s in mechanism.kinematics().speeds]
+    fixed = set(mechanism.parameters.values())
+    for constraint in mechanism.constraints:
+        found, _ = linear_coefficients(constraint.speed, speeds)
+        if constraint.position is not None or not set(free_symbols(*found.values())) <= fixed:
+            return False
+    return True
+
+
+# -- guards ----------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """What must stay above zero for a form to be trusted, and what is remembered for that.
+
+    With A the eliminated part of the constraints' Jacobian J, they are
+
+    - a bound on |J|_F |A^-1|_F, which is not below the condition number;
+    - the elementary symmetric functions of the eigenvalues of A0^-1 A1, with A0 before and A1
+      after a step, for each part of A that is coupled. As long as all of them are above zero, that
+      matrix has no eigenvalue below zero, so no matrix between A0 and A1 is singular.
+
+    Args:
+        limit: the symbol of the bound.
+        memory: symbols of A^-1 at the start of a step, row by row.
+        inverse: what they become, with the statements `inner`.
+        values: of the guards, with `statements`.
+    """
+
+    limit: Expr
+    memory: tuple[Expr, ...]
+    inverse: tuple[Expr, ...]
+    inner: tuple[Statement, ...]
+    values: tuple[Expr, ...]
+    statements: tuple[Statement, ...]
+
+
+def guards_of(equations: Equations) -> Guards | None:
+    """Return the guards of a form; None where too many constraints are coupled."""
+    speeds = [s.symbol for s in equations.kinematics.speeds]
+    tied = list(equations.reduction.dependent)
+    active = [e.constraint for e in equations.eliminations if e.speed is not None]
+    writer = _Names()
+    rows = {}
+    for constraint in equations.mechanism.constraints:
+        found, _ = linear_coefficients(constraint.speed, speeds)
+        rows[constraint] = {u: writer.held(found[u]) for u in speeds}
+    parts = _coupled([[rows[c][u] for u in tied] for c in active])
+    if any(len(part[0]) > _LARGEST for part in parts):
+        return None
+    limit = symbol(f"{GUARD}limit", "discrete")
+    memory: list[Expr] = []
+    inverses: list[Expr] = []
+    matrices: list[tuple[list[list[Expr]], list[list[Expr]]]] = []
+    for some, columns in parts:
+        n = len(some)
+        inner = [[rows[active[i]][tied[j]] for j in columns] for i in some]
+        unit = [as_expr(int(i == j)) for j in range(n) for i in range(n)]
+        names = [[writer.namer() for _ in range(n)] for _ in range(n)]
+        flat = tuple(x for column in names for x in column)
+        matrix = tuple(x for row in inner for x in row)
+        writer.statements.append(Solve(n, matrix, tuple(unit), flat))
+        inverses += [names[j][i] for i in range(n) for j in range(n)]
+        first = len(memory)
+        memory += [symbol(f"{GUARD}inverse{first + k}", "discrete") for k in range(n * n)]
+        before = [memory[first + i * n : first + (i + 1) * n] for i in range(n)]
+        matrices.append((before, inner))
+    remembered = tuple(writer.statements)
+    whole = total([x**2 for row in rows.values() for x in row.values()])
+    size = writer.held(whole) * writer.held(total([x**2 for x in inverses]))
+    values = [limit**2 - size]
+    for before, inner in matrices:
+        values += _symmetric(_product(before, inner, writer), writer)
+    return Guards(
+        limit,
+        tuple(memory),
+        tuple(inverses),
+        remembered,
+        tuple(values),
+        tuple(writer.statements),
+    )
+
+
+def _coupled(matrix: Sequence[Sequence[Expr]]) -> list[tuple[list[int], list[int]]]:
+    """Return the rows and columns of the parts of a matrix that have nothing to do with others."""
+    left = set(range(len(matrix)))
+    found = []
+    while left:
+        rows, columns = {min(left)}, set[int]()
+        while True:
+            wider = {j for i in rows for j, x in enumerate(matrix[i]) if x is not ZERO}
+            more = {i for i in left if any(matrix[i][j] is not ZERO for j in wider)}
+            if more == rows and wider == columns:
+                break
+            rows, columns = rows | more, wider
+        left -= rows
+        found.append((sorted(rows), sorted(columns)))
+    return found
+
+
+class _Names:
+    """Statements that hold values under names."""
+
+    def __init__(self) -> None:
+        self.namer = Namer(None, f"{GUARD}a")
+        self.statements: list[Statement] = []
+
+    def held(self, value: Expr) -> Expr:
+        """Return a name for a value, or the value where it is a name already."""
+        if value.is_atom:
+            return value
+        name = self.namer()
+        self.statements.append(Assign(name, value))
+        return name
+
+
+Matrix = Sequence[Sequence[Expr]]
+
+
+def _product(a: Matrix, b: Matrix, writer: _Names) -> list[list[Expr]]:
+    n = len(a)
+    return [
+        [writer.held(total([a[i][k] * b[k][j] for k in range(n)])) for j in range(n)]
+        for i in range(n)
+    ]
+
+
+def _symmetric(matrix: Matrix, writer: _Names) -> list[Expr]:
+    """Return the elementary symmetric functions of the eigenvalues (Faddeev and LeVerrier)."""
+    n = len(matrix)
+    now = [list(row) for row in matrix]
+    found = [writer.held(total([now[i][i] for i in range(n)]))]
+    for k in range(2, n + 1):
+        rest = [
+            [writer.held(found[-1] - x) if i == j else -x for j, x in enumerate(row)]
+            for i, row in enumerate(now)
+        ]
+        now = _product(matrix, rest, writer)
+        found.append(writer.held(total([now[i][i] for i in range(n)]) / k))
+    return found
+
+
+# -- all speeds ------------------------------------------------------------------------------------
+def redundant_equations(mechanism: Mechanism) -> tuple[Equations, list[list[Expr]], list[Expr]]:
+    """Return equations in all speeds, whose accelerations are yet to be defined, J and c."""
+    kinematics = mechanism.kinematics()
+    parts = tree_parts(mechanism)
+    speeds = tuple(s.symbol for s in kinematics.speeds)
+    made = Equations(
+        mechanism,
+        kinematics,
+        "redundant",
+        tuple(parts.rates),
+        speeds,
+        unreduced(kinematics),
+        tuple(parts.writer.statements),
+        tuple(parts.rates.values()),
+        parts.mass,
+        parts.right,
+        tuple(symbol(f"redundant.a{i}", "local") for i in range(len(speeds))),
+        (),
+        tuple(output_values(mechanism)),
+        tuple(s.derivative for s in mechanism.states),
+    )
+    return made, [list(row) for row in parts.jacobian], list(parts.rest)
+
+
+class KeptSpeeds:
+    """The accelerations of all speeds, and states moved onto the constraints, as Python functions.
+
+    Args:
+        equations: those of `redundant_equations`.
+        jacobian: J of the constraints J u' = c.
+        rest: c.
+        table: what loads on the mechanism stand for.
+        values: of its parameters.
+    """
+
+    def __init__(
+        self,
+        equations: Equations,
+        jacobian: Sequence[Sequence[Expr]],
+        rest: Sequence[Expr],
+        table: Definitions,
+        values: Mapping[str, float],
+    ) -> None:
+        m = self.mechanism = equations.mechanism
+        self._q = [*equations.coordinates, *equations.states]
+        self._u = list(equations.speeds)
+        results: dict[str, Sequence[object]] = {
+            "q_dot": list(equations.rates),
+            "M": [list(row) for row in equations.mass],
+            "f": list(equations.right),
+        }
+        if jacobian:
+            results |= {"J": [list(row) for row in jacobian], "c": list(rest)}
+        roots = [*equations.rates, *equations.right, *rest]
+        roots += [x for row in (*equations.mass, *jacobian) for x in row]
+        statements = table.ordered(roots)
+        leaves = table.leaves(statements, roots) - {*self._q, *self._u}
+        if leaves & set(equations.accelerations):
+            raise BlockError(
+                f"a load on {m.name!r} depends on accelerations, so all its speeds cannot be kept",
+                remedy="let what measures them have a rate, or keep away from singular positions",
+            )
+        self._others = sorted(leaves - {m.time}, key=lambda x: x.name)
+        bound = [x for c in m.constraints for x in (c.speed, c.position) if x is not None]
+        read = set(free_symbols(*bound))
+        self._inputs = {n: x for n, x in m.inputs.items() if x in read}
+        ports: dict[str, Sequence[Expr]] = {"q": self._q, "u": self._u}
+        if self._others:
+            ports["a"] = self._others
+        if m.time in leaves:
+            ports["t"] = [m.time]
+        self._ports = tuple(ports)
+        self._program: Program = program(f"{m.name}_tree", ports, results, statements=statements)
+        self._values = dict(values)
+        self._singular: Singular | None = None
+        self._now: dict[str, float] = {}
+        self._arrays: dict[str, Array] = {"a": np.zeros(len(self._others)), "t": np.zeros(1)}
+
+    @property
+    def arguments(self) -> list[Expr]:
+        """What both functions are called with."""
+        return [*self._q, *self._u, *self._others, *self._inputs.values(), self.mechanism.time]
+
+    @property
+    def moved(self) -> list[Expr]:
+        """What is moved onto the constraints."""
+        return [*self._q, *self._u]
+
+    def calls(self) -> tuple[list[Expr], list[Expr]]:
+        """Return the accelerations and the moved states as expressions."""
+        found = []
+        for word, function, count in (
+            ("accelerations", self._accelerations, len(self._u)),
+            ("settled", self._settled, len(self._q) + len(self._u)),
+        ):
+            made = foreign(f"kept_{word}", len(self.arguments), python=function, outputs=count)(
+                *self.arguments
+            )
+            found.append(list(made) if isinstance(made, tuple | list) else [made])
+        return found[0], found[1]
+
+    @property
+    def singular(self) -> Singular:
+        """What solves the constraints."""
+        if self._singular is None:
+            from linkwright.backends.kernel import compile as compiled
+
+            self._tree = compiled(self._program).scalar
+            self._singular = Singular(self._evaluated, self._relations())
+        return self._singular
+
+    def _relations(self) -> Relations:
+        known = {*self.mechanism.parameters, *self.mechanism.inputs}
+        values = {n: v for n, v in self._values.items() if n in known}
+        values = all_values(self.mechanism, values)
+        return Relations(self.mechanism, values, signals=lambda _: self._now)
+
+    def renew(self, values: Mapping[str, float]) -> None:
+        """Take other values of parameters."""
+        self._values.update(values)
+        if self._singular is not None:
+            self._singular.relations = self._relations()
+
+    def _evaluated(self, t: float, q: Array, u: Array) -> tuple[Array, Array, Array, Array, Array]:
+        self._arrays["t"][0] = t
+        given = {"q": np.ascontiguousarray(q), "u": np.ascontiguousarray(u), **self._arrays}
+        found = self._tree(*(given[n] for n in self._ports))
+        if len(found) == 5:
+            q_dot, mass, right, jacobian, rest = found
+            return q_dot, mass, right, jacobian, rest
+        q_dot, mass, right = found
+        return q_dot, mass, right, np.zeros((0, len(u))), np.zeros(0)
+
+    def take(self, numbers: Sequence[float]) -> tuple[float, Array]:
+        """Take what the functions are called with; return the time and the state."""
+        count, rest = len(self._q) + len(self._u), len(self._others)
+        self._arrays["a"][:] = numbers[count : count + rest]
+        self._now = dict(zip(self._inputs, numbers[count + rest : -1], strict=True))
+        return float(numbers[-1]), np.array(numbers[:count], dtype=float)
+
+    def _accelerations(self, *numbers: float) -> list[float]:
+        solver = self.singular
+        return list(solver.accelerations(*self.take(numbers)))
+
+    def _settled(self, *numbers: float) -> list[float]:
+        solver = self.singular
+        return list(solver.settle(*self.take(numbers)))
