@@ -495,3 +495,15 @@ def test_the_program_in_c_of_a_system_in_a_file(tmp_path: Path) -> None:
     file.write_text(SERVO)
     assert main(["codegen", str(file), "--out", str(tmp_path / "program")]) == 0
     assert "servo.tau_rod" in (tmp_path / "program" / "servo.c").read_text()
+
+
+def test_ports_of_a_system_are_in_its_text() -> None:
+    more = '[[expose]]\nname = "rate"\nvalue = "servo.target_rate"\n'
+    s = read_any(f'{SERVO}{more}[[expose]]\nname = "angle"\nvalue = "2*rod"\n')
+    assert isinstance(s, lw.System)
+    assert (list(s.exposed_inputs), list(s.exposed_outputs)) == (["rate"], ["angle"])
+    again = read_any(lw.write_model(s))
+    assert isinstance(again, lw.System)
+    assert again.exposed_inputs == s.exposed_inputs
+    assert again.exposed_outputs == s.exposed_outputs
+    assert lw.linearize(again).outputs == ("angle",)

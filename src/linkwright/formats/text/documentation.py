@@ -183,6 +183,7 @@ _CLASSES: dict[str, type[Record]] = {
     "[run]": tables.RunTable,
     "[system]": tables.SystemTable,
     "[[wire]]": tables.WireTable,
+    "[[expose]]": tables.ExposeTable,
     "[component.NAME]": schema.Component,
     "[[use]]": tables.Use,
 }

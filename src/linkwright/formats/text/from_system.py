@@ -51,6 +51,10 @@ def describe_system(system: System) -> ModelFile:
         data["member"].append(written(member.block, name, rate, names))
         plain.add(member.block, rate=rate, name=name)
     data["wire"] = list(_wires(system, plain))
+    data["expose"] = [
+        {"name": name, "value": _source(list(port.symbols), system)}
+        for name, port in (system.exposed_inputs | system.exposed_outputs).items()
+    ]
     data["table"] += names.tables.values()
     table: dict[str, Any] = {
         "base": None if system.base is None else float(1 / system.base),

@@ -16,6 +16,7 @@ from linkwright.formats.text.tables import (
     BodyTable,
     ConstraintTable,
     DistanceConstraint,
+    ExposeTable,
     ForceTable,
     FunctionTable,
     Gravity,
@@ -94,6 +95,7 @@ class ModelParts(Record, BaseModel):
         Field(description="elements, controllers, motions and other blocks: a System"),
     ] = []
     wire: Annotated[list[WireTable], Field(description="what drives the ports of members")] = []
+    expose: Annotated[list[ExposeTable], Field(description="ports of the System itself")] = []
     use: Annotated[list[Use], Field(description="instances of components")] = []
 
     LISTS: ClassVar[tuple[str, ...]] = (
@@ -115,6 +117,7 @@ class ModelParts(Record, BaseModel):
         "output",
         "member",
         "wire",
+        "expose",
     )
     TABLES: ClassVar[tuple[str, ...]] = ("parameters", "inputs", "variables", "initial")
     NAMES: ClassVar[tuple[str, ...]] = ("small", "large")
@@ -156,7 +159,7 @@ class ModelFile(ModelParts):
     def is_system(self) -> bool:
         """Whether it describes a System: a mechanism with what acts on it."""
         groups = (self, *self.component.values())
-        return self.system is not None or any(g.member or g.wire for g in groups)
+        return self.system is not None or any(g.member or g.wire or g.expose for g in groups)
 
     def build(self, **more: Any) -> Mechanism:
         """Return the mechanism that is described; see `linkwright.formats.text.builder.build`.

@@ -64,6 +64,9 @@ def build_system(
             target = inputs[wire.target] if wire.target in inputs else system[wire.target]
         with placed(source, part):
             system.connect(wire.source, target, solve=wire.solve)
+    for part in flat["expose"]:
+        with placed(source, part):
+            system.expose(part.value.name, part.value.value)
     if table is not None:
         known = _numbers(system)
         for name, value in table.values.items():

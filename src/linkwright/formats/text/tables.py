@@ -444,6 +444,15 @@ class WireTable(Record):
     solve: Annotated[StrictBool, Field(description="it closes a loop that is to be solved")] = False
 
 
+class ExposeTable(Record):
+    """A port of the System itself: what a larger System sees of it, and what is linearized."""
+
+    name: Annotated[Name, Field(description="of the port")]
+    value: Annotated[
+        Argument, Field(description="an open port, an expression of ports, or a list of them")
+    ]
+
+
 class SystemTable(Record):
     """What a System has beside its members and wires."""
 
