@@ -78,10 +78,10 @@ def waving() -> SceneMotion:
 
 # -- the server ------------------------------------------------------------------------------------
 def _server(studio: Studio) -> list[Row]:
-    track, stage, desk = studio.tracks[0], studio.stage, studio.shared["desk"]
+    track, stage, panels = studio.tracks[0], studio.stage, studio.panels
     assert track is not None
     assert stage is not None
-    kept, desk.refreshers = desk.refreshers, []  # panels go by the clock, not by the frame
+    kept, panels.refreshers = panels.refreshers, []  # panels go by the clock, not by the frame
 
     def shown(t: float) -> None:
         stage.show_upright(*track.at(t))
@@ -91,7 +91,7 @@ def _server(studio: Studio) -> list[Row]:
         theirs = _pushed(
             f"http://{LOOPBACK}:{server.get_port()}", lambda t: plainly(track.at(t)[0])
         )
-    desk.refreshers = kept
+    panels.refreshers = kept
     note = f"{1e3 * ours['push']:.2f} ms; plain loop: {1e3 * theirs['push']:.2f} ms"
     whole = f"{1e3 * ours['all']:.2f} ms; plain loop: {1e3 * theirs['all']:.2f} ms"
     return [
@@ -106,20 +106,22 @@ def _server(studio: Studio) -> list[Row]:
 
 def _live(studio: Studio) -> list[Row]:
     """Let the chain fall, and time a frame's ticks and the showing of where they lead."""
-    desk = studio.shared["desk"]
-    desk.make_live()
-    desk.take_over("live")
-    desk.close()  # its thread would show the same
+    panels = studio.panels
+    panels.make_live()
+    panels.take_over("live")
+    panels.close()  # its thread would show the same
+    live = panels.live
+    assert live is not None
     ticks = RATE // 60
     gone, shown = [], []
     for _ in range(FRAMES // 2):
         start = time.thread_time()
-        desk.live.advance(ticks)
+        live.advance(ticks)
         between = time.thread_time()
-        desk.show_live()
+        panels.show_live()
         gone.append(between - start)
         shown.append(time.thread_time() - between)
-    assert not desk.live.latest.stopped
+    assert not live.latest.stopped
     go, show = statistics.median(gone), statistics.median(shown)
     return [
         Row(

@@ -227,10 +227,10 @@ def _live(running: Any) -> None:
         page.goto(studio.address)
         page.get_by_role("tab", name="Live").click(timeout=120_000)
         page.get_by_role("button", name="Run", exact=True).click(timeout=120_000)
-        desk = studio.shared["desk"]
+        panels = studio.panels
         for _ in range(600):
             page.wait_for_timeout(100)
-            if desk.live is not None and desk.live.latest.time > 1.0:
+            if panels.live is not None and panels.live.latest.time > 1.0:
                 break
         page.add_style_tag(content=".mantine-Notifications-root { display: none !important }")
         page.wait_for_timeout(3000)  # until the browser has drawn it

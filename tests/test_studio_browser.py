@@ -13,7 +13,7 @@ import pytest
 
 import linkwright as lw
 from linkwright.studio.server import Studio, open_studio
-from linkwright.studio.state import Desk
+from linkwright.studio.state import PanelState
 from tests.chromium import PATIENCE, opened
 
 ARM = "tests/robots/oblique_arm.urdf"
@@ -73,9 +73,9 @@ def field(page: Any, label: str) -> Any:
     return row.locator("input:visible").last
 
 
-def desk_of(studio: Studio) -> Desk:
-    found = studio.shared["desk"]
-    assert isinstance(found, Desk)
+def panels_of(studio: Studio) -> PanelState:
+    found = studio.panels
+    assert isinstance(found, PanelState)
     return found
 
 
@@ -99,7 +99,7 @@ def is_drawn(page: Any, tmp_path: Path, name: str) -> bool:
 
 def test_a_model_is_played_scrubbed_posed_run_and_changed(tmp_path: Path) -> None:
     with studio_page("double-pendulum") as (studio, page, wrong):
-        desk = desk_of(studio)
+        panels = panels_of(studio)
         soon(lambda: is_drawn(page, tmp_path, "first"))
         # play, then scrub
         page.get_by_role("button", name="Play", exact=True).click()
@@ -136,12 +136,12 @@ def test_a_model_is_played_scrubbed_posed_run_and_changed(tmp_path: Path) -> Non
         angle = field(page, "phi1")
         angle.fill("1.25")
         angle.press("Enter")
-        soon(lambda: desk.mode == "posed" and abs(desk.q[0] - 1.25) < 0.02)
+        soon(lambda: panels.mode == "posed" and abs(panels.q[0] - 1.25) < 0.02)
         # the live run, with a parameter changed while it runs
         tab(page, "Live")
-        soon(lambda: desk.live is not None)
+        soon(lambda: panels.live is not None)
         page.get_by_role("button", name="Run", exact=True).click()
-        live = desk.live
+        live = panels.live
         assert live is not None
         soon(lambda: live.latest.time > 0.3)
         tab(page, "Parameters")
@@ -165,7 +165,7 @@ def test_a_model_is_played_scrubbed_posed_run_and_changed(tmp_path: Path) -> Non
         soon(lambda: is_drawn(page, tmp_path, "last"))
         page.get_by_role("button", name="Help").click()
         page.get_by_text("Play, pause").wait_for()
-        assert desk.trouble == []
+        assert panels.trouble == []
         assert wrong == []
 
 
@@ -184,13 +184,13 @@ def test_a_recording_without_a_model_shows_its_channels(tmp_path: Path) -> None:
         frame.get_by_role("button", name="Derivative").click()
         (rate,) = soon(lambda: [g for g in graphs(page) if g["label"] == "d/dt height"])
         assert np.allclose(rate["y"], np.cos(rate["x"]), atol=1e-3)
-        assert desk_of(studio).trouble == []
+        assert panels_of(studio).trouble == []
         assert wrong == []
 
 
 def test_a_robot_file_is_moved_by_its_joints_and_held_by_its_servos(tmp_path: Path) -> None:
     with studio_page(ARM) as (studio, page, wrong):
-        desk = desk_of(studio)
+        panels = panels_of(studio)
         soon(lambda: is_drawn(page, tmp_path, "arm"))
         tab(page, "Pose")
         waist = field(page, "waist")
@@ -198,15 +198,15 @@ def test_a_robot_file_is_moved_by_its_joints_and_held_by_its_servos(tmp_path: Pa
         waist.press("Enter")
         page.get_by_text("at its limit: waist").wait_for()
         tab(page, "Live")
-        soon(lambda: desk.live is not None)
+        soon(lambda: panels.live is not None)
         page.keyboard.press("l")
-        live = desk.live
+        live = panels.live
         assert live is not None
         soon(lambda: live.latest.running)
         tab(page, "Pose")
         waist.fill("1")
         waist.press("Enter")
-        soon(lambda: abs(desk.q[0] - 1.0) < 0.1)  # the servo has brought it there
-        assert desk.mode == "live"
-        assert desk.trouble == []
+        soon(lambda: abs(panels.q[0] - 1.0) < 0.1)  # the servo has brought it there
+        assert panels.mode == "live"
+        assert panels.trouble == []
         assert wrong == []

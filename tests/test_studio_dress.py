@@ -524,7 +524,7 @@ def test_the_studio_puts_a_dress_on_again_when_it_is_saved(tmp_path: Path) -> No
     file.write_text(TABLE)
     studio = open_studio(["double-pendulum"], scene_file=file)
     try:
-        wardrobe, stage = studio.shared["scene_file"], studio.stage
+        scene_watch, stage = studio.scene_watch, studio.stage
         assert stage is not None
         assert (32, 192, 64) in [mesh.color for _, mesh in stage.meshes]
         with opened(studio.address, drawn=True, width=700, height=500) as (page, wrong):
@@ -543,7 +543,8 @@ def test_the_studio_puts_a_dress_on_again_when_it_is_saved(tmp_path: Path) -> No
             file.write_text(second.replace("size", "sise"))
             page.wait_for_function("document.body.innerText.includes(\"unknown key 'sise'\")")
             assert [mesh.color for _, mesh in stage.meshes] == colors
-            assert not wardrobe.look()
+            assert scene_watch is not None
+            assert not scene_watch.look()
             file.write_text(second)  # a mistake is told until it is mended
             page.wait_for_function("!document.body.innerText.includes(\"unknown key 'sise'\")")
             assert wrong == []

@@ -25,7 +25,7 @@ from linkwright.studio.panel_pose import _Joints
 from linkwright.studio.panel_values import ValuesPanel
 from linkwright.studio.panel_view import angles_of
 from linkwright.studio.server import Studio, open_studio
-from linkwright.studio.state import PLAYED, POSED, RUN, UNSEEN, Desk, desk_of
+from linkwright.studio.state import PLAYED, POSED, RUN, UNSEEN, PanelState, panels_of
 
 ARM, SCARA, QUADRUPED = (
     f"tests/robots/{n}" for n in ("oblique_arm.urdf", "scara.toml", "quadruped.urdf")
@@ -33,12 +33,12 @@ ARM, SCARA, QUADRUPED = (
 PARAMETRIC = {"pendulum": ("L", 2.0), "four-bar": ("L1", 0.6), "double-pendulum": ("L1", 1.7)}
 
 
-def live_desk(studio: Studio) -> tuple[Desk, Live]:
-    """Return the desk of a studio with a run that was made, and does not go on by itself."""
-    desk = desk_of(studio)
-    desk.make_live()
-    assert desk.live is not None
-    return desk, desk.live
+def live_desk(studio: Studio) -> tuple[PanelState, Live]:
+    """Return the panels of a studio with a run that was made, and does not go on by itself."""
+    panels = panels_of(studio)
+    panels.make_live()
+    assert panels.live is not None
+    return panels, panels.live
 
 
 def drawn(studio: Studio) -> dict[int, np.ndarray[Any, np.dtype[np.float32]]]:
@@ -50,10 +50,10 @@ def drawn(studio: Studio) -> dict[int, np.ndarray[Any, np.dtype[np.float32]]]:
     return {k: np.concatenate(parts) for k, parts in found.items()}
 
 
-def settle(desk: Desk) -> None:
-    """Let the desk's rounds be over: shapes follow some times in a second."""
+def settle(panels: PanelState) -> None:
+    """Let the panels' rounds be over: shapes follow some times in a second."""
     for k in range(3):
-        desk.go_round(1e6 + k + desk._reshaped if math.isfinite(desk._reshaped) else 1e6 + k)
+        panels.go_round(1e6 + k + panels._reshaped if math.isfinite(panels._reshaped) else 1e6 + k)
 
 
 @pytest.mark.parametrize("name", PARAMETRIC)
@@ -63,32 +63,32 @@ def test_shapes_follow_parameters_and_come_back(name: str) -> None:
     fresh = scene_of(load_model(name), values={parameter: value})
     with open_studio([name]) as studio:
         before = drawn(studio)
-        desk, live = live_desk(studio)
-        assert desk.scene is not None
-        desk._quit.set()  # the test goes round itself
-        desk.take_over(RUN)
+        panels, live = live_desk(studio)
+        assert panels.scene is not None
+        panels._quit.set()  # the test goes round itself
+        panels.take_over(RUN)
         live.set_value(parameter, value)
-        settle(desk)
+        settle(panels)
         after = drawn(studio)
         assert before.keys() == after.keys()
         assert any(not np.array_equal(before[k], after[k]) for k in before)
         for k, points in after.items():
             wanted = np.concatenate([s.points for s in fresh.surfaces[k]])
             np.testing.assert_allclose(points, wanted, atol=1e-6)
-        closed = Poser(desk.scene, live.parameters).closed(live.coordinates())
+        closed = Poser(panels.scene, live.parameters).closed(live.coordinates())
         assert closed is not None
         np.testing.assert_allclose(live.coordinates(), closed, atol=1e-8)  # no loop is torn
         live.reset()
-        settle(desk)
+        settle(panels)
         assert drawn(studio).keys() == after.keys()
-        desk._played(0.0)  # a recording is drawn with its own values
-        settle(desk)
+        panels._played(0.0)  # a recording is drawn with its own values
+        settle(panels)
         assert all(np.array_equal(before[k], p) for k, p in drawn(studio).items())
-        desk.take_over(RUN)
+        panels.take_over(RUN)
         live.set_values({a.name: a.value for a in live.plant.adjustables})
-        settle(desk)
+        settle(panels)
         assert all(np.array_equal(before[k], p) for k, p in drawn(studio).items())
-        assert desk.trouble == []
+        assert panels.trouble == []
 
 
 def test_a_length_with_which_loops_cannot_close_changes_nothing(
@@ -108,31 +108,31 @@ def test_a_length_with_which_loops_cannot_close_changes_nothing(
 @pytest.mark.parametrize("name", ["pendulum", "four-bar", ARM])
 def test_a_run_starts_from_the_pose_that_is_set(name: str) -> None:
     with open_studio([name]) as studio:
-        desk, live = live_desk(studio)
-        desk._quit.set()
+        panels, live = live_desk(studio)
+        panels._quit.set()
         start = live.coordinates().copy()
-        assert desk.scene is not None
-        joints = _Joints(desk, SimpleNamespace(content=""))
+        assert panels.scene is not None
+        joints = _Joints(panels, SimpleNamespace(content=""))
         joints.sliders = {s.name: s for s in joints._wanted()}
-        first = desk.scene.poses.coordinates[1 if name == ARM else 0]
-        wanted = float(desk.q[desk.scene.poses.coordinates.index(first)]) + 0.2
+        first = panels.scene.poses.coordinates[1 if name == ARM else 0]
+        wanted = float(panels.q[panels.scene.poses.coordinates.index(first)]) + 0.2
         joints.slide(first, wanted)
-        assert desk.mode == POSED
-        posed = desk.q.copy()
-        desk.run_from_here()
-        assert desk.mode == RUN
+        assert panels.mode == POSED
+        posed = panels.q.copy()
+        panels.run_from_here()
+        assert panels.mode == RUN
         np.testing.assert_allclose(live.coordinates(), posed, atol=1e-7)
         if name == ARM:
             assert live.values[target_of(first)] == pytest.approx(wanted)
             live.advance(480)  # and it stays there
             np.testing.assert_allclose(live.coordinates(), posed, atol=1e-3)
         for each in joints.sliders.values():  # sliders and robot agree
-            k = desk.scene.poses.coordinates.index(each.name)
+            k = panels.scene.poses.coordinates.index(each.name)
             assert joints._value(each) == pytest.approx(posed[k], abs=1e-3)
         live.reset()
         np.testing.assert_allclose(live.coordinates(), start, atol=1e-7)
         assert live.values == {a.name: a.value for a in live.plant.adjustables}
-        assert desk.trouble == []
+        assert panels.trouble == []
 
 
 @pytest.mark.parametrize("name", [ARM, SCARA])
@@ -180,7 +180,7 @@ def test_a_body_that_turns_freely_has_angles_in_place_of_a_quaternion() -> None:
     assert np.linalg.norm(posed.q[places]) == pytest.approx(1.0)
     np.testing.assert_allclose(yaw_pitch_roll(posed.q[places]), [0.4, -0.3, 0.2], atol=1e-12)
     with open_studio([QUADRUPED]) as studio:
-        joints = _Joints(desk_of(studio), SimpleNamespace(content=""))
+        joints = _Joints(panels_of(studio), SimpleNamespace(content=""))
         labels = [s.label for s in joints._wanted()]
         assert not set(labels) & {scene.poses.coordinates[k] for k in places}
         assert sum(label.endswith((" yaw", " pitch", " roll")) for label in labels) == 3
@@ -198,10 +198,10 @@ def test_angles_near_the_pole_give_the_same_turn(angles: tuple[float, float, flo
 # -- speeds and values -----------------------------------------------------------------------------
 def test_the_speed_that_is_shown_is_the_real_factor() -> None:
     with open_studio(["four-bar"]) as studio:
-        desk, live = live_desk(studio)
+        panels, live = live_desk(studio)
         usual = speed_of(load_model("four-bar"))
         assert live.speed == usual == 0.2
-        desk.set_speed(0.5)
+        panels.set_speed(0.5)
         assert live.speed == 0.5
         ticks = (
             live.due(100.0),
@@ -257,9 +257,9 @@ def test_sliders_offer_what_makes_sense(plants: dict[str, Plant], name: str) -> 
 
 def test_a_value_that_cannot_be_is_refused_where_it_is_typed() -> None:
     with open_studio(["pendulum"]) as studio:
-        desk, live = live_desk(studio)
-        desk._quit.set()
-        tab = ValuesPanel(desk)
+        panels, live = live_desk(studio)
+        panels._quit.set()
+        tab = ValuesPanel(panels)
         tab.refresh()
         mass = next(a for a in live.plant.adjustables if a.unit == "kg")
         tab.change(mass.name, 0.0)
@@ -282,38 +282,38 @@ def test_a_value_that_cannot_be_is_refused_where_it_is_typed() -> None:
 # -- who looks -------------------------------------------------------------------------------------
 def test_a_run_that_nobody_looks_at_is_paused(monkeypatch: pytest.MonkeyPatch) -> None:
     with open_studio(["pendulum"]) as studio:
-        desk, live = live_desk(studio)
-        desk._quit.set()
-        desk.take_over(RUN)
+        panels, live = live_desk(studio)
+        panels._quit.set()
+        panels.take_over(RUN)
         live.play()
         looking: dict[int, object] = {}
         monkeypatch.setattr(studio.server, "get_clients", lambda: looking)
-        desk.rest(0.0)
-        desk.rest(10 * UNSEEN)
+        panels.rest(0.0)
+        panels.rest(10 * UNSEEN)
         assert live.latest.running  # nobody has come yet: a program runs it
         looking[0] = object()
-        desk.rest(11 * UNSEEN)
+        panels.rest(11 * UNSEEN)
         looking.clear()
-        desk.rest(11.5 * UNSEEN)
+        panels.rest(11.5 * UNSEEN)
         assert live.latest.running
-        desk.rest(12.1 * UNSEEN)
+        panels.rest(12.1 * UNSEEN)
         assert not live.latest.running
-        assert desk.unseen
+        assert panels.unseen
         looking[1] = object()
-        desk.rest(13 * UNSEEN)
-        assert desk.unseen  # and it is told
+        panels.rest(13 * UNSEEN)
+        assert panels.unseen  # and it is told
         live.play()
-        desk.rest(13.1 * UNSEEN)
-        assert not desk.unseen
+        panels.rest(13.1 * UNSEEN)
+        assert not panels.unseen
         live.pause()
 
 
 def test_a_stop_is_told_whatever_tab_is_open() -> None:
     with open_studio(["pendulum"]) as studio:
-        desk, live = live_desk(studio)
-        desk._quit.set()
-        assert desk.mode == PLAYED
-        desk.take_over(RUN)
+        panels, live = live_desk(studio)
+        panels._quit.set()
+        assert panels.mode == PLAYED
+        panels.take_over(RUN)
         live._stop("no finite value of phi, phi_dot after t = 9.58 s")
         told = studio.state({})
         assert told["kind"] == "live"
@@ -346,10 +346,10 @@ def test_the_front_is_where_robots_and_vehicles_face(
 def test_a_handle_is_as_large_as_what_is_drawn() -> None:
     """All frames of a pendulum are at one place, which says nothing of its size."""
     with open_studio(["pendulum"]) as studio:
-        desk = desk_of(studio)
+        panels = panels_of(studio)
         assert studio.stage is not None
         low, high = studio.stage.box()
-        assert desk.size > 0.3 * float(np.linalg.norm(high - low))
+        assert panels.size > 0.3 * float(np.linalg.norm(high - low))
 
 
 def test_the_framing_stays_when_a_run_starts() -> None:
@@ -366,20 +366,20 @@ def test_the_framing_stays_when_a_run_starts() -> None:
         return SimpleNamespace(camera=camera, atomic=nullcontext)
 
     with open_studio([QUADRUPED]) as studio:
-        desk = desk_of(studio)
-        desk._quit.set()
-        assert desk.scene is not None
+        panels = panels_of(studio)
+        panels._quit.set()
+        assert panels.scene is not None
         near, far = Camera((0.1, 0.0, 0.2)), Camera((500.0, 0.0, 0.0))
         before = near.position.copy()
-        desk.server = SimpleNamespace(get_clients=lambda: {0: client(near), 1: client(far)})
-        desk._follow()
+        panels.server = SimpleNamespace(get_clients=lambda: {0: client(near), 1: client(far)})
+        panels._follow()
         np.testing.assert_array_equal(near.position, before)
-        np.testing.assert_allclose(far.look_at, desk.center(desk.q), atol=1e-9)
+        np.testing.assert_allclose(far.look_at, panels.center(panels.q), atol=1e-9)
         np.testing.assert_allclose(far.position - far.look_at, [0.0, -7.0, 1.0], atol=1e-9)
-        moved = desk.q.copy()
-        moved[desk.scene.poses.coordinates.index("floating_base.x")] += 2.0
-        gone = desk.center(moved) - desk.center(desk.q)
-        desk.q = moved
-        desk._follow()
+        moved = panels.q.copy()
+        moved[panels.scene.poses.coordinates.index("floating_base.x")] += 2.0
+        gone = panels.center(moved) - panels.center(panels.q)
+        panels.q = moved
+        panels._follow()
         np.testing.assert_allclose(near.position - before, gone, atol=1e-9)
-        desk.server = studio.server
+        panels.server = studio.server

@@ -11,7 +11,7 @@ import pytest
 from linkwright.errors import Error
 from linkwright.studio.client_page import page_of
 from linkwright.studio.server import Studio, open_studio
-from linkwright.studio.state import RUN, desk_of
+from linkwright.studio.state import RUN, panels_of
 from linkwright.studio.status import Status
 from tests.chromium import opened
 from tests.test_studio_browser import soon
@@ -32,11 +32,11 @@ def test_a_client_of_another_kind_is_an_error() -> None:
 
 
 def test_the_bar_tells_mode_time_and_pace_in_every_mode(studio: Studio) -> None:
-    desk, player = desk_of(studio), studio.player
-    desk.make_live()
-    desk._quit.set()
+    panels, player = panels_of(studio), studio.player
+    panels.make_live()
+    panels._quit.set()
     player.close()  # the test moves it
-    status = Status(desk)
+    status = Status(panels)
     told = status.state({"motion": "still"})
     assert (told["mode"], told["time"], told["pace"]) == ("REPLAY", "t = 0.00 s", "paused")
     assert not player.playing
@@ -44,9 +44,9 @@ def test_the_bar_tells_mode_time_and_pace_in_every_mode(studio: Studio) -> None:
     player.playing = True
     told = status.state({"motion": "moving"})  # who came first has decided
     assert (told["mode"], told["time"], told["pace"]) == ("REPLAY", "t = 2.50 s", "1× real time")
-    live = desk.live
+    live = panels.live
     assert live is not None
-    desk.take_over(RUN)
+    panels.take_over(RUN)
     live.advance(240)
     told = status.state({})
     assert (told["mode"], told["time"], told["pace"]) == ("LIVE", "t = 1.00 s", "paused")
@@ -57,9 +57,9 @@ def test_the_bar_tells_mode_time_and_pace_in_every_mode(studio: Studio) -> None:
     live._publish()
     assert status.state({})["pace"] == "1× real time"
     live.running = False
-    desk.pose(desk.q)
+    panels.pose(panels.q)
     assert status.state({})["mode"] == "POSE"
-    desk.cannot, desk.live = "Cannot run live: no mass", None
+    panels.cannot, panels.live = "Cannot run live: no mass", None
     assert status.state({})["note"] == "Cannot run live: no mass"
     live.close()
 
@@ -73,7 +73,7 @@ def test_it_plays_by_itself_for_the_first_who_may_see_it_move(studio: Studio) ->
 
 def test_the_page_has_our_name_moves_and_says_how_to_start_again() -> None:
     studio = open_studio(["pendulum"])
-    studio.shared["again"] = "linkwright studio pendulum"
+    studio.again = "linkwright studio pendulum"
     try:
         with opened(studio.address, moving=True, dark=True) as (page, _):
             page.wait_for_function("document.getElementById('lw-mode')?.textContent === 'REPLAY'")

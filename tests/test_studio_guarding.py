@@ -31,7 +31,7 @@ from linkwright.studio.live import Live
 from linkwright.studio.live_system import plant_of
 from linkwright.studio.server import LOOPBACK, PANELS, Studio, free_port, open_studio
 from linkwright.studio.side_pages import SidePages, as_json
-from linkwright.studio.state import desk_of
+from linkwright.studio.state import panels_of
 from tests.chromium import opened
 
 HACK = "<img src=x onerror=top.hacked=1>"
@@ -101,7 +101,7 @@ def test_requests_without_one_host_are_refused() -> None:
 
 
 def test_own_pages_answer_no_other_page(studio: Studio) -> None:
-    pages = studio.shared["pages"]
+    pages = studio.pages
     place, own = f"/{pages.token}/scope/ask", f"127.0.0.1:{pages.port}"
     assert status(pages.port, place, Host=own)[0] == 200
     assert status(pages.port, place, Host=own, Origin=f"http://{own}")[0] == 200
@@ -117,7 +117,7 @@ def test_own_pages_answer_no_other_page(studio: Studio) -> None:
 
 
 def test_what_is_no_request_gets_an_answer(studio: Studio) -> None:
-    pages = studio.shared["pages"]
+    pages = studio.pages
     own = f"127.0.0.1:{pages.port}"
     for path in (f"/{pages.token}", f"/{pages.token}/", f"/{pages.token}/nothing"):
         assert status(pages.port, path, Host=own)[0] == 404
@@ -179,7 +179,7 @@ def test_other_pages_cannot_show_the_studio_in_a_frame(framed: bool) -> None:
     t = np.linspace(0, 1, 50)
     motion = recorded_motion("waves", Recording(t, [Channel("s", "m")], np.sin(t)[:, None]))
     with Studio([motion], framed=framed) as studio:
-        pages = studio.shared["pages"]
+        pages = studio.pages
         told = []
         for address in (studio.address, f"{pages.address}scope"):
             with urlopen(address, timeout=240) as answer:
@@ -215,7 +215,7 @@ def test_no_tunnel_is_opened_whoever_asks(studio: Studio, monkeypatch: pytest.Mo
 def test_connections_that_break_off_are_not_told_in_the_terminal(
     studio: Studio, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    pages = studio.shared["pages"]
+    pages = studio.pages
     upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
     reset = struct.pack("ii", 1, 0)  # what has not been sent is dropped, and the other is told so
     for port in (studio.port, pages.port):
@@ -273,7 +273,7 @@ def test_names_in_the_studio_are_only_names(
     monkeypatch.setattr("linkwright.studio.state.plant_of", none)
     robot, moved = nasty
     with open_studio([str(moved)], model=str(robot)) as studio:
-        address = studio.shared["pages"].address
+        address = studio.pages.address
         with opened(address + "inspect") as (page, wrong):
             page.wait_for_selector("html[data-ready=yes]")
             page.locator("#tree [role=treeitem]").last.click()
@@ -329,7 +329,7 @@ def test_a_live_run_that_fails_stops_and_says_why(monkeypatch: pytest.MonkeyPatc
 
 
 def test_trouble_of_one_is_told_and_the_others_go_on(studio: Studio) -> None:
-    desk, player = desk_of(studio), studio.player
+    panels, player = panels_of(studio), studio.player
     calls: list[float] = []
 
     def bad(t: float) -> None:
@@ -339,13 +339,13 @@ def test_trouble_of_one_is_told_and_the_others_go_on(studio: Studio) -> None:
         raise KeyError("gone")
 
     player.listeners.append(bad)
-    desk.every(0.0, worse)
-    desk.every(0.0, lambda: calls.append(1.0))
+    panels.every(0.0, worse)
+    panels.every(0.0, lambda: calls.append(1.0))
     try:
         player.playing = True
-        assert soon(lambda: "ValueError: no such frame" in desk.trouble)
+        assert soon(lambda: "ValueError: no such frame" in panels.trouble)
         assert soon(lambda: len(calls) > 3)
-        assert desk.trouble.count("KeyError: 'gone'") == 1  # not sixty times a second
+        assert panels.trouble.count("KeyError: 'gone'") == 1  # not sixty times a second
         assert not player.playing
         player.listeners.remove(bad)
         before = player.time
@@ -353,17 +353,17 @@ def test_trouble_of_one_is_told_and_the_others_go_on(studio: Studio) -> None:
         assert soon(lambda: player.time != before)
     finally:
         player.playing = False
-        del desk.refreshers[-2:]
-        desk.trouble.clear()
+        del panels.refreshers[-2:]
+        panels.trouble.clear()
 
 
 def test_trouble_that_never_ends_takes_little_room(studio: Studio) -> None:
-    desk = desk_of(studio)
+    panels = panels_of(studio)
     for k in range(1000):
-        desk.report(f"trouble {k}")
-    assert len(desk.trouble) < 100
-    assert desk.trouble[-1] == "trouble 999"
-    desk.trouble.clear()
+        panels.report(f"trouble {k}")
+    assert len(panels.trouble) < 100
+    assert panels.trouble[-1] == "trouble 999"
+    panels.trouble.clear()
 
 
 def test_a_studio_that_cannot_be_built_leaves_no_server(monkeypatch: pytest.MonkeyPatch) -> None:

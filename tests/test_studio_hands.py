@@ -19,9 +19,9 @@ from linkwright.scene.scene import Scene, scene_of
 from linkwright.scene.viewpoint import ANGLE, ground_and_view
 from linkwright.studio.joint_control import Poser, pose_of
 from linkwright.studio.server import Studio, open_studio
-from linkwright.studio.state import Desk
+from linkwright.studio.state import PanelState
 from tests.chromium import opened
-from tests.test_studio_browser import ARM, desk_of, field, graphs, soon, tab
+from tests.test_studio_browser import ARM, panels_of, field, graphs, soon, tab
 
 Array = NDArray[np.float64]
 
@@ -70,55 +70,55 @@ def drag(studio: Studio, page: Any, start: ArrayLike, by: ArrayLike) -> None:
 
 def test_the_tool_is_led_by_its_handle(arm: tuple[Studio, Any, list[str]]) -> None:
     studio, page, wrong = arm
-    desk = desk_of(studio)
-    scene = desk.scene
+    panels = panels_of(studio)
+    scene = panels.scene
     assert scene is not None
     tab(page, "Pose")
     page.get_by_label("Show tool handle").click()
     frame = field(page, "Tool frame").input_value()
-    before, q = pose_of(scene, desk.q, frame), desk.q.copy()
+    before, q = pose_of(scene, panels.q, frame), panels.q.copy()
     axis, reach = before[:3, 1], 0.06
     page.wait_for_timeout(500)
-    grip = before[:3, 3] + 0.16 * desk.size * axis  # on the green arrow
+    grip = before[:3, 3] + 0.16 * panels.size * axis  # on the green arrow
     drag(studio, page, scene.upright @ grip, scene.upright @ (reach * axis))
-    soon(lambda: np.abs(desk.q - q).max() > 0.01)
+    soon(lambda: np.abs(panels.q - q).max() > 0.01)
     page.get_by_text("reached").first.wait_for()
-    soon(lambda: np.linalg.norm(_moved(desk, frame, before) - reach * axis) < 0.2 * reach)
-    soon(lambda: abs(float(field(page, "lift").input_value()) - desk.q[1]) < 0.02)
+    soon(lambda: np.linalg.norm(_moved(panels, frame, before) - reach * axis) < 0.2 * reach)
+    soon(lambda: abs(float(field(page, "lift").input_value()) - panels.q[1]) < 0.02)
     page.get_by_label("Show tool handle").click()
-    assert desk.trouble == []
+    assert panels.trouble == []
     assert wrong == []
 
 
-def _moved(desk: Desk, frame: str, before: Array) -> Array:
-    assert desk.scene is not None
-    return pose_of(desk.scene, desk.q, frame)[:3, 3] - before[:3, 3]
+def _moved(panels: PanelState, frame: str, before: Array) -> Array:
+    assert panels.scene is not None
+    return pose_of(panels.scene, panels.q, frame)[:3, 3] - before[:3, 3]
 
 
 def test_a_body_is_pulled_by_its_handle(arm: tuple[Studio, Any, list[str]]) -> None:
     studio, page, wrong = arm
-    desk = desk_of(studio)
+    panels = panels_of(studio)
     tab(page, "Live")
-    soon(lambda: desk.live is not None)
-    live = desk.live
+    soon(lambda: panels.live is not None)
+    live = panels.live
     assert live is not None
     page.keyboard.press("l")
     soon(lambda: live.latest.running)
     page.get_by_label("Show drag handle").click()
     body = field(page, "Body").input_value()
     page.wait_for_timeout(500)
-    before, q = live.center(body), desk.q.copy()
-    grip = before + 0.14 * desk.size * np.array([1.0, 0.0, 0.0])  # on the red arrow
+    before, q = live.center(body), panels.q.copy()
+    grip = before + 0.14 * panels.size * np.array([1.0, 0.0, 0.0])  # on the red arrow
     drag(studio, page, grip, [0.25, 0.0, 0.0])
     soon(lambda: live.pulling)
     soon(lambda: live.center(body)[0] - before[0] > 0.02)  # it follows, against its servos
-    soon(lambda: np.abs(desk.q - q).max() > 0.01)
+    soon(lambda: np.abs(panels.q - q).max() > 0.01)
     page.get_by_label("Show drag handle").click()
     soon(lambda: not live.pulling)
     soon(lambda: abs(live.center(body)[0] - before[0]) < 0.02)  # they bring it back
     page.get_by_role("button", name="Pause", exact=True).click()
     soon(lambda: not live.latest.running)
-    assert desk.trouble == []
+    assert panels.trouble == []
     assert wrong == []
 
 
@@ -126,10 +126,10 @@ def test_gravity_changed_while_it_runs_shows_in_the_plots() -> None:
     """The plotted angle of a pendulum obeys phi'' = -g/L sin(phi), before and after."""
     studio = open_studio(["pendulum"])
     try:
-        desk = desk_of(studio)
+        panels = panels_of(studio)
         with opened(studio.address) as (page, wrong):
             page.get_by_role("tab", name="Live").wait_for()
-            live = soon(lambda: desk.live)
+            live = soon(lambda: panels.live)
             page.keyboard.press("l")
             soon(lambda: live.latest.time > 1.2)
             tab(page, "Parameters")
@@ -147,7 +147,7 @@ def test_gravity_changed_while_it_runs_shows_in_the_plots() -> None:
             t, phi = np.array(angle["x"]), np.array(angle["y"])
             stiff = [_slope(t[part], phi[part]) for part in (t < at, t > changed + 0.1)]
             assert stiff[0] / stiff[1] == pytest.approx(9.81 / live.values["g"], rel=0.05)
-            assert desk.trouble == []
+            assert panels.trouble == []
             assert wrong == []
     finally:
         studio.close()

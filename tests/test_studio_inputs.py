@@ -13,7 +13,7 @@ import linkwright as lw
 from linkwright.cli import main
 from linkwright.studio.server import Studio, open_studio
 from tests.chromium import opened
-from tests.test_studio_browser import desk_of, field, soon, tab
+from tests.test_studio_browser import panels_of, field, soon, tab
 
 ROBOTS = Path(__file__).parent / "robots"
 NO_MESH = """<robot name="bare"><link name="base"/><link name="arm">
@@ -30,7 +30,7 @@ def _seen(studio: Studio, check: Callable[[Any], None]) -> None:
             page.get_by_role("tab", name="Play").wait_for()
             check(page)
             assert wrong == []
-        assert desk_of(studio).trouble == []
+        assert panels_of(studio).trouble == []
     finally:
         studio.close()
 
@@ -89,7 +89,7 @@ def test_what_cannot_run_live_says_why_and_can_still_be_posed(
         angle = field(page, "phi")
         angle.fill("1")
         angle.press("Enter")
-        soon(lambda: abs(desk_of(studio).q[0] - 1.0) < 0.02)
+        soon(lambda: abs(panels_of(studio).q[0] - 1.0) < 0.02)
 
     _seen(studio, check)
 

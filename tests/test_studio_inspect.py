@@ -195,7 +195,7 @@ def test_warnings_name_bodies_and_mark_them_in_the_tree() -> None:
 
 def ask(studio: Studio, path: str, body: object = None) -> Any:
     content = json.dumps(body or {}).encode()
-    request = Request(studio.shared["pages"].address + path, data=content, method="POST")
+    request = Request(studio.pages.address + path, data=content, method="POST")
     with urlopen(request, timeout=60) as answer:
         return json.load(answer)
 
@@ -203,7 +203,7 @@ def ask(studio: Studio, path: str, body: object = None) -> Any:
 def test_a_body_is_chosen_in_the_tree_and_in_the_scene() -> None:
     studio = open_studio(["double-pendulum"])
     try:
-        stage, desk = studio.stage, studio.shared["desk"]
+        stage, panels = studio.stage, studio.panels
         assert stage is not None
         before = [(k, mesh.color) for k, mesh in stage.meshes]
         ask(studio, "inspect/select", {"name": "lower"})
@@ -213,14 +213,14 @@ def test_a_body_is_chosen_in_the_tree_and_in_the_scene() -> None:
             k for (k, old), (_, m) in zip(before, stage.meshes, strict=True) if m.color != old
         }
         assert changed == {2}
-        desk.select("upper")  # as a click in the scene does
+        panels.select("upper")  # as a click in the scene does
         assert ask(studio, "inspect/now")["selected"] == "upper"
         ask(studio, "inspect/select", {"name": WHOLE})
         assert [(k, mesh.color) for k, mesh in stage.meshes] == before
         assert not stage.handles[2].show_axes
         assert "no body" in ask(studio, "inspect/select", {"name": "<b>"})["error"]
         assert "no body" in ask(studio, "inspect/show", {"name": "x", "view": "body"})["error"]
-        address = studio.shared["pages"].address + "inspect/code?of=lower&as=Python"
+        address = studio.pages.address + "inspect/code?of=lower&as=Python"
         with urlopen(address, timeout=60) as answer:
             assert b"q_dot = [phi2_dot]" in answer.read()
     finally:
@@ -230,7 +230,7 @@ def test_a_body_is_chosen_in_the_tree_and_in_the_scene() -> None:
 def test_the_page_shows_the_tree_equations_code_and_warnings() -> None:
     studio = open_studio([str(ARM)])
     try:
-        with opened(studio.shared["pages"].address + "inspect", width=420) as (page, wrong):
+        with opened(studio.pages.address + "inspect", width=420) as (page, wrong):
             page.wait_for_selector("html[data-ready=yes]")
             page.fill("#find", "upper")
             assert page.locator("#tree [data-body]").count() >= 1

@@ -16,7 +16,7 @@ from linkwright.scene.motions import recorded_motion
 from linkwright.studio.live import Live
 from linkwright.studio.server import Studio, open_studio
 from tests.chromium import opened
-from tests.test_studio_browser import desk_of, field, soon, tab
+from tests.test_studio_browser import panels_of, field, soon, tab
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def shown(runs: list[Path]) -> Iterator[tuple[Studio, Any, list[str]]]:
     try:
         with opened(studio.address) as (page, wrong):
             page.get_by_role("tab", name="View").wait_for()
-            soon(lambda: desk_of(studio).live)
+            soon(lambda: panels_of(studio).live)
             yield studio, page, wrong
     finally:
         studio.close()
@@ -59,7 +59,7 @@ def _fits(studio: Studio) -> bool:
 
 
 def _live(studio: Studio) -> Live:
-    live = desk_of(studio).live
+    live = panels_of(studio).live
     assert live is not None
     return live
 
@@ -124,7 +124,7 @@ def test_each_key_of_the_studio_does_what_its_sheet_says(
     shown: tuple[Studio, Any, list[str]],
 ) -> None:
     studio, page, wrong = shown
-    assert {key for key, _, _ in STUDIO} == set(studio.shared["keys"])
+    assert {key for key, _, _ in STUDIO} == set(studio.keys)
     tab(page, "View")
     page.mouse.click(300, 560)  # a tab that has the focus takes the space bar for itself
     for key, found, wanted in STUDIO:
@@ -133,7 +133,7 @@ def test_each_key_of_the_studio_does_what_its_sheet_says(
             soon(partial(_holds, found, wanted, studio, page))
         except AssertionError:
             pytest.fail(f"{key}: {found(studio, page)!r} is not {wanted!r}")
-    assert desk_of(studio).trouble == []
+    assert panels_of(studio).trouble == []
     assert wrong == []
 
 

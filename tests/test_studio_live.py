@@ -339,26 +339,26 @@ def test_a_browser_that_reads_nothing_does_not_hold_a_live_run_up() -> None:
     from websockets.sync.client import connect
 
     from linkwright.studio.server import open_studio
-    from linkwright.studio.state import RUN, Desk
+    from linkwright.studio.state import RUN, PanelState
 
     studio = open_studio(["double-pendulum"])
     try:
-        desk = studio.shared["desk"]
-        assert isinstance(desk, Desk)
-        desk.make_live()
-        live = desk.live
+        panels = studio.panels
+        assert isinstance(panels, PanelState)
+        panels.make_live()
+        live = panels.live
         assert live is not None
         protocol: Any = f"viser-v{viser.__version__}"
         address = studio.address.replace("http:", "ws:")
         with connect(address, subprotocols=[protocol], max_size=None):  # and never reads
-            desk.take_over(RUN)
+            panels.take_over(RUN)
             for k in range(300):
                 live.advance(live.every)
-                desk.go_round(k / 60)
+                panels.go_round(k / 60)
             assert live.latest.tick == 300 * live.every
-            assert desk.time == pytest.approx(5.0)
-        desk.go_round(1000.0)  # the browser has vanished
-        assert desk.trouble == []
+            assert panels.time == pytest.approx(5.0)
+        panels.go_round(1000.0)  # the browser has vanished
+        assert panels.trouble == []
     finally:
         studio.close()
 

@@ -224,14 +224,14 @@ def test_the_picture_of_one_sample_has_it_in_the_middle() -> None:
 @pytest.fixture
 def studio(tmp_path: Path) -> Iterator[Studio]:
     made = Studio([recorded_motion("waves", waves())])
-    made.shared["folder"] = tmp_path
+    made.folder = tmp_path
     yield made
     made.close()
 
 
 def ask(studio: Studio, path: str = "scope/ask", body: object = None) -> Any:
     content = body if isinstance(body, bytes) else json.dumps(body or {}).encode()
-    request = Request(studio.shared["pages"].address + path, data=content, method="POST")
+    request = Request(studio.pages.address + path, data=content, method="POST")
     with urlopen(request, timeout=30) as answer:
         return json.load(answer)
 
@@ -277,7 +277,7 @@ def test_the_server_tells_curves_values_and_what_is_derived(studio: Studio) -> N
 
 def test_the_server_saves_opens_and_finds_the_last(studio: Studio, tmp_path: Path) -> None:
     ask(studio, body={"layout": ScopeLayout((Graph(("s",)),), MADE).plain()})
-    address = studio.shared["pages"].address + "scope/"
+    address = studio.pages.address + "scope/"
     with urlopen(address + "save?as=.npz", timeout=30) as answer:
         (tmp_path / "back.npz").write_bytes(answer.read())
     back = read_recording(tmp_path / "back.npz")
@@ -303,7 +303,7 @@ def test_the_server_saves_opens_and_finds_the_last(studio: Studio, tmp_path: Pat
 
 
 def test_the_server_refuses_what_it_cannot_do(studio: Studio) -> None:
-    served = studio.shared["pages"]
+    served = studio.pages
     assert "unknown file type" in refused(studio, "scope/open?name=../../etc/passwd", b"x")
     with pytest.raises(HTTPError, match="404"):
         ask(studio, "elsewhere")
@@ -335,18 +335,18 @@ def test_a_table_that_fits_nothing_is_refused_by_its_own_name_and_leaves_the_sce
 
 def test_a_live_run_rolls_through_the_scope_and_is_looked_back_at() -> None:
     from linkwright.studio.server import open_studio
-    from linkwright.studio.state import RUN, Desk
+    from linkwright.studio.state import RUN, PanelState
 
     studio = open_studio(["pendulum"])
     try:
-        desk = studio.shared["desk"]
-        assert isinstance(desk, Desk)
-        desk.make_live()
-        live = desk.live
+        panels = studio.panels
+        assert isinstance(panels, PanelState)
+        panels.make_live()
+        live = panels.live
         assert live is not None
-        desk.take_over(RUN)
+        panels.take_over(RUN)
         live.advance(240)
-        desk.go_round(0.0)
+        panels.go_round(0.0)
         layout = ScopeLayout((Graph(("phi",)),), (Derived("v", "rate", "phi"),), last=0.5).plain()
         told = ask(studio, body={"layout": layout})
         assert told["live"]
@@ -357,14 +357,14 @@ def test_a_live_run_rolls_through_the_scope_and_is_looked_back_at() -> None:
         assert told["time"] == 0.5
         assert told["values"]["phi"]["at"][0][0] == pytest.approx(float(phi[30]))
         live.advance(4)
-        desk.go_round(0.1)
+        panels.go_round(0.1)
         assert ask(studio)["time"] == pytest.approx(live.latest.time)  # it has gone on
         live.advance(1)  # beyond the last sample there is nothing to be read; there, there is
-        desk.show_live()
+        panels.show_live()
         last = ask(studio)
         assert last["time"] == pytest.approx(live.latest.time - live.phases.tick_seconds)
         assert last["values"]["phi"]["at"][0][0] == pytest.approx(live.recording()["phi"][-1])
-        assert desk.trouble == []
+        assert panels.trouble == []
     finally:
         studio.close()
 
@@ -375,7 +375,7 @@ def test_a_recording_that_is_opened_moves_the_scene(tmp_path: Path) -> None:
     lw.simulate(lw.load("pendulum"), 3.0, step=0.01).save(tmp_path / "long.csv")
     studio = open_studio(["pendulum"])
     try:
-        desk, stage = studio.shared["desk"], studio.stage
+        panels, stage = studio.panels, studio.stage
         assert stage is not None
         content = (tmp_path / "long.csv").read_bytes()
         ask(studio, "scope/open?name=long.csv", content)
@@ -383,12 +383,12 @@ def test_a_recording_that_is_opened_moves_the_scene(tmp_path: Path) -> None:
         ask(studio, body={"time": 2.0})
         run = read_recording(tmp_path / "long.csv")
         phi = np.interp(2.0, run.times, run["phi"])
-        assert desk.q[0] == pytest.approx(phi, abs=0.05)
+        assert panels.q[0] == pytest.approx(phi, abs=0.05)
         turn = stage.poses[1, 3:] if stage.poses is not None else np.zeros(4)
         rest = stage.scene.poses(np.array([[0.0], [phi]])).poses[:, 1, 3:]
         half = np.abs(turn @ _upright(stage.scene, rest[1]))
         assert half == pytest.approx(1.0, abs=1e-4)
-        assert desk.trouble == []
+        assert panels.trouble == []
     finally:
         studio.close()
 
@@ -490,7 +490,7 @@ def test_odd_recordings_are_shown(case: str, tmp_path: Path) -> None:
     motion = recorded_motion(case, made)
     studio = Studio([motion])
     try:
-        with opened(studio.shared["pages"].address + "scope", width=420) as (page, wrong):
+        with opened(studio.pages.address + "scope", width=420) as (page, wrong):
             page.wait_for_selector("html[data-ready=yes]")
             if made.channels and len(made):
                 page.evaluate("scope.derive({kind: 'rate', a: scope.source.channels[0][0]})")
@@ -510,8 +510,8 @@ def test_odd_recordings_are_shown(case: str, tmp_path: Path) -> None:
 def test_keys_in_the_scope_act_on_it_and_on_the_studio() -> None:
     studio = Studio([recorded_motion("waves", waves()), recorded_motion("others", waves(900))])
     try:
-        scope = studio.shared["scope"]
-        with opened(studio.shared["pages"].address + "scope") as (page, wrong):
+        scope = studio.scope
+        with opened(studio.pages.address + "scope") as (page, wrong):
             page.wait_for_selector("html[data-ready=yes]")
             assert page.locator('[data-channel="s"]').count() == 2  # one for each recording
             page.keyboard.press("End")
@@ -520,14 +520,15 @@ def test_keys_in_the_scope_act_on_it_and_on_the_studio() -> None:
             page.keyboard.press("m")
             page.keyboard.press("+")
             page.wait_for_function("scope.source.window[0] > 9")
-            soon(lambda: scope.layout.window is not None)
+            soon(lambda: scope.layout is not None and scope.layout.window is not None)
+            assert scope.layout is not None
             assert scope.layout.mark == pytest.approx(19.99)
             assert scope.layout.window == pytest.approx((9.995, 19.99))
             page.keyboard.press("0")
             page.keyboard.press("Home")
             page.wait_for_function("scope.source.time === 0")
             page.wait_for_function("scope.layout.window === null")
-            soon(lambda: scope.layout.window is None)
+            soon(lambda: scope.layout is not None and scope.layout.window is None)
             # the bar of time: a stretch is chosen by dragging
             bar = page.locator("canvas.overview")
             box = bar.bounding_box()

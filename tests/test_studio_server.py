@@ -91,12 +91,12 @@ def test_a_frame_of_thirty_bodies_is_small_in_bytes_and_in_messages(studio: Stud
 @contextmanager
 def _without_desk(studio: Studio) -> Iterator[None]:
     """Keep panels from refreshing themselves, which they do by the clock and not by the frame."""
-    desk = studio.shared["desk"]
-    kept, desk.refreshers = desk.refreshers, []
+    panels = studio.panels
+    kept, panels.refreshers = panels.refreshers, []
     try:
         yield
     finally:
-        desk.refreshers = kept
+        panels.refreshers = kept
 
 
 def _drain(client: Any) -> list[bytes]:
@@ -200,16 +200,18 @@ def test_a_live_run_is_the_same_whoever_looks_and_stalls() -> None:
         alone.advance(6)
     studio = open_studio(["double-pendulum"])
     try:
-        desk = studio.shared["desk"]
-        desk.make_live()
-        desk.take_over("live")
+        panels = studio.panels
+        panels.make_live()
+        live = panels.live
+        assert live is not None
+        panels.take_over("live")
         with _stalled(studio), _stalled(studio):
             for _ in range(120):
-                desk.live.advance(6)
-                desk.go_round(time.monotonic())
-        assert desk.trouble == []
-        assert desk.live.latest.tick == alone.latest.tick == 720
-        np.testing.assert_array_equal(desk.live.latest.x, alone.latest.x)
+                live.advance(6)
+                panels.go_round(time.monotonic())
+        assert panels.trouble == []
+        assert live.latest.tick == alone.latest.tick == 720
+        np.testing.assert_array_equal(live.latest.x, alone.latest.x)
     finally:
         studio.close()
 

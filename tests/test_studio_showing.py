@@ -24,7 +24,7 @@ from linkwright.recording.recording import Recording
 from linkwright.simulation.run import Run
 from linkwright.studio.display import in_notebook, motion_of, open_browser
 from linkwright.studio.server import Studio
-from linkwright.studio.state import desk_of
+from linkwright.studio.state import panels_of
 from tests.chromium import opened
 
 
@@ -76,14 +76,14 @@ def test_a_system_is_run_live_as_it_is() -> None:
     system = controlled()
     studio = studio_of(system)
     try:
-        desk = desk_of(studio)
-        desk.make_live()
-        assert desk.cannot == ""
-        assert desk.live is not None
-        assert set(system.members) <= set(desk.live.plant.system.members)
-        desk.live.advance(120)
+        panels = panels_of(studio)
+        panels.make_live()
+        assert panels.cannot == ""
+        assert panels.live is not None
+        assert set(system.members) <= set(panels.live.plant.system.members)
+        panels.live.advance(120)
         expected = lw.simulate(system, 0.5)
-        assert np.isclose(desk.live.recording()["phi"][-1], expected["phi"][-1], atol=1e-6)
+        assert np.isclose(panels.live.recording()["phi"][-1], expected["phi"][-1], atol=1e-6)
         assert abs(expected["phi"][-1] - lw.simulate(system.mechanism, 0.5)["phi"][-1]) > 0.1
     finally:
         studio.close()

@@ -18,16 +18,16 @@ from linkwright.scene.viewpoint import point_of
 from linkwright.studio.joint_control import pose_of
 from linkwright.studio.panel_pose import _Joints, _Tool
 from linkwright.studio.server import Studio, open_studio
-from linkwright.studio.state import RUN, Desk, desk_of
+from linkwright.studio.state import RUN, PanelState, panels_of
 from linkwright.studio.traces import Trace
 from tests.chromium import opened
 
 
 @pytest.fixture(name="pendulum")
-def _pendulum() -> Iterator[tuple[Studio, Desk]]:
+def _pendulum() -> Iterator[tuple[Studio, PanelState]]:
     studio = open_studio(["pendulum"])
     try:
-        yield studio, desk_of(studio)
+        yield studio, panels_of(studio)
     finally:
         studio.close()
 
@@ -37,7 +37,7 @@ def _drawn(trace: Trace) -> Any:
     return np.asarray(handle.points, float)
 
 
-def test_the_bob_of_a_pendulum_draws_a_circle(pendulum: tuple[Studio, Desk]) -> None:
+def test_the_bob_of_a_pendulum_draws_a_circle(pendulum: tuple[Studio, PanelState]) -> None:
     studio, _ = pendulum
     trace = Trace(studio)
     trace.show("rod")
@@ -48,16 +48,16 @@ def test_the_bob_of_a_pendulum_draws_a_circle(pendulum: tuple[Studio, Desk]) -> 
     assert not trace._drawn
 
 
-def test_the_trace_of_a_live_run_is_what_it_has_done(pendulum: tuple[Studio, Desk]) -> None:
-    studio, desk = pendulum
+def test_the_trace_of_a_live_run_is_what_it_has_done(pendulum: tuple[Studio, PanelState]) -> None:
+    studio, panels = pendulum
     trace = Trace(studio)
     trace.show("rod")
     before = _drawn(trace)
-    desk.make_live()
-    live = desk.live
+    panels.make_live()
+    live = panels.live
     assert live is not None
     live.set_value("g", 1.62)  # not what was recorded
-    desk.take_over(RUN)
+    panels.take_over(RUN)
     live.advance(240)
     trace.refresh()
     way = _drawn(trace)
@@ -78,25 +78,25 @@ def test_bodies_without_mass_are_followed_at_the_middle_of_their_shape() -> None
 
 
 def test_what_is_asked_for_while_a_run_is_made_is_done_when_it_is_there(
-    pendulum: tuple[Studio, Desk], monkeypatch: pytest.MonkeyPatch
+    pendulum: tuple[Studio, PanelState], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, desk = pendulum
+    _, panels = pendulum
     go, done = threading.Event(), threading.Event()
-    make = desk.make_live
+    make = panels.make_live
 
     def slow() -> None:
         go.wait(60)
         make()
 
-    monkeypatch.setattr(desk, "make_live", slow)
-    desk.prepare()  # as when a browser comes
-    desk.prepare(done.set)  # Run is pressed meanwhile
+    monkeypatch.setattr(panels, "make_live", slow)
+    panels.prepare()  # as when a browser comes
+    panels.prepare(done.set)  # Run is pressed meanwhile
     assert not done.is_set()
     go.set()
     assert done.wait(60)
-    assert desk.live is not None
+    assert panels.live is not None
     again = threading.Event()
-    desk.prepare(again.set)
+    panels.prepare(again.set)
     assert again.is_set()
 
 
@@ -107,16 +107,16 @@ def test_the_legend_tells_thousands_of_newtons_plainly() -> None:
 def test_the_handle_of_a_tool_goes_with_a_tool_that_moves_otherwise() -> None:
     studio = open_studio(["tests/robots/oblique_arm.urdf"])
     try:
-        desk = desk_of(studio)
-        assert desk.scene is not None
+        panels = panels_of(studio)
+        assert panels.scene is not None
         words = studio.server.gui.add_markdown("")
-        tool = _Tool(desk, _Joints(desk, words))
+        tool = _Tool(panels, _Joints(panels, words))
         tool.add("tool", lambda: True)
-        q = desk.q.copy()
-        q[desk.scene.poses.coordinates.index("waist")] += 0.5
-        desk.pose(q)
+        q = panels.q.copy()
+        q[panels.scene.poses.coordinates.index("waist")] += 0.5
+        panels.pose(q)
         tool.refresh()
-        wanted = desk.scene.upright @ pose_of(desk.scene, q, "tool")[:3, 3]
+        wanted = panels.scene.upright @ pose_of(panels.scene, q, "tool")[:3, 3]
         assert np.asarray(tool.control.position) == pytest.approx(wanted)
         tool.remove()
         tool.refresh()

@@ -13,7 +13,7 @@ from linkwright.errors import InputError
 from linkwright.pages.highlight import colored
 from linkwright.studio.inspection import COUNTED, LANGUAGES, WHOLE, Inspection
 from linkwright.studio.side_pages import PageRequest, Reply, as_json, assembled, side_pages_of
-from linkwright.studio.state import Desk, desk_of
+from linkwright.studio.state import PanelState, panels_of
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
@@ -23,11 +23,10 @@ _LINES = 400  # of code that is shown
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
     """Add the tab, where there is a model."""
-    desk = desk_of(studio)
-    if desk.scene is None:
+    panels = panels_of(studio)
+    if panels.scene is None:
         return
-    pages, seen = side_pages_of(studio), Inspector(desk, Inspection(desk.scene.robot))
-    studio.shared["inspector"] = seen
+    pages, seen = side_pages_of(studio), Inspector(panels, Inspection(panels.scene.robot))
     pages.routes |= {
         ("GET", "inspect"): assembled("inspect.html", ("inspect.js",), ("inspect.css",)),
         ("POST", "inspect/tree"): lambda _: as_json(seen.tree()),
@@ -43,23 +42,23 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
 class Inspector:
     """What the page asks, answered."""
 
-    def __init__(self, desk: Desk, inspection: Inspection) -> None:
-        self.desk, self.inspection = desk, inspection
+    def __init__(self, panels: PanelState, inspection: Inspection) -> None:
+        self.panels, self.inspection = panels, inspection
         self.selected, self.number = WHOLE, 0
-        desk.selected.append(self.chosen)
+        panels.selected.append(self.chosen)
 
     def chosen(self, name: str) -> None:
         """Take notice that a body was chosen anywhere, and light it up."""
         names = self.inspection.names
         self.selected = name if name in names else WHOLE
         self.number += 1
-        stage = self.desk.studio.stage
+        stage = self.panels.studio.stage
         if stage is not None:
             stage.light_up(names.index(self.selected) or None)
 
     def tree(self) -> dict[str, Any]:
         """Return the tree, and what else does not change."""
-        scene = self.desk.scene
+        scene = self.panels.scene
         assert scene is not None
         return {
             "whole": WHOLE,
@@ -78,7 +77,7 @@ class Inspector:
         name = asked.table().get("name")
         if name not in self.inspection.names:
             raise InputError(f"there is no body {name!r}")
-        self.desk.select(str(name))
+        self.panels.select(str(name))
         return as_json(self.now())
 
     def show(self, asked: PageRequest) -> Reply:
@@ -104,6 +103,6 @@ class Inspector:
         if name not in self.inspection.names:
             raise InputError(f"there is no body {name!r}")
         text = self.inspection.code(name, language)
-        file = self.desk.name if name == WHOLE else f"{self.desk.name}-{name}"
+        file = self.panels.name if name == WHOLE else f"{self.panels.name}-{name}"
         word = "".join(c if c.isalnum() or c in "-_" else "_" for c in file)
         return Reply(text.encode(), "text/plain; charset=utf-8", word + LANGUAGES[language])

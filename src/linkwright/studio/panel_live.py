@@ -14,7 +14,7 @@ from linkwright.studio.live_system import speed_of
 from linkwright.studio.messages import only_words, stopped_words
 from linkwright.studio.playback import SPEEDS
 from linkwright.studio.shortcuts import add_key, also_key
-from linkwright.studio.state import RUN, Desk, desk_of, guarded
+from linkwright.studio.state import RUN, PanelState, guarded, panels_of
 from linkwright.studio.status import DERIVING, pace_of, places
 
 if TYPE_CHECKING:
@@ -30,20 +30,20 @@ _SLOWEST, _FASTEST = 0.01, 10.0  # times real time
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
     """Add the tab, where it applies."""
-    desk = desk_of(studio)
-    if desk.runs:
+    panels = panels_of(studio)
+    if panels.runs:
         with tabs.add_tab(name):
-            fill(desk)
+            fill(panels)
 
 
-def fill(desk: Desk) -> None:
+def fill(panels: PanelState) -> None:
     """Fill the tab; the run itself is made in the background."""
-    gui = desk.server.gui
+    gui = panels.server.gui
     status = gui.add_markdown(_WAITING)
     run = gui.add_button("Run", icon="player-play", color="green")
     step = gui.add_button_group("Simulation", ("Step", "Reset"))
-    assert desk.scene is not None
-    usual = speed_of(desk.scene.robot.mechanism)
+    assert panels.scene is not None
+    usual = speed_of(panels.scene.robot.mechanism)
     speeds = sorted({usual, *(k for k in SPEEDS if _SLOWEST <= k <= _FASTEST)})
     speed = gui.add_dropdown(
         "Speed",
@@ -51,106 +51,106 @@ def fill(desk: Desk) -> None:
         initial_value=f"{usual:g}×",
         hint="Times real time: 0.1× shows a second in ten seconds",
     )
-    follow = gui.add_checkbox("Follow with camera", desk.follows)
-    if desk.walks:
+    follow = gui.add_checkbox("Follow with camera", panels.follows)
+    if panels.walks:
         ground = gui.add_checkbox("Ground contact", True, hint="Off: the robot falls freely")
 
         def stand() -> None:
-            desk.grounded = bool(ground.value)
-            if desk.live is not None:
-                desk.live.set_ground(desk.grounded)
+            panels.grounded = bool(ground.value)
+            if panels.live is not None:
+                panels.live.set_ground(panels.grounded)
 
-        ground.on_update(guarded(desk, stand))
-    ready = _Ready(desk, status, run)
-    run.on_click(guarded(desk, ready.toggle))
+        ground.on_update(guarded(panels, stand))
+    ready = _Ready(panels, status, run)
+    run.on_click(guarded(panels, ready.toggle))
 
     def by_hand(event: Any) -> None:
-        guarded(desk, ready.step if step.value == "Step" else ready.reset)(event)
+        guarded(panels, ready.step if step.value == "Step" else ready.reset)(event)
 
     step.on_click(by_hand)
 
     def pace() -> None:
-        desk.set_speed(float(str(speed.value).rstrip("×")))
+        panels.set_speed(float(str(speed.value).rstrip("×")))
 
-    speed.on_update(guarded(desk, pace))
+    speed.on_update(guarded(panels, pace))
 
     def go_along() -> None:
-        desk.follows = bool(follow.value)
+        panels.follows = bool(follow.value)
 
-    follow.on_update(guarded(desk, go_along))
+    follow.on_update(guarded(panels, go_along))
 
-    _keys(desk, ready)
+    _keys(panels, ready)
     with gui.add_folder("Apply forces"):
-        _hand(desk)
-    desk.every(0.2, ready.refresh)
-    if desk.quick:
-        desk.server.on_client_connect(lambda _: desk.prepare())
+        _hand(panels)
+    panels.every(0.2, ready.refresh)
+    if panels.quick:
+        panels.server.on_client_connect(lambda _: panels.prepare())
 
 
-def _keys(desk: Desk, ready: _Ready) -> None:
+def _keys(panels: PanelState, ready: _Ready) -> None:
     """Let keys run, step and reset; those that the recording has too act in a live run only."""
-    studio = desk.studio
+    studio = panels.studio
     add_key(studio, "L", "Run or pause the live run", lambda _: ready.toggle())
     for key, words, act in (("N", "Step", ready.step), ("R", "Reset", ready.reset)):
-        if key not in studio.shared["keys"]:
+        if key not in studio.keys:
             add_key(studio, key, f"{words} the live run", partial(_always, act))
             continue
-        also_key(studio, key, f"{words} the live run", partial(_running, desk, act))
+        also_key(studio, key, f"{words} the live run", partial(_running, panels, act))
 
 
 def _always(act: Callable[[], None], _event: Any) -> None:
     act()
 
 
-def _running(desk: Desk, act: Callable[[], None], _event: Any) -> None:
-    if desk.mode == RUN:
+def _running(panels: PanelState, act: Callable[[], None], _event: Any) -> None:
+    if panels.mode == RUN:
         act()
 
 
 class _Ready:
     """The buttons of the run."""
 
-    def __init__(self, desk: Desk, status: Any, run: Any) -> None:
-        self.desk, self.status, self.run = desk, status, run
+    def __init__(self, panels: PanelState, status: Any, run: Any) -> None:
+        self.panels, self.status, self.run = panels, status, run
         self._text = ""
 
     def toggle(self) -> None:
         """Run or pause."""
-        live = self.desk.live
+        live = self.panels.live
         if live is None:
-            self.desk.prepare(self.toggle)
+            self.panels.prepare(self.toggle)
         elif live.latest.running:
             live.pause()
         else:
-            self.desk.run_from_here()
+            self.panels.run_from_here()
             live.play()
         self.refresh()
 
     def step(self) -> None:
         """Go on by one sample."""
-        if self.desk.live is None:
-            self.desk.prepare(self.step)
+        if self.panels.live is None:
+            self.panels.prepare(self.step)
         else:
-            self.desk.run_from_here()
-            self.desk.live.step()
+            self.panels.run_from_here()
+            self.panels.live.step()
 
     def reset(self) -> None:
         """Start over."""
-        if self.desk.live is None:
-            self.desk.prepare(self.reset)
+        if self.panels.live is None:
+            self.panels.prepare(self.reset)
         else:
-            self.desk.take_over(RUN)
-            self.desk.live.reset()
+            self.panels.take_over(RUN)
+            self.panels.live.reset()
 
     def refresh(self) -> None:
         """Show where the run stands."""
-        text = self._words(self.desk.live)
+        text = self._words(self.panels.live)
         if text != self._text:
             self._text = text
             self.status.content = text
-        live = self.desk.live
+        live = self.panels.live
         if live is None:
-            busy = self.desk.busy
+            busy = self.panels.busy
             self._button("Building …" if busy else "Run", disabled=busy)
             return
         self._button("Pause" if live.latest.running else "Run", disabled=False)
@@ -164,20 +164,20 @@ class _Ready:
 
     def _words(self, live: Live | None) -> str:
         if live is None:
-            return only_words(self.desk.cannot) or (DERIVING if self.desk.busy else _WAITING)
+            return only_words(self.panels.cannot) or (DERIVING if self.panels.busy else _WAITING)
         now = live.latest
         if now.stopped:
             return f"⚠ {only_words(stopped_words(now))}"
         state = pace_of(live, now) or "running"
-        if self.desk.unseen:
+        if self.panels.unseen:
             state += ", because nobody was looking"
         if live.pushed and not now.running:
             state += ", an impulse waits for *Run*"
         return f"**t = {now.time:.{places(live) + (not now.running)}f} s**, {state}"
 
 
-def _hand(desk: Desk) -> None:
-    gui, scene = desk.server.gui, desk.scene
+def _hand(panels: PanelState) -> None:
+    gui, scene = panels.server.gui, panels.scene
     assert scene is not None
     m = scene.robot.mechanism
     bodies = [b.name for b in m.depth_first() if b.inertia.mass is not ZERO]
@@ -185,7 +185,7 @@ def _hand(desk: Desk) -> None:
         gui.add_markdown("No body has mass, so no force can be applied.")
         return
     body = gui.add_dropdown(
-        "Body", bodies, initial_value=bodies[0 if desk.walks else -1], hint="Or click on it"
+        "Body", bodies, initial_value=bodies[0 if panels.walks else -1], hint="Or click on it"
     )
     hold = gui.add_checkbox("Show drag handle", False, hint="Drag to pull the body with a spring")
     stiff = gui.add_slider(
@@ -193,7 +193,7 @@ def _hand(desk: Desk) -> None:
     )
     impulse = gui.add_slider("Impulse [N·s]", 0.1, 50.0, 0.1, 5.0)
     groups = [gui.add_button_group(f"Impulse {w}", tuple(a)) for w, a in _PUSHES.items()]
-    handle = _Handle(desk)
+    handle = _Handle(panels)
 
     def choose(event: Any) -> None:
         if hold.value:
@@ -202,42 +202,42 @@ def _hand(desk: Desk) -> None:
     body.on_update(choose)
 
     def grasp(event: Any) -> None:
-        guarded(desk, (lambda: handle.hold(body.value)) if hold.value else handle.drop)(event)
+        guarded(panels, (lambda: handle.hold(body.value)) if hold.value else handle.drop)(event)
 
     hold.on_update(grasp)
 
     def stiffen(event: Any) -> None:
-        if desk.live is not None:
-            desk.live.pull_hertz = float(stiff.value)
+        if panels.live is not None:
+            panels.live.pull_hertz = float(stiff.value)
 
     stiff.on_update(stiffen)
 
     def shove(axis: int, sign: int) -> None:
         vector = np.zeros(3)
         vector[axis] = sign * float(impulse.value)
-        if desk.live is None:
-            desk.prepare(lambda: shove(axis, sign))
+        if panels.live is None:
+            panels.prepare(lambda: shove(axis, sign))
         else:
-            if desk.mode != RUN:
-                desk.take_over(RUN)
-            desk.live.push(body.value, desk.to_world(vector))
+            if panels.mode != RUN:
+                panels.take_over(RUN)
+            panels.live.push(body.value, panels.to_world(vector))
 
     for group, axes in zip(groups, _PUSHES.values(), strict=True):
-        group.on_click(guarded(desk, lambda g=group, a=axes: shove(*a[g.value])))
+        group.on_click(guarded(panels, lambda g=group, a=axes: shove(*a[g.value])))
 
     def chosen(name: str) -> None:
         if name in bodies:
             body.value = name
 
-    desk.selected.append(chosen)
-    desk.every(0.05, handle.refresh)
+    panels.selected.append(chosen)
+    panels.every(0.05, handle.refresh)
 
 
 class _Handle:
     """A handle in the scene by which a body is pulled."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, panels: PanelState) -> None:
+        self.panels = panels
         self.control: Any = None
         self.line: Any = None
         self.body = ""
@@ -245,16 +245,16 @@ class _Handle:
     def hold(self, body: str) -> None:
         """Show the handle at a body, and pull when it is moved."""
         self.drop()
-        live = self.desk.live
+        live = self.panels.live
         if live is None:
-            self.desk.prepare(lambda: self.hold(body))
+            self.panels.prepare(lambda: self.hold(body))
             return
-        if self.desk.mode != RUN:
-            self.desk.take_over(RUN)
-        at = self.desk.to_picture(live.center(body))
+        if self.panels.mode != RUN:
+            self.panels.take_over(RUN)
+        at = self.panels.to_picture(live.center(body))
         self.body = body
-        scene = self.desk.server.scene
-        size = 0.18 * self.desk.size
+        scene = self.panels.server.scene
+        size = 0.18 * self.panels.size
         self.control = scene.add_transform_controls(
             "/handle", scale=size, disable_rotations=True, depth_test=False, position=tuple(at)
         )
@@ -268,7 +268,7 @@ class _Handle:
 
         def pulled(event: Any) -> None:
             if self.control is not None:
-                live.pull(body, self.desk.to_world(np.array(self.control.position)))
+                live.pull(body, self.panels.to_world(np.array(self.control.position)))
 
         self.control.on_update(pulled)
 
@@ -278,15 +278,15 @@ class _Handle:
             if part is not None:
                 part.remove()
         self.control = self.line = None
-        if self.desk.live is not None:
-            self.desk.live.release()
+        if self.panels.live is not None:
+            self.panels.live.release()
 
     def refresh(self) -> None:
         """Draw the spring, and keep a handle that pulls nothing at its body."""
-        live = self.desk.live
+        live = self.panels.live
         if live is None or self.control is None or self.line is None:
             return
-        at = self.desk.to_picture(live.center(self.body))
+        at = self.panels.to_picture(live.center(self.body))
         if not live.pulling:
             self.control.position = tuple(at)
         ends = np.array([[at, np.array(self.control.position)]], np.float32)

@@ -10,7 +10,7 @@ import numpy as np
 from linkwright.studio.messages import only_words
 from linkwright.studio.playback import SPEEDS
 from linkwright.studio.shortcuts import add_key, says
-from linkwright.studio.state import RUN, desk_of
+from linkwright.studio.state import RUN, panels_of
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
@@ -53,7 +53,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         if play.label != words:
             play.label, play.icon = words, f"player-{words.lower()}"
 
-    desk_of(studio).every(0.2, label)
+    panels_of(studio).every(0.2, label)
 
     def press(_: Any = None) -> None:
         if not player.playing and player.time >= player.end:
@@ -106,7 +106,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         scrub.min, scrub.max, scrub.step = start, end, max((end - start) / 2000, 1e-9)
         heading.content = _heading(studio)
 
-    studio.shared.setdefault("spans", []).append(refit)
+    studio.spans.append(refit)
 
 
 def _heading(studio: Studio) -> str:
@@ -126,14 +126,14 @@ def _heading(studio: Studio) -> str:
 
 def _keys(studio: Studio, press: Any, speed: Any) -> None:
     """Let keys play, step and change the speed; in a live run, its own keys step and reset it."""
-    player, desk = studio.player, desk_of(studio)
+    player, panels = studio.player, panels_of(studio)
 
     def step(by: int) -> None:
-        if desk.mode != RUN:
+        if panels.mode != RUN:
             player.step(by)
 
     def begin() -> None:
-        if desk.mode != RUN:
+        if panels.mode != RUN:
             player.go_to(player.start)
 
     def paced(by: int) -> None:

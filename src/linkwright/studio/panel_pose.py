@@ -26,7 +26,7 @@ from linkwright.studio.joint_control import (
 )
 from linkwright.studio.live_system import target_of
 from linkwright.studio.messages import only_words, shown_unit, with_unit
-from linkwright.studio.state import RUN, Desk, desk_of, guarded
+from linkwright.studio.state import RUN, PanelState, guarded, panels_of
 
 if TYPE_CHECKING:
     from linkwright.scene.scene import Scene
@@ -38,22 +38,22 @@ _LENGTHS = ("m", "mm", "cm", "in", "ft")
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
     """Add the tab, where it applies."""
-    desk = desk_of(studio)
-    if desk.scene is not None and desk.scene.poses.coordinates:
+    panels = panels_of(studio)
+    if panels.scene is not None and panels.scene.poses.coordinates:
         with tabs.add_tab(name):
-            fill(desk)
+            fill(panels)
 
 
-def fill(desk: Desk) -> None:
+def fill(panels: PanelState) -> None:
     """Fill the tab."""
-    gui, scene = desk.server.gui, desk.scene
+    gui, scene = panels.server.gui, panels.scene
     assert scene is not None
     words = gui.add_markdown("Move a slider to set a joint. *Run* starts from this pose.")
-    joints = _Joints(desk, words)
+    joints = _Joints(panels, words)
     frames = tools(scene)
     if frames:
-        _tool(desk, joints, frames)
-    gui.add_button("Reset pose", icon="home").on_click(guarded(desk, joints.home))
+        _tool(panels, joints, frames)
+    gui.add_button("Reset pose", icon="home").on_click(guarded(panels, joints.home))
     units = {scene.robot.mechanism.units.get(n, "?") for n in scene.poses.coordinates}
     if "rad" in units or joints.poser.quaternions:
         degrees = gui.add_checkbox("Angles in degrees", joints.degrees)
@@ -62,11 +62,11 @@ def fill(desk: Desk) -> None:
             joints.degrees = bool(degrees.value)
             joints.add_sliders()
 
-        degrees.on_update(guarded(desk, turn))
+        degrees.on_update(guarded(panels, turn))
     with gui.add_folder("Coordinates") as joints.folder:
         pass
     joints.add_sliders()
-    desk.every(0.2, joints.follow)
+    panels.every(0.2, joints.follow)
 
 
 class _Joints:
@@ -75,20 +75,20 @@ class _Joints:
     A body that turns by a quaternion has three angles here: about the world's z, then y, then x.
     """
 
-    def __init__(self, desk: Desk, words: Any) -> None:
-        assert desk.scene is not None
-        self.desk, self.words, self.scene = desk, words, desk.scene
-        self.start = desk.q.copy()
+    def __init__(self, panels: PanelState, words: Any) -> None:
+        assert panels.scene is not None
+        self.panels, self.words, self.scene = panels, words, panels.scene
+        self.start = panels.q.copy()
         self.degrees = False
         self.folder: Any = None
         self.sliders: dict[str, _Slider] = {}
         self.turn = threading.Lock()
-        self._poser = Poser(desk.scene)
+        self._poser = Poser(panels.scene)
 
     @property
     def poser(self) -> Poser:
         """What sets coordinates, with the parameters of now."""
-        values = self.desk.values
+        values = self.panels.values
         if self._poser.values != values:
             self._poser = Poser(self.scene, values)
         return self._poser
@@ -110,7 +110,7 @@ class _Joints:
         for k, name in enumerate(names[:_MANY]):
             unit = m.units.get(name, "?")
             if k not in turned:
-                size = self.desk.studio.size
+                size = self.panels.studio.size
                 low, high = ends(self.start[k], unit, *map(float, limits[k]), size=size)
                 bounded = bool(np.isfinite(limits[k]).all())
                 made.append(_Slider(name, name, unit, low, high, bounded, (k,)))
@@ -126,7 +126,7 @@ class _Joints:
         low, high = round(scale * each.low, 4), round(scale * each.high, 4)
         told = "limits" if each.bounded else "unlimited (slider range"
         value = float(np.clip(scale * self._value(each), low, high))
-        handle = self.desk.server.gui.add_slider(
+        handle = self.panels.server.gui.add_slider(
             with_unit(each.label, unit),
             low,
             high,
@@ -138,7 +138,7 @@ class _Joints:
 
         def moved(event: Any) -> None:
             if event.client is not None:  # what we set ourselves is no wish of a user's
-                guarded(self.desk, lambda: self.slide(each.name, float(handle.value) / scale))(
+                guarded(self.panels, lambda: self.slide(each.name, float(handle.value) / scale))(
                     event
                 )
 
@@ -153,20 +153,20 @@ class _Joints:
 
     def _value(self, each: _Slider) -> float:
         """Return where the scene stands, or where a servo of the live run brings it."""
-        live = self.desk.live
+        live = self.panels.live
         if len(each.places) == 1:
             target = target_of(each.name)
-            if self.desk.mode == RUN and live is not None and target in live.values:
+            if self.panels.mode == RUN and live is not None and target in live.values:
                 return live.values[target]
-            return float(self.desk.q[each.places[0]])
-        angles = yaw_pitch_roll(self.desk.q[list(each.places)])
+            return float(self.panels.q[each.places[0]])
+        angles = yaw_pitch_roll(self.panels.q[list(each.places)])
         return angles[("yaw", "pitch", "roll").index(each.name.rpartition(" ")[2])]
 
     def slide(self, name: str, value: float) -> None:
         """Take a slider's value: as the servo's target in a run, else as the coordinate itself."""
-        live, each = self.desk.live, self.sliders[name]
+        live, each = self.panels.live, self.sliders[name]
         target = target_of(name)
-        if self.desk.mode == RUN and live is not None:
+        if self.panels.mode == RUN and live is not None:
             if target in live.values:
                 live.set_value(target, value)
                 self.words.content = f"Target of **{only_words(name)}**: {value:.4g}"
@@ -174,16 +174,16 @@ class _Joints:
             live.pause()
         with self.turn:
             if len(each.places) == 1:
-                self.motion(self.poser.slid(self.desk.q, name, float(value)))
+                self.motion(self.poser.slid(self.panels.q, name, float(value)))
                 return
             turn = list(each.places)
-            angles = list(yaw_pitch_roll(self.desk.q[turn]))
+            angles = list(yaw_pitch_roll(self.panels.q[turn]))
             angles[("yaw", "pitch", "roll").index(name.rpartition(" ")[2])] = value
-            self.motion(self.poser.turned(self.desk.q, turn, quaternion_of(*angles)))
+            self.motion(self.poser.turned(self.panels.q, turn, quaternion_of(*angles)))
 
     def motion(self, posed: Posed) -> None:
         """Show coordinates that were found, and say what there is to say."""
-        self.desk.pose(posed.q)
+        self.panels.pose(posed.q)
         mark = "" if posed.fine else "⚠ "
         self.words.content = f"{mark}{only_words(posed.words)}" if posed.words else "&nbsp;"
         self.follow()
@@ -236,30 +236,30 @@ def ends(
     return round(first, 4), round(last, 4)
 
 
-def _tool(desk: Desk, joints: _Joints, frames: list[str]) -> None:
-    gui = desk.server.gui
-    assert desk.scene is not None
+def _tool(panels: PanelState, joints: _Joints, frames: list[str]) -> None:
+    gui = panels.server.gui
+    assert panels.scene is not None
     with gui.add_folder("Move the tool"):
         frame = gui.add_dropdown("Tool frame", frames, initial_value=frames[0])
         show = gui.add_checkbox("Show tool handle", False, hint="Drag to move the tool")
-        turn = gui.add_checkbox("Lock orientation", freedoms(desk.scene, frames[0]) >= 6)
-    handle = _Tool(desk, joints)
+        turn = gui.add_checkbox("Lock orientation", freedoms(panels.scene, frames[0]) >= 6)
+    handle = _Tool(panels, joints)
 
     def change() -> None:
         handle.remove()
         if show.value:
             handle.add(frame.value, lambda: bool(turn.value))
 
-    desk.every(0.05, handle.refresh)
-    frame.on_update(guarded(desk, change))
-    show.on_update(guarded(desk, change))
+    panels.every(0.05, handle.refresh)
+    frame.on_update(guarded(panels, change))
+    show.on_update(guarded(panels, change))
 
 
 class _Tool:
     """The handle of the tool."""
 
-    def __init__(self, desk: Desk, joints: _Joints) -> None:
-        self.desk, self.joints = desk, joints
+    def __init__(self, panels: PanelState, joints: _Joints) -> None:
+        self.panels, self.joints = panels, joints
         self.control: Any = None
         self.frame = ""
         self._seen: tuple[float, ...] = ()  # where the handle was last
@@ -268,11 +268,11 @@ class _Tool:
     def add(self, frame: str, turns: Any) -> None:
         """Show it at a frame."""
         scene = self.joints.scene
-        self.frame, self._q = frame, self.desk.q.copy()
+        self.frame, self._q = frame, self.panels.q.copy()
         position, wxyz = self._place()
         self._seen = (*position, *wxyz)
-        self.control = self.desk.server.scene.add_transform_controls(
-            "/tool", scale=0.2 * self.desk.size, depth_test=False, position=position, wxyz=wxyz
+        self.control = self.panels.server.scene.add_transform_controls(
+            "/tool", scale=0.2 * self.panels.size, depth_test=False, position=position, wxyz=wxyz
         )
 
         def moved() -> None:
@@ -289,10 +289,10 @@ class _Tool:
                 goal[:3, 3] = now[:3]
                 goal[:3, :3] = quaternion_rotation(list(now[3:]))
                 goal = _turned(scene).T @ goal
-                self.joints.motion(dragged(scene, self.desk.q, frame, goal, turn=turns()))
-                self._q = self.desk.q.copy()
+                self.joints.motion(dragged(scene, self.panels.q, frame, goal, turn=turns()))
+                self._q = self.panels.q.copy()
 
-        self.control.on_update(guarded(self.desk, moved))
+        self.control.on_update(guarded(self.panels, moved))
 
     def _place(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Return where the tool is in the picture: a point and a quaternion."""
@@ -304,9 +304,9 @@ class _Tool:
     def refresh(self) -> None:
         """Keep the handle at a tool that moves by itself, or by a slider."""
         with self.joints.turn:
-            if self.control is None or np.array_equal(self._q, self.desk.q):
+            if self.control is None or np.array_equal(self._q, self.panels.q):
                 return
-            self._q = self.desk.q.copy()
+            self._q = self.panels.q.copy()
             position, wxyz = self._place()
             self._seen = (*position, *wxyz)
             self.control.position, self.control.wxyz = position, wxyz

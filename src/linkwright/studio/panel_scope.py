@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from linkwright.errors import Error, InputError
 from linkwright.recording.origins import to_be_sent
 from linkwright.scene.motions import is_recording
-from linkwright.studio.scope_requests import ScopeDesk
+from linkwright.studio.scope_requests import ScopeState
 from linkwright.studio.side_pages import PageRequest, Reply, as_json, assembled, side_pages_of
-from linkwright.studio.state import desk_of
+from linkwright.studio.state import panels_of
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
@@ -26,8 +26,8 @@ _SCRIPTS = ("signals.js", "plots.js", "scope.js", "served.js")
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
     """Add the tab."""
-    pages, scope = side_pages_of(studio), ScopeDesk(desk_of(studio))
-    studio.shared["scope"] = scope
+    pages, scope = side_pages_of(studio), ScopeState(panels_of(studio))
+    studio.scope = scope
     pages.routes |= {
         ("GET", "scope"): assembled("scope.html", _SCRIPTS),
         ("POST", "scope/ask"): lambda asked: as_json(scope.answer(asked.table())),
@@ -46,7 +46,7 @@ def add(studio: Studio, tabs: Any, name: str) -> None:
         studio.server.gui.add_html(pages.frame("scope", name))
 
 
-def _open(scope: ScopeDesk, asked: PageRequest) -> Reply:
+def _open(scope: ScopeState, asked: PageRequest) -> Reply:
     name = Path(asked.query.get("name", "").replace("\\", "/")).name
     if not is_recording(name):
         raise InputError(
@@ -62,7 +62,7 @@ def _open(scope: ScopeDesk, asked: PageRequest) -> Reply:
             raise InputError(str(error).replace(str(path), name)) from None
 
 
-def _save(scope: ScopeDesk, suffix: str) -> Reply:
+def _save(scope: ScopeState, suffix: str) -> Reply:
     if suffix not in SAVED_AS:
         raise InputError(f"no recording ends in {suffix!r}", remedy=", ".join(SAVED_AS))
     with tempfile.TemporaryDirectory() as folder:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from linkwright.errors import Error
 from linkwright.studio.live_system import Adjustable
 from linkwright.studio.messages import only_words, with_unit
-from linkwright.studio.state import Desk, desk_of, guarded
+from linkwright.studio.state import PanelState, guarded, panels_of
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
@@ -23,10 +23,10 @@ _CHANGES = (
 
 def add(studio: Studio, tabs: Any, name: str) -> None:
     """Add the tab, where it applies."""
-    desk = desk_of(studio)
-    if desk.runs:
+    panels = panels_of(studio)
+    if panels.runs:
         with tabs.add_tab(name):
-            ValuesPanel(desk)
+            ValuesPanel(panels)
 
 
 def label_of(each: Adjustable) -> str:
@@ -52,25 +52,25 @@ def short(value: float) -> float:
 class ValuesPanel:
     """The sliders of the tab, made as soon as the run is."""
 
-    def __init__(self, desk: Desk) -> None:
-        gui = desk.server.gui
-        self.desk = desk
+    def __init__(self, panels: PanelState) -> None:
+        gui = panels.server.gui
+        self.panels = panels
         self.words = gui.add_markdown(f"*{_START}*")
         self.refused = gui.add_markdown("", visible=False)
         self.command = gui.add_markdown("", visible=False)
         self.back = gui.add_button("Restore defaults", icon="restore", visible=False)
-        self.back.on_click(guarded(desk, self.restore))
+        self.back.on_click(guarded(panels, self.restore))
         self.place = gui.add_folder(None)
         self.sliders: dict[str, tuple[Adjustable, Any]] = {}
         self.made = False
-        desk.every(0.3, self.refresh)
+        panels.every(0.3, self.refresh)
 
     def refresh(self) -> None:
         """Fill the tab as soon as the run is made, and show whether anything has been changed."""
-        live = self.desk.live
+        live = self.panels.live
         if live is None:
-            if self.desk.cannot:
-                self.words.content = only_words(self.desk.cannot)
+            if self.panels.cannot:
+                self.words.content = only_words(self.panels.cannot)
             return
         if not self.made:
             self.made = True
@@ -90,7 +90,7 @@ class ValuesPanel:
             self.back.visible = bool(changed)
 
     def _fill(self, shown: list[Adjustable]) -> None:
-        gui = self.desk.server.gui
+        gui = self.panels.server.gui
         self.words.content = _CHANGES if shown else "No adjustable parameters."
         groups: dict[str, list[Adjustable]] = {}
         for each in shown[:_MANY]:
@@ -104,7 +104,7 @@ class ValuesPanel:
 
     def _add(self, each: Adjustable) -> None:
         """Add a slider that changes a value of the live run."""
-        slider = self.desk.server.gui.add_slider(
+        slider = self.panels.server.gui.add_slider(
             label_of(each),
             each.low,
             each.high,
@@ -122,7 +122,7 @@ class ValuesPanel:
 
     def change(self, name: str, value: float) -> None:
         """Change a value of the live run; what cannot be is told here, and the slider goes back."""
-        live = self.desk.live
+        live = self.panels.live
         if live is None:
             return
         each, slider = self.sliders[name]
@@ -145,7 +145,7 @@ class ValuesPanel:
 
     def restore(self) -> None:
         """Give all values back what they had at first."""
-        live = self.desk.live
+        live = self.panels.live
         if live is None:
             return
         live.set_values({name: each.value for name, (each, _) in self.sliders.items()})

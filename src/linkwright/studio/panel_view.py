@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwright.studio.scene_reload import wear
+from linkwright.studio.scene_reload import redraw
 from linkwright.studio.shortcuts import add_key, says
-from linkwright.studio.state import RUN, desk_of
+from linkwright.studio.state import RUN, panels_of
 from linkwright.studio.traces import Trace
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ def _looks(studio: Studio) -> None:
         stage = studio.stage
         if stage is not None:
             stage.wire = bool(wire.value)
-            wear(stage, stage.drawn)
-            desk_of(studio).listen(stage)
+            redraw(stage, stage.drawn)
+            panels_of(studio).listen(stage)
 
     wire.on_update(set_wire)
 
@@ -128,7 +128,7 @@ def _looks(studio: Studio) -> None:
 
     trace.on_update(set_trace)
 
-    desk_of(studio).every(0.2, drawn.refresh)
+    panels_of(studio).every(0.2, drawn.refresh)
 
 
 def _around(studio: Studio) -> None:
@@ -188,7 +188,7 @@ def _forces(studio: Studio) -> None:
     for handle in (contacts, forces, longer):
         handle.on_update(wanted)
     add_key(studio, "K", "Forces and contact points", toggle)
-    desk_of(studio).every(0.5, tell)
+    panels_of(studio).every(0.5, tell)
 
 
 def _moving(studio: Studio) -> list[str]:
@@ -221,7 +221,7 @@ def _follow(studio: Studio) -> None:
             client.camera.position = np.asarray(client.camera.position) + by  # and what it sees
 
     studio.player.listeners.append(move)
-    studio.shared["follow"] = move
+    studio.follow = move
 
 
 def _views(studio: Studio) -> None:
@@ -268,10 +268,10 @@ def _look_from(studio: Studio, view: str, event: Any) -> None:
 
 def _middle(studio: Studio) -> Any:
     """Return what to look at: the middle of the scene, gone along with a model that travels."""
-    stage, desk = studio.stage, desk_of(studio)
-    if stage is None or desk.mode != RUN or not desk.follows:
+    stage, panels = studio.stage, panels_of(studio)
+    if stage is None or panels.mode != RUN or not panels.follows:
         return studio.center
-    gone = desk.center(desk.q) - desk.center(stage.scene.poses.start)
+    gone = panels.center(panels.q) - panels.center(stage.scene.poses.start)
     gone[2] = 0.0
     return studio.center + gone
 

@@ -22,7 +22,7 @@ from linkwright.formats.robot.description import Place
 from linkwright.formats.robot.transforms import rotation_quaternion
 from linkwright.robots.fixed_frames import FixedFrame
 from linkwright.scene.scene import Scene
-from linkwright.studio.state import Desk, desk_of
+from linkwright.studio.state import PanelState, panels_of
 from linkwright.studio.viser_scene import Stage
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ PERIOD = 0.7
 
 
 @dataclass(eq=False)
-class Wardrobe:
+class SceneWatch:
     """The scene file of a studio's first scene, and when its file was written."""
 
     studio: Studio
@@ -55,13 +55,13 @@ class Wardrobe:
             return False
         try:
             scene = (stage.scene.bare or stage.scene).decorated(self.file, roots=self.roots)
-            wear(stage, scene)
+            redraw(stage, scene)
             self.studio.paint_ground(scene)
         except Error as error:
             self._complain(str(error))
             return False
-        desk: Desk = desk_of(self.studio)
-        desk.listen(stage)
+        panels: PanelState = panels_of(self.studio)
+        panels.listen(stage)
         self._forget()
         for client in self.studio.server.get_clients().values():
             client.add_notification(
@@ -82,12 +82,14 @@ class Wardrobe:
         self.told = []
 
 
-def watch(studio: Studio, scene_file: object, roots: Sequence[str | Path] = ()) -> Wardrobe | None:
+def watch(
+    studio: Studio, scene_file: object, roots: Sequence[str | Path] = ()
+) -> SceneWatch | None:
     """Let a studio look at the file of its scene file now and then; None where there is no file."""
     if not isinstance(scene_file, str | os.PathLike) or not Path(scene_file).is_file():
         return None
-    made = Wardrobe(studio, Path(scene_file), roots, _stamp(Path(scene_file)))
-    desk_of(studio).every(PERIOD, lambda: (made.look(), None)[1])
+    made = SceneWatch(studio, Path(scene_file), roots, _stamp(Path(scene_file)))
+    panels_of(studio).every(PERIOD, lambda: (made.look(), None)[1])
     return made
 
 
@@ -99,7 +101,7 @@ def _stamp(file: Path) -> tuple[int, int] | None:
     return told.st_mtime_ns, told.st_size
 
 
-def wear(stage: Stage, scene: Scene) -> None:
+def redraw(stage: Stage, scene: Scene) -> None:
     """Draw the shapes of a scene on the nodes of a stage that show another scene file of it."""
     index = {node.name: k for k, node in enumerate(stage.scene.nodes) if not node.environment}
     surfaces = scene.surfaces_within(stage.most)

@@ -37,7 +37,7 @@ from linkwright.scene.channels import nothing_matches
 from linkwright.scene.motions import SceneMotion, is_recording, recorded_story, scene_motion
 from linkwright.studio.live import Live
 from linkwright.studio.playback import Track, player_for
-from linkwright.studio.state import PLAYED, RUN, Desk
+from linkwright.studio.state import PLAYED, RUN, PanelState
 
 Array: TypeAlias = NDArray[np.float64]
 Window: TypeAlias = tuple[float, float]
@@ -46,10 +46,10 @@ _WIDEST = 4000  # points of a curve that a page may ask for
 
 
 @dataclass(eq=False)
-class ScopeDesk:
+class ScopeState:
     """The scope of a studio."""
 
-    desk: Desk = field(repr=False)
+    panels: PanelState = field(repr=False)
 
     def __post_init__(self) -> None:
         self._turn = threading.RLock()
@@ -63,10 +63,10 @@ class ScopeDesk:
     # -- what there is -----------------------------------------------------------------------------
     def recordings(self) -> list[tuple[str, Recording]]:
         """Return the recordings that are shown, with their names: the live run, or the takes."""
-        live = self.desk.live
-        if live is not None and self.desk.mode == RUN:
+        live = self.panels.live
+        if live is not None and self.panels.mode == RUN:
             return [("live", self._live_samples(live))]
-        return [(motion.name, motion.recording) for motion in self.desk.motions]
+        return [(motion.name, motion.recording) for motion in self.panels.motions]
 
     def _live_samples(self, live: Live) -> Recording:
         """Return what is shown of a live run: while it rolls by, its last seconds; else all."""
@@ -94,20 +94,20 @@ class ScopeDesk:
     @property
     def running(self) -> bool:
         """Whether a live run moves the scene and goes on."""
-        live = self.desk.live
-        return self.desk.mode == RUN and live is not None and live.latest.running
+        live = self.panels.live
+        return self.panels.mode == RUN and live is not None and live.latest.running
 
     @property
     def time(self) -> float:
         """Where the cursor stands, s."""
-        held, live = self._held, self.desk.live
-        if held is not None and live is not None and self.desk.mode == RUN:
+        held, live = self._held, self.panels.live
+        if held is not None and live is not None and self.panels.mode == RUN:
             now, layout = live.latest, self._layout()
             stands = (now.tick, now.epoch) == self._held_at
             if stands or (now.running and now.time - held < (layout.last or np.inf)):
                 return held
         self._held = None
-        return float(self.desk.time)
+        return float(self.panels.time)
 
     # -- answers -----------------------------------------------------------------------------------
     def answer(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -129,7 +129,7 @@ class ScopeDesk:
     def _told(self, asked: dict[str, Any]) -> dict[str, Any]:
         layout, columns = self._layout(), self.columns()
         window, span = self._window(columns)
-        ahead = self.desk.mode == RUN  # its ticks are finer than its samples
+        ahead = self.panels.mode == RUN  # its ticks are finer than its samples
         time = min(self.time, span[1]) if ahead else self.time
         names = [name for name, _ in self.recordings()]
         channels = self._channels(columns)
@@ -140,9 +140,9 @@ class ScopeDesk:
         told: dict[str, Any] = {
             "number": self.number,
             "time": time,
-            "playing": bool(self.desk.studio.player.playing),
+            "playing": bool(self.panels.studio.player.playing),
             "running": self.running,
-            "live": self.desk.mode == RUN,
+            "live": self.panels.mode == RUN,
             "span": span,
             "window": window,
             "takes": names,
@@ -153,7 +153,7 @@ class ScopeDesk:
             told["layout"] = layout.plain()
         if asked.get("known") != str(known):
             told["channels"] = channels
-            told["title"] = self.desk.name
+            told["title"] = self.panels.name
         stamp = repr(
             [(len(c.times), c.times[-1:].tolist(), id(c.recording)) for c in columns]
             + [self.number, window, close, points]
@@ -223,19 +223,19 @@ class ScopeDesk:
     # -- acts --------------------------------------------------------------------------------------
     def go_to(self, time: float) -> None:
         """Move the cursor, and the scene with it where that can be."""
-        live = self.desk.live
-        if self.desk.mode != RUN or live is None:
-            self.desk.studio.player.go_to(time)
+        live = self.panels.live
+        if self.panels.mode != RUN or live is None:
+            self.panels.studio.player.go_to(time)
             return
         self._held, self._held_at = time, (live.latest.tick, live.latest.epoch)
-        if live.latest.running or self.desk.scene is None:
+        if live.latest.running or self.panels.scene is None:
             return
         t, rows = live.samples()
         names = [c.name for c in live.channels]
-        places = self.desk.scene.poses.coordinates
+        places = self.panels.scene.poses.coordinates
         if len(t) and all(n in names for n in places):
             k = int(np.abs(t - time).argmin())
-            self.desk.show(rows[k, [names.index(n) for n in places]])
+            self.panels.show(rows[k, [names.index(n) for n in places]])
 
     def picture(self) -> str:
         """Return all graphs as one picture, SVG."""
@@ -244,7 +244,7 @@ class ScopeDesk:
             names = [name for name, _ in self.recordings()]
             window, _ = self._window(columns)
         shown = list(zip(names, columns, strict=True))
-        return layout_picture(shown, layout, window, self.desk.name)
+        return layout_picture(shown, layout, window, self.panels.name)
 
     def save_next(self) -> Path:
         """Save as SL does: the next dNNNNN of the folder, names without blanks."""
@@ -258,13 +258,13 @@ class ScopeDesk:
     @property
     def folder(self) -> Path:
         """Of the recording that the studio was opened with, else the current one."""
-        return Path(self.desk.studio.shared.get("folder") or Path.cwd())
+        return self.panels.studio.folder or Path.cwd()
 
     def whole(self) -> Recording:
         """Return the first recording with all derived channels, to be saved."""
         with self._turn:
-            live = self.desk.live
-            if live is not None and self.desk.mode == RUN:
+            live = self.panels.live
+            if live is not None and self.panels.mode == RUN:
                 return Columns(live.recording(), self._layout().derived).whole()
             return self.columns()[0].whole()
 
@@ -272,7 +272,7 @@ class ScopeDesk:
         """Show another recording with the same layout, and return its name."""
         recording = read_recording(path)
         with self._turn:
-            show_instead(self.desk, path.name, recording)
+            show_instead(self.panels, path.name, recording)
             self._columns = []
         return path.name
 
@@ -302,16 +302,16 @@ def _renewed(old: Columns | None, recording: Recording, layout: ScopeLayout) -> 
     return Columns(recording, layout.derived, dict(old.computed) if grown else {})
 
 
-def show_instead(desk: Desk, name: str, recording: Recording) -> None:
+def show_instead(panels: PanelState, name: str, recording: Recording) -> None:
     """Let a recording take the place of the first one, in the scene too where it has its motion."""
-    studio = desk.studio
+    studio = panels.studio
     motion = SceneMotion(name, recording)
-    if desk.scene is not None:
-        motion = scene_motion(name, recording, desk.scene)
+    if panels.scene is not None:
+        motion = scene_motion(name, recording, panels.scene)
         known = {c.name for c in studio.motions[0].recording.channels}
         if motion.q is None and not known & {c.name for c in recording.channels}:
             raise InputError(
-                f"{name} does not fit what is shown: {nothing_matches(desk.scene, recording)}",
+                f"{name} does not fit what is shown: {nothing_matches(panels.scene, recording)}",
                 remedy="open it by itself: linkwright studio FILE",
             )
     story = f"{name}. {recorded_story(recording)}"
@@ -319,11 +319,11 @@ def show_instead(desk: Desk, name: str, recording: Recording) -> None:
     studio.motions[0] = motion
     if studio.stages:
         studio.tracks[0] = Track(motion) if motion.q is not None and len(motion.q) else None
-    desk.take_over(PLAYED)
+    panels.take_over(PLAYED)
     player, new = studio.player, player_for(studio.motions)
     player.start, player.end, player.rate = new.start, new.end, new.rate
-    for told in studio.shared.get("spans", []):
-        told(player.start, player.end)
+    for refit in studio.spans:
+        refit(player.start, player.end)
     player.go_to(player.start)
 
 

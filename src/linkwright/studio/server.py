@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from linkwright.formats.meshes.triangle_mesh import Color
     from linkwright.scene.scene import Scene
     from linkwright.scene.scene_file import SceneFileLike
+    from linkwright.studio.scene_reload import SceneWatch
+    from linkwright.studio.scope_requests import ScopeState
+    from linkwright.studio.side_pages import SidePages
+    from linkwright.studio.state import PanelState
 
 
 PANELS: dict[str, str] = {
@@ -71,7 +75,17 @@ class Studio:
     gate: Gate = field(init=False, repr=False)
     dark: set[int] = field(default_factory=set)
     closers: list[Callable[[], None]] = field(default_factory=list)
-    shared: dict[str, Any] = field(default_factory=dict)
+    again: str = ""
+    folder: Path | None = None
+    panels: PanelState = field(init=False, repr=False)
+    pages: SidePages = field(init=False, repr=False)
+    scope: ScopeState = field(init=False, repr=False)
+    scene_watch: SceneWatch | None = None
+    status: Callable[[dict[str, str]], dict[str, Any]] | None = None
+    follow: Callable[[float], None] | None = None
+    spans: list[Callable[[float, float], None]] = field(default_factory=list)
+    keys: dict[str, str] = field(default_factory=dict)
+    acts: dict[str, list[Callable[[Any], None]]] = field(default_factory=dict)
     grid: Any = None
     size: float = 1.0
     center: Any = None
@@ -109,8 +123,7 @@ class Studio:
 
     def state(self, query: dict[str, str]) -> dict[str, Any]:
         """Return what the bar over the scene shows."""
-        told = self.shared.get("state")
-        return told(query) if told is not None else dict(_UNKNOWN)
+        return dict(_UNKNOWN) if self.status is None else self.status(query)
 
     @property
     def stage(self) -> Stage | None:
@@ -319,13 +332,13 @@ def open_studio(
         for n in names
     ]
     made = Studio(motions, host, port, allowed)
-    made.shared["again"] = shlex.join(["linkwright", "studio", *names])
+    made.again = shlex.join(["linkwright", "studio", *names])
     if is_recording(names[0]):
-        made.shared["folder"] = Path(names[0]).resolve().parent
+        made.folder = Path(names[0]).resolve().parent
     if scene_file is not None:
         from linkwright.studio.scene_reload import watch
 
-        made.shared["scene_file"] = watch(made, scene_file, roots)
+        made.scene_watch = watch(made, scene_file, roots)
     return made
 
 

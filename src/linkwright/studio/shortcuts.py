@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from linkwright.studio.state import desk_of
+from linkwright.studio.state import panels_of
 
 if TYPE_CHECKING:
     from linkwright.studio.server import Studio
@@ -22,24 +22,22 @@ def add_key(
 ) -> None:
     """Let a key do something, and tell of it in the help sheet and the list of commands."""
     assert key not in _CAMERA, f"Viser moves the camera by {key}"
-    told: dict[str, str] = studio.shared.setdefault("keys", {})
-    assert key not in told, f"{key} already does something: {told[key]}"
-    told[key] = line or words
+    assert key not in studio.keys, f"{key} already does something: {studio.keys[key]}"
+    studio.keys[key] = line or words
     also_key(studio, key, words, act)
 
 
 def also_key(studio: Studio, key: str, words: str, act: Callable[[Any], object]) -> None:
     """Let a key do something besides what it does already."""
-    desk = desk_of(studio)
+    panels = panels_of(studio)
 
     def call(event: Any) -> None:
         try:
             act(event)
         except Exception as error:  # a key's trouble is told, and must not end a thread
-            desk.report(str(error))
+            panels.report(str(error))
 
-    acts: dict[str, list[Callable[[Any], None]]] = studio.shared.setdefault("acts", {})
-    acts.setdefault(key.lower(), []).append(call)  # for keys within our own pages
+    studio.acts.setdefault(key.lower(), []).append(call)  # for keys within our own pages
     studio.server.gui.add_command(words, hotkey=key).on_trigger(call)
 
 
@@ -56,7 +54,7 @@ def says(words: str) -> Callable[[Any], None]:
 def sheet(studio: Studio) -> str:
     """Return the table of keys for the help sheet, in Markdown."""
     lines: dict[str, list[str]] = {}
-    for key, line in studio.shared.get("keys", {}).items():
+    for key, line in studio.keys.items():
         lines.setdefault(line, []).append(shown(key))
     rows = [(", ".join(keys), line) for line, keys in lines.items()]
     rows += [("W A S D Q E, arrows", "Move the camera"), ("Ctrl K", "All commands")]

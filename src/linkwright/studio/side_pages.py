@@ -140,17 +140,16 @@ class SidePages:
 
 def side_pages_of(studio: Studio) -> SidePages:
     """Return the pages beside those of a studio, served since they were first asked for."""
-    found = studio.shared.get("pages")
-    if not isinstance(found, SidePages):
-        found = studio.shared["pages"] = SidePages(studio.gate, studio.port + 1, studio.port)
-        found.routes["POST", "key"] = lambda asked: _press(studio, asked)
-        studio.closers.append(found.close)
-    return found
+    if not hasattr(studio, "pages"):
+        studio.pages = SidePages(studio.gate, studio.port + 1, studio.port)
+        studio.pages.routes["POST", "key"] = lambda asked: _press(studio, asked)
+        studio.closers.append(studio.pages.close)
+    return studio.pages
 
 
 def _press(studio: Studio, asked: PageRequest) -> Reply:
     """Do what a key does in the studio: a frame keeps its keys from the page around it."""
-    acts = studio.shared.get("acts", {}).get(str(asked.table().get("key")).lower(), ())
+    acts = studio.acts.get(str(asked.table().get("key")).lower(), ())
     client = next(iter(studio.server.get_clients().values()), None)
     for act in acts:
         act(SimpleNamespace(client=client))

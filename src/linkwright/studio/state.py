@@ -1,8 +1,8 @@
-"""The desk: what the panels of a studio share.
+"""What the panels of a studio share.
 
 One of several things moves the scene at a time: a recording that is played, a live run, or a user
-who sets joints. Whoever takes the scene names itself; the others stand back. The desk's thread goes
-round at most sixty times a second, shows the newest state and lets each panel refresh itself; the
+who sets joints. Whoever takes the scene names itself; the others stand back. A thread goes round
+at most sixty times a second, shows the newest state and lets each panel refresh itself; the
 live run never waits for it, and it never waits for a browser, whose messages are queued.
 """
 
@@ -51,7 +51,7 @@ _REMEMBERED = 50  # troubles
 
 
 @dataclass(eq=False)
-class Desk:
+class PanelState:
     """What panels share."""
 
     studio: Studio = field(repr=False)
@@ -305,7 +305,7 @@ class Desk:
     # -- going round -------------------------------------------------------------------------------
     def start(self) -> None:
         """Start the thread that shows the newest state."""
-        self._thread = threading.Thread(target=self._loop, name="linkwright desk", daemon=True)
+        self._thread = threading.Thread(target=self._loop, name="linkwright panels", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
@@ -361,9 +361,8 @@ class Desk:
         self.q = live.coordinates(reached)
         self.show(self.q)
         self._show_forces(live, reached)
-        follow = self.studio.shared.get("follow")
-        if follow is not None:
-            follow(reached.time)
+        if self.studio.follow is not None:
+            self.studio.follow(reached.time)
         if self.follows:
             self._follow()
 
@@ -406,23 +405,22 @@ class Desk:
             client.add_notification("Error", words, color="red")
 
 
-def desk_of(studio: Studio) -> Desk:
-    """Return the desk of a studio, made and started when it is first asked for."""
-    found = studio.shared.get("desk")
-    if not isinstance(found, Desk):
-        found = studio.shared["desk"] = Desk(studio)
-        studio.closers.append(found.close)
-        found.start()
-    return found
+def panels_of(studio: Studio) -> PanelState:
+    """Return what the panels of a studio share, made and started when it is first asked for."""
+    if not hasattr(studio, "panels"):
+        studio.panels = PanelState(studio)
+        studio.closers.append(studio.panels.close)
+        studio.panels.start()
+    return studio.panels
 
 
-def guarded(desk: Desk, act: Callable[..., Any]) -> Callable[[Any], None]:
+def guarded(panels: PanelState, act: Callable[..., Any]) -> Callable[[Any], None]:
     """Return a callback whose errors are shown to the user."""
 
     def call(_event: Any) -> None:
         try:
             act()
         except Exception as error:
-            desk.report(str(error))
+            panels.report(str(error))
 
     return call

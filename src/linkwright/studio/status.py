@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from linkwright.studio.state import PLAYED, RUN, Desk, desk_of
+from linkwright.studio.state import PLAYED, RUN, PanelState, panels_of
 
 if TYPE_CHECKING:
     from linkwright.simulation.paced import Reached
@@ -23,8 +23,8 @@ _SLOW = 0.9  # of the speed that was asked for: below, the machine is too slow
 class Status:
     """The state of a studio in words."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk, self._met = desk, False
+    def __init__(self, panels: PanelState) -> None:
+        self.panels, self._met = panels, False
 
     def state(self, query: dict[str, str]) -> dict[str, Any]:
         """Return what the bar shows, and start the playback for the first page that may move."""
@@ -32,34 +32,34 @@ class Status:
             self._met = True
             if query.get("motion") == "moving":
                 self._begin()
-        desk = self.desk
-        kind, mode, time, pace = self._live() if desk.mode == RUN else self._shown()
-        busy = desk.busy
+        panels = self.panels
+        kind, mode, time, pace = self._live() if panels.mode == RUN else self._shown()
+        busy = panels.busy
         return {
             "mode": mode,
             "kind": kind,
             "time": time,
             "pace": pace,
-            "note": DERIVING if busy else desk.trouble_now,
+            "note": DERIVING if busy else panels.trouble_now,
             "busy": busy,
-            "again": str(desk.studio.shared.get("again", "")),
+            "again": panels.studio.again,
         }
 
     def _begin(self) -> None:
-        player = self.desk.studio.player
-        if self.desk.mode == PLAYED and player.end > player.start:
+        player = self.panels.studio.player
+        if self.panels.mode == PLAYED and player.end > player.start:
             player.playing = True
 
     def _live(self) -> tuple[str, str, str, str]:
-        live = self.desk.live
+        live = self.panels.live
         if live is None:
             return "live", "LIVE", "", ""
         now = live.latest
         return "live", "LIVE", f"t = {now.time:.{places(live)}f} s", pace_of(live, now)
 
     def _shown(self) -> tuple[str, str, str, str]:
-        desk, player = self.desk, self.desk.studio.player
-        if desk.mode != PLAYED:
+        panels, player = self.panels, self.panels.studio.player
+        if panels.mode != PLAYED:
             return "pose", "POSE", "", ""
         if not player.end > player.start:
             return "", "", "", ""
@@ -87,4 +87,4 @@ def pace_of(live: Live, now: Reached) -> str:
 
 def add_status(studio: Studio) -> None:
     """Let a studio tell its state."""
-    studio.shared["state"] = Status(desk_of(studio)).state
+    studio.status = Status(panels_of(studio)).state

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.scene.viewpoint import point_of, upright
-from linkwright.studio.state import RUN, desk_of
+from linkwright.studio.state import RUN, panels_of
 
 if TYPE_CHECKING:
     from linkwright.scene.scene import Scene
@@ -55,7 +55,7 @@ class Trace:
     def show(self, name: str) -> None:
         """Draw the trace of a body, in place of others."""
         self.name, self._live = name, None
-        running = desk_of(self.studio).mode == RUN
+        running = panels_of(self.studio).mode == RUN
         if name:
             self._point = point_of(self.studio.stages[0].scene, name)
         for k, stage in enumerate(self.studio.stages):
@@ -70,9 +70,9 @@ class Trace:
 
     def refresh(self) -> None:
         """Let the trace of a live run grow; go back to the recording's when that is played."""
-        desk = desk_of(self.studio)
-        live = desk.live
-        if desk.mode != RUN or live is None:
+        panels = panels_of(self.studio)
+        live = panels.live
+        if panels.mode != RUN or live is None:
             if self._live is not None:
                 self.show(self.name)
             return

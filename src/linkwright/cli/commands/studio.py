@@ -100,7 +100,7 @@ def command(
         port=port,
         allowed=allow_host,
     )
-    studio.shared["again"] = shlex.join(["linkwright", *sys.argv[1:]])
+    studio.again = shlex.join(["linkwright", *sys.argv[1:]])
     if told := warning(host):
         echo(told, err=True)
     with studio, suppress(KeyboardInterrupt):  # also where Ctrl-C comes before it waits
