@@ -21,7 +21,7 @@ from linkwright.studio.joint_control import Poser, pose_of
 from linkwright.studio.server import Studio, open_studio
 from linkwright.studio.state import PanelState
 from tests.chromium import opened
-from tests.test_studio_browser import ARM, panels_of, field, graphs, soon, tab
+from tests.test_studio_browser import ARM, field, graphs, panels_of, soon, tab
 
 Array = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ import linkwright as lw
 from linkwright.cli import main
 from linkwright.studio.server import Studio, open_studio
 from tests.chromium import opened
-from tests.test_studio_browser import panels_of, field, soon, tab
+from tests.test_studio_browser import field, panels_of, soon, tab
 
 ROBOTS = Path(__file__).parent / "robots"
 NO_MESH = """<robot name="bare"><link name="base"/><link name="arm">

@@ -16,7 +16,7 @@ from linkwright.scene.motions import recorded_motion
 from linkwright.studio.live import Live
 from linkwright.studio.server import Studio, open_studio
 from tests.chromium import opened
-from tests.test_studio_browser import panels_of, field, soon, tab
+from tests.test_studio_browser import field, panels_of, soon, tab
 
 
 @pytest.fixture(scope="module")
