@@ -60,12 +60,12 @@ def solid_of(
     at = composed(place, shape.place)
     if shape.kind != "mesh":
         return Solid(shape.kind, shape.size, at, shape.color, link=link)
-    from linkwright.formats.meshes.lookup import find_mesh
+    from linkwright.formats.meshes.lookup import ENDINGS, find_mesh
     from linkwright.scene.solids import read_surfaces
 
     try:
         path = find_mesh(shape.mesh, source, roots)
-        if path.suffix.lower() not in (".stl", ".obj", ".msh", ".dae"):
+        if path.suffix.lower() not in ENDINGS:
             notes.append(f"the mesh of {link!r} is in a format that is not read")
             return None
         read_surfaces(path)

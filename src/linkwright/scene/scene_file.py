@@ -21,7 +21,7 @@ import numpy as np
 
 from linkwright.errors import InputError
 from linkwright.files import read_text
-from linkwright.formats.meshes.lookup import find_mesh
+from linkwright.formats.meshes.lookup import ENDINGS, find_mesh
 from linkwright.formats.robot.description import UNTURNED, Place, Triple
 from linkwright.formats.robot.transforms import composed, product, turned
 from linkwright.formats.text.document import TextLimits, TextSource, parse_record
@@ -41,7 +41,6 @@ from linkwright.scene.wireframes import OUTLINES
 _COUNTS = ("sides", "bays")
 _EVERYWHERE = ("kind", "at", "turn", "start", "end", "color", "wire", "repeat")
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
-_MESHES = (".stl", ".obj", ".msh", ".dae")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,10 +187,10 @@ def _mesh(scene_file: SceneFile, path: KeyPath, shape: SceneShape, place: Place)
     assert shape.file is not None
     try:
         file = find_mesh(shape.file, scene_file.source.file or "scene_file", scene_file.roots)
-        if file.suffix.lower() not in _MESHES:
+        if file.suffix.lower() not in ENDINGS:
             raise InputError(
                 f"the mesh {file.name!r} is in a format that is not read",
-                remedy=f"use {', '.join(_MESHES)}",
+                remedy=f"use {', '.join(ENDINGS)}",
             )
         read_surfaces(file)
     except InputError as error:

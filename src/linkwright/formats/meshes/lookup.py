@@ -16,6 +16,11 @@ from urllib.parse import unquote
 from linkwright.errors import InputError
 
 _LONGEST = 4096
+PLAIN = (".stl", ".obj", ".msh")
+"""Endings of meshes of one color, which MuJoCo reads as well."""
+
+ENDINGS = (*PLAIN, ".dae")
+"""Endings of all meshes that are read."""
 
 
 def find_mesh(name: str, source: str | Path, roots: Sequence[str | Path] = ()) -> Path:

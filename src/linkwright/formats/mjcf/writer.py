@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from linkwright.errors import InputError
+from linkwright.formats.meshes.lookup import PLAIN
 from linkwright.formats.mjcf.sound_masses import LEAST, sound_masses
 from linkwright.formats.mjcf.words import SENSORS
 from linkwright.formats.robot.description import (
@@ -41,7 +42,6 @@ from linkwright.joint_kinds import JOINTS
 _WORLD = "world"
 _ORIGIN: Triple = (0.0, 0.0, 0.0)
 _TYPES = {name: kind.mjcf for name, kind in JOINTS.items() if kind.mjcf}
-_MESHES = (".stl", ".obj", ".msh")
 
 
 def mjcf_text(description: Description) -> WrittenDescription:
@@ -331,7 +331,7 @@ class _Writing:
         return XmlElement("geom", attributes)
 
     def _mesh(self, shape: LinkShape, link: Link) -> str:
-        if "://" in shape.mesh or not shape.mesh.lower().endswith(_MESHES):
+        if "://" in shape.mesh or not shape.mesh.lower().endswith(PLAIN):
             self.left.add(
                 f"meshes such as {shape.mesh[:60]!r}", link.line, "MuJoCo reads .stl, .obj, .msh"
             )
