@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 
 import pytest
@@ -221,3 +221,9 @@ def test_no_public_class_name_lives_twice() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(str(path.relative_to(source)))
     assert {name: found for name, found in homes.items() if len(found) > 1} == {}
+
+
+def test_a_public_name_stays_when_a_folder_of_its_name_is_imported() -> None:
+    """`linkwright.codegen` is a folder, and `lw.codegen` the function that users call."""
+    import_module("linkwright.codegen.files")
+    assert linkwright.codegen is sys.modules["linkwright.codegen"].codegen
