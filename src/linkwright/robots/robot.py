@@ -463,7 +463,7 @@ class Robot(Quantities, Shown):
 
     @cached_property
     def mass_matrix(self) -> Quantity:
-        """The mass matrix: `mass_matrix(q)`."""
+        """The mass matrix (CRBA): `mass_matrix(q)`."""
         return self.quantity("mass_matrix", lambda tree: dynamics.mass_matrix_of(tree))
 
     @cached_property
