@@ -8,9 +8,10 @@ the two together.
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
+
+from linkwright.lazy import lazy_names
 
 _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright": ("control", "elements", "motion", "shapes"),  # used by their names: lw.control.PD
@@ -221,21 +222,7 @@ if not TYPE_CHECKING:  # hidden from type checkers, so that they report an unkno
 
     sys.modules[__name__].__class__ = _Package
 
-    def __getattr__(name: str) -> object:
-        """Import a public name from its home and remember it."""
-        home = _HOME.get(name)
-        if home is None:
-            import difflib
-
-            near = difflib.get_close_matches(name, _HOME, 1, cutoff=0.7)
-            hint = f"; did you mean {near[0]!r}?" if near and not name.startswith("_") else ""
-            raise AttributeError(f"module 'linkwright' has no attribute {name!r}{hint}")
-        with import_module("linkwright.forking").importing:
-            if home == __name__:
-                return import_module(f"{home}.{name}")
-            value = getattr(import_module(home), name)
-        globals()[name] = value
-        return value
+    __getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

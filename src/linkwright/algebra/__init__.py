@@ -4,7 +4,6 @@
 differentiate, substitute, solve and evaluate. See `linkwright.algebra.expr` for the canonical form.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from linkwright.algebra.calculus import (
@@ -58,6 +57,7 @@ from linkwright.algebra.symbols import SymbolInfo, symbol, symbols
 from linkwright.algebra.tables import Lookup1D, Lookup2D
 from linkwright.algebra.vectors import ZERO_VECTOR, Vector, vector_total
 from linkwright.algebra.walk import postorder
+from linkwright.lazy import lazy_names
 
 if TYPE_CHECKING:
     from linkwright.algebra.language import (
@@ -100,18 +100,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "unit_of",
     ),
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
-
 if not TYPE_CHECKING:  # hidden from type checkers, so that they report an unknown name
-
-    def __getattr__(name: str) -> object:
-        """Import a public name from its home and remember it."""
-        home = _HOME.get(name)
-        if home is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(home), name)
-        globals()[name] = value
-        return value
+    __getattr__ = lazy_names(__name__, _HOMES)
 
 
 __all__ = [

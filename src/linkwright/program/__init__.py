@@ -6,9 +6,9 @@ that comes from the cache needs none of it.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from linkwright.lazy import lazy_names
 from linkwright.program.code import Code, Instruction, LoopCode
 from linkwright.program.interpret import interpret, interpret_with_bound
 from linkwright.program.program import (
@@ -97,8 +97,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "counts": ("Counts", "count_operations", "counts_as_dict", "stage_counts"),
-    "derivatives": (
+    ".counts": ("Counts", "count_operations", "counts_as_dict", "stage_counts"),
+    ".derivatives": (
         "Sparsity",
         "derivative",
         "hessian_vector",
@@ -106,20 +106,12 @@ _HOMES = {
         "sparsity",
         "vector_jacobian",
     ),
-    "linear": ("LinearError", "elimination_order", "ldlt", "lu"),
-    "lowering": ("lower",),
-    "passes": ("PASSES", "optimize", "schedule_code", "split"),
-    "report": ("as_text", "ops_as_dict", "ops_table", "passes_table"),
-    "search": ("thorough",),
+    ".linear": ("LinearError", "elimination_order", "ldlt", "lu"),
+    ".lowering": ("lower",),
+    ".passes": ("PASSES", "optimize", "schedule_code", "split"),
+    ".report": ("as_text", "ops_as_dict", "ops_table", "passes_table"),
+    ".search": ("thorough",),
 }
 
 if not TYPE_CHECKING:  # hidden from type checkers, so that they report an unknown name
-
-    def __getattr__(name: str) -> object:
-        """Import a name from its home and remember it."""
-        for home, names in _HOMES.items():
-            if name in names:
-                found = getattr(import_module(f"{__name__}.{home}"), name)
-                globals()[name] = found
-                return found
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    __getattr__ = lazy_names(__name__, _HOMES)

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from linkwright.lazy import lazy_names
 from linkwright.robots.ground import on_ground
 from linkwright.robots.quantity import FrameQuantity, Quantity
 from linkwright.robots.robot import Robot
@@ -17,9 +17,4 @@ if TYPE_CHECKING:
 
 __all__ = ["FrameQuantity", "Quantity", "Robot", "identification", "ik", "on_ground"]
 
-
-def __getattr__(name: str) -> object:
-    """Import a package of this one."""
-    if name in ("identification", "ik"):
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, {__name__: ("identification", "ik")})

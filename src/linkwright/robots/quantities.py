@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from linkwright.forking import cached_property
-from linkwright.robots.later import Later
+from linkwright.lazy import Later
 from linkwright.robots.quantity import USUAL_REFERENCE, FrameQuantity, Quantity, frame_label
 
 if TYPE_CHECKING:

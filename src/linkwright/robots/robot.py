@@ -27,7 +27,7 @@ from linkwright.border import worded
 from linkwright.errors import InputError, nearest
 from linkwright.forking import cached_property
 from linkwright.formats.robot.description import Description, Ignored
-from linkwright.robots.later import Later
+from linkwright.lazy import Later
 from linkwright.robots.quantities import Quantities, Slopes
 from linkwright.robots.quantity import Quantity
 from linkwright.showing import Shown

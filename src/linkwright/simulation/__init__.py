@@ -6,8 +6,9 @@ derives equations.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from linkwright.lazy import lazy_names
 
 if TYPE_CHECKING:
     from linkwright.simulation.batches import simulate_batch
@@ -29,24 +30,14 @@ __all__ = [
     "simulate_batch",
 ]
 
-_HOMES = {
-    "METHODS": "native.methods",
-    "Batch": "native.batch",
-    "Energies": "run",
-    "Run": "run",
-    "RunInterrupted": "runs",
-    "RunSettings": "settings",
-    "RunStopped": "runs",
-    "simulate": "runs",
-    "simulate_batch": "batches",
+_HOMES: dict[str, tuple[str, ...]] = {
+    ".native.methods": ("METHODS",),
+    ".native.batch": ("Batch",),
+    ".run": ("Energies", "Run"),
+    ".runs": ("RunInterrupted", "RunStopped", "simulate"),
+    ".settings": ("RunSettings",),
+    ".batches": ("simulate_batch",),
 }
 
 if not TYPE_CHECKING:  # hidden from type checkers, so that they report an unknown name
-
-    def __getattr__(name: str) -> object:
-        """Import a name from its home and remember it."""
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-        globals()[name] = found
-        return found
+    __getattr__ = lazy_names(__name__, _HOMES)

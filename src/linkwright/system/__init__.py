@@ -6,8 +6,9 @@ but nothing that derives them.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from linkwright.lazy import lazy_names
 
 if TYPE_CHECKING:
     from linkwright.system.clock import Clock, Schedule, make_clock
@@ -44,10 +45,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "clock": ("Clock", "Schedule", "make_clock"),
-    "definitions": ("AlgebraicLoop",),
-    "member": ("Member",),
-    "phases": (
+    ".clock": ("Clock", "Schedule", "make_clock"),
+    ".definitions": ("AlgebraicLoop",),
+    ".member": ("Member",),
+    ".phases": (
         "ARRAYS",
         "TICK_ARRAYS",
         "Event",
@@ -57,16 +58,8 @@ _HOMES = {
         "normal",
         "phase_program",
     ),
-    "system": ("System", "system_of"),
+    ".system": ("System", "system_of"),
 }
 
 if not TYPE_CHECKING:  # hidden from type checkers, so that they report an unknown name
-
-    def __getattr__(name: str) -> object:
-        """Import a name from its home and remember it."""
-        for home, names in _HOMES.items():
-            if name in names:
-                found = getattr(import_module(f"{__name__}.{home}"), name)
-                globals()[name] = found
-                return found
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    __getattr__ = lazy_names(__name__, _HOMES)
