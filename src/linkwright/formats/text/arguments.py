@@ -40,11 +40,15 @@ from linkwright.mechanism import Body, Point
 Table = Lookup1D | Lookup2D
 
 
-class ArgumentNames(Protocol):
-    """What texts and arguments may name: the mechanism's tables, points and directions."""
+class KnownTables(Protocol):
+    """What arguments in a text may name: the tables of the model."""
 
     def table(self, name: str) -> Table:
         """Return a table of the model by its name."""
+
+
+class ArgumentNames(Protocol):
+    """Names for what arguments are given as things."""
 
     def table_name(self, table: Table) -> str:
         """Return the name of a table, which becomes one of the model."""
@@ -60,7 +64,7 @@ class Unwritable(InputError):
     """An argument that has no place in a text."""
 
 
-def _same(value: Any, names: ArgumentNames) -> Any:
+def _same(value: Any, names: object) -> Any:
     return value
 
 
@@ -79,7 +83,7 @@ class ArgumentForm:
     words: str
     schema: Mapping[str, Any]
     check: Callable[[Any], Any]
-    read: Callable[[Any, ArgumentNames], Any] = field(default=_same)
+    read: Callable[[Any, KnownTables], Any] = field(default=_same)
     write: Callable[[Any, ArgumentNames], Any] = field(default=_same)
 
     def annotations(self, doc: str) -> tuple[Any, ...]:
@@ -113,7 +117,7 @@ def _write_number(value: Any, names: ArgumentNames) -> Any:
     return int(value) if isinstance(value, Integral) else float(value)
 
 
-def _read_number(value: Any, names: ArgumentNames) -> Any:
+def _read_number(value: Any, names: KnownTables) -> Any:
     return constant(value) if isinstance(value, str) else value
 
 
@@ -192,7 +196,7 @@ def _check_array(value: Any) -> Any:
     return _check_number(value)
 
 
-def _read_array(value: Any, names: ArgumentNames) -> Any:
+def _read_array(value: Any, names: KnownTables) -> Any:
     if isinstance(value, list):
         return [_read_array(x, names) for x in value]
     return _read_number(value, names)
@@ -276,7 +280,7 @@ def _check_rate(value: Any) -> Any:
     return {str(k): check_expression(x) for k, x in value.items()}
 
 
-def _read_rate(value: Any, names: ArgumentNames) -> Rate:
+def _read_rate(value: Any, names: KnownTables) -> Rate:
     if not isinstance(value, Mapping):
         return sampled(_read_number(value, names))
     given = {k: _read_number(x, names) for k, x in value.items()}
@@ -337,7 +341,7 @@ def _one_of(forms: Sequence[ArgumentForm]) -> str:
     return " or ".join(f"a {form.words}" for form in forms)
 
 
-def _read_any(forms: Sequence[ArgumentForm], value: Any, names: ArgumentNames) -> Any:
+def _read_any(forms: Sequence[ArgumentForm], value: Any, names: KnownTables) -> Any:
     for form in forms:
         try:
             form.check(value)

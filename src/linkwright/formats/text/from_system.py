@@ -79,10 +79,6 @@ class _Names:
         self.tables: dict[str, Any] = {}
         self.member: Member | None = None
 
-    def table(self, name: str) -> Lookup1D | Lookup2D:
-        """Return a table by its name, which nothing asks for here."""
-        raise KeyError(name)
-
     def table_name(self, table: Lookup1D | Lookup2D) -> str:
         """Return the name of a table, which becomes one of the model."""
         data = table_data(table)

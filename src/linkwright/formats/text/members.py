@@ -33,6 +33,7 @@ from linkwright.formats.text.arguments import (
     TEXT,
     ArgumentForm,
     ArgumentNames,
+    KnownTables,
     Makers,
     Unwritable,
     form_of,
@@ -165,7 +166,7 @@ def _kind(known: Mapping[str, Any], value: Any) -> str:
     return kind
 
 
-def _read_part(known: Mapping[str, Callable[..., Any]], value: Any, names: ArgumentNames) -> Any:
+def _read_part(known: Mapping[str, Callable[..., Any]], value: Any, names: KnownTables) -> Any:
     maker = known[value.kind]
     return maker(**read_arguments(maker, value, names))
 
@@ -224,9 +225,7 @@ def member_records() -> dict[str, type[Record]]:
     return dict(sorted({**made, **CUSTOM}.items()))
 
 
-def read_arguments(
-    maker: Callable[..., Any], record: Record, names: ArgumentNames
-) -> dict[str, Any]:
+def read_arguments(maker: Callable[..., Any], record: Record, names: KnownTables) -> dict[str, Any]:
     """Return the arguments that a table gives."""
     forms = arguments(maker)
     given = record.model_fields_set & set(forms)
@@ -254,7 +253,7 @@ def write_arguments(
 def add_member(
     system: System,
     record: Any,
-    names: ArgumentNames,
+    names: KnownTables,
     function: Callable[..., Any] | None = None,
     trust: bool = False,
     file: str = "",
@@ -283,7 +282,7 @@ def add_member(
     system.add(block, rate=rate, name=record.name)
 
 
-def _made(record: Any, mechanism: Mechanism, rate: Rate | None, names: ArgumentNames) -> Block:
+def _made(record: Any, mechanism: Mechanism, rate: Rate | None, names: KnownTables) -> Block:
     maker = MAKERS[record.kind]
     given = read_arguments(maker, record, names)
     takes = inspect.signature(maker).parameters

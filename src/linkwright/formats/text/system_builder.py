@@ -7,7 +7,6 @@ lead from any member to any other; values and starts of members come last.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from linkwright.algebra import Lookup1D, Lookup2D
 from linkwright.errors import nearest
@@ -93,15 +92,6 @@ class ModelNames:
         if name not in known:
             self.mechanism.unknown(name, known, "table")
         return known[name]
-
-    def table_name(self, table: Any) -> str:
-        raise NotImplementedError
-
-    def place(self, place: Any) -> str:
-        raise NotImplementedError
-
-    def direction(self, vector: Any) -> Any:
-        raise NotImplementedError
 
 
 def _members(
