@@ -433,7 +433,7 @@ class Robot(Quantities, Shown):
 
     @cached_property
     def inverse_dynamics(self) -> Quantity:
-        """The forces that accelerations take: `inverse_dynamics(q, u, a)`."""
+        """Inverse dynamics (RNEA): the forces that accelerations take: `inverse_dynamics(q, u, a)`."""
 
         def slopes(by: Sequence[str]) -> Program:
             return derivatives.inverse_dynamics_derivative(
@@ -446,7 +446,7 @@ class Robot(Quantities, Shown):
 
     @cached_property
     def forward_dynamics(self) -> Quantity:
-        """The accelerations that forces make: `forward_dynamics(q, u, tau)`."""
+        """Forward dynamics (ABA): the accelerations of forces: `forward_dynamics(q, u, tau)`."""
 
         def slopes(by: Sequence[str]) -> Program:
             return derivatives.forward_dynamics_derivative(

@@ -37,7 +37,7 @@ from linkwright.system.forms import Form
 Input = Amount | Callable[[float], float]
 
 
-class HasMechanism(Protocol):
+class AssembledRobot(Protocol):
     """A robot: something with a mechanism, put together from a description."""
 
     @property
@@ -69,7 +69,7 @@ class RunInterrupted(KeyboardInterrupt):
 
 @worded
 def simulate(
-    mechanism: Mechanism | Equations | HasMechanism | System | str | os.PathLike[str],
+    mechanism: Mechanism | Equations | AssembledRobot | System | str | os.PathLike[str],
     until: Amount | None = None,
     *,
     step: Amount | None = None,

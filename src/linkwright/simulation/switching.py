@@ -22,7 +22,7 @@ from linkwright.algebra import free_symbols
 from linkwright.equations.closure import Relations
 from linkwright.equations.evaluation import Array
 from linkwright.equations.singular import Singular
-from linkwright.simulation.native.session import Place
+from linkwright.simulation.native.session import SessionPlace
 from linkwright.simulation.stopwatch import Stopwatch
 from linkwright.simulation.watch import Watch
 from linkwright.system import Phases, System
@@ -199,7 +199,9 @@ class Forms:
             u[dependent] = np.linalg.solve(part, right)
         return q, u
 
-    def instead(self, place: Place, t_new: float, x_new: Mapping[str, float]) -> dict[str, float]:
+    def instead(
+        self, place: SessionPlace, t_new: float, x_new: Mapping[str, float]
+    ) -> dict[str, float]:
         """Choose the form in which to repeat a step that is not trusted; return the state in it."""
         q, u = self._here(place)
         self._watch.forget()
@@ -222,7 +224,7 @@ class Forms:
         self._near = 0.0
         return self._in(self._all_speeds(), q, u)
 
-    def after(self, place: Place) -> dict[str, float] | None:
+    def after(self, place: SessionPlace) -> dict[str, float] | None:
         """Look at an accepted state; return it in another form where one is better."""
         q, u = self._here(place)
         if not self.mechanism.constraints:
@@ -238,13 +240,13 @@ class Forms:
         self._passed(place.t)
         return self._in(better, q, u)
 
-    def whole(self, place: Place) -> dict[str, float]:
+    def whole(self, place: SessionPlace) -> dict[str, float]:
         """Return all states of a place, those included that its phases eliminate."""
         q, u = self._here(place)
         names = [*self._coordinates, *(s.name for s in self.relations.speeds)]
         return {**place.x, **dict(zip(names, map(float, (*q, *u)), strict=True))}
 
-    def _here(self, place: Place) -> tuple[Array, Array]:
+    def _here(self, place: SessionPlace) -> tuple[Array, Array]:
         self._inputs.update((n, v) for n, v in place.w.items() if n in self._inputs)
         return self.observed(place.t, place.x)
 
@@ -253,7 +255,7 @@ class Forms:
         names = [*self._coordinates, *(s.name for s in self.relations.speeds)]
         return dict(zip(names, map(float, (*q, *u)), strict=True))
 
-    def ahead(self, place: Place, method: str, size: float) -> tuple[float, bool]:
+    def ahead(self, place: SessionPlace, method: str, size: float) -> tuple[float, bool]:
         """Return the next step of an adaptive method, and whether it goes across.
 
         It ends well before a singular configuration, or goes across it. A method evaluates nothing

@@ -93,7 +93,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class SessionPlace:
     """Where a run stands: time in s, continuous states, discrete ones and inputs by name."""
 
     t: float
@@ -131,16 +131,18 @@ class Fallback(Protocol):
     def take_form(self, form: NDArray[np.generic]) -> None:
         """Take the phases that numbers of `form` stand for."""
 
-    def instead(self, place: Place, t_new: float, x_new: Mapping[str, float]) -> dict[str, float]:
+    def instead(
+        self, place: SessionPlace, t_new: float, x_new: Mapping[str, float]
+    ) -> dict[str, float]:
         """Choose phases in which to repeat a step that is not trusted; return the state in them."""
 
-    def after(self, place: Place) -> dict[str, float] | None:
+    def after(self, place: SessionPlace) -> dict[str, float] | None:
         """Look at an accepted state; return it where other phases are better from here on."""
 
-    def whole(self, place: Place) -> dict[str, float]:
+    def whole(self, place: SessionPlace) -> dict[str, float]:
         """Return all states of a place, those included that its phases eliminate."""
 
-    def ahead(self, place: Place, method: str, size: float) -> tuple[float, bool]:
+    def ahead(self, place: SessionPlace, method: str, size: float) -> tuple[float, bool]:
         """Return the next step of an adaptive method, s, and whether its error does not count."""
 
 
@@ -346,12 +348,12 @@ class Session:
         )
 
     # -- where it stands, and what may be changed there --------------------------------------------
-    def place(self) -> Place:
+    def place(self) -> SessionPlace:
         """Return where the run stands, by name."""
         x, d, w = (self.machine.rows_of(array)[0] for array in "xdw")
         named = ((self.phases.x, x), (self.phases.d, d), (self.phases.w, w))
         tables_ = [dict(zip(names_of(s), map(float, v), strict=True)) for s, v in named]
-        return Place(self.time, *tables_)
+        return SessionPlace(self.time, *tables_)
 
     def state(self) -> dict[str, float]:
         """Return all continuous states by name, those included that the phases eliminate."""
