@@ -433,7 +433,7 @@ class Robot(Quantities, Shown):
 
     @cached_property
     def inverse_dynamics(self) -> Quantity:
-        """Inverse dynamics (RNEA): the forces that accelerations take: `inverse_dynamics(q, u, a)`."""
+        """Inverse dynamics (RNEA), forces from accelerations: `inverse_dynamics(q, u, a)`."""
 
         def slopes(by: Sequence[str]) -> Program:
             return derivatives.inverse_dynamics_derivative(
