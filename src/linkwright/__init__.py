@@ -88,6 +88,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.robots": ("Robot", "identification"),
     "linkwright.showing": ("page", "show"),
     "linkwright.simulation": ("Batch", "Run", "simulate", "simulate_batch"),
+    "linkwright.simulation.native.session": ("Happened",),
+    "linkwright.simulation.runs": ("RunStopped",),
     "linkwright.studies.sweeping": ("Sweep", "sweep"),
     "linkwright.system": ("System",),
     "linkwright.version": ("__version__",),
@@ -203,6 +205,8 @@ if TYPE_CHECKING:
         simulate as simulate,
         simulate_batch as simulate_batch,
     )
+    from linkwright.simulation.native.session import Happened as Happened
+    from linkwright.simulation.runs import RunStopped as RunStopped
     from linkwright.studies.sweeping import Sweep as Sweep, sweep as sweep
     from linkwright.system import System as System
     from linkwright.version import __version__ as __version__

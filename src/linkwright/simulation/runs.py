@@ -50,7 +50,23 @@ class AssembledRobot(Protocol):
 
 
 class RunStopped(DomainError):
-    """A run that could not go on; `run` holds what it had recorded."""
+    """A run that could not go on.
+
+    Args:
+        what: went wrong.
+        run: what it had recorded until then.
+        remedy: what to do.
+
+    >>> from linkwright.blocks import Block
+    >>> s, b = System(name="s"), Block("b")
+    >>> x = b.state("x", "x**2", 1.0)
+    >>> added = s.add(b)
+    >>> try:
+    ...     simulate(s, 2.0)
+    ... except RunStopped as stopped:
+    ...     print(0.9 < stopped.run.times[-1] < 1.1)
+    True
+    """
 
     def __init__(self, what: str, run: Run, *, remedy: str | None = None) -> None:
         super().__init__(what, remedy=remedy)

@@ -45,7 +45,15 @@ class StopReason:
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """An event at its time, s."""
+    """An event at its time.
+
+    Args:
+        name: of the event, with the member that it belongs to.
+        time: s.
+
+    >>> Happened("stop.reached", 0.5).time
+    0.5
+    """
 
     name: str
     time: float
