@@ -182,10 +182,10 @@ def test_a_package_that_is_missing_is_told_before_the_run(
     ("words", "part"),
     [
         (["--until", "1e300"], "1e+300 s is later than 1e+12 s"),
-        (["--until", "inf"], "no finite number"),
-        (["--until", "nan"], "no finite number"),
+        (["--until", "inf"], "must be a finite number"),
+        (["--until", "nan"], "must be a finite number"),
         (["--until", "1", "--step", "1e-12"], "1e+12 steps"),
-        (["--until", "1", "--step", "inf"], "no finite number"),
+        (["--until", "1", "--step", "inf"], "must be a finite number"),
         (["--until", "1", "--set", "m=0"], "has mass"),
     ],
 )

@@ -416,14 +416,14 @@ def test_a_recording_that_finds_no_room_stays_a_journal(
         (["pendulum", "--initial", "fi=1"], "fi"),
         (["pendulum", "--method", "euler"], "no method 'euler'"),
         (["pendulum", "--until", "0"], "not after the start"),
-        (["pendulum", "--until", "nan"], "no finite number"),
+        (["pendulum", "--until", "nan"], "must be a finite number"),
         (["pendulum", "--step", "-1"], "not above zero"),
         (["pendulum", "--every", "0"], "1 or more"),
         (["pendulum", "--tolerance", "2"], "between 0 and 1"),
         (["pendulum", "--out", "run.docx"], "names no format"),
         (["pendulum", "--out", "there.csv"], "exists already"),
         (["pendulum", "--out", "nowhere/run.csv"], "cannot be written"),
-        (["missing.toml"], "cannot read the model"),
+        (["missing.toml"], "missing.toml: cannot read: there is no such file"),
     ],
 )
 def test_bad_options_are_refused_in_one_line(

@@ -351,7 +351,7 @@ def test_a_file_is_known_by_its_root_element(tmp_path: Path) -> None:
     file.write_text("<!-- r --><robot name='r'><link name='a'/></robot>")
     assert read_description(file).name == "r"
     file.write_text("<html/>")
-    with pytest.raises(InputError, match="no robot file of a known format"):
+    with pytest.raises(InputError, match="not a robot file of a known format"):
         read_description(file)
 
 
