@@ -34,19 +34,19 @@ def origin_of(thing: Any) -> dict[str, Any]:
     known, now = mechanism.provenance, structure_of(mechanism)
     if known is not None and known.model and known.structure == now:
         return {"model": known.model}
-    told: dict[str, Any] = {}
+    info: dict[str, Any] = {}
     # What acts on a robot is not drawn, so a robot file is named even where loads were added.
     if known is not None and known.file and _still(known, now):
-        told = {"file": known.file, "digest": known.digest, "options": dict(known.options)}
+        info = {"file": known.file, "digest": known.digest, "options": dict(known.options)}
         if known.text:
-            return {**told, "text": known.text}
+            return {**info, "text": known.text}
     try:
         text = write_model(mechanism)
     except Error as error:
-        return told or {"why": f"{mechanism.name!r} cannot be written as text: {error}"}
+        return info or {"why": f"{mechanism.name!r} cannot be written as text: {error}"}
     if len(text) <= LONGEST:
-        told["skeleton" if told else "text"] = text
-    return told
+        info["skeleton" if info else "text"] = text
+    return info
 
 
 def _still(known: Provenance, now: Structure) -> bool:

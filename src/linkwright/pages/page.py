@@ -182,18 +182,18 @@ def _motion(
     block: _Block, motion: SceneMotion, scene: Scene | None, frames: int, triangles: int
 ) -> dict[str, Any]:
     times = motion.recording.times
-    told: dict[str, Any] = {"name": motion.name, "channels": _channels(block, motion, frames)}
-    told["start"], told["end"] = (float(times[0]), float(times[-1])) if len(times) else (0.0, 0.0)
+    info: dict[str, Any] = {"name": motion.name, "channels": _channels(block, motion, frames)}
+    info["start"], info["end"] = (float(times[0]), float(times[-1])) if len(times) else (0.0, 0.0)
     if motion.q is None or scene is None or motion.scene is None or not len(times):
-        return told
+        return info
     if not _alike(motion.scene, scene):
-        return told
+        return info
     even, poses, center = _sampled(motion, motion.scene, frames)
-    told["poses"] = _levels(block, poses.reshape(len(poses), -1), poses=True)
-    told["center"] = _levels(block, center)
-    told["arrows"] = _arrows(block, motion, even, poses)
-    told["shapes"] = _own_shapes(block, motion.scene, scene, triangles)
-    return told
+    info["poses"] = _levels(block, poses.reshape(len(poses), -1), poses=True)
+    info["center"] = _levels(block, center)
+    info["arrows"] = _arrows(block, motion, even, poses)
+    info["shapes"] = _own_shapes(block, motion.scene, scene, triangles)
+    return info
 
 
 def _own_shapes(
@@ -301,10 +301,10 @@ def _channels(block: _Block, motion: SceneMotion, frames: int) -> dict[str, Any]
         even = np.linspace(times[0], times[-1], count)
         data = np.column_stack([_evened(even, times, x) for x in data.T])
     bits = 64 if data.size <= _EXACT else 32
-    told = {"labels": labels, "values": block.add_numbers(data, bits), "of": len(recording)}
+    info = {"labels": labels, "values": block.add_numbers(data, bits), "of": len(recording)}
     if count == len(recording) and recording.rate is None:
-        told["times"] = block.add_numbers(times[:, None], 64)
-    return told
+        info["times"] = block.add_numbers(times[:, None], 64)
+    return info
 
 
 def _evened(even: Array, times: Array, values: Array) -> Array:
@@ -374,7 +374,7 @@ def _part(block: _Block, surface: TriangleMesh) -> dict[str, Any]:
     order = np.arange(len(levels))
     faces = order[surface.faces]
     high_part, low_part = (faces >> 16).astype(np.uint16), (faces & 0xFFFF).astype(np.uint16)
-    told = {
+    info = {
         "color": [round(v, 4) for v in surface.color or (0.8, 0.8, 0.8, 1.0)],
         "low": [float(f"{v:.7g}") for v in low],
         "step": [float(f"{v:.7g}") for v in step],
@@ -382,5 +382,5 @@ def _part(block: _Block, surface: TriangleMesh) -> dict[str, Any]:
         "faces": block.add(low_part.reshape(-1, 1)),
     }
     if high_part.any():
-        told["more"] = block.add(high_part.reshape(-1, 1))
-    return told
+        info["more"] = block.add(high_part.reshape(-1, 1))
+    return info

@@ -95,13 +95,13 @@ class ScopeLayout:
         }
 
 
-def layout_from(told: object) -> ScopeLayout:
+def layout_from(info: object) -> ScopeLayout:
     """Return a layout from plain data; what is not a layout is an error that says where.
 
     >>> layout_from({"graphs": [{"traces": ["x"]}]}).graphs
     (Graph(traces=('x',), across=''),)
     """
-    whole = _mapping(told, "a layout")
+    whole = _mapping(info, "a layout")
     graphs = [_mapping(g, "a graph") for g in _list(whole.get("graphs", []), "graphs")]
     made = [_mapping(d, "a derived channel") for d in _list(whole.get("derived", []), "derived")]
     if len(graphs) > _MOST_GRAPHS or len(made) > _MOST_DERIVED:
@@ -128,13 +128,13 @@ def layout_from(told: object) -> ScopeLayout:
     )
 
 
-def _derived(told: Mapping[str, Any]) -> Derived:
+def _derived(info: Mapping[str, Any]) -> Derived:
     made = Derived(
-        _text(told.get("name", ""), "name"),
-        _text(told.get("kind", ""), "kind"),
-        _text(told.get("a", ""), "a"),
-        _text(told.get("b", ""), "b"),
-        _number(told.get("cutoff", 0.0), "cutoff"),
+        _text(info.get("name", ""), "name"),
+        _text(info.get("kind", ""), "kind"),
+        _text(info.get("a", ""), "a"),
+        _text(info.get("b", ""), "b"),
+        _number(info.get("cutoff", 0.0), "cutoff"),
     )
     if not made.name or made.kind not in KINDS:
         raise InputError(
@@ -144,28 +144,28 @@ def _derived(told: Mapping[str, Any]) -> Derived:
     return made
 
 
-def _mapping(told: object, what: str) -> Mapping[str, Any]:
-    if not isinstance(told, Mapping):
-        raise InputError(f"{what} is a table of names and values, not {type(told).__name__}")
-    return told
+def _mapping(info: object, what: str) -> Mapping[str, Any]:
+    if not isinstance(info, Mapping):
+        raise InputError(f"{what} is a table of names and values, not {type(info).__name__}")
+    return info
 
 
-def _list(told: object, what: str) -> list[Any]:
-    if not isinstance(told, list):
-        raise InputError(f"{what} is a list, not {type(told).__name__}")
-    return told
+def _list(info: object, what: str) -> list[Any]:
+    if not isinstance(info, list):
+        raise InputError(f"{what} is a list, not {type(info).__name__}")
+    return info
 
 
-def _text(told: object, what: str) -> str:
-    if not isinstance(told, str):
-        raise InputError(f"{what} is a text, not {type(told).__name__}")
-    return told
+def _text(info: object, what: str) -> str:
+    if not isinstance(info, str):
+        raise InputError(f"{what} is a text, not {type(info).__name__}")
+    return info
 
 
-def _number(told: object, what: str) -> float:
-    if isinstance(told, bool) or not isinstance(told, int | float) or not np.isfinite(told):
-        raise InputError(f"{what} is a finite number, not {told!r}")
-    return float(told)
+def _number(info: object, what: str) -> float:
+    if isinstance(info, bool) or not isinstance(info, int | float) or not np.isfinite(info):
+        raise InputError(f"{what} is a finite number, not {info!r}")
+    return float(info)
 
 
 def first_layout(recording: Recording) -> ScopeLayout:
@@ -192,10 +192,10 @@ def first_layout(recording: Recording) -> ScopeLayout:
     for channel in recording.channels:
         if channel.name in names and not any(channel.name in graph for graph in chosen):
             groups.setdefault(channel.unit, []).append(channel.name)
-    told = [graph for graph in chosen if graph]
-    if len(told) < 2:
-        told += [group[:_FIRST_TRACES] for group in groups.values()]
-    return ScopeLayout(tuple(Graph(tuple(graph)) for graph in told[:3]))
+    info = [graph for graph in chosen if graph]
+    if len(info) < 2:
+        info += [group[:_FIRST_TRACES] for group in groups.values()]
+    return ScopeLayout(tuple(Graph(tuple(graph)) for graph in info[:3]))
 
 
 def _story(recording: Recording) -> list[tuple[str, ...]]:
@@ -204,8 +204,8 @@ def _story(recording: Recording) -> list[tuple[str, ...]]:
 
     found = list(STORIES.get(str(recording.metadata.get("model", "")), ()))
     forces = recording.metadata.get("forces")
-    told = [f for f in forces if isinstance(f, Mapping)] if isinstance(forces, list | tuple) else []
-    feet = [str(f["force"][-1]) for f in told if f.get("touch") and f.get("force")]
+    info = [f for f in forces if isinstance(f, Mapping)] if isinstance(forces, list | tuple) else []
+    feet = [str(f["force"][-1]) for f in info if f.get("touch") and f.get("force")]
     return [tuple(feet[:_FIRST_TRACES]), *found] if feet else found
 
 

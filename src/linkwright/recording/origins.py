@@ -67,7 +67,7 @@ def as_read(recording: Recording, folder: Path) -> Recording:
     file = origin.get("file") if isinstance(origin, Mapping) else None
     if not isinstance(origin, Mapping):
         return recording
-    told = {**origin, FOLDER: str(folder.absolute())}
+    info = {**origin, FOLDER: str(folder.absolute())}
     if isinstance(file, str) and "\0" not in file:
-        told["file"] = os.path.normpath(folder.absolute() / file)
-    return recording.with_metadata({**recording.metadata, KEY: told})
+        info["file"] = os.path.normpath(folder.absolute() / file)
+    return recording.with_metadata({**recording.metadata, KEY: info})

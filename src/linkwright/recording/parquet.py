@@ -45,9 +45,9 @@ def read_parquet(path: Path) -> Recording:
     """Return the recording in a Parquet file."""
     arrow, parquet = extra("pyarrow", "recording"), extra("pyarrow.parquet", "recording")
     try:
-        told = parquet.read_metadata(path)
-        groups = (told.row_group(k).total_byte_size for k in range(told.num_row_groups))
-        numbers = 8 * told.num_rows * told.num_columns
+        info = parquet.read_metadata(path)
+        groups = (info.row_group(k).total_byte_size for k in range(info.num_row_groups))
+        numbers = 8 * info.num_rows * info.num_columns
         require_room(path, max(numbers, sum(groups)), path.stat().st_size)
         table = parquet.read_table(path, memory_map=False)
         names = list(table.schema.names)

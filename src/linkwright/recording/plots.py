@@ -110,10 +110,10 @@ def figure(
         if vs and len(groups) == 1:
             width, height = 7.0, 6.0
         drawing: Figure = plt_figure.Figure(figsize=(width, height), layout="constrained")
-        told = _has_long_names([c for c, _, _ in made[0]])
+        info = _has_long_names([c for c, _, _ in made[0]])
         axes = drawing.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
         for ax, columns in zip(axes, groups, strict=True):
-            _draw(ax, made, columns, labels, int(height / len(groups) / _ENTRY), told)
+            _draw(ax, made, columns, labels, int(height / len(groups) / _ENTRY), info)
         axes[-1].set_xlabel(_x_label(recordings[0], vs, fft))
         if fft:
             axes[-1].set_xlim(0, max(_bandwidth(x, y) for lines in made for _, x, y in lines))
@@ -238,9 +238,9 @@ def _has_long_names(channels: Sequence[Channel]) -> bool:
     return all(c.long for c in channels) and max(len(c.long) for c in channels) <= _LONGEST
 
 
-def _names(channels: Sequence[Channel], told: bool) -> list[str]:
+def _names(channels: Sequence[Channel], info: bool) -> list[str]:
     """Return names for a legend, all long ones or all short ones."""
-    found = [c.long if told else c.name for c in channels]
+    found = [c.long if info else c.name for c in channels]
     if max(map(len, found)) > _LONGEST and len(found) > 1:
         columns = zip(*found, strict=False)  # letters in which all agree, from the left
         same = len(list(itertools.takewhile(lambda letters: len(set(letters)) == 1, columns)))
@@ -256,11 +256,11 @@ def _draw(
     columns: Sequence[int],
     labels: Sequence[str],
     rows: int,
-    told: bool,
+    info: bool,
 ) -> None:
     several = len(made) > 1
     first = [made[0][k][0] for k in columns]
-    names = _names(first, told)
+    names = _names(first, info)
     drawn = False
     for number, lines in enumerate(made):
         for place, k in enumerate(columns):

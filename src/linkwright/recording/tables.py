@@ -36,7 +36,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how what a spreadsheet would comp
 
 def write_csv(path: Path, recording: Recording, replace: bool = True) -> None:
     """Write a recording as comma-separated text."""
-    told = to_json(recording.metadata, recording.channels)
+    info = to_json(recording.metadata, recording.channels)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     labels = [f"{c.name} [{c.unit}]" for c in recording.channels]
@@ -45,9 +45,9 @@ def write_csv(path: Path, recording: Recording, replace: bool = True) -> None:
         for row in np.column_stack([recording.times, recording.data]).tolist()
     ]
     if rows:
-        rows[0].append(told)
+        rows[0].append(info)
     else:
-        text.write(f"{_MARK} {told}\n")
+        text.write(f"{_MARK} {info}\n")
     for row in rows[1:]:
         row.append("")
     writer.writerow(["t [s]", *map(_harmless, labels), *([_MARK] if rows else [])])
@@ -77,7 +77,7 @@ def read_csv(path: Path) -> Recording:
 
 def _read_table(path: Path, text: str) -> Recording:
     first, end, _ = text.partition("\n")
-    told = first[len(_MARK) :].strip() if first.startswith(f"{_MARK} ") else None
+    info = first[len(_MARK) :].strip() if first.startswith(f"{_MARK} ") else None
     lines, skipped = text, 0
     while lines.startswith(("#", "\n", "\r\n")):
         _, end, lines = lines.partition("\n")
@@ -86,7 +86,7 @@ def _read_table(path: Path, text: str) -> Recording:
             lines = ""
     head = lines.partition("\n")[0]
     own = next(csv.reader(io.StringIO(lines, newline="")), [""])[-1:] == [_MARK]
-    between = "," if told is not None or own else max(_SEPARATORS, key=head.count)
+    between = "," if info is not None or own else max(_SEPARATORS, key=head.count)
     read = csv.reader(io.StringIO(lines, newline=""), delimiter=between, skipinitialspace=True)
     labels = next(read, None)
     if labels is None:
@@ -115,15 +115,15 @@ def _read_table(path: Path, text: str) -> Recording:
             )
         if width > len(labels):
             last = cells.pop()
-            told = last if told is None and not rows else told
+            info = last if info is None and not rows else info
         rows.append(_numbers(cells, between, path, line))
     table = np.array(rows, dtype=float).reshape(len(rows), len(labels))
-    if told is None and not rows:
+    if info is None and not rows:
         raise InputError("the table has no rows of numbers", file=path, line=skipped + 1)
-    if told is None:
+    if info is None:
         return recording_of(path, [channel_of(label) for label in labels], table, skipped + 1)
     try:
-        about, channels = from_json(told)
+        about, channels = from_json(info)
     except ValueError:
         raise InputError("what it tells of itself in JSON is damaged", file=path) from None
     if len(channels) + 1 != len(labels) or labeled(labels[0])[0] not in TIMES:

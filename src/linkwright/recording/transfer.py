@@ -66,9 +66,9 @@ def with_origin(metadata: Mapping[str, Any], source: Any) -> dict[str, Any]:
     known = dict(metadata)
     if "origin" not in known and source is not None:
         module, name = _TELLER
-        told = getattr(import_module(module), name)(source)
-        if told:
-            known["origin"] = told
+        info = getattr(import_module(module), name)(source)
+        if info:
+            known["origin"] = info
     return known
 
 

@@ -187,12 +187,12 @@ class Arrows:
         return np.asarray(way @ self.scene.upright.T)
 
 
-def arrows_of(scene: Scene, told: object, *, there: Sequence[str] | None = None) -> Arrows:
+def arrows_of(scene: Scene, info: object, *, there: Sequence[str] | None = None) -> Arrows:
     """Return the forces that are told of and whose channels are there."""
     rows = {b.name: k + 1 for k, b in enumerate(scene.robot.mechanism.depth_first())}
     known = None if there is None else set(there)
     found = []
-    for one in told if isinstance(told, list | tuple) else ():
+    for one in info if isinstance(info, list | tuple) else ():
         made = _arrow(one, rows) if isinstance(one, Mapping) else None
         if made is not None and (known is None or known.issuperset(made.force)):
             found.append(made)
@@ -205,8 +205,8 @@ def reacting(about: Mapping[str, Any]) -> tuple[str, ...]:
     >>> reacting({"reactions": ["crank"]})
     ('crank',)
     """
-    told = about.get("reactions")
-    return tuple(map(str, told)) if isinstance(told, list | tuple) else ()
+    info = about.get("reactions")
+    return tuple(map(str, info)) if isinstance(info, list | tuple) else ()
 
 
 def joint_arrows(scene: Scene, about: Mapping[str, Any]) -> list[NodeForce]:
@@ -226,20 +226,20 @@ def joint_arrows(scene: Scene, about: Mapping[str, Any]) -> list[NodeForce]:
     ]
 
 
-def _arrow(told: Mapping[str, Any], rows: Mapping[str, int]) -> NodeForce | None:
+def _arrow(info: Mapping[str, Any], rows: Mapping[str, int]) -> NodeForce | None:
     try:
-        force, along = tuple(map(str, told["force"])), told.get("along")
+        force, along = tuple(map(str, info["force"])), info.get("along")
         if len(force) != (3 if along is None else 1):
             return None
         return NodeForce(
-            str(told["name"]),
-            rows[str(told["body"])],
-            _triple(told["at"]),
+            str(info["name"]),
+            rows[str(info["body"])],
+            _triple(info["at"]),
             force,
             None if along is None else _triple(along),
-            along is not None and told.get("axes") != "ground",
-            str(told.get("touch", "")),
-            float(told.get("down", 0.0)),
+            along is not None and info.get("axes") != "ground",
+            str(info.get("touch", "")),
+            float(info.get("down", 0.0)),
         )
     except (KeyError, TypeError, ValueError):
         return None
@@ -256,8 +256,8 @@ def recorded_forces(scene: Scene, recording: Recording) -> tuple[Arrows, Column]
 
     there = {c.name for c in recording.channels}
     about = recording.metadata
-    told = arrows_of(scene, about.get("forces"), there=[*there])
-    each = [a for a in told.each if not a.touch or a.touch in there]
+    info = arrows_of(scene, about.get("forces"), there=[*there])
+    each = [a for a in info.each if not a.touch or a.touch in there]
     each += [a for a in joint_arrows(scene, about) if there.issuperset(a.force)]
     own, columns = OwnForces(scene.robot.mechanism, scene.poses.values, about), {}
     known = known_in(recording.__getitem__, there, about, own.mechanism, recording.times)
@@ -274,9 +274,9 @@ def recorded_forces(scene: Scene, recording: Recording) -> tuple[Arrows, Column]
 
 def recorded_floor(scene: Scene, recording: Recording) -> float | None:
     """Return the height of the ground that a recording tells of, m; None where it tells of none."""
-    told = recording.metadata.get("floors")
+    info = recording.metadata.get("floors")
     heights = []
-    for one in told if isinstance(told, list | tuple) else ():
+    for one in info if isinstance(info, list | tuple) else ():
         try:
             at, up = _triple(one["at"]), _triple(one["up"])
         except (KeyError, TypeError, ValueError):

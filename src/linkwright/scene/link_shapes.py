@@ -26,13 +26,13 @@ def own_solids(
             if not shape.seen:
                 continue
             try:
-                told = drawn(shape, lambda values: geometry.numbers(values).tolist())
+                info = drawn(shape, lambda values: geometry.numbers(values).tolist())
             except Error as error:  # with these values
                 notes.append(f"{body.name!r}: {error.what}")
                 continue
             source = shape.source if isinstance(shape, Mesh) else ""
             # What the model says counts before colors in the mesh.
-            own = replace(told, material=told.material or ("own" if told.color else ""))
+            own = replace(info, material=info.material or ("own" if info.color else ""))
             made = solid_of(body.name, own, Place(), source, roots, notes)
             if made is not None:
                 found.setdefault(body, []).append(replace(made, link=""))

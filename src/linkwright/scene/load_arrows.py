@@ -198,11 +198,11 @@ def known_in(
     channel: Column, there: set[str], about: Mapping[str, Any], mechanism: Mechanism, times: Array
 ) -> Known:
     """Return the values that a recording knows: channels, time, numbers of the run."""
-    told = about.get("parameters")
+    info = about.get("parameters")
     numbers: dict[str, Any] = dict(mechanism.values)
     if "members" in about:  # in a System, others may drive inputs
         numbers = {n: v for n, v in numbers.items() if n not in mechanism.inputs}
-    numbers.update(told if isinstance(told, Mapping) else {})
+    numbers.update(info if isinstance(info, Mapping) else {})
     numbers = {n: v for n, v in numbers.items() if isinstance(v, int | float)}
 
     def known(name: str) -> Array | float | None:

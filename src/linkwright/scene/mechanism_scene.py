@@ -162,8 +162,8 @@ def _tool(robot: Robot) -> tuple[Body, Place] | None:
     there = {n: p for n, (body, p) in robot.assembled.places.items() if body is last}
     named = [n for n in there if n in TOOLS]
     if not named and isinstance(robot.source, Description):
-        told = [frame.name for frame in robot.source.frames]
-        named = [n for n in told if n in there and not n.endswith("_dh")][-1:]
+        info = [frame.name for frame in robot.source.frames]
+        named = [n for n in info if n in there and not n.endswith("_dh")][-1:]
     return (last, there[named[0]]) if named and last is not None else None
 
 

@@ -41,13 +41,13 @@ def file_scene(robot: Robot, description: Description, roots: Sequence[str | Pat
                 floor = float(np.array(made.place.position) @ up)
             elif made is not None:
                 around.get(link.name, solids[row[body]]).append(made)
-    told = {body for body, _ in places.values()}
+    info = {body for body, _ in places.values()}
     if not seen:  # nothing but what is touched: rods between the joints too
         plain = generated(Geometry(m, {}, {}, ends_of(robot), True), _extent(robot, bodies))
         for k, body in enumerate(bodies):
             own = plain.get(body, [])
             solids[k] += [s for s in own if s.kind != "box"] if solids[k] else own
-    elif notes or not told.issuperset(bodies):  # without meshes, or added since: drawn by rods
+    elif notes or not info.issuperset(bodies):  # without meshes, or added since: drawn by rods
         plain = generated(Geometry(m), _extent(robot, bodies))
         for k, body in enumerate(bodies):
             solids[k] = solids[k] or list(plain.get(body, ()))

@@ -49,8 +49,8 @@ def what_moved(
     if recording.source is not None:
         return at_hand(recording.source, roots)
     about = recording.metadata
-    told = about.get(KEY)
-    origin: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
+    info = about.get(KEY)
+    origin: Mapping[str, Any] = info if isinstance(info, Mapping) else {}
     if not origin.get("file") and isinstance(about.get("file"), str):  # as others may write it
         origin = {**origin, "file": str((folder or Path()) / about["file"])}
     place = origin.get(FOLDER)

@@ -29,8 +29,8 @@ def wheels_in(about: Mapping[str, object]) -> tuple[Wheel, ...]:
     >>> wheels_in({"wheels": [{"body": "hub", "radius": 0.3}, {"body": "x"}]})
     (Wheel(body='hub', radius=0.3, parameter=''),)
     """
-    told, found = about.get("wheels"), []
-    for one in told if isinstance(told, list | tuple) else ():
+    info, found = about.get("wheels"), []
+    for one in info if isinstance(info, list | tuple) else ():
         try:
             made = Wheel(str(one["body"]), float(one["radius"]), str(one.get("parameter", "")))
         except (AttributeError, KeyError, TypeError, ValueError):

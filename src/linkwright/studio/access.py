@@ -176,8 +176,8 @@ def guarding(
             if found is None:
                 return connection.respond(404, "there is nothing here\n")
             content, kind = found
-            told = {"Content-Type": kind, "Content-Length": str(len(content)), **gate.headers()}
-            return Response(200, "OK", Headers(told | {"Connection": "close"}), content)
+            info = {"Content-Type": kind, "Content-Length": str(len(content)), **gate.headers()}
+            return Response(200, "OK", Headers(info | {"Connection": "close"}), content)
 
         made.append(True)
         return plain(handler, *places, **(options | {"process_request": look, "logger": silent}))

@@ -133,8 +133,8 @@ def show(
     waits = block is not False and not inline
     studio = Studio(motions, host, port, framed=inline)
     try:
-        if told := warning(host):
-            print(told, file=sys.stderr, flush=True)
+        if info := warning(host):
+            print(info, file=sys.stderr, flush=True)
         how = "Ctrl+C" if waits else "close()"
         print(f"studio: {studio.address} ({how} to stop)", flush=True)
         if inline:

@@ -280,12 +280,12 @@ class Inspection:
             whole.call - others.call,
             whole.select - others.select,
         )
-        told = (
+        info = (
             ("operations used", needed),
             ("exclusive to this body", alone),
             (WHOLE, whole),
         )
-        return [("operations", "add", "mul", "call", "select"), *(_counted(w, c) for w, c in told)]
+        return [("operations", "add", "mul", "call", "select"), *(_counted(w, c) for w, c in info)]
 
     def equations_of(self, name: str) -> list[EquationGroup]:
         """Return the equations of a body's motion with what they need, or those of all."""

@@ -135,8 +135,8 @@ class Live(Paced):
         closed = Poser(self.scene, self._own(values)).closed(self.coordinates())
         if closed is None:
             changed = [n for n, v in values.items() if v != self.values[n]]
-            told = ", ".join(f"{n} = {values[n]:.6g}" for n in changed)
-            raise Error(f"the loops do not close with {told}", remedy="choose a value nearer by")
+            info = ", ".join(f"{n} = {values[n]:.6g}" for n in changed)
+            raise Error(f"the loops do not close with {info}", remedy="choose a value nearer by")
         names = self.scene.poses.coordinates
         self._session.move(dict(zip(names, map(float, closed), strict=True)))
 

@@ -30,8 +30,8 @@ class Felt:
         self, scene: Scene, phases: Phases, values: Mapping[str, float], pulls: Sequence[NodeForce]
     ) -> None:
         about = phases.meta or {}
-        told = (*arrows_of(scene, about.get("forces")).each, *joint_arrows(scene, about))
-        names = [n for a in told for n in (*a.force, *([a.touch] if a.touch else []))]
+        info = (*arrows_of(scene, about.get("forces")).each, *joint_arrows(scene, about))
+        names = [n for a in info for n in (*a.force, *([a.touch] if a.touch else []))]
         self._own = OwnForces(scene.robot.mechanism, values, about)
         names += self._own.names_in(
             [s.name for s in phases.outputs]
@@ -42,7 +42,7 @@ class Felt:
         known |= {*self._names, phases.time.name}
         mine = self._own.columns(dict.fromkeys(known, 0.0).get)
         own = (a for a in self._own.arrows if a.force[0] in mine)
-        self.arrows = Arrows(scene, (*told, *own, *pulls))
+        self.arrows = Arrows(scene, (*info, *own, *pulls))
         if self._kernel is not None:  # it is compiled when it is first called
             arrays = (phases.x, phases.d, phases.p, phases.w)
             self._kernel(*(np.array([s.value for s in a]) for a in arrays), np.zeros(1))

@@ -82,8 +82,8 @@ class Inspector:
 
     def show(self, asked: PageRequest) -> Reply:
         """Tell one thing about a body."""
-        told = asked.table()
-        name, view = str(told.get("name")), told.get("view")
+        info = asked.table()
+        name, view = str(info.get("name")), info.get("view")
         if name not in self.inspection.names:
             raise InputError(f"there is no body {name!r}")
         if view == "body":
@@ -92,7 +92,7 @@ class Inspector:
             groups = [asdict(g) for g in self.inspection.equations_of(name)]
             operations = self.inspection.operations(name) if groups else []
             return as_json({"groups": groups, "operations": operations, "counted": COUNTED})
-        language = str(told.get("language", "C"))
+        language = str(info.get("language", "C"))
         lines = self.inspection.code(name, language).splitlines()
         html = colored("\n".join(lines[:_LINES]), language) if lines else ""
         return as_json({"html": html, "lines": len(lines), "cut": min(len(lines), _LINES)})

@@ -124,7 +124,7 @@ class _Joints:
     def _add(self, each: _Slider) -> Any:
         scale, unit = self._scale(each)
         low, high = round(scale * each.low, 4), round(scale * each.high, 4)
-        told = "limits" if each.bounded else "unlimited (slider range"
+        info = "limits" if each.bounded else "unlimited (slider range"
         value = float(np.clip(scale * self._value(each), low, high))
         handle = self.panels.server.gui.add_slider(
             with_unit(each.label, unit),
@@ -133,7 +133,7 @@ class _Joints:
             (high - low) / 400,
             value,
             marks=((low, f"{low:.3g}"), (high, f"{high:.3g}")) if each.bounded else None,
-            hint=f"{told} {low:.4g} to {high:.4g} {shown_unit(unit)}{'' if each.bounded else ')'}",
+            hint=f"{info} {low:.4g} to {high:.4g} {shown_unit(unit)}{'' if each.bounded else ')'}",
         )
 
         def moved(event: Any) -> None:

@@ -83,9 +83,9 @@ class ValuesPanel:
             if slider.label != wanted:
                 slider.label = wanted
         own = [f"--set {n}={v:.6g}" for n, v in changed.items() if "." not in n]
-        told = f"`{' '.join(own)}`" if own else ""
-        if self.command.content != told:
-            self.command.content, self.command.visible = told, bool(told)
+        info = f"`{' '.join(own)}`" if own else ""
+        if self.command.content != info:
+            self.command.content, self.command.visible = info, bool(info)
         if self.back.visible != bool(changed):
             self.back.visible = bool(changed)
 

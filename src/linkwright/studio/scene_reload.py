@@ -42,7 +42,7 @@ class SceneWatch:
     file: Path
     roots: Sequence[str | Path]
     written: tuple[int, int] | None
-    told: list[NotificationHandle] = field(default_factory=list)
+    info: list[NotificationHandle] = field(default_factory=list)
 
     def look(self) -> bool:
         """Put the scene file on again if the file has changed; return whether it was."""
@@ -71,15 +71,15 @@ class SceneWatch:
 
     def _complain(self, words: str) -> None:
         self._forget()
-        self.told = [
+        self.info = [
             client.add_notification("Scene file not reloaded", words, color="red")
             for client in self.studio.server.get_clients().values()
         ]
 
     def _forget(self) -> None:
-        for note in self.told:
+        for note in self.info:
             note.remove()
-        self.told = []
+        self.info = []
 
 
 def watch(
@@ -95,10 +95,10 @@ def watch(
 
 def _stamp(file: Path) -> tuple[int, int] | None:
     try:
-        told = file.stat()
+        info = file.stat()
     except OSError:  # between two ways of saving it may be gone
         return None
-    return told.st_mtime_ns, told.st_size
+    return info.st_mtime_ns, info.st_size
 
 
 def redraw(stage: Stage, scene: Scene) -> None:

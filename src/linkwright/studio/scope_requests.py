@@ -137,7 +137,7 @@ class ScopeState:
         close = (_finite(lens[0], "lens"), _finite(lens[1], "lens")) if lens else None
         points = int(min(_WIDEST, max(50, _finite(asked.get("points", MOST_POINTS), "points"))))
         known = hash(tuple(tuple(c) for c in channels))
-        told: dict[str, Any] = {
+        info: dict[str, Any] = {
             "number": self.number,
             "time": time,
             "playing": bool(self.panels.studio.player.playing),
@@ -150,18 +150,18 @@ class ScopeState:
             "values": self._values(columns, layout, time),
         }
         if asked.get("number") != self.number:
-            told["layout"] = layout.plain()
+            info["layout"] = layout.plain()
         if asked.get("known") != str(known):
-            told["channels"] = channels
-            told["title"] = self.panels.name
+            info["channels"] = channels
+            info["title"] = self.panels.name
         stamp = repr(
             [(len(c.times), c.times[-1:].tolist(), id(c.recording)) for c in columns]
             + [self.number, window, close, points]
         )
         if asked.get("stamp") != stamp:
-            told["stamp"] = stamp
-            told["data"] = self._data(columns, layout, window, close, points)
-        return told
+            info["stamp"] = stamp
+            info["data"] = self._data(columns, layout, window, close, points)
+        return info
 
     def _channels(self, columns: list[Columns]) -> list[list[str]]:
         found: dict[str, Channel] = {}
@@ -378,7 +378,7 @@ def _json(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _finite(told: object, what: str) -> float:
-    if isinstance(told, bool) or not isinstance(told, int | float) or not np.isfinite(told):
-        raise InputError(f"{what} is a finite number, not {told!r}")
-    return float(told)
+def _finite(info: object, what: str) -> float:
+    if isinstance(info, bool) or not isinstance(info, int | float) or not np.isfinite(info):
+        raise InputError(f"{what} is a finite number, not {info!r}")
+    return float(info)

@@ -49,12 +49,12 @@ class PageRequest:
         {'a': 1}
         """
         try:
-            told = json.loads(self.body or b"{}")
+            info = json.loads(self.body or b"{}")
         except ValueError:
             raise InputError("what is asked is not JSON") from None
-        if not isinstance(told, dict):
+        if not isinstance(info, dict):
             raise InputError("what is asked is a table of names and values")
-        return told
+        return info
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +69,13 @@ class Reply:
 Act: TypeAlias = Callable[[PageRequest], Reply]
 
 
-def as_json(told: object) -> Reply:
+def as_json(info: object) -> Reply:
     """Return plain data as a reply.
 
     >>> as_json([1]).content
     b'[1]'
     """
-    return Reply(json.dumps(told, allow_nan=False).encode(), "application/json")
+    return Reply(json.dumps(info, allow_nan=False).encode(), "application/json")
 
 
 def assembled(page: str, scripts: Sequence[str], styles: Sequence[str] = ()) -> Act:
@@ -216,13 +216,13 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, Reply(words.encode(), "text/plain; charset=utf-8"))
 
     def _body(self, place: str) -> bytes:
-        told = self.headers.get("Content-Length") or "0"
-        size = int(told) if told.isascii() and told.isdigit() else -1
+        info = self.headers.get("Content-Length") or "0"
+        size = int(info) if info.isascii() and info.isdigit() else -1
         most = self.owner.largest.get(place, _LARGEST)
         if not 0 <= size <= most:
             self.close_connection = True
             raise InputError(
-                f"{told[:20]} bytes cannot be sent here", remedy=f"send {most} at the most"
+                f"{info[:20]} bytes cannot be sent here", remedy=f"send {most} at the most"
             )
         return self.rfile.read(size)
 

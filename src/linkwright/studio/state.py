@@ -293,8 +293,8 @@ class PanelState:
 
     def select(self, body: str) -> None:
         """Tell the panels that a user has clicked on a body."""
-        for told in self.selected:
-            told(body)
+        for info in self.selected:
+            info(body)
 
     def recording(self) -> Recording:
         """Return the channels to plot: of the live run when it moves the scene, else of a take."""

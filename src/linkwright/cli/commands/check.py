@@ -59,12 +59,12 @@ def command(
 def _check_model(file: str, as_json: bool, option: list[str], trust: bool) -> None:
     report = _model_report(file, option, trust)
     if as_json:
-        told = {
+        info = {
             "facts": [{"what": label, "is": text} for label, text in report.facts],
             "warnings": report.warnings,
             "findings": [asdict(found) for found in report.findings],
         }
-        echo(json.dumps(told, indent=2))
+        echo(json.dumps(info, indent=2))
     else:
         for label, text in report.facts:
             echo(f"{label:<12} {text}")

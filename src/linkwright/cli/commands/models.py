@@ -23,11 +23,11 @@ def command(
     from linkwright.models import MODELS, option_texts
 
     if as_json:
-        told = [
+        info = [
             {"name": name, "description": model.doc, "options": list(option_texts(name))}
             for name, model in MODELS.items()
         ]
-        echo(json.dumps(told, indent=2))
+        echo(json.dumps(info, indent=2))
         return
     rows = [(name, model.doc, " ".join(option_texts(name))) for name, model in MODELS.items()]
     print_table(("model", "what", "options"), rows)

@@ -77,13 +77,13 @@ def command(
     shown = kernel == "forward" and bool(equations.outputs) and not wanted
     outputs = optimize(equations.program()) if shown else None
     if as_json:
-        told = counts_as_dict(program)
+        info = counts_as_dict(program)
         if outputs is not None:
             by_stage = {**stage_counts(program), Rate.OUTPUT: stage_counts(outputs)[Rate.OUTPUT]}
-            told["stages"] = {rate.label: c.as_dict() for rate, c in by_stage.items()}
+            info["stages"] = {rate.label: c.as_dict() for rate, c in by_stage.items()}
         if passes:
-            told["passes"] = ops_as_dict(written, tuple(PASSES))["passes"]
-        echo(json.dumps(told, indent=2))
+            info["passes"] = ops_as_dict(written, tuple(PASSES))["passes"]
+        echo(json.dumps(info, indent=2))
         return
     columns, *rows = ops_table(program)
     if outputs is not None:
@@ -124,10 +124,10 @@ def _of_robot(
     if moves is not None:
         program = _searched(quantity.derived(), moves or MOVES, seed)
     if as_json:
-        told = counts_as_dict(program)
+        info = counts_as_dict(program)
         if passes:
-            told["passes"] = ops_as_dict(quantity.derived(), tuple(PASSES))["passes"]
-        echo(json.dumps(told, indent=2))
+            info["passes"] = ops_as_dict(quantity.derived(), tuple(PASSES))["passes"]
+        echo(json.dumps(info, indent=2))
         return
     columns, *rows = ops_table(program)
     print_table(columns, rows, title=f"{model}: {quantity.name}", numbers=_NUMBERS)
@@ -205,18 +205,18 @@ def _compare(
     further = {} if moves is None else {"thorough": search}
     rows = list(compared(open_mechanism(model, settings), kernel, further=further))
     columns = ("formulation", "after", "add", "mul", "call", "total")
-    told = [
+    info = [
         (r.formulation, r.after, r.counts.add, r.counts.mul, r.counts.call, r.counts.total)
         for r in rows
         if r.counts is not None
     ]
     refused = [r for r in rows if r.counts is None]
     if as_json:
-        data: list[dict[str, object]] = [dict(zip(columns, row, strict=True)) for row in told]
+        data: list[dict[str, object]] = [dict(zip(columns, row, strict=True)) for row in info]
         data += [{"formulation": r.formulation, "refused": r.refused} for r in refused]
         echo(json.dumps(data, indent=2))
         return
-    cells = [tuple(str(x) for x in row) for row in told]
+    cells = [tuple(str(x) for x in row) for row in info]
     print_table(columns, cells, title=f"{model}, {kernel}", numbers=_NUMBERS)
     for r in refused:
         echo(f"{r.formulation}: {r.refused}")

@@ -78,11 +78,11 @@ def command(
     size = write_page(target, motions, title=title, most=int(most * 1e6))
     for note in page_notes(motions):
         echo(f"note: {note}", err=True)
-    told = f"{target}: {size / 1e6:.2f} MB"
+    info = f"{target}: {size / 1e6:.2f} MB"
     if not show:
-        echo(f"{told}; open it in a browser, or add --open")
+        echo(f"{info}; open it in a browser, or add --open")
         return
-    echo(told)
+    echo(info)
     import webbrowser
 
     if not webbrowser.open(target.absolute().as_uri()):

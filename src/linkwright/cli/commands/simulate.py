@@ -171,7 +171,7 @@ def _told(found: Run, picture: Path | None) -> dict[str, Any]:
     from linkwright.studies.balance import balance
 
     energies = balance(found.recording)
-    told: dict[str, Any] = {
+    info: dict[str, Any] = {
         "model": found.recording.metadata["model"],
         "time": found.time,
         "final": found.recording.final,
@@ -187,12 +187,12 @@ def _told(found: Run, picture: Path | None) -> dict[str, Any]:
         "hash": found.recording.metadata.get("hash", ""),
     }
     if picture is not None:
-        told["plot"] = str(picture)
+        info["plot"] = str(picture)
     if found.stop is not None:
-        told["stopped"] = dict(found.metadata["stopped"])
+        info["stopped"] = dict(found.metadata["stopped"])
     if found.interrupted:
-        told["interrupted"] = True
-    return told
+        info["interrupted"] = True
+    return info
 
 
 def _say(model: str, found: Run, picture: Path | None) -> None:

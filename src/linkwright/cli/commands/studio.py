@@ -101,8 +101,8 @@ def command(
         allowed=allow_host,
     )
     studio.again = shlex.join(["linkwright", *sys.argv[1:]])
-    if told := warning(host):
-        echo(told, err=True)
+    if info := warning(host):
+        echo(info, err=True)
     with studio, suppress(KeyboardInterrupt):  # also where Ctrl-C comes before it waits
         echo(f"studio: {studio.address} (Ctrl+C to stop)")
         if browser:

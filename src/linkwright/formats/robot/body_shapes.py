@@ -33,16 +33,16 @@ def drawn(
     (0.1,)
     """
     known = iter([float(x) for x in numbers(shape.values())])
-    told = shape.with_values(lambda _: next(known))
-    x, y, z = told.at
-    rotation = reduce(product, (turned(_AXES[axis], angle) for axis, angle in told.turn), UNTURNED)
-    color = None if told.color is None else color_of(told.color)
+    info = shape.with_values(lambda _: next(known))
+    x, y, z = info.at
+    rotation = reduce(product, (turned(_AXES[axis], angle) for axis, angle in info.turn), UNTURNED)
+    color = None if info.color is None else color_of(info.color)
     place = Place((x, y, z), rotation)
-    said: dict[str, Any] = {key: getattr(told, key) for key in _SAID}
-    if isinstance(told, Mesh):
-        a, b, c = told.scale if isinstance(told.scale, tuple) else (1.0, 1.0, 1.0)
-        return description.LinkShape("mesh", (), place, str(told.file), (a, b, c), color, **said)
-    return description.LinkShape(told.kind, told.size, place, color=color, **said)
+    said: dict[str, Any] = {key: getattr(info, key) for key in _SAID}
+    if isinstance(info, Mesh):
+        a, b, c = info.scale if isinstance(info.scale, tuple) else (1.0, 1.0, 1.0)
+        return description.LinkShape("mesh", (), place, str(info.file), (a, b, c), color, **said)
+    return description.LinkShape(info.kind, info.size, place, color=color, **said)
 
 
 def color_text(color: Sequence[float]) -> str | list[float]:
@@ -83,14 +83,14 @@ def shape_table(body: str, shape: Shape, value: Callable[[Expr], Any]) -> dict[s
     Args:
         shape: with expressions as its values.
     """
-    told = shape.with_values(value)
+    info = shape.with_values(value)
     data: dict[str, Any] = {"body": body, "kind": shape.kind}
     for key in (*shape.measured, "at"):
-        given = getattr(told, key)
+        given = getattr(info, key)
         data[key] = list(given) if isinstance(given, tuple) else given
-    data["turn"] = [list(pair) for pair in told.turn]
-    if isinstance(told, Mesh):
-        data |= {"file": told.file, "scale": told.scale}
+    data["turn"] = [list(pair) for pair in info.turn]
+    if isinstance(info, Mesh):
+        data |= {"file": info.file, "scale": info.scale}
     if shape.color is not None:
         data["color"] = shape.color if isinstance(shape.color, str) else color_text(shape.color)
     return data | {key: getattr(shape, key) for key in _SAID}
