@@ -13,7 +13,7 @@ import linkwright as lw
 from linkwright.blocks import WhiteNoise
 from linkwright.simulation.native.methods import METHODS
 from linkwright.simulation.settings import RunSettings
-from linkwright.studies.running import Request, run_model
+from linkwright.studies.runner import Request, run_model
 
 END = math.pi / 3
 

@@ -22,7 +22,7 @@ from linkwright.simulation.paced import Paced
 from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import DEFAULTS, RunSettings
 from linkwright.studies.rerun import rerun
-from linkwright.studies.running import Request, run_model
+from linkwright.studies.runner import Request, run_model
 
 UNTIL = 0.9
 SINGULAR = "n-four-bar:n=2"  # at t = 0.714 s

@@ -22,9 +22,9 @@ from linkwright.errors import InputError
 from linkwright.recording import Recording, read_recording, recovered
 from linkwright.simulation.native.stored import Forgotten, from_data, to_data
 from linkwright.simulation.settings import RunSettings
-from linkwright.studies import prepared, running
+from linkwright.studies import prepared, runner
 from linkwright.studies.balance import balance, integral
-from linkwright.studies.running import Request, run_model
+from linkwright.studies.runner import Request, run_model
 from linkwright.studies.sources import source_of
 from linkwright.system import dynamics, flatten
 from tests.processes import Begin, begin as begin
@@ -258,7 +258,7 @@ def test_stored_models_run_as_derived_ones(here: Path, monkeypatch: pytest.Monke
     run_model(request)
     stored = run_model(request).recording
     assert prepared.remembered(source_of("double-pendulum")) is not None
-    monkeypatch.setattr(running, "remembered", lambda source: None)
+    monkeypatch.setattr(runner, "remembered", lambda source: None)
     derived = run_model(request).recording
     np.testing.assert_array_equal(stored.data, derived.data)
     assert stored.metadata == derived.metadata
@@ -443,7 +443,7 @@ def test_a_model_from_the_cache_is_run_without_deriving_it(here: Path) -> None:
     code = (
         "import sys\n"
         "from linkwright.simulation.settings import RunSettings\n"
-        "from linkwright.studies.running import Request, run_model\n"
+        "from linkwright.studies.runner import Request, run_model\n"
         "run_model(Request('pendulum', RunSettings(0.1)))\n"
         "heavy = ('mechanism', 'equations', 'formats', 'models')\n"
         "assert not [m for m in heavy if f'linkwright.{m}' in sys.modules]\n"

@@ -23,7 +23,7 @@ from linkwright.scene.sources import is_shipped, what_moved
 from linkwright.simulation import simulate, simulate_batch
 from linkwright.simulation.settings import RunSettings
 from linkwright.studies.rerun import rerun
-from linkwright.studies.running import Request, run_model
+from linkwright.studies.runner import Request, run_model
 from linkwright.studio.live import Live
 from linkwright.studio.live_system import plant_of
 from linkwright.system import System

@@ -22,8 +22,8 @@ from linkwright.cli import main
 from linkwright.simulation.settings import RunSettings
 from linkwright.studies.parts import reduced
 from linkwright.studies.plans import Plan, checked, read_plan
-from linkwright.studies.running import Request, run_model
-from linkwright.studies.sweeping import run_sweep
+from linkwright.studies.runner import Request, run_model
+from linkwright.studies.sweeps import run_sweep
 from tests.processes import Begin, begin as begin
 
 STUDY = """format = 1

@@ -86,11 +86,11 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.recording": ("Channel", "Recording"),
     "linkwright.doors": ("load",),
     "linkwright.robots": ("Robot", "identification"),
-    "linkwright.showing": ("page", "show"),
+    "linkwright.viewer": ("page", "show"),
     "linkwright.simulation": ("Batch", "Run", "simulate", "simulate_batch"),
     "linkwright.simulation.native.session": ("Happened",),
     "linkwright.simulation.runs": ("RunStopped",),
-    "linkwright.studies.sweeping": ("Sweep", "sweep"),
+    "linkwright.studies.sweeps": ("Sweep", "sweep"),
     "linkwright.system": ("System",),
     "linkwright.version": ("__version__",),
     "linkwright.codegen": ("codegen",),
@@ -198,7 +198,6 @@ if TYPE_CHECKING:
     from linkwright.program.passes import optimize as optimize
     from linkwright.recording import Channel as Channel, Recording as Recording
     from linkwright.robots import Robot as Robot, identification as identification
-    from linkwright.showing import page as page, show as show
     from linkwright.simulation import (
         Batch as Batch,
         Run as Run,
@@ -207,9 +206,10 @@ if TYPE_CHECKING:
     )
     from linkwright.simulation.native.session import Happened as Happened
     from linkwright.simulation.runs import RunStopped as RunStopped
-    from linkwright.studies.sweeping import Sweep as Sweep, sweep as sweep
+    from linkwright.studies.sweeps import Sweep as Sweep, sweep as sweep
     from linkwright.system import System as System
     from linkwright.version import __version__ as __version__
+    from linkwright.viewer import page as page, show as show
 
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -33,7 +33,7 @@ from linkwright.mechanism.quantities import DERIVED, quantities_of
 from linkwright.mechanism.symbols import require_name
 from linkwright.mechanism.transactions import builder
 from linkwright.mechanism.workspace import Value
-from linkwright.showing import Shown
+from linkwright.viewer import Shown
 
 
 class Mechanism(LoadBuilder, Shown):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from linkwright.optional import extra
 from linkwright.recording.transfer import Transferable
-from linkwright.showing import Shown
+from linkwright.viewer import Shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -30,7 +30,7 @@ from linkwright.formats.robot.description import Description, Ignored
 from linkwright.lazy import Later
 from linkwright.robots.quantities import Quantities, Slopes
 from linkwright.robots.quantity import Quantity
-from linkwright.showing import Shown
+from linkwright.viewer import Shown
 
 if TYPE_CHECKING:
     from linkwright.algebra import Expr

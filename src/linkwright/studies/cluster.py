@@ -22,7 +22,7 @@ def on_cluster(
 ) -> Iterator[tuple[int, Columns]]:
     """Yield parts as workers finish them."""
     distributed = extra("distributed", "cluster")
-    from linkwright.studies.sweeping import worker_part
+    from linkwright.studies.sweeps import worker_part
 
     try:
         client = distributed.Client(address, timeout="10s", set_as_default=False)

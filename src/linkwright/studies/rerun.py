@@ -22,7 +22,7 @@ from linkwright.errors import InputError
 from linkwright.recording.recording import Array, Recording
 from linkwright.simulation.settings import RunSettings, settings_from
 from linkwright.studies.recorder import Progress
-from linkwright.studies.running import Request, run_model
+from linkwright.studies.runner import Request, run_model
 from linkwright.studies.sources import source_of
 from linkwright.system import System
 

@@ -42,12 +42,12 @@ from linkwright.equations.equations import Equations
 from linkwright.errors import UnitError
 from linkwright.mechanism import Mechanism, ModelLike, resolved
 from linkwright.mechanism.structure import content_of
-from linkwright.showing import Shown
 from linkwright.system.clock import Clock, make_clock
 from linkwright.system.composite import add_system, exposed
 from linkwright.system.member import Member, Wire
 from linkwright.system.numbers import numbered
 from linkwright.system.phases import Phases
+from linkwright.viewer import Shown
 
 if TYPE_CHECKING:
     from linkwright.system.flatten import Flattened

@@ -101,7 +101,7 @@ def command(
     from linkwright.cli.models import read_settings
     from linkwright.cli.progress import run_bar
     from linkwright.errors import InputError
-    from linkwright.studies.running import Request, run_model
+    from linkwright.studies.runner import Request, run_model
     from linkwright.studies.sources import stem_of
     from linkwright.studies.starts import STARTS
 

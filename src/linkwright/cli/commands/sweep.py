@@ -12,7 +12,7 @@ import typer
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from linkwright.studies.sweeping import Sweep
+    from linkwright.studies.sweeps import Sweep
 
 _FILE = typer.Argument(..., metavar="FILE", help="The plan of the sweep, a TOML file.")
 _OUT = typer.Option(
@@ -60,7 +60,7 @@ def command(
     from linkwright.cli.progress import part_bar
     from linkwright.errors import InputError
     from linkwright.studies.plans import read_plan
-    from linkwright.studies.sweeping import run_sweep
+    from linkwright.studies.sweeps import run_sweep
 
     if threads is not None and threads < 1:
         raise InputError(f"{threads} threads cannot do anything; it is 1 or more")
