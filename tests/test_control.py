@@ -102,7 +102,7 @@ def test_state_feedback_holds_where_it_should() -> None:
     [
         ([[1.0, 2.0]], {}, r"shape \(1, 2\).*pole_dot"),
         ([[1.0, 2.0, np.nan, 0.0]], {}, "finite"),
-        ("much", {}, "no matrix"),
+        ("much", {}, "not a matrix"),
         ({"G": {"cart": 1.0}}, {}, "'G'; there is F"),
         ({"F": {"cat": 1.0}}, {}, "'cat'; there is cart"),
         ([[1.0]], {"states": ["pol"]}, "did you mean 'pole'"),

@@ -35,6 +35,7 @@ from linkwright.backends.kernel import Kernel, compile as compile_kernel
 from linkwright.border import worded
 from linkwright.brief import brief
 from linkwright.equations.closure import Relations, independent_columns
+from linkwright.equations.energy import ENERGIES
 from linkwright.equations.poles import refuse_pole
 from linkwright.errors import Error
 from linkwright.mechanism import Mechanism, ModelLike
@@ -42,6 +43,7 @@ from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.optional import extra
 from linkwright.program import Program
 from linkwright.system import Phases, System, system_of
+from linkwright.system.forms import Form
 from linkwright.system.numbers import beginnings, numbered, parameters
 
 Array = NDArray[np.float64]
@@ -234,7 +236,7 @@ class _Slopes:
         known = {*system.mechanism.parameters, *system.mechanism.inputs}
         own = {n: v for n, v in system.values.items() if n in known}
         refuse_unreal(system.mechanism.with_values(own))
-        found = system.flattened()
+        found = system.flattened(form=Form(guarded=False))
         for tick in found.phases.ticks:
             if tick.foreign is not None:
                 raise Error(
@@ -363,7 +365,11 @@ def _outputs(system: System, phases: Phases) -> list[tuple[str, int]]:
     """Return the names of the outputs, with their places among the channels."""
     place = {s.name: k for k, s in enumerate(phases.outputs)}
     if not system.exposed_outputs:
-        return [(s.name, place[s.name]) for s in phases.outputs if s.kind == "output"]
+        apart = {*ENERGIES, *(s.name for s in phases.w)} - {
+            o.name for o in system.mechanism.outputs
+        }
+        names = [s.name for s in phases.outputs if s.kind == "output" and s.name not in apart]
+        return [(name, place[name]) for name in names]
     ports = system.exposed_outputs.values()
     return [(name, place[name]) for port in ports for name, _ in port.entries()]
 
