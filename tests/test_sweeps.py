@@ -149,7 +149,7 @@ def test_lists_can_go_together() -> None:
         ("model = 'pendulum'\nuntil = 1\n[channels]\nphi = 'at 2'", "'at 2'"),
         ("model = 'pendulum'\nuntil = 1\n[channels]\nfi = 'final'", "fi"),
         ("model = 'pendulun'\nuntil = 1", "did you mean 'pendulum'?"),
-        ("model = ", "no TOML"),
+        ("model = ", "not TOML"),
     ],
 )
 def test_bad_studies_are_refused_in_one_line(
