@@ -11,8 +11,9 @@ Which form is taken when is decided in `linkwright.simulation.switching`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -303,16 +304,32 @@ class KeptSpeeds:
 
     def calls(self) -> tuple[list[Expr], list[Expr]]:
         """Return the accelerations and the moved states as expressions."""
-        found = []
-        for word, function, count in (
-            ("accelerations", self._accelerations, len(self._u)),
-            ("settled", self._settled, len(self._q) + len(self._u)),
-        ):
-            made = foreign(f"kept_{word}", len(self.arguments), python=function, outputs=count)(
-                *self.arguments
-            )
-            found.append(list(made) if isinstance(made, tuple | list) else [made])
-        return found[0], found[1]
+        arguments = self.arguments
+        n, size = len(self._u), len(arguments)
+        slopes = foreign("kept_slopes", size, python=self._slopes, outputs=n * size)
+
+        def slope(i: int) -> Callable[..., Any]:
+            def rates(*given: Expr) -> Any:
+                found = slopes(*given)
+                parts = list(found) if isinstance(found, tuple) else [found]
+                column = tuple(parts[k * size + i] for k in range(n))
+                return column[0] if n == 1 else column
+
+            return rates
+
+        made = (
+            foreign(
+                "kept_accelerations",
+                size,
+                python=self._accelerations,
+                outputs=n,
+                derivatives=[slope(i) for i in range(size)],
+            ),
+            foreign("kept_settled", size, python=self._settled, outputs=len(self.moved)),
+        )
+        found = [function(*arguments) for function in made]
+        first, second = (list(x) if isinstance(x, tuple) else [x] for x in found)
+        return first, second
 
     @property
     def singular(self) -> Singular:
@@ -360,3 +377,14 @@ class KeptSpeeds:
     def _settled(self, *numbers: float) -> list[float]:
         solver = self.singular
         return list(solver.settle(*self.take(numbers)))
+
+    def _slopes(self, *numbers: float) -> list[float]:
+        """Return the Jacobian of the accelerations, row by row, by central differences."""
+        at = np.array(numbers)
+        columns = []
+        for i, x in enumerate(at):
+            step = np.zeros_like(at)
+            step[i] = 6e-6 * max(1.0, abs(x))
+            ahead, behind = (np.array(self._accelerations(*(at + s * step))) for s in (1.0, -1.0))
+            columns.append((ahead - behind) / (2.0 * step[i]))
+        return list(np.array(columns).T.ravel())

@@ -103,7 +103,13 @@ def _compiled(phases: Phases, programs: dict[str, Program], method: Method, lane
     bind: dict[str, int] = {}
     keep: list[object] = []
     python = False
-    for made in programs.values():
+    called = list(programs.values())
+    if bindings(phases.derivative).addresses and (method.implicit or method.in_turn):
+        # a step with the Jacobian calls what derivatives of foreign functions call
+        from linkwright.simulation.native.schedule import make_schedule
+
+        called += make_schedule(phases, method).steps.values()
+    for made in called:
         bound = bindings(made)
         bind.update(bound.addresses)
         keep.extend(bound.keep)
