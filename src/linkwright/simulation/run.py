@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ from linkwright.simulation.settings import RunSettings
 if TYPE_CHECKING:
     from linkwright.mechanism import Mechanism
     from linkwright.system import System
+
+_TEXT = "linkwright.formats.text.files"  # of a higher layer, which knows text models
 
 ENERGIES = ("energy.kinetic", "energy.potential", "energy.power")
 """The channels of energies: kinetic, in the field of gravity, and the power of loads."""
@@ -113,7 +116,20 @@ class Run(Recorded):
         )
 
     def _packed(self, held: dict[str, Any]) -> dict[str, Any]:
-        return {**held, "system": None if self.system is None else StayedBehind(repr(self))}
+        """Return the fields, with the model as text where it can be written as such."""
+        try:
+            text = None if self.system is None else import_module(_TEXT).write_model(self.system)
+        except Error:
+            text = StayedBehind(f"the System of {self!r}")
+        return {**held, "system": text, "x": dict(self.x), "d": dict(self.d)}
+
+    @classmethod
+    def _unpacked(cls, held: dict[str, Any]) -> dict[str, Any]:
+        if not isinstance(held["system"], str):
+            return held
+        from linkwright.system import system_of
+
+        return {**held, "system": system_of(import_module(_TEXT).read_any(held["system"]))}
 
     @property
     def failed(self) -> bool:

@@ -266,13 +266,17 @@ def run_of(
     meta = phases.meta or {}
     report = [*meta.get("report", ()), *meta.get("notes", ())]
     report += method_notes(system.mechanism, settings.chosen)
+    words: list[str] = []
     if system.mechanism.bodies and len(samples.times):
         near = AT if settings.chosen.adaptive else NEAR
         columns = dict(zip(samples.names, samples.values.T, strict=True))
         if all(p.coordinate in columns for p in poles(system.mechanism)):
-            report += pole_words(poles(system.mechanism), columns, samples.times, near)
+            words = pole_words(poles(system.mechanism), columns, samples.times, near)
+    report += words
     report += [] if session.fallback is None else session.fallback.report
     metadata = {**metadata_of(system, phases, settings), **(given or {})}
+    if words:
+        metadata["notes"] = [*metadata.get("notes", ()), *words]
     stop = outcome.stop
     if stop is not None:
         told = {"time": stop.time, "reason": stop.reason, "names": list(stop.names)}
