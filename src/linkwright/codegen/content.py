@@ -30,6 +30,7 @@ from linkwright.simulation.native.methods import METHODS as NATIVE, method_named
 from linkwright.simulation.native.schedule import RunSchedule, make_schedule
 from linkwright.simulation.settings import divided, spacing
 from linkwright.system import Phases, System
+from linkwright.system.forms import Form
 from linkwright.system.phases import Signal
 
 METHODS = ("midpoint", "rk4")
@@ -155,7 +156,8 @@ def make_content(
     ports = [x.name for m in system.members.values() for _, xs, _ in m.outputs() for x in xs]
     kept = mechanism
     system.mechanism = mechanism.with_outputs(outputs)
-    phases = system.phases([*(o.name for o in outputs), *ports])
+    free = Form(guarded=False)  # a program has no other form to go on with
+    phases = system.numbered(system.flattened([*(o.name for o in outputs), *ports], free))
     system.mechanism = kept
     chosen = [method_named(name) for name in methods]
     for method in chosen:

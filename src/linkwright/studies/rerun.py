@@ -132,7 +132,8 @@ def _of_model(
 ) -> Recording:
     """Run a model that the recording names or holds as text."""
     origin = about.get("origin", {})
-    text = str(about.get("model_text", "") or origin.get("text", ""))
+    named = "model_hash" in about  # by the command, which notes all that it needs
+    text = str(about.get("model_text", "") if named else origin.get("text", ""))
     model = str(origin.get("model", "") or about.get("model", ""))
 
     def again(name: str) -> Recording:
@@ -160,7 +161,7 @@ def _of_model(
                 f"the recording does not hold its model: {origin.get('why', 'nothing is said')}",
                 remedy="run the model again by hand",
             )
-        return again(str(origin.get("file", "") or model) if "model_hash" not in about else model)
+        return again(str(about["model"]) if "model_hash" in about else origin.get("file") or model)
     file = Path(str(about.get("model_file", "") or origin.get("file", "") or "model.toml")).name
     with tempfile.TemporaryDirectory(prefix="linkwright-") as folder:
         path = Path(folder) / file

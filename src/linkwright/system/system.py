@@ -463,7 +463,13 @@ class System(Shown):
         return self.numbered(self.flattened(record))
 
     def numbered(self, flattened: Flattened) -> Phases:
-        """Return phases with the numbers that the System has now."""
+        """Return phases with the numbers that the System has now.
+
+        Args:
+            flattened: what `flattened` returned.
+        """
+        if not hasattr(flattened, "phases"):
+            raise BlockError(f"{brief(flattened)} is no flattened System")
         return numbered(self, flattened.phases, flattened.mechanism)
 
     @worded
@@ -476,6 +482,8 @@ class System(Shown):
         """
         from linkwright.system.flatten import flatten
 
+        if form is not None and not hasattr(form, "redundant"):
+            raise BlockError(f"{brief(form)} is no form", remedy="leave it out")
         wanted = None if record is None else tuple(record)
         for member in self.members.values():
             member.refresh()
