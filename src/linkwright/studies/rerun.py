@@ -167,7 +167,7 @@ def _of_model(
         path = Path(folder) / file
         path.write_text(text, encoding="utf-8", newline="")
         options = str(about.get("model", "")).rpartition(file)[2] if "model_file" in about else ""
-        if not options and origin.get("options"):
+        if not named and file.endswith(".toml") and origin.get("options"):
             options = ":" + ",".join(f"{k}={v}" for k, v in origin["options"].items())
         return again(f"{path}{options}")
 
