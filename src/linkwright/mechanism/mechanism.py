@@ -170,7 +170,9 @@ class Mechanism(LoadBuilder, Shown):
             None if x is None else self.amount(coordinate, x, "a limit") for x in (lower, upper)
         )
         ends = [x for x in (low, high) if x is not None]
-        other = [None if x is None else float(x) for x in (speed, effort)]
+        other = [
+            None if x is None else self.amount(coordinate, x, "a limit") for x in (speed, effort)
+        ]
         if any(x is not None and not x >= 0 for x in other):
             raise MechanismError(f"a limit of {coordinate!r} is below zero")
         none = other == [None, None] and not ends

@@ -519,6 +519,8 @@ class Robot(Quantities, Shown):
             seed: of the random starts.
             solver: a function with the arguments of `linkwright.robots.ik.solve`; that by default.
         """
+        if solver is not None and not callable(solver):
+            raise InputError(f"the solver must be a function, not {solver!r}")
         return (solver or ik.solve)(
             self,
             target,
