@@ -298,7 +298,7 @@ def test_misspelled_names_are_reported() -> None:
         m.set_values(izznr=1285)
     with pytest.raises(Error, match="'rol'; did you mean 'roll'"):
         simulate(equations("car"), 1, initial={"rol": 0.1})
-    with pytest.raises(Error, match="no parameter 'STEERR'; did you mean 'STEER'"):
+    with pytest.raises(Error, match="no parameter or input 'STEERR'; did you mean 'STEER'"):
         simulate(equations("car"), 1, values={"STEERR": 0.1})
 
 

@@ -488,7 +488,7 @@ def test_batches_of_no_rows_and_of_wrong_ones(name: str) -> None:
 @pytest.mark.parametrize("threads", [2.5, "2", None, 0, -1])
 def test_what_is_no_number_of_threads_is_refused(name: str, threads: Any) -> None:
     f = lw.compile(program("double", {"x": ["x"]}, {"y": lambda x: [2 * x]}), backend=name)
-    with pytest.raises(lw.ShapeError, match=f"threads={threads!r} "):
+    with pytest.raises(lw.ShapeError, match=rf"threads(=| must be an integer, not ){threads!r}"):
         f.batch(np.ones((3, 1)), threads=threads)
     assert f.batch(np.ones((3, 1)), threads=np.int64(2)).tolist() == [[2.0]] * 3
 

@@ -218,7 +218,7 @@ def noisy() -> Block:
         (lambda: Block("b").delay(1, 0), "cannot delay by 0"),
         (lambda: Block("b").input_vector("u", 2, [1.0]), "has the shape"),
         (lambda: lw.sampled(), "one of the two"),
-        (lambda: lw.sampled(float("nan")), "no time and no rate"),
+        (lambda: lw.sampled(float("nan")), "neither a time nor a rate"),
         (lambda: Foreign(lambda *u: 0, name="f"), "no name that a port could have"),
         (lambda: Foreign(lambda u: 0, inputs={"v": 2}, name="f"), "no argument v"),
         (lambda: noisy().input("dice"), "'dice' is taken"),
@@ -231,5 +231,5 @@ def test_what_cannot_be_meant_is_refused(make: object, message: str) -> None:
 
 
 def test_an_element_needs_a_mechanism() -> None:
-    with pytest.raises(MechanismError, match="3 is not a mechanism and has none"):
+    with pytest.raises(MechanismError, match="3 is not a model; give a Mechanism"):
         Element("e", 3)

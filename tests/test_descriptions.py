@@ -115,7 +115,7 @@ def test_a_joint_that_moves_no_mass_is_named(formulation: str) -> None:
     [
         (1.0, {"step": 0.0}, "step 0.0 is not above zero"),
         (1.0, {"step": float("nan")}, "step must be a finite number, not nan"),
-        (float("inf"), {}, "end time inf"),
+        (float("inf"), {}, "finite number, not inf"),
         (1.0, {"every": 0}, "every 0 steps"),
         (1.0, {"initial": {"b": float("nan")}}, "'b' cannot start at nan"),
     ],

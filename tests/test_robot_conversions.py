@@ -183,6 +183,6 @@ def test_operations_are_those_of_the_robots_quantities(capsys: pytest.CaptureFix
         assert main(["ops", file, "--kernel", kernel, "--json"]) == 0
         told = json.loads(capsys.readouterr().out)["derivative"]
         assert (told["add"], told["mul"]) == (quantity.counts.add, quantity.counts.mul)
-    for kernel, words in (("pose", "ask for pose:FRAME"), ("limits", "no quantity of a robot")):
+    for kernel, words in (("pose", "ask for pose:FRAME"), ("limits", "not a quantity of a robot")):
         assert main(["ops", file, "--kernel", kernel]) == 2
         assert words in capsys.readouterr().err

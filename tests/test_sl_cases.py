@@ -273,8 +273,8 @@ def test_an_inertial_unit_tells_the_worlds_rates_and_accelerations() -> None:
     done = go(s, 0.3, {"b.p": 2.0, "b.r": -3.0, "b.u": 0.5})
     at = done.samples
     turns = Rotation.from_quat(np.array([at[f"b.e{k}"] for k in range(4)]).T, scalar_first=True)
-    force = np.array([at[f"imu.force_{c}"] for c in "xyz"]).T
-    rates = np.array([at[f"imu.rate_{c}"] for c in "xyz"]).T
+    force = np.array([at[f"imu.accel_{c}"] for c in "xyz"]).T
+    rates = np.array([at[f"imu.gyro_{c}"] for c in "xyz"]).T
     here = np.array([at[f"b.{c}"] for c in "xyz"]).T + turns.apply([0.3, -0.1, 0.2])
     h = 1e-4
     there = (here[2:] - 2 * here[1:-1] + here[:-2]) / h**2

@@ -241,7 +241,7 @@ def test_servos_and_objects_are_checked() -> None:
         servo_lists("task_servo A C", ["A"])
     with pytest.raises(InputError, match="longer than 20"):
         scene("a" * 21)
-    with pytest.raises(InputError, match="no type of object"):
+    with pytest.raises(InputError, match="not a type of object"):
         scene("ball 3 " + "0 " * 23)
 
 

@@ -661,7 +661,7 @@ def test_units_of_ports_must_agree() -> None:
 @pytest.mark.parametrize(
     ("action", "message"),
     [
-        (lambda s: s.connect(1.0, "b.x"), "no input"),
+        (lambda s: s.connect(1.0, "b.x"), "not an input"),
         (lambda s: s.connect(1.0, "b.nothing"), "no port 'nothing'"),
         (lambda s: s.connect(1.0, "c.u"), "no member 'c'"),
         (lambda s: s.connect([1.0, 2.0], "b.u"), "2 value"),

@@ -44,6 +44,7 @@ from linkwright.algebra import (
     sqrt,
 )
 from linkwright.blocks import BlockError, Element, Location, checked, joint_of
+from linkwright.brief import brief
 from linkwright.elements.tire_laws import TireLaw
 from linkwright.mechanism import Body, Point
 
@@ -113,7 +114,8 @@ class Tire(Element):
     ) -> None:
         super().__init__(name, mechanism, doc="forces of a tire from slip")
         own = self.own_unit
-        forward, left = map(self.mechanism.vector, (forward, left))
+        forward = self._direction("forward", forward)
+        left = self._direction("left", left)
         self.wheel_radius = checked(radius, f"radius of {name!r}", least=0)
         self.wheel = self._wheel_of(wheel, spin, radius)
         turns = self.wheel is not None or spin is not None
@@ -198,6 +200,15 @@ class Tire(Element):
             "is not known what feels the tire's force",
             remedy="give wheel=..., the body that spins",
         )
+
+    def _direction(self, name: str, given: Vector | str | Sequence[float]) -> Vector:
+        """Return the direction of an argument."""
+        if not isinstance(given, Vector | str | Sequence):
+            raise BlockError(
+                f"{name} of {self.name!r} must be a direction, not {brief(given)}",
+                remedy="give a vector, its text, or three components",
+            )
+        return self.mechanism.vector(given)
 
     def _spin(self, point: Point, left: Vector, spin: Expr | float | str | None) -> Expr:
         """Return the speed of the wheel's rotation, positive where it rolls forward."""
