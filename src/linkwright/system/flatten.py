@@ -22,15 +22,14 @@ from linkwright.equations.joint_stops import run_notes, stop_loads
 from linkwright.equations.reactions import load_on_branch
 from linkwright.mechanism import Force, Mechanism, Moment
 from linkwright.mechanism.parts import Output
-from linkwright.program import Call, Namer, Program, Statement, optimize, program
+from linkwright.program import Program, Statement, optimize
 from linkwright.program.passes.replacement import with_reads
 from linkwright.system.clock import Clock
 from linkwright.system.composite import through_ports
 from linkwright.system.definitions import Definitions, with_solution
 from linkwright.system.driven_inputs import told_drives
-from linkwright.system.dynamics import MECHANISM, define, equations_of, settled
+from linkwright.system.dynamics import MECHANISM, define, equations_of
 from linkwright.system.forms import (
-    GUARD,
     LIMIT,
     Form,
     Guards,
@@ -42,7 +41,13 @@ from linkwright.system.forms import (
 from linkwright.system.member import Member, Wire
 from linkwright.system.numbers import parameters, starts
 from linkwright.system.order import Readers, Segment, segments
-from linkwright.system.phases import Event, Phases, Signal, Tick, phase_program
+from linkwright.system.phases import Phases, Signal, Tick, phase_program
+from linkwright.system.transitions import (
+    accepted_program,
+    events_of,
+    initialize_program,
+    settled_states,
+)
 
 if TYPE_CHECKING:
     from linkwright.system.system import System
@@ -68,7 +73,7 @@ class Flattened:
 
 
 @dataclass(slots=True)
-class _Flat:
+class Flat:
     """A System being flattened: its arrays, its definitions and the Programs made so far."""
 
     system: System
@@ -145,7 +150,7 @@ def flatten(
     view = system.mechanism.with_loads([*forces, *stops], [*moments, *couples])
     tree = redundant_equations(view) if form.redundant else None
     equations = _derived(system, view, form) if tree is None else tree[0]
-    flat = _Flat(system, clock, wires, equations, Definitions(), starts=starts(system))
+    flat = Flat(system, clock, wires, equations, Definitions(), starts=starts(system))
     flat.energies = energy_outputs(view) if view.bodies else ()
     _define(flat)
     if tree is not None:
@@ -162,7 +167,7 @@ def flatten(
     outputs = [value for _, value in channels]
     _parameters(flat, outputs)
     ticks = _segments(flat)
-    events, event_list = _events(flat)
+    events, event_list = events_of(flat)
     phases = Phases(
         system.name,
         tuple(flat.x),
@@ -173,12 +178,12 @@ def flatten(
         float(clock.tick),
         flat.program("derivative", {"x_dot": flat.rates}),
         tuple(tick for segment in ticks for tick in _ticks(flat, segment)),
-        _accepted(flat),
+        accepted_program(flat),
         flat.program("output", {"y": outputs}) if outputs else None,
         tuple(signal for signal, _ in channels),
         events,
         event_list,
-        _initialize(flat),
+        initialize_program(flat),
         quaternions=_quaternions(flat),
         meta={
             "system": system.name,
@@ -252,7 +257,7 @@ def _branches(system: System, loads: Sequence[Force | Moment]) -> dict[Expr, Wir
     return wires
 
 
-def _define(flat: _Flat) -> None:
+def _define(flat: Flat) -> None:
     """Fill the table: equations of motion, what members compute, and wires."""
     system, table = flat.system, flat.table
     if flat.equations is not None:
@@ -289,7 +294,7 @@ def _stream(member: str, stream: str) -> int:
 
 
 # -- arrays ----------------------------------------------------------------------------------------
-def _states(flat: _Flat) -> None:
+def _states(flat: Flat) -> None:
     """Fill x, d and w, and the rates of x; `numbered` says where they start."""
     m = flat.system.mechanism
     rates = _own_states(flat)
@@ -321,7 +326,7 @@ def _signal(x: Expr, unit: str, kind: str, doc: str, home: str = "") -> Signal:
     return Signal(x.name, x, 0.0, unit, kind, doc, home)
 
 
-def _mechanism_signals(flat: _Flat) -> list[Signal]:
+def _mechanism_signals(flat: Flat) -> list[Signal]:
     """Return coordinates, extra states and all speeds of the mechanism, as its tree orders them."""
     equations, m = flat.equations, flat.system.mechanism
     if equations is None:
@@ -341,7 +346,7 @@ def _mechanism_signals(flat: _Flat) -> list[Signal]:
     ]
 
 
-def _own_states(flat: _Flat) -> dict[Expr, Expr]:
+def _own_states(flat: Flat) -> dict[Expr, Expr]:
     """Return the states of the mechanism that are integrated, with their rates."""
     e = flat.equations
     if e is None:
@@ -350,7 +355,7 @@ def _own_states(flat: _Flat) -> dict[Expr, Expr]:
     return dict(zip(symbols, (*e.rates, *e.state_rates, *e.accelerations), strict=True))
 
 
-def _parameters(flat: _Flat, roots: Sequence[Expr]) -> None:
+def _parameters(flat: Flat, roots: Sequence[Expr]) -> None:
     """Fill p with what anything needs."""
     m = flat.system.mechanism
     needed = [*flat.rates, *roots, *flat.starts.values()]
@@ -360,7 +365,7 @@ def _parameters(flat: _Flat, roots: Sequence[Expr]) -> None:
         needed += [value for _, _, value in member.remembered()]
         for crossing in member.block.crossings:
             needed += member.of([crossing.value, *(v for _, v in crossing.resets)])
-    moved, statements = _settled(flat)
+    moved, statements = settled_states(flat)
     needed += [*moved.values(), *(x for s in statements for x in s.operands)]
     if flat.guards is not None:
         needed += [x for s in flat.guards.statements for x in s.operands]
@@ -376,7 +381,7 @@ def _parameters(flat: _Flat, roots: Sequence[Expr]) -> None:
 
 
 # -- channels --------------------------------------------------------------------------------------
-def _channels(flat: _Flat, record: Sequence[str] | None) -> list[tuple[Signal, Expr]]:
+def _channels(flat: Flat, record: Sequence[str] | None) -> list[tuple[Signal, Expr]]:
     """Return the channels that are asked for, each name once, with what they are.
 
     A state comes before an output of its name, as in the recordings of mechanisms.
@@ -428,7 +433,7 @@ def _channels(flat: _Flat, record: Sequence[str] | None) -> list[tuple[Signal, E
 
 
 # -- ticks -----------------------------------------------------------------------------------------
-def _segments(flat: _Flat) -> list[Segment]:
+def _segments(flat: Flat) -> list[Segment]:
     """Return what runs at ticks, in order."""
     wanted = {x: m.name for m in flat.held for _, symbols, _ in m.outputs() for x in symbols}
     memory = {x: m.name for m in flat.held for _, x, _ in m.remembered()}
@@ -452,7 +457,7 @@ def _segments(flat: _Flat) -> list[Segment]:
     return segments(flat.clock.schedules, needs, updates, alone, readers)
 
 
-def _ticks(flat: _Flat, segment: Segment) -> Iterable[Tick]:
+def _ticks(flat: Flat, segment: Segment) -> Iterable[Tick]:
     """Return the ticks of a segment: the outputs of its members, and their updates."""
     place = {s.symbol: i for i, s in enumerate(flat.d)}
     outputs: dict[Expr, Expr] = {}
@@ -495,7 +500,7 @@ def _ticks(flat: _Flat, segment: Segment) -> Iterable[Tick]:
     )
 
 
-def _foreign(flat: _Flat, member: Member, place: Mapping[Expr | None, int]) -> Tick:
+def _foreign(flat: Flat, member: Member, place: Mapping[Expr | None, int]) -> Tick:
     """Return the tick of a Python function."""
     block = member.block
     assert isinstance(block, Foreign)
@@ -516,94 +521,7 @@ def _foreign(flat: _Flat, member: Member, place: Mapping[Expr | None, int]) -> T
     return Tick(member.name, made, slots, schedule.every, schedule.offset, foreign=call)
 
 
-# -- accepted steps, events, start -----------------------------------------------------------------
-def _settled(flat: _Flat) -> tuple[dict[Expr, Expr], list[Statement]]:
-    """Return the states of the mechanism as they are moved after a step."""
-    if flat.kept is not None:
-        return dict(flat.settled), []
-    return ({}, []) if flat.equations is None else settled(flat.equations)
-
-
-def _accepted(flat: _Flat) -> Program | None:
-    """Return what happens after each accepted step: memory, quaternions, closed loops, guards.
-
-    Relations of position are met by two steps of Newton's method.
-    """
-    changed, statements = _settled(flat)
-    moved = dict(changed)
-    for member in flat.members:
-        if not member.held:
-            changed.update((x, following) for _, x, following in member.remembered())
-    if not changed and flat.guards is None:
-        return None
-    first = flat.program("accepted", _arrays(flat, changed), more=statements)
-    if not statements and flat.guards is None:
-        return first
-    namer = Namer(first, "again")
-    arrays = {port.name: list(port.entries) for port in first.inputs}
-    calls: list[Statement] = []
-
-    def called(of: Program, x: list[Expr], d: list[Expr]) -> list[Expr]:
-        arguments = [*x, *d, *(e for n in ("p", "w", "t") for e in arrays[n])]
-        targets = [namer() for port in of.outputs for _ in range(port.size)]
-        calls.append(Call(of, tuple(arguments), tuple(targets)))
-        return targets
-
-    found = called(first, arrays["x"], arrays["d"])
-    x, d = found[: len(flat.x)], found[len(flat.x) :]
-    if statements:
-        only = _arrays(flat, moved)["x_new"]
-        x = called(flat.program("settle", {"x_new": only}, more=statements, quick=True), x, d)
-    if flat.guards is not None:
-        roots = {"d_new": list(flat.guards.inverse)}
-        inverse = called(flat.program("inverse", roots, more=flat.guards.inner, quick=True), x, d)
-        d[-len(inverse) :] = inverse
-    return program(f"{first.name}_settled", arrays, {"x_new": x, "d_new": d}, statements=calls)
-
-
-def _arrays(flat: _Flat, changed: Mapping[Expr, Expr]) -> dict[str, list[Expr]]:
-    """Return x and d with some entries changed."""
-
-    def now(signals: Iterable[Signal]) -> list[Expr]:
-        return [changed.get(s.symbol, s.symbol) for s in signals if s.symbol is not None]
-
-    return {"x_new": now(flat.x), "d_new": now(flat.d)}
-
-
-def _events(flat: _Flat) -> tuple[Program | None, tuple[Event, ...]]:
-    """Return the values whose zero crossings are events, and what happens at each."""
-    values: list[Expr] = []
-    found: list[Event] = []
-    known = {s.symbol for s in (*flat.x, *flat.d)}
-    for member in flat.members:
-        for number, crossing in enumerate(member.block.crossings):
-            values.append(member.of([crossing.value])[0])
-            targets = member.of(x for x, _ in crossing.resets)
-            resets = dict(zip(targets, member.of(v for _, v in crossing.resets), strict=True))
-            for x in resets:
-                if x not in known:
-                    raise BlockError(f"{x} is not a state that {member.name!r} could set")
-            action = None
-            if resets:
-                action = flat.program(f"event_{member.name}_{number}", _arrays(flat, resets))
-            name = f"{member.name}.{crossing.name}"
-            found.append(Event(name, crossing.direction, crossing.terminal, action))
-    more: Sequence[Statement] = ()
-    if flat.guards is not None:
-        found += [Event(f"{GUARD}{i}", guard=True) for i in range(len(flat.guards.values))]
-        values += flat.guards.values
-        more = flat.guards.statements
-    if not values:
-        return None, ()
-    made = flat.program("events", {"g": values}, more=more, quick=flat.guards is not None)
-    return made, tuple(found)
-
-
-def _initialize(flat: _Flat) -> Program | None:
-    return flat.program("initialize", _arrays(flat, flat.starts)) if flat.starts else None
-
-
-def _quaternions(flat: _Flat) -> tuple[tuple[int, int, int, int], ...]:
+def _quaternions(flat: Flat) -> tuple[tuple[int, int, int, int], ...]:
     place = {s.symbol: i for i, s in enumerate(flat.x)}
     return tuple(
         (place[a], place[b], place[c], place[d])

@@ -16,8 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +46,7 @@ from linkwright.system.composite import add_system, exposed
 from linkwright.system.member import Member, Wire
 from linkwright.system.numbers import numbered
 from linkwright.system.phases import Phases
+from linkwright.system.scope import SystemScope
 from linkwright.viewer import Shown
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ class System(Shown):
             label = f"{stem}{k}"
         return label
 
-    def _apart(self, name: str) -> tuple[str, str]:
+    def apart(self, name: str) -> tuple[str, str]:
         """Return the member that a dotted name begins with, and the rest; "" for no member."""
         member, rest = name, ""
         while member and member not in self.members:
@@ -251,7 +251,7 @@ class System(Shown):
 
     def __getitem__(self, name: str) -> Any:
         """Return a member by its name, or a port by `member.port`."""
-        member, port = self._apart(name)
+        member, port = self.apart(name)
         if not member:
             there = ", ".join(self.members)
             raise BlockError(
@@ -377,13 +377,13 @@ class System(Shown):
         >>> System(m).read("2*b + t")
         2*b + t
         """
-        member, port = self._apart(text)
+        member, port = self.apart(text)
         if member and port.isidentifier():
             return self.members[member][port]
         for output in self.mechanism.outputs:
             if output.name == text:
                 return output.value
-        return parse(text, _SystemScope(self))
+        return parse(text, SystemScope(self))
 
     def expr(self, value: Source) -> Expr:
         """Return one number, expression or text as an expression of the System."""
@@ -591,30 +591,7 @@ def system_of(given: ModelLike) -> System:
     System(m: no members)
     """
     model = resolved(given)
-    return model if isinstance(model, System) else System(model)
-
-
-@dataclass(frozen=True, slots=True)
-class _SystemScope:
-    """What texts may refer to: ports of members, and what the mechanism knows."""
-
-    system: System
-
-    def lookup(self, kind: Any, name: str) -> object | None:
-        """Return what the name stands for, or None where it is not known."""
-        member, rest = self.system._apart(name)
-        if kind == "value" and member and rest:
-            port: object = self.system.members[member][rest]
-            return port
-        m = self.system.mechanism
-        found: object = m.scope.known(kind, name)
-        return found
-
-    def names(self, kind: Any) -> Iterable[str]:
-        """Return the names that are known, to suggest the nearest."""
-        members: Sequence[Member] = list(self.system.members.values()) if kind == "value" else []
-        ports = [f"{m.name}.{p}" for m in members for p in (*m.block.inputs, *m.block.outputs)]
-        return [*ports, *self.system.mechanism.scope.names(kind)]
+    return model if isinstance(model, System) else System(mechanism_of(model))
 
 
 def _short(text: str, width: int = 60) -> str:

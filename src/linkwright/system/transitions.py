@@ -1,0 +1,103 @@
+"""What happens at accepted steps, at events and at the start of a run, as Programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from linkwright.algebra import Expr
+from linkwright.blocks import BlockError
+from linkwright.program import Call, Namer, Program, Statement, program
+from linkwright.system.dynamics import settled
+from linkwright.system.forms import GUARD
+from linkwright.system.phases import Event, Signal
+
+if TYPE_CHECKING:
+    from linkwright.system.flatten import Flat
+
+
+def settled_states(flat: Flat) -> tuple[dict[Expr, Expr], list[Statement]]:
+    """Return the states of the mechanism as they are moved after a step."""
+    if flat.kept is not None:
+        return dict(flat.settled), []
+    return ({}, []) if flat.equations is None else settled(flat.equations)
+
+
+def accepted_program(flat: Flat) -> Program | None:
+    """Return what happens after each accepted step: memory, quaternions, closed loops, guards.
+
+    Relations of position are met by two steps of Newton's method.
+    """
+    changed, statements = settled_states(flat)
+    moved = dict(changed)
+    for member in flat.members:
+        if not member.held:
+            changed.update((x, following) for _, x, following in member.remembered())
+    if not changed and flat.guards is None:
+        return None
+    first = flat.program("accepted", _arrays(flat, changed), more=statements)
+    if not statements and flat.guards is None:
+        return first
+    namer = Namer(first, "again")
+    arrays = {port.name: list(port.entries) for port in first.inputs}
+    calls: list[Statement] = []
+
+    def called(of: Program, x: list[Expr], d: list[Expr]) -> list[Expr]:
+        arguments = [*x, *d, *(e for n in ("p", "w", "t") for e in arrays[n])]
+        targets = [namer() for port in of.outputs for _ in range(port.size)]
+        calls.append(Call(of, tuple(arguments), tuple(targets)))
+        return targets
+
+    found = called(first, arrays["x"], arrays["d"])
+    x, d = found[: len(flat.x)], found[len(flat.x) :]
+    if statements:
+        only = _arrays(flat, moved)["x_new"]
+        x = called(flat.program("settle", {"x_new": only}, more=statements, quick=True), x, d)
+    if flat.guards is not None:
+        roots = {"d_new": list(flat.guards.inverse)}
+        inverse = called(flat.program("inverse", roots, more=flat.guards.inner, quick=True), x, d)
+        d[-len(inverse) :] = inverse
+    return program(f"{first.name}_settled", arrays, {"x_new": x, "d_new": d}, statements=calls)
+
+
+def _arrays(flat: Flat, changed: Mapping[Expr, Expr]) -> dict[str, list[Expr]]:
+    """Return x and d with some entries changed."""
+
+    def now(signals: Iterable[Signal]) -> list[Expr]:
+        return [changed.get(s.symbol, s.symbol) for s in signals if s.symbol is not None]
+
+    return {"x_new": now(flat.x), "d_new": now(flat.d)}
+
+
+def events_of(flat: Flat) -> tuple[Program | None, tuple[Event, ...]]:
+    """Return the values whose zero crossings are events, and what happens at each."""
+    values: list[Expr] = []
+    found: list[Event] = []
+    known = {s.symbol for s in (*flat.x, *flat.d)}
+    for member in flat.members:
+        for number, crossing in enumerate(member.block.crossings):
+            values.append(member.of([crossing.value])[0])
+            targets = member.of(x for x, _ in crossing.resets)
+            resets = dict(zip(targets, member.of(v for _, v in crossing.resets), strict=True))
+            for x in resets:
+                if x not in known:
+                    raise BlockError(f"{x} is not a state that {member.name!r} could set")
+            action = None
+            if resets:
+                action = flat.program(f"event_{member.name}_{number}", _arrays(flat, resets))
+            name = f"{member.name}.{crossing.name}"
+            found.append(Event(name, crossing.direction, crossing.terminal, action))
+    more: Sequence[Statement] = ()
+    if flat.guards is not None:
+        found += [Event(f"{GUARD}{i}", guard=True) for i in range(len(flat.guards.values))]
+        values += flat.guards.values
+        more = flat.guards.statements
+    if not values:
+        return None, ()
+    made = flat.program("events", {"g": values}, more=more, quick=flat.guards is not None)
+    return made, tuple(found)
+
+
+def initialize_program(flat: Flat) -> Program | None:
+    """Return the Program of starts that depend on parameters."""
+    return flat.program("initialize", _arrays(flat, flat.starts)) if flat.starts else None
