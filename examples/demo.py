@@ -18,12 +18,12 @@ import numpy as np
 import linkwright as lw
 from linkwright.cli.progress import brief_seconds, real_time
 from linkwright.cli.tables import print_table
+from linkwright.models.runner import Request, run_model
 from linkwright.pages.page import write_page
 from linkwright.recording.plots import save_figure
 from linkwright.recording.terminal import text_plot
 from linkwright.scene.motions import open_motion
 from linkwright.simulation.settings import RunSettings
-from linkwright.studies.runner import Request, run_model
 
 AUTOSIM = {"add": 268, "mul": 378, "call": 8}  # the thesis, section 9.6, with control
 TIMES = (0.0, 1.0, 2.0, 5.0, 10.0)

@@ -35,7 +35,7 @@ from linkwright.recording import Channel, Recording, read_recording
 from linkwright.recording.journal import Journal
 from linkwright.scene.scene_file import read_scene_file
 from linkwright.scene.solids import read_surfaces
-from linkwright.studies.plans import read_plan
+from linkwright.sweeps.plans import read_plan
 
 ROOT = Path(__file__).parents[1]
 CASES = ROOT / "tests" / "data" / "fuzz"

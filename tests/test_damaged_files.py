@@ -17,7 +17,7 @@ from linkwright.errors import Error, InputError
 from linkwright.formats.meshes.collada import read_collada
 from linkwright.recording import Channel, Recording, RecordingError, read_recording
 from linkwright.recording.journal import MAGIC
-from linkwright.studies.plans import read_plan
+from linkwright.sweeps.plans import read_plan
 
 MADE = Recording([0, 0.5, 1.0], [Channel("x", "m")], [[0], [1], [4]])
 ERD = "ERDFILEV2.00\n{},{},{},{},1,{}\nEND\n"

@@ -11,9 +11,9 @@ import pytest
 
 import linkwright as lw
 from linkwright.blocks import WhiteNoise
+from linkwright.models.runner import Request, run_model
 from linkwright.simulation.native.methods import METHODS
 from linkwright.simulation.settings import RunSettings
-from linkwright.studies.runner import Request, run_model
 
 END = math.pi / 3
 

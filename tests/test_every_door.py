@@ -17,12 +17,12 @@ import pytest
 import linkwright as lw
 from linkwright.cli import main
 from linkwright.models import load_model
+from linkwright.models.rerun import rerun
+from linkwright.models.runner import Request, run_model
 from linkwright.scene.previews import PreviewOptions, simulated
 from linkwright.simulation.paced import Paced
 from linkwright.simulation.runs import session_of
 from linkwright.simulation.settings import DEFAULTS, RunSettings
-from linkwright.studies.rerun import rerun
-from linkwright.studies.runner import Request, run_model
 
 UNTIL = 0.9
 SINGULAR = "n-four-bar:n=2"  # at t = 0.714 s

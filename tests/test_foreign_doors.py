@@ -59,7 +59,7 @@ import numpy as np
 import linkwright as lw
 from linkwright.cli import main
 from linkwright.recording.recording import Channel, Recording
-from linkwright.studies.sources import source_of
+from linkwright.models.sources import source_of
 from linkwright.scene.motions import open_motion
 
 folder = Path(sys.argv[1])

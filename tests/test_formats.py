@@ -19,7 +19,7 @@ from linkwright.formats.robot.description import (
 )
 from linkwright.formats.robot.files import FORMATS, RobotFormat, is_whole, robot_format
 from linkwright.models import load_model
-from linkwright.studies.sources import source_of
+from linkwright.models.sources import source_of
 
 
 def read_rod(path: os.PathLike[str], *, roots: tuple[Path, ...] = ()) -> Description:

@@ -16,11 +16,11 @@ import linkwright as lw
 from linkwright.cli import main
 from linkwright.cli.progress import run_bar
 from linkwright.errors import Error, InputError
+from linkwright.models.runner import Request, run_model
 from linkwright.recording import Channel, Journal, read_recording, recovered
 from linkwright.recording.recording import Recording
+from linkwright.simulation.recorder import Recorder, Target
 from linkwright.simulation.settings import RunSettings
-from linkwright.studies.recorder import Recorder, Target
-from linkwright.studies.runner import Request, run_model
 from tests.processes import Begin, begin as begin
 from tests.test_simulate_command import LONG, here as here, wait_for
 
@@ -172,7 +172,7 @@ def test_a_package_that_is_missing_is_told_before_the_run(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.setattr("linkwright.studies.runner.remembered", lambda _: 1 / 0)
+    monkeypatch.setattr("linkwright.models.runner.remembered", lambda _: 1 / 0)
     assert main(["simulate", "pendulum", "-o", "a.parquet"]) == 2
     assert "pyarrow" in capsys.readouterr().err
     assert not list(here.iterdir())

@@ -12,10 +12,10 @@ import pytest
 import linkwright as lw
 from linkwright.codegen.content import make_content
 from linkwright.equations.shipped import shipped_program
+from linkwright.models.prepared import prepare
 from linkwright.models.smallest import SHIPPED, Shipped
+from linkwright.models.sources import source_of
 from linkwright.program import count_operations, interpret, lower
-from linkwright.studies.prepared import prepare
-from linkwright.studies.sources import source_of
 
 SMALL = [s for s in SHIPPED if s.model in ("cart", "car", "car-small", "four-bar")]
 

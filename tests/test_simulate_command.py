@@ -19,13 +19,13 @@ import linkwright as lw
 from linkwright.cli import main
 from linkwright.equations.equations import Equations, derive
 from linkwright.errors import InputError
+from linkwright.models import prepared, runner
+from linkwright.models.runner import Request, run_model
+from linkwright.models.sources import source_of
 from linkwright.recording import Recording, read_recording, recovered
+from linkwright.simulation.balance import balance, integral
 from linkwright.simulation.native.stored import Forgotten, from_data, to_data
 from linkwright.simulation.settings import RunSettings
-from linkwright.studies import prepared, runner
-from linkwright.studies.balance import balance, integral
-from linkwright.studies.runner import Request, run_model
-from linkwright.studies.sources import source_of
 from linkwright.system import dynamics, flatten
 from tests.processes import Begin, begin as begin
 
@@ -443,7 +443,7 @@ def test_a_model_from_the_cache_is_run_without_deriving_it(here: Path) -> None:
     code = (
         "import sys\n"
         "from linkwright.simulation.settings import RunSettings\n"
-        "from linkwright.studies.runner import Request, run_model\n"
+        "from linkwright.models.runner import Request, run_model\n"
         "run_model(Request('pendulum', RunSettings(0.1)))\n"
         "heavy = ('mechanism', 'equations', 'formats', 'models')\n"
         "assert not [m for m in heavy if f'linkwright.{m}' in sys.modules]\n"

@@ -12,6 +12,7 @@ import linkwright as lw
 from linkwright.cli import main
 from linkwright.mechanism import mechanism_of
 from linkwright.models.library import MODELS
+from linkwright.models.starts import STARTS
 from linkwright.pages.scope import first_layout
 from linkwright.recording.colors import PAPER, TRACES
 from linkwright.scene.forces import USUAL, force_track, recorded_forces, scale_of
@@ -21,7 +22,6 @@ from linkwright.scene.previews import SHOWN_FOR, PreviewOptions
 from linkwright.scene.relative_poses import turned
 from linkwright.scene.scene import scene_of
 from linkwright.scene.viewpoint import ANGLE, extent, pedestal, seen_of, upright
-from linkwright.studies.starts import STARTS
 
 ROBOTS = Path(__file__).parent / "robots"
 Array = NDArray[np.float64]

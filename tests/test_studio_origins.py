@@ -14,6 +14,8 @@ from linkwright.algebra import foreign
 from linkwright.blocks import Element
 from linkwright.mechanism import Mechanism, Revolute
 from linkwright.models import load_model
+from linkwright.models.rerun import rerun
+from linkwright.models.runner import Request, run_model
 from linkwright.recording import Channel, Recording, read_recording
 from linkwright.recording.origins import to_be_sent
 from linkwright.robots import Robot
@@ -22,8 +24,6 @@ from linkwright.scene.scene import scene_of
 from linkwright.scene.sources import is_shipped, what_moved
 from linkwright.simulation import simulate, simulate_batch
 from linkwright.simulation.settings import RunSettings
-from linkwright.studies.rerun import rerun
-from linkwright.studies.runner import Request, run_model
 from linkwright.studio.live import Live
 from linkwright.studio.live_system import plant_of
 from linkwright.system import System

@@ -19,11 +19,11 @@ import pytest
 import linkwright as lw
 from linkwright.blocks import Element, WhiteNoise
 from linkwright.cli import main
+from linkwright.models.runner import Request, run_model
 from linkwright.simulation.settings import RunSettings
-from linkwright.studies.parts import reduced
-from linkwright.studies.plans import Plan, checked, read_plan
-from linkwright.studies.runner import Request, run_model
-from linkwright.studies.sweeps import run_sweep
+from linkwright.sweeps.parts import reduced
+from linkwright.sweeps.plans import Plan, checked, read_plan
+from linkwright.sweeps.sweep import run_sweep
 from tests.processes import Begin, begin as begin
 
 STUDY = """format = 1

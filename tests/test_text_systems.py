@@ -29,8 +29,8 @@ from linkwright.models import load_model
 from linkwright.scene.motions import open_motion
 from linkwright.scene.previews import PreviewOptions
 from linkwright.simulation.native.stored import to_data
-from linkwright.studies.sweeps import worker_part
 from linkwright.studio.live_system import plant_of
+from linkwright.sweeps.sweep import worker_part
 from tests.test_element_battery import KINDS, system_of
 
 SERVO = """\

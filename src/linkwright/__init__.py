@@ -90,7 +90,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.simulation": ("Batch", "Run", "simulate", "simulate_batch"),
     "linkwright.simulation.native.session": ("Happened",),
     "linkwright.simulation.runs": ("RunStopped",),
-    "linkwright.studies.sweeps": ("Sweep", "sweep"),
+    "linkwright.sweeps.sweep": ("Sweep", "sweep"),
     "linkwright.system": ("System",),
     "linkwright.version": ("__version__",),
     "linkwright.codegen": ("codegen",),
@@ -206,7 +206,7 @@ if TYPE_CHECKING:
     )
     from linkwright.simulation.native.session import Happened as Happened
     from linkwright.simulation.runs import RunStopped as RunStopped
-    from linkwright.studies.sweeps import Sweep as Sweep, sweep as sweep
+    from linkwright.sweeps.sweep import Sweep as Sweep, sweep as sweep
     from linkwright.system import System as System
     from linkwright.version import __version__ as __version__
     from linkwright.viewer import page as page, show as show

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from linkwright.errors import DomainError, Error
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import named
+from linkwright.models.starts import STARTS
 from linkwright.recording import Channel, Recording
 from linkwright.recording.generic import generic_name
 from linkwright.scene.scene import Scene
 from linkwright.simulation.described import own_times
 from linkwright.simulation.settings import DEFAULTS, ROUGH, RunSettings
-from linkwright.studies.starts import STARTS
 
 Array = NDArray[np.float64]
 PATIENCE = 15.0

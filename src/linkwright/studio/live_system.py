@@ -33,9 +33,9 @@ from linkwright.errors import Error
 from linkwright.formats.robot.description import Description
 from linkwright.formats.robot.ground import GROUND, add_ground
 from linkwright.mechanism import Body, Mechanism
+from linkwright.models.starts import STARTS
 from linkwright.robots import Robot
 from linkwright.scene.stance import Footing
-from linkwright.studies.starts import STARTS
 from linkwright.studio.messages import with_unit
 from linkwright.studio.playback import usual_speed
 from linkwright.system import System

@@ -15,7 +15,7 @@ from linkwright.algebra import Expr
 from linkwright.blocks import BlockError, Foreign
 from linkwright.system.clock import Clock
 from linkwright.system.definitions import Definitions
-from linkwright.system.flatten import _define, Flat, _parameters, _segments, _states, _ticks
+from linkwright.system.flatten import Flat, _define, _parameters, _segments, _states, _ticks
 from linkwright.system.member import Member
 from linkwright.system.phases import Phases, Signal
 

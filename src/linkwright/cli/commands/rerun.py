@@ -13,7 +13,7 @@ from linkwright.cli.models import TRUST
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from linkwright.studies.rerun import Rerun
+    from linkwright.models.rerun import Rerun
 
 _REC = typer.Argument(..., metavar="REC", help="A recording of a run.")
 
@@ -33,8 +33,8 @@ def command(
       linkwright rerun run.parquet
     """
     from linkwright.cli.progress import run_bar
+    from linkwright.models.rerun import rerun
     from linkwright.recording import read_recording
-    from linkwright.studies.rerun import rerun
 
     with run_bar(f"running {recording} again", quiet=quiet or as_json) as show:
         found = rerun(read_recording(recording), trust=trust, progress=show)

@@ -101,9 +101,9 @@ def command(
     from linkwright.cli.models import read_settings
     from linkwright.cli.progress import run_bar
     from linkwright.errors import InputError
-    from linkwright.studies.runner import Request, run_model
-    from linkwright.studies.sources import stem_of
-    from linkwright.studies.starts import STARTS
+    from linkwright.models.runner import Request, run_model
+    from linkwright.models.sources import stem_of
+    from linkwright.models.starts import STARTS
 
     if plot and find_spec("matplotlib") is None:
         raise InputError(
@@ -168,7 +168,7 @@ def _draw(found: Run, target: Path) -> Path:
 
 def _told(found: Run, picture: Path | None) -> dict[str, Any]:
     """Return what happened, for machines."""
-    from linkwright.studies.balance import balance
+    from linkwright.simulation.balance import balance
 
     energies = balance(found.recording)
     info: dict[str, Any] = {
@@ -198,7 +198,7 @@ def _told(found: Run, picture: Path | None) -> dict[str, Any]:
 def _say(model: str, found: Run, picture: Path | None) -> None:
     """Say what happened, in words."""
     from linkwright.cli.progress import brief_seconds, real_time
-    from linkwright.studies.balance import balance
+    from linkwright.simulation.balance import balance
 
     pace = real_time(found.time, found.seconds)
     about = found.recording.metadata

@@ -12,7 +12,7 @@ import typer
 from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from linkwright.studies.sweeps import Sweep
+    from linkwright.sweeps.sweep import Sweep
 
 _FILE = typer.Argument(..., metavar="FILE", help="The plan of the sweep, a TOML file.")
 _OUT = typer.Option(
@@ -59,8 +59,8 @@ def command(
     """
     from linkwright.cli.progress import part_bar
     from linkwright.errors import InputError
-    from linkwright.studies.plans import read_plan
-    from linkwright.studies.sweeps import run_sweep
+    from linkwright.sweeps.plans import read_plan
+    from linkwright.sweeps.sweep import run_sweep
 
     if threads is not None and threads < 1:
         raise InputError(f"{threads} threads cannot do anything; it is 1 or more")

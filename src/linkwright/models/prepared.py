@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from linkwright.cache import entry_key, open_cache
 from linkwright.errors import Error
 from linkwright.fingerprint import fingerprint
+from linkwright.models.sources import Source
 from linkwright.simulation.described import own_times
 from linkwright.simulation.native.stored import from_data, is_storable, to_data
-from linkwright.studies.sources import Source
 from linkwright.system.phases import Phases
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ class Balance:
 def balance(recording: Recording) -> Balance | None:
     """Return the balance of energies at the end; None where they were not recorded.
 
-    >>> from linkwright.studies.runner import Request, run_model
+    >>> from linkwright.models.runner import Request, run_model
     >>> found = balance(run_model(Request("pendulum")).recording)
     >>> abs(found.drift) < 1e-6 * found.scale, found.unit
     (True, 'J')

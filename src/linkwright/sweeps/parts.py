@@ -22,7 +22,7 @@ from linkwright.mechanism import Mechanism
 from linkwright.recording.recording import Array
 from linkwright.simulation.batches import simulate_batch
 from linkwright.simulation.described import own_times
-from linkwright.studies.plans import Plan, part_size, ticks_of, time_of
+from linkwright.sweeps.plans import Plan, part_size, ticks_of, time_of
 from linkwright.system import System
 
 Columns = dict[str, NDArray[Any]]

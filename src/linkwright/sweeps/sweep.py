@@ -23,12 +23,12 @@ from linkwright.brief import brief
 from linkwright.errors import Error, InputError
 from linkwright.files import write_text, write_with
 from linkwright.mechanism import Mechanism, ModelLike, mechanism_of
+from linkwright.models.sources import source_of
 from linkwright.optional import extra
 from linkwright.simulation.described import own_times
 from linkwright.simulation.settings import DEFAULTS
-from linkwright.studies.parts import Columns, Job, job_of, known_job, run_part
-from linkwright.studies.plans import Plan, checked
-from linkwright.studies.sources import source_of
+from linkwright.sweeps.parts import Columns, Job, job_of, known_job, run_part
+from linkwright.sweeps.plans import Plan, checked
 from linkwright.system import System
 from linkwright.version import __version__
 
@@ -236,7 +236,7 @@ def _carried_out(
 ) -> Iterator[tuple[int, Columns]]:
     """Yield parts as they are done."""
     if cluster is not None:
-        from linkwright.studies.cluster import on_cluster
+        from linkwright.sweeps.cluster import on_cluster
 
         text = json.dumps(job.plan.as_data(), sort_keys=True)
         source = source_of(job.plan.model)

@@ -14,15 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwright.errors import Error, InputError
-from linkwright.recording.origins import KEY as ORIGIN
-from linkwright.recording.recording import Recording
-from linkwright.simulation.described import phase_channels, phase_numbers
-from linkwright.simulation.native.session import Session
-from linkwright.simulation.native.stored import Forgotten
-from linkwright.simulation.run import Run
-from linkwright.simulation.settings import DEFAULTS, RunSettings
-from linkwright.simulation.stopwatch import Stopwatch
-from linkwright.studies.prepared import (
+from linkwright.models.prepared import (
     Prepared,
     numbered,
     prepare,
@@ -30,8 +22,16 @@ from linkwright.studies.prepared import (
     remembered,
     system_of,
 )
-from linkwright.studies.recorder import VISIT, Progress, Recorder, Target
-from linkwright.studies.sources import Source, source_of
+from linkwright.models.sources import Source, source_of
+from linkwright.recording.origins import KEY as ORIGIN
+from linkwright.recording.recording import Recording
+from linkwright.simulation.described import phase_channels, phase_numbers
+from linkwright.simulation.native.session import Session
+from linkwright.simulation.native.stored import Forgotten
+from linkwright.simulation.recorder import VISIT, Progress, Recorder, Target
+from linkwright.simulation.run import Run
+from linkwright.simulation.settings import DEFAULTS, RunSettings
+from linkwright.simulation.stopwatch import Stopwatch
 from linkwright.system.phases import Phases
 from linkwright.version import __version__
 
@@ -401,8 +401,8 @@ def _switching(
     progress: Progress | None,
     asked: float,
 ) -> Run:
+    from linkwright.models.prepared import is_driven
     from linkwright.simulation.runs import all_values_of, give, session_of
-    from linkwright.studies.prepared import is_driven
 
     watch = Stopwatch()
     give(system, request.initial, request.values)

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from linkwright.brief import one_line
 from linkwright.errors import InputError
+from linkwright.models.runner import Request, run_model
+from linkwright.models.sources import source_of
 from linkwright.recording.recording import Array, Recording
+from linkwright.simulation.recorder import Progress
 from linkwright.simulation.settings import RunSettings, settings_from
-from linkwright.studies.recorder import Progress
-from linkwright.studies.runner import Request, run_model
-from linkwright.studies.sources import source_of
 from linkwright.system import System
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from linkwright.errors import Error
 from linkwright.optional import extra
-from linkwright.studies.parts import Columns
+from linkwright.sweeps.parts import Columns
 
 _RETRIES = 3
 
@@ -22,7 +22,7 @@ def on_cluster(
 ) -> Iterator[tuple[int, Columns]]:
     """Yield parts as workers finish them."""
     distributed = extra("distributed", "cluster")
-    from linkwright.studies.sweeps import worker_part
+    from linkwright.sweeps.sweep import worker_part
 
     try:
         client = distributed.Client(address, timeout="10s", set_as_default=False)

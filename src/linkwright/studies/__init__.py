@@ -1,1 +1,0 @@
-"""Studies: models by name, run, recorded, run again, and swept over parameters."""

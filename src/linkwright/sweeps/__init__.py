@@ -1,0 +1,1 @@
+"""Sweeps: many runs of a model over parameters, starts and seeds, here or on a cluster."""
