@@ -445,7 +445,7 @@ def test_a_model_from_the_cache_is_run_without_deriving_it(here: Path) -> None:
         "from linkwright.simulation.settings import RunSettings\n"
         "from linkwright.models.runner import Request, run_model\n"
         "run_model(Request('pendulum', RunSettings(0.1)))\n"
-        "heavy = ('mechanism', 'equations', 'formats', 'models')\n"
+        "heavy = ('mechanism', 'equations', 'formats', 'models.library')\n"
         "assert not [m for m in heavy if f'linkwright.{m}' in sys.modules]\n"
         "assert not {'scipy', 'pydantic', 'matplotlib'} & set(sys.modules)\n"
     )

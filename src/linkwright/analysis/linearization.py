@@ -34,8 +34,8 @@ from linkwright.analysis.modes import Mode, modes, moving_states
 from linkwright.backends.kernel import Kernel, compile as compile_kernel
 from linkwright.border import worded
 from linkwright.brief import brief
+from linkwright.energies import ENERGIES
 from linkwright.equations.closure import Relations, independent_columns
-from linkwright.equations.energy import ENERGIES
 from linkwright.equations.poles import refuse_pole
 from linkwright.errors import Error
 from linkwright.mechanism import Mechanism, ModelLike

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from linkwright.algebra import ZERO, Expr, constant, total
 from linkwright.border import worded
 from linkwright.brief import one_line
+from linkwright.energies import ENERGIES
 from linkwright.equations.bodies import body_terms, geared, own_tensor
 from linkwright.equations.writer import NOTHING, Triple, add, apply, cross, dot, times, transposed
 from linkwright.mechanism import Body, Kinematics, Mechanism, ModelLike, mechanism_of
 from linkwright.mechanism.parts import Output
-
-ENERGIES = ("energy.kinetic", "energy.potential", "energy.power")
-"""The channels of energies: kinetic, in the field of gravity, and the power of loads."""
 
 _HALF = constant(0.5)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwright.brief import one_line
+from linkwright.energies import ENERGIES
 from linkwright.errors import Error
 from linkwright.recording.holder import Recorded
 from linkwright.recording.recording import Array, Recording
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from linkwright.system import System
 
 _TEXT = "linkwright.formats.text.files"  # of a higher layer, which knows text models
-
-ENERGIES = ("energy.kinetic", "energy.potential", "energy.power")
-"""The channels of energies: kinetic, in the field of gravity, and the power of loads."""
 
 
 @one_line

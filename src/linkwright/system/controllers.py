@@ -15,7 +15,7 @@ from linkwright.algebra import Expr
 from linkwright.blocks import BlockError, Foreign
 from linkwright.system.clock import Clock
 from linkwright.system.definitions import Definitions
-from linkwright.system.flatten import Flat, _define, _parameters, _segments, _states, _ticks
+from linkwright.system.flatten import FlatSystem, _define, _parameters, _segments, _states, _ticks
 from linkwright.system.member import Member
 from linkwright.system.phases import Phases, Signal
 
@@ -44,7 +44,7 @@ def controller_phases(system: System, names: Iterable[str] = ()) -> Phases:
     clock = Clock(clock.tick, {m.name: clock.schedules[m.name] for m in chosen})
     ports = {x for m in chosen for _, symbols in m.inputs() for x in symbols}
     own.wires = {x: wire for x, wire in system.wires.items() if x in ports}
-    flat = Flat(own, clock, own.wires, None, Definitions())
+    flat = FlatSystem(own, clock, own.wires, None, Definitions())
     _define(flat)
     _states(flat)
     _parameters(flat, ())
@@ -98,7 +98,7 @@ def _chosen(system: System, names: Sequence[str]) -> list[Member]:
     return found
 
 
-def _inputs(flat: Flat, whole: Phases) -> list[Signal]:
+def _inputs(flat: FlatSystem, whole: Phases) -> list[Signal]:
     """Return what the members read that is not their own: ports and signals of the plant."""
     roots: list[Expr] = [*flat.starts.values()]
     for m in flat.members:

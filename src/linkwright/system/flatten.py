@@ -73,7 +73,7 @@ class Flattened:
 
 
 @dataclass(slots=True)
-class Flat:
+class FlatSystem:
     """A System being flattened: its arrays, its definitions and the Programs made so far."""
 
     system: System
@@ -150,7 +150,7 @@ def flatten(
     view = system.mechanism.with_loads([*forces, *stops], [*moments, *couples])
     tree = redundant_equations(view) if form.redundant else None
     equations = _derived(system, view, form) if tree is None else tree[0]
-    flat = Flat(system, clock, wires, equations, Definitions(), starts=starts(system))
+    flat = FlatSystem(system, clock, wires, equations, Definitions(), starts=starts(system))
     flat.energies = energy_outputs(view) if view.bodies else ()
     _define(flat)
     if tree is not None:
@@ -257,7 +257,7 @@ def _branches(system: System, loads: Sequence[Force | Moment]) -> dict[Expr, Wir
     return wires
 
 
-def _define(flat: Flat) -> None:
+def _define(flat: FlatSystem) -> None:
     """Fill the table: equations of motion, what members compute, and wires."""
     system, table = flat.system, flat.table
     if flat.equations is not None:
@@ -294,7 +294,7 @@ def _stream(member: str, stream: str) -> int:
 
 
 # -- arrays ----------------------------------------------------------------------------------------
-def _states(flat: Flat) -> None:
+def _states(flat: FlatSystem) -> None:
     """Fill x, d and w, and the rates of x; `numbered` says where they start."""
     m = flat.system.mechanism
     rates = _own_states(flat)
@@ -326,7 +326,7 @@ def _signal(x: Expr, unit: str, kind: str, doc: str, home: str = "") -> Signal:
     return Signal(x.name, x, 0.0, unit, kind, doc, home)
 
 
-def _mechanism_signals(flat: Flat) -> list[Signal]:
+def _mechanism_signals(flat: FlatSystem) -> list[Signal]:
     """Return coordinates, extra states and all speeds of the mechanism, as its tree orders them."""
     equations, m = flat.equations, flat.system.mechanism
     if equations is None:
@@ -346,7 +346,7 @@ def _mechanism_signals(flat: Flat) -> list[Signal]:
     ]
 
 
-def _own_states(flat: Flat) -> dict[Expr, Expr]:
+def _own_states(flat: FlatSystem) -> dict[Expr, Expr]:
     """Return the states of the mechanism that are integrated, with their rates."""
     e = flat.equations
     if e is None:
@@ -355,7 +355,7 @@ def _own_states(flat: Flat) -> dict[Expr, Expr]:
     return dict(zip(symbols, (*e.rates, *e.state_rates, *e.accelerations), strict=True))
 
 
-def _parameters(flat: Flat, roots: Sequence[Expr]) -> None:
+def _parameters(flat: FlatSystem, roots: Sequence[Expr]) -> None:
     """Fill p with what anything needs."""
     m = flat.system.mechanism
     needed = [*flat.rates, *roots, *flat.starts.values()]
@@ -381,7 +381,7 @@ def _parameters(flat: Flat, roots: Sequence[Expr]) -> None:
 
 
 # -- channels --------------------------------------------------------------------------------------
-def _channels(flat: Flat, record: Sequence[str] | None) -> list[tuple[Signal, Expr]]:
+def _channels(flat: FlatSystem, record: Sequence[str] | None) -> list[tuple[Signal, Expr]]:
     """Return the channels that are asked for, each name once, with what they are.
 
     A state comes before an output of its name, as in the recordings of mechanisms.
@@ -433,7 +433,7 @@ def _channels(flat: Flat, record: Sequence[str] | None) -> list[tuple[Signal, Ex
 
 
 # -- ticks -----------------------------------------------------------------------------------------
-def _segments(flat: Flat) -> list[Segment]:
+def _segments(flat: FlatSystem) -> list[Segment]:
     """Return what runs at ticks, in order."""
     wanted = {x: m.name for m in flat.held for _, symbols, _ in m.outputs() for x in symbols}
     memory = {x: m.name for m in flat.held for _, x, _ in m.remembered()}
@@ -457,7 +457,7 @@ def _segments(flat: Flat) -> list[Segment]:
     return segments(flat.clock.schedules, needs, updates, alone, readers)
 
 
-def _ticks(flat: Flat, segment: Segment) -> Iterable[Tick]:
+def _ticks(flat: FlatSystem, segment: Segment) -> Iterable[Tick]:
     """Return the ticks of a segment: the outputs of its members, and their updates."""
     place = {s.symbol: i for i, s in enumerate(flat.d)}
     outputs: dict[Expr, Expr] = {}
@@ -500,7 +500,7 @@ def _ticks(flat: Flat, segment: Segment) -> Iterable[Tick]:
     )
 
 
-def _foreign(flat: Flat, member: Member, place: Mapping[Expr | None, int]) -> Tick:
+def _foreign(flat: FlatSystem, member: Member, place: Mapping[Expr | None, int]) -> Tick:
     """Return the tick of a Python function."""
     block = member.block
     assert isinstance(block, Foreign)
@@ -521,7 +521,7 @@ def _foreign(flat: Flat, member: Member, place: Mapping[Expr | None, int]) -> Ti
     return Tick(member.name, made, slots, schedule.every, schedule.offset, foreign=call)
 
 
-def _quaternions(flat: Flat) -> tuple[tuple[int, int, int, int], ...]:
+def _quaternions(flat: FlatSystem) -> tuple[tuple[int, int, int, int], ...]:
     place = {s.symbol: i for i, s in enumerate(flat.x)}
     return tuple(
         (place[a], place[b], place[c], place[d])

@@ -13,17 +13,17 @@ from linkwright.system.forms import GUARD
 from linkwright.system.phases import Event, Signal
 
 if TYPE_CHECKING:
-    from linkwright.system.flatten import Flat
+    from linkwright.system.flatten import FlatSystem
 
 
-def settled_states(flat: Flat) -> tuple[dict[Expr, Expr], list[Statement]]:
+def settled_states(flat: FlatSystem) -> tuple[dict[Expr, Expr], list[Statement]]:
     """Return the states of the mechanism as they are moved after a step."""
     if flat.kept is not None:
         return dict(flat.settled), []
     return ({}, []) if flat.equations is None else settled(flat.equations)
 
 
-def accepted_program(flat: Flat) -> Program | None:
+def accepted_program(flat: FlatSystem) -> Program | None:
     """Return what happens after each accepted step: memory, quaternions, closed loops, guards.
 
     Relations of position are met by two steps of Newton's method.
@@ -60,7 +60,7 @@ def accepted_program(flat: Flat) -> Program | None:
     return program(f"{first.name}_settled", arrays, {"x_new": x, "d_new": d}, statements=calls)
 
 
-def _arrays(flat: Flat, changed: Mapping[Expr, Expr]) -> dict[str, list[Expr]]:
+def _arrays(flat: FlatSystem, changed: Mapping[Expr, Expr]) -> dict[str, list[Expr]]:
     """Return x and d with some entries changed."""
 
     def now(signals: Iterable[Signal]) -> list[Expr]:
@@ -69,7 +69,7 @@ def _arrays(flat: Flat, changed: Mapping[Expr, Expr]) -> dict[str, list[Expr]]:
     return {"x_new": now(flat.x), "d_new": now(flat.d)}
 
 
-def events_of(flat: Flat) -> tuple[Program | None, tuple[Event, ...]]:
+def events_of(flat: FlatSystem) -> tuple[Program | None, tuple[Event, ...]]:
     """Return the values whose zero crossings are events, and what happens at each."""
     values: list[Expr] = []
     found: list[Event] = []
@@ -98,6 +98,6 @@ def events_of(flat: Flat) -> tuple[Program | None, tuple[Event, ...]]:
     return made, tuple(found)
 
 
-def initialize_program(flat: Flat) -> Program | None:
+def initialize_program(flat: FlatSystem) -> Program | None:
     """Return the Program of starts that depend on parameters."""
     return flat.program("initialize", _arrays(flat, flat.starts)) if flat.starts else None
