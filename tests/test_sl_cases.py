@@ -26,6 +26,7 @@ from linkwright.mechanism import Body, Mechanism
 from linkwright.robots import Robot
 from linkwright.simulation.native.batch import run_batch
 from linkwright.simulation.native.session import Outcome, Session
+from linkwright.simulation.settings import RunSettings
 from linkwright.system import System
 from tests.phase_runner import PlainRun
 
@@ -49,9 +50,8 @@ def go(
     step: float | None = None,
     record: list[str] | None = None,
 ) -> Outcome:
-    return Session(
-        system.phases(record), until, method=method, step=step, initial=initial or {}
-    ).run()
+    settings = RunSettings(until, method=method, step=step, every=1)
+    return Session(system.phases(record), settings, initial=initial or {}).run()
 
 
 def state_of(robot: Robot, outcome: Outcome, at: int) -> tuple[Array, Array]:

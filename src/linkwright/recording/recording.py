@@ -233,18 +233,23 @@ class Recording(Recorded):
         return Recording(self.times, self.channels, self.data, metadata, self.source)
 
 
-def plain(value: Any) -> Any:
+_DEEPEST = 100
+
+
+def plain(value: Any, depth: int = 0) -> Any:
     """Return a value as plain data: what JSON can hold, numbers of NumPy turned into Python's.
 
     >>> plain({"a": np.float64(1.5), "b": (np.arange(2),)})
     {'a': 1.5, 'b': [[0, 1]]}
     """
+    if depth > _DEEPEST:  # what Python itself refuses differs from one version to the next
+        raise RecursionError("nested too deeply")
     if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
+        return {str(k): plain(v, depth + 1) for k, v in value.items()}
     if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
+        return plain(value.tolist(), depth + 1)
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(v) for v in value]
+        return [plain(v, depth + 1) for v in value]
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return str(value)

@@ -23,6 +23,7 @@ from linkwright.equations.poles import AT, NEAR, pole_words, poles
 from linkwright.equations.resistance import refuse_idle, refuse_unresisted
 from linkwright.errors import DomainError
 from linkwright.mechanism import Mechanism
+from linkwright.mechanism.plausibility import refuse_unreal
 from linkwright.mechanism.provenance import named
 from linkwright.recording import Recording
 from linkwright.simulation.described import method_notes, phase_channels, phase_numbers, timed
@@ -191,6 +192,8 @@ def session_of(
         run: its number among others, on which noise depends.
     """
     record = None if record is None else tuple(record)
+    known = {n: v for n, v in system.values.items() if n in system.mechanism.parameters}
+    refuse_unreal(system.mechanism, known)
     if not system.members:
         refuse_idle(system.mechanism, all_values_of(system))
     fallback = forms_of(system, record, settings.form, preparing)

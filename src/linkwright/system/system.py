@@ -38,7 +38,7 @@ from linkwright.blocks import (
 from linkwright.border import worded
 from linkwright.brief import brief
 from linkwright.equations.equations import Equations
-from linkwright.errors import UnitError
+from linkwright.errors import InputError, UnitError
 from linkwright.mechanism import Mechanism, ModelLike, resolved
 from linkwright.mechanism.structure import content_of
 from linkwright.system.clock import Clock, make_clock
@@ -243,6 +243,8 @@ class System(Shown):
 
     def apart(self, name: str) -> tuple[str, str]:
         """Return the member that a dotted name begins with, and the rest; "" for no member."""
+        if not isinstance(name, str):
+            raise InputError(f"a name must be a text, not {brief(name)}")
         member, rest = name, ""
         while member and member not in self.members:
             member, _, last = member.rpartition(".")
@@ -591,7 +593,9 @@ def system_of(given: ModelLike) -> System:
     System(m: no members)
     """
     model = resolved(given)
-    return model if isinstance(model, System) else System(mechanism_of(model))
+    if model is None:
+        mechanism_of(model)  # which says what is taken
+    return model if isinstance(model, System) else System(model)
 
 
 def _short(text: str, width: int = 60) -> str:
