@@ -593,9 +593,10 @@ def system_of(given: ModelLike) -> System:
     System(m: no members)
     """
     model = resolved(given)
-    if model is None:
-        mechanism_of(model)  # which says what is taken
-    return model if isinstance(model, System) else System(model)
+    if not isinstance(model, System):
+        mechanism_of(model)  # which says what is taken, where this is none
+        return System(model)
+    return model
 
 
 def _short(text: str, width: int = 60) -> str:
