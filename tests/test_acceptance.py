@@ -14,7 +14,7 @@ LENGTHS = {"Methods": 57, "Use": 77}
 NOT_HELD = {"Methods": [], "Use": [74]}
 DIFFERENT = {"Methods": [3, 6, 28, 38, 47], "Use": [9, 10, 15, 25, 48, 71, 77]}
 PHYSICS = 14
-FOUND = 34
+FOUND = 46
 
 
 @cache

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from linkwright.algebra import Expr, as_expr
@@ -575,7 +576,8 @@ class System(Shown):
                 for x, default in zip(symbols, port.values, strict=True):
                     wire = self.wires.get(x)
                     drive = f"{default} (input)" if wire is None else str(wire.value)
-                    lines.append(f"  {x.name.removeprefix(member.name + '.')} <- {_short(drive)}")
+                    own = x.name.removeprefix(f"{member.name}.")
+                    lines.append(f"  {own} <- {shorten(drive, 60, placeholder='...')}")
             lines.extend(f"  {name}" for name in block.outputs)
         return "\n".join(lines)
 
@@ -597,7 +599,3 @@ def system_of(given: ModelLike) -> System:
         mechanism_of(model)  # which says what is taken, where this is none
         return System(model)
     return model
-
-
-def _short(text: str, width: int = 60) -> str:
-    return text if len(text) <= width else text[: width - 3] + "..."
