@@ -556,4 +556,4 @@ def test_the_schema_for_editors_knows_every_key(capsys: pytest.CaptureFixture[st
     assert main(["schema", "--scene"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert set(told["properties"]) == set(SceneTable.model_fields)
-    assert told["$defs"]["ShapeTable"]["properties"]["kind"]["enum"] == list(SHAPES)
+    assert told["$defs"]["SceneShape"]["properties"]["kind"]["enum"] == list(SHAPES)

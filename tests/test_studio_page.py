@@ -182,7 +182,7 @@ def test_a_page_of_an_unknown_model_shows_plots_and_says_so(tmp_path: Path) -> N
         page.wait_for_selector("html[data-ready=yes]")
         page.fill("#scrub", "0.5")
         assert page.inner_text('[data-channel="x"] b') == "0.2500"
-        assert "no shipped model" in page.inner_text("#notes")  # in sight
+        assert "not a shipped model" in page.inner_text("#notes")  # in sight
         page.keyboard.press("p")
         assert page.locator("#notes").is_visible()  # the plots are all there is
         assert page.locator("#axes").is_hidden()

@@ -163,9 +163,7 @@ def test_no_browser_is_opened_where_there_is_none(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_script_waits_until_it_is_interrupted() -> None:
-    program = (
-        "import linkwright as lw\nlw.load_model('pendulum').show(browser=False)\nprint('over')"
-    )
+    program = "import linkwright as lw\nlw.load('pendulum').show(browser=False)\nprint('over')"
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env={**os.environ}
     ) as script:

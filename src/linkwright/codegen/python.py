@@ -144,7 +144,8 @@ def _tables(content: Content, name: str, common: Sequence[str]) -> Iterable[str]
     yield "    ),"
     yield "    ("
     for e in phases.event_list:
-        yield f"        Crossing({e.direction}, {e.terminal}, {e.action is not None}, {e.guard}),"
+        flags = f"{e.terminal}, {e.action is not None}, {e.guard}"
+        yield f"        DetectedCrossing({e.direction}, {flags}),"
     yield "    ),"
     yield f"    ({''.join(f'{_text(e.name)}, ' for e in phases.event_list)}),"
     yield f"    {len(content.relations)},"
