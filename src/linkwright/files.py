@@ -128,6 +128,8 @@ def write_with(
     named = Path(path)
     try:
         target = named.resolve() if named.is_symlink() else named
+        if target.is_symlink():  # from Python 3.13 on, `resolve` does not complain of circles
+            raise RuntimeError("its links go in a circle")
         there = target.stat() if target.exists() else None
         if there is not None and not stat.S_ISREG(there.st_mode):
             _write_through(named, target, there.st_mode, fill)
