@@ -428,10 +428,10 @@ assert nodes._any_collided
 
 
 # -- depth -----------------------------------------------------------------------------------------
-DEPTH = 20_000
+DEPTH = 100_000
 
 
-def test_depth_of_twenty_thousand() -> None:
+def test_depth_of_a_hundred_thousand() -> None:
     gc.collect()
     base = node_count()
     x = symbol("deep", owner="depth")

@@ -588,9 +588,6 @@ class System(Shown):
 def system_of(given: ModelLike) -> System:
     """Return a System, or that of a mechanism, a robot, a file or a model's name alone.
 
-    Args:
-        given: what is meant.
-
     >>> system_of(Mechanism("m"))
     System(m: no members)
     """

@@ -30,7 +30,7 @@ def find_mesh(name: str, source: str | Path, roots: Sequence[str | Path] = ()) -
     Traceback (most recent call last):
         ...
     linkwright.errors.InputError: robot.urdf: the mesh '../../etc/passwd' lies outside the folders
-    that meshes are taken from; declare its folder (mesh_dirs=, --mesh-dir)
+    that meshes are taken from; declare its folder (roots=, --mesh-dir)
     """
     _require_plain(name, source)
     candidates = _candidates(name, Path(source), [Path(root) for root in roots])
@@ -38,7 +38,7 @@ def find_mesh(name: str, source: str | Path, roots: Sequence[str | Path] = ()) -
         raise InputError(
             f"the mesh {_shortened(name)} lies outside the folders that meshes are taken from",
             file=source,
-            remedy=f"declare {_where(name)} (mesh_dirs=, --mesh-dir)",
+            remedy=f"declare {_where(name)} (roots=, --mesh-dir)",
         )
     for path in candidates:
         try:
