@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 
@@ -556,3 +558,16 @@ def test_a_pure_function_is_called_once() -> None:
     after = optimize(made)
     assert (count_operations(made).call, count_operations(after).call) == (2, 1)
     assert_same_values(made, after)
+
+
+def test_costs_are_found_by_several_threads_at_once() -> None:
+    """What is remembered of the last ones is shared, and none trips over another."""
+    made = [program(f"f{i}", {"k": ["a"]}, {"f": lambda a: [a * a + a]}) for i in range(9)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda k: cost(made[k % 9]), range(4000)))
+    finally:
+        sys.setswitchinterval(before)
+    assert set(found) == {cost(p) for p in made}

@@ -23,7 +23,7 @@ def cost(program: Program) -> tuple[int, int]:
     >>> cost(p)
     (0, 0)
     """
-    for known, found in _recent:
+    for known, found in _recent.copy():  # another thread may add to it meanwhile
         if known is program:
             return found
     stages = stage_counts(program)
