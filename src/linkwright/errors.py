@@ -28,19 +28,24 @@ class Error(Exception):
     Args:
         what: what was wrong, in one sentence without a final full stop.
         remedy: what the caller can do about it, or None where there is nothing to advise.
+        code: its number in `linkwright.error_codes`, where it has one.
 
     Example:
         >>> print(Error("no symbol is called 'q9'", remedy="declare it first"))
         no symbol is called 'q9'; declare it first
+        >>> print(Error("there is no number R999", code="R101"))
+        there is no number R999 [R101]
     """
 
-    def __init__(self, what: str, *, remedy: str | None = None) -> None:
+    def __init__(self, what: str, *, remedy: str | None = None, code: str | None = None) -> None:
         super().__init__(what)
         self.what = what
         self.remedy = remedy
+        self.code = code
 
     def __str__(self) -> str:
-        return self.what if self.remedy is None else f"{self.what}; {self.remedy}"
+        said = self.what if self.remedy is None else f"{self.what}; {self.remedy}"
+        return said if self.code is None else f"{said} [{self.code}]"
 
 
 class InputError(Error):
@@ -52,6 +57,7 @@ class InputError(Error):
         line: the line in that file, counted from 1.
         column: the column in that line, counted from 1.
         remedy: what the caller can do about it.
+        code: its number, where it has one.
 
     Example:
         >>> print(
@@ -76,8 +82,9 @@ class InputError(Error):
         line: int | None = None,
         column: int | None = None,
         remedy: str | None = None,
+        code: str | None = None,
     ) -> None:
-        super().__init__(what, remedy=remedy)
+        super().__init__(what, remedy=remedy, code=code)
         self.file = None if file is None else os.fspath(file)
         self.line = line
         self.column = column

@@ -1,0 +1,83 @@
+"""The numbers of errors: one table that makes the page *Errors* and ``linkwright explain``.
+
+A number is never used for something else. To add one, take the next free number of its part, and
+give it where the error is raised: ``raise MotionError(..., code="R201")``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from linkwright.errors import InputError, nearest
+
+
+class Explanation(NamedTuple):
+    """What a number means: a short title, why it happens, and what to do."""
+
+    title: str
+    why: str
+    remedy: str
+
+
+PARTS = {
+    "1": "Definition and dialogue",
+    "2": "Tasks and requirements",
+    "3": "Sizing and catalogs",
+    "4": "Drives",
+    "5": "Filters",
+    "6": "Frequency response, limit cycles and identification",
+    "7": "Worst case and timing",
+    "8": "Listings, plots and reports",
+}
+"""The first digit of a number says which part of Linkwright it comes from."""
+
+DEFINITION = {
+    "R101": Explanation(
+        "Unknown error number",
+        "No error has the number that was asked for.",
+        "Run `linkwright explain` without a number for the list.",
+    ),
+}
+
+TASKS: dict[str, Explanation] = {}
+
+SIZING: dict[str, Explanation] = {}
+
+DRIVES: dict[str, Explanation] = {}
+
+FILTERS: dict[str, Explanation] = {}
+
+FREQUENCY: dict[str, Explanation] = {}
+
+WORST_CASE: dict[str, Explanation] = {}
+
+REPORTS: dict[str, Explanation] = {}
+
+ERRORS = {
+    **DEFINITION,
+    **TASKS,
+    **SIZING,
+    **DRIVES,
+    **FILTERS,
+    **FREQUENCY,
+    **WORST_CASE,
+    **REPORTS,
+}
+"""Every number and what it means."""
+
+
+def explanation(code: str) -> Explanation:
+    """Return what a number means.
+
+    >>> explanation("r101").title
+    'Unknown error number'
+    """
+    found = ERRORS.get(code.upper())
+    if found is None:
+        near = nearest(code.upper(), ERRORS)
+        raise InputError(
+            f"there is no error {code!r}",
+            remedy=f"did you mean {near}?" if near else "run `linkwright explain` for the list",
+            code="R101",
+        )
+    return found

@@ -1,0 +1,83 @@
+"""Numbers of errors: each that is raised is in the table, each in the table is raised."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import linkwright
+from linkwright import error_codes
+from linkwright.error_codes import ERRORS, PARTS, explanation
+from linkwright.errors import InputError
+
+SOURCE = Path(linkwright.__file__).parent
+NUMBERED: tuple[str, ...] = ("error_codes.py",)
+"""Files, or folders, in which every error that is raised carries a number."""
+
+
+def _files(places: tuple[str, ...]) -> list[Path]:
+    found = [
+        f
+        for p in places
+        for f in ([SOURCE / p] if p.endswith(".py") else (SOURCE / p).rglob("*.py"))
+    ]
+    assert all(f.is_file() for f in found)
+    return found
+
+
+def _codes(tree: ast.AST) -> list[str]:
+    """The numbers that calls are given: `code="R101"`."""
+    return [
+        k.value.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        for k in node.keywords
+        if k.arg == "code" and isinstance(k.value, ast.Constant) and isinstance(k.value.value, str)
+    ]
+
+
+def test_numbers_that_are_raised_and_numbers_of_the_table_are_the_same() -> None:
+    texts = [f.read_text(encoding="utf-8") for f in _files((".",))]
+    trees = [ast.parse(text) for text in texts if 'code="R' in text]
+    raised = {c for tree in trees for c in _codes(tree) if re.fullmatch(r"R\d+", c)}
+    assert raised == set(ERRORS)
+
+
+def test_each_number_stands_once_in_the_part_it_belongs_to() -> None:
+    parts = [getattr(error_codes, n) for n in dir(error_codes) if n.isupper() and n != "ERRORS"]
+    tables = [p for p in parts if p is not PARTS]
+    assert sum(map(len, tables)) == len(ERRORS)
+    tree = ast.parse((SOURCE / "error_codes.py").read_text(encoding="utf-8"))
+    keys = [
+        k.value
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Dict)
+        for k in n.keys
+        if isinstance(k, ast.Constant)
+    ]
+    assert len(keys) == len(set(keys))
+    for code, why in ERRORS.items():
+        assert re.fullmatch(r"R[1-8]\d\d", code)
+        assert all(why)
+        assert len({c[1] for table in tables if code in table for c in table}) == 1
+
+
+@pytest.mark.parametrize("file", _files(NUMBERED), ids=lambda f: f.name)
+def test_every_error_of_these_parts_has_a_number(file: Path) -> None:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            name = ast.unparse(node.exc.func).rpartition(".")[2]
+            if name.endswith("Error"):
+                given = {k.arg for k in node.exc.keywords}
+                assert given & {"code", None}, (
+                    f"{file.name}:{node.lineno} raises {name} without a code"
+                )
+
+
+def test_an_unknown_number_is_an_error_with_a_number() -> None:
+    with pytest.raises(InputError, match=r"there is no error 'R9999'.*\[R101\]"):
+        explanation("R9999")
