@@ -14,7 +14,7 @@ from linkwright.error_codes import ERRORS, PARTS, explanation
 from linkwright.errors import InputError
 
 SOURCE = Path(linkwright.__file__).parent
-NUMBERED: tuple[str, ...] = ("error_codes.py",)
+NUMBERED: tuple[str, ...] = ("error_codes.py", "analysis/cycle.py")
 """Files, or folders, in which every error that is raised carries a number."""
 
 

@@ -41,7 +41,14 @@ DEFINITION = {
 
 TASKS: dict[str, Explanation] = {}
 
-SIZING: dict[str, Explanation] = {}
+SIZING = {
+    "R301": Explanation(
+        "Load of a joint does not fit together",
+        "Times do not rise, arrays differ in length, a value is not finite, or the kind of joint "
+        "is neither revolute nor prismatic.",
+        "Give one finite value for each time, in the order of time.",
+    ),
+}
 
 DRIVES: dict[str, Explanation] = {}
 
