@@ -10,7 +10,9 @@ import pytest
 
 import linkwright
 from linkwright import error_codes
-from linkwright.error_codes import ERRORS, PARTS, explanation
+from linkwright.cli import main
+from linkwright.cli.commands.explain import command
+from linkwright.error_codes import ERRORS, PARTS, explanation, page
 from linkwright.errors import InputError
 
 SOURCE = Path(linkwright.__file__).parent
@@ -47,7 +49,11 @@ def test_numbers_that_are_raised_and_numbers_of_the_table_are_the_same() -> None
 
 
 def test_each_number_stands_once_in_the_part_it_belongs_to() -> None:
-    parts = [getattr(error_codes, n) for n in dir(error_codes) if n.isupper() and n != "ERRORS"]
+    parts = [
+        getattr(error_codes, n)
+        for n in dir(error_codes)
+        if n.isupper() and n[0] != "_" and n != "ERRORS"
+    ]
     tables = [p for p in parts if p is not PARTS]
     assert sum(map(len, tables)) == len(ERRORS)
     tree = ast.parse((SOURCE / "error_codes.py").read_text(encoding="utf-8"))
@@ -81,3 +87,23 @@ def test_every_error_of_these_parts_has_a_number(file: Path) -> None:
 def test_an_unknown_number_is_an_error_with_a_number() -> None:
     with pytest.raises(InputError, match=r"there is no error 'R9999'.*\[R101\]"):
         explanation("R9999")
+
+
+def test_the_page_is_made_from_the_table() -> None:
+    """Check 3."""
+    kept = Path(__file__).parent.parent.joinpath("docs", "errors.md").read_text(encoding="utf-8")
+    assert kept == page(), "run: python -m linkwright.error_codes > docs/errors.md"
+
+
+def test_every_number_is_explained_and_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Check 3."""
+    for code, told in ERRORS.items():
+        command(code.lower())
+        assert capsys.readouterr().out.splitlines() == [f"{code}: {told[0]}", *told[1:]]
+    assert main(["explain", "r101"]) == 0
+    assert capsys.readouterr().out.startswith("R101: ")
+    assert main(["explain"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in listed[1:]] == list(ERRORS)
+    assert main(["explain", "R999"]) == 2
+    assert "[R101]" in capsys.readouterr().err

@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "page": "linkwright.cli.commands.page",
     "studio": "linkwright.cli.commands.studio",
     "recover": "linkwright.cli.commands.recover",
+    "explain": "linkwright.cli.commands.explain",
     "info": "linkwright.cli.commands.info",
 }
 
