@@ -16,7 +16,11 @@ from linkwright.error_codes import ERRORS, PARTS, explanation, page
 from linkwright.errors import InputError
 
 SOURCE = Path(linkwright.__file__).parent
-NUMBERED: tuple[str, ...] = ("error_codes.py", "analysis/cycle.py")
+NUMBERED: tuple[str, ...] = (
+    "error_codes.py",
+    "analysis/cycle.py",
+    "recording/plot_format.py",
+)
 """Files, or folders, in which every error that is raised carries a number."""
 
 

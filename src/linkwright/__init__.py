@@ -84,6 +84,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
     "linkwright.program.passes": ("optimize",),
     "linkwright.recording": ("Channel", "Recording"),
+    "linkwright.recording.plot_format": ("PlotFormat",),
     "linkwright.doors": ("load",),
     "linkwright.robots": ("Robot", "identification"),
     "linkwright.viewer": ("page", "show"),
@@ -197,6 +198,7 @@ if TYPE_CHECKING:
     )
     from linkwright.program.passes import optimize as optimize
     from linkwright.recording import Channel as Channel, Recording as Recording
+    from linkwright.recording.plot_format import PlotFormat as PlotFormat
     from linkwright.robots import Robot as Robot, identification as identification
     from linkwright.simulation import (
         Batch as Batch,

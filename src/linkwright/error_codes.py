@@ -70,7 +70,38 @@ FREQUENCY: dict[str, Explanation] = {}
 
 WORST_CASE: dict[str, Explanation] = {}
 
-REPORTS: dict[str, Explanation] = {}
+REPORTS = {
+    "R801": Explanation(
+        "A scale without extent",
+        "The lower end of an axis is not below its upper end, or one of them is not finite.",
+        "Give the smaller end first: `--x-limits 0,10`.",
+    ),
+    "R802": Explanation(
+        "Ticks too close",
+        "The distance of ticks is not positive, or so small that they would run together.",
+        "Give a step of about a tenth of the scale, or leave it out.",
+    ),
+    "R803": Explanation(
+        "Marks at no sample",
+        "Marks are drawn at every so many samples; the number is negative.",
+        "Give 1 for every sample, 10 for every tenth, 0 for none.",
+    ),
+    "R804": Explanation(
+        "Off the page",
+        "Axes or logo do not fit on the page, or a length is not one.",
+        "Give a larger page, shorter axes, or another place; lengths are in inches.",
+    ),
+    "R805": Explanation(
+        "Not a picture",
+        "The file of a logo cannot be read as PNG or JPEG.",
+        "Save the logo as PNG.",
+    ),
+    "R806": Explanation(
+        "Two numbers are needed",
+        "An option takes a pair of numbers.",
+        "Write `--x-limits 0,10`, `--origin 1,1`, `--page 11x8.5`.",
+    ),
+}
 
 ERRORS = {
     **DEFINITION,

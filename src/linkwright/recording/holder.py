@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
+    from linkwright.recording.plot_format import PlotFormat
     from linkwright.recording.recording import Recording
 
 
@@ -62,6 +63,7 @@ class Recorded(Transferable, Shown):
         rate: bool = False,
         cutoff: float = 0,
         title: str = "",
+        layout: PlotFormat | None = None,
     ) -> Figure:
         """Return a figure of some channels, or of all; those of a unit share a graph.
 
@@ -72,9 +74,11 @@ class Recorded(Transferable, Shown):
             rate: draw rates of change.
             cutoff: of a low-pass filter, percent of half the sampling rate; 0 for none.
             title: over the figure; by default the name of the model.
+            layout: symbols, smoothing, scales, labels, page and logo; chosen by default.
         """
         from linkwright.recording.plots import figure
 
         return figure(
-            [self.recording], channels, vs=vs, fft=fft, rate=rate, cutoff=cutoff, title=title
-        )
+            [self.recording], channels, vs=vs, fft=fft, rate=rate, cutoff=cutoff, title=title,
+            layout=layout,
+        )  # fmt: skip

@@ -18,6 +18,7 @@ from linkwright.files import write_with
 from linkwright.optional import extra
 from linkwright.recording.colors import DASHES, TRACES
 from linkwright.recording.derived import chosen, filtered, rate_of_change, spectrum
+from linkwright.recording.plot_format import SYMBOLS, PlotFormat, apply_format, smooth_curve
 from linkwright.recording.recording import Array, Channel, Recording, RecordingError
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def figure(
     cutoff: float = 0,
     labels: Sequence[str] = (),
     title: str = "",
+    layout: PlotFormat | None = None,
 ) -> Figure:
     """Return a figure of channels, those of a unit in one graph.
 
@@ -83,6 +85,7 @@ def figure(
         cutoff: of a low-pass filter, percent of half the sampling rate; 0 for none.
         labels: a name for each recording, in the legend where there are several.
         title: over the figure; by default the name of the model.
+        layout: symbols, smoothing, scales, labels, page and logo; chosen by default.
 
     >>> r = Recording([0, 1], [Channel("x", "m"), Channel("v", "m/s")], [[1, 2], [3, 4]])
     >>> [ax.get_ylabel() for ax in figure([r]).axes]
@@ -100,6 +103,7 @@ def figure(
     names = [n for n in chosen(recordings[0], channels) if n != vs]
     if not names:
         raise RecordingError("there is no channel to draw")
+    layout = layout or PlotFormat()
     made = [_drawn(r, names, vs, fft, rate, cutoff) for r in recordings]
     groups = _graphs(made)
     if not (channels or fft or rate):
@@ -113,13 +117,14 @@ def figure(
         info = _has_long_names([c for c, _, _ in made[0]])
         axes = drawing.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
         for ax, columns in zip(axes, groups, strict=True):
-            _draw(ax, made, columns, labels, int(height / len(groups) / _ENTRY), info)
+            _draw(ax, made, columns, labels, int(height / len(groups) / _ENTRY), info, layout)
         axes[-1].set_xlabel(_x_label(recordings[0], vs, fft))
         if fft:
             axes[-1].set_xlim(0, max(_bandwidth(x, y) for lines in made for _, x, y in lines))
         words = title or str(recordings[0].metadata.get("model", ""))
         if words:
             axes[0].set_title(words, loc="left")
+        apply_format(drawing, list(axes), layout)
     return drawing
 
 
@@ -257,6 +262,7 @@ def _draw(
     labels: Sequence[str],
     rows: int,
     info: bool,
+    layout: PlotFormat,
 ) -> None:
     several = len(made) > 1
     first = [made[0][k][0] for k in columns]
@@ -270,24 +276,34 @@ def _draw(
             if several:
                 label = labels[number] if number < len(labels) else f"{number + 1}"
                 words = f"{words} · {label}"
-            ax.plot(
-                x,
-                y,
-                linestyle=_line(lines[k][0], number, place),
-                color=TRACES["light"][place % len(TRACES["light"])],
-                label=words,
-                marker="o" if len(x) == 1 else None,
-            )
+            _draw_curve(ax, x, y, words, _line(lines[k][0], number, place), place, layout)
     ax.set_ylabel(_y_label(first))
     ax.margins(x=0.01)
     count = len(columns) * len(made)
-    if count > 1 or names[0] not in ax.get_ylabel():
+    if layout.legend and (count > 1 or names[0] not in ax.get_ylabel()):
         ncols = -(-count // max(rows, 1))
         ax.legend(loc="upper left", bbox_to_anchor=(1.005, 1.02), ncols=ncols)
     if not drawn:
         words, at = "no finite value", ax.transAxes
         ax.text(0.5, 0.5, words, transform=at, ha="center", va="center", color="#6b7280")
         ax.set_yticks([])
+
+
+def _draw_curve(
+    ax: Axes, x: Array, y: Array, words: str, line: Any, place: int, layout: PlotFormat
+) -> None:
+    """Draw a curve through samples, and marks at some of them."""
+    color = TRACES["light"][place % len(TRACES["light"])]
+    mark = SYMBOLS[place % len(SYMBOLS)] if layout.symbols else "o" if len(x) == 1 else None
+    every = layout.symbols or 1
+    if layout.smooth and len(x) > 1:
+        ax.plot(*smooth_curve(x, y), linestyle=line, color=color, label=None if mark else words)
+        line = "none"
+        if not mark:
+            return
+    ax.plot(
+        x, y, linestyle=line, color=color, label=words, marker=mark, markevery=every, markersize=4.5
+    )
 
 
 def _line(channel: Channel, number: int, place: int) -> str | tuple[float, tuple[float, ...]]:

@@ -31,6 +31,10 @@ _VS = typer.Option(
 )
 
 
+_LABEL = typer.Option([], "--label", metavar="TEXT", help="Legend text of a recording, in order.")
+_LOGO = typer.Option(None, "--logo", metavar="FILE", help="Picture (PNG or JPEG) on the page.")
+
+
 def command(
     what: list[str] = _WHAT,
     vs: str | None = _VS,
@@ -48,6 +52,28 @@ def command(
         False, "--terminal", help="Draw in the terminal instead of a file."
     ),
     names: bool = typer.Option(False, "--list", help="Only list the channels."),
+    symbols: int = typer.Option(0, "--symbols", metavar="N", help="Mark every Nth sample."),
+    smooth: bool = typer.Option(False, "--smooth", help="Draw smooth curves through the samples."),
+    legend: bool = typer.Option(True, "--legend/--no-legend", help="Draw a legend."),
+    label: list[str] = _LABEL,
+    x_limits: str = typer.Option("", "--x-limits", metavar="LOW,HIGH", help="Horizontal scale."),
+    y_limits: str = typer.Option("", "--y-limits", metavar="LOW,HIGH", help="Vertical scale."),
+    x_step: float | None = typer.Option(None, "--x-step", help="Distance of horizontal ticks."),
+    y_step: float | None = typer.Option(None, "--y-step", help="Distance of vertical ticks."),
+    x_label: str = typer.Option("", "--x-label", metavar="TEXT", help="Label of the x axis."),
+    y_label: str = typer.Option("", "--y-label", metavar="TEXT", help="Label of the y axis."),
+    page: str = typer.Option(
+        "", "--page", metavar="SIZE", help="Page in inches, as 11x8.5, or letter, a4, a5."
+    ),
+    origin: str = typer.Option(
+        "", "--origin", metavar="X,Y", help="Lower left corner of the axes on the page, inches."
+    ),
+    axes: str = typer.Option("", "--axes", metavar="SIZE", help="Lengths of the axes, as 9x6.5."),
+    logo: Path | None = _LOGO,
+    logo_at: str = typer.Option(
+        "", "--logo-at", metavar="X,Y", help="Lower left corner of the logo, inches."
+    ),
+    logo_size: float = typer.Option(1.0, "--logo-size", help="Width of the logo, inches."),
 ) -> None:
     """Plot the channels of a recording, grouped by unit.
 
@@ -56,6 +82,7 @@ def command(
       linkwright plot run.parquet
       linkwright plot run.parquet "arm.*" --d/dt
       linkwright plot before.parquet after.parquet speed --out compare.html
+      linkwright plot run.parquet q1 --page a4 --x-limits 0,2 --symbols 20 -o q1.pdf
     """
     from linkwright.recording import read_recording
 
@@ -67,7 +94,16 @@ def command(
     if terminal:
         _draw_in_terminal(recordings, channels, vs, fft, rate, cutoff)
         return
-    labels = _labels(files)
+    from linkwright.recording.plot_format import PlotFormat
+
+    labels = label or _labels(files)
+    layout = PlotFormat(
+        symbols=symbols, smooth=smooth, legend=legend, x_limits=_pair(x_limits, "--x-limits"),
+        y_limits=_pair(y_limits, "--y-limits"), x_step=x_step, y_step=y_step, x_label=x_label,
+        y_label=y_label, page=_page(page), origin=_pair(origin, "--origin"),
+        axes=_pair(axes, "--axes", "x"), logo=logo,
+        logo_at=_pair(logo_at, "--logo-at") or PlotFormat().logo_at, logo_size=logo_size,
+    )  # fmt: skip
     target = files[0].with_suffix(".png") if out is None else out
     if target.suffix.lower() in (".html", ".htm"):
         from linkwright.files import write_text
@@ -75,7 +111,7 @@ def command(
 
         page = report_page(
             recordings, channels, labels=labels, title=title, vs=vs, fft=fft, rate=rate,
-            cutoff=cutoff,
+            cutoff=cutoff, layout=layout,
         )  # fmt: skip
         write_text(target, page, replace=True)
     else:
@@ -83,10 +119,34 @@ def command(
 
         drawing = figure(
             recordings, channels, labels=labels, title=title, vs=vs, fft=fft, rate=rate,
-            cutoff=cutoff,
+            cutoff=cutoff, layout=layout,
         )  # fmt: skip
         save_figure(target, drawing)
     echo(f"{target}")
+
+
+def _pair(text: str, option: str, between: str = ",") -> tuple[float, float] | None:
+    """Return the two numbers of an option, or None where it is not given."""
+    from linkwright.errors import InputError
+
+    if not text:
+        return None
+    try:
+        low, high = (float(part) for part in text.lower().split(between))
+    except ValueError:
+        raise InputError(
+            f"{option} takes two numbers, not {text!r}",
+            remedy=f"such as {option} 0{between}10",
+            code="R806",
+        ) from None
+    return low, high
+
+
+def _page(text: str) -> tuple[float, float] | None:
+    """Return width and height of a page that is given by its name or its size."""
+    from linkwright.recording.plot_format import PAGES
+
+    return PAGES.get(text.lower()) or _pair(text, "--page", "x")
 
 
 def _parted(what: Sequence[str]) -> tuple[list[Path], list[str]]:
