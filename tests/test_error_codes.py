@@ -21,6 +21,7 @@ NUMBERED: tuple[str, ...] = (
     "analysis/cycle.py",
     "recording/plot_format.py",
 )
+NUMBERED: tuple[str, ...] = ("elements/drives", "error_codes.py")
 """Files, or folders, in which every error that is raised carries a number."""
 
 

@@ -52,6 +52,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.backends.kernel": ("Kernel", "compile"),
     "linkwright.backends.python": ("python_source",),
     "linkwright.blocks": ("KEEP", "Block", "Element", "sampled"),
+    "linkwright.elements": ("drives",),
     "linkwright.errors": (
         "BackendError",
         "CompileError",
@@ -152,6 +153,7 @@ if TYPE_CHECKING:
     )
     from linkwright.codegen import codegen as codegen
     from linkwright.doors import load as load
+    from linkwright.elements import drives as drives
     from linkwright.equations import (
         ClosedForm as ClosedForm,
         Equations as Equations,

@@ -62,7 +62,55 @@ SIZING = {
     ),
 }
 
-DRIVES: dict[str, Explanation] = {}
+DRIVES = {
+    "R401": Explanation(
+        "A number of a drive makes no sense",
+        "A part of a drive has a number that is not finite, or outside of its bounds: a resistance "
+        "of zero, a negative inertia, a negative deviation.",
+        "Give a number within the bounds that the message names; all are in SI.",
+    ),
+    "R402": Explanation(
+        "A part of a chain is not linear",
+        "A chain with a rate goes from instant to instant by matrices, which a gap, dry friction, "
+        "a limit or a pendulum does not have.",
+        "Make the chain without a rate, so that it is integrated, and sample it with a Servo.",
+    ),
+    "R403": Explanation(
+        "Noise of something unknown",
+        "A deviation, density or quantum has a name that is no state, or no sensor, of the chain.",
+        "Use a name of `chain.matrices(step).states` or `.sensors`.",
+    ),
+    "R404": Explanation(
+        "Unknown update of a chain",
+        "A chain with a rate is updated in one of three ways.",
+        "Use exact, simultaneous or sequential.",
+    ),
+    "R405": Explanation(
+        "A controller lacks a sensor",
+        "The law of the controller needs a signal that no sensor of the chain measures.",
+        "Add the name of the signal to `sensors`.",
+    ),
+    "R406": Explanation(
+        "Unknown signal",
+        "A sensor is to measure a signal that this chain does not have.",
+        "Use one of the signals that the message lists.",
+    ),
+    "R407": Explanation(
+        "Noise without a rate",
+        "Noise is new at each instant, but the chain is continuous and has no instants.",
+        "Give the chain a rate in hertz.",
+    ),
+    "R408": Explanation(
+        "A chain without a period",
+        "Matrices belong to a step, and the chain has no rate in hertz that says how long it is.",
+        "Give the step in s, or make the chain with a rate.",
+    ),
+    "R409": Explanation(
+        "A chain at another rate than it was made for",
+        "The matrices of a chain belong to its period; at another rate they would be wrong.",
+        "Give the rate where the chain is made, and add it without one.",
+    ),
+}
 
 FILTERS: dict[str, Explanation] = {}
 

@@ -1,5 +1,6 @@
 """Elements: what acts on a mechanism or measures it."""
 
+from linkwright.elements import drives
 from linkwright.elements.contact import Contact
 from linkwright.elements.drag import Drag
 from linkwright.elements.filters import Butterworth
@@ -46,4 +47,5 @@ __all__ = [
     "TableTire",
     "Tire",
     "TireLaw",
+    "drives",
 ]

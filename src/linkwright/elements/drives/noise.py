@@ -1,0 +1,113 @@
+"""Noise of a drive: per step, as densities in time, and by the steps of a sensor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.elements.drives.parts import DriveError, number
+from linkwright.errors import nearest
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class DriveNoise:
+    """What disturbs the states of a chain and what its sensors add.
+
+    Args:
+        process: standard deviation of what each step adds to a state, by the state's name, as in
+            JNTMOD. Halving the step doubles the power of such a disturbance.
+        density: of white noise in the rate of a state, by name: its unit for the root of a second.
+            Van Loan's integral makes the covariance of a step of it, whatever the step.
+        sensors: standard deviation of each sensor, by the name of what it measures.
+        quantum: the step of a sensor, by the name of what it measures; 0 for none.
+
+    >>> DriveNoise(sensors={"motor.speed": 1.0}).sensors
+    {'motor.speed': 1.0}
+    """
+
+    process: Mapping[str, float] = field(default_factory=dict)
+    density: Mapping[str, float] = field(default_factory=dict)
+    sensors: Mapping[str, float] = field(default_factory=dict)
+    quantum: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for table in (self.process, self.density, self.sensors, self.quantum):
+            for name, value in table.items():
+                number(value, f"the noise of {name!r}", least=0.0)
+
+    def __bool__(self) -> bool:
+        return any(
+            any(t.values()) for t in (self.process, self.density, self.sensors, self.quantum)
+        )
+
+
+def column(table: Mapping[str, float], names: Sequence[str], what: str) -> Array:
+    """Return the numbers of a table in the order of the names; 0 where there is none.
+
+    >>> column({"b": 2.0}, ["a", "b"], "state").tolist()
+    [0.0, 2.0]
+    """
+    for name in table:
+        if name not in names:
+            near = nearest(name, names)
+            raise DriveError(
+                f"noise is given for {name!r}, which is no {what} of this chain",
+                remedy=f"did you mean {near!r}?" if near else f"there are {', '.join(names)}",
+                code="R403",
+            )
+    return np.array([float(table.get(name, 0.0)) for name in names])
+
+
+def held(a: Array, b: Array, step: float) -> tuple[Array, Array]:
+    """Return the matrices of a step with inputs that hold: expm([a b; 0 0] step).
+
+    >>> held(np.array([[0.0]]), np.array([[2.0]]), 0.5)[1].tolist()
+    [[1.0]]
+    """
+    from scipy.linalg import expm
+
+    n, m = b.shape
+    whole = np.zeros((n + m, n + m))
+    whole[:n, :n], whole[:n, n:] = a, b
+    found = expm(whole * step)
+    return found[:n, :n], found[:n, n:]
+
+
+def van_loan(a: Array, density: Array, step: float) -> Array:
+    """Return the covariance that white noise adds over a step (Van Loan, 1978).
+
+    Args:
+        a: system matrix.
+        density: of the noise in the rates, per root of a second.
+        step: s.
+
+    >>> van_loan(np.array([[0.0]]), np.array([3.0]), 0.5).tolist()
+    [[4.5]]
+    """
+    from scipy.linalg import expm
+
+    n = len(a)
+    whole = np.zeros((2 * n, 2 * n))
+    whole[:n, :n], whole[:n, n:], whole[n:, n:] = -a, np.diag(density**2), a.T
+    found = expm(whole * step)
+    covariance: Array = found[n:, n:].T @ found[:n, n:]
+    return (covariance + covariance.T) / 2
+
+
+def factor(covariance: Array) -> Array:
+    """Return a matrix whose product with its transpose is a covariance, singular ones too.
+
+    >>> factor(np.diag([4.0, 0.0])).tolist()
+    [[2.0, 0.0], [0.0, 0.0]]
+    """
+    diagonal = np.diag(np.diag(covariance))
+    if np.array_equal(covariance, diagonal):
+        return np.sqrt(diagonal)
+    values, vectors = np.linalg.eigh(covariance)
+    found: Array = vectors * np.sqrt(np.maximum(values, 0.0))
+    return found

@@ -1,0 +1,232 @@
+"""Parts of a drive: frozen descriptions that write their physics into a `Sketch`.
+
+A part is a controller, an amplifier, a motor, a train or a load. Its fields are numbers in SI with
+units and bounds (`amount`). It says what it does in expressions, once; a continuous run integrates
+them, and a sampled chain takes its matrices from their exact derivatives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, TypeVar, dataclass_transform
+
+from linkwright.algebra import Expr, as_expr, diff, evaluate, free_symbols, symbol
+from linkwright.blocks import Block, BlockError, checked
+
+PartType = TypeVar("PartType", bound="DrivePart")
+
+
+class DriveError(BlockError):
+    """A drive that cannot be meant."""
+
+
+def amount(
+    unit: str, *, default: Any = ..., least: float = -math.inf, above: float = -math.inf
+) -> Any:
+    """Return a field of a part: a number in a unit, within bounds.
+
+    Args:
+        unit: of the number.
+        default: its value where none is given; None where the part works without it.
+        least: the smallest that makes sense.
+        above: what it must be greater than.
+    """
+    bounds = {"unit": unit, "least": least, "above": above}
+    return field(metadata=bounds) if default is ... else field(default=default, metadata=bounds)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(amount, field))
+def part(kind: type[PartType]) -> type[PartType]:
+    """Make a frozen dataclass of a part."""
+    return dataclass(frozen=True, slots=True)(kind)
+
+
+class DrivePart:
+    """A part of a drive.
+
+    `sensors` names the signals that are measured unless a chain says otherwise, within the part.
+    """
+
+    __slots__ = ()
+    role: ClassVar[str]
+    sensors: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        for item in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, item.name)
+            if "unit" in item.metadata and value is not None:
+                number(
+                    value,
+                    f"{item.name} of {type(self).__name__}",
+                    least=item.metadata["least"],
+                    above=item.metadata["above"],
+                )
+
+
+def number(value: Any, what: str, *, least: float = -math.inf, above: float = -math.inf) -> float:
+    """Return a number that a drive is given, or say why it cannot be meant.
+
+    >>> number(2, "R of DC", above=0)
+    2.0
+    """
+    try:
+        return checked(value, what, least=least, above=above)
+    except BlockError as error:
+        raise DriveError(error.what, remedy=error.remedy, code="R401") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Shaft:
+    """How a shaft turns: its angle, rad, and its speed, rad/s."""
+
+    angle: Expr
+    speed: Expr
+
+
+@dataclass(slots=True)
+class SketchState:
+    """A state of a drive: its part, its symbol, and its rate."""
+
+    role: str
+    symbol: Expr
+    unit: str
+    doc: str
+    shaft: bool = False
+    rate: Expr | None = None
+
+    @property
+    def name(self) -> str:
+        """The name, such as `motor.i`."""
+        return str(self.symbol.name)
+
+
+@dataclass(frozen=True, slots=True)
+class SketchPort:
+    """What a part is fed with by others: its own symbol for it, and what that is."""
+
+    role: str
+    symbol: Expr
+    value: Expr
+
+
+class Sketch:
+    """What the parts of a drive say together: states, their rates, signals, powers.
+
+    Args:
+        block: whose symbols are used.
+        numeric: whether fields are plain numbers; otherwise they are parameters of the block.
+        split: whether each part is a block of its own, as in JNTMOD: what it gets from others is a
+            symbol, and the twist of a train is a state.
+    """
+
+    def __init__(self, block: Block, *, numeric: bool, split: bool = False) -> None:
+        self.block = block
+        self.numeric = numeric
+        self.split = split
+        self.command = symbol("controller.u", "input", owner=block.owner)
+        self.states: list[SketchState] = []
+        self.ports: list[SketchPort] = []
+        self.signals: dict[str, tuple[Expr, str, str]] = {}
+
+    def of(self, part: DrivePart) -> PartSketch:
+        """Return the sheet on which a part writes."""
+        return PartSketch(self, part)
+
+    def signal(self, name: str) -> Expr:
+        """Return a signal by its name, such as `motor.i`."""
+        return self.signals[name][0]
+
+    def ordered(self, roles: tuple[str, ...]) -> list[SketchState]:
+        """Return the states, part by part; in each those of its shaft come last."""
+        known = [s for s in self.states if s.role in roles]
+        return sorted(known, key=lambda s: (roles.index(s.role), s.shaft))
+
+
+class PartSketch:
+    """The sheet of one part: names on it begin with the part's role."""
+
+    def __init__(self, sketch: Sketch, part: DrivePart) -> None:
+        self.sketch = sketch
+        self.part = part
+        self.role = part.role
+
+    def numbers(self, *names: str) -> tuple[Expr, ...]:
+        """Return fields of the part: numbers, or parameters of the block."""
+        found = []
+        units = {f.name: f.metadata for f in fields(self.part)}  # type: ignore[arg-type]
+        for name in names:
+            value = float(getattr(self.part, name))
+            if self.sketch.numeric:
+                found.append(as_expr(value))
+                continue
+            meta = units[name]
+            positive = meta["above"] >= 0
+            found.append(
+                self.sketch.block.parameter(
+                    f"{self.role}.{name}",
+                    value,
+                    unit=meta["unit"],
+                    sign="positive" if positive else "",
+                    least=max(meta["least"], 0.0 if positive else -math.inf),
+                )
+            )
+        return tuple(found)
+
+    def state(self, name: str, *, unit: str, doc: str, shaft: bool = False) -> Expr:
+        """Return a new state, which is a signal too."""
+        made = self.sketch.block.state(f"{self.role}.{name}", unit=unit, doc=doc)
+        self.sketch.states.append(SketchState(self.role, made, unit, doc, shaft))
+        self.sketch.signals[f"{self.role}.{name}"] = (made, unit, doc)
+        return made
+
+    def shaft(self) -> Shaft:
+        """Return a shaft that turns by itself: two states."""
+        what = f"of the {self.role}"
+        speed = self.state("speed", unit="rad/s", doc=f"speed {what}", shaft=True)
+        angle = self.state("angle", unit="rad", doc=f"angle {what}", shaft=True)
+        self.rate(angle, speed)
+        return Shaft(angle, speed)
+
+    def rate(self, state: Expr, value: Expr) -> None:
+        """Say the rate of a state."""
+        next(s for s in self.sketch.states if s.symbol is state).rate = value
+
+    def fed(self, name: str, value: Expr) -> Expr:
+        """Return what comes in from another part."""
+        if not self.sketch.split:
+            return value
+        made = symbol(f"{self.role}.{name}", "input", owner=self.sketch.block.owner)
+        self.sketch.ports.append(SketchPort(self.role, made, value))
+        return made
+
+    def signal(self, name: str, value: Expr, *, unit: str, doc: str) -> Expr:
+        """Give something a name, under which it can be measured and recorded."""
+        self.sketch.signals[f"{self.role}.{name}"] = (value, unit, doc)
+        return value
+
+
+def coefficients(
+    values: list[Expr], symbols: list[Expr], what: Mapping[int, str]
+) -> list[list[float]]:
+    """Return the coefficients of expressions that are linear, without a constant.
+
+    Args:
+        values: the expressions.
+        symbols: what they are linear in.
+        what: what each value is, for messages.
+    """
+    zeros: dict[Expr, Any] = dict.fromkeys(symbols, 0.0)
+    rows = []
+    for k, value in enumerate(values):
+        row = [diff(value, x) for x in symbols]
+        rest = float(evaluate(value, zeros)) if not any(free_symbols(*row)) else 1.0
+        if any(free_symbols(*row)) or rest:
+            raise DriveError(
+                f"{what[k]} is not linear, so that a chain with a rate has no matrices",
+                remedy="leave out rate=: then the plant is integrated, and a Servo samples it",
+                code="R402",
+            )
+        rows.append([float(evaluate(c, {})) for c in row])
+    return rows
