@@ -139,6 +139,10 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     },
     "GravityCompensation": lambda m, r: {"joints": ["cart", "arm"]},
     "JointPID": lambda m, r: _joint(r, ki=r.uniform(0.1, 2), limit=30.0, unwind=0.5, target=0.1),
+    "KalmanFilter": lambda m, r: {
+        "phi": [[1.0, 0.1], [0.0, 0.9]], "h": [[1.0, 0.0]], "process": 0.1,
+        "measurement": 0.5, "covariance": 2.0,
+    },
     "LQR": lambda m, r: {"model": lw.linearize(m), "Q": 1.0, "R": 0.1},
     "LeadLag": lambda m, r: {"zero": r.uniform(1, 5), "pole": r.uniform(6, 20), "gain": 2.0},
     "Observer": lambda m, r: {"model": lw.linearize(m), "process": 1.0, "measurement": 0.1},
@@ -151,13 +155,20 @@ EXAMPLES: dict[str, Callable[[Mechanism, np.random.Generator], Numbers]] = {
     },
     "StateSpace": lambda m, r: {"a": [[-2.0]], "b": [[1.0]], "c": [[1.0]], "d": None,
                                 "initial": [0.3]},
+    "SteadyKalmanFilter": lambda m, r: {
+        "phi": [[1.0, 0.1], [0.0, 0.9]], "theta": [[0.0], [0.1]], "h": [[1.0, 0.0]],
+        "process": 0.1, "measurement": 0.5,
+    },
     "TransferFunction": lambda m, r: {"numerator": [1.0, 2.0], "denominator": [1.0, 3.0, 5.0]},
 }  # fmt: skip
 
 SMALL_RIG = {"ComputedTorque", "LQR", "Observer"}
 """Those that model the whole mechanism: they get the cart and its arm alone."""
 
-SOURCES = {"Butterworth", "LeadLag", "Observer", "PID", "StateSpace", "TransferFunction"}
+SOURCES = {
+    "Butterworth", "KalmanFilter", "LeadLag", "Observer", "PID", "StateSpace",
+    "SteadyKalmanFilter", "TransferFunction",
+}  # fmt: skip
 """Blocks without a mechanism, whose first port is fed with a sine."""
 
 DISCRETE = {"LeadLag", "Observer", "TransferFunction"}

@@ -22,6 +22,10 @@ NUMBERED: tuple[str, ...] = (
     "recording/plot_format.py",
 )
 NUMBERED: tuple[str, ...] = ("elements/drives", "error_codes.py")
+    "control/consistency.py",
+    "control/covariances.py",
+    "control/kalman_filter.py",
+)
 """Files, or folders, in which every error that is raised carries a number."""
 
 

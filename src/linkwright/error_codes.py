@@ -112,7 +112,41 @@ DRIVES = {
     ),
 }
 
-FILTERS: dict[str, Explanation] = {}
+FILTERS: dict[str, Explanation] = {
+    "R501": Explanation(
+        "Matrix of a filter does not fit",
+        "A matrix, an initial value or a variance has the wrong shape, is no finite number, or is "
+        "given for something that there is not.",
+        "Give as many rows and columns as there are states, inputs and sensors, in finite numbers.",
+    ),
+    "R502": Explanation(
+        "Not a covariance",
+        "A covariance is symmetric and has no negative eigenvalue; a variance is 0 or more.",
+        "Give variances, the squares of deviations, or a symmetric matrix made of them.",
+    ),
+    "R503": Explanation(
+        "Sensor without noise, or singular covariance",
+        "The information form and the steady gain divide by the noise of sensors.",
+        "Give each sensor a deviation above 0, or take the filter that varies in time, with "
+        "Joseph's form: it takes a sensor without noise as exact.",
+    ),
+    "R504": Explanation(
+        "Filter that never settles",
+        "No sensor tells some states apart, and nothing lets an error in them die out.",
+        "Add a sensor that depends on the states that are named, or leave them out of the model.",
+    ),
+    "R505": Explanation(
+        "Unknown form or kind of filter",
+        "A filter has a form of its correction, and a kind.",
+        "Choose one of those that the message lists.",
+    ),
+    "R506": Explanation(
+        "Too few samples for a statistic",
+        "Whether errors are consistent with their covariance shows over several runs; whether they "
+        "are white, over more samples than lags.",
+        "Give more runs or samples.",
+    ),
+}
 
 FREQUENCY: dict[str, Explanation] = {}
 

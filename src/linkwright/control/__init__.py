@@ -1,8 +1,11 @@
 """Controllers, as blocks and elements of a System."""
 
 from linkwright.control.computed_torque import ComputedTorque, Feedforward
+from linkwright.control.consistency import Whiteness, consistency_band, inside, whiteness
+from linkwright.control.covariances import Correction, corrected, predicted
 from linkwright.control.filters import LeadLag, StateSpace, TransferFunction
 from linkwright.control.joints import JointController, driven_joints
+from linkwright.control.kalman_filter import KalmanFilter, SteadyKalmanFilter
 from linkwright.control.linear import (
     LQR,
     Gain,
@@ -26,25 +29,34 @@ __all__ = [
     "PD",
     "PID",
     "ComputedTorque",
+    "Correction",
     "Feedforward",
     "Gain",
     "GravityCompensation",
     "JointController",
     "JointPID",
+    "KalmanFilter",
     "LeadLag",
     "Observer",
     "PidGains",
     "StateFeedback",
     "StateModel",
     "StateSpace",
+    "SteadyKalmanFilter",
     "TransferFunction",
+    "Whiteness",
+    "consistency_band",
+    "corrected",
     "discretized",
     "dlqe",
     "dlqr",
     "driven_joints",
+    "inside",
     "inverse_dynamics",
     "lqe",
     "lqr",
     "pid_law",
+    "predicted",
     "saturated",
+    "whiteness",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from linkwright.blocks.kinds import Kind
 from linkwright.control.computed_torque import ComputedTorque, Feedforward
 from linkwright.control.filters import LeadLag, StateSpace, TransferFunction
+from linkwright.control.kalman_filter import KalmanFilter, SteadyKalmanFilter
 from linkwright.control.linear import LQR, Observer, StateFeedback
 from linkwright.control.pid import PID, JointPID
 from linkwright.control.servo import PD, GravityCompensation
@@ -14,6 +15,7 @@ CONTROLLERS = (
     Kind(Feedforward),
     Kind(GravityCompensation),
     Kind(JointPID),
+    Kind(KalmanFilter, passive=True),
     Kind(LQR),
     Kind(LeadLag, passive=True),
     Kind(Observer, passive=True),
@@ -21,6 +23,7 @@ CONTROLLERS = (
     Kind(PID, passive=True),
     Kind(StateFeedback),
     Kind(StateSpace, passive=True),
+    Kind(SteadyKalmanFilter, passive=True),
     Kind(TransferFunction, passive=True),
 )
 """Every kind of controller."""

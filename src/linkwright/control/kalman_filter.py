@@ -1,0 +1,383 @@
+"""Kalman filters of linear models as blocks: native at every instant, no Python per step.
+
+At an instant the block takes the prediction x⁻ with its covariance P⁻ out of its memory, corrects
+them by what is measured, and puts out the estimate x. Then it predicts the next instant,
+
+    x⁻ = Φ x + Θ u,   P⁻ = Φ P Φᵀ + Q,
+
+with the inputs u of this instant, which may depend on the estimate. Sensors are taken one by one in
+Joseph's form (see `linkwright.control.covariances`), so that nothing is inverted, a sensor without
+noise is exact, and a sensor that has nothing new (`used` 0) leaves the estimate as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkwright.algebra import ZERO, Expr, as_expr, sqrt, total, where
+from linkwright.blocks import Block, BlockError, Rate, checked_all
+from linkwright.control.covariances import (
+    covariance_matrix,
+    decorrelated,
+    matrix,
+    unobservable,
+)
+from linkwright.control.filters import dot
+from linkwright.control.linear import Weights, dlqe
+from linkwright.errors import DomainError
+
+Array = NDArray[np.float64]
+Symmetric = list[list[Expr]]
+"""The lower triangle of a symmetric matrix, row by row."""
+
+
+class LinearFilter(Block):
+    """What filters of linear models share: their matrices, ports and channels.
+
+    Args:
+        phi: the states of the next instant from those of this.
+        h: what is measured, from the states.
+        process: covariance of the noise on the states.
+        measurement: covariance of the noise of the sensors.
+        theta: effect of the inputs that hold until the next instant.
+        d: what the inputs add to what is measured.
+        initial: the estimate at the start.
+        states: names of the states, for messages.
+        truth: whether there is a port `truth` for the true states.
+        name: of the block.
+        rate: hertz or a `Rate`.
+    """
+
+    def __init__(
+        self,
+        phi: ArrayLike,
+        h: ArrayLike,
+        process: Weights,
+        measurement: Weights,
+        *,
+        theta: ArrayLike | None,
+        d: ArrayLike | None,
+        initial: Sequence[float] | None,
+        states: Sequence[str] | None,
+        truth: bool,
+        name: str,
+        rate: Rate | float | Fraction | None,
+    ) -> None:
+        super().__init__(name, rate=rate, doc="Kalman filter")
+        self.phi = matrix(phi, f"phi of {name!r}", (None, None))
+        n = len(self.phi)
+        matrix(self.phi, f"phi of {name!r}", (n, n))
+        self.h = matrix(h, f"h of {name!r}", (None, n))
+        m = len(self.h)
+        self.theta = np.zeros((n, 0))
+        if theta is not None:
+            self.theta = matrix(theta, f"theta of {name!r}", (n, None))
+        width = self.theta.shape[1]
+        self.d = np.zeros((m, width))
+        if d is not None:
+            self.d = matrix(d, f"d of {name!r}", (m, width))
+        self.state_names = tuple(states or (f"x{i}" for i in range(n)))
+        if len(self.state_names) != n:
+            raise BlockError(
+                f"{name!r} has {n} states and {len(self.state_names)} names of states",
+                remedy="give a name for each state",
+                code="R501",
+            )
+        self.process = covariance_matrix(process, self.state_names, f"process of {name!r}")
+        self.measurement = covariance_matrix(measurement, m, f"measurement of {name!r}")
+        self.unobservable = tuple(unobservable(self.phi, self.h, self.state_names))
+        start: Sequence[float] = [0.0] * n
+        if initial is not None:
+            start = checked_all(initial, f"initial of {name!r}", count=n)
+        self._start = start
+        self._z = self.input_vector("z", m, doc="what is measured")
+        self._u = self.input_vector("u", width, doc="inputs") if width else ()
+        self._truth = self.input_vector("truth", n, doc="the true states") if truth else ()
+        self._prior = [
+            self.discrete_state(f"prior[{i}]", initial=start[i], doc=f"predicted {called}")
+            for i, called in enumerate(self.state_names)
+        ]
+        self._expected = [dot(self.h[k], self._prior) + dot(self.d[k], self._u) for k in range(m)]
+
+    @property
+    def needs_rate(self) -> bool:
+        """A filter works at instants."""
+        return True
+
+    def _put_out(self, x: Sequence[Expr], sigma: Sequence[Expr], nis: Expr) -> None:
+        """Make the ports, and predict."""
+        m, u = len(self.h), self._u
+        self.output_vector("x", x, doc="estimate")
+        self.output_vector("sigma", sigma, doc="standard deviation of the estimate")
+        filtered = [dot(self.h[k], x) + dot(self.d[k], u) for k in range(m)]
+        self.output_vector("y", filtered, doc="what is measured, from the estimate")
+        self.output_vector("z_hat", self._expected, doc="what was expected to be measured")
+        innovations = [z - e for z, e in zip(self._z, self._expected, strict=True)]
+        self.output_vector("innovation", innovations, doc="measured less expected")
+        self.output("nis", nis, unit="1", doc="normalized innovation squared")
+        for i, prior in enumerate(self._prior):
+            self.update(prior, dot(self.phi[i], x) + dot(self.theta[i], u))
+
+
+class KalmanFilter(LinearFilter):
+    """A Kalman filter with a covariance that varies in time, for x+ = Φ x + Θ u + w, z = H x + v.
+
+    Args:
+        phi: the states of the next instant from those of this.
+        h: what is measured, from the states.
+        process: covariance of w: a matrix, its diagonal, one number, or variances by name.
+        measurement: covariance of v: a matrix, its diagonal, or one number; a sensor with 0 is
+            exact.
+        theta: effect of the inputs that hold until the next instant; no inputs by default.
+        d: what the inputs add to what is measured; nothing by default.
+        initial: the estimate at the start, before the first measurement; zero by default.
+        covariance: that of its error: a matrix, its diagonal, one number, or variances by name.
+        states: names of the states, for messages.
+        truth: whether to have a port `truth` for the true states and a channel `nees` with the
+            error of the estimate squared, in units of its covariance.
+        name: of the block.
+        rate: hertz or a `Rate`.
+
+    Ports: `z`, `u`, and `used`, for each sensor 1 where it has a new value and 0 where not.
+    Channels: the estimate `x`, its deviation `sigma`, `y` = H x, the prediction `z_hat` = H x⁻, the
+    `innovation`, and `nis`. `unobservable` names states that no sensor tells apart.
+
+    >>> KalmanFilter([[1.0]], [[1.0]], 0.04, 0.25, rate=10)
+    KalmanFilter(kalman: z, used -> x, sigma, y, z_hat, innovation, nis)
+    """
+
+    def __init__(
+        self,
+        phi: ArrayLike,
+        h: ArrayLike,
+        process: Weights,
+        measurement: Weights,
+        *,
+        theta: ArrayLike | None = None,
+        d: ArrayLike | None = None,
+        initial: Sequence[float] | None = None,
+        covariance: Weights = 100.0,
+        states: Sequence[str] | None = None,
+        truth: bool = False,
+        name: str = "kalman",
+        rate: Rate | float | Fraction | None = None,
+    ) -> None:
+        super().__init__(
+            phi,
+            h,
+            process,
+            measurement,
+            theta=theta,
+            d=d,
+            initial=initial,
+            states=states,
+            truth=truth,
+            name=name,
+            rate=rate,
+        )
+        n, m = len(self.phi), len(self.h)
+        self.covariance = covariance_matrix(covariance, self.state_names, f"covariance of {name!r}")
+        used = self.input_vector("used", m, 1.0, unit="1", doc="1 where a sensor has a new value")
+        P: Symmetric = [
+            [
+                self.discrete_state(f"P[{i},{j}]", initial=float(self.covariance[i, j]))
+                for j in range(i + 1)
+            ]
+            for i in range(n)
+        ]
+        memory = [list(row) for row in P]
+        x: list[Expr] = list(self._prior)
+        mixing, spread = decorrelated(self.measurement)
+        rows, through = mixing @ self.h, mixing @ self.d
+        nis: list[Expr] = []
+        for k in range(m):
+            seen = dot(mixing[k], self._z) - dot(through[k], self._u)
+            switch = _all_of([used[j] for j in np.flatnonzero(mixing[k])])
+            x, P, told = correct_by_one(self, x, P, rows[k], float(spread[k]), seen, switch)
+            nis.append(told)
+        sigma = [sqrt(P[i][i]) for i in range(n)]
+        self._put_out(x, sigma, total(nis))
+        if truth:
+            self.output("nees", squared(self, self._truth, x, P), unit="1", doc="squared error")
+        following = moved_covariance(self, P, self.phi, self.process)
+        for i in range(n):
+            for j in range(i + 1):
+                self.update(memory[i][j], following[i][j])
+
+
+class SteadyKalmanFilter(LinearFilter):
+    """A Kalman filter with the gain at which it settles, for x+ = Φ x + Θ u + w, z = H x + v.
+
+    Args:
+        phi: the states of the next instant from those of this.
+        h: what is measured, from the states.
+        process: covariance of w: a matrix, its diagonal, one number, or variances by name.
+        measurement: covariance of v: a matrix, its diagonal, or one number.
+        theta: effect of the inputs that hold until the next instant; no inputs by default.
+        d: what the inputs add to what is measured; nothing by default.
+        initial: the estimate at the start, before the first measurement; zero by default.
+        states: names of the states, for messages.
+        truth: whether to have a port `truth` for the true states and a channel `nees` with the
+            error of the estimate squared, in units of its covariance.
+        name: of the block.
+        rate: hertz or a `Rate`.
+
+    Ports and channels are those of `KalmanFilter`, without `used`. `gain` is the gain with the
+    covariance of the prediction.
+
+    >>> SteadyKalmanFilter([[1.0]], [[1.0]], 0.04, 0.25).gain.gain.round(10)
+    array([[0.32792156]])
+    """
+
+    def __init__(
+        self,
+        phi: ArrayLike,
+        h: ArrayLike,
+        process: Weights,
+        measurement: Weights,
+        *,
+        theta: ArrayLike | None = None,
+        d: ArrayLike | None = None,
+        initial: Sequence[float] | None = None,
+        states: Sequence[str] | None = None,
+        truth: bool = False,
+        name: str = "kalman",
+        rate: Rate | float | Fraction | None = None,
+    ) -> None:
+        super().__init__(
+            phi,
+            h,
+            process,
+            measurement,
+            theta=theta,
+            d=d,
+            initial=initial,
+            states=states,
+            truth=truth,
+            name=name,
+            rate=rate,
+        )
+        if hidden := unobservable(self.phi, self.h, self.state_names, unstable=True):
+            raise DomainError(
+                f"{name!r} never settles: no sensor tells {', '.join(hidden)}, and nothing lets "
+                "the error die out",
+                remedy="add a sensor, or take the filter with a covariance that varies in time",
+                code="R504",
+            )
+        if (exact := np.flatnonzero(np.diag(self.measurement) <= 0.0)).size:
+            raise DomainError(
+                f"measurement of {name!r} has no noise in sensor {', '.join(map(str, exact))}",
+                remedy="give it a deviation above 0, or take the filter with a covariance that "
+                "varies in time, which takes exact sensors",
+                code="R503",
+            )
+        self.gain = dlqe(self.phi, self.h, self.process, self.measurement)
+        L, prior = self.gain.gain, self.gain.cost
+        rest = np.eye(len(L)) - L @ self.h
+        self.covariance = rest @ prior @ rest.T + L @ self.measurement @ L.T
+        spread: Array = np.linalg.inv(self.h @ prior @ self.h.T + self.measurement).astype(float)
+        news = [self.intermediate(z - e) for z, e in zip(self._z, self._expected, strict=True)]
+        x = [self.intermediate(p + dot(L[i], news)) for i, p in enumerate(self._prior)]
+        sigma = [as_expr(float(s)) for s in np.sqrt(np.diag(self.covariance))]
+        self._put_out(x, sigma, _quadratic(spread, news))
+        if truth:
+            error = [self.intermediate(t - e) for t, e in zip(self._truth, x, strict=True)]
+            inverse: Array = np.linalg.pinv(self.covariance, hermitian=True).astype(float)
+            worth = _quadratic(inverse, error)
+            self.output("nees", worth, unit="1", doc="squared error")
+
+
+# -- algebra on lower triangles --------------------------------------------------------------------
+def entry(P: Symmetric, i: int, j: int) -> Expr:
+    """Return an entry of a symmetric matrix."""
+    return P[i][j] if i >= j else P[j][i]
+
+
+def correct_by_one(
+    block: Block,
+    x: Sequence[Expr],
+    P: Symmetric,
+    h: Sequence[Expr | float] | Array,
+    r: float,
+    seen: Expr,
+    used: Expr,
+) -> tuple[list[Expr], Symmetric, Expr]:
+    """Return estimate and covariance after one sensor, in Joseph's form, and its share of the NIS.
+
+    With c = P h, s = h·c + r and the gain k = c/s, Joseph's product comes to
+    P - k cᵀ - (c - k s) kᵀ; its last term is zero but for round-off, which it takes away.
+    """
+    n = len(x)
+    part = [as_expr(v) for v in h]
+    there = [i for i in range(n) if part[i] is not ZERO]
+    c = [block.intermediate(total(part[j] * entry(P, i, j) for j in there)) for i in range(n)]
+    s = block.intermediate(total(part[i] * c[i] for i in there) + r)
+    weight = block.intermediate(used / s if r > 0.0 else where(s > 0, used / s, ZERO))
+    news = block.intermediate(seen - total(part[i] * x[i] for i in there))
+    k = [block.intermediate(v * weight) for v in c]
+    rest = [block.intermediate(c[i] - k[i] * s) for i in range(n)]
+    after = [
+        [block.intermediate(entry(P, i, j) - k[i] * c[j] - rest[i] * k[j]) for j in range(i + 1)]
+        for i in range(n)
+    ]
+    return [block.intermediate(x[i] + k[i] * news) for i in range(n)], after, weight * news**2
+
+
+def moved_covariance(
+    block: Block, P: Symmetric, phi: Sequence[Sequence[Expr | float]] | Array, process: Array
+) -> Symmetric:
+    """Return Φ P Φᵀ + Q."""
+    n = len(P)
+    A = [[as_expr(float(v) if isinstance(v, np.floating) else v) for v in row] for row in phi]
+    there = [[j for j in range(n) if A[i][j] is not ZERO] for i in range(n)]
+    half = [
+        [block.intermediate(total(A[i][k] * entry(P, k, j) for k in there[i])) for j in range(n)]
+        for i in range(n)
+    ]
+    return [
+        [
+            block.intermediate(total(half[i][k] * A[j][k] for k in there[j]) + float(process[i, j]))
+            for j in range(i + 1)
+        ]
+        for i in range(n)
+    ]
+
+
+def squared(block: Block, truth: Sequence[Expr], x: Sequence[Expr], P: Symmetric) -> Expr:
+    """Return eᵀ P⁻¹ e of e = truth - x by P = L D Lᵀ; a direction without spread counts 0."""
+    n = len(x)
+    lower: list[list[Expr]] = [[] for _ in range(n)]
+    inverse: list[Expr] = []
+    scaled: list[list[Expr]] = [[] for _ in range(n)]
+    told: list[Expr] = []
+    rest: list[Expr] = []
+    for i in range(n):
+        for j in range(i):
+            raw = entry(P, i, j) - total(scaled[i][k] * lower[j][k] for k in range(j))
+            scaled[i].append(block.intermediate(raw))
+            lower[i].append(block.intermediate(scaled[i][j] * inverse[j]))
+        spread = block.intermediate(
+            entry(P, i, i) - total(scaled[i][k] * lower[i][k] for k in range(i))
+        )
+        inverse.append(block.intermediate(where(spread > 0, 1 / spread, ZERO)))
+        left = truth[i] - x[i] - total(lower[i][k] * rest[k] for k in range(i))
+        rest.append(block.intermediate(left))
+        told.append(rest[i] ** 2 * inverse[i])
+    return total(told)
+
+
+def _quadratic(weight: Array, entries: Sequence[Expr]) -> Expr:
+    """Return eᵀ W e."""
+    return total(e * dot(row, entries) for e, row in zip(entries, weight, strict=True))
+
+
+def _all_of(switches: Sequence[Expr]) -> Expr:
+    """Return 1 where all switches are 1: sensors with correlated noise are used together."""
+    found = switches[0]
+    for other in switches[1:]:
+        found = found * other
+    return found
