@@ -19,12 +19,11 @@ SOURCE = Path(linkwright.__file__).parent
 NUMBERED: tuple[str, ...] = (
     "error_codes.py",
     "analysis/cycle.py",
-    "recording/plot_format.py",
-)
-NUMBERED: tuple[str, ...] = ("elements/drives", "error_codes.py")
     "control/consistency.py",
     "control/covariances.py",
     "control/kalman_filter.py",
+    "elements/drives",
+    "recording/plot_format.py",
 )
 """Files, or folders, in which every error that is raised carries a number."""
 
