@@ -385,7 +385,7 @@ V2 = [20.0, 40.0, 50.0, -30.0, 25.0, 15.0]
 
 
 def test_the_six_joint_arm_is_that_of_robsim() -> None:
-    robot = lw.Robot(lw.load(str(EXAMPLE / "ref6.toml")))
+    robot = lw.Robot(lw.load("ref6"))
     pose = robot.pose(np.radians(V2), "tool")
     inches = [-23.2368409096, 52.5128722288, -51.4861643659]
     np.testing.assert_allclose(pose[:3, 3] / 0.0254, inches, atol=1e-8)
@@ -393,7 +393,7 @@ def test_the_six_joint_arm_is_that_of_robsim() -> None:
 
 
 def test_a_table_in_degrees_moves_the_arm_frame_by_frame() -> None:
-    model, bay = str(EXAMPLE / "ref6.toml"), EXAMPLE / "bay.toml"
+    model, bay = "ref6", EXAMPLE / "bay.toml"
     motion = open_motion(str(EXAMPLE / "angles.csv"), model=model, scene_file=bay)
     rows = np.loadtxt(EXAMPLE / "angles.csv", delimiter=",", skiprows=1)
     assert motion.scene is not None

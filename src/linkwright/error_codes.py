@@ -49,6 +49,20 @@ DEFINITION = {
         "No error has the number that was asked for.",
         "Run `linkwright explain` without a number for the list.",
     ),
+    "R102": Explanation(
+        "Frame of a joint that cannot be turned",
+        "`turn` places the frame of a weld, a hinge, a swivel, a slide, or of rotations about "
+        "the joint's own x, y or z. Quaternions, universal joints, inclined or reversed axes, and "
+        "joints with `body_axis`, `first_axis`, `reference` or `matrix` cannot have it besides.",
+        "Weld a body without mass to the parent, give that body the turn, and hang the joint on "
+        "it.",
+    ),
+    "R103": Explanation(
+        "Two ways to say the same",
+        "A frame or body is placed by two keys that exclude each other, such as `matrix` and "
+        "`turn`.",
+        "Leave out one of them.",
+    ),
 }
 
 TASKS: dict[str, Explanation] = {}

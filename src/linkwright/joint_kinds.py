@@ -118,3 +118,11 @@ JOINTS: dict[str, JointKind] = {
 }
 """The kinds of joints by name. A kind that is added here is read, written and checked everywhere;
 one that a format has no word for is written as slides and turns one after the other."""
+
+OWN_AXIS: dict[str, tuple[str, str]] = {
+    "hinge": ("revolute", "y"),
+    "swivel": ("revolute", "x"),
+    "sliding": ("prismatic", "x"),
+}
+"""Words of text models for a joint that moves about, or along, an axis of its own frame; x runs
+along the link (ROBSIM's joints)."""

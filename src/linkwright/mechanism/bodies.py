@@ -392,6 +392,36 @@ class BodyBuilder(Workspace):
         xx, yy, zz, xy, yz, zx = (self.expr(v) for v in entries)
         return Inertia(m, self.exprs(com), (xx, yy, zz, xy, yz, zx))
 
+    @worded
+    def moments_about_center(
+        self, name: str, mass: Value, com: Sequence[Value], inertia: Value
+    ) -> tuple[Expr, ...]:
+        """Return moments of inertia about the mass center from those about the body's origin.
+
+        The parallel-axis theorem (Steiner): the moments of a point mass at the mass center are
+        taken off.
+
+        Args:
+            name: of the body, for messages.
+            mass: kg.
+            com: mass center in the body's frame, m.
+            inertia: about the origin of the body's frame, kg*m^2, in any form that `body` takes.
+
+        >>> BodyBuilder("m").moments_about_center("rod", 3, (1, 0, 0), (0, 4, 4))
+        (0, 1, 1, 0, 0, 0)
+        """
+        given = self._inertia(name, mass, com, inertia)
+        (x, y, z), m = given.center, given.mass
+        xx, yy, zz, xy, yz, zx = given.tensor
+        return (
+            xx - m * (y**2 + z**2),
+            yy - m * (z**2 + x**2),
+            zz - m * (x**2 + y**2),
+            xy + m * x * y,
+            yz + m * y * z,
+            zx + m * z * x,
+        )
+
     def _refuse_asymmetric(self, name: str, rows: Sequence[Sequence[Value]]) -> None:
         given = [[self.expr(x) for x in row] for row in rows]
         size = max(abs(float(x.data)) for row in given for x in row if x.is_constant)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from linkwright.algebra import Expr, free_symbols, linear_coefficients, symbol
@@ -498,6 +499,34 @@ class Mechanism(LoadBuilder, Shown):
         if not 0 < step <= until or every < 1:
             raise MechanismError(f"a run of {until} s cannot go in steps of {step} s")
         self.timing = Timing(until, step, every)
+
+    @builder
+    def set_files(self, *, scene: str = "", task: str = "") -> None:
+        """Name the files that belong to the mechanism, in the folder of its own file.
+
+        Args:
+            scene: a scene file that it is drawn with; none where empty.
+            task: a task file that says what it has to do; none where empty.
+
+        >>> m = Mechanism("m")
+        >>> m.set_files(task="reach.toml")
+        >>> m.files
+        {'task': 'reach.toml'}
+        """
+        self.files = {k: v for k, v in (("scene", scene), ("task", task)) if v}
+
+    def file_beside(self, kind: str) -> str:
+        """Return the path of a file that the mechanism names, or nothing where it names none.
+
+        Args:
+            kind: "scene" or "task".
+
+        >>> Mechanism("m").file_beside("task")
+        ''
+        """
+        name = self.files.get(kind, "")
+        home = "" if self.provenance is None else self.provenance.file
+        return str(Path(home).parent / name) if name and home else name
 
     @builder
     def function(self, name: str, callable_: Callable[..., object]) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from linkwright.algebra import Expr, Vector
+from linkwright.algebra.units import UnitSystem
 from linkwright.mechanism.joints import MechanismError
 from linkwright.mechanism.parts import Body, Force, Moment, Point
 
@@ -32,6 +33,11 @@ class MechanismScope:
     def with_lazy(self, **more: Callable[[], Expr]) -> MechanismScope:
         """Return the scope with further names, as a force has `x`, `x0` and `v`."""
         return MechanismScope(self.mechanism, {**self.lazy, **more})
+
+    @property
+    def unit_system(self) -> UnitSystem:
+        """The system in which numbers with a unit are computed."""
+        return self.mechanism.unit_system
 
     def lookup(self, kind: str, name: str) -> Any:
         """Return what the name stands for; a name that is not known becomes a parameter.

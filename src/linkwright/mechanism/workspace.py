@@ -89,6 +89,7 @@ class Workspace(Symbols):
         self.gravity_vector: Vector = ZERO_VECTOR
         self.reports: list[str] = []
         self.timing: Timing | None = None
+        self.files: dict[str, str] = {}
         self.provenance: Provenance | None = None
         self.declared_only = False
         self._points_of: dict[Body, dict[Vector, Point]] = {}

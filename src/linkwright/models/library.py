@@ -67,6 +67,7 @@ MODELS: dict[str, LibraryModel] = {
     "servo-arm": LibraryModel(
         "two-link arm that a controller moves: a whole System", "servo-arm.toml"
     ),
+    "ref6": LibraryModel("six-joint arm of hinges and swivels, in inches (ROBSIM)", "ref6.toml"),
     "puma560": LibraryModel("PUMA 560 arm with geared drives (Corke, Armstrong)", "puma560:build"),
 }
 

@@ -238,6 +238,7 @@ def scene_of(
         scene = mechanism_scene(
             robot, dict(values or {}), dict(at or {}), wheels=tuple(wheels), roots=roots
         )
+    scene_file = scene_file or robot.mechanism.file_beside("scene") or None
     return scene if scene_file is None else scene.decorated(scene_file, roots=roots)
 
 

@@ -40,6 +40,7 @@ from linkwright.algebra.language.syntax import (
 from linkwright.algebra.language.tokens import LanguageError
 from linkwright.algebra.numbers import Number
 from linkwright.algebra.units.parse import parse_unit
+from linkwright.algebra.units.systems import MKS, UnitSystem
 from linkwright.errors import Error, nearest
 
 _DERIVED = re.compile(r"(?P<name>[^'\[]+)(?P<primes>'*)(?P<index>(?:\[[0-9,]+\])?)")
@@ -176,7 +177,9 @@ class _Resolver:
                 node.unit_position,
                 f"write {node.text}*{node.unit} for a product",
             )
-        factor = product([constant(unit.scale), raised(PI, unit.pi)])
+        system: UnitSystem = getattr(self.scope, "unit_system", MKS)
+        own = unit / system.coherent_unit(unit)
+        factor = product([constant(own.scale), raised(PI, own.pi)])
         result = self._guarded(node.position, lambda: number * factor)
         assert isinstance(result, Expr)
         return result

@@ -25,7 +25,7 @@ from linkwright.formats.text import tables
 from linkwright.formats.text.components import Flat, Part, expand
 from linkwright.formats.text.document import TextLimits, TextSource
 from linkwright.formats.text.functions import foreign_of, table_of
-from linkwright.formats.text.joints import joint_of
+from linkwright.formats.text.joints import joint_of, rotation_of, turned_joint
 from linkwright.formats.text.messages import placed
 from linkwright.formats.text.schema import ModelFile
 from linkwright.formats.text.values import constant
@@ -116,7 +116,9 @@ class MechanismBuilder:
         for part in self.flat["limit"]:
             with self._placed(part):
                 given: tables.Limit = part.value
-                low, high = (None if x is None else constant(x) for x in (given.lower, given.upper))
+                low, high = (
+                    None if x is None else self._constant(x) for x in (given.lower, given.upper)
+                )
                 more = {"speed": given.speed, "effort": given.effort}
                 self.m.limit(given.coordinate, low, high, **more)
         for part in self.flat["sensor"]:
@@ -147,6 +149,9 @@ class MechanismBuilder:
         )
 
     # -- names -------------------------------------------------------------------------------------
+    def _constant(self, value: object) -> float:
+        return constant(value, self.m.unit_system)
+
     def _functions(self, given: Functions, trust: bool) -> None:
         m = self.m
         for k, table in enumerate(self.model.table):
@@ -187,13 +192,13 @@ class MechanismBuilder:
             p: tables.ParameterTable = part.value
             with self._placed(part):
                 self._refuse_known(part)
-                value = None if p.value is None else constant(p.value)
+                value = None if p.value is None else self._constant(p.value)
                 self.m.parameter(part.key, value, unit=p.unit, sign=p.sign, doc=p.doc)
         for part in self.flat["inputs"]:
             w: tables.Input = part.value
             with self._placed(part):
                 self._refuse_known(part)
-                self.m.input(part.key, constant(w.value), unit=w.unit, doc=w.doc)
+                self.m.input(part.key, self._constant(w.value), unit=w.unit, doc=w.doc)
 
     def _refuse_known(self, part: Part) -> None:
         if part.key in self.m.parameters or part.key in self.m.inputs:
@@ -286,21 +291,32 @@ class MechanismBuilder:
 
     def _body(self, b: tables.BodyTable) -> None:
         m = self.m
-        arguments: dict[str, Any] = {"joint": replace(joint_of(b), name=b.joint_name)}
+        joint = replace(joint_of(b), name=b.joint_name)
         if isinstance(b.at, str) or isinstance(b.com, str):
             raise InputError("three components are needed for `at` and `com`")
+        if b.coordinates_in is not None and (b.turn or b.inertia_about == "joint"):
+            raise InputError(
+                "`coordinates_in` does not go with `turn` or `inertia_about`",
+                remedy="give places in the frames of the parent and of the body itself",
+                code="R103",
+            )
+        if b.turn:
+            joint = turned_joint(joint, rotation_of(b.turn, m.expr), m.expr)
+        inertia = b.inertia
+        if b.inertia_about == "joint":
+            inertia = m.moments_about_center(b.name, b.mass, b.com, b.inertia)
         made = m.body(
             b.name,
             parent=self._body_named(b.parent),
             at=b.at,
             mass=b.mass,
             com=b.com,
-            inertia=b.inertia,
+            inertia=inertia,
             coordinates_in=None if b.coordinates_in is None else self._body_named(b.coordinates_in),
             coordinates=b.coordinates,
             small=b.small,
             doc=b.doc,
-            **arguments,
+            joint=joint,
         )
         if b.armature is not None:
             m.armature(made, b.armature)
@@ -323,7 +339,14 @@ class MechanismBuilder:
                     None if p.coordinates_in is None else self._find_body(part, "coordinates_in")
                 )
                 body = self._find_body(part, "body")
-                self.m.point(p.name, body, p.at, coordinates_in=other, matrix=p.matrix)
+                if p.turn and p.matrix is not None:
+                    raise InputError(
+                        "a frame has `matrix` or `turn`, not both",
+                        remedy="leave out one of them",
+                        code="R103",
+                    )
+                matrix = rotation_of(p.turn, self.m.expr) if p.turn else p.matrix
+                self.m.point(p.name, body, p.at, coordinates_in=other, matrix=matrix)
 
     def _shapes(self) -> None:
         for part in self.flat["shape"]:
@@ -479,7 +502,9 @@ class MechanismBuilder:
         for part in self.flat["state"]:
             s: tables.StateTable = part.value
             with self._placed(part):
-                m.states.append(State(m.coordinates[s.name], m.expr(s.rate), constant(s.initial)))
+                m.states.append(
+                    State(m.coordinates[s.name], m.expr(s.rate), self._constant(s.initial))
+                )
 
     def _output(self, part: Part) -> None:
         o: tables.OutputTable = part.value
@@ -494,6 +519,7 @@ class MechanismBuilder:
 
     def _run(self) -> None:
         run = self.model.run
+        self.m.set_files(scene=self.model.scene, task=self.model.task)
         if run is not None:
             with self._placed(Part(run, ("run",), run.model_dump())):
                 self.m.set_timing(run.until, step=run.step, every=run.every)

@@ -54,6 +54,7 @@ class TextSource:
         *,
         key: bool = False,
         character: int | None = None,
+        code: str | None = None,
     ) -> InputError:
         """Return the error about a key or its value."""
         line, column = None, None
@@ -66,6 +67,7 @@ class TextSource:
             line=line,
             column=column,
             remedy=remedy,
+            code=code,
         )
 
 
@@ -80,6 +82,7 @@ class ModelError(InputError):
             line=first.line,
             column=first.column,
             remedy=first.remedy,
+            code=first.code,
         )
         self.faults = tuple(faults)
 

@@ -49,7 +49,17 @@ This page is made from the schema (`python -m linkwright.formats.text.documentat
   `"b.x"` (of a body), any vector expression, or three components. However it is written, it means
   one thing: `"-z"` and `[0, 0, -1]` are the same axis. A joint turns about its axis by the
   right-hand rule, and with all coordinates zero the body's frame coincides with its parent's,
-  unless `body_axis` or `reference` places it.
+  unless `turn`, `body_axis` or `reference` places it.
+- `turn` turns the frame of a body's joint, or of a point, about its own axes, one after another:
+  `[["x", "30 deg"], ["y", "20 deg"], ["z", "10 deg"]]`, any axes, any number of them. The axis of
+  the joint is then one of the turned frame. A `hinge` turns about y of that frame, a `swivel`
+  about its x, a `sliding` joint moves along its x; the link that follows runs along x (ROBSIM's
+  joints).
+- A number with a unit is a text: `"10 in"`, `"30 deg"`, `"5 {kg*in^2}"`. It is converted to the
+  units of the model. `inertia_about = "joint"` takes moments about the body's origin, where its
+  joint is.
+- `scene` and `task` name files beside the model: what it is drawn with
+  ([studio](studio.md#dressing-a-model)), and what it has to do.
 - The order of tables in the file is free: bodies are entered parents first, relations in the
   order `point_constraint`, `loop`, `distance_constraint`, `rolling_contact`, `prescribe`,
   `constraint`. Among tables of one kind their order counts.

@@ -68,6 +68,7 @@ class Describer:
             self.names[point] = name
             self.points.append(self._point(name, point))
         data: dict[str, Any] = {"format": 1, "name": m.name, "doc": m.doc}
+        data |= m.files
         if m.unit_system is not MKS:
             data["units"] = m.unit_system.name
         for kind, order in (("small", 1), ("large", -1)):

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Any, TypeAlias
 
+from linkwright.algebra import Expr
+from linkwright.algebra.rotations import UNITS, Matrix, matrix_product, simple_cosines
 from linkwright.errors import InputError
 from linkwright.formats.text import tables
-from linkwright.joint_kinds import JOINTS
+from linkwright.joint_kinds import JOINTS, OWN_AXIS
 from linkwright.mechanism.joints import Joint, axis_list
 
 _BLOCK = frozenset({"translate", "rotate", "body_axis", "first_axis", "reference", "lead"})
 _BLOCK |= {"offset", "matrix", "at_origin"}
 _NAMED = frozenset({"axis", "axes", "sequence", "quaternion", "pitch"})
+
+Rows: TypeAlias = tuple[tuple[Expr, Expr, Expr], ...]
 
 
 def joint_of(table: tables.BodyTable | tables.LoopTable) -> Joint:
@@ -40,7 +47,12 @@ def joint_of(table: tables.BodyTable | tables.LoopTable) -> Joint:
             matrix=_tuples(table.matrix),
             at_origin=table.at_origin,
         )
-    kind = JOINTS[table.joint]
+    word, own = OWN_AXIS.get(table.joint, (table.joint, ""))
+    kind = JOINTS[word]
+    if own:
+        _refuse(given, f"is not a key of a {table.joint} joint")
+        fixed: Joint = kind.maker(axis=own)
+        return fixed
     needed, allowed = kind.keys
     if needed - given:
         key = min(needed - given)
@@ -48,6 +60,77 @@ def joint_of(table: tables.BodyTable | tables.LoopTable) -> Joint:
     _refuse(given - needed - allowed, f"is not a key of a {table.joint} joint")
     made: Joint = kind.maker(**{key: _tuples(getattr(table, key)) for key in given})
     return made
+
+
+def rotation_of(turns: Sequence[tuple[str, Any]], expr: Callable[[Any], Expr]) -> Rows:
+    """Return the rows of the rotation by turns about moving axes, one after another.
+
+    Column k holds axis k of the turned frame, in components of the frame that it was turned from.
+
+    Args:
+        turns: pairs of an axis and an angle, rad.
+        expr: makes an expression of an angle.
+
+    >>> from linkwright.algebra import as_expr
+    >>> rotation_of([("z", as_expr(2) * 0)], as_expr)[0]
+    (1, 0, 0)
+    """
+    steps = [simple_cosines("xyz".index(axis), expr(angle)) for axis, angle in turns]
+    start: Matrix = UNITS
+    cosines = reduce(lambda above, step: matrix_product(step, above), steps, start)
+    return tuple(zip(*cosines, strict=True))
+
+
+def turned_joint(joint: Joint, rows: Rows, expr: Callable[[Any], Expr]) -> Joint:
+    """Return a joint whose frame is turned in the parent's by a rotation.
+
+    A rotation about one axis, or three, says where its body's axes are at zero by `body_axis`,
+    `first_axis` and `reference`; all else has a matrix.
+
+    >>> from linkwright.algebra import as_expr
+    >>> quarter = ((0, -1, 0), (1, 0, 0), (0, 0, 1))
+    >>> rows = tuple(tuple(as_expr(x) for x in row) for row in quarter)
+    >>> turned_joint(Joint(rotate=("x",)), rows, as_expr).rotate
+    ((0, 1, 0),)
+    """
+    placed = joint.body_axis, joint.first_axis, joint.reference, joint.matrix
+    if joint.quaternion or joint.second is not None or any(x is not None for x in placed):
+        raise _cannot_turn()
+    slides = tuple(_turned(axis, rows, expr) for axis in joint.translate)
+    if not joint.rotate:
+        return replace(joint, translate=slides, matrix=rows)
+    first = joint.rotate[0]
+    if first not in ("x", "y", "z"):
+        raise _cannot_turn()
+    k = "xyz".index(first)
+    along, reference = _column(rows, k), _column(rows, (k + 1) % 3)
+    if len(joint.rotate) == 3:
+        return replace(joint, translate=slides, first_axis=along, reference=reference)
+    return replace(joint, translate=slides, rotate=(along,), body_axis=first, reference=reference)
+
+
+def _column(rows: Rows, k: int) -> tuple[Expr, Expr, Expr]:
+    x, y, z = (row[k] for row in rows)
+    return x, y, z
+
+
+def _turned(axis: Any, rows: Rows, expr: Callable[[Any], Expr]) -> tuple[Expr, ...]:
+    """Return the components in the parent of an axis of the joint's frame."""
+    if isinstance(axis, str) and axis.lstrip("-") in ("x", "y", "z"):
+        k, sign = "xyz".index(axis[-1]), -1 if axis[0] == "-" else 1
+        return tuple(sign * x for x in _column(rows, k))
+    if not isinstance(axis, tuple):
+        raise _cannot_turn()
+    parts = [expr(x) for x in axis]
+    return tuple(sum((a * b for a, b in zip(row, parts, strict=True)), expr(0)) for row in rows)
+
+
+def _cannot_turn() -> InputError:
+    return InputError(
+        "the frame of this joint cannot be turned by `turn`",
+        remedy="weld a body without mass to the parent, turn that, and hang this body on it",
+        code="R102",
+    )
 
 
 def _refuse(keys: set[str] | frozenset[str], why: str) -> None:

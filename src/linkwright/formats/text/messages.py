@@ -44,9 +44,10 @@ def placed(source: TextSource, part: Part) -> Iterator[None]:
         known = error.line is not None or error.file is not None
         if known or error.what.startswith(path_text(part.path)):
             raise
-        raise source.error(part.path, error.what, error.remedy) from error
+        raise source.error(part.path, error.what, error.remedy, code=error.code) from error
     except Error as error:
-        raise source.error(_mentioned(part, error.what), error.what, error.remedy) from error
+        path = _mentioned(part, error.what)
+        raise source.error(path, error.what, error.remedy, code=error.code) from error
     except (ArithmeticError, ValueError) as error:
         raise source.error(part.path, f"has no value ({error})") from error
 

@@ -146,6 +146,12 @@ class ModelFile(ModelParts):
         dict[StrictStr, StrictInt],
         Field(description="whole numbers that shape the model (`${n}`), with their defaults"),
     ] = {}
+    scene: Annotated[
+        StrictStr, Field(description="the scene file that it is drawn with, in its own folder")
+    ] = ""
+    task: Annotated[
+        StrictStr, Field(description="the task file that says what it has to do, in its own folder")
+    ] = ""
     gravity: Annotated[Gravity | None, Field(description="the field of gravity")] = None
     run: Annotated[RunTable | None, Field(description="how a run goes")] = None
     system: Annotated[

@@ -111,7 +111,11 @@ class Connection(Record):
     """How two bodies may move relative to each other; shared by `body` and `loop`."""
 
     joint: Annotated[
-        JointName | None, Field(description="a joint by its name; else `translate` and `rotate`")
+        JointName | None,
+        Field(
+            description="a joint by its name; else `translate` and `rotate`. A hinge turns about "
+            "its own y, a swivel about its own x, a sliding joint moves along its own x"
+        ),
     ] = None
     axis: Annotated[
         Direction | None,
@@ -166,9 +170,20 @@ class BodyTable(Connection):
         Field(description="speeds of a free body are those of its origin, not of its mass center"),
     ] = False
     at: Annotated[Place, Field(description="the joint in the parent's frame, m")] = [0, 0, 0]
+    turn: Annotated[
+        Turns,
+        Field(
+            description="how the joint's frame is turned in the parent's: turns about its own "
+            'axes, in order: `[["x", "90 deg"], ["z", 0.5]]`'
+        ),
+    ] = []
     mass: Annotated[Expression, Field(description="kg")] = 0
     com: Annotated[Place, Field(description="mass center in the body's frame, m")] = [0, 0, 0]
     inertia: Annotated[Moments, Field(description="about the mass center in body axes, kg*m^2")] = 0
+    inertia_about: Annotated[
+        Literal["com", "joint"],
+        Field(description="whether `inertia` is about the mass center, or about the body's origin"),
+    ] = "com"
     armature: Annotated[
         Expression | None, Field(description="of a geared rotor, on the joint's speed, kg*m^2")
     ] = None
@@ -213,6 +228,9 @@ class PointTable(Record):
         Matrix | None,
         Field(description="of a frame: rows of the rotation from its components to the body's"),
     ] = None
+    turn: Annotated[
+        Turns, Field(description="of a frame, in place of `matrix`: turns about its own axes")
+    ] = []
 
 
 class ShapeTable(Record):

@@ -15,9 +15,10 @@ from pydantic_core import PydanticCustomError
 
 from linkwright.algebra import evaluate
 from linkwright.algebra.language import SymbolScope, parse
+from linkwright.algebra.units import MKS, UnitSystem
 from linkwright.errors import InputError
 from linkwright.formats.text.placeholders import is_placeholder
-from linkwright.joint_kinds import JOINTS
+from linkwright.joint_kinds import JOINTS, OWN_AXIS
 from linkwright.shapes import color_of
 
 LONGEST_TEXT = 200_000
@@ -145,22 +146,26 @@ def _color(value: object) -> str | list[float]:
 
 
 def _joint(value: object) -> str:
-    if not isinstance(value, str) or value not in JOINTS:
-        known = ", ".join(map(repr, JOINTS))
+    if not isinstance(value, str) or value not in (*JOINTS, *OWN_AXIS):
+        known = ", ".join(map(repr, (*JOINTS, *OWN_AXIS)))
         raise PydanticCustomError("literal_error", "one of {expected}", {"expected": known})
     return value
 
 
-def constant(value: object) -> float:
+def constant(value: object, system: UnitSystem = MKS) -> float:
     """Return the number that a constant expression stands for.
 
-    >>> constant("180 deg"), constant(2)
-    (3.141592653589793, 2.0)
+    Args:
+        value: a number or an expression in quotes.
+        system: in which the number is, where the expression has units.
+
+    >>> constant("180 deg"), constant(2), constant("10 in")
+    (3.141592653589793, 2.0, 0.254)
     """
     if not isinstance(value, str):
         assert isinstance(value, int | float)
         return float(value)
-    return float(evaluate(parse(value, SymbolScope({})), {}))
+    return float(evaluate(parse(value, SymbolScope({}, unit_system=system)), {}))
 
 
 def _kind(check: Callable[[Any], Any], words: str, schema: dict[str, Any]) -> Any:
@@ -193,5 +198,6 @@ Rows: TypeAlias = Annotated[Any, *_kind(_rows, "rows of numbers", _list(_list(_N
 Argument: TypeAlias = Annotated[
     Any, *_kind(_argument, "expression, or a list of them", {"type": ["string", "number", "array"]})
 ]
-_JOINTS = ", ".join(f'`"{name}"`' for name in JOINTS)
-JointName: TypeAlias = Annotated[Any, *_kind(_joint, _JOINTS, {"enum": list(JOINTS)})]
+_NAMES = [*JOINTS, *OWN_AXIS]
+_JOINTS = ", ".join(f'`"{name}"`' for name in _NAMES)
+JointName: TypeAlias = Annotated[Any, *_kind(_joint, _JOINTS, {"enum": _NAMES})]

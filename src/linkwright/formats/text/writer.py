@@ -17,6 +17,8 @@ _FIRST = (
     "format",
     "name",
     "doc",
+    "scene",
+    "task",
     "arguments",
     "options",
     "small",
