@@ -24,6 +24,9 @@ NUMBERED: tuple[str, ...] = (
     "control/kalman_filter.py",
     "elements/drives",
     "recording/plot_format.py",
+    "analysis/cuts.py",
+    "analysis/frequency.py",
+    "analysis/responses.py",
 )
 """Files, or folders, in which every error that is raised carries a number."""
 

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING
 from linkwright.lazy import lazy_names
 
 _HOMES: dict[str, tuple[str, ...]] = {
-    "linkwright": ("control", "elements", "motion", "shapes"),  # used by their names: lw.control.PD
+    "linkwright": (
+        "analysis",
+        "control",
+        "elements",
+        "motion",
+        "shapes",
+    ),  # used by their names: lw.control.PD
     "linkwright.algebra": (
         "PI",
         "Lookup1D",
@@ -100,6 +106,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
 
 if TYPE_CHECKING:
     from linkwright import (
+        analysis as analysis,
         control as control,
         elements as elements,
         motion as motion,

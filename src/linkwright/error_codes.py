@@ -162,7 +162,44 @@ FILTERS: dict[str, Explanation] = {
     ),
 }
 
-FREQUENCY: dict[str, Explanation] = {}
+FREQUENCY = {
+    "R601": Explanation(
+        "No such port or signal",
+        "The System has no port, state or coordinate of that name.",
+        "Use one of the names that the message lists; `system.summary()` prints all ports.",
+    ),
+    "R602": Explanation(
+        "No loop goes through the port",
+        "Nothing drives this input, or nothing reads this output, so a cut opens no loop.",
+        "Cut at an input that something drives, or at an output that drives something.",
+    ),
+    "R603": Explanation(
+        "Signal is not an input",
+        "A sine can be added to an input port, or act as a load on a coordinate.",
+        "Name an input port, an input of the mechanism, or a coordinate.",
+    ),
+    "R604": Explanation(
+        "Cut at a continuous signal of a sampled System",
+        "Between the instants of its controllers such a loop has no response of its own in z.",
+        "Cut where the signal is sampled: at a port of a member with a rate.",
+    ),
+    "R605": Explanation(
+        "Frequencies that make no sense",
+        "A frequency is negative, not finite, or above half the rate of a sampled signal.",
+        "Give frequencies in rad/s between zero and half the rate.",
+    ),
+    "R606": Explanation(
+        "Unstable loop",
+        "The closed loop has a pole that does not decay, so it has no margins, no sensitivity and "
+        "no steady response.",
+        "Stabilize the loop first. The loop gain itself can be drawn without that.",
+    ),
+    "R607": Explanation(
+        "Measured response at another frequency",
+        "A response that was measured is known at its own frequencies only.",
+        "Measure it at the frequencies that you need.",
+    ),
+}
 
 WORST_CASE: dict[str, Explanation] = {}
 

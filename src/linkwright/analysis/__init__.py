@@ -1,7 +1,22 @@
-"""Analyses of mechanisms: linearization, modes, drives."""
+"""Analyses of mechanisms and Systems: linearization, modes, frequency responses, drives."""
 
 from linkwright.analysis.cycle import JointCycle
+from linkwright.analysis.frequency import Loop, Margins, compliance, cut_loop, frequency_response
 from linkwright.analysis.linearization import LinearModel, linearize, linearize_along
 from linkwright.analysis.modes import Mode, modes
+from linkwright.analysis.responses import FrequencyResponse
 
-__all__ = ["JointCycle", "LinearModel", "Mode", "linearize", "linearize_along", "modes"]
+__all__ = [
+    "FrequencyResponse",
+    "JointCycle",
+    "LinearModel",
+    "Loop",
+    "Margins",
+    "Mode",
+    "compliance",
+    "cut_loop",
+    "frequency_response",
+    "linearize",
+    "linearize_along",
+    "modes",
+]

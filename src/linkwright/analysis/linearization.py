@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.algebra.units import Amount
+from linkwright.analysis.lifting import over_a_period
 from linkwright.analysis.modes import Mode, modes, moving_states
 from linkwright.backends.kernel import Kernel, compile as compile_kernel
 from linkwright.border import worded
@@ -219,6 +220,22 @@ def linearize_along(
     return result
 
 
+def lifted(system: System, every: int, start: int) -> tuple[LinearModel, int]:
+    """Return the linear model of a sampled System where it starts, and the parts of its period.
+
+    The inputs are new in each part. They and the outputs come once for each part, in order
+    (lifting: Chen and Francis, 1995, chapter 8).
+
+    Args:
+        system: with sampled members.
+        every: base ticks of a part.
+        start: the base tick at which the period begins.
+    """
+    slopes = _Slopes.of(system)
+    parts = math.lcm(every, *(tick.every for tick in slopes.phases.ticks)) // every
+    return slopes.at(system, 0.0, parts, start), parts
+
+
 @dataclass(frozen=True, slots=True)
 class _Slopes:
     """The Programs of a System's phases with their Jacobians, ready to be evaluated."""
@@ -253,8 +270,8 @@ class _Slopes:
             tuple(_kernel(tick.program) for tick in found.phases.ticks),
         )
 
-    def at(self, system: System, time: float) -> LinearModel:
-        """Return the linear model where a System starts."""
+    def at(self, system: System, time: float, parts: int = 1, start: int = 0) -> LinearModel:
+        """Return the linear model where a System starts, in discrete time lifted to some parts."""
         point = beginnings(system, parameters(system), self.mechanism, time, self.relations)
         refuse_pole(self.mechanism, point, "there is no linear model")
         phases = numbered(system, self.phases, self.mechanism, point)
@@ -289,19 +306,20 @@ class _Slopes:
         first = len(free) + len(phases.d)
         if phases.ticks:
             ticks = [seen(kernel, "d_new") for kernel in self.ticks]
-            flow, y, period = _over_a_period(phases, flow, y, ticks, known["d"])
+            flow, y, period = over_a_period(phases, flow, y, ticks, known["d"], parts, start)
             names += [s.name for s in phases.d]
             held = [k for k, s in enumerate(phases.d, len(free)) if s.kind == "held"]
             states = _read(flow, y, range(len(names)), set(held))
-        columns = [first + k for _, k in inputs]
+        every = range(parts if phases.ticks else 1)
+        columns = [first + j * len(phases.w) + k for j in every for _, k in inputs]
         return LinearModel(
             flow[np.ix_(states, states)],
             flow[np.ix_(states, columns)],
             y[:, states],
             y[:, columns],
             tuple(names[k] for k in states),
-            tuple(name for name, _ in inputs),
-            tuple(name for name, _ in outputs),
+            tuple(_at_part(name, j) for j in every for name, _ in inputs),
+            tuple(_at_part(name, j) for j in every for name, _ in outputs),
             point,
             flow[states, -1],
             tuple(_labels(phases)[k] for k in tied),
@@ -412,38 +430,6 @@ def _half_turns(e: Array) -> Array:
     return 0.5 * np.array([[-i, -j, -k], [w, -k, j], [k, w, -i], [-j, i, w]])
 
 
-# -- sampled parts ---------------------------------------------------------------------------------
-def _over_a_period(
-    phases: Phases, flow: Array, y: Array, ticks: Sequence[Array], d: Array
-) -> tuple[Array, Array, float]:
-    """Return the matrices of states and outputs over (x, d, w, 1), and the period in s."""
-    from scipy.linalg import expm
-
-    count = math.lcm(*(tick.every for tick in phases.ticks))
-    size, held = flow.shape[1], len(flow)
-    due: dict[int, list[Array]] = {0: []}
-    for tick, slopes in zip(phases.ticks, ticks, strict=True):
-        jump, slots = np.eye(size), np.array(tick.slots)
-        jump[held + slots] = slopes
-        jump[held + slots, -1] -= d[slots]
-        for k in range(tick.offset % tick.every, count, tick.every):
-            due.setdefault(k, []).append(jump)
-    rate = np.vstack([flow, np.zeros((size - held, size))])
-    whole, flows = np.eye(size), dict[int, Array]()
-    instants = sorted(due)
-    for k, following in zip(instants, [*instants[1:], count], strict=True):
-        for jump in due[k]:
-            whole = jump @ whole
-        if k == 0:
-            y = y @ whole
-        gap = following - k
-        if gap not in flows:
-            flows[gap] = expm(gap * phases.tick_seconds * rate)
-        whole = flows[gap] @ whole
-    whole[:, -1] -= np.eye(size)[:, -1]
-    return whole, y, count * phases.tick_seconds
-
-
 def _read(flow: Array, y: Array, states: Iterable[int], held: set[int]) -> list[int]:
     """Return the states, without held values that are new before anything reads them."""
     kept = list(states)
@@ -455,3 +441,8 @@ def _read(flow: Array, y: Array, states: Iterable[int], held: set[int]) -> list[
 def _plain(name: str) -> str:
     """Return a name as python-control accepts it."""
     return name.replace(".", "_")
+
+
+def _at_part(name: str, part: int) -> str:
+    """Return the name of an input or output of a lifted model: its name, then `name@1`, ..."""
+    return f"{name}@{part}" if part else name

@@ -29,7 +29,7 @@ LINES = ("-", "--", ":", "-.")
 """How the lines of one recording after the other are drawn."""
 
 _WIDTH = 1.6  # of curves, points
-_STYLE = {
+STYLE = {
     "axes.edgecolor": "#9aa3af",
     "axes.facecolor": "#ffffff",
     "axes.grid": True,
@@ -108,7 +108,7 @@ def figure(
     groups = _graphs(made)
     if not (channels or fft or rate):
         groups = [g for g in groups if not _is_nothing(made, g)] or groups[:1]
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         width = 9.0
         height = max(min(1.4 + 2.1 * len(groups), 16.0), 0.8 + 1.4 * len(groups))
         if vs and len(groups) == 1:
@@ -353,7 +353,7 @@ def save_figure(path: str | os.PathLike[str], drawing: Figure, *, replace: bool 
         ending, {"Software": "linkwright"}
     )
     matplotlib = extra("matplotlib", "plot")
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         write_with(
             target,
             lambda file: drawing.savefig(file, format=ending[1:], dpi=150, metadata=metadata),

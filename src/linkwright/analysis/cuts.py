@@ -1,0 +1,217 @@
+"""Where a System is cut, and where a signal is added to one: copies with ports for analysis.
+
+A cut takes away what drives an input port, or what an output port drives. The System then has an
+input `injected` and an output `returned`; with negative feedback the loop gain is minus the
+response from one to the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from linkwright.algebra import Expr, free_symbols, substitute_all
+from linkwright.blocks import Block, BlockError, Element, Port
+from linkwright.errors import Error, InputError, nearest
+from linkwright.system import System
+from linkwright.system.composite import Composite, through_ports
+from linkwright.system.member import Wire
+
+INJECTED, RETURNED = "injected", "returned"
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A System that is open at a port.
+
+    Args:
+        system: with the input `injected` and the output `returned`.
+        port: where it is cut.
+        every: base ticks from one value of the signal to the next; 0 for a continuous System.
+        offset: the base tick of the first value.
+    """
+
+    system: System
+    port: str
+    every: int = 0
+    offset: int = 0
+
+
+def cut(system: System, port: str) -> Cut:
+    """Return a System that is open at a port.
+
+    Args:
+        system: any; it stays as it is.
+        port: an input that something drives, or an output that drives something: `"motor.u"`, or
+            `"servo.tau[1]"` of an array.
+
+    >>> lag = Block("lag")
+    >>> u, y = lag.input("u"), lag.output("y", lag.state("x", "u - x"))
+    >>> s = System(name="s")
+    >>> member = s.add(lag)
+    >>> s.connect(-5 * member.y, member.u)
+    >>> cut(s, "lag.u").system.exposed_outputs["returned"].values
+    (-5*lag.y,)
+    """
+    x = signal(system, port)
+    made = system.copy()
+    made.wires = through_ports(system, system.wires)
+    if x in system.wires:
+        source = made.wires.pop(x).value
+        readers = [x]
+    else:
+        source, readers = x, [t for t, wire in made.wires.items() if x in free_symbols(wire.value)]
+        if not readers and any(x in free_symbols(wire.value) for wire in system.wires.values()):
+            made.wires = dict(system.wires)  # a port of a System in a System
+            readers = [t for t, wire in made.wires.items() if x in free_symbols(wire.value)]
+        x = _new_input(made, INJECTED, source.data.unit)
+        for target in readers:
+            wire = made.wires[target]
+            new = substitute_all([wire.value], {source: x})[0]
+            made.wires[target] = replace(wire, value=new)
+    if not readers:
+        raise Error(
+            f"nothing goes through {port!r} of {system.name!r}, so there is no loop to cut",
+            remedy="cut at an input that something drives, or at an output that drives something",
+            code="R602",
+        )
+    _show(made, [(INJECTED, x)], [(RETURNED, source)])
+    every, offset = _instants(system, port, source, readers)
+    return Cut(made, port, every, offset)
+
+
+def with_input(system: System, port: str, outputs: Iterable[str]) -> System:
+    """Return a System with one input, added to what drives a port, and some outputs.
+
+    Args:
+        system: any; it stays as it is.
+        port: an input, or a coordinate of the mechanism, on which a force or torque then acts.
+        outputs: ports, states, coordinates or formulas.
+
+    >>> lag = Block("lag")
+    >>> u, y = lag.input("u"), lag.output("y", lag.state("x", "u - x"))
+    >>> s = System(name="s")
+    >>> member = s.add(lag)
+    >>> s.connect(-5 * member.y, member.u)
+    >>> with_input(s, "lag.u", ["lag.y"]).wires[member.u].value
+    injected.signal - 5*lag.y
+    """
+    made = system.copy()
+    if port in system.mechanism.coordinates and port not in system.mechanism.inputs:
+        probe = Element("probe", system.mechanism)
+        probe.effort("effort", port, probe.input("load"))
+        x = made.add(probe, name=_free(made, "probe")).load
+    else:
+        x = signal(system, port)
+        if x not in system._all_inputs():
+            raise Error(
+                f"{port!r} of {system.name!r} is not an input",
+                remedy="name an input port, or a coordinate for a load on it",
+                code="R603",
+            )
+        if x in system.wires:
+            wire = made.wires[x]
+            added = _new_input(made, INJECTED, x.data.unit)
+            made.wires[x] = Wire(wire.value + added, wire.solved)
+            x = added
+    shown = [(name, _value(made, name)) for name in outputs]
+    _show(made, [(port, x)], shown)
+    return made
+
+
+def signal(system: System, port: str) -> Expr:
+    """Return the symbol of a port by name, or say which ports there are.
+
+    >>> s = System(name="s")
+    >>> b = Block("gain")
+    >>> y = b.output("y", 2 * b.input("u"))
+    >>> member = s.add(b)
+    >>> signal(s, "gain.u")
+    gain.u
+    """
+    known: dict[str, Expr] = dict(system.mechanism.inputs)
+    for member in system.members.values():
+        for _, symbols in member.inputs():
+            known.update((x.name, x) for x in symbols)
+        for _, symbols, _ in member.outputs():
+            known.update((x.name, x) for x in symbols)
+    if port not in known:
+        near = nearest(port, known)
+        raise InputError(
+            f"{system.name!r} has no port {port!r}",
+            remedy=f"did you mean {near!r}?" if near else f"it has {', '.join(known) or 'none'}",
+            code="R601",
+        )
+    return known[port]
+
+
+def _value(system: System, name: str) -> Expr:
+    """Return what an output is: a port, a state, a coordinate, or a formula of these."""
+    try:
+        return system.expr(name)
+    except (BlockError, InputError) as error:
+        raise InputError(
+            f"{name!r} is nothing that {system.name!r} has ({error.what})",
+            remedy="name a port, a state, a coordinate, or a formula of these",
+            code="R601",
+        ) from None
+
+
+def _free(system: System, stem: str) -> str:
+    while stem in system.members:
+        stem += "_"
+    return stem
+
+
+def _new_input(system: System, stem: str, unit: str) -> Expr:
+    """Return a new open input of a System."""
+    block = Block(stem)
+    block.input("signal", unit=unit)
+    found: Expr = system.add(block, name=_free(system, stem)).signal
+    return found
+
+
+def _show(
+    system: System, inputs: Iterable[tuple[str, Expr]], outputs: Iterable[tuple[str, Expr]]
+) -> None:
+    """Let a System have these ports alone."""
+
+    def ports(pairs: Iterable[tuple[str, Expr]]) -> dict[str, Port]:
+        return {
+            name: Port(name, x.data.unit if x.op == "sym" else "?", (), (x,), (x,))
+            for name, x in pairs
+        }
+
+    system.exposed_inputs, system.exposed_outputs = ports(inputs), ports(outputs)
+
+
+def _instants(system: System, port: str, source: Expr, readers: list[Expr]) -> tuple[int, int]:
+    """Return how many base ticks lie from one value of a signal to the next, and the first."""
+    schedules = system.clock().schedules
+    if not schedules:
+        return 0, 0
+    owner = {
+        x: member.name
+        for member in system.members.values()
+        if not isinstance(member, Composite)
+        for x in member.symbols.values()
+        if x.op == "sym"
+    }
+    behind = through_ports(system, {source: Wire(source)})[source].value
+    constant = {x for x in system.open_inputs() if x not in system.wires}
+    varying = [x for x in free_symbols(behind) if x.data.role != "parameter" and x not in constant]
+    for signals in (readers, varying):
+        names = {owner.get(x, "") for x in signals}
+        if names and all(name in schedules for name in names):
+            found = [schedules[name] for name in names]
+            every = math.gcd(*(s.every for s in found))
+            offsets = {s.offset % every for s in found}
+            if len(offsets) == 1:
+                return every, offsets.pop()
+    sampled = ", ".join(schedules)
+    raise Error(
+        f"{port!r} carries a continuous signal in a System with sampled members",
+        remedy=f"cut where the signal is sampled, at a port of {sampled}",
+        code="R604",
+    )

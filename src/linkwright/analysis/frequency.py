@@ -1,0 +1,415 @@
+"""Frequency responses of Systems, and loops that are cut at a port: margins and sensitivity.
+
+With negative feedback, what comes back at a cut is -L times what goes in. The closed loop is
+S = 1/(1 + L) from an addition at the cut to the signal after it (sensitivity), and T = L/(1 + L) =
+1 - S (complementary sensitivity). All of them are exact: they come from the linear model of the cut
+System, in z where it is sampled.
+
+A signal with N values in the period of a sampled System has a lifted loop, a matrix of N by N. It
+is stable with another gain or phase as long as no eigenvalue of L goes through -1 (MacFarlane and
+Postlethwaite, International Journal of Control 25, 1977); its sensitivity is the largest singular
+value of the matrix.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwright.algebra.units import Amount
+from linkwright.analysis.cuts import cut, with_input
+from linkwright.analysis.linearization import LinearModel, lifted, linearize
+from linkwright.analysis.modes import moving_states
+from linkwright.analysis.responses import (
+    Array,
+    Complex,
+    FrequencyResponse,
+    checked_frequencies,
+    fundamental,
+    grid,
+    harmonic,
+    transfer,
+)
+from linkwright.border import worded
+from linkwright.errors import Error
+from linkwright.mechanism import ModelLike
+from linkwright.system import System, system_of
+
+
+@dataclass(frozen=True, slots=True)
+class Margins:
+    """How far a loop is from the border of stability.
+
+    Args:
+        gain: factor by which the loop gain may grow; infinite where any may.
+        least_gain: factor down to which it may fall; 0 where it may fall to nothing.
+        phase: lag that may be added at the worst crossing of gain 1, rad; infinite where there is
+            none.
+        delay: dead time that may be added, s.
+        modulus: smallest distance from -1, 1 over the largest sensitivity.
+        gain_frequency: where the loop gain is -1/gain, rad/s; NaN where there is none.
+        phase_frequency: where the loop gain is 1 with the least phase margin, rad/s.
+        delay_frequency: where it is 1 with the least delay margin, rad/s.
+        modulus_frequency: where the distance is smallest, rad/s.
+
+    >>> Margins(2.0, 0.0, math.pi / 3, 0.01, 0.5).decibels
+    6.020599913279624
+    """
+
+    gain: float
+    least_gain: float
+    phase: float
+    delay: float
+    modulus: float
+    gain_frequency: float = math.nan
+    phase_frequency: float = math.nan
+    delay_frequency: float = math.nan
+    modulus_frequency: float = math.nan
+
+    @property
+    def decibels(self) -> float:
+        """The gain margin in dB."""
+        return 20 * math.log10(self.gain)
+
+    @property
+    def degrees(self) -> float:
+        """The phase margin in degrees."""
+        return math.degrees(self.phase)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Loop:
+    """A System cut at a port.
+
+    Args:
+        port: where it is cut.
+        model: from what goes in at the cut to what comes back; lifted where it is sampled.
+        parts: how many values the signal has in the model's period.
+    """
+
+    port: str
+    model: LinearModel
+    parts: int = 1
+
+    def __repr__(self) -> str:
+        state = "stable" if self.stable else "unstable"
+        return f"Loop(at {self.port}, {len(self.model.states)} states, {state} when closed)"
+
+    def closed(self) -> LinearModel:
+        """Return the closed loop: from an addition at the cut to the signal after it."""
+        m = self.model
+        size = len(m.d)
+        through: Array = np.linalg.inv(np.eye(size) - m.d).astype(float)
+        return replace(
+            m,
+            a=m.a + m.b @ through @ m.c,
+            b=m.b @ through,
+            c=through @ m.c,
+            d=through,
+            outputs=m.inputs,
+        )
+
+    @property
+    def stable(self) -> bool:
+        """Whether the closed loop is stable; states on which nothing depends are set aside."""
+        return not unstable_poles(self.closed())
+
+    def response(self, frequencies: ArrayLike | None = None) -> FrequencyResponse:
+        """Return the loop gain L.
+
+        Args:
+            frequencies: rad/s; by default all that matter.
+        """
+        return self._response(_negative(self.model), "loop gain", frequencies)
+
+    def sensitivity(self, frequencies: ArrayLike | None = None) -> FrequencyResponse:
+        """Return S = 1/(1 + L), from an addition at the cut to the signal after it.
+
+        Args:
+            frequencies: rad/s; by default all that matter.
+        """
+        self._refuse_unstable()
+        return self._response(self.closed(), "sensitivity", frequencies)
+
+    def complementary(self, frequencies: ArrayLike | None = None) -> FrequencyResponse:
+        """Return T = L/(1 + L), from an addition at the cut to minus what comes back.
+
+        Args:
+            frequencies: rad/s; by default all that matter.
+        """
+        self._refuse_unstable()
+        s = self.closed()
+        t = replace(s, c=-s.c, d=np.eye(len(s.d)) - s.d, outputs=self.model.outputs)
+        return self._response(t, "complementary sensitivity", frequencies)
+
+    def margins(self) -> Margins:
+        """Return gain, phase, delay and modulus margins of the closed loop, which must be stable.
+
+        >>> from linkwright import Block, System
+        >>> plant = Block("plant")
+        >>> u = plant.input("u")
+        >>> y = plant.output("y", plant.state("x", plant.state("v", "u - 2*v")))
+        >>> s = System(name="servo")
+        >>> member = s.add(plant)
+        >>> s.connect(-8 * member.y, member.u)
+        >>> found = cut_loop(s, "plant.u").margins()
+        >>> round(found.degrees, 2), round(found.phase_frequency, 4), found.gain
+        (39.93, 2.3898, inf)
+        """
+        self._refuse_unstable()
+        return _margins(_negative(self.model), self.parts)
+
+    def _response(
+        self, model: LinearModel, name: str, frequencies: ArrayLike | None
+    ) -> FrequencyResponse:
+        found = _response(model, self.port, self.port, frequencies, self.parts)
+        return replace(found, name=f"{name} at {self.port}")
+
+    def _refuse_unstable(self) -> None:
+        poles = unstable_poles(self.closed())
+        if poles:
+            raise Error(
+                f"the loop through {self.port!r} is unstable when closed, with a pole at "
+                f"{poles[0]:.4g}",
+                remedy="stabilize it first; response() gives its loop gain",
+                code="R606",
+            )
+
+
+@worded
+def frequency_response(
+    model: ModelLike,
+    input: str,  # noqa: A002 - the word of the field
+    output: str,
+    frequencies: ArrayLike | None = None,
+    *,
+    at: Mapping[str, Amount] | None = None,
+    values: Mapping[str, Amount] | None = None,
+) -> FrequencyResponse:
+    """Return the exact response of a System, linearized, from one signal to another.
+
+    Where something drives the input, the sine is added to that, so loops stay closed. In a System
+    with sampled members the input holds for a period, and the output is that at the instants.
+
+    Args:
+        model: a System, a mechanism, a robot, a file, or the name of a shipped model.
+        input: an input port, an input of the mechanism, or a coordinate, which a load then acts on
+            (N or N·m): the response of a coordinate to its own load is the compliance.
+        output: a port, a state, a coordinate, a speed, or a formula of these.
+        frequencies: rad/s; by default all that matter.
+        at: coordinates (m, rad), speeds and other states of the operating point by name.
+        values: of parameters and inputs by name.
+
+    >>> from linkwright import Block, System
+    >>> lag = Block("lag")
+    >>> u, y = lag.input("u"), lag.output("y", lag.state("x", "u - x"))
+    >>> s = System(name="s")
+    >>> member = s.add(lag)
+    >>> frequency_response(s, "lag.u", "lag.y", [0.0, 1.0]).values
+    array([1. +0.j , 0.5-0.5j])
+    """
+    system = _with_numbers(model, at, values)
+    found = linearize(with_input(system, input, [output]))
+    return _response(found, input, output, frequencies)
+
+
+@worded
+def compliance(
+    model: ModelLike,
+    joint: str,
+    frequencies: ArrayLike | None = None,
+    *,
+    at: Mapping[str, Amount] | None = None,
+    values: Mapping[str, Amount] | None = None,
+) -> FrequencyResponse:
+    """Return how a coordinate gives way to a load on it, m/N or rad/(N·m), loops closed.
+
+    Args:
+        model: a System, a mechanism, a robot, a file, or the name of a shipped model.
+        joint: the coordinate.
+        frequencies: rad/s; by default all that matter.
+        at: coordinates (m, rad), speeds and other states of the operating point by name.
+        values: of parameters and inputs by name.
+
+    >>> from linkwright import Mechanism
+    >>> m = Mechanism("oscillator")
+    >>> b = m.body("b", translate="x", mass=2)
+    >>> f = m.force("spring", "-8*x - 4*v", at=b.origin, along="x")
+    >>> float(compliance(m, "b", [0.0]).magnitude[0])
+    0.125
+    """
+    found = frequency_response(model, joint, joint, frequencies, at=at, values=values)
+    assert found.model is not None
+    poles = unstable_poles(found.model)
+    if poles:
+        raise Error(
+            f"{joint!r} does not hold still: a pole at {poles[0]:.4g} is unstable",
+            remedy="stabilize it first; frequency_response gives the response all the same",
+            code="R606",
+        )
+    return found
+
+
+@worded
+def cut_loop(
+    model: ModelLike,
+    port: str,
+    *,
+    at: Mapping[str, Amount] | None = None,
+    values: Mapping[str, Amount] | None = None,
+) -> Loop:
+    """Return the loop of a System that is cut at a port, linearized.
+
+    In a System with sampled members, cut where the signal is sampled. A signal that has several
+    values in the period of the System gives a lifted loop.
+
+    Args:
+        model: a System, or what has one.
+        port: an input that something drives, or an output that drives something.
+        at: coordinates (m, rad), speeds and other states of the operating point by name.
+        values: of parameters and inputs by name.
+
+    >>> from linkwright import Block, System
+    >>> lag = Block("lag")
+    >>> u, y = lag.input("u"), lag.output("y", lag.state("x", "u - x"))
+    >>> s = System(name="s")
+    >>> member = s.add(lag)
+    >>> s.connect(-5 * member.y, member.u)
+    >>> loop = cut_loop(s, "lag.u")
+    >>> loop.response([1.0]).values, loop.sensitivity([0.0]).values.round(6)
+    (array([2.5-2.5j]), array([0.166667+0.j]))
+    """
+    found = cut(_with_numbers(model, at, values), port)
+    if not found.every:
+        return Loop(port, linearize(found.system))
+    return Loop(port, *lifted(found.system, found.every, found.offset))
+
+
+def unstable_poles(model: LinearModel) -> list[complex]:
+    """Return the poles that do not decay; states on which nothing depends are set aside.
+
+    >>> one = np.ones((1, 1))
+    >>> unstable_poles(LinearModel(np.diag([2.0, -1.0]), one, one, one, (), (), ()))
+    [(2+0j)]
+    """
+    kept = moving_states(model.a)
+    poles = np.linalg.eigvals(model.a[np.ix_(kept, kept)]) if kept else np.zeros(0)
+    size = float(np.abs(poles).max(initial=0.0))
+    growth = np.abs(poles) - 1 if model.period else poles.real
+    bound = 1e-9 if model.period else 1e-9 * size
+    return [complex(p) for p, g in zip(poles, growth, strict=True) if g > bound]
+
+
+def _with_numbers(
+    model: ModelLike, at: Mapping[str, Amount] | None, values: Mapping[str, Amount] | None
+) -> System:
+    system = system_of(model).copy()
+    system.set(values or {})
+    system.set_initial(at or {})
+    return system
+
+
+def _negative(model: LinearModel) -> LinearModel:
+    return replace(model, c=-model.c, d=-model.d)
+
+
+def _response(
+    model: LinearModel, input_: str, output: str, frequencies: ArrayLike | None, parts: int = 1
+) -> FrequencyResponse:
+    step = model.period / parts
+    w = grid(model, parts) if frequencies is None else checked_frequencies(frequencies, step)
+    return FrequencyResponse(w, fundamental(model, w, parts), input_, output, model, parts)
+
+
+# -- margins ---------------------------------------------------------------------------------------
+def _margins(loop: LinearModel, parts: int) -> Margins:
+    """Return the margins of a loop gain: crossings on a grid, then refined to the last digits."""
+    from scipy.optimize import brentq, minimize_scalar
+
+    top = math.pi / loop.period if loop.period else math.inf
+    w = grid(loop)
+    loci = _loci(loop, w)
+    gains: list[tuple[float, float]] = []  # factor, frequency
+    lags: list[tuple[float, float]] = []  # phase, frequency
+    for k in range(loci.shape[1]):
+
+        def value(x: float, k: int = k) -> complex:
+            return _nearest(loop, x, w, loci[:, k])
+
+        for x in _crossings(w, loci[:, k].imag, lambda x: value(x).imag, brentq):
+            if value(x).real < 0:
+                gains.append((-1 / value(x).real, x))
+        for x in _crossings(w, np.abs(loci[:, k]) - 1, lambda x: abs(value(x)) - 1, brentq):
+            lags.append((math.pi + cmath.phase(value(x)), x))
+    if loop.period:  # loci are mirrored at zero and at half the rate, and may cross there
+        ends = np.array([1e-7 * top, top])
+        gains += [
+            (-1 / v.real, float(x))
+            for x, values in zip(ends, _loci(loop, ends), strict=True)
+            for v in values
+            if abs(v.imag) < 1e-4 * abs(v) and -1e9 < v.real < 0
+        ]
+    lags = [(p % (2 * math.pi), _frequency(loop, x, parts)) for p, x in lags]
+    up = min(((g, x) for g, x in gains if g > 1), default=(math.inf, math.nan))
+    down = max((g for g, _ in gains if g < 1), default=0.0)
+    phase = min(((min(p, 2 * math.pi - p), x) for p, x in lags), default=(math.inf, math.nan))
+    delay = min(((p / x, x) for p, x in lags if x > 0), default=(math.inf, math.nan))
+
+    def largest(x: float) -> float:
+        s = np.linalg.inv(np.eye(len(loop.d)) + transfer(loop, np.array([x]))[0])
+        return -float(np.linalg.norm(s, 2))
+
+    near = np.array([largest(x) for x in w])
+    best = int(np.argmin(near))
+    span = (float(w[max(best - 1, 0)]), float(w[min(best + 1, len(w) - 1)]))
+    found = minimize_scalar(
+        largest, bounds=span, method="bounded", options={"xatol": 1e-10 * span[1]}
+    )
+    peak, where = min((float(near[best]), float(w[best])), (float(found.fun), float(found.x)))
+    return Margins(up[0], down, phase[0], delay[0], -1 / peak, up[1], phase[1], delay[1], where)
+
+
+def _loci(loop: LinearModel, w: Array) -> Complex:
+    """Return the eigenvalues of a loop gain over frequency, each in a column of its own."""
+    values = np.linalg.eigvals(transfer(loop, w))
+    for k in range(1, len(w)):
+        left = list(values[k])
+        for j, before in enumerate(values[k - 1]):
+            i = int(np.argmin([abs(v - before) for v in left]))
+            values[k, j] = left.pop(i)
+    return np.asarray(values)
+
+
+def _nearest(loop: LinearModel, x: float, w: Array, locus: Complex) -> complex:
+    """Return the eigenvalue at a frequency that belongs to a locus."""
+    values = np.linalg.eigvals(transfer(loop, np.array([x])))[0]
+    guess = np.interp(x, w, locus.real) + 1j * np.interp(x, w, locus.imag)
+    return complex(values[np.argmin(np.abs(values - guess))])
+
+
+def _crossings(
+    w: Array, sizes: Array, function: Callable[[float], float], solve: Callable[..., float]
+) -> list[float]:
+    """Return where a function goes through zero, between points of a grid."""
+    found = []
+    for a, b, first, second in zip(w[:-1], w[1:], sizes[:-1], sizes[1:], strict=True):
+        if np.isfinite(first) and np.isfinite(second) and first * second < 0:
+            found.append(float(solve(function, a, b, xtol=1e-13 * b, rtol=1e-14)))
+    return found
+
+
+def _frequency(loop: LinearModel, x: float, parts: int) -> float:
+    """Return the frequency of a crossing: of a lifted loop, that of the largest harmonic."""
+    if parts == 1:
+        return x
+    values, vectors = np.linalg.eig(transfer(loop, np.array([x]))[0])
+    vector = vectors[:, int(np.argmin(np.abs(np.abs(values) - 1)))]
+    shifts = np.arange(-(parts // 2), parts - parts // 2)
+    every: Array = x + (2 * math.pi / loop.period) * shifts.astype(float)
+    shares = np.abs(harmonic(loop, every, parts).conj() @ vector)
+    return float(abs(every[int(np.argmax(shares))]))

@@ -1,0 +1,92 @@
+"""The period of a sampled System as one matrix: ticks, and the motion between them.
+
+Between ticks the continuous part moves by its matrix exponential while discrete states hold; at a
+tick the Jacobian of the tick acts. Where a signal is new several times in a period, the inputs and
+outputs of all these times stand side by side (lifting; Khargonekar, Poolla and Tannenbaum, IEEE
+Transactions on Automatic Control 30, 1985).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.system import Phases
+
+Array = NDArray[np.float64]
+
+
+def over_a_period(
+    phases: Phases,
+    flow: Array,
+    y: Array,
+    ticks: Sequence[Array],
+    d: Array,
+    parts: int = 1,
+    start: int = 0,
+) -> tuple[Array, Array, float]:
+    """Return the matrices of states and outputs over (x, d, w of each part, 1), and the period.
+
+    Args:
+        phases: of the System.
+        flow: rates of x over (x, d, w, 1).
+        y: outputs over (x, d, w, 1).
+        ticks: new values of the slots of each tick over (x, d, w, 1).
+        d: values of the discrete states.
+        parts: into how many equal parts the period is divided; w is new in each, and outputs are
+            those just after the ticks with which it begins.
+        start: the base tick with which the period begins.
+    """
+    count = math.lcm(parts, *(tick.every for tick in phases.ticks))
+    length, size = count // parts, flow.shape[1]
+    held = len(flow)
+    states = held + len(d)
+    due = {j * length: list[Array]() for j in range(parts)}
+    for tick, slopes in zip(phases.ticks, ticks, strict=True):
+        jump, slots = np.eye(size), np.array(tick.slots)
+        jump[held + slots] = slopes
+        jump[held + slots, -1] -= d[slots]
+        for k in range((tick.offset - start) % tick.every, count, tick.every):
+            due.setdefault(k, []).append(jump)
+    moves = _Moves(np.vstack([flow, np.zeros((size - held, size))]), phases.tick_seconds)
+    inputs = size - 1 - states
+    whole = np.eye(states, states + parts * inputs + 1)  # (x, d) over its start, all w and 1
+    seen = []
+    for part in range(parts):
+        instants = [k for k in sorted(due) if part * length <= k < (part + 1) * length]
+        now = np.eye(size)  # from the start of the part
+        for k, following in zip(instants, [*instants[1:], (part + 1) * length], strict=True):
+            for jump in due[k]:
+                now = jump @ now
+            if k == part * length:
+                seen.append(_carried(y @ now, whole, part, states, inputs))
+            now = moves.over(following - k) @ now
+        whole = _carried(now[:states], whole, part, states, inputs)
+    return whole, np.vstack(seen), count * phases.tick_seconds
+
+
+def _carried(rows: Array, whole: Array, part: int, states: int, inputs: int) -> Array:
+    """Return rows over (x, d, w, 1) of a part as rows over the start of the period."""
+    made: Array = rows[:, :states] @ whole
+    made[:, states + part * inputs : states + (part + 1) * inputs] += rows[:, states:-1]
+    made[:, -1] += rows[:, -1]
+    return made
+
+
+class _Moves:
+    """The motion over some base ticks, each made once."""
+
+    def __init__(self, rate: Array, seconds: float) -> None:
+        self.rate = rate
+        self.seconds = seconds
+        self.made: dict[int, Array] = {}
+
+    def over(self, ticks: int) -> Array:
+        from scipy.linalg import expm
+
+        if ticks not in self.made:
+            self.made[ticks] = expm(ticks * self.seconds * self.rate)
+        return self.made[ticks]
