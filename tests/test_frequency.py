@@ -55,8 +55,9 @@ def test_margins_of_the_joint_are_those_of_python_control() -> None:
     assert found.delay_frequency == pytest.approx(crossings[delays.argmin()], rel=1e-6)
 
 
-@pytest.mark.parametrize("rate", [None, 2000.0])
-@pytest.mark.parametrize("port", ["pd.u", "amp.u", "pd.angle"])
+@pytest.mark.parametrize(
+    ("port", "rate"), [("pd.u", None), ("amp.u", 2000.0), ("pd.angle", 2000.0)]
+)
 def test_more_gain_than_the_margin_makes_the_loop_unstable(port: str, rate: float | None) -> None:
     """The border of stability is where the margin says: the gain is put into the loop itself."""
     system = joint_drive(rate=rate)
@@ -89,6 +90,30 @@ def test_a_cut_at_an_output_is_the_cut_at_what_it_drives() -> None:
     w = np.geomspace(0.1, 1000, 30)
     at_output = cut_loop(system, "pd.u").response(w).values
     np.testing.assert_allclose(at_output, cut_loop(system, "amp.u").response(w).values, rtol=1e-10)
+
+
+@pytest.mark.parametrize("rate", [None, 100.0])
+def test_a_loop_through_a_torque_in_a_joint_is_cut_at_it(rate: float | None) -> None:
+    """An element puts its effort on a joint without a wire; the same loop has one at its input."""
+    arm = lw.load("pendulum")
+    s = lw.System(arm)
+    servo = s.add(lw.control.PD(arm, kp=40, kd=8), rate=rate)
+    found = cut_loop(s, "pd.tau_phi")
+    w = np.geomspace(0.1, 300, 30)
+    plant = lw.System(arm)
+    probe = lw.Element("push", arm)
+    probe.effort("tau", "phi", probe.input("torque"))
+    plant.add(probe)
+    plant.expose("torque", "push.torque")
+    plant.expose("phi", "phi")
+    plant.expose("speed", "phi_dot")
+    ss = lw.linearize(plant).to_control()
+    if rate is not None:
+        ss = control.sample_system(ss, 1 / rate)
+    s_or_z = 1j * w if rate is None else np.exp(1j * w / rate)
+    wanted = np.array([40, 8]) @ ss(s_or_z)[:, 0, :]
+    assert servo.name == "pd"
+    np.testing.assert_allclose(found.response(w).values, wanted, rtol=1e-9)
 
 
 def test_closed_response_with_an_addition_is_the_sensitivity() -> None:

@@ -1,7 +1,13 @@
 """Analyses of mechanisms and Systems: linearization, modes, frequency responses, drives."""
 
 from linkwright.analysis.cycle import JointCycle
-from linkwright.analysis.frequency import Loop, Margins, compliance, cut_loop, frequency_response
+from linkwright.analysis.frequency import (
+    Margins,
+    OpenLoop,
+    compliance,
+    cut_loop,
+    frequency_response,
+)
 from linkwright.analysis.linearization import LinearModel, linearize, linearize_along
 from linkwright.analysis.modes import Mode, modes
 from linkwright.analysis.responses import FrequencyResponse
@@ -10,9 +16,9 @@ __all__ = [
     "FrequencyResponse",
     "JointCycle",
     "LinearModel",
-    "Loop",
     "Margins",
     "Mode",
+    "OpenLoop",
     "compliance",
     "cut_loop",
     "frequency_response",

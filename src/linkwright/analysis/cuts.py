@@ -70,6 +70,7 @@ def cut(system: System, port: str) -> Cut:
             wire = made.wires[target]
             new = substitute_all([wire.value], {source: x})[0]
             made.wires[target] = replace(wire, value=new)
+        readers += _loads_instead(made, source, x)
     if not readers:
         raise Error(
             f"nothing goes through {port!r} of {system.name!r}, so there is no loop to cut",
@@ -170,6 +171,29 @@ def _new_input(system: System, stem: str, unit: str) -> Expr:
     block.input("signal", unit=unit)
     found: Expr = system.add(block, name=_free(system, stem)).signal
     return found
+
+
+def _loads_instead(system: System, source: Expr, x: Expr) -> list[Expr]:
+    """Let an input be the magnitude of the loads that an output is; return what reads it then.
+
+    An element takes the load away and puts the other on: their difference.
+    """
+    for member in list(system.members.values()):
+        block = member.block
+        if not isinstance(block, Element):
+            continue
+        forces = [f for f in block.forces if member.of([f.magnitude])[0] is source]
+        moments = [f for f in block.moments if member.of([f.magnitude])[0] is source]
+        if forces or moments:
+            other = Element("load", block.mechanism)
+            new, old = other.input("new"), other.input("old")
+            change = other.output("change", new - old)
+            other.forces += [replace(f, magnitude=change) for f in forces]
+            other.moments += [replace(f, magnitude=change) for f in moments]
+            added = system.add(other, name=_free(system, "load"))
+            system.wires |= {added.new: Wire(x), added.old: Wire(source)}
+            return [added.new]
+    return []
 
 
 def _show(

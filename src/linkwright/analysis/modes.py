@@ -21,10 +21,15 @@ class Mode:
     """One eigenvalue, or a pair of conjugates, with its shape.
 
     Args:
+        eigenvalue: of the pair, the one with the positive imaginary part.
         frequency: natural frequency, rad/s: the magnitude of the eigenvalue; in discrete time that
             of its logarithm by the period.
+        damping: ratio to critical damping; negative where the motion grows.
         shape: the share of each state, the largest 1.
         stable: whether the motion dies out.
+
+    >>> modes(np.array([[0.0, 1.0], [-4.0, -0.4]]), ["x", "v"])[0].stable
+    True
     """
 
     eigenvalue: complex
@@ -54,6 +59,11 @@ def moving_states(a: Array, tolerance: float = 1e-12) -> list[int]:
 
 def modes(a: Array, names: Sequence[str], period: float = 0.0) -> list[Mode]:
     """Return the modes of a system matrix, slowest decay first; with a period, in discrete time.
+
+    Args:
+        a: the system matrix.
+        names: of the states.
+        period: of a model in discrete time, s; 0 for continuous time.
 
     >>> [round(m.frequency, 3) for m in modes(np.array([[0.0, 1.0], [-4.0, -0.4]]), ["x", "v"])]
     [2.0]
