@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from linkwright.analysis.responses import FrequencyResponse
 from linkwright.optional import extra
 from linkwright.recording.colors import TRACES
-from linkwright.recording.plots import STYLE
+from linkwright.recording.plots import styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +23,7 @@ _CLOSED = (-20.0, -12.0, -6.0, -3.0, 0.0, 1.0, 3.0, 6.0, 12.0)
 
 def bode(responses: Sequence[FrequencyResponse]) -> Figure:
     """Return magnitude and phase over frequency."""
-    with _style():
+    with styled():
         drawing, axes = _figure(2, (9.0, 6.0), sharex=True)
         top, bottom = axes
         for response, color in zip(responses, _colors(len(responses)), strict=True):
@@ -46,7 +45,7 @@ def bode(responses: Sequence[FrequencyResponse]) -> Figure:
 
 def nyquist(responses: Sequence[FrequencyResponse]) -> Figure:
     """Return curves in the complex plane, with the point -1."""
-    with _style():
+    with styled():
         drawing, (ax,) = _figure(1, (7.0, 6.5))
         reach = 1.5
         for response, color in zip(responses, _colors(len(responses)), strict=True):
@@ -69,7 +68,7 @@ def nyquist(responses: Sequence[FrequencyResponse]) -> Figure:
 
 def nichols(responses: Sequence[FrequencyResponse]) -> Figure:
     """Return magnitude over phase, with lines of equal gain of the closed loop."""
-    with _style():
+    with styled():
         drawing, (ax,) = _figure(1, (7.5, 6.0))
         low, high = -40.0, 40.0
         lines = []
@@ -105,11 +104,6 @@ def _closed_line(ax: Axes, gain: float, start: float) -> None:
     k = int(np.nanargmax(np.where(np.abs(size) < 38, size, np.nan)))
     if np.isfinite(phase[k]):
         ax.annotate(f"{gain:g} dB", (phase[k], size[k]), color="#6b7280", fontsize=7.5)
-
-
-def _style() -> AbstractContextManager[None]:
-    found: AbstractContextManager[None] = extra("matplotlib", "plot").rc_context(STYLE)
-    return found
 
 
 def _figure(rows: int, size: tuple[float, float], **more: Any) -> tuple[Figure, list[Axes]]:

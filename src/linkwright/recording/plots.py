@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ LINES = ("-", "--", ":", "-.")
 """How the lines of one recording after the other are drawn."""
 
 _WIDTH = 1.6  # of curves, points
-STYLE = {
+_STYLE = {
     "axes.edgecolor": "#9aa3af",
     "axes.facecolor": "#ffffff",
     "axes.grid": True,
@@ -99,7 +100,6 @@ def figure(
         if not len(recording):
             raise RecordingError("the recording has no samples")
     plt_figure = extra("matplotlib.figure", "plot")
-    matplotlib = extra("matplotlib", "plot")
     names = [n for n in chosen(recordings[0], channels) if n != vs]
     if not names:
         raise RecordingError("there is no channel to draw")
@@ -108,7 +108,7 @@ def figure(
     groups = _graphs(made)
     if not (channels or fft or rate):
         groups = [g for g in groups if not _is_nothing(made, g)] or groups[:1]
-    with matplotlib.rc_context(STYLE):
+    with styled():
         width = 9.0
         height = max(min(1.4 + 2.1 * len(groups), 16.0), 0.8 + 1.4 * len(groups))
         if vs and len(groups) == 1:
@@ -126,6 +126,16 @@ def figure(
             axes[0].set_title(words, loc="left")
         apply_format(drawing, list(axes), layout)
     return drawing
+
+
+def styled() -> AbstractContextManager[None]:
+    """Return the context in which figures of our style are made.
+
+    >>> with styled():
+    ...     pass
+    """
+    context: AbstractContextManager[None] = extra("matplotlib", "plot").rc_context(_STYLE)
+    return context
 
 
 def drawn_lines(
@@ -352,8 +362,7 @@ def save_figure(path: str | os.PathLike[str], drawing: Figure, *, replace: bool 
     metadata: Mapping[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(
         ending, {"Software": "linkwright"}
     )
-    matplotlib = extra("matplotlib", "plot")
-    with matplotlib.rc_context(STYLE):
+    with styled():
         write_with(
             target,
             lambda file: drawing.savefig(file, format=ending[1:], dpi=150, metadata=metadata),

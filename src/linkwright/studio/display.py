@@ -17,7 +17,7 @@ import numpy as np
 from linkwright.errors import InputError
 from linkwright.mechanism import Mechanism
 from linkwright.mechanism.provenance import named
-from linkwright.pages.page import page_text, write_page
+from linkwright.pages.page import MOST_BYTES, page_text, write_page
 from linkwright.recording import Channel, Recording
 from linkwright.recording.generic import generic_name
 from linkwright.robots import Robot
@@ -172,6 +172,11 @@ def page(
     names = [os.fspath(t) for t in (*things, scene) if isinstance(t, str | os.PathLike)]
     may_become(Path(path), names)
     return write_page(path, [motion_of(thing, roots, scene) for thing in things], title=title)
+
+
+def text_of_page(things: Sequence[Any], *, title: str = "", most: int = MOST_BYTES) -> str:
+    """Return the text of a page; see `linkwright.viewer.page_text`."""
+    return page_text([motion_of(thing, (), None) for thing in things], title=title, most=most)
 
 
 def in_notebook() -> bool:
