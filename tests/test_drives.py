@@ -195,7 +195,7 @@ def test_noise_depends_on_the_seed_and_is_as_large_as_it_is_said_to_be() -> None
     assert np.array_equal(one.recording.data, same.recording.data)
     assert not np.array_equal(one["joint.motor.i"], other["joint.motor.i"])
     w, v = _vector(one, "W")[1:], _vector(one, "V")
-    for found, said in ((w, SEED_NOISE.process), (v, SEED_NOISE.sensors)):
+    for found, said in ((w, SEED_NOISE.process or {}), (v, SEED_NOISE.sensors or {})):
         sigma, count = np.array(list(said.values())), len(found)
         assert (np.abs(found.mean(axis=0)) < 4 * sigma / np.sqrt(count)).all()
         np.testing.assert_allclose(found.std(axis=0), sigma, rtol=4 / np.sqrt(2 * count))

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright import control, elements, motion
+from linkwright import control, drives, elements, motion
 from linkwright.blocks import BLOCKS, Block, Element, Sampled, Ticks, sampled
 from linkwright.cli import main
 from linkwright.formats.text.check import check_model
@@ -75,6 +75,10 @@ target = "servo.target"
 
 #: The arguments of blocks and motions that are not in the battery of elements.
 MORE: dict[str, dict[str, Any]] = {
+    "Chain": {"controller": drives.PD(8, 0.02), "amplifier": drives.Lag(10, 1e-3),
+              "motor": drives.DC(1, 2e-3, 0.05, 1e-4), "train": drives.Elastic(50, 500, 2),
+              "load": drives.Inertia(0.5, 0.1), "rate": 2000, "reference": 0.5,
+              "noise": drives.DriveNoise(sensors={"load.angle": 0.002})},
     "Delay": {"ticks": 3, "count": 2, "initial": 0.5},
     "Hold": {},
     "Integrator": {"initial": 0.25},
@@ -126,7 +130,9 @@ def test_every_kind_of_member_is_the_same_from_its_text(name: str) -> None:
 
 
 def test_the_kinds_are_those_of_the_registries() -> None:
-    kinds = {kind.name for kind in (*elements.ELEMENTS, *control.CONTROLLERS, *BLOCKS)}
+    kinds = {
+        kind.name for kind in (*elements.ELEMENTS, *control.CONTROLLERS, *BLOCKS, *drives.DRIVES)
+    }
     assert {*MAKERS} == kinds | {maker.__name__ for maker in motion.MOTIONS}
     assert {*MAKERS} == {*KINDS, *MORE}
 

@@ -124,6 +124,16 @@ DRIVES = {
         "The matrices of a chain belong to its period; at another rate they would be wrong.",
         "Give the rate where the chain is made, and add it without one.",
     ),
+    "R410": Explanation(
+        "An edit of something unknown",
+        "A chain was to be changed at a name that is no field of its parts and no argument of it.",
+        "Use a name such as motor.R; the message names the nearest, or all.",
+    ),
+    "R411": Explanation(
+        "No such drive",
+        "The System has no drive at all, or none of the name that was given.",
+        "Give a model with a Chain or a Drive, and the name of one of its drives.",
+    ),
 }
 
 FILTERS: dict[str, Explanation] = {

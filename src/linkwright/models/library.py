@@ -68,6 +68,10 @@ MODELS: dict[str, LibraryModel] = {
         "two-link arm that a controller moves: a whole System", "servo-arm.toml"
     ),
     "ref6": LibraryModel("six-joint arm of hinges and swivels, in inches (ROBSIM)", "ref6.toml"),
+    "joint-drive": LibraryModel(
+        "drive of one joint with gear and load (ROBSIM's JNTMOD): a whole System",
+        "joint-drive.toml",
+    ),
     "puma560": LibraryModel("PUMA 560 arm with geared drives (Corke, Armstrong)", "puma560:build"),
 }
 

@@ -175,3 +175,29 @@ def _ports(inner: System, of: Mapping[Expr, Expr]) -> Block:
 def _in(port: Port, of: Mapping[Expr, Expr]) -> Port:
     """Return a port with its values in the symbols of the larger System."""
     return replace(port, values=tuple(substitute_all(port.values, of)))
+
+
+def exchange_member(system: System, name: str, block: Block) -> None:
+    """Put another block in the place of a member, which keeps its name and its wires.
+
+    Args:
+        system: whose member it is.
+        name: of the member.
+        block: with the ports that are wired.
+    """
+    old = system.members[name]
+    new = Member(name, block, block.rate or CONTINUOUS, system.owner, system.time)
+    block.check_rate(new.rate)
+    had: dict[Expr, Expr] = {}
+    for port, symbols in old.inputs():
+        had.update(zip(symbols, old.of(port.values), strict=True))
+    has = {x for _, symbols in new.inputs() for x in symbols}
+    wired = {x: w for x, w in system.wires.items() if x in had and w.value is not had[x]}
+    for x in wired:
+        if x not in has:
+            raise BlockError(f"{x} is wired, but the block that takes its place has no such port")
+    for x in had:
+        system.wires.pop(x, None)
+    system.members[name] = new
+    system.take_defaults(new)
+    system.wires.update(wired)

@@ -157,7 +157,7 @@ class System(Shown):
         label = self._label(name, block.name)
         member = Member(label, block, chosen, self.owner, self.time)
         self.members[label] = member
-        self._defaults(member)
+        self.take_defaults(member)
         return member
 
     def _foreign(
@@ -209,7 +209,7 @@ class System(Shown):
         whole = ["q", "u"] if speeds else []
         return [*m.coordinates, *speeds, *m.inputs, *m.parameters, *whole, "t"]
 
-    def _defaults(self, member: Member) -> None:
+    def take_defaults(self, member: Member) -> None:
         """Wire what an element reads and drives, and what a function's arguments name."""
         if isinstance(member.block, Element):
             for x, value in member.block.drives.items():

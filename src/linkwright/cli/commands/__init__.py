@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "linearize": "linkwright.cli.commands.linearize",
     "codegen": "linkwright.cli.commands.codegen",
     "simulate": "linkwright.cli.commands.simulate",
+    "drive": "linkwright.cli.commands.drive",
     "rerun": "linkwright.cli.commands.rerun",
     "sweep": "linkwright.cli.commands.sweep",
     "plot": "linkwright.cli.commands.plot",

@@ -8,11 +8,12 @@ from linkwright.elements.drives.matrices import ChainMatrices, StepBlock
 from linkwright.elements.drives.motors import DC, Motor
 from linkwright.elements.drives.noise import DriveNoise
 from linkwright.elements.drives.parts import DriveError, DrivePart
-from linkwright.elements.drives.registry import PARTS
+from linkwright.elements.drives.registry import DRIVES, PARTS
 from linkwright.elements.drives.trains import Elastic, Train
 
 __all__ = [
     "DC",
+    "DRIVES",
     "PARTS",
     "PD",
     "Amplifier",

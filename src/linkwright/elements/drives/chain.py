@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +26,14 @@ from linkwright.elements.drives.noise import DriveNoise, column, factor
 from linkwright.elements.drives.parts import DriveError, Sketch
 from linkwright.elements.drives.plant import Parts, write_plant
 from linkwright.elements.drives.trains import Train
+from linkwright.errors import nearest
 
 Array = NDArray[np.float64]
+
+_ARGUMENTS = (
+    *("controller", "amplifier", "motor", "train", "load"),
+    *("update", "closed", "sensors", "noise", "reference", "rate", "name"),
+)
 
 
 class Chain(Block):
@@ -114,6 +122,32 @@ class Chain(Block):
             step = float(self.rate.period)
         sensors, noise, closed = self._settings
         return chain_matrices(self.parts, step, update or self.update_rule, sensors, noise, closed)
+
+    def edited(self, values: Mapping[str, Any]) -> Chain:
+        """Return the chain with other numbers.
+
+        Args:
+            values: fields of parts by name, such as `motor.R`; parts and other arguments, such as
+                `motor` and `update`.
+        """
+        given = dict(self.made_with[1])
+        for name, value in values.items():
+            if name not in self.editable():
+                near = nearest(name, self.editable())
+                known = ", ".join(self.editable())
+                raise DriveError(
+                    f"the chain {self.name!r} has nothing called {name!r}",
+                    remedy=f"did you mean {near!r}?" if near else f"it has {known}",
+                    code="R410",
+                )
+            role, _, key = name.rpartition(".")
+            given[role or key] = replace(given[role], **{key: value}) if role else value
+        return type(self)(**given)
+
+    def editable(self) -> tuple[str, ...]:
+        """Return the names that `edited` takes."""
+        parts = (self.parts.controller, *self.parts.plant)
+        return (*(f"{p.role}.{f.name}" for p in parts for f in fields(p)), *_ARGUMENTS)
 
     def check_rate(self, rate: Rate) -> None:
         """Refuse another rate than the one that the chain was made for."""

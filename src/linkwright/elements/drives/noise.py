@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,28 +30,30 @@ class DriveNoise:
     {'motor.speed': 1.0}
     """
 
-    process: Mapping[str, float] = field(default_factory=dict)
-    density: Mapping[str, float] = field(default_factory=dict)
-    sensors: Mapping[str, float] = field(default_factory=dict)
-    quantum: Mapping[str, float] = field(default_factory=dict)
+    process: Mapping[str, float] | None = None
+    density: Mapping[str, float] | None = None
+    sensors: Mapping[str, float] | None = None
+    quantum: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
-        for table in (self.process, self.density, self.sensors, self.quantum):
+        for table in self._tables():
             for name, value in table.items():
                 number(value, f"the noise of {name!r}", least=0.0)
 
     def __bool__(self) -> bool:
-        return any(
-            any(t.values()) for t in (self.process, self.density, self.sensors, self.quantum)
-        )
+        return any(any(table.values()) for table in self._tables())
+
+    def _tables(self) -> list[Mapping[str, float]]:
+        return [t or {} for t in (self.process, self.density, self.sensors, self.quantum)]
 
 
-def column(table: Mapping[str, float], names: Sequence[str], what: str) -> Array:
+def column(table: Mapping[str, float] | None, names: Sequence[str], what: str) -> Array:
     """Return the numbers of a table in the order of the names; 0 where there is none.
 
     >>> column({"b": 2.0}, ["a", "b"], "state").tolist()
     [0.0, 2.0]
     """
+    table = table or {}
     for name in table:
         if name not in names:
             near = nearest(name, names)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from linkwright.algebra import Expr, as_expr, diff, evaluate, free_symbols, symbol
@@ -50,11 +50,12 @@ class DrivePart:
     """
 
     __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     role: ClassVar[str]
     sensors: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        for item in fields(self):  # type: ignore[arg-type]
+        for item in fields(self):
             value = getattr(self, item.name)
             if "unit" in item.metadata and value is not None:
                 number(
@@ -155,7 +156,7 @@ class PartSketch:
     def numbers(self, *names: str) -> tuple[Expr, ...]:
         """Return fields of the part: numbers, or parameters of the block."""
         found = []
-        units = {f.name: f.metadata for f in fields(self.part)}  # type: ignore[arg-type]
+        units = {f.name: f.metadata for f in fields(self.part)}
         for name in names:
             value = float(getattr(self.part, name))
             if self.sketch.numeric:

@@ -1,6 +1,6 @@
 """The members of a System as tables of a text model, made from the signatures of what makes them.
 
-`MAKERS` gathers the registries: elements, controllers, plain blocks and motions. Each maker becomes
+`MAKERS` gathers the registries: elements, drives, controllers, plain blocks, motions. Each becomes
 a `Record` with a key for each of its arguments, typed by `linkwright.formats.text.arguments` and
 explained by its docstring, so that a maker that is registered is known to the reader, the writer,
 the JSON schema and the documentation at once. Arguments that are things themselves, such as the
@@ -24,6 +24,8 @@ from linkwright.blocks import BLOCKS, Block, Element, Foreign, Rate
 from linkwright.control.computed_torque import TrajectoryLike
 from linkwright.control.linear import Linear, StateModel
 from linkwright.control.registry import CONTROLLERS
+from linkwright.elements.drives import Amplifier, Controller, DriveLoad, DriveNoise, Motor, Train
+from linkwright.elements.drives.registry import DRIVES, parts_of
 from linkwright.elements.registry import ELEMENTS, SURFACES, TIRE_LAWS
 from linkwright.elements.surfaces import Surface
 from linkwright.elements.tire_laws import TireLaw
@@ -55,7 +57,7 @@ from linkwright.motion.optimal import Limits
 from linkwright.motion.registry import MOTIONS
 from linkwright.system import System
 
-_BLOCKS: Makers = tuple(kind.block for kind in (*BLOCKS, *ELEMENTS, *CONTROLLERS))
+_BLOCKS: Makers = tuple(kind.block for kind in (*BLOCKS, *ELEMENTS, *CONTROLLERS, *DRIVES))
 _PATHS = tuple(maker for maker in MOTIONS if maker.__name__ != "minimum_jerk")
 
 MAKERS: dict[str, Callable[..., Any]] = dict(
@@ -70,6 +72,8 @@ _PARTS: dict[Any, Makers] = {
     Trajectory: _PATHS,
     Linear: (StateModel,),
     Limits: (Limits,),
+    DriveNoise: (DriveNoise,),
+    **{base: parts_of(base) for base in (Controller, Amplifier, Motor, Train, DriveLoad)},
     **{surface: (surface,) for surface in SURFACES},
 }
 _GIVEN = ("mechanism", "name", "rate")

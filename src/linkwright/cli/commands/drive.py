@@ -1,0 +1,176 @@
+"""``linkwright drive``: run a joint's drive, and say what each of its signals reached."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from linkwright.cli.models import MODEL, SET, UNTIL
+from linkwright.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from linkwright.simulation.run import Run
+    from linkwright.system import System
+
+_OUT = typer.Option(
+    None, "-o", "--out", metavar="FILE", help="Also write the recording: .parquet, .csv, .npz, ..."
+)
+
+_MOST = 200_000
+"""Samples of a recording, at most, in which each instant has one."""
+
+
+def command(
+    model: str = MODEL,
+    joint: str = typer.Option("", "--joint", metavar="NAME", help="This drive alone."),
+    until: float | None = UNTIL,
+    settings: list[str] = SET,
+    update: str = typer.Option(
+        "", "--update", metavar="RULE", help="exact, simultaneous or sequential, of a chain."
+    ),
+    seed: int = typer.Option(0, "--seed", metavar="N", help="Seed of the noise."),
+    out: Path | None = _OUT,
+    plot: bool = typer.Option(False, "--plot", help="Plot the drive as a PNG."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    force: bool = typer.Option(False, "--force", help="Overwrite existing files."),
+) -> None:
+    """Run the drives of a model: what each signal reaches, and when.
+
+    \b
+    Examples:
+      linkwright drive joint-drive --until 2 --plot
+      linkwright drive joint-drive:noise=1 --update sequential --seed 3
+      linkwright drive joint-drive --set motor.R=1.2 --set reference=0.3 -o run.csv
+    """
+    from linkwright.models.library import opened
+    from linkwright.models.sources import stem_of
+    from linkwright.simulation import simulate
+    from linkwright.system import System
+
+    found = opened(model)
+    if not isinstance(found, System):
+        found = System(found)
+    names = _drives(found, joint)
+    _edit(found, names, settings, update, model)
+    for target in (out, Path(stem_of(model) + ".png") if plot else None):
+        _refuse_taken(target, force or out is None)
+    run = simulate(found, until, seed=seed, every=_every(found, until))
+    if out is not None:
+        run.save(out, replace=force)
+    picture = _draw(run, names, Path(stem_of(model) + ".png")) if plot else None
+    rows = _reached(run, names)
+    if as_json:
+        told: dict[str, Any] = {"model": model, "time": run.time, "signals": rows}
+        if picture is not None:
+            told["plot"] = str(picture)
+        echo(json.dumps(told, indent=2))
+        return
+    _say(model, run, rows)
+    for what, path in (("recording", out), ("picture", picture)):
+        if path is not None:
+            echo(f"{what}: {path}")
+
+
+def _drives(system: System, joint: str) -> list[str]:
+    from linkwright.elements.drives import DRIVES, DriveError
+    from linkwright.errors import nearest
+
+    kinds = tuple(kind.block for kind in DRIVES)
+    known = [name for name, member in system.members.items() if isinstance(member.block, kinds)]
+    if not known:
+        raise DriveError(
+            f"{system.name!r} has no drives", remedy="give a model with a Chain", code="R411"
+        )
+    if joint and joint not in known:
+        near = nearest(joint, known)
+        raise DriveError(
+            f"{system.name!r} has no drive {joint!r}",
+            remedy=f"did you mean {near!r}?" if near else f"it has {', '.join(known)}",
+            code="R411",
+        )
+    return [joint] if joint else known
+
+
+def _edit(system: System, names: list[str], settings: list[str], update: str, model: str) -> None:
+    """Change chains where a setting names a field of theirs, and the System otherwise."""
+    from linkwright.cli.models import read_settings
+    from linkwright.elements.drives import Chain
+    from linkwright.system.composite import exchange_member
+
+    given: dict[str, Any] = dict(read_settings(settings, model=model))
+    for name in names:
+        block = system.members[name].block
+        if not isinstance(block, Chain):
+            continue
+        edits = {key: value for key, value in given.items() if key in block.editable()}
+        edits |= {"update": update} if update else {}
+        if edits:
+            exchange_member(system, name, block.edited(edits))
+        given = {key: value for key, value in given.items() if key not in edits}
+    system.set(given)
+
+
+def _every(system: System, until: float | None) -> int | None:
+    """Return 1, so that no peak is missed, unless that makes a very long recording."""
+    timing = system.mechanism.timing
+    end = until or (timing.until if timing else 10.0)
+    short = not system.is_continuous and end / float(system.clock().tick) < _MOST
+    return 1 if short else None
+
+
+def _refuse_taken(path: Path | None, allowed: bool) -> None:
+    from linkwright.errors import InputError
+
+    if path is not None and path.exists() and not allowed:
+        raise InputError(f"{path} is there already", remedy="--force overwrites it")
+
+
+def _channels(run: Run, names: list[str]) -> list[Any]:
+    return [
+        c
+        for c in run.recording.channels
+        if any(c.name.startswith(f"{name}.") for name in names) and "[" not in c.name
+    ]
+
+
+def _reached(run: Run, names: list[str]) -> list[dict[str, Any]]:
+    """Return what each signal reached, when, and where it ended."""
+    import numpy as np
+
+    rows = []
+    for channel in _channels(run, names):
+        values = run[channel.name]
+        at = int(np.argmax(np.abs(values)))
+        rows.append(
+            {
+                "signal": channel.name,
+                "peak": float(values[at]),
+                "time": float(run.times[at]),
+                "final": float(values[-1]),
+                "unit": "" if channel.unit in ("?", "1") else channel.unit,
+            }
+        )
+    return rows
+
+
+def _say(model: str, run: Run, rows: list[dict[str, Any]]) -> None:
+    from linkwright.cli.tables import print_table
+
+    table = [
+        (r["signal"], f"{r['peak']:.6g}", f"{r['time']:.4g}", f"{r['final']:.6g}", r["unit"])
+        for r in rows
+    ]
+    head = ("signal", "peak", "at s", "final", "unit")
+    title = f"{model}: {run.time:g} s"
+    print_table(head, table, title=title, numbers=["peak", "at s", "final"])
+
+
+def _draw(run: Run, names: list[str], path: Path) -> Path:
+    from linkwright.recording.plots import figure, save_figure
+
+    wanted = [c.name for c in _channels(run, names)]
+    save_figure(path, figure([run.recording], wanted))
+    return path
