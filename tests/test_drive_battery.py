@@ -100,8 +100,8 @@ def test_the_file_of_a_drive_is_the_same_again_and_edits_override() -> None:
         replace(EXAMPLES["DC"], R=1.5), 40
     )  # fmt: skip
     assert chain.parts.motor == EXAMPLES["DC"]
-    with pytest.raises(lw.Error, match=r"did you mean 'motor\.R'") as caught:
-        chain.edited({"motor.r": 1.5})
+    with pytest.raises(lw.Error, match=r"did you mean 'load\.J'") as caught:
+        chain.edited({"load.JJ": 1.5})
     assert caught.value.code == "R410"
 
 

@@ -77,7 +77,7 @@ target = "servo.target"
 MORE: dict[str, dict[str, Any]] = {
     "Chain": {"controller": drives.PD(8, 0.02), "amplifier": drives.Lag(10, 1e-3),
               "motor": drives.DC(1, 2e-3, 0.05, 1e-4), "train": drives.Elastic(50, 500, 2),
-              "load": drives.Inertia(0.5, 0.1), "rate": 2000, "reference": 0.5,
+              "load": drives.Inertia(0.5, 0.1), "rate": 500, "reference": 0.5,
               "noise": drives.DriveNoise(sensors={"load.angle": 0.002})},
     "Delay": {"ticks": 3, "count": 2, "initial": 0.5},
     "Hold": {},
