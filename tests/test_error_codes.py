@@ -27,6 +27,7 @@ NUMBERED: tuple[str, ...] = (
     "analysis/cuts.py",
     "analysis/frequency.py",
     "analysis/responses.py",
+    "analysis/swept_sine.py",
 )
 """Files, or folders, in which every error that is raised carries a number."""
 

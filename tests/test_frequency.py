@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linkwright as lw
-from linkwright.analysis import compliance, cut_loop, frequency_response
+from linkwright.analysis import compliance, cut_loop, frequency_response, swept_sine
 from linkwright.analysis.responses import transfer
 from linkwright.blocks import Block
 from linkwright.errors import Error
@@ -263,3 +263,16 @@ def test_a_pole_on_the_axis_is_infinite() -> None:
     assert np.isfinite(found.values[1])
     assert found.model is not None
     assert transfer(found.model, np.array([1.0])).shape == (1, 1, 1)
+
+
+def test_v10_swept_sines_measure_the_two_masses() -> None:
+    system, w = two_masses(), np.array([5.0, 20.0, 31.62, 40.0, 54.77, 80.0, 300.0])
+    found = swept_sine(system, "motor.torque", "motor.speed", w, amplitude=1e-3)
+    np.testing.assert_allclose(found.values, _theory(w, 2.0), rtol=1e-4)
+
+
+def test_swept_sines_of_a_sampled_loop_are_its_response() -> None:
+    system, w = joint_drive(rate=1000.0), np.array([2.0, 31.0, 300.0, 2000.0])
+    found = swept_sine(system, "amp.u", "load.angle", w, amplitude=0.01)
+    wanted = frequency_response(system, "amp.u", "load.angle", w)
+    np.testing.assert_allclose(found.values, wanted.values, rtol=1e-3)

@@ -209,6 +209,12 @@ FREQUENCY = {
         "A response that was measured is known at its own frequencies only.",
         "Measure it at the frequencies that you need.",
     ),
+    "R608": Explanation(
+        "A run of a measurement ended early",
+        "The System left what can be computed: a state is no longer finite, or steps got too "
+        "short.",
+        "Use a smaller amplitude, or leave out the frequency that the message names.",
+    ),
 }
 
 WORST_CASE: dict[str, Explanation] = {}

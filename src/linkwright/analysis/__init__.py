@@ -11,6 +11,7 @@ from linkwright.analysis.frequency import (
 from linkwright.analysis.linearization import LinearModel, linearize, linearize_along
 from linkwright.analysis.modes import Mode, modes
 from linkwright.analysis.responses import FrequencyResponse
+from linkwright.analysis.swept_sine import swept_sine
 
 __all__ = [
     "FrequencyResponse",
@@ -25,4 +26,5 @@ __all__ = [
     "linearize",
     "linearize_along",
     "modes",
+    "swept_sine",
 ]

@@ -40,6 +40,10 @@ from linkwright.errors import Error
 from linkwright.mechanism import ModelLike
 from linkwright.system import System, system_of
 
+_SLOWEST = 1e-7
+"""A pole that is slower than the fastest one by this factor is taken for an integrator: rounding
+moves the poles of two integrators in a row by the square root of its size."""
+
 
 @dataclass(frozen=True, slots=True)
 class Margins:
@@ -224,7 +228,7 @@ def frequency_response(
     >>> frequency_response(s, "lag.u", "lag.y", [0.0, 1.0]).values
     array([1. +0.j , 0.5-0.5j])
     """
-    system = _with_numbers(model, at, values)
+    system = with_numbers(model, at, values)
     found = linearize(with_input(system, input, [output]))
     return _response(found, input, output, frequencies)
 
@@ -295,7 +299,7 @@ def cut_loop(
     >>> loop.response([1.0]).values, loop.sensitivity([0.0]).values.round(6)
     (array([2.5-2.5j]), array([0.166667+0.j]))
     """
-    found = cut(_with_numbers(model, at, values), port)
+    found = cut(with_numbers(model, at, values), port)
     if not found.every:
         return OpenLoop(port, linearize(found.system))
     return OpenLoop(port, *lifted(found.system, found.every, found.offset))
@@ -310,15 +314,17 @@ def unstable_poles(model: LinearModel) -> list[complex]:
     """
     kept = moving_states(model.a)
     poles = np.linalg.eigvals(model.a[np.ix_(kept, kept)]) if kept else np.zeros(0)
-    size = float(np.abs(poles).max(initial=0.0))
+    size = 1.0 if model.period else float(np.abs(poles).max(initial=0.0))
     growth = np.abs(poles) - 1 if model.period else poles.real
-    bound = 1e-9 if model.period else 1e-9 * size
-    return [complex(p) for p, g in zip(poles, growth, strict=True) if g > bound]
+    moves = np.abs(poles - 1) if model.period else np.abs(poles)
+    found = poles[(growth > 1e-9 * size) & (moves > _SLOWEST * size)]
+    return [complex(p) for p in found]
 
 
-def _with_numbers(
+def with_numbers(
     model: ModelLike, at: Mapping[str, Amount] | None, values: Mapping[str, Amount] | None
 ) -> System:
+    """Return a copy of a System with other numbers, and where it starts."""
     system = system_of(model).copy()
     system.set(values or {})
     system.set_initial(at or {})
