@@ -19,10 +19,12 @@ SOURCE = Path(linkwright.__file__).parent
 NUMBERED: tuple[str, ...] = (
     "error_codes.py",
     "analysis/cycle.py",
+    "analysis/sizing",
     "control/consistency.py",
     "control/covariances.py",
     "control/kalman_filter.py",
     "elements/drives",
+    "formats/catalog",
     "recording/plot_format.py",
     "analysis/cuts.py",
     "analysis/frequency.py",

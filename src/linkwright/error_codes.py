@@ -74,6 +74,29 @@ SIZING = {
         "is neither revolute nor prismatic.",
         "Give one finite value for each time, in the order of time.",
     ),
+    "R302": Explanation(
+        "Catalog cannot be read",
+        "The file is no TOML, has a key that is not known, lacks one, or gives a quantity in a "
+        "unit that does not fit.",
+        "Mend the place that is named; `linkwright schema --catalog` prints all keys.",
+    ),
+    "R303": Explanation(
+        "Catalog entry is impossible",
+        "Physics forbids it: torque and voltage constant differ in SI, the continuous torque "
+        "overheats the winding, an efficiency is above 1, or a peak is below what is continuous.",
+        "Correct the numbers; look whether they are of the same phase or line, and in one unit.",
+    ),
+    "R304": Explanation(
+        "No drive of the catalog fits",
+        "For one joint every pair of motor and gear fails at something; the message says at what "
+        "the nearest one fails, and by how much.",
+        "Add a stronger entry to the catalog, or ask for less speed, payload or life.",
+    ),
+    "R305": Explanation(
+        "Unknown joint or part",
+        "A joint, motor, gear, supply or order was named that is not there.",
+        "Use one of the names that the message lists.",
+    ),
 }
 
 DRIVES = {

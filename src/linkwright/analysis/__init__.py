@@ -1,5 +1,7 @@
 """Analyses of mechanisms and Systems: linearization, modes, frequency responses, drives."""
 
+from typing import TYPE_CHECKING
+
 from linkwright.analysis.cycle import JointCycle
 from linkwright.analysis.frequency import (
     Margins,
@@ -12,19 +14,39 @@ from linkwright.analysis.linearization import LinearModel, linearize, linearize_
 from linkwright.analysis.modes import Mode, modes
 from linkwright.analysis.responses import FrequencyResponse
 from linkwright.analysis.swept_sine import swept_sine
+from linkwright.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from linkwright.analysis.sizing.choice import Sizing, size
+    from linkwright.formats.catalog.reader import read_catalog
+    from linkwright.formats.catalog.schema import Catalog
 
 __all__ = [
+    "Catalog",
     "FrequencyResponse",
     "JointCycle",
     "LinearModel",
     "Margins",
     "Mode",
     "OpenLoop",
+    "Sizing",
     "compliance",
     "cut_loop",
     "frequency_response",
     "linearize",
     "linearize_along",
     "modes",
+    "read_catalog",
+    "size",
     "swept_sine",
 ]
+
+if not TYPE_CHECKING:  # what reads files is imported when it is used
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "linkwright.analysis.sizing.choice": ("Sizing", "size"),
+            "linkwright.formats.catalog.reader": ("read_catalog",),
+            "linkwright.formats.catalog.schema": ("Catalog",),
+        },
+    )

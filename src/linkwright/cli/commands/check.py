@@ -1,4 +1,4 @@
-"""``linkwright check``: is a model or robot file right, and what is it."""
+"""``linkwright check``: is a model, robot file or catalog right, and what is it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from linkwright.cli.terminal import echo
 
 if TYPE_CHECKING:
     from linkwright.formats.text.check import Report
+    from linkwright.formats.text.document import ModelError
     from linkwright.mechanism.rigidity import Finding
 
 BAD = 1
@@ -40,15 +41,19 @@ def command(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite OUT if it exists.")] = False,
 ) -> None:
-    """Check a model or a robot file: syntax, equations, and physical plausibility.
+    """Check a model, a robot file or a catalog: syntax, equations, and physical plausibility.
 
     \b
     Examples:
       linkwright check swing.toml
       linkwright check robot.urdf --repair better.urdf
     """
+    from linkwright.formats.catalog.reader import is_catalog
     from linkwright.formats.robot.files import robot_format
 
+    if is_catalog(file):
+        _check_catalog(file, as_json)
+        return
     key = robot_format(file) if Path(file).is_file() else None
     if key in (None, "text") and repair is None:
         _check_model(file, as_json, option or [], trust)
@@ -89,10 +94,34 @@ def _model_report(file: str, option: list[str], trust: bool) -> Report:
     try:
         document = open_model(file)
     except ModelError as error:
-        for fault in error.faults[1:]:
-            echo(f"also: {fault}", err=True)
+        _say_all_but_first(error)
         raise
     return check(document, options=_options(option), trust=trust)
+
+
+def _check_catalog(file: str, as_json: bool) -> None:
+    from linkwright.formats.catalog.reader import read_catalog
+    from linkwright.formats.catalog.schema import KINDS
+    from linkwright.formats.text.document import ModelError
+
+    try:
+        catalog = read_catalog(file)
+    except ModelError as error:
+        _say_all_but_first(error)
+        raise
+    counts = {kind: len(getattr(catalog, kind)) for kind in KINDS}
+    if as_json:
+        echo(json.dumps({"facts": [{"what": k, "is": n} for k, n in counts.items()]}, indent=2))
+        return
+    for kind, count in counts.items():
+        echo(f"{kind:<12} {count}")
+    echo(f"{file}: sound")
+
+
+def _say_all_but_first(error: ModelError) -> None:
+    """Print what is wrong beside the first fault, which the error itself says."""
+    for fault in error.faults[1:]:
+        echo(f"also: {fault}", err=True)
 
 
 def _check_robot(

@@ -1,4 +1,4 @@
-"""``linkwright schema``: the JSON schemas of text models and scene files, for editors."""
+"""``linkwright schema``: the JSON schemas of text models, scene files and catalogs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ def command(
     scene_file: bool = typer.Option(
         False, "--scene", help="Print the schema of scene files instead."
     ),
+    catalog: bool = typer.Option(False, "--catalog", help="Print the schema of catalogs instead."),
 ) -> None:
     """Print the JSON schema of text models, for completion and checks in an editor.
 
@@ -24,6 +25,11 @@ def command(
         from linkwright.scene.scene_tables import SceneTable
 
         echo(json.dumps(SceneTable.model_json_schema(), indent=2))
+        return
+    if catalog:
+        from linkwright.formats.catalog.schema import Catalog
+
+        echo(json.dumps(Catalog.model_json_schema(), indent=2))
         return
     from linkwright.formats.text.schema import ModelFile
 

@@ -45,6 +45,7 @@ class TextSource:
 
     file: str | None = None
     positions: Positions | None = None
+    code: str | None = None  # the number of errors about such a text, where they have one
 
     def error(
         self,
@@ -67,7 +68,7 @@ class TextSource:
             line=line,
             column=column,
             remedy=remedy,
-            code=code,
+            code=code or self.code,
         )
 
 
@@ -147,8 +148,11 @@ def parse_record(
     *,
     file: str | os.PathLike[str] | None = None,
     limits: TextLimits | None = None,
+    code: str | None = None,
 ) -> tuple[Table, TextSource]:
     """Return the record that a TOML text holds, checked against its schema, and its source.
+
+    Errors carry `code`, where such texts have a number for what is wrong with them.
 
     >>> record, source = parse_record('format = 1\\nname = "m"\\n', ModelFile)
     >>> record.name
@@ -158,12 +162,14 @@ def parse_record(
     name = None if file is None else os.fspath(file)
     if len(text) > limits.size:
         raise InputError(
-            f"the text has {len(text)} characters, and at most {limits.size} are read", file=name
+            f"the text has {len(text)} characters, and at most {limits.size} are read",
+            file=name,
+            code=code,
         )
-    data = _toml(text, name)
-    source = TextSource(name)
+    data = _toml(text, name, code)
+    source = TextSource(name, code=code)
     _check_nesting(data, limits, source)
-    source = TextSource(name, scan(text))
+    source = TextSource(name, scan(text), code)
     _check_format(data, source)
     try:
         return schema.model_validate(data), source
@@ -171,11 +177,11 @@ def parse_record(
         raise ModelError(_faults(error, data, source)) from None
 
 
-def _toml(text: str, file: str | None) -> dict[str, Any]:
+def _toml(text: str, file: str | None, code: str | None) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise InputError("arrays or tables are nested too deeply", file=file) from None
+        raise InputError("arrays or tables are nested too deeply", file=file, code=code) from None
     except ValueError as error:
         message = str(error)
         found = _AT.search(message)
@@ -190,6 +196,7 @@ def _toml(text: str, file: str | None) -> dict[str, Any]:
             file=file,
             line=line,
             column=column,
+            code=code,
         ) from None
 
 

@@ -1,0 +1,361 @@
+"""Choosing drives for all joints of a robot, from the tip inward.
+
+A drive loads only the joints inboard of it. So the drive of the last joint is chosen first, and
+its mass is known when the next one is; nothing has to be repeated.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from linkwright.analysis.sizing.arm import Arm, arm_of
+from linkwright.analysis.sizing.bearings import Mounted, mounted
+from linkwright.analysis.sizing.loads import JointLoad
+from linkwright.analysis.sizing.pairs import (
+    Demands,
+    Judged,
+    Pairs,
+    amplifiers_of,
+    brakes_of,
+    judge,
+)
+from linkwright.analysis.sizing.verdicts import DriveChoice, Why, explain
+from linkwright.border import worded
+from linkwright.errors import InputError, nearest
+from linkwright.formats.catalog.reader import read_catalog
+from linkwright.formats.catalog.schema import Catalog
+
+__all__ = ["ORDERS", "JointOptions", "Sizing", "size"]
+
+ORDERS = ("mass", "price", "energy", "margin")
+"""What drives of one joint may be ranked by."""
+
+
+@dataclass(frozen=True, eq=False)
+class JointOptions:
+    """All drives for one joint, under the load of the task and of the drives outboard.
+
+    Args:
+        load: of the joint.
+        pairs: of motors and gears.
+        judged: what each does.
+        mounted: the joint's bearing.
+        terms: what is asked.
+        order: what they are ranked by.
+    """
+
+    load: JointLoad
+    pairs: Pairs
+    judged: Judged
+    mounted: Mounted
+    terms: Demands
+    order: str
+
+    @property
+    def joint(self) -> str:
+        """Its name."""
+        return self.load.cycle.name
+
+    def ranking(self) -> np.ndarray:
+        """Return the indices of pairs that fit, best first."""
+        j = self.judged
+        key = -j.margin if self.order == "margin" else getattr(j, self.order)
+        ranked = np.lexsort((-j.margin, key))
+        return np.asarray(ranked[j.fits[ranked]])
+
+    def choice(self, k: int) -> DriveChoice:
+        """Return one of the drives."""
+        j, catalog = self.judged, self.pairs.catalog
+        brakes, amplifiers = brakes_of(catalog), amplifiers_of(catalog, self.terms.voltage)
+        bearing = catalog.bearing.get(self.mounted.name)
+        return DriveChoice(
+            self.joint,
+            self.pairs.motors[k],
+            self.pairs.gears[k],
+            brakes[j.brake[k]] if j.brake[k] >= 0 else "",
+            amplifiers[j.amplifier[k]] if j.amplifier[k] >= 0 else "",
+            self.mounted.name,
+            float(j.margin[k]),
+            j.limiting(k),
+            float(j.mass[k]) + (bearing.mass if bearing else 0.0),
+            float(j.energy[k]),
+            float(j.price[k]) + (bearing.price if bearing else 0.0),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Sizing:
+    """Drives that a robot's task needs.
+
+    Args:
+        options: all drives of each joint, by name.
+        chosen: the best drive of each joint, by name.
+        catalog: that they were taken from.
+        terms: what was asked.
+        supply: name of the supply; empty where the catalog has none.
+        arm: the joints' loads.
+
+    Example:
+        >>> from linkwright.analysis import JointCycle, size
+        >>> still = [0.0, 0.0]
+        >>> found = size([JointCycle("j1", "revolute", [0, 1], still, still, still, [5, 5])])
+        >>> found.chosen["j1"].motor
+        'flat-60w'
+    """
+
+    options: Mapping[str, JointOptions]
+    chosen: Mapping[str, DriveChoice]
+    catalog: Catalog
+    terms: Demands
+    supply: str
+    arm: Arm
+
+    @property
+    def mass(self) -> float:
+        """Of all drives on the arm, kg."""
+        return sum(c.mass for c in self.chosen.values())
+
+    @property
+    def margin(self) -> float:
+        """The smallest of all."""
+        return min(c.margin for c in self.chosen.values())
+
+    def ranked(self, joint: str, most: int = 10) -> tuple[DriveChoice, ...]:
+        """Return the drives that fit a joint, best first.
+
+        Args:
+            joint: its name.
+            most: how many at most.
+        """
+        options = self._options(joint)
+        return tuple(options.choice(int(k)) for k in options.ranking()[:most])
+
+    def why(self, motor: str, joint: str, gear: str | None = None) -> Why:
+        """Return why a motor does or does not suit a joint.
+
+        Args:
+            motor: its name in the catalog.
+            joint: its name.
+            gear: its name; by default the one with which the motor does best there.
+        """
+        options = self._options(joint)
+        pairs = options.pairs
+        fit = [
+            k
+            for k, (m, g) in enumerate(zip(pairs.motors, pairs.gears, strict=True))
+            if m == motor and gear in (None, g)
+        ]
+        if not fit:
+            known = pairs.gears if motor in pairs.motors else pairs.motors
+            word = gear if motor in pairs.motors and gear else motor
+            near = nearest(word, set(known))
+            raise InputError(
+                f"no drive of joint {joint!r} has {word!r}",
+                remedy=f"did you mean {near!r}?" if near else f"there are {_some(known)}",
+                code="R305",
+            )
+        k = max(fit, key=lambda k: float(options.judged.margin[k]))
+        verdicts = explain(options.load, pairs.take(np.array([k])), options.terms)
+        verdicts += options.mounted.verdicts(options.terms, options.load)
+        found = sorted(verdicts, key=lambda v: v.margin)
+        counted = next(v for v in found if v.counts)
+        choice = replace(options.choice(k), margin=counted.margin, limited_by=counted.name)
+        return Why(choice, tuple(found), options.mounted.notes(options.load))
+
+    def _options(self, joint: str) -> JointOptions:
+        if joint not in self.options:
+            near = nearest(joint, self.options)
+            raise InputError(
+                f"there is no joint {joint!r}",
+                remedy=f"did you mean {near!r}?" if near else f"there are {_some(self.options)}",
+                code="R305",
+            )
+        return self.options[joint]
+
+    def __str__(self) -> str:
+        rows = [
+            (c.joint, c.motor, c.gear, c.brake or "-", f"{c.margin:+.0%}", c.limited_by)
+            for c in self.chosen.values()
+        ]
+        return _table(("joint", "motor", "gear", "brake", "margin", "limited by"), rows)
+
+
+@worded
+def size(
+    need: Any,
+    catalog: str | os.PathLike[str] | Catalog = "generic",
+    *,
+    life: float = 20_000.0,
+    ambient: float = 40.0,
+    supply: str | None = None,
+    robot: Any = None,
+    order: str = "mass",
+    inertia_ratio: float | None = 10.0,
+    bandwidth: float | None = None,
+    windup: float | None = None,
+    brakes: bool = True,
+) -> Sizing:
+    """Return the drives that a task needs, ranked for each joint.
+
+    Args:
+        need: a requirement, or a sequence of `JointCycle`.
+        catalog: a catalog, its file, or "generic".
+        life: that gears and bearings shall reach, h.
+        ambient: temperature of the surroundings, °C.
+        supply: name of the supply; by default the first with which every joint finds a drive.
+        robot: that moves; by default that of the requirement. Without one the drives' own masses
+            and what depends on the joints' inertia are left out.
+        order: what drives are ranked by: "mass", "price", "energy" or "margin".
+        inertia_ratio: largest inertia of the load over that of the motor, seen at the motor.
+        bandwidth: of position control, Hz; the gear's resonance lies twice as high or more.
+        windup: largest twist of a gear under load, rad or m.
+        brakes: whether each joint has a brake that holds it.
+
+    Example:
+        >>> import numpy as np
+        >>> from linkwright.analysis import JointCycle, size
+        >>> t = np.linspace(0, 2, 201)
+        >>> w = 2 * np.sin(np.pi * t)
+        >>> lift = JointCycle(
+        ...     "elbow",
+        ...     "revolute",
+        ...     t,
+        ...     -2 / np.pi * np.cos(np.pi * t),
+        ...     w,
+        ...     2 * np.pi * np.cos(np.pi * t),
+        ...     12 + 2 * np.pi * np.cos(np.pi * t),
+        ... )
+        >>> found = size([lift])
+        >>> print(found)
+        joint  motor      gear           brake    margin  limited by
+        elbow  flat-150w  strain-20-100  brake-1  +55%    motor speed
+    """
+    if order not in ORDERS:
+        raise InputError(
+            f"drives are not ranked by {order!r}",
+            remedy=f"choose one of {', '.join(ORDERS)}",
+            code="R305",
+        )
+    book = catalog if isinstance(catalog, Catalog) else read_catalog(catalog)
+    arm = arm_of(need, robot)
+    failed: InputError | None = None
+    for name, voltage in _buses(book, supply):
+        terms = Demands(
+            life, ambient, voltage, inertia_ratio, bandwidth, windup, brakes and bool(book.brake)
+        )
+        try:
+            return _chosen(arm, book, terms, name, order)
+        except InputError as error:
+            failed = error  # the strongest supply says what is missing
+    assert failed is not None
+    raise failed
+
+
+def _buses(catalog: Catalog, supply: str | None) -> list[tuple[str, float]]:
+    """Return name and voltage of the supplies that are tried, weakest first."""
+    if supply is None:
+        if not catalog.supply:
+            return [("", max((m.voltage for m in catalog.motor.values()), default=0.0))]
+        names = sorted(catalog.supply, key=lambda n: catalog.supply[n].peak)
+        return [(n, catalog.supply[n].voltage) for n in names]
+    if supply not in catalog.supply:
+        near = nearest(supply, catalog.supply)
+        raise InputError(
+            f"the catalog has no supply {supply!r}",
+            remedy=f"did you mean {near!r}?" if near else f"it has {_some(catalog.supply)}",
+            code="R305",
+        )
+    return [(supply, catalog.supply[supply].voltage)]
+
+
+def _chosen(arm: Arm, catalog: Catalog, terms: Demands, supply: str, order: str) -> Sizing:
+    """Choose from the tip inward."""
+    masses: dict[str, float] = {}
+    options: dict[str, JointOptions] = {}
+    chosen: dict[str, DriveChoice] = {}
+    for name in reversed(arm.names):
+        found = options_of(arm, catalog, terms, name, masses, order)
+        if found.mounted.margin(terms) < 0.0:
+            raise _no_bearing(found)
+        ranking = found.ranking()
+        if not len(ranking):
+            raise _no_fit(found, supply)
+        options[name] = found
+        chosen[name] = found.choice(int(ranking[0]))
+        masses[name] = chosen[name].mass
+    back = tuple(reversed(options))
+    return Sizing(
+        {n: options[n] for n in back}, {n: chosen[n] for n in back}, catalog, terms, supply, arm
+    )
+
+
+def options_of(
+    arm: Arm,
+    catalog: Catalog,
+    terms: Demands,
+    joint: str,
+    masses: Mapping[str, float],
+    order: str = "mass",
+) -> JointOptions:
+    """Return all drives for a joint, with masses of the drives at other joints."""
+    load = arm.load(joint, masses)
+    pairs = Pairs.all_of(catalog, load.cycle.kind, terms.voltage)
+    if not len(pairs):
+        what = "motor" if not catalog.motor else "gear"
+        raise InputError(
+            f"the catalog has no {what} for joint {joint!r}, which is {load.cycle.kind}, "
+            f"at {terms.voltage:g} V",
+            remedy="add one: gears with `ratio` turn, gears with `lead` slide",
+            code="R304",
+        )
+    bearing = mounted(catalog, load, terms)
+    return JointOptions(load, pairs, judge(load, pairs, terms), bearing, terms, order)
+
+
+def _no_fit(options: JointOptions, supply: str) -> InputError:
+    """Return the error about a joint for which nothing fits: what failed, and the nearest."""
+    j = options.judged
+    k = int(np.argmax(j.margin))
+    near = options.choice(k)
+    judged = explain(options.load, options.pairs.take(np.array([k])), options.terms)
+    words = [
+        f"{v.name} {v.value:.4g} against {v.limit:.4g} {v.unit}".rstrip()
+        + (f" at t = {v.time:.4g} s" if v.time is not None else "")
+        for v in judged
+        if not v.passed
+    ]
+    bus = f" on {supply}" if supply else ""
+    return InputError(
+        f"no drive of the catalog suits joint {near.joint!r}{bus}; nearest is {near.motor} with "
+        f"{near.gear}, where {'; '.join(words)}",
+        remedy="add a stronger entry to the catalog, or ask for less speed, payload or life",
+        code="R304",
+    )
+
+
+def _no_bearing(options: JointOptions) -> InputError:
+    """Return the error about a joint that no bearing of the catalog carries."""
+    verdicts = options.mounted.verdicts(options.terms, options.load)
+    words = [f"{v.name} {v.value:.4g} against {v.limit:.4g} {v.unit}".rstrip() for v in verdicts]
+    return InputError(
+        f"no bearing of the catalog suits joint {options.joint!r}; nearest is "
+        f"{options.mounted.name}, where {'; '.join(words)}",
+        remedy="add a stronger entry to the catalog, or ask for less payload or life",
+        code="R304",
+    )
+
+
+def _some(names: Any) -> str:
+    known = list(dict.fromkeys(names))
+    return ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    widths = [max(len(r[k]) for r in [head, *rows]) for k in range(len(head))]
+    lines = ["  ".join(x.ljust(w) for x, w in zip(r, widths, strict=True)) for r in [head, *rows]]
+    return "\n".join(line.rstrip() for line in lines)

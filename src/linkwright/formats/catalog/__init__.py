@@ -1,0 +1,1 @@
+"""Catalogs of motors, gears, bearings, brakes, amplifiers and supplies, as TOML files."""
