@@ -88,7 +88,7 @@ WITH_CONSTRAINTS = [f for f in FORMULATIONS if not f.startswith("articulated")]
 CASES = [
     (name, formulation)
     for name in MODELS
-    if not name.endswith("-small") and name != "servo-arm"  # a System
+    if not name.endswith("-small") and name not in ("servo-arm", "joint-drive")  # Systems
     for formulation in (WITH_CONSTRAINTS if load_model(name).constraints else FORMULATIONS)
 ]
 

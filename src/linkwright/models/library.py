@@ -69,7 +69,7 @@ MODELS: dict[str, LibraryModel] = {
     ),
     "ref6": LibraryModel("six-joint arm of hinges and swivels, in inches (ROBSIM)", "ref6.toml"),
     "joint-drive": LibraryModel(
-        "drive of one joint with gear and load (ROBSIM's JNTMOD): a whole System",
+        "drive of one joint, a whole System (ROBSIM's JNTMOD)",
         "joint-drive.toml",
     ),
     "puma560": LibraryModel("PUMA 560 arm with geared drives (Corke, Armstrong)", "puma560:build"),
