@@ -87,6 +87,7 @@ OTHERS = {
     "convert": "from file to file",
     "load": "opens files and names",
     "read_description": "reads robot files",
+    "read_task": "reads tasks",
     "write_description": "writes the description of a robot",
 }
 

@@ -71,6 +71,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "linkwright.formats.robot.conversion": ("convert", "write_description"),
     "linkwright.formats.robot.files": ("read_description",),
     "linkwright.formats.text.files": ("write_model",),
+    "linkwright.formats.text.tasks": ("read_task",),
     "linkwright.program": ("Program", "count_operations"),
     "linkwright.analysis": ("LinearModel", "linearize"),
     "linkwright.equations": ("ClosedForm", "Equations", "assemble", "derive", "equilibrium"),
@@ -89,6 +90,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Universal",
         "Weld",
     ),
+    "linkwright.motion.payloads": ("Payload",),
+    "linkwright.motion.tasks": ("Task",),
     "linkwright.program.passes": ("optimize",),
     "linkwright.recording": ("Channel", "Recording"),
     "linkwright.recording.plot_format": ("PlotFormat",),
@@ -189,6 +192,7 @@ if TYPE_CHECKING:
     )
     from linkwright.formats.robot.files import read_description as read_description
     from linkwright.formats.text.files import write_model as write_model
+    from linkwright.formats.text.tasks import read_task as read_task
     from linkwright.mechanism import (
         Ball as Ball,
         Cylindrical as Cylindrical,
@@ -201,6 +205,8 @@ if TYPE_CHECKING:
         Universal as Universal,
         Weld as Weld,
     )
+    from linkwright.motion.payloads import Payload as Payload
+    from linkwright.motion.tasks import Task as Task
     from linkwright.program import (
         Program as Program,
         count_operations as count_operations,

@@ -65,7 +65,83 @@ DEFINITION = {
     ),
 }
 
-TASKS: dict[str, Explanation] = {}
+TASKS = {
+    "R201": Explanation(
+        "Parts of a task do not follow each other",
+        "A part starts before the one before it ends, leaves a gap, or has no end.",
+        "Give each part a start or a duration, and the last one an end; put a Dwell into gaps.",
+    ),
+    "R202": Explanation(
+        "A part of a task that is not well formed",
+        "A part has an unknown control, profile, law or axes, or its coefficients are no numbers.",
+        "Choose one of the words that the message lists.",
+    ),
+    "R203": Explanation(
+        "Unknown joint or channel",
+        "A task names a joint that the robot does not have, or a channel that the tool has not.",
+        "Use the names of `Robot.coordinates`, or x, y, z, rx, ry, rz of a tool.",
+    ),
+    "R205": Explanation(
+        "A tool rate that the robot cannot follow",
+        "The tool is out of reach, in a singular pose, or the arm has too few joints for it.",
+        "Start elsewhere, free channels of the tool, or give a damping.",
+    ),
+    "R206": Explanation(
+        "A limit of a joint",
+        "A task leaves the limits of a joint, or a limit that was given is none.",
+        "Make the task slower or lighter, or give limits above zero.",
+    ),
+    "R207": Explanation(
+        "A position jumps",
+        "A part gives positions, and does not begin where the part before it ended.",
+        "Begin at that position, or give the task a start.",
+    ),
+    "R208": Explanation(
+        "Wrong unit",
+        "A text has a unit that does not fit, such as kg for a length.",
+        "Give a number in SI units and rad, or a text with a unit that fits.",
+    ),
+    "R209": Explanation(
+        "A payload that no body is",
+        "A mass is negative or not finite, or an inertia breaks the triangle inequality.",
+        "Give a mass of zero or more, and the inertia about the center of mass.",
+    ),
+    "R210": Explanation(
+        "Force goes around the joints",
+        "A closed loop, or a spring between distant links, carries force beside the joints.",
+        "Ask `lw.reactions`, which solves for the forces of constraints.",
+    ),
+    "R211": Explanation(
+        "A load without a frame",
+        "Inverse dynamics was asked with a wrench or a payload that no frame carries.",
+        'Name the frame, as in `frame="tool"`.',
+    ),
+    "R212": Explanation(
+        "A task file that cannot be read",
+        "The file is not TOML, has a key that is not known, or lacks one that is needed.",
+        "See *Requirements* for the keys of a task.",
+    ),
+    "R213": Explanation(
+        "A step that is not above zero",
+        "The time between samples is zero, negative or not finite.",
+        "Give a step in s, such as 0.001.",
+    ),
+    "R214": Explanation(
+        "A robot that cannot do tasks",
+        "Tasks move joints of one degree of freedom; a free base or a ball joint has more.",
+        'Load it with `base="fixed"`, and lock ball joints.',
+    ),
+    "R215": Explanation(
+        "A requirement does not hold this",
+        "Torques were asked of a requirement without dynamics, or an unknown statistic.",
+        "Compute it with dynamics, or ask for one of the quantities that the message lists.",
+    ),
+    "R216": Explanation(
+        "The robot has no such tool",
+        "A task names a frame for its payload, wrench or tool control that the robot has not.",
+        "Set `frame` of the task to one of `Robot.frames`.",
+    ),
+}
 
 SIZING = {
     "R301": Explanation(

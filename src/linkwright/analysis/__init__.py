@@ -1,4 +1,4 @@
-"""Analyses of mechanisms and Systems: linearization, modes, frequency responses, drives."""
+"""Analyses of mechanisms and Systems: linearization, modes, frequency responses, requirements."""
 
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,14 @@ from linkwright.analysis.frequency import (
 )
 from linkwright.analysis.linearization import LinearModel, linearize, linearize_along
 from linkwright.analysis.modes import Mode, modes
+from linkwright.analysis.requirements import (
+    Excess,
+    LoadCycle,
+    Requirement,
+    Statistic,
+    rainflow,
+    require,
+)
 from linkwright.analysis.responses import FrequencyResponse
 from linkwright.analysis.swept_sine import swept_sine
 from linkwright.lazy import lazy_names
@@ -23,20 +31,26 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Catalog",
+    "Excess",
     "FrequencyResponse",
     "JointCycle",
     "LinearModel",
+    "LoadCycle",
     "Margins",
     "Mode",
     "OpenLoop",
+    "Requirement",
     "Sizing",
+    "Statistic",
     "compliance",
     "cut_loop",
     "frequency_response",
     "linearize",
     "linearize_along",
     "modes",
+    "rainflow",
     "read_catalog",
+    "require",
     "size",
     "swept_sine",
 ]

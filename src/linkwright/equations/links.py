@@ -52,6 +52,8 @@ class RecursionLink:
         reference: the reference point, relative to the body's origin.
         moments: about the reference point.
         speeds: index, angular and translational partial velocity of each speed of the joint.
+        carried: moment about the reference point and force that the joint puts on the body, once
+            the recursion has gone inward.
     """
 
     body: Body
@@ -68,6 +70,7 @@ class RecursionLink:
     force: list[Triple] = field(default_factory=list)
     moment: list[Triple] = field(default_factory=list)
     spread: Matrix | None = None
+    carried: tuple[Triple, Triple] = (NOTHING, NOTHING)
 
 
 def make_links(

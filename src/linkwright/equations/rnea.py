@@ -69,13 +69,26 @@ def recursion(
     links: dict[Body, RecursionLink],
     shift: str,
     rates: Sequence[Expr] = (),
+    base: Triple = NOTHING,
 ) -> tuple[tuple[Expr, ...], dict[int, Expr]]:
-    """Return f - M u' for the rates of the speeds, zero by default, and what f leaves out."""
+    """Return f - M u' for the rates of the speeds, zero by default, and what f leaves out.
+
+    Force and moment that each joint puts on its body are left in the links.
+
+    Args:
+        kinematics: of the mechanism.
+        writer: receives the intermediate results.
+        links: by body; what lies in their `force` and `moment` already acts too, with its sign
+            turned.
+        shift: what is left out of the accelerations of free bodies.
+        rates: u' for each speed of the tree.
+        base: the acceleration of the ground, along its axes.
+    """
     speeds = [s.symbol for s in kinematics.speeds]
     given = rates or [ZERO] * len(speeds)
     shifts: dict[int, Expr] = {}
     for body, link in links.items():
-        outward(kinematics, writer, links, link, speeds, given)
+        outward(kinematics, writer, links, link, speeds, given, base)
         if kinematics.motions[body].absolute:
             found = free_acceleration(kinematics, writer, link, speeds, given, shift)
             shifts.update(found)
@@ -86,6 +99,7 @@ def recursion(
         moment, force = own[body]
         force = writer.triple(add(force, *link.force))
         moment = writer.triple(add(moment, *link.moment))
+        link.carried = moment, force
         for k, omega, velocity in link.speeds:
             right[k].append(-(dot(omega, moment) + dot(velocity, force)))
         parent = body.parent
@@ -147,6 +161,7 @@ def outward(
     link: RecursionLink,
     speeds: Sequence[Expr],
     rates: Sequence[Expr],
+    base: Triple = NOTHING,
 ) -> None:
     """Set velocities and accelerations of a link from those of its parent.
 
@@ -157,6 +172,7 @@ def outward(
         link: the link.
         speeds: the speeds to which the indices of the link refer.
         rates: their rates.
+        base: the acceleration of the ground, along its axes.
     """
     parent = link.body.parent
     assert parent is not None
@@ -167,7 +183,7 @@ def outward(
     if above is None:
         link.omega = writer.triple(own_omega)
         link.alpha = writer.triple(twist)
-        carried: Triple = times_minus(kinematics.mechanism.gravity_vector, parent.frame)
+        carried: Triple = add(times_minus(kinematics.mechanism.gravity_vector, parent.frame), base)
     else:
         turned = writer.triple(apply(link.rotation, above.omega))
         link.omega = writer.triple(add(turned, own_omega))

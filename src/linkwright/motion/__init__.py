@@ -8,8 +8,11 @@ from linkwright.motion.blends import (
     pose_transform,
 )
 from linkwright.motion.optimal import Limits, time_optimal
+from linkwright.motion.payloads import Payload
 from linkwright.motion.registry import MOTIONS
 from linkwright.motion.sines import Sines, minimum_jerk
+from linkwright.motion.task_parts import Dwell, Follow, ToolLine, LoadProfile, Move, TaskSegment
+from linkwright.motion.tasks import Task
 from linkwright.motion.trajectory import (
     MotionError,
     Trajectory,
@@ -22,10 +25,18 @@ from linkwright.motion.trajectory import (
 __all__ = [
     "MOTIONS",
     "CartesianMotion",
+    "Dwell",
+    "Follow",
     "Limits",
+    "ToolLine",
+    "LoadProfile",
     "MotionError",
+    "Move",
+    "Payload",
     "PoseTransform",
+    "TaskSegment",
     "Sines",
+    "Task",
     "Trajectory",
     "blended",
     "cartesian",

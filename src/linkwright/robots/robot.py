@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,34 +28,33 @@ from linkwright.errors import InputError, nearest
 from linkwright.forking import cached_property
 from linkwright.formats.robot.description import Description, Ignored
 from linkwright.lazy import Later
-from linkwright.robots.quantities import Quantities, Slopes
+from linkwright.robots.dynamics import Dynamics
+from linkwright.robots.quantities import Slopes
 from linkwright.robots.quantity import Quantity
 from linkwright.viewer import Shown
 
 if TYPE_CHECKING:
     from linkwright.algebra import Expr
-    from linkwright.equations import kernels as dynamics
     from linkwright.equations.tree import Tree
     from linkwright.formats.robot.to_mechanism import Assembled
     from linkwright.mechanism import Mechanism, ModelLike, Point, kinematics, plausibility
     from linkwright.program import Program
-    from linkwright.robots import conventions, coriolis, derivatives, ik
+    from linkwright.robots import conventions, derivatives, ik
     from linkwright.robots.fixed_frames import FixedFrame
     from linkwright.robots.ik import JointRates, Solution, Solver
     from linkwright.robots.states import Facts
 else:
     conventions = Later("linkwright.robots.conventions")
-    coriolis = Later("linkwright.robots.coriolis")
     derivatives = Later("linkwright.robots.derivatives")
-    dynamics = Later("linkwright.equations.kernels")
     ik = Later("linkwright.robots.ik")
     kinematics = Later("linkwright.mechanism.kinematics")
     plausibility = Later("linkwright.mechanism.plausibility")
 
 Array: TypeAlias = NDArray[np.float64]
+_Q = TypeVar("_Q", bound=Quantity)
 
 
-class Robot(Quantities, Shown):
+class Robot(Dynamics, Shown):
     """A robot from a file, a description or a mechanism.
 
     Args:
@@ -401,6 +400,18 @@ class Robot(Quantities, Shown):
                 differentiate its statements.
             weighs: whether masses count in it; then those that cannot be are refused.
         """
+        return self.quantity_of_kind(Quantity, name, derive, slopes, weighs=weighs)
+
+    def quantity_of_kind(
+        self,
+        kind: type[_Q],
+        name: str,
+        derive: Callable[[Tree], Program],
+        slopes: Slopes | None = None,
+        *,
+        weighs: bool = True,
+    ) -> _Q:
+        """Return a quantity of some class; see `quantity`."""
 
         def derived() -> Program:
             if weighs:
@@ -411,14 +422,14 @@ class Robot(Quantities, Shown):
             def program(tree: Tree) -> Program:
                 if slopes is not None:
                     return slopes(by)
-                return derivatives.derivative_program(made.program, by, self._tangents(by))
+                return derivatives.derivative_program(made.program, by, self.tangents(by))
 
             return self.quantity(f"{name} by {', '.join(by)}", program, weighs=weighs)
 
         def key() -> str:
             return self._digest and f"{self._digest} {name}"
 
-        made = Quantity(
+        made = kind(
             name,
             derived,
             self.timings,
@@ -428,64 +439,9 @@ class Robot(Quantities, Shown):
         )
         return made
 
-    def _tangents(self, by: Sequence[str]) -> dict[str, Program]:
+    def tangents(self, by: Sequence[str]) -> dict[str, Program]:
+        """Return how coordinates change with unit speeds, where there are derivatives by them."""
         return {"q": derivatives.tangent_program(self.tree)} if "q" in by else {}
-
-    @cached_property
-    def inverse_dynamics(self) -> Quantity:
-        """Inverse dynamics (RNEA), forces from accelerations: `inverse_dynamics(q, u, a)`."""
-
-        def slopes(by: Sequence[str]) -> Program:
-            return derivatives.inverse_dynamics_derivative(
-                self.mass_matrix.program, self.inverse_dynamics.program, by, self._tangents(by)
-            )
-
-        return self.quantity(
-            "inverse_dynamics", lambda tree: dynamics.inverse_dynamics(tree), slopes
-        )
-
-    @cached_property
-    def forward_dynamics(self) -> Quantity:
-        """Forward dynamics (ABA): the accelerations of forces: `forward_dynamics(q, u, tau)`."""
-
-        def slopes(by: Sequence[str]) -> Program:
-            return derivatives.forward_dynamics_derivative(
-                self.mass_matrix.program,
-                self.inverse_dynamics.program,
-                dynamics.efforts_of(self.tree),
-                by,
-                self._tangents(by),
-            )
-
-        return self.quantity(
-            "forward_dynamics", lambda tree: dynamics.forward_dynamics(tree), slopes
-        )
-
-    @cached_property
-    def mass_matrix(self) -> Quantity:
-        """The mass matrix (CRBA): `mass_matrix(q)`."""
-        return self.quantity("mass_matrix", lambda tree: dynamics.mass_matrix_of(tree))
-
-    @cached_property
-    def inverse_mass_matrix(self) -> Quantity:
-        """The inverse of the mass matrix: `inverse_mass_matrix(q)`."""
-        return self.quantity("inverse_mass_matrix", lambda tree: dynamics.inverse_mass_matrix(tree))
-
-    @cached_property
-    def gravity(self) -> Quantity:
-        """The forces that hold the robot still: `gravity(q)`."""
-        return self.quantity("gravity", lambda tree: dynamics.gravity(tree))
-
-    @cached_property
-    def nonlinear_effects(self) -> Quantity:
-        """Coriolis, centrifugal, gravity and friction forces: `nonlinear_effects(q, u)`."""
-        return self.quantity("nonlinear_effects", lambda tree: dynamics.nonlinear_effects(tree))
-
-    @cached_property
-    def coriolis(self) -> Quantity:
-        """The matrix C with C u + gravity = nonlinear effects without friction, and M' - 2 C skew:
-        `coriolis(q, u)`."""
-        return self.quantity("coriolis", lambda tree: coriolis.coriolis(tree))
 
     # -- inverse kinematics ------------------------------------------------------------------------
     def inverse_kinematics(

@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "describe": "linkwright.cli.commands.describe",
     "ops": "linkwright.cli.commands.ops",
     "linearize": "linkwright.cli.commands.linearize",
+    "require": "linkwright.cli.commands.require",
     "codegen": "linkwright.cli.commands.codegen",
     "simulate": "linkwright.cli.commands.simulate",
     "drive": "linkwright.cli.commands.drive",

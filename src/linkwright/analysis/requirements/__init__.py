@@ -1,0 +1,18 @@
+"""Requirements: what a task asks of each joint of a robot."""
+
+from linkwright.analysis.requirements.limits import Excess
+from linkwright.analysis.requirements.rainflow import LoadCycle, rainflow
+from linkwright.analysis.requirements.require import require
+from linkwright.analysis.requirements.requirement import JointInfo, Requirement, RequirementError
+from linkwright.analysis.requirements.statistics import Statistic
+
+__all__ = [
+    "Excess",
+    "JointInfo",
+    "LoadCycle",
+    "Requirement",
+    "RequirementError",
+    "Statistic",
+    "rainflow",
+    "require",
+]

@@ -1,0 +1,222 @@
+"""From a robot and a task to what the task requires."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.analysis.requirements.limits import limits_of
+from linkwright.analysis.requirements.requirement import WRENCH, JointInfo, Requirement
+from linkwright.analysis.requirements.sampled import SampledMotion, sampled
+from linkwright.border import worded
+from linkwright.errors import InputError
+from linkwright.motion.payloads import Payload, payload_of
+from linkwright.motion.task_parts import FORCES, TOOL, LoadProfile
+from linkwright.motion.tasks import Task
+from linkwright.motion.trajectory import MotionError, Trajectory
+from linkwright.recording.recording import Channel, Recording
+
+if TYPE_CHECKING:
+    from linkwright.robots import Robot
+
+Array = NDArray[np.float64]
+
+
+@worded
+def require(
+    robot: Robot | str | os.PathLike[str],
+    task: Task | Trajectory | str | os.PathLike[str],
+    *,
+    payload: Payload | float | None = None,
+    step: float = 1e-3,
+    dynamics: bool = True,
+    limits: Mapping[str, Mapping[str, float]] | None = None,
+) -> Requirement:
+    """Return what a task requires of a robot: motion, torques, powers, and loads in the joints.
+
+    Args:
+        robot: a robot, or the file or shipped model of one.
+        task: a task, its file, or a trajectory of all joints.
+        payload: what the tool carries all the time; a number is a point mass in its origin, kg.
+        step: s, the longest between two samples.
+        dynamics: whether torques and forces are computed; without them it is motion alone.
+        limits: of joints by name, in place of the robot's and the task's.
+
+    Example:
+        >>> import linkwright as lw
+        >>> arm = lw.Robot("puma560")
+        >>> there = lw.motion.point_to_point([0.0] * 6, [0.5] * 6, 1.0)
+        >>> need = lw.analysis.require(arm, there, payload=2.0, step=0.01)
+        >>> peak = need.statistic(arm.coordinates[1], "torque")
+        >>> round(abs(peak.peak), 1) > 30, peak.unit
+        (True, 'N*m')
+    """
+    robot, task = _robot(robot), _task(task)
+    carried = None if payload is None else payload_of(payload)
+    if carried is not None and carried.up_to is not None:
+        raise MotionError(
+            "a payload of up to a mass in a box is for worst cases",
+            remedy="ask Requirement.worst(payload=...)",
+            code="R209",
+        )
+    moved = sampled(robot, task, step)
+    own = {joint: dict(values) for joint, values in task.limits.items()}
+    for joint, values in (limits or {}).items():
+        own.setdefault(joint, {}).update(values)
+    joints = joints_of(robot)
+    recording = _recording(robot, task, joints, moved, carried, dynamics=dynamics)
+    return Requirement(recording, robot, task, joints, limits_of(robot, own), carried)
+
+
+def _robot(given: Robot | str | os.PathLike[str]) -> Robot:
+    from linkwright.robots import Robot
+
+    return given if isinstance(given, Robot) else Robot(given)
+
+
+def _task(given: Task | Trajectory | str | os.PathLike[str]) -> Task:
+    if isinstance(given, Task):
+        return given
+    if isinstance(given, Trajectory):
+        return Task(given)
+    from linkwright.formats.text.tasks import read_task
+
+    return read_task(given)
+
+
+def joints_of(robot: Robot) -> tuple[JointInfo, ...]:
+    """Return what is known of the joints of a robot, in the order of its coordinates."""
+    made = {}
+    for joint in robot.assembled.joints:
+        if len(joint.coordinates) != 1 or joint.follows is not None:
+            continue
+        body, place = robot.assembled.places[joint.child]
+        motion = robot.tree.kinematics.motions[body]
+        speed = motion.speeds[0]
+        turns = not speed.omega.is_zero
+        vector = speed.omega if turns else speed.velocity
+        along = np.array([float(x.data) for x in vector.components(body.frame)])
+        x, y, z = map(float, np.array(place.rotation).T @ along)
+        name = joint.coordinates[0].name
+        kind = "revolute" if turns else "prismatic"
+        made[name] = JointInfo(name, kind, joint.child, (x, y, z))
+    return tuple(made[name] for name in robot.coordinates)
+
+
+def loads_of(robot: Robot, task: Task, moved: SampledMotion, payload: Payload | None) -> dict[str, Array]:
+    """Return the loads of a task at samples, as the quantities under loads take them."""
+    found: dict[str, Array] = {}
+    if payload is not None or task.payloads:
+        rows = np.zeros((len(moved.times), 10))
+        if payload is not None:
+            rows += payload.parameters
+        for k, (at, body) in enumerate(task.payloads):
+            later = task.payloads[k + 1][0] if k + 1 < len(task.payloads) else np.inf
+            rows[(moved.times >= at - 1e-9) & (moved.times < later - 1e-9)] += body.parameters
+        found["payload"] = rows
+    if task.wrench:
+        found["wrench"] = _profiles(robot, task, moved, task.wrench, FORCES)
+    if task.base:
+        found["base"] = _profiles(robot, task, moved, task.base, TOOL[:3])
+    return found
+
+
+def _profiles(
+    robot: Robot,
+    task: Task,
+    moved: SampledMotion,
+    profiles: tuple[LoadProfile, ...],
+    names: tuple[str, ...],
+) -> Array:
+    """Return the sum of loads at samples, along the axes of the world."""
+    found = np.zeros((len(moved.times), len(names)))
+    for profile in profiles:
+        values = profile.values(names, moved.times)
+        for half in range(0, len(names), 3):
+            part = values[:, half : half + 3]
+            if profile.axes == "tool":
+                turn = robot.pose(moved.q, task.frame)[:, :3, :3]
+                part = np.einsum("kij,kj->ki", turn, part)
+            elif profile.axes == "base":
+                part = part @ base_axes(robot).T
+            found[:, half : half + 3] += part
+    return found
+
+
+def base_axes(robot: Robot) -> Array:
+    """Return the matrix from the axes of the link that carries the first joint to the world's."""
+    source = robot.source
+    joints = getattr(source, "joints", None)
+    if isinstance(joints, tuple):
+        first = robot.links[0]
+        parent = next(j.parent for j in joints if j.child == first)
+        return np.asarray(robot.pose(robot.neutral, parent)[:3, :3])
+    return np.eye(3)
+
+
+def _recording(
+    robot: Robot,
+    task: Task,
+    joints: tuple[JointInfo, ...],
+    moved: SampledMotion,
+    payload: Payload | None,
+    *,
+    dynamics: bool,
+) -> Recording:
+    channels: list[Channel] = []
+    columns: list[Array] = []
+
+    def put(name: str, unit: str, long: str, values: Array, joint: JointInfo) -> None:
+        channels.append(Channel(name, unit, long, body=joint.link))
+        columns.append(values)
+
+    for k, j in enumerate(joints):
+        put(j.name, j.units["position"], f"position of {j.name}", moved.q[:, k], j)
+    for k, j in enumerate(joints):
+        put(robot.speeds[k], j.units["speed"], f"speed of {j.name}", moved.u[:, k], j)
+    for k, j in enumerate(joints):
+        for what, values in (("acceleration", moved.a), ("jerk", moved.jerk)):
+            put(f"{j.name}.{what}", j.units[what], f"{what} of {j.name}", values[:, k], j)
+    if dynamics:
+        tau, reactions = forces(robot, task, moved, payload)
+        power = tau * moved.u
+        work = np.zeros_like(power)
+        half = 0.5 * np.diff(moved.times)[:, None]
+        work[1:] = np.cumsum(half * (power[1:] + power[:-1]), axis=0)
+        rows = [robot.links.index(j.link) for j in joints]
+        for k, j in enumerate(joints):
+            for what, values in (("torque", tau), ("power", power), ("energy", work)):
+                put(f"{j.name}.{what}", j.units[what], f"{what} of {j.name}", values[:, k], j)
+            for i, end in enumerate(WRENCH):
+                what = "force" if i < 3 else "moment"
+                long = f"{what} in {j.name} along {end[1]} of {j.link}"
+                put(f"{j.name}.{end}", j.units[what], long, reactions[:, rows[k], i], j)
+    metadata = {
+        "model": getattr(robot.source, "name", ""),
+        "task": task.name,
+        "kind": "requirement",
+    }
+    return Recording(moved.times, channels, np.array(columns).T, metadata, robot.mechanism)
+
+
+def forces(
+    robot: Robot, task: Task, moved: SampledMotion, payload: Payload | None
+) -> tuple[Array, Array]:
+    """Return efforts, and force and moment in each joint, at samples."""
+    loads = loads_of(robot, task, moved, payload)
+    if {"payload", "wrench"} & set(loads) and task.frame not in robot.frames:
+        raise InputError(
+            f"the robot has no frame {task.frame!r} for the payload or the wrench of the task",
+            remedy=f"name one of {', '.join(robot.frames)}",
+            code="R216",
+        )
+    motion = (moved.q, moved.u, moved.a)
+    if not loads:
+        tau, reactions = robot.joint_loads(*motion)
+    else:
+        tau, reactions = robot.joint_loads(*motion, **loads, frame=task.frame)
+    return np.asarray(tau), np.asarray(reactions)

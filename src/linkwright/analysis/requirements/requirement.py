@@ -1,0 +1,283 @@
+"""What a task requires of a robot: a recording with statistics, limits and cycles of joints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.analysis.cycle import JointCycle
+from linkwright.analysis.requirements.limits import Excess, excesses
+from linkwright.analysis.requirements.rainflow import LoadCycle, rainflow
+from linkwright.analysis.requirements.statistics import Statistic, statistic
+from linkwright.errors import Error
+from linkwright.motion.payloads import Payload
+from linkwright.motion.tasks import Task
+from linkwright.recording.holder import Recorded
+from linkwright.recording.recording import Recording
+
+if TYPE_CHECKING:
+    from linkwright.robots import Robot
+
+Array = NDArray[np.float64]
+
+
+class RequirementError(Error):
+    """A task that a robot cannot do within its limits, or a question that has no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class JointInfo:
+    """What is known of a joint: its name, kind, link, and the axis along the link's axes."""
+
+    name: str
+    kind: str
+    link: str
+    axis: tuple[float, float, float]
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The unit of each quantity."""
+        x, force = ("rad", "N*m") if self.kind == "revolute" else ("m", "N")
+        return {
+            "position": x,
+            "speed": f"{x}/s",
+            "acceleration": f"{x}/s^2",
+            "jerk": f"{x}/s^3",
+            "torque": force,
+            "power": "W",
+            "energy": "J",
+            "force": "N",
+            "moment": "N*m",
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Requirement(Recorded):
+    """What a task requires of a robot.
+
+    Channels of the recording are, for each joint `j`: its position `j` and speed (with the robot's
+    names), `j.acceleration`, `j.jerk`, and unless dynamics were left out `j.torque`, `j.power`,
+    `j.energy` (work since the beginning) and the force and moment that the joint puts on its link,
+    about the link's origin along its axes: `j.fx` to `j.mz`.
+
+    Args:
+        recording: the channels over time.
+        robot: that carries out the task.
+        task: that was asked for.
+        joints: what is known of each joint.
+        limits: of each joint.
+        payload: of the tool over the whole task, beside the task's own.
+
+    Example:
+        >>> import linkwright as lw
+        >>> lift = lw.motion.point_to_point([0.0] * 6, [0.3] * 6, 1.0)
+        >>> need = lw.analysis.require("puma560", lift, step=0.01)
+        >>> len(need.cycles()), need.excesses
+        (6, ())
+    """
+
+    recording: Recording
+    robot: Robot
+    task: Task
+    joints: tuple[JointInfo, ...]
+    limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    payload: Payload | None = None
+
+    @property
+    def times(self) -> Array:
+        """Of the samples, s."""
+        return self.recording.times
+
+    @property
+    def dynamics(self) -> bool:
+        """Whether forces and torques were computed."""
+        return f"{self.joints[0].name}.torque" in self.recording
+
+    def __getitem__(self, name: str) -> Array:
+        """Return a channel over time."""
+        return self.recording[name]
+
+    def __repr__(self) -> str:
+        words = f"{len(self.joints)} joints, {self.task.duration:g} s"
+        verdict = "within limits" if not self.excesses else f"{len(self.excesses)} limits exceeded"
+        return f"Requirement({self.task.name!r}: {words}, {verdict})"
+
+    def values(self, joint: str, quantity: str) -> Array:
+        """Return samples of a quantity of a joint; of force and moment their magnitudes.
+
+        Args:
+            joint: its name.
+            quantity: "position", "speed", "acceleration", "jerk", "torque", "power", "energy",
+                "force" or "moment".
+        """
+        k = self._place(joint)
+        if quantity in ("force", "moment"):
+            letter = quantity[0]
+            columns = [self.recording[f"{joint}.{letter}{x}"] for x in "xyz"]
+            return np.asarray(np.linalg.norm(columns, axis=0))
+        if quantity == "position":
+            return self.recording[joint]
+        if quantity == "speed":
+            return self.recording[self.robot.speeds[k]]
+        return self.recording[f"{joint}.{quantity}"]
+
+    def _place(self, joint: str) -> int:
+        names = [j.name for j in self.joints]
+        if joint not in names:
+            from linkwright.analysis.requirements.limits import unknown_joint
+
+            raise unknown_joint(joint, tuple(names))
+        return names.index(joint)
+
+    # -- statistics --------------------------------------------------------------------------------
+    @cached_property
+    def statistics(self) -> tuple[Statistic, ...]:
+        """Peak, RMS and so on of each quantity of each joint."""
+        names = ["speed", "acceleration"]
+        if self.dynamics:
+            names += ["torque", "power", "force", "moment"]
+        return tuple(
+            statistic(j.name, q, j.units[q], self.times, self.values(j.name, q))
+            for j in self.joints
+            for q in names
+        )
+
+    def statistic(self, joint: str, quantity: str) -> Statistic:
+        """Return peak, RMS and so on of one quantity of a joint.
+
+        Args:
+            joint: its name.
+            quantity: one of those of `statistics`.
+        """
+        self._place(joint)
+        for found in self.statistics:
+            if (found.joint, found.quantity) == (joint, quantity):
+                return found
+        known = sorted({s.quantity for s in self.statistics})
+        raise RequirementError(
+            f"there is no statistic of {quantity!r}",
+            remedy=f"ask for {', '.join(known)}",
+            code="R215",
+        )
+
+    def rainflow(self, joint: str, quantity: str = "torque") -> tuple[LoadCycle, ...]:
+        """Return the cycles of load of a joint by rainflow counting (ASTM E1049).
+
+        Args:
+            joint: its name.
+            quantity: whose cycles are counted.
+        """
+        return rainflow(self.values(joint, quantity))
+
+    # -- limits ------------------------------------------------------------------------------------
+    @cached_property
+    def excesses(self) -> tuple[Excess, ...]:
+        """The limits that are exceeded, by joint."""
+        found: list[Excess] = []
+        quantities = ["position", "speed", "acceleration", "jerk"]
+        if self.dynamics:
+            quantities += ["torque", "power"]
+        for joint in self.joints:
+            values = {q: (self.values(joint.name, q), joint.units[q]) for q in quantities}
+            found += excesses(joint.name, self.limits[joint.name], self.times, values)
+        return tuple(found)
+
+    def checked(self) -> Requirement:
+        """Return this where all limits are kept; otherwise raise an error that names them."""
+        if self.excesses:
+            first, *more = self.excesses
+            rest = f", and {len(more)} more" if more else ""
+            raise RequirementError(
+                f"the task leaves the limits: {first}{rest}",
+                remedy="make it slower or lighter, or see Requirement.excesses",
+                code="R206",
+            )
+        return self
+
+    # -- for others --------------------------------------------------------------------------------
+    def cycles(self) -> tuple[JointCycle, ...]:
+        """Return what each joint does, for sizing; force and moment with z along its axis."""
+        return tuple(self._cycle(joint) for joint in self.joints)
+
+    def _cycle(self, joint: JointInfo) -> JointCycle:
+        name = joint.name
+        if not self.dynamics:
+            raise RequirementError(
+                "there are no torques: dynamics were left out",
+                remedy="ask for the requirement with dynamics",
+                code="R215",
+            )
+        turn = _with_axis(np.array(joint.axis))
+        wrench = np.array([self.recording[f"{name}.{c}"] for c in WRENCH]).T
+        return JointCycle(
+            name,
+            joint.kind,
+            self.times,
+            self.values(name, "position"),
+            self.values(name, "speed"),
+            self.values(name, "acceleration"),
+            self.values(name, "torque"),
+            wrench[:, :3] @ turn.T,
+            wrench[:, 3:] @ turn.T,
+        )
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return one row for each joint: peaks, their times and RMS, as plain data."""
+        rows = []
+        for joint in self.joints:
+            row: dict[str, Any] = {"joint": joint.name, "kind": joint.kind}
+            q = self.values(joint.name, "position")
+            row["position"] = {
+                "least": float(q.min()),
+                "most": float(q.max()),
+                "unit": joint.units["position"],
+            }
+            for s in self.statistics:
+                if s.joint == joint.name:
+                    row[s.quantity] = {
+                        "peak": s.peak,
+                        "time": s.time,
+                        "rms": s.rms,
+                        "mean": s.mean,
+                        "duty": s.duty,
+                        "percentiles": {f"{p:g}": v for p, v in s.percentiles.items()},
+                        "unit": s.unit,
+                    }
+            if self.dynamics:
+                row["energy"] = {
+                    "value": float(self.recording[f"{joint.name}.energy"][-1]),
+                    "unit": "J",
+                }
+            row["excesses"] = [
+                {
+                    "quantity": e.quantity,
+                    "time": e.time,
+                    "first": e.first,
+                    "value": e.value,
+                    "limit": e.limit,
+                    "excess": e.excess,
+                    "unit": e.unit,
+                }
+                for e in self.excesses
+                if e.joint == joint.name
+            ]
+            rows.append(row)
+        return rows
+
+
+WRENCH = ("fx", "fy", "fz", "mx", "my", "mz")
+"""The ends of the names of channels of force and moment."""
+
+
+def _with_axis(axis: Array) -> Array:
+    """Return the matrix to axes of which the third is the given one."""
+    z = axis / np.linalg.norm(axis)
+    x = np.eye(3)[int(np.argmin(np.abs(z)))]
+    x = x - z * (z @ x)
+    x /= np.linalg.norm(x)
+    return np.array([x, np.cross(z, x), z])

@@ -1,0 +1,193 @@
+"""A task as one robot carries it out: coordinates, speeds, accelerations and jerks at samples.
+
+Parts are resolved one after the other, since each begins where the one before it ended. Joint
+control is exact: positions are polynomials. Each part, and each piece of its polynomials, is
+sampled from its beginning in equal steps, so that no sample straddles a corner; its end is the
+beginning of the next, and the last sample is the end of the task.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.analysis.requirements.limits import unknown_joint
+from linkwright.errors import InputError
+from linkwright.motion.task_parts import Dwell, Follow, ToolLine, Move, Part, TaskSegment
+from linkwright.motion.tasks import Task
+from linkwright.motion.trajectory import POWERS, MotionError, Trajectory, point_to_point
+
+if TYPE_CHECKING:
+    from linkwright.robots import Robot
+
+Array = NDArray[np.float64]
+_JUMP = 1e-6  # rad or m that a position may differ from where the part before it ended
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledMotion:
+    """What a robot does over a task, at samples.
+
+    Args:
+        times: s, rising.
+        q: coordinates, one row for each sample.
+        u: speeds.
+        a: accelerations.
+        jerk: rates of the accelerations.
+    """
+
+    times: Array
+    q: Array
+    u: Array
+    a: Array
+    jerk: Array
+
+
+def refuse_unsuited(robot: Robot) -> None:
+    """Refuse a robot whose joints have not one coordinate and one speed each."""
+    n = len(robot.coordinates)
+    if n != len(robot.speeds) or n == 0 or robot.neutral.any():
+        raise InputError(
+            "a task moves joints of one degree of freedom, and this robot has others",
+            remedy='hold its base with base="fixed", and lock ball joints',
+            code="R214",
+        )
+
+
+def start_of(robot: Robot, task: Task) -> Array:
+    """Return the coordinates where a task begins."""
+    names = robot.coordinates
+    q = np.zeros(len(names))
+    first = task.parts[0]
+    if isinstance(first, Follow):
+        rows = _rows(robot, first)
+        q[rows] = first.trajectory.start
+    for name, value in task.start.items():
+        if name not in names:
+            raise unknown_joint(name, names)
+        q[names.index(name)] = value
+    return q
+
+
+def sampled(robot: Robot, task: Task, step: float) -> SampledMotion:
+    """Return a task as a robot carries it out.
+
+    Args:
+        robot: that moves.
+        task: that it is given.
+        step: s, the longest between two samples.
+    """
+    refuse_unsuited(robot)
+    if not 0 < step < math.inf:
+        raise InputError(f"a step of {step} s is not above zero", code="R213")
+    q = start_of(robot, task)
+    pieces: list[tuple[Array, Array]] = []  # times, and the four orders at them
+    for begin, end, part in task.schedule():
+        for t0, t1, c in joint_pieces(robot, part, begin, end, q):
+            count = max(1, math.ceil((t1 - t0) / step - 1e-9))
+            since = np.linspace(0.0, t1 - t0, count + 1)
+            orders = np.array([_values(c, since, k) for k in range(4)])
+            pieces.append((t0 + since, orders))
+            q = orders[0, -1]
+    times = np.concatenate([t[:-1] for t, _ in pieces] + [pieces[-1][0][-1:]])
+    orders = np.concatenate([x[:, :-1] for _, x in pieces] + [pieces[-1][1][:, -1:]], axis=1)
+    return SampledMotion(times, *orders)
+
+
+def _values(c: Array, since: Array, order: int) -> Array:
+    """Return polynomials, powers x values, or their derivatives at times."""
+    found = c
+    for _ in range(order):
+        found = found[1:] * np.arange(1.0, len(found))[:, None]
+    made = np.zeros((len(since), c.shape[1]))
+    for row in reversed(found):
+        made = made * since[:, None] + row
+    return made
+
+
+def joint_pieces(
+    robot: Robot, part: Part, begin: float, end: float, q: Array
+) -> Iterator[tuple[float, float, Array]]:
+    """Yield the pieces of a part under joint control: times, and coefficients of positions."""
+    if isinstance(part, Dwell):
+        c = np.zeros((POWERS, len(q)))
+        c[0] = q
+        yield begin, end, c
+    elif isinstance(part, TaskSegment) and part.control == "joint":
+        yield begin, end, _segment(robot, part, begin, q)
+    elif isinstance(part, Move):
+        target = q.copy()
+        for name, value in part.to.items():
+            k = _index(robot, name)
+            target[k] = q[k] + value if part.relative else value
+        yield from _shifted(point_to_point(q, target, end - begin, law=part.law), begin)
+    elif isinstance(part, Follow):
+        rows = _rows(robot, part)
+        jump = np.abs(part.trajectory.start - q[rows])
+        if np.any(jump > _JUMP):
+            _refuse_jump(robot.coordinates[rows[int(np.argmax(jump))]], begin, float(jump.max()))
+        for t0, t1, own in _shifted(part.trajectory, begin):
+            c = np.zeros((POWERS, len(q)))
+            c[0] = q
+            c[:, rows] = own
+            yield t0, t1, c
+    else:
+        assert isinstance(part, TaskSegment | ToolLine)
+        raise MotionError("tool control needs a tool", code="R205")
+
+
+def _shifted(path: Trajectory, begin: float) -> Iterator[tuple[float, float, Array]]:
+    shift = begin - path.instants[0]
+    for t0, t1, c in zip(path.instants[:-1], path.instants[1:], path.coefficients, strict=True):
+        yield float(t0 + shift), float(t1 + shift), c
+
+
+def _segment(robot: Robot, part: TaskSegment, begin: float, q: Array) -> Array:
+    """Return the coefficients of positions of a segment of joint control."""
+    names = robot.coordinates
+    for name in part.channels:
+        if name not in names:
+            raise unknown_joint(name, names)
+    c = np.zeros((POWERS, len(q)))
+    c[0] = q
+    c[1:] = part.rates(names, begin) / np.arange(1.0, POWERS)[:, None]
+    if part.profile == "position":
+        for name in part.channels:
+            k = names.index(name)
+            at = part.at(name, begin)
+            if abs(at - q[k]) > _JUMP:
+                _refuse_jump(name, begin, abs(at - q[k]))
+            c[0, k] = at
+    return c
+
+
+def _refuse_jump(name: str, time: float, size: float) -> None:
+    raise MotionError(
+        f"{name!r} jumps by {size:.4g} at {time:g} s",
+        remedy="let the part begin where the one before it ends, or give the task a start",
+        code="R207",
+    )
+
+
+def _index(robot: Robot, name: str) -> int:
+    if name not in robot.coordinates:
+        raise unknown_joint(name, robot.coordinates)
+    return robot.coordinates.index(name)
+
+
+def _rows(robot: Robot, part: Follow) -> list[int]:
+    if part.joints is None:
+        n = len(robot.coordinates)
+        if part.trajectory.size != n:
+            raise MotionError(
+                f"a trajectory of {part.trajectory.size} values cannot move {n} joints",
+                remedy="name its joints",
+                code="R203",
+            )
+        return list(range(n))
+    return [_index(robot, name) for name in part.joints]

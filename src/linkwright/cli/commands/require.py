@@ -1,0 +1,90 @@
+"""``linkwright require``: what a task asks of each joint of a robot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from linkwright.cli.robots import ROBOT
+from linkwright.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from linkwright.analysis import Requirement
+
+
+def command(
+    robot: Annotated[str, typer.Argument(metavar="MODEL", help=ROBOT)],
+    task: Annotated[Path, typer.Argument(help="A task (.toml).")],
+    payload: Annotated[
+        str,
+        typer.Option(metavar="KG", help="Point mass in the tool's origin, such as 3 or '500 g'."),
+    ] = "",
+    step: Annotated[float, typer.Option(help="Longest time between samples, s.")] = 1e-3,
+    dynamics: Annotated[
+        bool, typer.Option("--dynamics/--no-dynamics", help="Torques and forces too.")
+    ] = True,
+    save: Annotated[Path | None, typer.Option(help="Write the recording (.parquet, .csv).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Find what a task asks of a robot: motion, torques, powers, and loads in the joints.
+
+    Prints peaks, their times and RMS of each joint. The exit code is 1 if a limit is exceeded.
+
+    \b
+    Examples:
+      linkwright require puma560 pick.toml --payload 2
+    """
+    from linkwright.algebra.units import amount
+    from linkwright.analysis import require
+    from linkwright.robots import Robot
+
+    carried = amount(payload, "--payload", "kg") if payload else None
+    need = require(Robot(robot), task, payload=carried, step=step, dynamics=dynamics)
+    if save is not None:
+        need.save(save)
+    if as_json:
+        echo(json.dumps({"task": need.task.name, "joints": need.table()}, indent=2))
+    else:
+        _print(need)
+    if need.excesses:
+        raise typer.Exit(1)
+
+
+def _print(need: Requirement) -> None:
+    from linkwright.cli.tables import print_table
+
+    columns = ["joint", "speed", "rms", "acceleration"]
+    if need.dynamics:
+        columns += ["torque", "at s", "rms torque", "power", "energy J", "force N", "moment N*m"]
+    rows = []
+    for joint in need.joints:
+        speed = need.statistic(joint.name, "speed")
+        acceleration = need.statistic(joint.name, "acceleration")
+        row = [
+            joint.name,
+            f"{speed.peak:.4g} {speed.unit}",
+            f"{speed.rms:.4g}",
+            f"{acceleration.peak:.4g}",
+        ]
+        if need.dynamics:
+            torque = need.statistic(joint.name, "torque")
+            row += [
+                f"{torque.peak:.4g} {torque.unit}",
+                f"{torque.time:.4g}",
+                f"{torque.rms:.4g}",
+                f"{need.statistic(joint.name, 'power').peak:.4g} W",
+                f"{need[f'{joint.name}.energy'][-1]:.4g}",
+                f"{need.statistic(joint.name, 'force').peak:.4g}",
+                f"{need.statistic(joint.name, 'moment').peak:.4g}",
+            ]
+        rows.append(row)
+    title = f"{need.task.name}: {need.task.duration:g} s, {len(need.times)} samples"
+    print_table(columns, rows, title=title, numbers=columns[1:])
+    echo()
+    for excess in need.excesses:
+        echo(str(excess))
+    if not need.excesses:
+        echo("all limits are kept")

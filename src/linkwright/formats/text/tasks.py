@@ -1,0 +1,395 @@
+"""Reading tasks from TOML: parts, payloads, loads and limits, with the place of what is wrong.
+
+Numbers are in SI units and rad; a text has its own unit, as in `"25 mm"` or `"30 deg/s"`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path as FilePath
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import Field, StrictBool, StrictInt, StrictStr
+
+from linkwright.algebra.units import amount
+from linkwright.border import worded
+from linkwright.errors import Error, InputError
+from linkwright.files import read_text
+from linkwright.formats.text.document import TextSource, parse_record
+from linkwright.formats.text.positions import Path
+from linkwright.formats.text.tables import Record
+from linkwright.motion.payloads import Payload
+from linkwright.motion.task_parts import (
+    FORCES,
+    TOOL,
+    Dwell,
+    Follow,
+    ToolLine,
+    LoadProfile,
+    Move,
+    Part,
+    TaskSegment,
+)
+from linkwright.motion.tasks import Task
+from linkwright.motion.trajectory import Trajectory, through
+
+_LARGEST = 4_000_000  # characters
+Made = TypeVar("Made")
+_Table = TypeVar("_Table")
+
+
+class PartTable(Record):
+    """A part of a task."""
+
+    kind: Annotated[
+        Literal["segment", "move", "line", "dwell", "follow"], Field(description="what it is")
+    ]
+    start: Annotated[Any, Field(description="when it begins, s")] = None
+    duration: Annotated[Any, Field(description="how long it lasts, s")] = None
+    control: Annotated[Literal["joint", "tool"], Field(description="what moves")] = "joint"
+    profile: Annotated[Literal["rate", "position"], Field(description="of what")] = "rate"
+    time: Annotated[Literal["segment", "absolute"], Field(description="from when t counts")] = (
+        "segment"
+    )
+    axes: Annotated[Literal["base", "tool", "world"], Field(description="of the tool")] = "base"
+    channels: Annotated[
+        dict[str, Any], Field(default_factory=dict, description="coefficients, constant first")
+    ]
+    free: Annotated[
+        list[StrictStr], Field(default_factory=list, description="channels left as they come")
+    ]
+    to: Annotated[dict[str, Any], Field(default_factory=dict, description="where joints go")]
+    by: Annotated[dict[str, Any], Field(default_factory=dict, description="how far the tool goes")]
+    law: Annotated[
+        Literal["quintic", "cubic", "trapezoid", "linear"], Field(description="of the motion")
+    ] = "quintic"
+    relative: Annotated[StrictBool, Field(description="from where the joints are")] = False
+    table: Annotated[StrictStr, Field(description="a recording to follow")] = ""
+    times: Annotated[list[Any], Field(default_factory=list, description="of positions, s")]
+    positions: Annotated[
+        dict[str, list[Any]], Field(default_factory=dict, description="of joints at the times")
+    ]
+
+
+class PayloadTable(Record):
+    """What the tool carries from an instant on."""
+
+    at: Annotated[Any, Field(description="when, s")] = 0.0
+    mass: Annotated[Any, Field(description="kg; 0 releases it")]
+    center: Annotated[list[Any], Field(default_factory=lambda: [0] * 3, description="of mass, m")]
+    inertia: Annotated[
+        list[Any],
+        Field(default_factory=lambda: [0] * 6, description="xx, yy, zz, xy, yz, zx, kg*m^2"),
+    ]
+
+
+class LoadTable(Record):
+    """A wrench of the tool, or an acceleration of the base."""
+
+    start: Annotated[Any, Field(description="when it begins, s")] = 0.0
+    duration: Annotated[Any, Field(description="how long it lasts, s")] = None
+    time: Annotated[Literal["segment", "absolute"], Field(description="from when t counts")] = (
+        "segment"
+    )
+    axes: Annotated[Literal["base", "tool", "world"], Field(description="of it")] = "world"
+    channels: Annotated[dict[str, Any], Field(description="coefficients, constant first")]
+
+
+class TaskFile(Record):
+    """A task as a file holds it."""
+
+    format: Annotated[StrictInt, Field(description="1")]
+    name: Annotated[StrictStr, Field(description="of the task")] = "task"
+    frame: Annotated[StrictStr, Field(description="the tool's")] = "tool"
+    begin: Annotated[Any, Field(description="s")] = 0.0
+    stop: Annotated[Any, Field(description="s")] = None
+    repeat: Annotated[StrictInt, Field(description="how often it is done", ge=1, le=10_000)] = 1
+    start: Annotated[dict[str, Any], Field(default_factory=dict, description="where joints begin")]
+    part: Annotated[list[PartTable], Field(description="what moves")]
+    payload: Annotated[
+        list[PayloadTable], Field(default_factory=list, description="what is carried")
+    ]
+    wrench: Annotated[
+        list[LoadTable], Field(default_factory=list, description="what the tool pushes with")
+    ]
+    base: Annotated[
+        list[LoadTable], Field(default_factory=list, description="how the base accelerates")
+    ]
+    limits: Annotated[
+        dict[str, dict[str, Any]], Field(default_factory=dict, description="of joints")
+    ]
+
+
+@worded
+def read_task(source: str | os.PathLike[str]) -> Task:
+    """Return the task of a file.
+
+    Args:
+        source: the path of a TOML file, or the text itself where it has more than one line.
+
+    Example:
+        >>> task = read_task('''
+        ... format = 1
+        ... [[part]]
+        ... kind = "move"
+        ... to = {shoulder = "30 deg"}
+        ... duration = 1.5
+        ... [[payload]]
+        ... at = 0.5
+        ... mass = "500 g"
+        ... ''')
+        >>> task.duration, task.payloads[0][1].mass
+        (1.5, 0.5)
+    """
+    text, file = source, None
+    if isinstance(source, os.PathLike) or "\n" not in source:
+        file, text = os.fspath(source), read_text(source, _LARGEST)
+    assert isinstance(text, str)
+    try:
+        record, placed = parse_record(text, TaskFile, file=file)
+    except InputError as error:
+        raise InputError(
+            error.what,
+            file=error.file,
+            line=error.line,
+            column=error.column,
+            remedy=error.remedy,
+            code="R212",
+        ) from None
+    return _Reader(placed, FilePath(file).parent if file else FilePath()).task(record)
+
+
+class _Reader:
+    """Makes a task of a file's tables; what goes wrong gets its place in the text."""
+
+    def __init__(self, source: TextSource, folder: FilePath) -> None:
+        self.source, self.folder = source, folder
+
+    def task(self, record: TaskFile) -> Task:
+        parts = self.each("part", record.part, self.part)
+        carried = self.each("payload", record.payload, self.payload)
+        wrench = self.each("wrench", record.wrench, self.load)
+        base = self.each("base", record.base, self.load)
+        limits = {
+            joint: {what: self.number(x, ("limits", joint, what), "?") for what, x in own.items()}
+            for joint, own in record.limits.items()
+        }
+        made = self.placed(
+            (),
+            lambda: Task(
+                parts,
+                self.numbers(record.start, ("start",), lambda _: "?"),
+                record.frame,
+                self.number(record.begin, ("begin",), "s"),
+                self.optional(record.stop, ("stop",)),
+                carried,
+                wrench,
+                base,
+                limits,
+                record.name,
+            ),
+        )
+        return made.repeated(record.repeat) if record.repeat > 1 else made
+
+    def each(
+        self, key: str, tables: Sequence[_Table], make: Callable[[_Table, Path], Made]
+    ) -> list[Made]:
+        """Return what is made of each table of an array."""
+        return [
+            self.placed((key, k), partial(make, table, (key, k))) for k, table in enumerate(tables)
+        ]
+
+    def placed(self, path: Path, make: Callable[[], Made]) -> Made:
+        """Return what is made; an error gets the place of the table."""
+        try:
+            return make()
+        except InputError:
+            raise
+        except Error as error:
+            raise _coded(self.source.error(path, error.what, error.remedy), error.code) from None
+
+    def number(self, value: object, path: Path, unit: str) -> float:
+        try:
+            return amount(value, str(path[-1]), unit)
+        except Error as error:
+            found = self.source.error(path, error.what, error.remedy)
+            raise InputError(
+                found.what,
+                file=found.file,
+                line=found.line,
+                column=found.column,
+                remedy=found.remedy or f"give a number, or a text with a unit of {unit}",
+                code="R208",
+            ) from None
+
+    def optional(self, value: object, path: Path) -> float | None:
+        return None if value is None else self.number(value, path, "s")
+
+    def numbers(
+        self, given: Mapping[str, Any], path: Path, unit: Callable[[str], str]
+    ) -> dict[str, float]:
+        return {name: self.number(x, (*path, name), unit(name)) for name, x in given.items()}
+
+    def row(self, given: object, path: Path, units: Callable[[int], str]) -> list[float]:
+        values = given if isinstance(given, list) else [given]
+        inner = [(*path, k) if isinstance(given, list) else path for k in range(len(values))]
+        return [self.number(x, inner[k], units(k)) for k, x in enumerate(values)]
+
+    def polynomials(
+        self, given: Mapping[str, Any], path: Path, unit: Callable[[str], str]
+    ) -> dict[str, list[float]]:
+        """Return coefficients; those of the k-th power are in the channel's unit by s^k."""
+
+        def powers(name: str) -> Callable[[int], str]:
+            own = unit(name)
+            return lambda k: own if k == 0 or own == "?" else f"{own}/s^{k}"
+
+        return {
+            name: self.row(x, (*path, "channels", name), powers(name)) for name, x in given.items()
+        }
+
+    def part(self, p: PartTable, path: Path) -> Part:
+        start = self.optional(p.start, (*path, "start"))
+        duration = self.optional(p.duration, (*path, "duration"))
+        self.refuse_unused(p, path)
+        if p.kind == "dwell":
+            return Dwell(duration, start)
+        if p.kind == "follow":
+            return self.follow(p, path, start)
+        if p.kind == "segment":
+            per = "/s" if p.profile == "rate" else ""
+            unit = _tool_unit(per) if p.control == "tool" else _any
+            return TaskSegment(
+                self.polynomials(p.channels, path, unit),
+                start,
+                duration,
+                control=p.control,
+                profile=p.profile,
+                time=p.time,
+                axes=p.axes,
+                free=p.free,
+            )
+        if duration is None:
+            raise _coded(
+                self.source.error(path, f"a {p.kind} needs a duration", "add duration = ..."),
+                "R201",
+            )
+        if p.kind == "move":
+            to = self.numbers(p.to, (*path, "to"), _any)
+            return Move(to, duration, start, p.law, p.relative)
+        by = self.numbers(p.by, (*path, "by"), _tool_unit(""))
+        return ToolLine(by, duration, start, p.law, p.axes, tuple(p.free))
+
+    def refuse_unused(self, p: PartTable, path: Path) -> None:
+        """Refuse keys that a part of this kind does not read."""
+        for key in sorted(p.model_fields_set - _KEYS[p.kind] - {"kind", "start"}):
+            raise _coded(
+                self.source.error(
+                    (*path, key),
+                    f"a {p.kind} has no {key!r}",
+                    f"it has {', '.join(sorted(_KEYS[p.kind]))}",
+                    key=True,
+                ),
+                "R212",
+            )
+
+    def follow(self, p: PartTable, path: Path, start: float | None) -> Follow:
+        if bool(p.table) == bool(p.positions):
+            raise _coded(
+                self.source.error(
+                    path,
+                    "what to follow is a table, or times and positions",
+                    'add table = "run.csv"',
+                ),
+                "R212",
+            )
+        if p.table:
+            joints, made = self.recorded(p, path)
+            return Follow(made, joints, start)
+        times = self.row(p.times, (*path, "times"), lambda _: "s")
+        rows = [
+            self.row(values, (*path, "positions", name), lambda _: "?")
+            for name, values in p.positions.items()
+        ]
+        if len(times) < 2 or any(len(row) != len(times) for row in rows):
+            raise _coded(
+                self.source.error(path, f"each joint takes {len(times)} positions, two or more"),
+                "R212",
+            )
+        made = through(times, [list(row) for row in zip(*rows, strict=True)])
+        return Follow(made, tuple(p.positions), start)
+
+    def recorded(self, p: PartTable, path: Path) -> tuple[tuple[str, ...] | None, Trajectory]:
+        from linkwright.recording.files import read_recording
+
+        try:
+            found = read_recording(self.folder / p.table)
+        except Error as error:
+            raise _coded(
+                self.source.error((*path, "table"), error.what, error.remedy), "R212"
+            ) from None
+        return found.names, through(found.times, found.data)
+
+    def payload(self, p: PayloadTable, path: Path) -> tuple[float, Payload]:
+        return (
+            self.number(p.at, (*path, "at"), "s"),
+            Payload(
+                self.number(p.mass, (*path, "mass"), "kg"),
+                self.row(p.center, (*path, "center"), lambda _: "m"),
+                self.row(p.inertia, (*path, "inertia"), lambda _: "kg*m^2"),
+            ),
+        )
+
+    def load(self, p: LoadTable, path: Path) -> LoadProfile:
+        units = {**dict.fromkeys(FORCES[:3], "N"), **dict.fromkeys(FORCES[3:], "N*m")}
+        if path[0] == "base":
+            units = dict.fromkeys(TOOL[:3], "m/s^2")
+        wrong = [name for name in p.channels if name not in units]
+        if wrong:
+            raise _coded(
+                self.source.error(
+                    (*path, "channels", wrong[0]),
+                    f"there is no channel {wrong[0]!r}",
+                    f"there are {', '.join(units)}",
+                    key=True,
+                ),
+                "R203",
+            )
+        channels = self.polynomials(p.channels, path, units.__getitem__)
+        return LoadProfile(
+            {name: tuple(c) for name, c in channels.items()},
+            self.number(p.start, (*path, "start"), "s"),
+            self.optional(p.duration, (*path, "duration")),
+            p.time,
+            p.axes,
+        )
+
+
+_KEYS: dict[str, set[str]] = {
+    "segment": {"duration", "control", "profile", "time", "axes", "channels", "free"},
+    "move": {"duration", "to", "law", "relative"},
+    "line": {"duration", "by", "law", "axes", "free"},
+    "dwell": {"duration"},
+    "follow": {"table", "times", "positions"},
+}
+
+
+def _any(_: str) -> str:
+    return "?"
+
+
+def _tool_unit(per: str) -> Callable[[str], str]:
+    """Return the unit of a channel of the tool."""
+
+    def unit(name: str) -> str:
+        return f"{'rad' if name.startswith('r') else 'm'}{per}"
+
+    return unit
+
+
+def _coded(error: InputError, code: str | None) -> InputError:
+    """Return the error with a number."""
+    error.code = code
+    return error
