@@ -360,7 +360,7 @@ def test_what_is_wrong_with_a_task_file_has_a_place_and_a_number(
     ("make", "words"),
     [
         (lambda arm: lw.Task([Move({"j9": 1.0}, 1.0)]), "no joint 'j9'.*R203"),
-        (lambda arm: lw.Task([TaskSegment({"j1": 0.1})], start={"x": 1.0}, stop=1.0), "no joint.*R203"),
+        (lambda arm: lw.Task([Dwell(1.0)], start={"x": 1.0}), "no joint.*R203"),
         (lambda arm: lw.Task([TaskSegment({"j1": [1.0, 0.1]}, duration=1, profile="position")]),
          "'j1' jumps by 1 at 0 s.*R207"),
         (lambda arm: lw.Task([Move({"j1": 1.0}, 1.0)], frame="hand", payloads=[(0, 1.0)]),

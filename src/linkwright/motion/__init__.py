@@ -11,7 +11,7 @@ from linkwright.motion.optimal import Limits, time_optimal
 from linkwright.motion.payloads import Payload
 from linkwright.motion.registry import MOTIONS
 from linkwright.motion.sines import Sines, minimum_jerk
-from linkwright.motion.task_parts import Dwell, Follow, ToolLine, LoadProfile, Move, TaskSegment
+from linkwright.motion.task_parts import Dwell, Follow, LoadProfile, Move, TaskSegment, ToolLine
 from linkwright.motion.tasks import Task
 from linkwright.motion.trajectory import (
     MotionError,
@@ -28,15 +28,15 @@ __all__ = [
     "Dwell",
     "Follow",
     "Limits",
-    "ToolLine",
     "LoadProfile",
     "MotionError",
     "Move",
     "Payload",
     "PoseTransform",
-    "TaskSegment",
     "Sines",
     "Task",
+    "TaskSegment",
+    "ToolLine",
     "Trajectory",
     "blended",
     "cartesian",

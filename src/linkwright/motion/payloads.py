@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.border import worded
 from linkwright.motion.trajectory import MotionError
 
 Triple = tuple[float, float, float]
@@ -39,6 +40,7 @@ class Payload:
     up_to: float | None = None
     box: Triple | None = None
 
+    @worded
     def __init__(
         self,
         mass: float = 0.0,

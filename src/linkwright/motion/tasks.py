@@ -2,10 +2,10 @@
 
 A part says for some time how joints or a tool move:
 
-- `TaskSegment`: polynomials of time for rates or positions of joints, or of the tool along and about
-  three axes (ROBSIM's prescribed motion, its digest section 3.3);
-- `Move`: joints go to given positions; `ToolLine`: the tool goes along a straight line while it turns
-  about a fixed axis; both by one of the laws of `point_to_point`;
+- `TaskSegment`: polynomials of time for rates or positions of joints, or of the tool along and
+  about three axes (ROBSIM's prescribed motion, its digest section 3.3);
+- `Move`: joints go to given positions; `ToolLine`: the tool goes along a straight line while it
+  turns about a fixed axis; both by one of the laws of `point_to_point`;
 - `Follow`: joints follow a trajectory, or a recorded table of positions;
 - `Dwell`: nothing moves.
 
@@ -24,16 +24,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from linkwright.border import worded
 from linkwright.brief import one_line
 from linkwright.motion.payloads import Payload, payload_of
 from linkwright.motion.task_parts import (
     Dwell,
     Follow,
-    ToolLine,
     LoadProfile,
     Move,
     Part,
     TaskSegment,
+    ToolLine,
     coefficients_of,
     shifted,
     time_in_seconds,
@@ -81,6 +82,7 @@ class Task:
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     name: str = "task"
 
+    @worded
     def __init__(
         self,
         parts: Trajectory | Iterable[Part],
@@ -99,7 +101,8 @@ class Task:
             isinstance(p, TaskSegment | Move | ToolLine | Dwell | Follow) for p in listed
         ):
             raise MotionError(
-                "a task has one part or more: TaskSegment, Move, ToolLine, Dwell or Follow", code="R202"
+                "a task has one part or more: TaskSegment, Move, ToolLine, Dwell or Follow",
+                code="R202",
             )
         carried = sorted(((float(t), payload_of(p)) for t, p in payloads), key=lambda item: item[0])
         if any(p.up_to is not None for _, p in carried):

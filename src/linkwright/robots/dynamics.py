@@ -33,7 +33,7 @@ class Dynamics(Quantities):
     """The quantities of a robot in which forces and masses meet."""
 
     @abstractmethod
-    def quantity_of_kind(
+    def _quantity_of_kind(
         self,
         kind: type[_Q],
         name: str,
@@ -45,7 +45,7 @@ class Dynamics(Quantities):
         """Return a quantity of some class; see `quantity`."""
 
     @abstractmethod
-    def tangents(self, by: Sequence[str]) -> dict[str, Program]:
+    def _tangents(self, by: Sequence[str]) -> dict[str, Program]:
         """Return how coordinates change with unit speeds, where there are derivatives by them."""
 
     @cached_property
@@ -55,10 +55,10 @@ class Dynamics(Quantities):
 
         def slopes(by: Sequence[str]) -> Program:
             return derivatives.inverse_dynamics_derivative(
-                self.mass_matrix.program, self.inverse_dynamics.program, by, self.tangents(by)
+                self.mass_matrix.program, self.inverse_dynamics.program, by, self._tangents(by)
             )
 
-        return self.quantity_of_kind(
+        return self._quantity_of_kind(
             LoadedQuantity, "inverse_dynamics", lambda tree: dynamics.inverse_dynamics(tree), slopes
         ).with_loads(self._under("tau"))
 
@@ -68,7 +68,7 @@ class Dynamics(Quantities):
         along its axes, N and N*m, n x 6: `reactions(q, u, a)`; `wrench=`, `payload=` and `base=`
         act too."""
         under = self._under("reactions")
-        return self.quantity_of_kind(
+        return self._quantity_of_kind(
             LoadedQuantity,
             "reactions",
             lambda tree: joint_loads.loads_program(tree, self._carriers, None, (), ["reactions"]),
@@ -78,7 +78,7 @@ class Dynamics(Quantities):
     def joint_loads(self) -> LoadedQuantity:
         """Efforts of inverse dynamics and `reactions` from one kernel: `joint_loads(q, u, a)`."""
         results = "tau", "reactions"
-        return self.quantity_of_kind(
+        return self._quantity_of_kind(
             LoadedQuantity,
             "joint_loads",
             lambda tree: joint_loads.loads_program(tree, self._carriers, None, (), results),
@@ -112,7 +112,7 @@ class Dynamics(Quantities):
                 self.inverse_dynamics.program,
                 dynamics.efforts_of(self.tree),
                 by,
-                self.tangents(by),
+                self._tangents(by),
             )
 
         return self.quantity(

@@ -400,9 +400,9 @@ class Robot(Dynamics, Shown):
                 differentiate its statements.
             weighs: whether masses count in it; then those that cannot be are refused.
         """
-        return self.quantity_of_kind(Quantity, name, derive, slopes, weighs=weighs)
+        return self._quantity_of_kind(Quantity, name, derive, slopes, weighs=weighs)
 
-    def quantity_of_kind(
+    def _quantity_of_kind(
         self,
         kind: type[_Q],
         name: str,
@@ -422,7 +422,7 @@ class Robot(Dynamics, Shown):
             def program(tree: Tree) -> Program:
                 if slopes is not None:
                     return slopes(by)
-                return derivatives.derivative_program(made.program, by, self.tangents(by))
+                return derivatives.derivative_program(made.program, by, self._tangents(by))
 
             return self.quantity(f"{name} by {', '.join(by)}", program, weighs=weighs)
 
@@ -439,7 +439,7 @@ class Robot(Dynamics, Shown):
         )
         return made
 
-    def tangents(self, by: Sequence[str]) -> dict[str, Program]:
+    def _tangents(self, by: Sequence[str]) -> dict[str, Program]:
         """Return how coordinates change with unit speeds, where there are derivatives by them."""
         return {"q": derivatives.tangent_program(self.tree)} if "q" in by else {}
 

@@ -107,7 +107,9 @@ def joints_of(robot: Robot) -> tuple[JointInfo, ...]:
     return tuple(made[name] for name in robot.coordinates)
 
 
-def loads_of(robot: Robot, task: Task, moved: SampledMotion, payload: Payload | None) -> dict[str, Array]:
+def loads_of(
+    robot: Robot, task: Task, moved: SampledMotion, payload: Payload | None
+) -> dict[str, Array]:
     """Return the loads of a task at samples, as the quantities under loads take them."""
     found: dict[str, Array] = {}
     if payload is not None or task.payloads:

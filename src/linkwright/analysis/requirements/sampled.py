@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from linkwright.analysis.requirements.limits import unknown_joint
 from linkwright.errors import InputError
-from linkwright.motion.task_parts import Dwell, Follow, ToolLine, Move, Part, TaskSegment
+from linkwright.motion.task_parts import Dwell, Follow, Move, Part, TaskSegment, ToolLine
 from linkwright.motion.tasks import Task
 from linkwright.motion.trajectory import POWERS, MotionError, Trajectory, point_to_point
 

@@ -26,11 +26,11 @@ from linkwright.motion.task_parts import (
     TOOL,
     Dwell,
     Follow,
-    ToolLine,
     LoadProfile,
     Move,
     Part,
     TaskSegment,
+    ToolLine,
 )
 from linkwright.motion.tasks import Task
 from linkwright.motion.trajectory import Trajectory, through
