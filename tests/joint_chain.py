@@ -35,18 +35,25 @@ def _held(a: Any, b: Any) -> tuple[Array, Array]:
     return found[:n, :n], found[:n, n:]
 
 
-def chain(update: str = "simultaneous") -> tuple[Array, Array, Array, Array]:
-    """Return Φ, Θ, H and Q of V10 and V11; the inputs are [R; z] of the step before."""
+def blocks() -> tuple[Array, Array]:
+    """Return φ of all blocks, and θ from their inputs u | u | v, T | ω_m, ω_L | T."""
     L, R, K, J, b = 2e-3, 1.0, 0.05, 1e-4, 1e-5
-    n, k, c, JL, bL = 50.0, 500.0, 2.0, 0.5, 0.1
+    n, JL, bL = 50.0, 0.5, 0.1
     phi = np.zeros((8, 8))
-    theta = np.zeros((8, 7))  # block inputs: u | u | v, T | ω_m, ω_L | T
+    theta = np.zeros((8, 7))
     theta[0, 0] = 1.0
     phi[1:2, 1:2], theta[1:2, 1:2] = _held([[-1e3]], [[1e4]])
     motor = [[-R / L, -K / L, 0], [K / J, -b / J, 0], [0, 1, 0]]
     phi[2:5, 2:5], theta[2:5, 2:4] = _held(motor, [[1 / L, 0], [0, -1 / (n * J)], [0, 0]])
     phi[5:6, 5:6], theta[5:6, 4:6] = _held([[0.0]], [[1 / n, -1.0]])
     phi[6:8, 6:8], theta[6:8, 6:7] = _held([[-bL / JL, 0], [1, 0]], [[1 / JL], [0]])
+    return phi, theta
+
+
+def chain(update: str = "simultaneous") -> tuple[Array, Array, Array, Array]:
+    """Return Φ, Θ, H and Q of V10 and V11; the inputs are [R; z] of the step before."""
+    phi, theta = blocks()
+    n, k, c = 50.0, 500.0, 2.0
     reads = np.zeros((7, 8))  # block inputs from states
     torque = np.array([0, 0, 0, c / n, 0, k, -c, 0])
     reads[1, 0] = reads[2, 1] = 1.0

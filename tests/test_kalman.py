@@ -196,6 +196,31 @@ def test_a_filter_in_the_loop_calms_the_control_signal(fed_back: str) -> None:
     assert long.final["joint.x[7]"] == pytest.approx(0.5, abs=2e-3)
 
 
+@pytest.mark.parametrize("update", ["simultaneous", "sequential"])
+def test_v11_the_chain_of_a_drive_gives_the_filter_its_matrices(update: str) -> None:
+    """Check 60: in the sequential update Θ acts within the step, and ẑ = H(Φ x + Θ α)."""
+    d = lw.drives
+    joint = d.Chain(
+        d.PD(8, 0.02),
+        d.Lag(10, 1e-3),
+        d.DC(R=1, L=2e-3, kt=0.05, J=1e-4, b=1e-5),
+        d.Elastic(50, stiffness=500, damping=2),
+        d.Inertia(0.5, 0.1),
+        update=update,
+        sensors=["amplifier.v", "motor.speed", "motor.angle", "load.angle"],
+        reference=0.5,
+        rate=2000,
+    )
+    found = joint.matrices()
+    phi, theta, h, _ = chain(update)
+    assert found.states[3] == "motor.speed"
+    np.testing.assert_allclose(found.Phi, phi, atol=1e-12)
+    np.testing.assert_allclose(found.Theta, theta, atol=1e-12)
+    np.testing.assert_allclose(found.H, h, atol=1e-12)
+    at_amplifier = (h @ theta)[0, 0]
+    assert at_amplifier == pytest.approx(0.0 if update == "simultaneous" else 3.93, abs=0.01)
+
+
 def test_the_steady_filter_becomes_the_one_that_varies() -> None:
     """After the start both give the same estimate, NIS and NEES."""
     ends = [

@@ -269,6 +269,18 @@ FILTERS: dict[str, Explanation] = {
         "are white, over more samples than lags.",
         "Give more runs or samples.",
     ),
+    "R507": Explanation(
+        "Instants of a sensor",
+        "A sensor has a new value every so many instants of its filter, and may be late by some.",
+        "Give whole numbers; take a filter other than the steady one for sensors that are slower.",
+    ),
+    "R508": Explanation(
+        "System that a filter cannot follow",
+        "A filter goes from one of its instants to the next with the System's own formulas. Python "
+        "functions have no derivative, some memory follows steps of the integration, and members "
+        "may run at instants that do not fit those of the filter.",
+        "Do what the message says: a Block in place of a function, or a rate that fits.",
+    ),
 }
 
 FREQUENCY = {

@@ -69,6 +69,7 @@ class LinearModel:
             zero in an equilibrium.
         computed: coordinates that follow the others through loops.
         period: of a model in discrete time, s; 0 for one in continuous time.
+        level: what the outputs are at the operating point.
 
     >>> m = Mechanism("oscillator")
     >>> b = m.body("b", translate="x", mass=2)
@@ -89,6 +90,7 @@ class LinearModel:
     drift: Array = field(default_factory=lambda: np.zeros(0))
     computed: tuple[str, ...] = ()
     period: float = 0.0
+    level: Array = field(default_factory=lambda: np.zeros(0))
 
     def __repr__(self) -> str:
         counts = (("state", self.states), ("input", self.inputs), ("output", self.outputs))
@@ -330,6 +332,7 @@ class _Slopes:
             flow[states, -1],
             tuple(_labels(phases)[k] for k in tied),
             period,
+            y[:, -1],
         )
 
     def _closed(self, x: Array, time: float) -> tuple[list[int], list[int], Array]:

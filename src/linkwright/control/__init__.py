@@ -1,4 +1,6 @@
-"""Controllers, as blocks and elements of a System."""
+"""Controllers and filters, as blocks and elements of a System."""
+
+from typing import Any
 
 from linkwright.control.computed_torque import ComputedTorque, Feedforward
 from linkwright.control.consistency import Whiteness, consistency_band, inside, whiteness
@@ -22,6 +24,8 @@ from linkwright.control.models import inverse_dynamics
 from linkwright.control.pid import PID, JointPID, PidGains, pid_law
 from linkwright.control.registry import CONTROLLERS
 from linkwright.control.servo import PD, GravityCompensation, saturated
+from linkwright.control.step_model import Measurement
+from linkwright.lazy import lazy_names
 
 __all__ = [
     "CONTROLLERS",
@@ -37,6 +41,7 @@ __all__ = [
     "JointPID",
     "KalmanFilter",
     "LeadLag",
+    "Measurement",
     "Observer",
     "PidGains",
     "StateFeedback",
@@ -53,6 +58,7 @@ __all__ = [
     "driven_joints",
     "inside",
     "inverse_dynamics",
+    "kalman",
     "lqe",
     "lqr",
     "pid_law",
@@ -60,3 +66,10 @@ __all__ = [
     "saturated",
     "whiteness",
 ]
+
+_above = lazy_names(__name__, {"linkwright.analysis.estimation": ("kalman",)})
+
+
+def __getattr__(name: str) -> Any:
+    """Return `kalman`, which knows Systems and therefore lives above this package."""
+    return _above(name)

@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwright.algebra import ZERO, Expr, as_expr, sqrt, total, where
-from linkwright.blocks import Block, BlockError, Rate, checked_all
+from linkwright.blocks import Block, BlockError, Rate
 from linkwright.control.covariances import (
     covariance_matrix,
     decorrelated,
     matrix,
     unobservable,
 )
+from linkwright.control.filter_block import FilterBlock
 from linkwright.control.filters import dot
 from linkwright.control.linear import Weights, dlqe
 from linkwright.errors import DomainError
@@ -35,8 +36,8 @@ Symmetric = list[list[Expr]]
 """The lower triangle of a symmetric matrix, row by row."""
 
 
-class LinearFilter(Block):
-    """What filters of linear models share: their matrices, ports and channels.
+class LinearFilter(FilterBlock):
+    """What filters of linear models share: their matrices.
 
     Args:
         phi: the states of the next instant from those of this.
@@ -45,9 +46,13 @@ class LinearFilter(Block):
         measurement: covariance of the noise of the sensors.
         theta: effect of the inputs that hold until the next instant.
         d: what the inputs add to what is measured.
+        drift: what a step adds to the states.
+        bias: what the sensors show where states and inputs are zero.
         initial: the estimate at the start.
         states: names of the states, for messages.
         truth: whether there is a port `truth` for the true states.
+        every: for each sensor, at how many instants once it has a new value.
+        switched: whether sensors can be left out at an instant.
         name: of the block.
         rate: hertz or a `Rate`.
     """
@@ -61,13 +66,16 @@ class LinearFilter(Block):
         *,
         theta: ArrayLike | None,
         d: ArrayLike | None,
+        drift: ArrayLike | None,
+        bias: ArrayLike | None,
         initial: Sequence[float] | None,
         states: Sequence[str] | None,
         truth: bool,
+        every: Sequence[int] | None,
+        switched: bool,
         name: str,
         rate: Rate | float | Fraction | None,
     ) -> None:
-        super().__init__(name, rate=rate, doc="Kalman filter")
         self.phi = matrix(phi, f"phi of {name!r}", (None, None))
         n = len(self.phi)
         matrix(self.phi, f"phi of {name!r}", (n, n))
@@ -80,47 +88,44 @@ class LinearFilter(Block):
         self.d = np.zeros((m, width))
         if d is not None:
             self.d = matrix(d, f"d of {name!r}", (m, width))
-        self.state_names = tuple(states or (f"x{i}" for i in range(n)))
-        if len(self.state_names) != n:
+        self.drift = (
+            np.zeros(n) if drift is None else matrix(drift, f"drift of {name!r}", (1, n))[0]
+        )
+        self.bias = np.zeros(m) if bias is None else matrix(bias, f"bias of {name!r}", (1, m))[0]
+        names = tuple(states or (f"x{i}" for i in range(n)))
+        if len(names) != n or (every is not None and len(every) != m):
             raise BlockError(
-                f"{name!r} has {n} states and {len(self.state_names)} names of states",
-                remedy="give a name for each state",
+                f"{name!r} has {n} states with {len(names)} names, and {m} sensors",
+                remedy="give a name for each state, and a number of instants for each sensor",
                 code="R501",
             )
-        self.process = covariance_matrix(process, self.state_names, f"process of {name!r}")
+        self.process = covariance_matrix(process, names, f"process of {name!r}")
         self.measurement = covariance_matrix(measurement, m, f"measurement of {name!r}")
-        self.unobservable = tuple(unobservable(self.phi, self.h, self.state_names))
-        start: Sequence[float] = [0.0] * n
-        if initial is not None:
-            start = checked_all(initial, f"initial of {name!r}", count=n)
-        self._start = start
-        self._z = self.input_vector("z", m, doc="what is measured")
-        self._u = self.input_vector("u", width, doc="inputs") if width else ()
-        self._truth = self.input_vector("truth", n, doc="the true states") if truth else ()
-        self._prior = [
-            self.discrete_state(f"prior[{i}]", initial=start[i], doc=f"predicted {called}")
-            for i, called in enumerate(self.state_names)
-        ]
-        self._expected = [dot(self.h[k], self._prior) + dot(self.d[k], self._u) for k in range(m)]
+        self.unobservable = tuple(unobservable(self.phi, self.h, names))
+        super().__init__(
+            names,
+            m,
+            width,
+            initial=initial,
+            truth=truth,
+            every=every,
+            switched=switched,
+            name=name,
+            rate=rate,
+        )
+        self._expected = [self._shown(k, self._prior) for k in range(m)]
 
-    @property
-    def needs_rate(self) -> bool:
-        """A filter works at instants."""
-        return True
+    def _shown(self, k: int, x: Sequence[Expr]) -> Expr:
+        """Return what a sensor shows without noise."""
+        return dot(self.h[k], x) + dot(self.d[k], self._u) + float(self.bias[k])
 
-    def _put_out(self, x: Sequence[Expr], sigma: Sequence[Expr], nis: Expr) -> None:
+    def _goes_on(self, x: Sequence[Expr], sigma: Sequence[Expr], nis: Expr) -> None:
         """Make the ports, and predict."""
-        m, u = len(self.h), self._u
-        self.output_vector("x", x, doc="estimate")
-        self.output_vector("sigma", sigma, doc="standard deviation of the estimate")
-        filtered = [dot(self.h[k], x) + dot(self.d[k], u) for k in range(m)]
-        self.output_vector("y", filtered, doc="what is measured, from the estimate")
-        self.output_vector("z_hat", self._expected, doc="what was expected to be measured")
-        innovations = [z - e for z, e in zip(self._z, self._expected, strict=True)]
-        self.output_vector("innovation", innovations, doc="measured less expected")
-        self.output("nis", nis, unit="1", doc="normalized innovation squared")
+        filtered = [self._shown(k, x) for k in range(len(self.h))]
+        self._put_out(x, sigma, nis, filtered, self._expected)
         for i, prior in enumerate(self._prior):
-            self.update(prior, dot(self.phi[i], x) + dot(self.theta[i], u))
+            moved = dot(self.phi[i], x) + dot(self.theta[i], self._u)
+            self.update(prior, moved + float(self.drift[i]))
 
 
 class KalmanFilter(LinearFilter):
@@ -134,9 +139,12 @@ class KalmanFilter(LinearFilter):
             exact.
         theta: effect of the inputs that hold until the next instant; no inputs by default.
         d: what the inputs add to what is measured; nothing by default.
+        drift: what a step adds to the states; nothing by default.
+        bias: what the sensors show where states and inputs are zero; nothing by default.
         initial: the estimate at the start, before the first measurement; zero by default.
         covariance: that of its error: a matrix, its diagonal, one number, or variances by name.
         states: names of the states, for messages.
+        every: for each sensor, at how many instants once it has a new value; always by default.
         truth: whether to have a port `truth` for the true states and a channel `nees` with the
             error of the estimate squared, in units of its covariance.
         name: of the block.
@@ -159,9 +167,12 @@ class KalmanFilter(LinearFilter):
         *,
         theta: ArrayLike | None = None,
         d: ArrayLike | None = None,
+        drift: ArrayLike | None = None,
+        bias: ArrayLike | None = None,
         initial: Sequence[float] | None = None,
         covariance: Weights = 100.0,
         states: Sequence[str] | None = None,
+        every: Sequence[int] | None = None,
         truth: bool = False,
         name: str = "kalman",
         rate: Rate | float | Fraction | None = None,
@@ -173,40 +184,33 @@ class KalmanFilter(LinearFilter):
             measurement,
             theta=theta,
             d=d,
+            drift=drift,
+            bias=bias,
             initial=initial,
             states=states,
             truth=truth,
+            every=every,
+            switched=True,
             name=name,
             rate=rate,
         )
         n, m = len(self.phi), len(self.h)
         self.covariance = covariance_matrix(covariance, self.state_names, f"covariance of {name!r}")
-        used = self.input_vector("used", m, 1.0, unit="1", doc="1 where a sensor has a new value")
-        P: Symmetric = [
-            [
-                self.discrete_state(f"P[{i},{j}]", initial=float(self.covariance[i, j]))
-                for j in range(i + 1)
-            ]
-            for i in range(n)
-        ]
-        memory = [list(row) for row in P]
+        memory = remembered_covariance(self, self.covariance)
         x: list[Expr] = list(self._prior)
+        P = memory
         mixing, spread = decorrelated(self.measurement)
-        rows, through = mixing @ self.h, mixing @ self.d
+        rows, through, shift = mixing @ self.h, mixing @ self.d, mixing @ self.bias
         nis: list[Expr] = []
         for k in range(m):
-            seen = dot(mixing[k], self._z) - dot(through[k], self._u)
-            switch = _all_of([used[j] for j in np.flatnonzero(mixing[k])])
-            x, P, told = correct_by_one(self, x, P, rows[k], float(spread[k]), seen, switch)
+            seen = dot(mixing[k], self._z) - dot(through[k], self._u) - float(shift[k])
+            used = all_of([self._used[j] for j in np.flatnonzero(mixing[k])])
+            x, P, told = correct_by_one(self, x, P, rows[k], float(spread[k]), seen, used)
             nis.append(told)
-        sigma = [sqrt(P[i][i]) for i in range(n)]
-        self._put_out(x, sigma, total(nis))
+        self._goes_on(x, [sqrt(P[i][i]) for i in range(n)], total(nis))
         if truth:
             self.output("nees", squared(self, self._truth, x, P), unit="1", doc="squared error")
-        following = moved_covariance(self, P, self.phi, self.process)
-        for i in range(n):
-            for j in range(i + 1):
-                self.update(memory[i][j], following[i][j])
+        follow_covariance(self, memory, moved_covariance(self, P, self.phi, self.process))
 
 
 class SteadyKalmanFilter(LinearFilter):
@@ -219,6 +223,8 @@ class SteadyKalmanFilter(LinearFilter):
         measurement: covariance of v: a matrix, its diagonal, or one number.
         theta: effect of the inputs that hold until the next instant; no inputs by default.
         d: what the inputs add to what is measured; nothing by default.
+        drift: what a step adds to the states; nothing by default.
+        bias: what the sensors show where states and inputs are zero; nothing by default.
         initial: the estimate at the start, before the first measurement; zero by default.
         states: names of the states, for messages.
         truth: whether to have a port `truth` for the true states and a channel `nees` with the
@@ -242,6 +248,8 @@ class SteadyKalmanFilter(LinearFilter):
         *,
         theta: ArrayLike | None = None,
         d: ArrayLike | None = None,
+        drift: ArrayLike | None = None,
+        bias: ArrayLike | None = None,
         initial: Sequence[float] | None = None,
         states: Sequence[str] | None = None,
         truth: bool = False,
@@ -255,9 +263,13 @@ class SteadyKalmanFilter(LinearFilter):
             measurement,
             theta=theta,
             d=d,
+            drift=drift,
+            bias=bias,
             initial=initial,
             states=states,
             truth=truth,
+            every=None,
+            switched=False,
             name=name,
             rate=rate,
         )
@@ -283,7 +295,7 @@ class SteadyKalmanFilter(LinearFilter):
         news = [self.intermediate(z - e) for z, e in zip(self._z, self._expected, strict=True)]
         x = [self.intermediate(p + dot(L[i], news)) for i, p in enumerate(self._prior)]
         sigma = [as_expr(float(s)) for s in np.sqrt(np.diag(self.covariance))]
-        self._put_out(x, sigma, _quadratic(spread, news))
+        self._goes_on(x, sigma, _quadratic(spread, news))
         if truth:
             error = [self.intermediate(t - e) for t, e in zip(self._truth, x, strict=True)]
             inverse: Array = np.linalg.pinv(self.covariance, hermitian=True).astype(float)
@@ -292,6 +304,21 @@ class SteadyKalmanFilter(LinearFilter):
 
 
 # -- algebra on lower triangles --------------------------------------------------------------------
+def remembered_covariance(block: Block, start: Array) -> Symmetric:
+    """Return the lower triangle of a covariance as memory of a block."""
+    return [
+        [block.discrete_state(f"P[{i},{j}]", initial=float(start[i, j])) for j in range(i + 1)]
+        for i in range(len(start))
+    ]
+
+
+def follow_covariance(block: Block, memory: Symmetric, following: Symmetric) -> None:
+    """Say the next value of a covariance."""
+    for row, new in zip(memory, following, strict=True):
+        for state, value in zip(row, new, strict=True):
+            block.update(state, value)
+
+
 def entry(P: Symmetric, i: int, j: int) -> Expr:
     """Return an entry of a symmetric matrix."""
     return P[i][j] if i >= j else P[j][i]
@@ -375,7 +402,7 @@ def _quadratic(weight: Array, entries: Sequence[Expr]) -> Expr:
     return total(e * dot(row, entries) for e, row in zip(entries, weight, strict=True))
 
 
-def _all_of(switches: Sequence[Expr]) -> Expr:
+def all_of(switches: Sequence[Expr]) -> Expr:
     """Return 1 where all switches are 1: sensors with correlated noise are used together."""
     found = switches[0]
     for other in switches[1:]:
