@@ -41,6 +41,8 @@ NUMBERED: tuple[str, ...] = (
     "analysis/frequency.py",
     "analysis/responses.py",
     "analysis/swept_sine.py",
+    "cli/guide",
+    "formats/text/edits.py",
 )
 """Files, or folders, in which every error that is raised carries a number."""
 

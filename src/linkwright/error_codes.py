@@ -63,6 +63,82 @@ DEFINITION = {
         "`turn`.",
         "Leave out one of them.",
     ),
+    "R104": Explanation(
+        "Text that cannot be edited in place",
+        "A model is edited without touching what is not changed. A table that is written inline, "
+        "or by dotted keys, cannot be edited that way.",
+        "Write its tables as `[table]` and `[[table]]`, with one key to a line.",
+    ),
+    "R105": Explanation(
+        "Not one of the choices",
+        "The answer is not a word of the menu, the beginning of one, or its number.",
+        "Type one of the words, or its number; `?` explains them.",
+    ),
+    "R106": Explanation(
+        "Answer of another kind",
+        "The answer is not what the question asks for: a number, three components, turns, moments "
+        "of inertia, a file.",
+        "Type `?` for what is asked. Components stand between commas: `10 in, 0, 0`.",
+    ),
+    "R107": Explanation(
+        "Unit of another kind",
+        "The unit of the answer does not measure what is asked, such as a mass for a length.",
+        "Give it in the unit of the question, or in one of the same kind.",
+    ),
+    "R108": Explanation(
+        "Angle without a unit",
+        "An angle, or a rate of one, is a plain number: it could be in degrees or in radians.",
+        "Write `30 deg` or `0.5 rad`, `90 deg/s` or `2 rad/s`.",
+    ),
+    "R109": Explanation(
+        "Name that cannot be used",
+        "The name is taken, or has characters that names do not have.",
+        "Begin with a letter; letters, digits and `_` may follow. Choose a name that is free.",
+    ),
+    "R110": Explanation(
+        "Number out of range",
+        "The number is below what it can be: a negative mass or moment, a length of zero, a lower "
+        "limit above the upper one.",
+        "Give a number in the range.",
+    ),
+    "R111": Explanation(
+        "Component that no model can have",
+        "Each answer is in order, but no model can be built with them together: a moment of "
+        "inertia that no body has, or something else that uses what was deleted.",
+        "Give other values; `no` to *keep it* asks again.",
+    ),
+    "R112": Explanation(
+        "File that cannot be used",
+        "The file is missing, is there already, was changed meanwhile, or is no text model.",
+        "Give another file, or modify it again from what it holds now.",
+    ),
+    "R113": Explanation(
+        "Transcript that does not fit",
+        "An answer of the transcript is refused, or the transcript ends before the dialogue does. "
+        "Nothing was written since the last save.",
+        "Correct the line that is named. The last answer should be `quit`.",
+    ),
+    "R114": Explanation(
+        "Nothing to go back to",
+        "There is no question before this one, or what came before is saved already.",
+        "Answer the question, or type `?`.",
+    ),
+    "R115": Explanation(
+        "Nothing of that kind",
+        "The model has no part of the kind that is to be changed.",
+        "Add one first.",
+    ),
+    "R116": Explanation(
+        "Function that could not be carried out",
+        "A function of the dialogue met an error. The message says which.",
+        "Correct what it names, then go on at the top menu.",
+    ),
+    "R117": Explanation(
+        "Input that ended early",
+        "The input ended (Ctrl-D, or the end of a pipe) while something was not saved. The file "
+        "is as it was, and the answers are in a draft.",
+        "Run the same command to resume the draft.",
+    ),
 }
 
 TASKS = {

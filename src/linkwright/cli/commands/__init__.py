@@ -14,6 +14,7 @@ __all__ = ["COMMANDS", "load"]
 
 COMMANDS: dict[str, str] = {
     "new": "linkwright.cli.commands.new",
+    "guide": "linkwright.cli.commands.guide",
     "check": "linkwright.cli.commands.check",
     "convert": "linkwright.cli.commands.convert",
     "schema": "linkwright.cli.commands.schema",

@@ -25,11 +25,25 @@ _TRIMMED = re.compile(r"\\[ \t]*\n[ \t\n]*")
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """The places of everything in a text."""
+    """The places of everything in a text.
+
+    Args:
+        text: with plain line ends.
+        keys: where keys start, and the headers of tables.
+        values: where values start.
+        ends: where values end.
+        headers: where the headers of tables start, in their order.
+        tails: of each table with a header, and of the file itself, where the last of its own pairs
+            ends, or its header.
+        lines: where lines start.
+    """
 
     text: str
     keys: dict[Path, int] = field(default_factory=dict)
     values: dict[Path, int] = field(default_factory=dict)
+    ends: dict[Path, int] = field(default_factory=dict)
+    headers: dict[Path, int] = field(default_factory=dict)
+    tails: dict[Path, int] = field(default_factory=dict)
     lines: tuple[int, ...] = ()
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
@@ -133,6 +147,7 @@ class _Scanner:
                 table = self._header()
             else:
                 self._pair(table)
+                self.found.tails[table] = self.at
             self._gap()
 
     def _gap(self) -> None:
@@ -158,8 +173,9 @@ class _Scanner:
                 self.arrays[path] = self.arrays.get(path, 0) + 1
             if path in self.arrays:
                 path = (*path, self.arrays[path] - 1)
-        self.found.keys[path] = start
+        self.found.keys[path] = self.found.headers[path] = start
         self.at += 2 if many else 1
+        self.found.tails[path] = self.at
         return path
 
     def _key(self) -> list[tuple[str, int]]:
@@ -203,7 +219,8 @@ class _Scanner:
         else:
             match = _BARE_VALUE.match(self.text, self.at)
             assert match is not None
-            self.at = match.end()
+            self.at += len(match[0].rstrip())
+        self.found.ends[path] = self.at
 
     def _array(self, path: Path) -> None:
         self.at += 1

@@ -81,7 +81,7 @@ def _group(group: Record, prefix: str) -> Iterator[str]:
     if prefix and (plain or not given):  # else the tables below make the table itself
         yield from ("", f"[{prefix}]")
     for key, value in plain.items():
-        yield f"{_key(key)} = {_value(value)}"
+        yield f"{key_text(key)} = {value_text(value)}"
     for key, value in given.items():
         if key in plain:
             continue
@@ -91,7 +91,7 @@ def _group(group: Record, prefix: str) -> Iterator[str]:
                 yield from ("", f"[[{name}]]", *_pairs(record))
         elif key == "component":
             for part, component in value.items():
-                yield from _group(component, f"{name}.{_key(part)}")
+                yield from _group(component, f"{name}.{key_text(part)}")
         else:
             yield from ("", f"[{name}]", *_pairs(value))
 
@@ -111,7 +111,7 @@ def _is_table(key: str, value: Any) -> bool:
 
 
 def _pairs(table: Record | dict[str, Any]) -> list[str]:
-    return [f"{_key(k)} = {_value(v)}" for k, v in _entries(table)]
+    return [f"{key_text(k)} = {value_text(v)}" for k, v in _entries(table)]
 
 
 def _entries(table: Record | dict[str, Any]) -> list[tuple[str, Any]]:
@@ -133,11 +133,21 @@ def _same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and a == b
 
 
-def _key(key: str) -> str:
+def key_text(key: str) -> str:
+    """Return a key as TOML, in quotes where it must be.
+
+    >>> key_text("a b")
+    '"a b"'
+    """
     return key if _BARE.fullmatch(key) else _string(key)
 
 
-def _value(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """Return a value as TOML.
+
+    >>> value_text([1, "10 in", True])
+    '[1, "10 in", true]'
+    """
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -145,13 +155,13 @@ def _value(value: Any) -> str:
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_value(x) for x in value) + "]"
+        return "[" + ", ".join(value_text(x) for x in value) + "]"
     if isinstance(value, ParameterTable | Input) and value.value is not None:
         entries = _entries(value)
         if not entries or (len(entries) == 1 and entries[0][0] == "value"):
-            return _value(value.value)
+            return value_text(value.value)
     assert isinstance(value, dict | Record)
-    inside = ", ".join(f"{_key(k)} = {_value(v)}" for k, v in _entries(value))
+    inside = ", ".join(f"{key_text(k)} = {value_text(v)}" for k, v in _entries(value))
     return "{ " + inside + " }" if inside else "{}"
 
 

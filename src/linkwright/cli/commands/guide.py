@@ -1,0 +1,37 @@
+"""``linkwright guide``: a dialogue that defines, analyzes and postprocesses a robot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linkwright.cli.terminal import echo
+
+
+def command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Text model, new or not (.toml).")],
+    replay: Annotated[
+        Path | None,
+        typer.Option("--replay", metavar="TRANSCRIPT", help="Take the answers from a file."),
+    ] = None,
+    transcript: Annotated[
+        Path | None,
+        typer.Option("--transcript", metavar="FILE", help="Write every answer to a file."),
+    ] = None,
+) -> None:
+    """Define a robot by answering questions, analyze it, and draw what came out.
+
+    Answers may have units: 10 in, 30 deg. Type ? for help, < to go back to the question before.
+    The file is only written when you save. A dialogue that breaks off can be resumed.
+
+    \b
+    Examples:
+      linkwright guide arm.toml
+      linkwright guide arm.toml --transcript answers.txt
+      linkwright guide arm.toml --replay answers.txt
+    """
+    from linkwright.cli.guide.session import hold
+
+    hold(file, replay=replay, transcript=transcript, say=echo)

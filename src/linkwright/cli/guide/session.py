@@ -1,0 +1,86 @@
+"""One session of the dialogue: its draft, its transcript, and how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from linkwright.cli.guide.answers import Question, truth
+from linkwright.cli.guide.dialogue import Guide
+from linkwright.cli.guide.talk import ScriptLines, Talk, usual_lines
+from linkwright.errors import InputError
+from linkwright.files import read_text
+
+
+def hold(
+    file: Path,
+    *,
+    replay: Path | None = None,
+    transcript: Path | None = None,
+    say: Callable[[str], None],
+) -> None:
+    """Hold a dialogue about a file, with a person, a pipe or a transcript.
+
+    Args:
+        file: of the model.
+        replay: a transcript that gives the answers.
+        transcript: a file that gets them.
+        say: prints a line.
+    """
+    if file.suffix != ".toml":
+        raise InputError(
+            f"{file.name!r} is not a text model", remedy="give a file .toml", code="R112"
+        )
+    if replay is not None:
+        script = ScriptLines(read_text(replay, 16_000_000).splitlines())
+        talk = Talk(script, transcript=_new(transcript), say=say)
+        try:
+            talk.run(Guide(file, talk).play)
+        except EOFError:
+            raise InputError(
+                f"{replay.name!r} ends before the dialogue does",
+                remedy="its last answer should be quit",
+                code="R113",
+            ) from None
+        return
+    draft = file.with_suffix(".draft.txt")
+    talk = Talk(usual_lines(), draft=draft, transcript=_new(transcript), say=say)
+    try:
+        if draft.is_file():
+            _resume(talk, draft)
+        talk.run(Guide(file, talk).play)
+    except (EOFError, KeyboardInterrupt) as error:
+        if draft.is_file():
+            say(f"not saved; the answers are in {draft}: the same command resumes there")
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        if draft.is_file():
+            raise InputError(
+                "the input ended before the dialogue did",
+                remedy="run the same command to go on",
+                code="R117",
+            ) from None
+
+
+def _resume(talk: Talk, draft: Path) -> None:
+    """Ask whether to go on with the answers of a draft; they are dropped where not."""
+    given = read_text(draft, 16_000_000).splitlines()
+    help_ = "yes: go on where the last dialogue broke off. no: begin anew, and drop its answers."
+    files = talk.draft, talk.transcript
+    talk.draft = talk.transcript = None
+    wanted = talk.ask(Question(f"resume the draft in {draft} (yes, no)", truth, "yes", help_))
+    talk.draft, talk.transcript = files
+    talk.answers.clear()
+    if wanted:
+        talk.resume(given)
+    else:
+        draft.unlink()
+
+
+def _new(transcript: Path | None) -> Path | None:
+    """Return the file of a transcript, which must not be there."""
+    if transcript is not None and transcript.exists():
+        raise InputError(
+            f"{str(transcript)!r} is there already", remedy="give another name", code="R112"
+        )
+    return transcript

@@ -1,0 +1,252 @@
+"""Questions and answers: where lines come from, what is kept of them, and the way back.
+
+A dialogue is a function of its answers. `Talk` keeps them since the last place that cannot be taken
+back; to go back, it drops the last one and plays the dialogue again with the others, in silence.
+The same serves a draft that is resumed, and a transcript that is replayed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, Protocol
+
+from linkwright.cli.guide.answers import Question
+from linkwright.cli.terminal import echo
+from linkwright.errors import Error, InputError
+from linkwright.files import write_text
+
+HEAD = "# Answers of `linkwright guide`; `--replay` gives them again."
+
+
+class BackError(Exception):
+    """The last answer is taken back."""
+
+
+class Lines(Protocol):
+    """Where answers come from."""
+
+    strict: bool
+    """Whether a wrong answer ends the dialogue, since nobody is there to correct it."""
+
+    def line(self, prompt: str, choices: Sequence[str]) -> str:
+        """Return the next line; an `EOFError` where there is none."""
+        ...
+
+
+class PlainLines:
+    """Lines of the standard input, without editing: a pipe, or a terminal that can do nothing."""
+
+    strict = False
+
+    def line(self, prompt: str, choices: Sequence[str]) -> str:
+        """Return the next line."""
+        del choices
+        echo(prompt, nl=False)
+        sys.stdout.flush()
+        found = sys.stdin.readline()
+        if not sys.stdin.isatty():
+            echo(found.rstrip("\r\n"))
+        if not found:
+            raise EOFError
+        return found.rstrip("\r\n")
+
+
+class TerminalLines:
+    """Lines of a terminal, with history, editing and completion (prompt_toolkit)."""
+
+    strict = False
+
+    def __init__(self) -> None:
+        from prompt_toolkit import PromptSession
+
+        self.session: PromptSession[str] = PromptSession()
+
+    def line(self, prompt: str, choices: Sequence[str]) -> str:
+        """Return the next line."""
+        from prompt_toolkit.completion import WordCompleter
+
+        completer = WordCompleter(list(choices)) if choices else None
+        return self.session.prompt(prompt, completer=completer, complete_while_typing=False)
+
+
+class ScriptLines:
+    """Lines of a transcript; lines that begin with `# ` are comments.
+
+    >>> script = ScriptLines(["# comment", "quit"])
+    >>> script.line("", ())
+    'quit'
+    """
+
+    strict = True
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self.lines = deque(enumerate((line.rstrip("\r\n") for line in lines), 1))
+        self.number = 0
+
+    def line(self, prompt: str, choices: Sequence[str]) -> str:
+        """Return the next line."""
+        del prompt, choices
+        while self.lines:
+            self.number, found = self.lines.popleft()
+            if not is_comment(found):
+                return found
+        raise EOFError
+
+
+def is_comment(line: str) -> bool:
+    """Whether a line of a transcript is no answer."""
+    return line == "#" or line.startswith("# ")
+
+
+def usual_lines() -> Lines:
+    """Return the lines of the terminal where there is one that can be steered, else plain ones."""
+    if sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") not in (None, "dumb"):
+        try:
+            return TerminalLines()
+        except ImportError:
+            echo("for history and completion: pip install 'linkwright[dialog]'")
+    return PlainLines()
+
+
+class Talk:
+    """A dialogue in progress.
+
+    Args:
+        lines: where answers come from.
+        draft: a file that holds the answers since the last commit, or None.
+        transcript: a file that gets every answer, or None.
+        say: prints a line.
+    """
+
+    def __init__(
+        self,
+        lines: Lines,
+        *,
+        draft: Path | None = None,
+        transcript: Path | None = None,
+        say: Callable[[str], None] = echo,
+    ) -> None:
+        self.lines = lines
+        self.draft = draft
+        self.transcript = transcript
+        self.answers: list[str] = []
+        self.kept: list[str] = []
+        self.pending: deque[str] = deque()
+        self._print = say
+
+    # -- flow --------------------------------------------------------------------------------------
+    def run(self, play: Callable[[], None]) -> None:
+        """Run a dialogue to its end; what it asks since the last commit can be taken back."""
+        while True:
+            try:
+                play()
+            except BackError:
+                self.pending = deque(self.answers[:-1])
+                self.answers = []
+                self._rewrite()
+            else:
+                return
+
+    def resume(self, answers: Iterable[str]) -> None:
+        """Let the dialogue begin with answers that were given before."""
+        self.pending = deque(line for line in answers if not is_comment(line))
+        self._rewrite()
+
+    def commit(self) -> None:
+        """Forget the answers: from here there is no way back, and nothing is left to resume."""
+        self.kept += self.answers
+        self.answers = []
+        if self.draft is not None:
+            self.draft.unlink(missing_ok=True)
+
+    # -- questions ---------------------------------------------------------------------------------
+    def ask(self, question: Question) -> Any:
+        """Return the value of an answer; a wrong one is told, and asked again."""
+        while True:
+            replayed = bool(self.pending)
+            line = self.pending.popleft() if replayed else self._next(question)
+            given = line.strip()
+            if given == "?":
+                self.say(question.help or question.words)
+                continue
+            if given == "<":
+                if self.answers:
+                    raise BackError
+                self.refuse(_nothing_before())
+                continue
+            if not given and question.default is not None:
+                given = question.default
+            try:
+                value = question.read(given)
+            except Error as error:
+                if replayed:
+                    self.pending.clear()
+                    self._rewrite()
+                self.refuse(error)
+                continue
+            self.answers.append(line)
+            if not replayed:
+                self._keep(line)
+            return value
+
+    def say(self, words: str = "") -> None:
+        """Print a line, unless answers are only given again."""
+        if not self.pending:
+            self._print(words)
+
+    def tell(self, error: Error) -> None:
+        """Print what is wrong, with its number."""
+        self.say(f"error: {error}")
+
+    def _next(self, question: Question) -> str:
+        line = self.lines.line(question.prompt, question.choices)
+        if self.lines.strict:
+            self.say(f"{question.prompt}{line}")
+        return line
+
+    def refuse(self, error: Error) -> None:
+        """Print what is wrong with an answer; where nobody can correct it, end the dialogue."""
+        if self.lines.strict:
+            self._stop(error)
+        self.tell(error)
+
+    def _stop(self, error: Error) -> NoReturn:
+        number = getattr(self.lines, "number", 0)
+        raise InputError(
+            f"the answer in line {number} of the transcript is refused: {error}",
+            remedy="correct that line; nothing was written since the last save",
+            code="R113",
+        )
+
+    # -- files -------------------------------------------------------------------------------------
+    def _files(self) -> list[tuple[Path, list[str]]]:
+        """Return the files of answers, with what each holds before those since the last commit."""
+        found: list[tuple[Path, list[str]]] = []
+        if self.draft is not None:
+            found.append((self.draft, []))
+        if self.transcript is not None:
+            found.append((self.transcript, self.kept))
+        return found
+
+    def _keep(self, line: str) -> None:
+        """Add an answer to draft and transcript, so that a crash loses none."""
+        for path, before in self._files():
+            head = [] if path.exists() else [HEAD, *before]
+            with path.open("a", encoding="utf-8") as file:
+                file.writelines(f"{x}\n" for x in (*head, line))
+
+    def _rewrite(self) -> None:
+        """Write draft and transcript again, after answers were dropped."""
+        for path, before in self._files():
+            lines = (HEAD, *before, *self.answers, *self.pending)
+            write_text(path, "".join(f"{x}\n" for x in lines), replace=True)
+
+
+def _nothing_before() -> InputError:
+    return InputError(
+        "there is no answer to go back to", remedy="answer, or type ? for help", code="R114"
+    )
