@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,8 @@ def run() -> list[Row]:
         quiet, noisy = _phases(kind, False), _phases(kind, True)
         times = interleaved(
             {
-                "ours": lambda phases=quiet: Session(phases, _STEPS / 2000, every=0).run(),
-                "noisy": lambda phases=noisy: Session(phases, _STEPS / 2000, every=0).run(),
+                "ours": partial(_native, quiet),
+                "noisy": partial(_native, noisy),
                 "numpy": lambda: _numpy_loop(_PEER_STEPS),
                 "filterpy": lambda: _filterpy_loop(_PEER_STEPS),
             },
@@ -54,6 +55,10 @@ def run() -> list[Row]:
                 )
             )
     return rows
+
+
+def _native(phases: Phases) -> object:
+    return Session(phases, _STEPS / 2000, every=0).run()
 
 
 def _chain(noisy: bool) -> Any:
