@@ -37,6 +37,7 @@ NUMBERED: tuple[str, ...] = (
     "robots/joint_loads.py",
     "robots/loaded_quantity.py",
     "recording/plot_format.py",
+    "cli/reports.py",
     "analysis/cuts.py",
     "analysis/frequency.py",
     "analysis/responses.py",

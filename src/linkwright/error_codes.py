@@ -437,6 +437,11 @@ REPORTS = {
         "An option takes a pair of numbers.",
         "Write `--x-limits 0,10`, `--origin 1,1`, `--page 11x8.5`.",
     ),
+    "R807": Explanation(
+        "A report is a page",
+        "The name of a report does not end in .html.",
+        "Write `-o report.html`.",
+    ),
 }
 
 ERRORS = {

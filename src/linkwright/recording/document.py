@@ -30,7 +30,7 @@ h1 {{ font-size: 1.7rem; margin: 0 0 .25rem }} h2 {{ font-size: 1.1rem; margin: 
 figure {{ margin: 1rem 0; padding: .75rem; background: #fff; border: 1px solid var(--line);
   border-radius: 10px }}
 figure svg {{ width: 100%; height: auto; display: block }}
-.wide {{ overflow-x: auto }}
+.wide {{ overflow-x: auto; margin: .6rem 0 }}
 table {{ border-collapse: collapse; width: 100%; background: var(--card); font-size: .9rem }}
 th, td {{ text-align: left; padding: .35rem .7rem; border-bottom: 1px solid var(--line);
   white-space: nowrap }}
@@ -42,7 +42,9 @@ th {{ color: var(--soft); font-weight: 600 }}
 .verdict.good {{ border-color: var(--good) }} .verdict.bad {{ border-color: var(--bad) }}
 iframe {{ width: 100%; height: 30rem; border: 1px solid var(--line); border-radius: 10px }}
 @media print {{ body {{ max-width: none; padding: 0; font-size: 11px }} iframe {{ display: none }}
-  figure, table, .verdict {{ break-inside: avoid }} h2 {{ break-after: avoid }} }}
+  figure, .verdict, tr {{ break-inside: avoid }}
+  .wide {{ overflow: visible }} td, th {{ white-space: normal; padding: .2rem .4rem }}
+  h2 {{ break-after: avoid }} }}
 """
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from linkwright.recording.holder import Recorded
 from linkwright.recording.recording import Recording
 
 if TYPE_CHECKING:
+    from linkwright.analysis.sizing.choice import Sizing
     from linkwright.robots import Robot
 
 Array = NDArray[np.float64]
@@ -224,6 +226,34 @@ class Requirement(Recorded):
             self.values(name, "torque"),
             wrench[:, :3] @ turn.T,
             wrench[:, 3:] @ turn.T,
+        )
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        found: Sizing | None = None,
+        run: Any = None,
+        *,
+        worst: Sequence[Any] = (),
+        budget: Any = None,
+        title: str = "",
+        motion: bool = True,
+    ) -> int:
+        """Write a report in one file of HTML, and return its size in bytes.
+
+        Args:
+            path: of the file, .html.
+            found: the drives that were chosen.
+            run: of the robot with its drives.
+            worst: cases to be listed.
+            budget: of errors at the tool.
+            title: over the page; by default the task and the robot.
+            motion: whether the page shows the robot as it moves.
+        """
+        from linkwright.analysis.report import write_report
+
+        return write_report(
+            path, self, found, run, worst=worst, budget=budget, title=title, motion=motion
         )
 
     def table(self) -> list[dict[str, Any]]:

@@ -27,6 +27,9 @@ def command(
         bool, typer.Option("--dynamics/--no-dynamics", help="Torques and forces too.")
     ] = True,
     save: Annotated[Path | None, typer.Option(help="Write the recording (.parquet, .csv).")] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write a report (.html).")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Find what a task asks of a robot: motion, torques, powers, and loads in the joints.
@@ -35,16 +38,19 @@ def command(
 
     \b
     Examples:
-      linkwright require puma560 pick.toml --payload 2
+      linkwright require puma560 pick.toml --payload 2 -o pick.html
     """
     from linkwright.algebra.units import amount
     from linkwright.analysis import require
+    from linkwright.cli.reports import write_report
     from linkwright.robots import Robot
 
     carried = amount(payload, "--payload", "kg") if payload else None
     need = require(Robot(robot), task, payload=carried, step=step, dynamics=dynamics)
     if save is not None:
         need.save(save)
+    if out is not None:
+        write_report(need, out)
     if as_json:
         echo(json.dumps({"task": need.task.name, "joints": need.table()}, indent=2))
     else:
