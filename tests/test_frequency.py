@@ -276,3 +276,21 @@ def test_swept_sines_of_a_sampled_loop_are_its_response() -> None:
     found = swept_sine(system, "amp.u", "load.angle", w, amplitude=0.01)
     wanted = frequency_response(system, "amp.u", "load.angle", w)
     np.testing.assert_allclose(found.values, wanted.values, rtol=1e-3)
+
+
+def test_a_loop_inside_a_block_is_cut_at_its_output() -> None:
+    """A drive is one block; the same joint as many blocks has the same loop."""
+    d = lw.drives
+    joint = d.Chain(
+        d.PD(8, 0.02),
+        d.Lag(10, 1e-3),
+        d.DC(R=1, L=2e-3, kt=0.05, J=1e-4, b=1e-5),
+        d.Elastic(50, stiffness=500, damping=2),
+        d.Inertia(0.5, 0.1),
+    )
+    s = lw.System(name="s")
+    s.add(joint)
+    w = np.geomspace(0.1, 1e4, 40)
+    found = cut_loop(s, "joint.controller.u").response(w)
+    wanted = cut_loop(joint_drive(), "pd.u").response(w)
+    np.testing.assert_allclose(found.values, wanted.values, rtol=1e-8)

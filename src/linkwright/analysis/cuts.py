@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 
 from linkwright.algebra import Expr, free_symbols, substitute_all
-from linkwright.blocks import Block, BlockError, Element, Port
+from linkwright.blocks import Block, BlockError, BlockState, Element, Port
 from linkwright.errors import Error, InputError, nearest
 from linkwright.system import System
 from linkwright.system.composite import Composite, through_ports
-from linkwright.system.member import Wire
+from linkwright.system.member import Member, Wire
 
 INJECTED, RETURNED = "injected", "returned"
 
@@ -65,12 +66,14 @@ def cut(system: System, port: str) -> Cut:
         if not readers and any(x in free_symbols(wire.value) for wire in system.wires.values()):
             made.wires = dict(system.wires)  # a port of a System in a System
             readers = [t for t, wire in made.wires.items() if x in free_symbols(wire.value)]
-        x = _new_input(made, INJECTED, source.data.unit)
+        inside = _opened_member(made, source)
+        x = inside if inside is not None else _new_input(made, INJECTED, source.data.unit)
         for target in readers:
             wire = made.wires[target]
             new = substitute_all([wire.value], {source: x})[0]
             made.wires[target] = replace(wire, value=new)
         readers += _loads_instead(made, source, x)
+        readers += [] if inside is None else [inside]
     if not readers:
         raise Error(
             f"nothing goes through {port!r} of {system.name!r}, so there is no loop to cut",
@@ -78,7 +81,7 @@ def cut(system: System, port: str) -> Cut:
             code="R602",
         )
     _show(made, [(INJECTED, x)], [(RETURNED, source)])
-    every, offset = _instants(system, port, source, readers)
+    every, offset = _instants(made, port, source, readers)
     return Cut(made, port, every, offset)
 
 
@@ -171,6 +174,49 @@ def _new_input(system: System, stem: str, unit: str) -> Expr:
     block.input("signal", unit=unit)
     found: Expr = system.add(block, name=_free(system, stem)).signal
     return found
+
+
+def _opened_member(system: System, source: Expr) -> Expr | None:
+    """Let a member that reads its own output read a new input instead; return that, or None."""
+    for name, member in system.members.items():
+        for port, symbols, _ in member.outputs():
+            if source in symbols and not isinstance(member, Composite):
+                k = symbols.index(source)
+                block = _opened(member.block, port.symbols[k], port.values[k])
+                if block is None:
+                    return None
+                again = Member(name, block, member.rate, system.owner, system.time)
+                system.members[name] = again
+                found: Expr = again[INJECTED]
+                return found
+    return None
+
+
+def _opened(block: Block, output: Expr, value: Expr) -> Block | None:
+    """Return a block that reads a new input where it read an output of its own, or None."""
+    local = value.op == "sym" and value.data.role == "local"
+    own = {output, value} if local else {output}
+    readers = [x for x in block.expressions() if own & set(free_symbols(x))]
+    if len(readers) <= local:  # the output itself is one, where it is an intermediate result
+        return None
+    made = copy(block)
+    made.inputs, made._names = dict(block.inputs), dict(block._names)
+    new = made.input(INJECTED, unit=output.data.unit)
+    swap = dict.fromkeys(own, new)
+
+    def swapped(state: BlockState) -> BlockState:
+        following = state.following
+        assert following is not None
+        return replace(state, following=substitute_all([following], swap)[0])
+
+    made.states = {x: swapped(s) for x, s in block.states.items()}
+    made.discrete_states = {x: swapped(s) for x, s in block.discrete_states.items()}
+    made.statements = [s.with_operands(substitute_all(s.operands, swap)) for s in block.statements]
+    made.outputs = {
+        n: p if output in p.symbols else replace(p, values=tuple(substitute_all(p.values, swap)))
+        for n, p in block.outputs.items()
+    }
+    return made
 
 
 def _loads_instead(system: System, source: Expr, x: Expr) -> list[Expr]:
