@@ -402,6 +402,38 @@ FREQUENCY = {
         "short.",
         "Use a smaller amplitude, or leave out the frequency that the message names.",
     ),
+    "R609": Explanation(
+        "Describing function of nothing",
+        "An amplitude, a gap, a limit, a level or a step is not above zero.",
+        "Give sizes above zero.",
+    ),
+    "R610": Explanation(
+        "Nonlinearity of several signals",
+        "What drives the port depends on more than the signal that was named, so it has no "
+        "describing function of that signal's amplitude.",
+        "Name the port of the nonlinearity itself and what goes into it, or give its describing "
+        "function.",
+    ),
+    "R611": Explanation(
+        "No limit cycle",
+        "No sine goes round the loop unchanged, or no orbit of the System is near one that does.",
+        "The loop may be stable at every amplitude, or grow without end: simulate it.",
+    ),
+    "R612": Explanation(
+        "A run ended before the period of an orbit",
+        "The System left what can be computed while its orbit was looked for.",
+        "Start nearer to the orbit, with other amplitudes.",
+    ),
+    "R613": Explanation(
+        "Limit cycles of a sampled System",
+        "The ticks of its controllers do not repeat with a cycle, so there is no periodic orbit.",
+        "Use continuous controllers, or simulate it.",
+    ),
+    "R614": Explanation(
+        "Map over the wrong number of parameters",
+        "A map of limit cycles is over one or two parameters, with values for each.",
+        "Name one or two parameters, each with a list of values.",
+    ),
 }
 
 WORST_CASE: dict[str, Explanation] = {}

@@ -3,12 +3,27 @@
 from typing import TYPE_CHECKING
 
 from linkwright.analysis.cycle import JointCycle
+from linkwright.analysis.describing_functions import (
+    DESCRIBING_FUNCTIONS,
+    backlash_gain,
+    dead_zone_gain,
+    dry_friction_gain,
+    quantizer_gain,
+    saturation_gain,
+)
 from linkwright.analysis.frequency import (
     Margins,
     OpenLoop,
     compliance,
     cut_loop,
     frequency_response,
+)
+from linkwright.analysis.limit_cycle_maps import LimitCycleMap, limit_cycle_map
+from linkwright.analysis.limit_cycles import (
+    HarmonicBalance,
+    LimitCycle,
+    harmonic_balance,
+    limit_cycles,
 )
 from linkwright.analysis.linearization import LinearModel, linearize, linearize_along
 from linkwright.analysis.modes import Mode, modes
@@ -30,10 +45,14 @@ if TYPE_CHECKING:
     from linkwright.formats.catalog.schema import Catalog
 
 __all__ = [
+    "DESCRIBING_FUNCTIONS",
     "Catalog",
     "Excess",
     "FrequencyResponse",
+    "HarmonicBalance",
     "JointCycle",
+    "LimitCycle",
+    "LimitCycleMap",
     "LinearModel",
     "LoadCycle",
     "Margins",
@@ -42,15 +61,23 @@ __all__ = [
     "Requirement",
     "Sizing",
     "Statistic",
+    "backlash_gain",
     "compliance",
     "cut_loop",
+    "dead_zone_gain",
+    "dry_friction_gain",
     "frequency_response",
+    "harmonic_balance",
+    "limit_cycle_map",
+    "limit_cycles",
     "linearize",
     "linearize_along",
     "modes",
+    "quantizer_gain",
     "rainflow",
     "read_catalog",
     "require",
+    "saturation_gain",
     "size",
     "swept_sine",
 ]

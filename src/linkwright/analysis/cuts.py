@@ -39,13 +39,14 @@ class Cut:
     offset: int = 0
 
 
-def cut(system: System, port: str) -> Cut:
+def cut(system: System, port: str, outputs: Iterable[str] = ()) -> Cut:
     """Return a System that is open at a port.
 
     Args:
         system: any; it stays as it is.
         port: an input that something drives, or an output that drives something: `"motor.u"`, or
             `"servo.tau[1]"` of an array.
+        outputs: what else it puts out: ports, states, coordinates or formulas.
 
     >>> lag = Block("lag")
     >>> u, y = lag.input("u"), lag.output("y", lag.state("x", "u - x"))
@@ -80,7 +81,8 @@ def cut(system: System, port: str) -> Cut:
             remedy="cut at an input that something drives, or at an output that drives something",
             code="R602",
         )
-    _show(made, [(INJECTED, x)], [(RETURNED, source)])
+    shown = [(name, _value(made, name)) for name in outputs]
+    _show(made, [(INJECTED, x)], [(RETURNED, source), *shown])
     every, offset = _instants(made, port, source, readers)
     return Cut(made, port, every, offset)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwright.analysis.responses import FrequencyResponse
+from linkwright.analysis.responses import Array, FrequencyResponse
 from linkwright.optional import extra
 from linkwright.recording.colors import TRACES
 from linkwright.recording.plots import styled
@@ -15,6 +15,8 @@ from linkwright.recording.plots import styled
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from linkwright.analysis.limit_cycle_maps import LimitCycleMap
 
 _GRAY = "#9aa3af"
 _CLOSED = (-20.0, -12.0, -6.0, -3.0, 0.0, 1.0, 3.0, 6.0, 12.0)
@@ -89,6 +91,37 @@ def nichols(responses: Sequence[FrequencyResponse]) -> Figure:
         ax.set_ylabel("magnitude (dB)")
         _legend(ax)
     return drawing
+
+
+def map_figure(found: LimitCycleMap) -> Figure:
+    """Return frequency and amplitude of limit cycles over one or two parameters."""
+    with styled():
+        drawing, axes = _figure(2, (8.0, 6.0), sharex=True)
+        for k, (label, color) in enumerate(_lines(found)):
+            lost = ~(_columns(found.multiplier)[:, k] < 1)
+            for ax, values in zip(axes, (found.frequency, found.amplitude), strict=True):
+                line = _columns(values)[:, k]
+                ax.plot(found.axes[0], line, color=color, marker="o", ms=3.5, label=label)
+                ax.plot(found.axes[0][lost], line[lost], "x", color="#b91c1c", ms=8)
+        axes[0].set_ylabel("frequency (rad/s)")
+        axes[1].set_ylabel("amplitude")
+        axes[1].set_xlabel(found.names[0])
+        if len(found.axes) > 1:
+            _legend(axes[0])
+    return drawing
+
+
+def _columns(values: Array) -> Array:
+    """Return a map over one or two parameters with a column for each value of the second."""
+    return values if values.ndim > 1 else values[:, None]
+
+
+def _lines(found: LimitCycleMap) -> list[tuple[str, str]]:
+    """Return name and color of each column of a map."""
+    labels = [found.names[0]]
+    if len(found.axes) > 1:
+        labels = [f"{found.names[1]} = {v:g}" for v in found.axes[1]]
+    return list(zip(labels, _colors(len(labels)), strict=True))
 
 
 def _closed_line(ax: Axes, gain: float, start: float) -> None:
