@@ -7,6 +7,7 @@ run; with `LINKWRIGHT_SEED` (`make test-random`) they are new ones.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,17 @@ for _signal in (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
 settings.register_profile("fixed", derandomize=True, database=None)
 settings.register_profile("random", derandomize=False, database=None)
 settings.load_profile("random" if "LINKWRIGHT_SEED" in os.environ else "fixed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect without looking for garbage: thousands of tests and all modules stay to the end."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:

@@ -14,7 +14,7 @@ from linkwright.equations import Equations, derive
 from linkwright.equations.kernels import kernel_program
 from linkwright.mechanism import Mechanism
 from linkwright.models import load_model
-from linkwright.program import Program, interpret, lower, optimize
+from linkwright.program import Code, Program, interpret, lower, optimize
 
 Array = NDArray[np.float64]
 
@@ -48,6 +48,11 @@ def _program(name: str, formulation: str) -> Program:
     return e.assemble(name, filled, {}, [x for v in filled.values() for x in v])
 
 
+@cache
+def _code(name: str, formulation: str) -> Code:
+    return lower(_program(name, formulation))
+
+
 def state(
     name: str,
     q: Sequence[float] | Array,
@@ -69,7 +74,7 @@ def state(
         if entries is None:
             entries = [known[x.name] for x in port.entries]
         given.append(np.array(entries, dtype=float))
-    found = interpret(lower(p), given)
+    found = interpret(_code(name, formulation), given)
     result = {port.name: np.asarray(v) for port, v in zip(p.outputs, found, strict=True)}
     for output, value in zip(e.mechanism.outputs, result.get("y", ()), strict=True):
         result[output.name] = value

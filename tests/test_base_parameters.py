@@ -46,13 +46,13 @@ def regressor(m: Mechanism, states: int) -> dict[str, np.ndarray]:
     rates = rng.uniform(-2, 2, (states, n))
 
     def forces(values: dict[str, float]) -> np.ndarray:
-        found = []
-        for state, a in zip(tests, rates, strict=True):
-            given = {**blank, **values, **state, "t": 0.0}
-            inputs = [np.array([given[x.name] for x in port.entries]) for port in program.inputs]
-            mass, right = (np.asarray(x) for x in interpret(code, inputs))
-            found.append(mass.reshape(n, n) @ a - right)
-        return np.concatenate(found)
+        given = {**blank, **values, "t": 0.0} | {k: np.array([s[k] for s in tests]) for k in names}
+        ports = [
+            [np.broadcast_to(given[x.name], states) for x in p.entries] for p in program.inputs
+        ]
+        mass, right = interpret(code, [np.stack(port, axis=-1) for port in ports])
+        found: np.ndarray = np.einsum("kij,kj->ki", mass, rates) - right
+        return found.ravel()
 
     columns: dict[str, np.ndarray] = {}
     for b in m.bodies:

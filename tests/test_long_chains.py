@@ -286,7 +286,8 @@ def test_a_chain_moves_as_scipy_has_it(method: str) -> None:
     start = np.concatenate([np.linspace(0.0, 0.1, 60), np.zeros(60)])
     given = dict(zip(names, map(float, start), strict=True))
     wanted = solve_ivp(rates, (0, 0.1), start, method="DOP853", rtol=1e-11, atol=1e-12).y[:, -1]
-    final = lw.simulate(m, 0.1, method=method, initial=given, tolerance=1e-11).final
+    run_ = lw.simulate(m, 0.1, method=method, initial=given, tolerance=1e-11, record=names)
+    final = run_.final
     np.testing.assert_allclose([final[n] for n in names], wanted, rtol=0, atol=1e-8)
     batch = lw.simulate_batch(m, 0.1, runs=3, method=method, initial=given, tolerance=1e-11)
     found = batch.x[:, [batch.states.index(n) for n in names]]
