@@ -35,6 +35,7 @@ NUMBERED: tuple[str, ...] = (
     "motion/task_parts.py",
     "motion/tasks.py",
     "robots/joint_loads.py",
+    "robots/ik/rates.py",
     "robots/loaded_quantity.py",
     "recording/plot_format.py",
     "cli/reports.py",

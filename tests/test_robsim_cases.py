@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation as SciPyRotation
 
 import linkwright as lw
-from linkwright.algebra import evaluate_all
-from linkwright.equations.reactions import reactions
 from linkwright.formats.robot.description import (
     Description,
     Link,
@@ -29,9 +27,9 @@ from linkwright.formats.robot.description import (
     Rotation,
 )
 from linkwright.formats.robot.transforms import product, turned
-from linkwright.motion import Trajectory
+from linkwright.motion import TaskSegment
 from linkwright.robots import Robot
-from linkwright.robots.ik import joint_rates, pseudo_inverse
+from linkwright.robots.ik import joint_rates
 
 Array = NDArray[np.float64]
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
@@ -175,16 +173,8 @@ def test_v3_torques_and_the_force_in_the_first_joint(
 
 def first_joint_force(arm: Robot, q: Array, u: Sequence[float], a: Sequence[float]) -> Array:
     """Return the force of the ground on the first link, in the world's axes."""
-    m = arm.mechanism
-    body, place = arm.assembled.places["l1"]
-    kinematics = m.kinematics()
-    numbers = dict(zip(m.coordinates.values(), map(float, q), strict=True))
-    for speed, value, rate in zip(kinematics.speeds, u, a, strict=True):
-        numbers[speed.symbol] = value
-        numbers[kinematics.accelerations[speed.symbol]] = rate
-    own = np.array(evaluate_all(list(reactions(m).joints[body][0]), numbers))
-    to_world = arm.pose(q, "l1")[:3, :3] @ np.array(place.rotation).T
-    return np.asarray(to_world @ own)
+    own = arm.reactions(q, u, a)[0, :3]
+    return np.asarray(arm.pose(q, "l1")[:3, :3] @ own)
 
 
 def test_v3_own_weights_have_moments(two_links: Robot) -> None:
@@ -201,15 +191,17 @@ def test_v3_mass_matrix(two_links: Robot) -> None:
 
 
 def test_v3_a_force_at_the_tool_is_held_by_the_transposed_jacobian(two_links: Robot) -> None:
-    """Work of the tool's load in a small motion equals that of the joints (section 7, check 38)."""
+    """Check 38: the wrench enters the recursion; work in a small motion equals the joints'."""
     q, f = np.radians([20.0, 50.0]), np.array([3.0, 0.0, -7.0])
-    step = 1e-6
+    step, still = 1e-6, np.zeros(2)
 
     def height(at: Array) -> float:
         return float(f @ two_links.position(at, "tool"))
 
     by_differences = [(height(q + step * e) - height(q - step * e)) / (2 * step) for e in np.eye(2)]
-    assert np.allclose(two_links.jacobian(q, "tool")[:3].T @ f, by_differences, atol=1e-8)
+    wrench = [*f, 0.0, 0.0, 0.0]
+    loaded = two_links.inverse_dynamics(q, still, still, wrench=wrench, frame="tool")
+    assert np.allclose(loaded - two_links.gravity(q), by_differences, atol=1e-8)
 
 
 # -- V4 --------------------------------------------------------------------------------------------
@@ -254,46 +246,49 @@ def test_a_mixed_arm_with_a_slider_keeps_its_energy() -> None:
 
 
 # -- V5 --------------------------------------------------------------------------------------------
-def test_v5_a_profile_of_rates_and_its_displacement() -> None:
-    """Rates c0 + c1 t + c2 t^2; sums at the left ends of steps approach it by first order."""
-    c = (0.1, 0.02, -0.001)
-    powers = [0.0, c[0], c[1] / 2, c[2] / 3, 0.0, 0.0]
-    motion = Trajectory([0.0, 10.0], [[[x] for x in powers]])
-    assert motion.speed(5.0)[0] == pytest.approx(0.175, abs=1e-12)
-    assert motion(10.0)[0] == pytest.approx(1.6666667, abs=1e-7)
+def test_v5_a_profile_of_rates_and_its_displacement(two_links: Robot) -> None:
+    """Checks 21 and 22: rates c0 + c1 t + c2 t^2, exact; ROBSIM's steps approach them slowly."""
+    task = lw.Task([TaskSegment({"q1": [0.1, 0.02, -0.001]})], stop=10.0)
+    exact = lw.analysis.require(two_links, task, step=0.1, dynamics=False)
+    assert exact["q1_dot"][50] == pytest.approx(0.175, abs=1e-12)
+    assert exact["q1"][-1] == pytest.approx(1.6666667, abs=1e-7)
     errors = []
     for step, expected in ((0.1, 1.66165), (0.05, 1.6641625), (0.025, 1.665415625)):
-        times = step * np.arange(round(10 / step))
-        total = step * float(motion.speed(times).sum())
-        assert total == pytest.approx(expected, abs=1e-9)
-        errors.append(motion(10.0)[0] - total)
+        old = lw.analysis.require(two_links, task, step=step, scheme="robsim", dynamics=False)
+        assert old.times[-1] == pytest.approx(10.0)
+        assert old["q1"][-1] == pytest.approx(expected, abs=1e-9)
+        errors.append(exact["q1"][-1] - old["q1"][-1])
     assert errors[0] / errors[1] == pytest.approx(2, rel=0.01)
     assert errors[1] / errors[2] == pytest.approx(2, rel=0.01)
 
 
 # -- V6 --------------------------------------------------------------------------------------------
+V6 = lw.Task(
+    [TaskSegment({"x": 0.1, "z": -0.05}, 0.0, 2.0, control="tool", free=("y", "rx", "ry", "rz"))],
+    start={"q1": math.radians(-60), "q2": math.radians(90)},
+)
+
+
 @pytest.mark.parametrize(
     ("step", "expected"), [(0.02, 2.56635e-4), (0.01, 1.28356e-4), (0.005, 6.41875e-5)]
 )
 def test_v6_a_tool_rate_drifts_with_the_step(
     two_links: Robot, step: float, expected: float
 ) -> None:
-    """Steps of Euler by the pseudo-inverse of the x and z rows, without feedback of position."""
-    q = np.radians([-60.0, 90.0])
-    rate = np.array([0.1, -0.05])
-    ideal = two_links.position(q, "tool")[[0, 2]] + 2.0 * rate
-    for _ in range(round(2.0 / step)):
-        jacobian = two_links.jacobian(q, "tool")[[0, 2]]
-        q = q + step * (pseudo_inverse(jacobian).matrix @ rate)
-    error = float(np.linalg.norm(two_links.position(q, "tool")[[0, 2]] - ideal))
-    assert error == pytest.approx(expected, rel=1e-5)
+    """Check 28: steps of Euler by the x and z rows, without feedback of position."""
+    old = lw.analysis.require(two_links, V6, step=step, scheme="robsim", dynamics=False)
+    assert old["tool.error"][-1] == pytest.approx(expected, rel=1e-5)
 
 
-def test_v6_inverse_kinematics_removes_the_drift(two_links: Robot) -> None:
-    """The place that was aimed at is reached once places are fed back (check 28)."""
-    start = np.radians([-60.0, 90.0])
-    target = two_links.pose(start, "tool")
-    target[[0, 2], 3] += 2.0 * np.array([0.1, -0.05])
-    weights = [1, 0, 1, 0, 0, 0]
-    found = two_links.inverse_kinematics(target, "tool", start, tolerance=1e-9, weights=weights)
-    assert np.allclose(two_links.position(found.q, "tool")[[0, 2]], target[[0, 2], 3], atol=1e-8)
+def test_v6_correction_removes_the_drift(two_links: Robot) -> None:
+    """Check 28: the default feeds the error back, and follows the curve."""
+    need = lw.analysis.require(two_links, V6, step=0.02)
+    assert np.nanmax(need["tool.error"][1:]) < 1e-6
+    fine = lw.analysis.require(two_links, V6, step=0.002)
+    assert np.nanmax(fine["tool.error"][2:]) < 1e-10
+    q = np.array([fine["q1"], fine["q2"]]).T
+    start = two_links.position(q[0], "tool")
+    line = start + fine.times[:, None] * [0.1, 0.0, -0.05]
+    assert np.allclose(two_links.position(q, "tool"), line, atol=1e-9)
+    loose = lw.analysis.require(two_links, V6, step=0.002, correct=False)
+    assert 1e-13 < loose["tool.error"][-1] < 1e-7  # it follows the curve, and drifts a little

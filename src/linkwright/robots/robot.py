@@ -492,18 +492,31 @@ class Robot(Dynamics, Shown):
 
     @worded
     def joint_rates(
-        self, q: ArrayLike, rate: ArrayLike, frame: str, *, threshold: float = 1e-6
+        self,
+        q: ArrayLike,
+        rate: ArrayLike,
+        frame: str,
+        *,
+        threshold: float = 1e-6,
+        damping: float = 0.0,
+        weights: ArrayLike = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
+        aim: ArrayLike | None = None,
     ) -> JointRates:
         """Return the least rates of joints that give a frame a velocity, as far as they can.
 
         Args:
-            q: coordinates.
-            rate: velocity and angular velocity of the frame, in the world's axes.
+            q: coordinates, or rows of them.
+            rate: velocity and angular velocity of the frame, in the world's axes; or rows.
             frame: the name of the frame.
-            threshold: pivots of the Jacobian below this, in relation to its largest entry, count
+            threshold: pivots of the Jacobian below this, in relation to its largest row, count
                 as zero.
+            damping: of damped least squares, in the units of the Jacobian.
+            weights: of the six components of the rate; 0 leaves one free.
+            aim: rates of joints that are approached with what freedom is left (null space).
         """
-        return ik.joint_rates(self, q, frame, rate, threshold=threshold)
+        return ik.joint_rates(
+            self, q, frame, rate, threshold=threshold, damping=damping, weights=weights, aim=aim
+        )
 
     def inverse_kinematics_branches(self, target: Any, frame: str) -> Array:
         """Return all solutions of an arm with a spherical wrist, 8 x 6, nan where there is none.

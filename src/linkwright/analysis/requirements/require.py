@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,9 @@ from numpy.typing import NDArray
 
 from linkwright.analysis.requirements.limits import limits_of
 from linkwright.analysis.requirements.requirement import WRENCH, JointInfo, Requirement
+from linkwright.analysis.requirements.robsim import robsim_motion, step_means
 from linkwright.analysis.requirements.sampled import SampledMotion, sampled
+from linkwright.analysis.requirements.tool_motion import ToolOptions, base_pose
 from linkwright.border import worded
 from linkwright.errors import InputError
 from linkwright.motion.payloads import Payload, payload_of
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from linkwright.robots import Robot
 
 Array = NDArray[np.float64]
+SCHEMES = ("exact", "robsim")
 
 
 @worded
@@ -34,6 +38,9 @@ def require(
     payload: Payload | float | None = None,
     step: float = 1e-3,
     dynamics: bool = True,
+    damping: float = 0.0,
+    correct: bool = True,
+    scheme: str = "exact",
     limits: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Requirement:
     """Return what a task requires of a robot: motion, torques, powers, and loads in the joints.
@@ -44,6 +51,11 @@ def require(
         payload: what the tool carries all the time; a number is a point mass in its origin, kg.
         step: s, the longest between two samples.
         dynamics: whether torques and forces are computed; without them it is motion alone.
+        damping: of joint rates under tool control, in the units of the Jacobian: near singular
+            poses the tool then falls behind (and is drawn back) instead of being refused.
+        correct: whether the error of the tool's pose is fed back, so that it does not drift.
+        scheme: "exact", or "robsim" for Euler's steps of that length, dynamics of means over
+            steps, and an end by half a step, as the old program had them.
         limits: of joints by name, in place of the robot's and the task's.
 
     Example:
@@ -63,13 +75,20 @@ def require(
             remedy="ask Requirement.worst(payload=...)",
             code="R209",
         )
-    moved = sampled(robot, task, step)
+    if scheme not in SCHEMES:
+        raise InputError(
+            f"there is no scheme {scheme!r}", remedy=f"use {' or '.join(SCHEMES)}", code="R213"
+        )
+    if scheme == "robsim":
+        moved = robsim_motion(robot, task, step)
+    else:
+        moved = sampled(robot, task, step, ToolOptions(damping=damping, correct=correct))
     own = {joint: dict(values) for joint, values in task.limits.items()}
     for joint, values in (limits or {}).items():
         own.setdefault(joint, {}).update(values)
     joints = joints_of(robot)
-    recording = _recording(robot, task, joints, moved, carried, dynamics=dynamics)
-    return Requirement(recording, robot, task, joints, limits_of(robot, own), carried)
+    recording = _recording(robot, task, joints, moved, carried, scheme, dynamics=dynamics)
+    return Requirement(recording, robot, task, joints, limits_of(robot, own), carried, scheme)
 
 
 def _robot(given: Robot | str | os.PathLike[str]) -> Robot:
@@ -144,20 +163,9 @@ def _profiles(
                 turn = robot.pose(moved.q, task.frame)[:, :3, :3]
                 part = np.einsum("kij,kj->ki", turn, part)
             elif profile.axes == "base":
-                part = part @ base_axes(robot).T
+                part = part @ base_pose(robot)[:3, :3].T
             found[:, half : half + 3] += part
     return found
-
-
-def base_axes(robot: Robot) -> Array:
-    """Return the matrix from the axes of the link that carries the first joint to the world's."""
-    source = robot.source
-    joints = getattr(source, "joints", None)
-    if isinstance(joints, tuple):
-        first = robot.links[0]
-        parent = next(j.parent for j in joints if j.child == first)
-        return np.asarray(robot.pose(robot.neutral, parent)[:3, :3])
-    return np.eye(3)
 
 
 def _recording(
@@ -166,11 +174,15 @@ def _recording(
     joints: tuple[JointInfo, ...],
     moved: SampledMotion,
     payload: Payload | None,
+    scheme: str,
     *,
     dynamics: bool,
 ) -> Recording:
     channels: list[Channel] = []
     columns: list[Array] = []
+    means = step_means(moved) if scheme == "robsim" else moved
+    if scheme == "robsim":
+        moved = replace(moved, a=np.concatenate([moved.a[:1], means.a]))
 
     def put(name: str, unit: str, long: str, values: Array, joint: JointInfo) -> None:
         channels.append(Channel(name, unit, long, body=joint.link))
@@ -183,12 +195,19 @@ def _recording(
     for k, j in enumerate(joints):
         for what, values in (("acceleration", moved.a), ("jerk", moved.jerk)):
             put(f"{j.name}.{what}", j.units[what], f"{what} of {j.name}", values[:, k], j)
+    if moved.tool.any():
+        _put_tool(task, moved, channels, columns)
     if dynamics:
-        tau, reactions = forces(robot, task, moved, payload)
-        power = tau * moved.u
+        tau, reactions = forces(robot, task, means, payload)
+        power = tau * means.u
+        if scheme == "robsim":  # the first instant holds initial conditions alone
+            tau, reactions, power = (
+                np.concatenate([np.full_like(x[:1], np.nan), x]) for x in (tau, reactions, power)
+            )
         work = np.zeros_like(power)
-        half = 0.5 * np.diff(moved.times)[:, None]
-        work[1:] = np.cumsum(half * (power[1:] + power[:-1]), axis=0)
+        h = np.diff(moved.times)[:, None]
+        mean = power[1:] if scheme == "robsim" else 0.5 * (power[1:] + power[:-1])
+        work[1:] = np.cumsum(h * mean, axis=0)
         rows = [robot.links.index(j.link) for j in joints]
         for k, j in enumerate(joints):
             for what, values in (("torque", tau), ("power", power), ("energy", work)):
@@ -201,8 +220,29 @@ def _recording(
         "model": getattr(robot.source, "name", ""),
         "task": task.name,
         "kind": "requirement",
+        "scheme": scheme,
     }
     return Recording(moved.times, channels, np.array(columns).T, metadata, robot.mechanism)
+
+
+def _put_tool(
+    task: Task, moved: SampledMotion, channels: list[Channel], columns: list[Array]
+) -> None:
+    """Add what is known of the tool; there is nothing while joints are under control."""
+    for i, x in enumerate("xyz"):
+        name, long = f"tool.{x}", f"{x} where {task.frame} should be, world axes"
+        channels.append(Channel(name, "m", long))
+        columns.append(moved.ideal[:, i])
+    for i, x in enumerate(TOOL):
+        unit = "m" if i < 3 else "rad"
+        channels.append(Channel(f"tool.error_{x}", unit, f"error of {task.frame} in {x}"))
+        columns.append(moved.error[:, i])
+    channels.append(Channel("tool.error", "m", f"distance of {task.frame} from its place"))
+    columns.append(np.linalg.norm(moved.error[:, :3], axis=1))
+    for i, x in enumerate(TOOL):
+        unit = "m/s" if i < 3 else "rad/s"
+        channels.append(Channel(f"tool.residual_{x}", unit, f"rate left over in {x}"))
+        columns.append(moved.residual[:, i])
 
 
 def forces(

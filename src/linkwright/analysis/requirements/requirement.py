@@ -74,6 +74,8 @@ class Requirement(Recorded):
         joints: what is known of each joint.
         limits: of each joint.
         payload: of the tool over the whole task, beside the task's own.
+        scheme: "exact", or "robsim": there torques at an instant are those of the means over the
+            step that ends at it, and the first instant has none.
 
     Example:
         >>> import linkwright as lw
@@ -89,6 +91,7 @@ class Requirement(Recorded):
     joints: tuple[JointInfo, ...]
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     payload: Payload | None = None
+    scheme: str = "exact"
 
     @property
     def times(self) -> Array:
@@ -143,11 +146,17 @@ class Requirement(Recorded):
         names = ["speed", "acceleration"]
         if self.dynamics:
             names += ["torque", "power", "force", "moment"]
+        skip = self._first
         return tuple(
-            statistic(j.name, q, j.units[q], self.times, self.values(j.name, q))
+            statistic(j.name, q, j.units[q], self.times[skip:], self.values(j.name, q)[skip:])
             for j in self.joints
             for q in names
         )
+
+    @property
+    def _first(self) -> int:
+        """The first sample that has torques."""
+        return int(self.scheme == "robsim" and self.dynamics)
 
     def statistic(self, joint: str, quantity: str) -> Statistic:
         """Return peak, RMS and so on of one quantity of a joint.
@@ -174,7 +183,7 @@ class Requirement(Recorded):
             joint: its name.
             quantity: whose cycles are counted.
         """
-        return rainflow(self.values(joint, quantity))
+        return rainflow(self.values(joint, quantity)[self._first :])
 
     # -- limits ------------------------------------------------------------------------------------
     @cached_property
@@ -185,8 +194,11 @@ class Requirement(Recorded):
         if self.dynamics:
             quantities += ["torque", "power"]
         for joint in self.joints:
-            values = {q: (self.values(joint.name, q), joint.units[q]) for q in quantities}
-            found += excesses(joint.name, self.limits[joint.name], self.times, values)
+            values = {
+                q: (self.values(joint.name, q)[self._first :], joint.units[q]) for q in quantities
+            }
+            times = self.times[self._first :]
+            found += excesses(joint.name, self.limits[joint.name], times, values)
         return tuple(found)
 
     def checked(self) -> Requirement:
@@ -215,15 +227,16 @@ class Requirement(Recorded):
                 code="R215",
             )
         turn = _with_axis(np.array(joint.axis))
-        wrench = np.array([self.recording[f"{name}.{c}"] for c in WRENCH]).T
+        k = self._first
+        wrench = np.array([self.recording[f"{name}.{c}"][k:] for c in WRENCH]).T
         return JointCycle(
             name,
             joint.kind,
-            self.times,
-            self.values(name, "position"),
-            self.values(name, "speed"),
-            self.values(name, "acceleration"),
-            self.values(name, "torque"),
+            self.times[k:],
+            self.values(name, "position")[k:],
+            self.values(name, "speed")[k:],
+            self.values(name, "acceleration")[k:],
+            self.values(name, "torque")[k:],
             wrench[:, :3] @ turn.T,
             wrench[:, 3:] @ turn.T,
         )

@@ -1,9 +1,10 @@
 """A task as one robot carries it out: coordinates, speeds, accelerations and jerks at samples.
 
 Parts are resolved one after the other, since each begins where the one before it ended. Joint
-control is exact: positions are polynomials. Each part, and each piece of its polynomials, is
-sampled from its beginning in equal steps, so that no sample straddles a corner; its end is the
-beginning of the next, and the last sample is the end of the task.
+control is exact: positions are polynomials. Tool control is that of `tool_motion`. Each part, and
+each piece of its polynomials, is sampled from its beginning in equal steps, so that no sample
+straddles a corner; its end is the beginning of the next, and the last sample is the end of the
+task.
 """
 
 from __future__ import annotations
@@ -17,8 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwright.analysis.requirements.limits import unknown_joint
+from linkwright.analysis.requirements.tool_motion import (
+    ToolFrame,
+    ToolOptions,
+    followed,
+    is_tool_part,
+    tool_pieces,
+)
 from linkwright.errors import InputError
-from linkwright.motion.task_parts import Dwell, Follow, Move, Part, TaskSegment, ToolLine
+from linkwright.motion.task_parts import Dwell, Follow, Move, Part, TaskSegment
 from linkwright.motion.tasks import Task
 from linkwright.motion.trajectory import POWERS, MotionError, Trajectory, point_to_point
 
@@ -39,6 +47,9 @@ class SampledMotion:
         u: speeds.
         a: accelerations.
         jerk: rates of the accelerations.
+        ideal: where the tool's origin should be, m, in the world's axes; nan under joint control.
+        error: from the tool to where it should be, m and rad; nan under joint control.
+        residual: what is left of the tool's rate, m/s and rad/s; nan under joint control.
     """
 
     times: Array
@@ -46,6 +57,14 @@ class SampledMotion:
     u: Array
     a: Array
     jerk: Array
+    ideal: Array
+    error: Array
+    residual: Array
+
+    @property
+    def tool(self) -> NDArray[np.bool_]:
+        """Which samples are under tool control."""
+        return np.asarray(~np.isnan(self.error[:, 0]))
 
 
 def refuse_unsuited(robot: Robot) -> None:
@@ -74,29 +93,45 @@ def start_of(robot: Robot, task: Task) -> Array:
     return q
 
 
-def sampled(robot: Robot, task: Task, step: float) -> SampledMotion:
+def sampled(robot: Robot, task: Task, step: float, tool: ToolOptions) -> SampledMotion:
     """Return a task as a robot carries it out.
 
     Args:
         robot: that moves.
         task: that it is given.
         step: s, the longest between two samples.
+        tool: how rates of the tool become rates of joints.
     """
     refuse_unsuited(robot)
     if not 0 < step < math.inf:
         raise InputError(f"a step of {step} s is not above zero", code="R213")
     q = start_of(robot, task)
-    pieces: list[tuple[Array, Array]] = []  # times, and the four orders at them
+    pose: Array | None = None  # where the tool should be, while parts are under tool control
+    pieces: list[tuple[Array, list[Array]]] = []
     for begin, end, part in task.schedule():
+        if is_tool_part(part):
+            frame = ToolFrame.of(robot, task.frame)
+            pose = robot.pose(q, task.frame) if pose is None else pose
+            for piece in tool_pieces(frame, part, begin, end, pose):
+                times, made, jerk = followed(frame, piece, q, pose, step, tool)
+                columns = [made.q, made.u, made.a, jerk, made.ideal, made.error, made.residual]
+                pieces.append((times, columns))
+                q, pose = made.q[-1], made.pose
+            continue
+        pose = None
         for t0, t1, c in joint_pieces(robot, part, begin, end, q):
             count = max(1, math.ceil((t1 - t0) / step - 1e-9))
             since = np.linspace(0.0, t1 - t0, count + 1)
-            orders = np.array([_values(c, since, k) for k in range(4)])
-            pieces.append((t0 + since, orders))
-            q = orders[0, -1]
+            orders = [_values(c, since, k) for k in range(4)]
+            blank = [np.full((count + 1, width), np.nan) for width in (3, 6, 6)]
+            pieces.append((t0 + since, [*orders, *blank]))
+            q = orders[0][-1]
     times = np.concatenate([t[:-1] for t, _ in pieces] + [pieces[-1][0][-1:]])
-    orders = np.concatenate([x[:, :-1] for _, x in pieces] + [pieces[-1][1][:, -1:]], axis=1)
-    return SampledMotion(times, *orders)
+    columns = [
+        np.concatenate([x[k][:-1] for _, x in pieces] + [pieces[-1][1][k][-1:]])
+        for k in range(len(pieces[0][1]))
+    ]
+    return SampledMotion(times, *columns)
 
 
 def _values(c: Array, since: Array, order: int) -> Array:
@@ -136,9 +171,6 @@ def joint_pieces(
             c[0] = q
             c[:, rows] = own
             yield t0, t1, c
-    else:
-        assert isinstance(part, TaskSegment | ToolLine)
-        raise MotionError("tool control needs a tool", code="R205")
 
 
 def _shifted(path: Trajectory, begin: float) -> Iterator[tuple[float, float, Array]]:

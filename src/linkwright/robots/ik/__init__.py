@@ -1,6 +1,7 @@
 """Inverse kinematics: in closed form, by damped least squares, and by rates."""
 
 from linkwright.robots.ik.closed import NoClosedForm, SphericalArm, branches, spherical_arm
+from linkwright.robots.ik.follow import follow_quantity
 from linkwright.robots.ik.numeric import Solution, Solver, solve
 from linkwright.robots.ik.pseudo import JointRates, PseudoInverse, joint_rates, pseudo_inverse
 
@@ -12,6 +13,7 @@ __all__ = [
     "Solver",
     "SphericalArm",
     "branches",
+    "follow_quantity",
     "joint_rates",
     "pseudo_inverse",
     "solve",

@@ -67,7 +67,7 @@ def step_program(tree: Tree, *spots: FixedFrame) -> Program:
         rows: list[list[Expr]] = []
         for k, spot in enumerate(spots):
             at, jacobian = pose_and_jacobian(writer, tree, spot, "local-world-aligned")
-            shift, turn = _errors(writer, at, target[12 * k : 12 * k + 12])
+            shift, turn = pose_errors(writer, at, target[12 * k : 12 * k + 12])
             own = weights[6 * k : 6 * k + 6]
             error += [writer.hold(w * e) for w, e in zip(own, [*shift, *turn], strict=True)]
             rows += [
@@ -95,7 +95,9 @@ def _squares(v: Sequence[Expr]) -> Expr:
     return total(x**2 for x in v)
 
 
-def _errors(writer: Writer, at: Stance, target: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
+def pose_errors(
+    writer: Writer, at: Stance, target: Sequence[Expr]
+) -> tuple[list[Expr], list[Expr]]:
     """Return the way to the goal, m, and the rotation vector to it, rad, in the world's axes."""
     rows = [target[4 * i : 4 * i + 3] for i in range(3)]
     shift = subtract([target[3], target[7], target[11]], at.position)

@@ -1,0 +1,294 @@
+"""Tool control: from rates of a tool to joints that follow them, in blocks of native steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwright.errors import InputError
+from linkwright.motion.task_parts import TOOL, Part, TaskSegment, ToolLine
+from linkwright.motion.trajectory import MotionError, point_to_point
+
+if TYPE_CHECKING:
+    from linkwright.robots import Robot
+    from linkwright.robots.quantity import Quantity
+
+Array = NDArray[np.float64]
+BLOCK = 64  # steps of one call
+_JUMP = 1e-6  # m that a position may differ from where the part before it ended
+_NEAR = 20  # steps before a fault in which a pose may have been singular
+_UNREACHED = 1e-6  # of a rate, or m and rad of an error, that may be left over
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOptions:
+    """How rates of a tool become rates of joints.
+
+    Args:
+        damping: of the pseudo-inverse, in the units of the Jacobian; 0 for none.
+        threshold: pivots of the Jacobian below this, in relation to its largest row, are zero.
+        correct: whether the error of the pose is fed back, so that nothing drifts.
+        exact: whether steps follow the curve of the motion; otherwise they are Euler's.
+        refuse: whether rates that cannot be reached are an error.
+    """
+
+    damping: float = 0.0
+    threshold: float = 1e-6
+    correct: bool = True
+    exact: bool = True
+    refuse: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFrame:
+    """A tool of a robot, with what makes it follow.
+
+    Args:
+        robot: that carries it.
+        name: of the frame.
+        steps: the quantity of `BLOCK` steps.
+        base: the pose of the link that carries the first joint, 4 x 4.
+    """
+
+    robot: Robot
+    name: str
+    steps: Quantity
+    base: Array
+
+    @classmethod
+    def of(cls, robot: Robot, name: str) -> ToolFrame:
+        """Return the tool of a robot."""
+        from linkwright.robots.ik import follow_quantity
+
+        if name not in robot.frames:
+            raise InputError(
+                f"the robot has no frame {name!r} for the task's tool",
+                remedy=f"name one of {', '.join(robot.frames)}",
+                code="R216",
+            )
+        return cls(robot, name, follow_quantity(robot, name, BLOCK), base_pose(robot))
+
+
+def base_pose(robot: Robot) -> Array:
+    """Return the pose of the link that carries the first joint, which stands still."""
+    from linkwright.formats.robot.description import Description
+
+    source = robot.source
+    if isinstance(source, Description):
+        first = robot.links[0]
+        parent = next(j.parent for j in source.joints if j.child == first)
+        return np.asarray(robot.pose(robot.neutral, parent))
+    body, _ = robot.assembled.places[robot.links[0]]
+    above = body.parent
+    known = [
+        name
+        for name, (own, place) in robot.assembled.places.items()
+        if own is above and not any(place.position)
+    ]
+    return np.asarray(robot.pose(robot.neutral, known[0])) if known else np.eye(4)
+
+
+def is_tool_part(part: Part) -> TypeGuard[TaskSegment | ToolLine]:
+    """Whether a part is under tool control."""
+    return isinstance(part, ToolLine) or (isinstance(part, TaskSegment) and part.control == "tool")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ToolPiece:
+    """A time in which rates of the tool are one polynomial.
+
+    Args:
+        begin: s.
+        end: s.
+        rates: coefficients, 5 x 6, in the time since the beginning.
+        own: whether they are along the tool's axes, otherwise the world's.
+        weights: 0 for channels that are left as they come, otherwise 1.
+        axes: the matrix from the axes of the weights to the world's; the tool's own where `own`.
+    """
+
+    begin: float
+    end: float
+    rates: Array
+    own: bool
+    weights: Array
+    axes: Array
+
+
+def tool_pieces(
+    tool: ToolFrame,
+    part: TaskSegment | ToolLine,
+    begin: float,
+    end: float,
+    pose: Array,
+) -> Iterator[ToolPiece]:
+    """Yield the pieces of a part under tool control that begins at a pose of the tool."""
+    weights = np.array([0.0 if name in part.free else 1.0 for name in TOOL])
+    turn = {"base": tool.base[:3, :3], "world": np.eye(3), "tool": pose[:3, :3]}[part.axes]
+    if isinstance(part, ToolLine):
+        law = point_to_point([0.0], [1.0], end - begin, law=part.law)
+        way = np.array([part.by.get(name, 0.0) for name in TOOL])
+        way = np.concatenate([turn @ way[:3], turn @ way[3:]])
+        powers = np.arange(1.0, 6.0)[:, None]
+        for t0, t1, c in zip(law.instants[:-1], law.instants[1:], law.coefficients, strict=True):
+            rates = c[1:] * powers * way[None, :]
+            yield ToolPiece(begin + t0, begin + t1, rates, False, weights, turn)
+        return
+    if part.profile == "position":
+        _refuse_jump(tool, part, begin, pose)
+    rates = part.rates(TOOL, begin)
+    own = part.axes == "tool"
+    if not own:
+        rates = np.concatenate([rates[:, :3] @ turn.T, rates[:, 3:] @ turn.T], axis=1)
+    yield ToolPiece(begin, end, rates, own, weights, turn)
+
+
+def _refuse_jump(tool: ToolFrame, part: TaskSegment, begin: float, pose: Array) -> None:
+    """Refuse positions that do not begin where the tool is."""
+    now = dict.fromkeys(TOOL, 0.0)
+    if part.axes != "tool":
+        seen = np.linalg.inv(tool.base) @ pose if part.axes == "base" else pose
+        now |= dict(zip(TOOL, map(float, seen[:3, 3]), strict=False))
+    for name in part.channels:
+        jump = abs(part.at(name, begin) - now[name])
+        if jump > _JUMP:
+            raise MotionError(
+                f"{name} of the tool jumps by {jump:.4g} at {begin:g} s: it is {now[name]:.6g}",
+                remedy="let the positions begin where the tool is",
+                code="R207",
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ToolSteps:
+    """What steps of tool control gave, one row for each instant.
+
+    Args:
+        q: coordinates.
+        u: speeds.
+        a: accelerations.
+        ideal: where the tool's origin should be, m.
+        error: from the tool to where it should be, m and rad.
+        residual: what is left of the rate.
+        rank: of the Jacobian.
+        turn: the unit quaternion of the wanted pose.
+        ratio: of the smallest pivot of the Jacobian to the largest.
+        missed: residual and error along the axes of the part, without channels that are free.
+    """
+
+    q: Array
+    u: Array
+    a: Array
+    ideal: Array
+    error: Array
+    residual: Array
+    rank: Array
+    turn: Array
+    ratio: Array
+    missed: Array
+
+    @property
+    def pose(self) -> Array:
+        """The wanted pose at the last instant."""
+        return pose_of(self.ideal[-1], self.turn[-1])
+
+
+def tool_steps(
+    tool: ToolFrame,
+    piece: ToolPiece,
+    q: Array,
+    pose: Array,
+    since: float,
+    h: float,
+    count: int,
+    options: ToolOptions,
+) -> ToolSteps:
+    """Return so many steps, and the instant after the last, from a time since the piece began."""
+    n = len(q)
+    state = (q, np.zeros(n), pose[:3, 3].copy(), quaternion_of(pose[:3, :3]), np.array([since, 0]))
+    shared = (
+        np.ascontiguousarray(piece.rates.ravel()),
+        piece.weights,
+        np.zeros(n),
+        np.ascontiguousarray(piece.axes.ravel()),
+        np.array([options.damping, options.threshold]),
+        np.array([h, float(piece.own), float(options.correct), float(options.exact)]),
+    )
+    rows: list[tuple[Array, ...]] = []
+    for _ in range(0, count + 1, BLOCK):
+        made = tool.steps(*state, *shared)
+        state = made[:5]
+        rows.append(made[5:])
+    found = [np.concatenate(parts)[: count + 1] for parts in zip(*rows, strict=True)]
+    now, u, a, error, residual, rank, ratio, ideal, turn, missed = found
+    return ToolSteps(now, u, a, ideal, error, residual, rank, turn, ratio, missed)
+
+
+def followed(
+    tool: ToolFrame,
+    piece: ToolPiece,
+    q: Array,
+    pose: Array,
+    step: float,
+    options: ToolOptions,
+) -> tuple[Array, ToolSteps, Array]:
+    """Return times, steps and jerks of joints that follow a piece."""
+    span = piece.end - piece.begin
+    count = max(1, math.ceil(span / step - 1e-9))
+    h = span / count
+    made = tool_steps(tool, piece, q, pose, 0.0, h, count, options)
+    times = np.linspace(piece.begin, piece.end, count + 1)
+    if options.refuse and options.damping == 0:
+        _refuse_unreached(piece, times, made)
+    jerk = np.diff(made.a, axis=0) / h
+    return times, made, np.concatenate([jerk, jerk[-1:]])
+
+
+def _refuse_unreached(piece: ToolPiece, times: Array, made: ToolSteps) -> None:
+    """Refuse rates and poses that the joints do not reach."""
+    asked = piece.weights > 0
+    since = times - piece.begin
+    rate = np.polynomial.polynomial.polyval(since, piece.rates).T
+    left = np.abs(made.missed[:, :6]).max(axis=1)
+    size = np.abs(rate).max(axis=1)
+    off = np.abs(made.missed[:, 6:]).max(axis=1)
+    bad = (left > _UNREACHED * (1 + size)) | (off > 1e3 * _UNREACHED) | ~np.isfinite(off)
+    if np.any(bad):
+        k = int(np.argmax(bad))
+        full = min(int(asked.sum()), made.u.shape[1])
+        near = made.rank[k, 0] < full or float(made.ratio[max(0, k - _NEAR) : k + 1].min()) < 0.03
+        where = "meets a singular pose" if near else "cannot follow"
+        raise MotionError(
+            f"the tool {where} at {times[k]:.4g} s: {left[k]:.3g} of its rate of {size[k]:.3g} "
+            f"is out of reach, and it is off by {off[k]:.3g}",
+            remedy="start elsewhere, free channels of the tool, or give a damping",
+            code="R205",
+        )
+
+
+def quaternion_of(matrix: Array) -> Array:
+    """Return the unit quaternion (w, x, y, z) of a rotation."""
+    from linkwright.robots.ik.closed import quaternion
+
+    return np.array(quaternion(matrix))
+
+
+def pose_of(place: Array, quaternion: Array) -> Array:
+    """Return the pose of a place and a unit quaternion (w, x, y, z).
+
+    >>> pose_of(np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))[0]
+    array([-1.,  0.,  0.,  0.])
+    """
+    w, x, y, z = quaternion
+    found = np.eye(4)
+    found[:3, 3] = place
+    found[:3, :3] = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (z * x + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (z * x - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return found

@@ -1,0 +1,273 @@
+"""A tool that follows rates over time, as a Program of many steps.
+
+The wanted pose moves with the rates: they are polynomials of the time since the segment began,
+along the axes of the world or of the tool as it moves, and the pose is integrated by the classical
+method of Runge and Kutta. At each step the joint rates u = J^+ v and their exact derivative a (the
+Program of u differentiated along u and the rate of v) are found where the joints are, and joints go
+
+    q + h u + taylor (h^2 a / 2 + h^3 jerk / 6) + gain J^+ e
+
+to the next step, with e the way from the frame to the wanted pose and the jerk from the last two
+accelerations. With gain and taylor 1 what is left of e is of the order of h^4 and does not grow;
+with both 0 it is Euler's step without feedback, as ROBSIM made it (its digest, section 3.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from linkwright.algebra import ONE, ZERO, Expr, constant, sqrt, total
+from linkwright.algebra.functions import where
+from linkwright.equations.tree import Tree
+from linkwright.equations.writer import Triple, Writer, add, apply, cross, times
+from linkwright.program import Assign, Namer, Program, Statement, program
+from linkwright.program.derivatives import jacobian_vector
+from linkwright.program.inline import inlined
+from linkwright.program.repeat import repeated
+from linkwright.robots.fixed_frames import FixedFrame
+from linkwright.robots.ik.rates import rate_inputs, rates_program
+
+if TYPE_CHECKING:
+    from linkwright.robots.quantity import Quantity
+    from linkwright.robots.robot import Robot
+
+POWERS = 5
+"""Coefficients of the rate of each channel: constant to fourth power."""
+CARRIED = {
+    "q": "q_next",
+    "before": "before_next",
+    "place": "place_next",
+    "quaternion": "quaternion_next",
+    "clock": "clock_next",
+}
+"""What goes from step to step: joints, the last acceleration, the wanted pose, and time."""
+SAMPLED = (
+    "q_now",
+    "u",
+    "a",
+    "error",
+    "residual",
+    "rank",
+    "ratio",
+    "place_now",
+    "turn_now",
+    "missed",
+)
+"""What a step tells."""
+
+_HALF, _TWO, _SIXTH = constant(0.5), constant(2.0), constant(1 / 6)
+
+
+def follow_program(tree: Tree, spot: FixedFrame, count: int) -> Program:
+    """Return the Program of several steps.
+
+    Its inputs are the `CARRIED` (`clock` holds the time since the segment began and how many steps
+    were made), `profile` (5 x 6 coefficients of rates), `weights` (6), `aim` (n), `axes` (3 x 3,
+    from the axes of the weights to the world's, where they are not the tool's), `settings` (damping
+    and threshold) and `scheme`: the step h, whether axes are the tool's, gain and taylor.
+    """
+    return repeated(step_body(tree, spot), count, CARRIED, SAMPLED)
+
+
+def step_body(tree: Tree, spot: FixedFrame) -> Program:
+    """Return the Program of one step."""
+    rates = rates_program(tree, spot, goal=True)
+    slopes = jacobian_vector(rates, "rates", ["q", "rate", "axes"])
+    n = len(tree.coordinates)
+    q, before, aim = rate_inputs("q", n), rate_inputs("before", n), rate_inputs("aim", n)
+    place, quaternion = rate_inputs("place", 3), rate_inputs("quaternion", 4)
+    profile, weights = rate_inputs("profile", 6 * POWERS), rate_inputs("weights", 6)
+    settings, scheme, clock = (
+        rate_inputs("settings", 2),
+        rate_inputs("scheme", 4),
+        rate_inputs("clock", 2),
+    )
+    h, own, gain, taylor = scheme
+    writer = Writer("follow")
+    table = [profile[6 * k : 6 * k + 6] for k in range(POWERS)]
+    since = clock[0]
+    rotation = _matrix(writer, quaternion)
+    rate, slope = _wanted(writer, table, since, own, rotation)
+    along = rate_inputs("axes", 9)
+    inside = writer.hold(own > ZERO)
+    flat = [x for row in rotation for x in row]
+    axes = [writer.hold(where(inside, x, y)) for x, y in zip(flat, along, strict=True)]
+    spun = [cross(rate[3:], column) for column in zip(*rotation, strict=True)]
+    turning = [writer.hold(where(inside, spun[j][i], ZERO)) for i in range(3) for j in range(3)]
+    given: dict[str, Sequence[Expr]] = {
+        "q": q,
+        "rate": rate,
+        "weights": weights,
+        "aim": aim,
+        "settings": settings,
+        "place": place,
+        "turn": flat,
+        "axes": axes,
+    }
+    statements: list[Statement] = list(writer.statements)
+    more, found = inlined(rates, given, Namer(None, "fr"))
+    statements += more
+    u = found["rates"]
+    more, tangent = inlined(
+        slopes, {**given, "d_q": u, "d_rate": slope, "d_axes": turning}, Namer(None, "fs")
+    )
+    statements += more
+    a = tangent["d_rates"]
+    after = Writer("follow", prefix="n")
+    seen = clock[1]
+    third = [
+        after.hold(where(seen > ZERO, (x - y) / h, ZERO)) for x, y in zip(a, before, strict=True)
+    ]
+    moved = [
+        after.hold(x + h * v + taylor * (_HALF * h * h * b + _SIXTH * h * h * h * j) + gain * s)
+        for x, v, b, j, s in zip(q, u, a, third, found["step"], strict=True)
+    ]
+    next_place, next_quaternion = _advanced(after, table, since, h, own, place, quaternion)
+    statements += after.statements
+    inputs = {
+        "q": q,
+        "before": before,
+        "place": place,
+        "quaternion": quaternion,
+        "clock": clock,
+        "profile": profile,
+        "weights": weights,
+        "aim": aim,
+        "axes": along,
+        "settings": settings,
+        "scheme": scheme,
+    }
+    outputs = {
+        "q_next": moved,
+        "before_next": list(a),
+        "place_next": next_place,
+        "quaternion_next": next_quaternion,
+        "clock_next": [since + h, seen + ONE],
+        "q_now": list(q),
+        "u": list(u),
+        "a": list(a),
+        "error": list(found["error"]),
+        "residual": list(found["residual"]),
+        "rank": list(found["rank"]),
+        "ratio": list(found["ratio"]),
+        "place_now": list(place),
+        "turn_now": list(quaternion),
+        "missed": list(found["missed"]),
+    }
+    made = program("follow", inputs, outputs, statements=statements)
+    assert all(isinstance(s, Assign) for s in made.statements)
+    return made
+
+
+def _polynomials(
+    writer: Writer, table: Sequence[Sequence[Expr]], t: Expr, order: int = 0
+) -> list[Expr]:
+    """Return the channels, or their derivatives, at a time (Horner)."""
+    found: list[Expr] = [ZERO] * 6
+    for k in reversed(range(order, POWERS)):
+        found = [
+            writer.hold((k if order else 1) * c + t * x)
+            for c, x in zip(table[k], found, strict=True)
+        ]
+    return found
+
+
+Rotation = tuple[Triple, Triple, Triple]
+
+
+def _matrix(writer: Writer, quaternion: Sequence[Expr]) -> Rotation:
+    """Return the rotation matrix of a unit quaternion (w, x, y, z)."""
+    w, x, y, z = quaternion
+    hold = writer.hold
+    xx, yy, zz = hold(x * x), hold(y * y), hold(z * z)
+    xy, yz, zx = hold(x * y), hold(y * z), hold(z * x)
+    wx, wy, wz = hold(w * x), hold(w * y), hold(w * z)
+    return (
+        writer.triple((ONE - _TWO * (yy + zz), _TWO * (xy - wz), _TWO * (zx + wy))),
+        writer.triple((_TWO * (xy + wz), ONE - _TWO * (xx + zz), _TWO * (yz - wx))),
+        writer.triple((_TWO * (zx - wy), _TWO * (yz + wx), ONE - _TWO * (xx + yy))),
+    )
+
+
+def _wanted(
+    writer: Writer, table: Sequence[Sequence[Expr]], t: Expr, own: Expr, rotation: Rotation
+) -> tuple[list[Expr], list[Expr]]:
+    """Return the rate of the wanted pose and its derivative, along the axes of the world."""
+    given, slope = _polynomials(writer, table, t), _polynomials(writer, table, t, 1)
+    turned = [writer.triple(apply(rotation, given[i : i + 3])) for i in (0, 3)]
+    carried = [
+        writer.triple(add(apply(rotation, slope[i : i + 3]), cross(turned[1], turned[i // 3])))
+        for i in (0, 3)
+    ]
+    rate = [*turned[0], *turned[1]]
+    bent = [*carried[0], *carried[1]]
+    inside = writer.hold(own > ZERO)
+    return (
+        [writer.hold(where(inside, x, y)) for x, y in zip(rate, given, strict=True)],
+        [writer.hold(where(inside, x, y)) for x, y in zip(bent, slope, strict=True)],
+    )
+
+
+def _advanced(
+    writer: Writer,
+    table: Sequence[Sequence[Expr]],
+    t: Expr,
+    h: Expr,
+    own: Expr,
+    place: Sequence[Expr],
+    quaternion: Sequence[Expr],
+) -> tuple[list[Expr], list[Expr]]:
+    """Return the wanted pose after a step (Runge and Kutta)."""
+    hold = writer.hold
+    inside = hold(own > ZERO)
+    half = hold(_HALF * h)
+    speeds: list[list[Expr]] = []
+    spins: list[list[Expr]] = []
+    now = list(quaternion)
+    for k, part in enumerate((ZERO, half, half, h)):
+        if k:
+            now = [hold(x + part * s) for x, s in zip(quaternion, spins[-1], strict=True)]
+        rate = _polynomials(writer, table, t + part)
+        linear = writer.triple(apply(_matrix(writer, now), rate[:3]))
+        speeds.append([hold(where(inside, x, y)) for x, y in zip(linear, rate[:3], strict=True)])
+        spins.append(_spin(writer, now, rate[3:], inside))
+    weights = (_SIXTH, constant(1 / 3), constant(1 / 3), _SIXTH)
+    moved = [
+        hold(x + h * total(w * v[i] for w, v in zip(weights, speeds, strict=True)))
+        for i, x in enumerate(place)
+    ]
+    turned = [
+        hold(x + h * total(w * v[i] for w, v in zip(weights, spins, strict=True)))
+        for i, x in enumerate(quaternion)
+    ]
+    size = hold(ONE / sqrt(total(x * x for x in turned)))
+    return moved, [hold(size * x) for x in turned]
+
+
+def _spin(
+    writer: Writer, quaternion: Sequence[Expr], omega: Sequence[Expr], own: Expr
+) -> list[Expr]:
+    """Return the rate of a quaternion that turns about axes of the world, or about its own."""
+    w, *v = quaternion
+    around = cross(omega, v)  # of the world; about its own axes the sign is turned
+    side = writer.triple(where(own, -x, x) for x in around)
+    straight = times(w, omega)
+    first = -total(a * b for a, b in zip(omega, v, strict=True))
+    return [
+        writer.hold(_HALF * first),
+        *(writer.hold(_HALF * (a + b)) for a, b in zip(straight, side, strict=True)),
+    ]
+
+
+def follow_quantity(robot: Robot, frame: str, count: int) -> Quantity:
+    """Return the quantity of so many steps of a frame that follows rates."""
+    kept: dict[tuple[str, int], Quantity] = robot.__dict__.setdefault("_follow_steps", {})
+    if (frame, count) not in kept:
+        spot = robot.spot(frame)
+        kept[frame, count] = robot.quantity(
+            f"{count} steps of {frame!r} that follows rates",
+            lambda tree: follow_program(tree, spot, count),
+            weighs=False,
+        )
+    return kept[frame, count]
