@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,11 @@ MORE: dict[str, dict[str, Any]] = {
               "motor": drives.DC(1, 2e-3, 0.05, 1e-4), "train": drives.Elastic(50, 500, 2),
               "load": drives.Inertia(0.5, 0.1), "rate": 500, "reference": 0.5,
               "noise": drives.DriveNoise(sensors={"load.angle": 0.002})},
+    "Drive": {"joint": "rod", "amplifier": drives.Ideal(2.0),
+              "motor": drives.DC(1, 2e-3, 0.05, 1e-4, thermal=drives.Thermal(1.2, 20, 3, 400)),
+              "train": drives.Rigid(50, efficiency=0.8), "ledger": True},
+    "Servo": {"controller": drives.Cascade(1000, 500, 250), "train": drives.Rigid(50),
+              "motor": drives.DC(1, 2e-3, 0.05, 1e-4), "inertia": 0.4, "latency": 1},
     "Delay": {"ticks": 3, "count": 2, "initial": 0.5},
     "Hold": {},
     "Integrator": {"initial": 0.25},
@@ -101,8 +107,11 @@ def of_kind(name: str) -> lw.System:
     """Return a System with a member of a kind."""
     if name in KINDS:
         return system_of(name, 0)
-    s = lw.System(name="s", base=1000)
-    found = MAKERS[name](**MORE[name])
+    m = lw.Mechanism("m")
+    m.body("rod", rotate="z", mass=1, inertia=1)
+    on = "mechanism" in signature(MAKERS[name]).parameters
+    s = lw.System(m if on else None, name="" if on else "s", base=1000)
+    found = MAKERS[name](m, **MORE[name]) if on else MAKERS[name](**MORE[name])
     block = found if isinstance(found, Block) else found.block("block", unit="m")
     s.add(block, name="block", rate=block.rate or (100 if block.needs_rate else None))
     if "u" in block.inputs:

@@ -309,6 +309,38 @@ DRIVES = {
         "The System has no drive at all, or none of the name that was given.",
         "Give a model with a Chain or a Drive, and the name of one of its drives.",
     ),
+    "R412": Explanation(
+        "Numbers that belong together",
+        "A part of a drive has some numbers of a group, such as the slopes of a stiffness, but not "
+        "all of them.",
+        "Give all numbers of the group, or none.",
+    ),
+    "R413": Explanation(
+        "A rigid train in an update part by part",
+        "A rigid train makes one body of rotor and load. Part by part, each would need the "
+        "acceleration of the other: an algebraic loop.",
+        "Use the exact update, integrate the chain, or make the train elastic.",
+    ),
+    "R414": Explanation(
+        "A chain without a controller has no matrices",
+        "With a rate, the command is a state of the chain, which the controller makes.",
+        "Give a controller, or make the chain without a rate and linearize its System.",
+    ),
+    "R415": Explanation(
+        "A servo without a rate",
+        "A servo runs at instants, and neither it nor its controller says how often.",
+        "Give its rate in hertz.",
+    ),
+    "R416": Explanation(
+        "Rates of a cascade that do not divide",
+        "The loops of a cascade run in one program, the slower ones at some of its instants.",
+        "Give rates of which the fastest is a whole multiple.",
+    ),
+    "R417": Explanation(
+        "A cascade that is not tuned",
+        "Gains were left open, and nothing says which motor and train they are for.",
+        "Give the gains, or the motor and the train of the servo.",
+    ),
 }
 
 FILTERS: dict[str, Explanation] = {

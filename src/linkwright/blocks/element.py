@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from linkwright.algebra import Expr, Vector, direction_of
+from linkwright.algebra import Expr, Vector, as_expr, direction_of
 from linkwright.algebra.language import Scope
 from linkwright.blocks.block import Block
 from linkwright.blocks.places import Places, cross
@@ -79,6 +79,7 @@ class Element(Block):
         self._robot = None if isinstance(mechanism, Mechanism) else mechanism
         self.forces: list[Force] = []
         self.moments: list[Moment] = []
+        self.armatures: dict[Body, Expr] = {}
         self.in_joints: dict[str, Body] = {}
         self.drives: dict[Expr, Expr] = {}
         self.beyond: dict[Body, tuple[Expr, ...]] = {}
@@ -88,7 +89,7 @@ class Element(Block):
 
     def content(self) -> tuple[object, ...]:
         """Return all that the element is made of; equal as long as nothing of it changes."""
-        tables = (self.in_joints, self.drives, self.beyond)
+        tables = (self.armatures, self.in_joints, self.drives, self.beyond)
         own = (*(tuple(t.items()) for t in tables), tuple(self.forces), tuple(self.moments))
         return (*super().content(), *own)
 
@@ -355,6 +356,24 @@ class Element(Block):
         return tuple(
             self.effort(f"{name}_{_word(j.coordinate.name)}", j.coordinate, v) for j, v in pairs
         )
+
+    def armature(self, coordinate: Expr | str, inertia: Value) -> None:
+        """Give a joint the inertia of a geared rotor, beside what its bodies have.
+
+        Args:
+            coordinate: of the joint: its symbol or its name.
+            inertia: of the rotor, times the gear ratio squared, kg*m^2 (kg for a translation); an
+                expression of parameters.
+
+        >>> m = Mechanism("m")
+        >>> rod = m.body("rod", rotate="z", mass=1, inertia=1)
+        >>> gear = Element("gear", m)
+        >>> gear.armature("rod", "0.5")
+        >>> gear.armatures[rod]
+        0.5
+        """
+        body = joint_of(self.mechanism, coordinate).body
+        self.armatures[body] = self.armatures.get(body, as_expr(0)) + self.expr(inertia)
 
     def drive(self, name: str, value: Value, *, doc: str = "") -> Expr:
         """Drive an input of the mechanism; what drives it becomes an output of the element.

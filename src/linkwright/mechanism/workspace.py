@@ -219,19 +219,29 @@ class Workspace(Symbols):
         return view._sealed(self.is_frozen)
 
     @worded
-    def with_loads(self, forces: Iterable[Force] = (), moments: Iterable[Moment] = ()) -> Self:
+    def with_loads(
+        self,
+        forces: Iterable[Force] = (),
+        moments: Iterable[Moment] = (),
+        armatures: Mapping[Body, Expr] | None = None,
+    ) -> Self:
         """Return a view on which further loads act; the mechanism stays as it is.
 
         Args:
             forces: beside its own.
             moments: beside its own.
+            armatures: beside its own, by body.
 
         >>> m = Workspace("m")
         >>> f = Force("f", m.input("f"), m.x, m.origin, m.ground)
         >>> len(m.with_loads([f]).forces), len(m.forces)
         (1, 0)
         """
-        return self.with_parts(forces=[*self.forces, *forces], moments=[*self.moments, *moments])
+        view = self.with_parts(forces=[*self.forces, *forces], moments=[*self.moments, *moments])
+        if armatures:
+            added = {b: self.armatures.get(b, ZERO) + x for b, x in armatures.items()}
+            view.armatures = {**self.armatures, **added}
+        return view
 
     @worded
     def with_outputs(self, outputs: Iterable[Output]) -> Self:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from linkwright.algebra import Expr, substitute_all, symbol, total
+from linkwright.algebra import ZERO, Expr, substitute_all, symbol, total
 from linkwright.blocks import BlockError, Element, Foreign, with_targets
 from linkwright.equations import Equations, derive
 from linkwright.equations.description import meanings
@@ -20,7 +20,7 @@ from linkwright.equations.energy import energy_outputs
 from linkwright.equations.formulations import QUICK
 from linkwright.equations.joint_stops import run_notes, stop_loads
 from linkwright.equations.reactions import load_on_branch
-from linkwright.mechanism import Force, Mechanism, Moment
+from linkwright.mechanism import Body, Force, Mechanism, Moment
 from linkwright.mechanism.parts import Output
 from linkwright.program import Program, Statement, optimize
 from linkwright.program.passes.replacement import with_reads
@@ -147,7 +147,7 @@ def flatten(
     forces, moments = _loads(system)
     wires = through_ports(system, {**system.wires, **_branches(system, [*forces, *moments])})
     stops, couples = ((), ()) if system.equations else stop_loads(system.mechanism)
-    view = system.mechanism.with_loads([*forces, *stops], [*moments, *couples])
+    view = system.mechanism.with_loads([*forces, *stops], [*moments, *couples], _armatures(system))
     tree = redundant_equations(view) if form.redundant else None
     equations = _derived(system, view, form) if tree is None else tree[0]
     flat = FlatSystem(system, clock, wires, equations, Definitions(), starts=starts(system))
@@ -240,6 +240,16 @@ def _loads(system: System) -> tuple[list[Force], list[Moment]]:
                 turned = replace(couple, name=name, magnitude=member.of([couple.magnitude])[0])
                 moments.append(turned)
     return forces, moments
+
+
+def _armatures(system: System) -> dict[Body, Expr]:
+    """Return the inertias of rotors that elements give to joints, in symbols of the System."""
+    found: dict[Body, Expr] = {}
+    for member in system.members.values():
+        if isinstance(member.block, Element):
+            for body, inertia in member.block.armatures.items():
+                found[body] = found.get(body, ZERO) + member.of([inertia])[0]
+    return found
 
 
 def _branches(system: System, loads: Sequence[Force | Moment]) -> dict[Expr, Wire]:

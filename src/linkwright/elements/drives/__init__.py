@@ -1,25 +1,35 @@
 """Drives of joints: controller, amplifier, motor, train and load."""
 
-from linkwright.elements.drives.amplifiers import Amplifier, Ideal, Lag
+from linkwright.elements.drives.amplifiers import PWM, Amplifier, CurrentLoop, Ideal, Lag
+from linkwright.elements.drives.cascade import Cascade
 from linkwright.elements.drives.chain import Chain
-from linkwright.elements.drives.controllers import PD, Controller
-from linkwright.elements.drives.loads import DriveLoad, Inertia
+from linkwright.elements.drives.controllers import PD, PI, PID, Controller, LeadLag, Steps
+from linkwright.elements.drives.drive import Drive, attach
+from linkwright.elements.drives.loads import DriveLoad, Inertia, Pendulum
 from linkwright.elements.drives.matrices import ChainMatrices, StepBlock
-from linkwright.elements.drives.motors import DC, Motor
+from linkwright.elements.drives.motors import DC, PMSM, Motor, Stepper, Thermal, TorqueSource
 from linkwright.elements.drives.noise import DriveNoise
 from linkwright.elements.drives.parts import DriveError, DrivePart
 from linkwright.elements.drives.registry import DRIVES, PARTS
-from linkwright.elements.drives.trains import Elastic, Train
+from linkwright.elements.drives.servo import Servo
+from linkwright.elements.drives.trains import Elastic, Rigid, Train
 
 __all__ = [
     "DC",
     "DRIVES",
     "PARTS",
     "PD",
+    "PI",
+    "PID",
+    "PMSM",
+    "PWM",
     "Amplifier",
+    "Cascade",
     "Chain",
     "ChainMatrices",
     "Controller",
+    "CurrentLoop",
+    "Drive",
     "DriveError",
     "DriveLoad",
     "DriveNoise",
@@ -28,7 +38,16 @@ __all__ = [
     "Ideal",
     "Inertia",
     "Lag",
+    "LeadLag",
     "Motor",
+    "Pendulum",
+    "Rigid",
+    "Servo",
     "StepBlock",
+    "Stepper",
+    "Steps",
+    "Thermal",
+    "TorqueSource",
     "Train",
+    "attach",
 ]

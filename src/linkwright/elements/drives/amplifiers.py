@@ -1,11 +1,11 @@
-"""Amplifiers: from a command to a voltage."""
+"""Amplifiers: from a command to a voltage on the terminals of a motor."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from typing import ClassVar
 
-from linkwright.algebra import Expr
+from linkwright.algebra import Expr, maximum, minimum, tanh
 from linkwright.elements.drives.parts import DrivePart, PartSketch, amount, part
 
 
@@ -17,8 +17,20 @@ class Amplifier(DrivePart):
     sensors: ClassVar[tuple[str, ...]] = ("v",)
 
     @abstractmethod
-    def write(self, sheet: PartSketch, command: Expr) -> Expr:
-        """Return the voltage."""
+    def write(self, sheet: PartSketch, command: Expr, current: Expr, axis: str) -> Expr:
+        """Return the voltage.
+
+        Args:
+            sheet: of the part.
+            command: what the controller wants.
+            current: of the motor, A.
+            axis: the ending of names where a motor has several windings, such as `_q`.
+        """
+
+
+def limited(value: Expr, limit: Expr) -> Expr:
+    """Return a value held between plus and minus a limit."""
+    return maximum(minimum(value, limit), -limit)
 
 
 @part
@@ -27,17 +39,22 @@ class Ideal(Amplifier):
 
     Args:
         gain: volts for each unit of the command.
+        limit: the greatest voltage either way, V; none by default.
 
     >>> Ideal(10)
-    Ideal(gain=10)
+    Ideal(gain=10, limit=None)
     """
 
     gain: float = amount("1", default=1.0)
+    limit: float | None = amount("V", default=None, above=0.0)
 
-    def write(self, sheet: PartSketch, command: Expr) -> Expr:
+    def write(self, sheet: PartSketch, command: Expr, current: Expr, axis: str) -> Expr:
         """Return the voltage."""
         (gain,) = sheet.numbers("gain")
-        return sheet.signal("v", gain * command, unit="V", doc="voltage")
+        v = gain * command
+        if self.limit is not None:
+            v = limited(v, *sheet.numbers("limit"))
+        return sheet.signal(f"v{axis}", v, unit="V", doc="voltage")
 
 
 @part
@@ -47,17 +64,93 @@ class Lag(Amplifier):
     Args:
         gain: volts for each unit of the command.
         time_constant: s.
+        limit: the greatest voltage that is aimed for either way, V; none by default.
 
-    >>> Lag(10, 1e-3)
-    Lag(gain=10, time_constant=0.001)
+    >>> Lag(10, 1e-3).time_constant
+    0.001
     """
 
     gain: float = amount("1")
     time_constant: float = amount("s", above=0.0)
+    limit: float | None = amount("V", default=None, above=0.0)
 
-    def write(self, sheet: PartSketch, command: Expr) -> Expr:
+    def write(self, sheet: PartSketch, command: Expr, current: Expr, axis: str) -> Expr:
         """Return the voltage."""
         gain, lag = sheet.numbers("gain", "time_constant")
-        v = sheet.state("v", unit="V", doc="voltage")
-        sheet.rate(v, (gain * sheet.fed("u", command) - v) / lag)
+        v = sheet.state(f"v{axis}", unit="V", doc="voltage")
+        aim = gain * sheet.fed(f"u{axis}", command)
+        if self.limit is not None:
+            aim = limited(aim, *sheet.numbers("limit"))
+        sheet.rate(v, (aim - v) / lag)
         return v
+
+
+@part
+class CurrentLoop(Amplifier):
+    """An amplifier that holds a current: v = kp (gain u - i) + ki times the integral of that.
+
+    The integral stops growing where the voltage is at its limit.
+
+    Args:
+        gain: amperes for each unit of the command.
+        kp: V/A.
+        ki: V/(A*s).
+        limit: the greatest voltage either way, V; none by default.
+
+    >>> CurrentLoop(1, kp=5, ki=2000).limit is None
+    True
+    """
+
+    gain: float = amount("A")
+    kp: float = amount("V/A", above=0.0)
+    ki: float = amount("V/(A*s)", default=0.0, least=0.0)
+    limit: float | None = amount("V", default=None, above=0.0)
+
+    def write(self, sheet: PartSketch, command: Expr, current: Expr, axis: str) -> Expr:
+        """Return the voltage."""
+        gain, kp, ki = sheet.numbers("gain", "kp", "ki")
+        error = gain * sheet.fed(f"u{axis}", command) - sheet.fed(f"i{axis}", current)
+        held = sheet.state(f"held{axis}", unit="V", doc="integral part of the voltage")
+        wanted = kp * error + held
+        v = wanted
+        growth = ki * error
+        if self.limit is not None:
+            (limit,) = sheet.numbers("limit")
+            v = limited(wanted, limit)
+            growth = ki * (error + (v - wanted) / kp)
+        sheet.rate(held, growth)
+        return sheet.signal(f"v{axis}", v, unit="V", doc="voltage")
+
+
+@part
+class PWM(Amplifier):
+    """A bridge with pulse width modulation, averaged over its period.
+
+    Its voltage is within the bus. While both switches of a leg are off, the current decides: the
+    voltage is less by bus * dead_time * frequency against the current (Holmes and Lipo, 2003).
+
+    Args:
+        bus: voltage of the bus, V.
+        frequency: of the pulses, Hz.
+        dead_time: s, in which both switches of a leg are off.
+        gain: volts for each unit of the command.
+        creep: current below which the loss of dead time fades, A.
+
+    >>> PWM(48, 20e3, dead_time=1e-6).gain
+    1.0
+    """
+
+    bus: float = amount("V", above=0.0)
+    frequency: float = amount("Hz", above=0.0)
+    dead_time: float = amount("s", default=0.0, least=0.0)
+    gain: float = amount("1", default=1.0)
+    creep: float = amount("A", default=0.05, above=0.0)
+
+    def write(self, sheet: PartSketch, command: Expr, current: Expr, axis: str) -> Expr:
+        """Return the voltage."""
+        bus, f, dead, gain, creep = sheet.numbers("bus", "frequency", "dead_time", "gain", "creep")
+        i = sheet.fed(f"i{axis}", current)
+        v = limited(gain * sheet.fed(f"u{axis}", command), bus)
+        if self.dead_time:
+            v = limited(v - bus * dead * f * tanh(i / creep), bus)
+        return sheet.signal(f"v{axis}", v, unit="V", doc="mean voltage")

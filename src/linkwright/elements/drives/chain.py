@@ -14,6 +14,7 @@ from linkwright.algebra import Expr, as_expr, floor, substitute, total
 from linkwright.blocks import Block, Rate, Sampled, as_rate
 from linkwright.elements.drives.amplifiers import Amplifier
 from linkwright.elements.drives.controllers import Controller
+from linkwright.elements.drives.emission import commanded, emit
 from linkwright.elements.drives.loads import DriveLoad
 from linkwright.elements.drives.matrices import (
     ChainMatrices,
@@ -32,7 +33,7 @@ Array = NDArray[np.float64]
 
 _ARGUMENTS = (
     *("controller", "amplifier", "motor", "train", "load"),
-    *("update", "closed", "sensors", "noise", "reference", "rate", "name"),
+    *("update", "closed", "sensors", "noise", "ledger", "reference", "rate", "name"),
 )
 
 
@@ -45,7 +46,7 @@ class Chain(Block):
     at an instant and applied at the next.
 
     Args:
-        controller: what makes the command.
+        controller: what makes the command; None for a port `u`, to which a Servo is connected.
         amplifier: from the command to a voltage.
         motor: from the voltage to a torque.
         train: between motor and load.
@@ -54,7 +55,10 @@ class Chain(Block):
         closed: whether sensors are fed back; otherwise the command is the reference term alone.
         sensors: names of what is measured, such as `motor.speed`; those of the parts by default.
         noise: of the states and of the sensors; needs a rate.
-        reference: the wanted angle of the load, rad, where nothing drives that port.
+        ledger: whether energies are integrated, without a rate: `energy.supply`, `energy.loss...`,
+            `energy.stored`, and `energy.missing`, which stays what it is at the start.
+        reference: what is wanted where nothing drives that port: an angle of the load, rad, unless
+            the controller is one of speed.
         rate: hertz or a `Rate`; continuous by default.
         name: of the block.
 
@@ -75,7 +79,7 @@ class Chain(Block):
 
     def __init__(
         self,
-        controller: Controller,
+        controller: Controller | None,
         amplifier: Amplifier,
         motor: Motor,
         train: Train,
@@ -85,6 +89,7 @@ class Chain(Block):
         closed: bool = True,
         sensors: Sequence[str] | None = None,
         noise: DriveNoise | None = None,
+        ledger: bool = False,
         reference: float = 0.0,
         rate: Rate | float | Fraction | None = None,
         name: str = "joint",
@@ -93,7 +98,8 @@ class Chain(Block):
         self.parts = Parts(controller, amplifier, motor, train, load)
         self._settings = (sensors, noise or DriveNoise(), closed)
         self.update_rule = update
-        wanted = self.input("reference", reference, unit="rad", doc="wanted angle of the load")
+        unit = "rad" if controller is None else controller.reference_unit
+        wanted = self.input("reference", reference, unit=unit, doc="what is wanted of the load")
         if self.rate is not None:
             self._sampled(wanted, self.matrices())
         elif noise:
@@ -103,7 +109,7 @@ class Chain(Block):
                 code="R407",
             )
         else:
-            self._continuous(wanted)
+            self._continuous(wanted, ledger)
 
     def matrices(self, step: float | None = None, *, update: str = "") -> ChainMatrices:
         """Return the chain as matrices, from one instant to the next.
@@ -146,8 +152,8 @@ class Chain(Block):
 
     def editable(self) -> tuple[str, ...]:
         """Return the names that `edited` takes."""
-        parts = (self.parts.controller, *self.parts.plant)
-        return (*(f"{p.role}.{f.name}" for p in parts for f in fields(p)), *_ARGUMENTS)
+        own = (f"{p.role}.{f.name}" for p in self.parts.all for f in fields(p))
+        return (*own, *_ARGUMENTS)
 
     def check_rate(self, rate: Rate) -> None:
         """Refuse another rate than the one that the chain was made for."""
@@ -159,28 +165,21 @@ class Chain(Block):
             )
 
     # -- integrated --------------------------------------------------------------------------------
-    def _continuous(self, wanted: Expr) -> None:
+    def _continuous(self, wanted: Expr, ledger: bool) -> None:
         sensors, _, closed = self._settings
         sketch = Sketch(self, numeric=False)
         write_plant(sketch, self.parts)
         names = checked_sensors(sketch, self.parts, sensors)
         known = {n: sketch.signal(n) for n in names}
-        law = self.parts.controller.law(
-            sketch.of(self.parts.controller),
+        put = commanded(
+            self,
+            sketch,
             wanted,
             lambda n: measured(known, n) if closed else as_expr(0),
+            self.parts.controller,
         )
-        command = self.intermediate(law)
-        self.output("controller.u", command, doc="command")
-        for state in sketch.states:
-            assert state.rate is not None
-            self.derivative(state.symbol, substitute(state.rate, {sketch.command: command}))
-        for name, (value, unit, doc) in sketch.signals.items():
-            if not any(s.name == name for s in sketch.states):
-                self.output(name, substitute(value, {sketch.command: command}), unit=unit, doc=doc)
-        self.output_vector(
-            "Z", [substitute(sketch.signal(n), {sketch.command: command}) for n in names]
-        )
+        emit(self, sketch, put, ledger=ledger)
+        self.output_vector("Z", [substitute(x, put) for x in known.values()])
 
     # -- by matrices -------------------------------------------------------------------------------
     def _sampled(self, wanted: Expr, found: ChainMatrices) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from linkwright.algebra import Expr
+from linkwright.algebra import Expr, as_expr
+from linkwright.elements.drives.motors import Motor
 from linkwright.elements.drives.parts import DrivePart, PartSketch, amount, part
+from linkwright.elements.drives.trains import Train
 
 Measured = Callable[[str], Expr]
 """What a sensor says of a signal, by the name of the signal."""
@@ -18,10 +20,29 @@ class Controller(DrivePart):
 
     __slots__ = ()
     role: ClassVar[str] = "controller"
+    reference_unit: ClassVar[str] = "rad"
+
+    @property
+    def rate(self) -> float | None:
+        """The rate at which it runs, Hz, where it has one of its own."""
+        return None
+
+    def tuned(self, motor: Motor | None, train: Train | None, inertia: float | None) -> Self:
+        """Return it with all that it left open set for a motor, a train and a load."""
+        return self
 
     @abstractmethod
-    def law(self, sheet: PartSketch, reference: Expr, measured: Measured) -> Expr:
-        """Return the command."""
+    def law(
+        self, sheet: PartSketch, reference: Expr, measured: Measured
+    ) -> Expr | tuple[Expr, ...]:
+        """Return the command: one, or one for each winding of the motor."""
+
+
+def commands(law: Expr | tuple[Expr, ...], count: int) -> tuple[Expr, ...]:
+    """Return a command for each winding; a single one goes to the last, which makes the torque."""
+    if isinstance(law, tuple):
+        return law
+    return (*(as_expr(0) for _ in range(count - 1)), law)
 
 
 @part
@@ -43,3 +64,111 @@ class PD(Controller):
         """Return the command."""
         kp, kd = sheet.numbers("kp", "kd")
         return kp * (reference - measured("load.angle")) - kd * measured("motor.speed")
+
+
+@part
+class PI(Controller):
+    """Speed of the motor: u = kp e + ki times its integral, e = reference - motor.speed.
+
+    The reference is a speed of the motor, rad/s.
+
+    Args:
+        kp: V*s/rad.
+        ki: V/rad.
+
+    >>> PI(0.1, 2.0).ki
+    2.0
+    """
+
+    kp: float = amount("V*s/rad")
+    ki: float = amount("V/rad", default=0.0)
+    reference_unit: ClassVar[str] = "rad/s"
+
+    def law(self, sheet: PartSketch, reference: Expr, measured: Measured) -> Expr:
+        """Return the command."""
+        kp, ki = sheet.numbers("kp", "ki")
+        error = reference - measured("motor.speed")
+        held = sheet.state("integral", unit="V", doc="integral part")
+        sheet.rate(held, ki * error)
+        return kp * error + held
+
+
+@part
+class PID(Controller):
+    """Position of the load, with an integral, and speed of the motor.
+
+    u = kp e + ki times the integral of e - kd motor.speed, e = reference - load.angle.
+
+    Args:
+        kp: V/rad.
+        ki: V/(rad*s).
+        kd: V*s/rad.
+
+    >>> PID(8, 20, 0.02).ki
+    20
+    """
+
+    kp: float = amount("V/rad")
+    ki: float = amount("V/(rad*s)", default=0.0)
+    kd: float = amount("V*s/rad", default=0.0)
+
+    def law(self, sheet: PartSketch, reference: Expr, measured: Measured) -> Expr:
+        """Return the command."""
+        kp, ki, kd = sheet.numbers("kp", "ki", "kd")
+        error = reference - measured("load.angle")
+        held = sheet.state("integral", unit="V", doc="integral part")
+        sheet.rate(held, ki * error)
+        return kp * error + held - kd * measured("motor.speed")
+
+
+@part
+class LeadLag(Controller):
+    """Position of the load through gain (1 + s / zero) / (1 + s / pole).
+
+    Args:
+        gain: V/rad, at rest.
+        zero: rad/s.
+        pole: rad/s.
+
+    >>> LeadLag(8, zero=20, pole=200).pole
+    200
+    """
+
+    gain: float = amount("V/rad")
+    zero: float = amount("rad/s", above=0.0)
+    pole: float = amount("rad/s", above=0.0)
+
+    def law(self, sheet: PartSketch, reference: Expr, measured: Measured) -> Expr:
+        """Return the command."""
+        gain, zero, pole = sheet.numbers("gain", "zero", "pole")
+        error = reference - measured("load.angle")
+        slow = sheet.state("slow", unit="rad", doc="error through the lag")
+        sheet.rate(slow, pole * (error - slow))
+        return gain * (slow + pole / zero * (error - slow))
+
+
+@part
+class Steps(Controller):
+    """A stepping motor without feedback: voltages that turn with the reference.
+
+    The field stands where the reference, rad of the load, wants the rotor to be.
+
+    Args:
+        voltage: amplitude, V.
+        ratio: turns of the motor for one of the load.
+        pairs: pairs of poles of the motor.
+
+    >>> Steps(24).pairs
+    50.0
+    """
+
+    voltage: float = amount("V", above=0.0)
+    ratio: float = amount("1", default=1.0)
+    pairs: float = amount("1", default=50.0, above=0.0)
+
+    def law(self, sheet: PartSketch, reference: Expr, measured: Measured) -> tuple[Expr, ...]:
+        """Return the voltages of the two windings."""
+        from linkwright.algebra import cos, sin
+
+        v, n, p = sheet.numbers("voltage", "ratio", "pairs")
+        return v * cos(p * n * reference), v * sin(p * n * reference)

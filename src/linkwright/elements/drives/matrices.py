@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from linkwright.algebra import Expr, symbol
 from linkwright.blocks import Block
+from linkwright.elements.drives.controllers import Controller, commands
 from linkwright.elements.drives.noise import DriveNoise, column, held, van_loan
 from linkwright.elements.drives.parts import DriveError, Sketch, coefficients, number
 from linkwright.elements.drives.plant import PLANT, Parts, write_plant
@@ -115,74 +116,93 @@ def chain_matrices(
             f"{update!r} is no update of a chain", remedy=f"use {', '.join(UPDATES)}", code="R404"
         )
     number(step, "the step of a chain, s,", above=0.0)
+    if parts.controller is None:
+        raise DriveError(
+            "a chain without a controller has no matrices of its own",
+            remedy="give it one, or linearize the System",
+            code="R414",
+        )
     split = update != "exact"
     scratch = Block("scratch")
     sketch = Sketch(scratch, numeric=True, split=split)
     write_plant(sketch, parts)
     names = checked_sensors(sketch, parts, sensors)
-
-    # the controller, a block with its own states and the command as its last
-    held_z = {n: symbol(f"z.{n}", "input", owner=scratch.owner) for n in names}
-    r = symbol("reference", "input", owner=scratch.owner)
-    law_sheet = sketch.of(parts.controller)
-    law = parts.controller.law(law_sheet, r, lambda n: measured(held_z, n))
-    own = sketch.ordered(("controller",))
-    xc = [s.symbol for s in own]
-    z = list(held_z.values())
-    rates = [s.rate for s in own if s.rate is not None]
-    what = dict.fromkeys(range(len(own) + 1), "the controller")
-    rows = np.array(coefficients([*rates, law], [*xc, r, *z], what))
-    nc = len(own)
-    a, c, feed = rows[:nc, :nc], rows[nc:, :nc], rows[:, nc:]
-    phi_x, theta_x = held(a, np.eye(nc), step) if nc else (np.zeros((0, 0)), np.zeros((0, 0)))
-    phi_c, theta_c = np.zeros((nc + 1, nc + 1)), np.zeros((nc + 1, nc + 1))
-    phi_c[:nc, :nc], phi_c[nc:, :nc] = phi_x, c
-    theta_c[:nc, :nc], theta_c[nc, nc] = theta_x, 1.0
-    gains, feedback = feed[:, 0], feed[:, 1:] if closed else 0 * feed[:, 1:]
-
-    # the plant, part by part or as one
+    controller = _controller(sketch, parts.controller, names, step)
     plant = sketch.ordered(PLANT)
-    symbols = [*xc, sketch.command, *(s.symbol for s in plant)]
-    states = (*(s.name for s in own), "controller.u", *(s.name for s in plant))
-    size, m = len(states), len(names)
+    own, last = controller.symbols, [u.name for u in sketch.commands]
+    symbols = [*own, *sketch.commands, *(s.symbol for s in plant)]
+    states = (*(x.name for x in own), *last, *(s.name for s in plant))
+    size, m, k = len(states), len(names), len(own) + len(last)
+    feedback = controller.feedback if closed else 0 * controller.feedback
     deviation = column(noise.process, states, "state")
     density = column(noise.density, states, "state")
-    blocks = [
-        StepBlock("controller", 0, phi_c, theta_c, np.zeros((nc + 1, size)),
-                  np.hstack([np.eye(nc + 1), feedback]), _noise(
-                      np.pad(a, (0, 1)), deviation[:nc + 1], density[:nc + 1], step))
-    ]  # fmt: skip
+    spread = _noise(controller.a, deviation[:k], density[:k], step)
+    given = np.hstack([np.eye(k), feedback])
+    none = np.zeros((k, size))
+    blocks = [StepBlock("controller", 0, controller.phi, controller.theta, none, given, spread)]
     for role in PLANT if split else ("plant",):
         mine = [s for s in plant if s.role == role or not split]
         if not mine:
             continue
-        first = states.index(mine[0].name)
         ports = [p for p in sketch.ports if p.role == role]
-        fed = [p.symbol for p in ports] if split else [sketch.command]
-        values = [p.value for p in ports] if split else [sketch.command]
+        fed = [p.symbol for p in ports] if split else list(sketch.commands)
+        values = [p.value for p in ports] if split else list(sketch.commands)
         rates = [s.rate for s in mine if s.rate is not None]
         what = {i: f"the rate of {s.name}" for i, s in enumerate(mine)}
         whole = np.array(coefficients(rates, [*(s.symbol for s in mine), *fed], what))
-        k = len(mine)
-        phi, theta = held(whole[:, :k], whole[:, k:], step)
+        first, count = states.index(mine[0].name), len(mine)
+        phi, theta = held(whole[:, :count], whole[:, count:], step)
         what = dict.fromkeys(range(len(values)), f"what the {role} is fed with")
-        couple = np.array(coefficients(values, symbols, what))
-        span = slice(first, first + k)
-        blocks.append(
-            StepBlock(role, first, phi, theta, couple, np.zeros((len(fed), nc + 1 + m)),
-                      _noise(whole[:, :k], deviation[span], density[span], step))
-        )  # fmt: skip
+        couple = np.array(coefficients(values, symbols, what)).reshape(len(fed), size)
+        span = slice(first, first + count)
+        spread = _noise(whole[:, :count], deviation[span], density[span], step)
+        none = np.zeros((len(fed), k + m))
+        blocks.append(StepBlock(role, first, phi, theta, couple, none, spread))
     what = {i: f"the sensor of {n}" for i, n in enumerate(names)}
-    H = np.array(coefficients([sketch.signal(n) for n in names], symbols, what))
-    H = H.reshape(m, size)
-    spread = column(noise.sensors, names, "sensor")
-    quantum = column(noise.quantum, names, "sensor")
+    H = np.array(coefficients([sketch.signal(n) for n in names], symbols, what)).reshape(m, size)
+    R = column(noise.sensors, names, "sensor") ** 2
+    R = R + column(noise.quantum, names, "sensor") ** 2 / 12
     Phi, Theta, Q = assembled(blocks, update)
-    inputs = (*(f"R.{s}" for s in states[: nc + 1]), *names)
+    inputs = (*(f"R.{s}" for s in states[:k]), *names)
     return ChainMatrices(
-        Phi, Theta, H, Q, np.diag(spread**2 + quantum**2 / 12), gains, feedback, states, names,
-        inputs, step, update, tuple(blocks),
+        Phi, Theta, H, Q, np.diag(R), controller.gains, feedback, states, names, inputs, step,
+        update, tuple(blocks),
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Controller:
+    """A controller as a block: its states, and its commands as the last of them."""
+
+    symbols: list[Expr]
+    a: Array
+    phi: Array
+    theta: Array
+    gains: Array
+    feedback: Array
+
+
+def _controller(
+    sketch: Sketch, controller: Controller, names: Sequence[str], step: float
+) -> _Controller:
+    owner = sketch.block.owner
+    z = {n: symbol(f"z.{n}", "input", owner=owner) for n in names}
+    r = symbol("reference", "input", owner=owner)
+    law = controller.law(sketch.of(controller), r, lambda n: measured(z, n))
+    put = list(commands(law, len(sketch.commands)))
+    own = sketch.ordered(("controller",))
+    x = [s.symbol for s in own]
+    values = [*(s.rate for s in own if s.rate is not None), *put]
+    what = dict.fromkeys(range(len(values)), "the controller")
+    rows = np.array(coefficients(values, [*x, r, *z.values()], what))
+    n, k = len(x), len(values)
+    a, phi, theta = (np.zeros((k, k)) for _ in range(3))
+    a[:n, :n] = rows[:n, :n]
+    if n:
+        phi[:n, :n], theta[:n, :n] = held(rows[:n, :n], np.eye(n), step)
+    phi[n:, :n] = rows[n:, :n]
+    theta[n:, n:] = np.eye(k - n)
+    return _Controller(x, a, phi, theta, rows[:, n], rows[:, n + 1 :])
 
 
 def measured(known: Mapping[str, Expr], name: str) -> Expr:

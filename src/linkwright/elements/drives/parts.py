@@ -23,7 +23,12 @@ class DriveError(BlockError):
 
 
 def amount(
-    unit: str, *, default: Any = ..., least: float = -math.inf, above: float = -math.inf
+    unit: str,
+    *,
+    default: Any = ...,
+    least: float = -math.inf,
+    above: float = -math.inf,
+    most: float = math.inf,
 ) -> Any:
     """Return a field of a part: a number in a unit, within bounds.
 
@@ -32,8 +37,9 @@ def amount(
         default: its value where none is given; None where the part works without it.
         least: the smallest that makes sense.
         above: what it must be greater than.
+        most: the greatest that makes sense.
     """
-    bounds = {"unit": unit, "least": least, "above": above}
+    bounds = {"unit": unit, "least": least, "above": above, "most": most}
     return field(metadata=bounds) if default is ... else field(default=default, metadata=bounds)
 
 
@@ -46,13 +52,15 @@ def part(kind: type[PartType]) -> type[PartType]:
 class DrivePart:
     """A part of a drive.
 
-    `sensors` names the signals that are measured unless a chain says otherwise, within the part.
+    `sensors` names the signals that are measured unless a chain says otherwise, within the part;
+    `needs` are groups of fields of which all are given, or none.
     """
 
     __slots__ = ()
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     role: ClassVar[str]
     sensors: ClassVar[tuple[str, ...]] = ()
+    needs: ClassVar[tuple[tuple[str, ...], ...]] = ()
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -63,17 +71,33 @@ class DrivePart:
                     f"{item.name} of {type(self).__name__}",
                     least=item.metadata["least"],
                     above=item.metadata["above"],
+                    most=item.metadata["most"],
+                )
+        for group in self.needs:
+            missing = [name for name in group if getattr(self, name) is None]
+            if missing and len(missing) < len(group):
+                raise DriveError(
+                    f"{type(self).__name__} is given without {', '.join(missing)}",
+                    remedy=f"give all of {', '.join(group)}, or none",
+                    code="R412",
                 )
 
 
-def number(value: Any, what: str, *, least: float = -math.inf, above: float = -math.inf) -> float:
+def number(
+    value: Any,
+    what: str,
+    *,
+    least: float = -math.inf,
+    above: float = -math.inf,
+    most: float = math.inf,
+) -> float:
     """Return a number that a drive is given, or say why it cannot be meant.
 
     >>> number(2, "R of DC", above=0)
     2.0
     """
     try:
-        return checked(value, what, least=least, above=above)
+        return checked(value, what, least=least, above=above, most=most)
     except BlockError as error:
         raise DriveError(error.what, remedy=error.remedy, code="R401") from None
 
@@ -95,6 +119,7 @@ class SketchState:
     unit: str
     doc: str
     shaft: bool = False
+    start: float = 0.0
     rate: Expr | None = None
 
     @property
@@ -126,10 +151,13 @@ class Sketch:
         self.block = block
         self.numeric = numeric
         self.split = split
-        self.command = symbol("controller.u", "input", owner=block.owner)
+        self.commands: tuple[Expr, ...] = ()
         self.states: list[SketchState] = []
         self.ports: list[SketchPort] = []
         self.signals: dict[str, tuple[Expr, str, str]] = {}
+        self.powers: dict[str, Expr] = {}
+        self.energies: dict[str, Expr] = {}
+        self.known_numbers: dict[str, Expr] = {}
 
     def of(self, part: DrivePart) -> PartSketch:
         """Return the sheet on which a part writes."""
@@ -159,26 +187,29 @@ class PartSketch:
         units = {f.name: f.metadata for f in fields(self.part)}
         for name in names:
             value = float(getattr(self.part, name))
-            if self.sketch.numeric:
-                found.append(as_expr(value))
-                continue
-            meta = units[name]
-            positive = meta["above"] >= 0
-            found.append(
-                self.sketch.block.parameter(
-                    f"{self.role}.{name}",
+            label = f"{self.role}.{name}"
+            known = self.sketch.known_numbers
+            if label not in known and self.sketch.numeric:
+                known[label] = as_expr(value)
+            elif label not in known:
+                meta = units[name]
+                positive = meta["above"] >= 0
+                known[label] = self.sketch.block.parameter(
+                    label,
                     value,
                     unit=meta["unit"],
                     sign="positive" if positive else "",
                     least=max(meta["least"], 0.0 if positive else -math.inf),
                 )
-            )
+            found.append(known[label])
         return tuple(found)
 
-    def state(self, name: str, *, unit: str, doc: str, shaft: bool = False) -> Expr:
+    def state(
+        self, name: str, *, unit: str, doc: str, shaft: bool = False, start: float = 0.0
+    ) -> Expr:
         """Return a new state, which is a signal too."""
-        made = self.sketch.block.state(f"{self.role}.{name}", unit=unit, doc=doc)
-        self.sketch.states.append(SketchState(self.role, made, unit, doc, shaft))
+        made = self.sketch.block.state(f"{self.role}.{name}", None, start, unit=unit, doc=doc)
+        self.sketch.states.append(SketchState(self.role, made, unit, doc, shaft, start))
         self.sketch.signals[f"{self.role}.{name}"] = (made, unit, doc)
         return made
 
@@ -207,6 +238,22 @@ class PartSketch:
         self.sketch.signals[f"{self.role}.{name}"] = (value, unit, doc)
         return value
 
+    # -- the ledger --------------------------------------------------------------------------------
+    def supply(self, power: Expr) -> None:
+        """Say what is drawn from the supply, W."""
+        self._power("supply", power)
+
+    def loss(self, name: str, power: Expr) -> None:
+        """Say what becomes heat, W."""
+        self._power(f"loss.{self.role}.{name}", power)
+
+    def stored(self, name: str, energy: Expr) -> None:
+        """Say what is stored, J."""
+        self.sketch.energies[f"{self.role}.{name}"] = energy
+
+    def _power(self, name: str, power: Expr) -> None:
+        self.sketch.powers[name] = self.sketch.powers.get(name, as_expr(0)) + power
+
 
 def coefficients(
     values: list[Expr], symbols: list[Expr], what: Mapping[int, str]
@@ -222,8 +269,8 @@ def coefficients(
     rows = []
     for k, value in enumerate(values):
         row = [diff(value, x) for x in symbols]
-        rest = float(evaluate(value, zeros)) if not any(free_symbols(*row)) else 1.0
-        if any(free_symbols(*row)) or rest:
+        bent = len(free_symbols(*row)) > 0
+        if bent or float(evaluate(value, zeros)):
             raise DriveError(
                 f"{what[k]} is not linear, so that a chain with a rate has no matrices",
                 remedy="leave out rate=: then the plant is integrated, and a Servo samples it",

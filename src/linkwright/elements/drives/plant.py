@@ -4,41 +4,105 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from linkwright.algebra import Expr, as_expr, symbol
 from linkwright.elements.drives.amplifiers import Amplifier
 from linkwright.elements.drives.controllers import Controller
 from linkwright.elements.drives.loads import DriveLoad
 from linkwright.elements.drives.motors import Motor
-from linkwright.elements.drives.parts import DrivePart, Sketch
-from linkwright.elements.drives.trains import Train
+from linkwright.elements.drives.parts import DriveError, DrivePart, Shaft, Sketch
+from linkwright.elements.drives.trains import Rigid, Train
 
-PLANT = ("amplifier", "motor", "train", "load")
+PLANT = ("amplifier", "motor", "thermal", "train", "load")
 """The parts of the plant, in the order of their states."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a chain."""
+    """The parts of a chain; a drive of a mechanism's joint has no load of its own."""
 
-    controller: Controller
+    controller: Controller | None
     amplifier: Amplifier
     motor: Motor
     train: Train
-    load: DriveLoad
+    load: DriveLoad | None = None
+
+    @property
+    def all(self) -> tuple[DrivePart, ...]:
+        """All parts."""
+        found = (self.controller, self.amplifier, self.motor, self.train, self.load)
+        return tuple(p for p in found if p is not None)
 
     @property
     def plant(self) -> tuple[DrivePart, ...]:
         """All but the controller."""
-        return self.amplifier, self.motor, self.train, self.load
+        return tuple(p for p in self.all if p is not self.controller)
 
 
-def write_plant(sketch: Sketch, parts: Parts) -> None:
-    """Write the plant: what its states do with the command of the sketch."""
-    motor, load = sketch.of(parts.motor), sketch.of(parts.load)
-    shaft, end = motor.shaft(), load.shaft()
-    voltage = parts.amplifier.write(sketch.of(parts.amplifier), sketch.command)
-    torque = parts.motor.write(motor, voltage, shaft)
-    out, back = parts.train.write(sketch.of(parts.train), shaft, end)
-    (inertia,) = motor.numbers("J")
-    motor.rate(shaft.speed, (torque - motor.fed("torque", back)) / inertia)
-    (inertia,) = load.numbers("J")
-    load.rate(end.speed, parts.load.write(load, end, load.fed("torque", out)) / inertia)
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """What a drive does to the joint that it turns: a torque, and inertia that it adds."""
+
+    torque: Expr
+    inertia: Expr
+
+
+def write_plant(sketch: Sketch, parts: Parts, end: Shaft | None = None) -> Turned:
+    """Write the plant: what its states do with the commands of the sketch.
+
+    Args:
+        sketch: on which it is written.
+        parts: of the chain.
+        end: the joint of a mechanism that takes the place of the load.
+    """
+    train = parts.train
+    if train.rigid and sketch.split:
+        raise DriveError(
+            "a rigid train makes one body of rotor and load, which cannot be updated part by part",
+            remedy="use update='exact', or an Elastic train",
+            code="R413",
+        )
+    motor, teeth = sketch.of(parts.motor), sketch.of(train)
+    load = None if parts.load is None else sketch.of(parts.load)
+    axes = parts.motor.axes
+    owner = sketch.block.owner
+    sketch.commands = tuple(symbol(f"controller.u{a}", "input", owner=owner) for a in axes)
+    if isinstance(train, Rigid):
+        end = end or _own(load)
+        (n,) = teeth.numbers("ratio")
+        shaft = Shaft(n * end.angle, n * end.speed)
+        motor.signal("speed", shaft.speed, unit="rad/s", doc="speed of the motor")
+        motor.signal("angle", shaft.angle, unit="rad", doc="angle of the motor")
+    else:
+        shaft = motor.shaft()
+        end = end or _own(load)
+    currents = parts.motor.currents(motor)
+    amplifier = sketch.of(parts.amplifier)
+    voltages = [
+        parts.amplifier.write(amplifier, u, i, a)
+        for u, i, a in zip(sketch.commands, currents, axes, strict=True)
+    ]
+    torque = parts.motor.write(motor, voltages, currents, shaft)
+    (rotor,) = motor.numbers("J")
+    if load is not None or not train.rigid:  # otherwise it is an armature of the mechanism
+        motor.stored("rotor", rotor * shaft.speed**2 / 2)
+    if isinstance(train, Rigid):
+        (n,) = teeth.numbers("ratio")
+        out, added = train.through(teeth, torque, shaft), n**2 * rotor
+        teeth.signal("torque", out, unit="N*m", doc="torque on the load, rotor at rest")
+    else:
+        out, back = train.write(teeth, shaft, end)
+        motor.rate(shaft.speed, (torque - motor.fed("torque", back)) / rotor)
+        added = as_expr(0)
+    if parts.load is not None and load is not None:
+        (inertia,) = load.numbers("J")
+        turned = parts.load.write(load, end, load.fed("torque", out))
+        load.rate(end.speed, turned / (inertia + added))
+        load.stored("kinetic", inertia * end.speed**2 / 2)
+    return Turned(out, added)
+
+
+def _own(load: object) -> Shaft:
+    from linkwright.elements.drives.parts import PartSketch
+
+    assert isinstance(load, PartSketch)
+    return load.shaft()

@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 from linkwright.blocks.kinds import Kind
-from linkwright.elements.drives.amplifiers import Ideal, Lag
+from linkwright.elements.drives.amplifiers import PWM, CurrentLoop, Ideal, Lag
+from linkwright.elements.drives.cascade import Cascade
 from linkwright.elements.drives.chain import Chain
-from linkwright.elements.drives.controllers import PD
-from linkwright.elements.drives.loads import Inertia
-from linkwright.elements.drives.motors import DC
+from linkwright.elements.drives.controllers import PD, PI, PID, LeadLag, Steps
+from linkwright.elements.drives.drive import Drive
+from linkwright.elements.drives.loads import Inertia, Pendulum
+from linkwright.elements.drives.motors import DC, PMSM, Stepper, Thermal, TorqueSource
 from linkwright.elements.drives.parts import DrivePart
-from linkwright.elements.drives.trains import Elastic
+from linkwright.elements.drives.servo import Servo
+from linkwright.elements.drives.trains import Elastic, Rigid
 
 PARTS: tuple[type[DrivePart], ...] = (
+    Cascade,
+    LeadLag,
     PD,
+    PI,
+    PID,
+    Steps,
+    CurrentLoop,
     Ideal,
     Lag,
+    PWM,
     DC,
+    PMSM,
+    Stepper,
+    TorqueSource,
+    Thermal,
     Elastic,
+    Rigid,
     Inertia,
+    Pendulum,
 )
 """Every part of a drive."""
 
-DRIVES = (Kind(Chain),)
+DRIVES = (Kind(Chain), Kind(Drive), Kind(Servo))
 """Every block that is made of such parts."""
 
 

@@ -24,7 +24,15 @@ from linkwright.blocks import BLOCKS, Block, Element, Foreign, Rate
 from linkwright.control.computed_torque import TrajectoryLike
 from linkwright.control.linear import Linear, StateModel
 from linkwright.control.registry import CONTROLLERS
-from linkwright.elements.drives import Amplifier, Controller, DriveLoad, DriveNoise, Motor, Train
+from linkwright.elements.drives import (
+    Amplifier,
+    Controller,
+    DriveLoad,
+    DriveNoise,
+    Motor,
+    Thermal,
+    Train,
+)
 from linkwright.elements.drives.registry import DRIVES, parts_of
 from linkwright.elements.registry import ELEMENTS, SURFACES, TIRE_LAWS
 from linkwright.elements.surfaces import Surface
@@ -73,7 +81,7 @@ _PARTS: dict[Any, Makers] = {
     Linear: (StateModel,),
     Limits: (Limits,),
     DriveNoise: (DriveNoise,),
-    **{base: parts_of(base) for base in (Controller, Amplifier, Motor, Train, DriveLoad)},
+    **{base: parts_of(base) for base in (Controller, Amplifier, Motor, Train, DriveLoad, Thermal)},
     **{surface: (surface,) for surface in SURFACES},
 }
 _GIVEN = ("mechanism", "name", "rate")

@@ -1,0 +1,127 @@
+"""The Drive: amplifier, motor and train on a joint of a mechanism."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from linkwright.algebra import Expr
+from linkwright.blocks import Block, Element
+from linkwright.blocks.element import joint_of
+from linkwright.elements.drives.amplifiers import Amplifier
+from linkwright.elements.drives.controllers import Controller
+from linkwright.elements.drives.emission import commanded, emit
+from linkwright.elements.drives.matrices import measured
+from linkwright.elements.drives.motors import Motor
+from linkwright.elements.drives.parts import Shaft, Sketch
+from linkwright.elements.drives.plant import Parts, write_plant
+from linkwright.elements.drives.trains import Train
+
+
+class Drive(Element):
+    """The drive of a mechanism's joint: amplifier, motor and train, integrated with it.
+
+    An elastic train has the rotor as a body of its own. A rigid one adds ratio^2 J to the inertia
+    of the joint, as an armature.
+
+    Args:
+        mechanism: whose joint is driven.
+        joint: a coordinate, or the name of a body with one.
+        amplifier: from the command to a voltage.
+        motor: from the voltage to a torque.
+        train: between motor and joint.
+        controller: integrated as well; by default none, but a port `u` for a `Servo`, which
+            `attach` connects.
+        ledger: whether energies are integrated: `energy.supply`, `energy.loss...`, `energy.work`,
+            `energy.stored`, and `energy.missing`, which stays what it is at the start.
+        name: of the element.
+
+    Ports: `u` (for each winding, as `u_d` and `u_q`) or `reference` goes in. The signals come out
+    under their names (`motor.i`, `train.torque`, `load.angle`), as do powers, W.
+
+    >>> from linkwright.elements.drives import DC, Ideal, Rigid
+    >>> from linkwright.mechanism import Mechanism
+    >>> m = Mechanism("m")
+    >>> rod = m.body("rod", rotate="z", mass=1, com=(1, 0, 0), inertia=0)
+    >>> drive = Drive(m, "rod", Ideal(), DC(R=1, L=2e-3, kt=0.05, J=1e-4), Rigid(50))
+    >>> [x.name for x in drive.states], drive.armatures[rod]
+    (['motor.i'], motor.J*train.ratio**2)
+    """
+
+    def __init__(
+        self,
+        mechanism: Any,
+        joint: str,
+        amplifier: Amplifier,
+        motor: Motor,
+        train: Train,
+        *,
+        controller: Controller | None = None,
+        ledger: bool = False,
+        name: str = "drive",
+    ) -> None:
+        super().__init__(name, mechanism, doc=f"drive of {joint}")
+        self.parts = Parts(controller, amplifier, motor, train)
+        found = joint_of(self.mechanism, joint)
+        angle = found.coordinate
+        speed = self.mechanism.kinematics().rates[angle]
+        sketch = Sketch(self, numeric=False)
+        turns = found.turns
+        sketch.signals["load.angle"] = (angle, "rad" if turns else "m", "place of the joint")
+        sketch.signals["load.speed"] = (speed, "rad/s" if turns else "m/s", "speed of the joint")
+        turned = write_plant(sketch, self.parts, Shaft(angle, speed))
+        known = {n: value for n, (value, _, _) in sketch.signals.items()}
+        wanted: Expr = angle
+        if controller is not None:
+            wanted = self.input(
+                "reference", unit=controller.reference_unit, doc="what is wanted of the joint"
+            )
+        put = commanded(self, sketch, wanted, lambda n: measured(known, n), controller)
+        torque = turned.torque
+        emit(self, sketch, put, ledger=ledger, work=torque * speed)
+        self.effort("tau", angle, torque)
+        if train.rigid:
+            self.armature(angle, turned.inertia)
+
+
+class Wired(Protocol):
+    """What two blocks can be added to: a System."""
+
+    def add(self, part: Block, *, name: str = "") -> Any:
+        """Add a block."""
+
+    def connect(self, source: Any, target: Any) -> None:
+        """Connect ports."""
+
+
+def attach(system: Wired, drive: Drive, servo: Block, name: str = "") -> tuple[Any, Any]:
+    """Add a drive and its servo to a System, connected by the names of their ports.
+
+    Args:
+        system: to which they are added.
+        drive: without a controller of its own.
+        servo: a `Servo`; its inputs are signals of the drive, its outputs the commands.
+        name: of the drive in the System; that of the servo is this with `_servo`.
+
+    Returns:
+        the members of drive and servo; `servo.reference` is left to be connected.
+
+    >>> import linkwright as lw
+    >>> from linkwright.drives import DC, PD, Drive, Ideal, Rigid, Servo, attach
+    >>> m = lw.load("pendulum")
+    >>> s = lw.System(m)
+    >>> joint = Drive(m, "phi", Ideal(), DC(R=1, L=2e-3, kt=0.05, J=1e-4), Rigid(50))
+    >>> drive, servo = attach(s, joint, Servo(PD(200, 2), rate=1000))
+    >>> s.connect(0.3, servo.reference)
+    >>> s.inputs()
+    {}
+    """
+    label = name or drive.name
+    one = system.add(drive, name=label)
+    two = system.add(servo, name=f"{label}_servo")
+    for port in servo.inputs:
+        if port in drive.names() or port in drive.outputs:
+            system.connect(one[port], two[port])
+    for port in drive.inputs:
+        if port in servo.outputs:
+            system.connect(two[port], one[port])
+    return one, two

@@ -1,0 +1,58 @@
+"""From a sketch to the states and outputs of a block that is integrated."""
+
+from __future__ import annotations
+
+from linkwright.algebra import Expr, substitute, total
+from linkwright.blocks import Block
+from linkwright.elements.drives.controllers import Controller, Measured, commands
+from linkwright.elements.drives.parts import Sketch
+
+
+def commanded(
+    block: Block, sketch: Sketch, reference: Expr, measured: Measured, controller: Controller | None
+) -> dict[Expr, Expr]:
+    """Return what the commands of a sketch are: those of the controller, or ports of the block."""
+    if controller is None:
+        names = [u.name.removeprefix("controller.") for u in sketch.commands]
+        made = [block.input(n, doc="command") for n in names]
+        return dict(zip(sketch.commands, made, strict=True))
+    law = controller.law(sketch.of(controller), reference, measured)
+    put = [block.intermediate(u) for u in commands(law, len(sketch.commands))]
+    for u, value in zip(sketch.commands, put, strict=True):
+        block.output(u.name, value, doc="command")
+    return dict(zip(sketch.commands, put, strict=True))
+
+
+def emit(
+    block: Block, sketch: Sketch, put: dict[Expr, Expr], *, ledger: bool, work: Expr | None = None
+) -> None:
+    """Give a block the rates of its states, its signals and its powers.
+
+    Args:
+        block: that gets them.
+        sketch: what the parts said.
+        put: what the commands are.
+        ledger: whether powers are integrated.
+        work: what the drive does to a mechanism, W.
+    """
+    for state in sketch.states:
+        assert state.rate is not None
+        block.derivative(state.symbol, substitute(state.rate, put))
+    own = {s.name for s in sketch.states}
+    for name, (value, unit, doc) in sketch.signals.items():
+        if name not in own:
+            block.output(name, substitute(value, put), unit=unit, doc=doc)
+    powers = {name: substitute(value, put) for name, value in sketch.powers.items()}
+    if work is not None:
+        powers["work"] = substitute(work, put)
+    for name, value in powers.items():
+        block.output(f"power.{name}", value, unit="W", doc=f"power: {name}")
+    if not ledger:
+        return
+    flows = {
+        name: block.state(f"energy.{name}", value, unit="J", doc=f"energy: {name}")
+        for name, value in powers.items()
+    }
+    stored = block.output("energy.stored", total(sketch.energies.values()), unit="J", doc="stored")
+    gone = total(flow for name, flow in flows.items() if name != "supply")
+    block.output("energy.missing", flows["supply"] - gone - stored, unit="J", doc="unaccounted for")
