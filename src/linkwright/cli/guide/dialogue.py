@@ -111,15 +111,15 @@ class Guide:
             self._modify()
 
     def _create(self) -> None:
-        from linkwright.cli.guide import components
-        from linkwright.cli.guide.model import Draft
-        from linkwright.formats.text.writer import value_text
-
         talk = self.talk
         self._loaded = self._text_of_file()
         stem = self.file.stem if is_name(self.file.stem) else "robot"
         name = talk.ask(Question("name of the model", new_name(()), stem, "A word for it."))
         doc = talk.ask(Question("what it is, in a line", words, "", "One line that says it."))
+        from linkwright.cli.guide import components
+        from linkwright.cli.guide.model import Draft
+        from linkwright.formats.text.writer import value_text
+
         head = f"format = 1\nname = {value_text(name)}\n"
         draft = Draft(head + (f"doc = {value_text(doc)}\n" if doc else ""))
         draft = self._component(draft, lambda d: components.ask_base(talk, d))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from linkwright.cli.guide.answers import Question, choice, words, wrong
+from linkwright.cli.guide.answers import Numbers, Question, choice, words, wrong
 from linkwright.cli.guide.talk import Talk
 from linkwright.errors import InputError
 
-_ANALYZE = ("check", "simulate", "return")
+_ANALYZE = ("check", "requirements", "simulate", "return")
 _POSTPROCESS = ("plot", "page", "return")
 _HELP = {
     "check": "check: derive the equations of the model, and say what is in it.",
+    "requirements": "requirements: what a task asks of each joint: speeds, torques, powers, loads.",
     "simulate": "simulate: run it from its start, and record that.",
     "plot": "plot: channels of a recording, as a picture.",
     "page": "page: the motion of a recording, as a page for any browser.",
@@ -24,6 +25,14 @@ def analyze(talk: Talk, file: Path) -> None:
     chosen = _chosen(talk, _ANALYZE)
     if chosen == "check":
         _run(talk, ["check", str(file)])
+    elif chosen == "requirements":
+        task = _file(talk, "task", _task_of(file), file.parent)
+        payload = talk.ask(
+            Question("payload, kg, or none", Numbers().maybe("kg"), "none", "A point at the tool.")
+        )
+        out = _file(talk, "file for the recording", f"{file.stem}.parquet", file.parent)
+        carried = [] if payload is None else ["--payload", str(payload)]
+        _run(talk, ["require", str(file), task, *carried, "--save", out], exceeded=1)
     elif chosen == "simulate":
         out = _file(talk, "file for the recording", f"{file.stem}.npz", file.parent)
         _run(talk, ["simulate", str(file), "-o", out, "--force"])
@@ -67,13 +76,27 @@ def _file(talk: Talk, what: str, default: str, folder: Path) -> str:
     return found
 
 
-def _run(talk: Talk, command: list[str]) -> None:
-    """Run a command of Linkwright; what it could not do is an error with a number."""
+def _task_of(file: Path) -> str:
+    """Return the name of the task that a model names, or one like its own."""
+    from linkwright.formats.text.files import open_model
+
+    return open_model(file).model.task or f"{file.stem}-task.toml"
+
+
+def _run(talk: Talk, command: list[str], *, exceeded: int = 0) -> None:
+    """Run a command of Linkwright; what it could not do is an error with a number.
+
+    Args:
+        exceeded: the exit code that says that a limit is exceeded.
+    """
     from linkwright.cli import main
 
     if talk.pending:
         return
-    if main(command) != 0:
+    code = main(command)
+    if code and code == exceeded:
+        talk.say("a limit is exceeded")
+    elif code:
         raise InputError(
             f"`linkwright {' '.join(command)}` could not do it",
             remedy="its message above says why",

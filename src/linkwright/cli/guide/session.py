@@ -7,7 +7,7 @@ from pathlib import Path
 
 from linkwright.cli.guide.answers import Question, truth
 from linkwright.cli.guide.dialogue import Guide
-from linkwright.cli.guide.talk import ScriptLines, Talk, usual_lines
+from linkwright.cli.guide.talk import Lines, ScriptLines, Talk, usual_lines
 from linkwright.errors import InputError
 from linkwright.files import read_text
 
@@ -17,6 +17,7 @@ def hold(
     *,
     replay: Path | None = None,
     transcript: Path | None = None,
+    lines: Lines | None = None,
     say: Callable[[str], None],
 ) -> None:
     """Hold a dialogue about a file, with a person, a pipe or a transcript.
@@ -25,6 +26,7 @@ def hold(
         file: of the model.
         replay: a transcript that gives the answers.
         transcript: a file that gets them.
+        lines: where answers come from; the terminal or the standard input by default.
         say: prints a line.
     """
     if file.suffix != ".toml":
@@ -44,7 +46,7 @@ def hold(
             ) from None
         return
     draft = file.with_suffix(".draft.txt")
-    talk = Talk(usual_lines(), draft=draft, transcript=_new(transcript), say=say)
+    talk = Talk(lines or usual_lines(), draft=draft, transcript=_new(transcript), say=say)
     try:
         if draft.is_file():
             _resume(talk, draft)
