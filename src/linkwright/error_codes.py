@@ -249,6 +249,12 @@ SIZING = {
         "A joint, motor, gear, supply or order was named that is not there.",
         "Use one of the names that the message lists.",
     ),
+    "R306": Explanation(
+        "Cycles are not those of the robot",
+        "Sizing with a robot needs the cycle of every joint, in the robot's order, and joints "
+        "with one coordinate on a fixed base.",
+        "Take the cycles from the requirement of that robot.",
+    ),
 }
 
 DRIVES = {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwright.algebra import evaluate
 from linkwright.analysis.requirements.limits import limits_of
 from linkwright.analysis.requirements.requirement import WRENCH, JointInfo, Requirement
 from linkwright.analysis.requirements.robsim import robsim_motion, step_means
@@ -109,6 +110,9 @@ def _task(given: Task | Trajectory | str | os.PathLike[str]) -> Task:
 
 def joints_of(robot: Robot) -> tuple[JointInfo, ...]:
     """Return what is known of the joints of a robot, in the order of its coordinates."""
+    m = robot.mechanism
+    known = {x: m.values[name] for name, x in m.parameters.items() if name in m.values}
+    known |= dict.fromkeys(m.coordinates.values(), 0.0)  # the axis does not turn in its own link
     made = {}
     for joint in robot.assembled.joints:
         if len(joint.coordinates) != 1 or joint.follows is not None:
@@ -118,7 +122,7 @@ def joints_of(robot: Robot) -> tuple[JointInfo, ...]:
         speed = motion.speeds[0]
         turns = not speed.omega.is_zero
         vector = speed.omega if turns else speed.velocity
-        along = np.array([float(x.data) for x in vector.components(body.frame)])
+        along = np.array([float(evaluate(x, known)) for x in vector.components(body.frame)])
         x, y, z = map(float, np.array(place.rotation).T @ along)
         name = joint.coordinates[0].name
         kind = "revolute" if turns else "prismatic"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from linkwright.analysis.sizing.pairs import (
     brakes_of,
     judge,
 )
+from linkwright.analysis.sizing.pareto import DriveSet, ParetoFront, front
 from linkwright.analysis.sizing.verdicts import DriveChoice, Why, explain
 from linkwright.border import worded
 from linkwright.errors import InputError, nearest
@@ -124,6 +126,16 @@ class Sizing:
     def margin(self) -> float:
         """The smallest of all."""
         return min(c.margin for c in self.chosen.values())
+
+    @cached_property
+    def front(self) -> ParetoFront:
+        """The sets of drives of which none is better in everything, and whether that is proven."""
+        return front(self.arm, self.catalog, self.terms)
+
+    @property
+    def pareto(self) -> tuple[DriveSet, ...]:
+        """Sets of drives with the best of margin, mass, energy and price, lightest first."""
+        return self.front.sets
 
     def ranked(self, joint: str, most: int = 10) -> tuple[DriveChoice, ...]:
         """Return the drives that fit a joint, best first.
@@ -301,10 +313,12 @@ def options_of(
     joint: str,
     masses: Mapping[str, float],
     order: str = "mass",
+    pairs: Pairs | None = None,
 ) -> JointOptions:
-    """Return all drives for a joint, with masses of the drives at other joints."""
+    """Return drives for a joint, with masses of the drives at others; by default all there are."""
     load = arm.load(joint, masses)
-    pairs = Pairs.all_of(catalog, load.cycle.kind, terms.voltage)
+    if pairs is None:
+        pairs = Pairs.all_of(catalog, load.cycle.kind, terms.voltage)
     if not len(pairs):
         what = "motor" if not catalog.motor else "gear"
         raise InputError(
