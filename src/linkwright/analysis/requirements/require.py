@@ -131,40 +131,41 @@ def joints_of(robot: Robot) -> tuple[JointInfo, ...]:
 
 
 def loads_of(
-    robot: Robot, task: Task, moved: SampledMotion, payload: Payload | None
+    robot: Robot, task: Task, times: Array, q: Array, payload: Payload | None
 ) -> dict[str, Array]:
     """Return the loads of a task at samples, as the quantities under loads take them."""
     found: dict[str, Array] = {}
     if payload is not None or task.payloads:
-        rows = np.zeros((len(moved.times), 10))
+        rows = np.zeros((len(times), 10))
         if payload is not None:
             rows += payload.parameters
         for k, (at, body) in enumerate(task.payloads):
             later = task.payloads[k + 1][0] if k + 1 < len(task.payloads) else np.inf
-            rows[(moved.times >= at - 1e-9) & (moved.times < later - 1e-9)] += body.parameters
+            rows[(times >= at - 1e-9) & (times < later - 1e-9)] += body.parameters
         found["payload"] = rows
     if task.wrench:
-        found["wrench"] = _profiles(robot, task, moved, task.wrench, FORCES)
+        found["wrench"] = _profiles(robot, task, times, q, task.wrench, FORCES)
     if task.base:
-        found["base"] = _profiles(robot, task, moved, task.base, TOOL[:3])
+        found["base"] = _profiles(robot, task, times, q, task.base, TOOL[:3])
     return found
 
 
 def _profiles(
     robot: Robot,
     task: Task,
-    moved: SampledMotion,
+    times: Array,
+    q: Array,
     profiles: tuple[LoadProfile, ...],
     names: tuple[str, ...],
 ) -> Array:
     """Return the sum of loads at samples, along the axes of the world."""
-    found = np.zeros((len(moved.times), len(names)))
+    found = np.zeros((len(times), len(names)))
     for profile in profiles:
-        values = profile.values(names, moved.times)
+        values = profile.values(names, times)
         for half in range(0, len(names), 3):
             part = values[:, half : half + 3]
             if profile.axes == "tool":
-                turn = robot.pose(moved.q, task.frame)[:, :3, :3]
+                turn = robot.pose(q, task.frame)[:, :3, :3]
                 part = np.einsum("kij,kj->ki", turn, part)
             elif profile.axes == "base":
                 part = part @ base_pose(robot)[:3, :3].T
@@ -253,7 +254,7 @@ def forces(
     robot: Robot, task: Task, moved: SampledMotion, payload: Payload | None
 ) -> tuple[Array, Array]:
     """Return efforts, and force and moment in each joint, at samples."""
-    loads = loads_of(robot, task, moved, payload)
+    loads = loads_of(robot, task, moved.times, moved.q, payload)
     if {"payload", "wrench"} & set(loads) and task.frame not in robot.frames:
         raise InputError(
             f"the robot has no frame {task.frame!r} for the payload or the wrench of the task",

@@ -19,7 +19,7 @@ from linkwright.algebra import evaluate
 from linkwright.analysis.cycle import JointCycle, joint_axes
 from linkwright.analysis.requirements.require import joints_of, loads_of
 from linkwright.analysis.requirements.requirement import Requirement
-from linkwright.analysis.requirements.sampled import SampledMotion, refuse_unsuited
+from linkwright.analysis.requirements.sampled import refuse_unsuited
 from linkwright.analysis.sizing.loads import JointLoad
 from linkwright.equations.rnea import armature_inertias
 from linkwright.errors import InputError
@@ -102,8 +102,8 @@ def arm_of(need: Any, robot: Any = None) -> Arm:
             code="R301",
         )
     if isinstance(need, Requirement) and robot is None:
-        motion = SampledMotion(cycles[0].times, *_motion(cycles), np.zeros(0))
-        loads = loads_of(need.robot, need.task, motion, need.payload)
+        q = _motion(cycles)[0]
+        loads = loads_of(need.robot, need.task, cycles[0].times, q, need.payload)
         return _moved(need.robot, tuple(cycles), loads, need.task.frame)
     return Arm(tuple(cycles)) if robot is None else _moved(robot, tuple(cycles), {}, "")
 
