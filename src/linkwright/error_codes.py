@@ -217,6 +217,11 @@ TASKS = {
         "A task names a frame for its payload, wrench or tool control that the robot has not.",
         "Set `frame` of the task to one of `Robot.frames`.",
     ),
+    "R217": Explanation(
+        "Many runs that do not fit together",
+        "Payloads and starts are not one for each run, or loads of the task change over time.",
+        "Give as many starts as payloads, or one; ask `require` where loads change.",
+    ),
 }
 
 SIZING = {

@@ -68,7 +68,7 @@ def require(
         >>> round(abs(peak.peak), 1) > 30, peak.unit
         (True, 'N*m')
     """
-    robot, task = _robot(robot), _task(task)
+    robot, task = robot_of(robot), task_of(task)
     carried = None if payload is None else payload_of(payload)
     if carried is not None and carried.up_to is not None:
         raise MotionError(
@@ -92,13 +92,15 @@ def require(
     return Requirement(recording, robot, task, joints, limits_of(robot, own), carried, scheme)
 
 
-def _robot(given: Robot | str | os.PathLike[str]) -> Robot:
+def robot_of(given: Robot | str | os.PathLike[str]) -> Robot:
+    """Return a robot, from a file or by its name where it is not one."""
     from linkwright.robots import Robot
 
     return given if isinstance(given, Robot) else Robot(given)
 
 
-def _task(given: Task | Trajectory | str | os.PathLike[str]) -> Task:
+def task_of(given: Task | Trajectory | str | os.PathLike[str]) -> Task:
+    """Return a task, of a trajectory or a file where it is not one."""
     if isinstance(given, Task):
         return given
     if isinstance(given, Trajectory):
