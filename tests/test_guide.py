@@ -17,6 +17,7 @@ from linkwright.cli import main
 from linkwright.cli.guide.answers import Question
 from linkwright.cli.guide.dialogue import Guide
 from linkwright.cli.guide.talk import Talk
+from linkwright.cli.guide.window import Window
 from linkwright.errors import InputError
 from linkwright.models.library import model_text
 from linkwright.robots import Robot
@@ -239,6 +240,40 @@ def test_a_rejected_component_is_replaced_and_an_accepted_one_stays(tmp_path: Pa
     hold(file, [*start, *link(*SHORT[0]), "no", *other])
     assert list(lw.load(preview).bodies) == ["base", "trunk"]
     assert not file.exists()
+
+
+def test_each_component_is_shown_as_it_is_entered(tmp_path: Path) -> None:
+    """Check 17: also one that is rejected, until it is replaced."""
+    shown: list[list[str]] = []
+    answers = ["define", "create", "arm", "", "0, 0, 0", "z 90 deg", "yes"]
+    answers += [*link(*SHORT[0]), "no", *link("trunk", *SHORT[0][1:]), "yes"]
+    talk = Talk(GivenLines(answers), say=lambda _: None)
+    guide = Guide(
+        tmp_path / "arm.toml", talk, lambda file: shown.append(list(lw.load(file).bodies))
+    )
+    with pytest.raises(EOFError):
+        talk.run(guide.play)
+    assert shown == [["base"], ["base", "waist"], ["base"], ["base", "trunk"]]
+
+
+def test_a_studio_is_replaced_at_its_address(tmp_path: Path) -> None:
+    said: list[str] = []
+    window = Window(said.append, browser=False)
+    file = tmp_path / "arm.toml"
+    nodes = []
+    for body in ("base", "trunk"):
+        file.write_text(f'format = 1\nname = "m"\n[[body]]\nname = "{body}"\njoint = "weld"\n')
+        window.show(file)
+        assert window.studio is not None
+        assert window.studio.stage is not None
+        nodes.append((window.studio.address, [n.name for n in window.studio.stage.scene.nodes]))
+    file.write_text("format = 2\n")
+    window.show(file)
+    assert window.studio is None
+    (first, before), (second, after) = nodes
+    assert first == second
+    assert (before[1], after[1]) == ("base", "trunk")
+    assert [line.partition(":")[0] for line in said] == ["studio", "not shown"]
 
 
 # -- answers ---------------------------------------------------------------------------------------

@@ -52,10 +52,12 @@ class Guide:
     Args:
         file: of the model.
         talk: questions and answers.
+        show: shows the model in a file, whenever a component was entered or taken back.
     """
 
-    def __init__(self, file: Path, talk: Talk) -> None:
+    def __init__(self, file: Path, talk: Talk, show: Callable[[Path], None] | None = None) -> None:
         self.file = file
+        self.show = show
         self.talk = talk
         self.preview = file.with_suffix(".draft.toml")
         self.backup: Path | None = None
@@ -249,6 +251,8 @@ class Guide:
                 self.talk.say(f"  {line}")
         if not self.talk.pending:
             write_text(self.preview, new.text, replace=True)
+            if self.show is not None:
+                self.show(self.preview)
 
     # -- files -------------------------------------------------------------------------------------
     def _text_of_file(self) -> str | None:
