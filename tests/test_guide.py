@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import random
 import re
 import string
@@ -20,6 +21,7 @@ from linkwright.cli.guide.talk import Talk
 from linkwright.cli.guide.window import Window
 from linkwright.errors import InputError
 from linkwright.models.library import model_text
+from linkwright.motion import TaskSegment
 from linkwright.robots import Robot
 from tests.guide_answers import REF6, GivenLines, created, link
 
@@ -87,7 +89,20 @@ def test_a_new_model_starts_from_nothing_after_another(ref6: Path, short: bytes)
 def test_menus_come_in_any_order_and_a_bad_entry_changes_nothing(ref6: Path) -> None:
     """Check 1."""
     before = ref6.read_bytes()
-    answers = ["9", "postprocess", "return", "defin", "r", "", "analyze", "5", "3", "1", "re", "4"]
+    answers = [
+        "9",
+        "postprocess",
+        "return",
+        "defin",
+        "r",
+        "",
+        "analyze",
+        "5",
+        "return",
+        "1",
+        "re",
+        "4",
+    ]
     said, lines = hold(ref6, answers)
     assert not lines.lines
     told = [line for line in said if line.startswith("error: ")]
@@ -141,7 +156,7 @@ CHANGES: dict[str, tuple[list[str], list[str]]] = {
         ['-turn = [["z", "90 deg"]]', '+turn = [["z", "80 deg"]]'],
     ),
     "tool": (["tool", "location", "7 in, 0, 0"], ['-at = ["6 in", 0, 0]', '+at = ["7 in", 0, 0]']),
-    "motion": (["motion", "reach.toml"], ['+task = "reach.toml"']),
+    "motion": (["motion", "reach.toml", "no"], ['+task = "reach.toml"']),
     "options": (["options", "run", "9", "", ""], ["-until = 8", "+until = 9"]),
     "environment": (
         ["environment", "table", "base", "box", "1, 1, 20 in", "0, 0, -1", "none", "wood"],
@@ -171,6 +186,29 @@ def test_modify_changes_only_the_bytes_of_its_category(
     assert sorted(changed) == sorted(wanted)
     assert after.count(newline) == after.count("\n")
     lw.load(ref6)
+
+
+def test_a_motion_is_defined_with_the_model(ref6: Path) -> None:
+    """Check 6: motion as ROBSIM has it, in the task file that the model names."""
+    joint = ["next", "2", "joint", "rate", "10 deg/s, 2 deg/s^2", *["none"] * 4, "5"]
+    joint[-1:] = ["5", "1 rad/s"]  # the first lacks its unit
+    tool = ["2", "500 ms", "tool", "rate", "base", "0.1, 2 in/s^2", *["none"] * 5]
+    answers = ["motion", "reach.toml", "", *joint, "yes", *tool, "no", "yes"]
+    said, lines = hold(ref6, ["define", "modify", "", *answers, "done", "yes", "quit"])
+    assert not lines.lines, said
+    assert [line[-6:] for line in said if line.startswith("error")] == ["[R108]"]
+    m = lw.load(ref6)
+    task = lw.read_task(m.file_beside("task"))
+    first, second = task.parts
+    assert isinstance(first, TaskSegment)
+    assert isinstance(second, TaskSegment)
+    assert (first.duration, second.start, second.duration) == (2, 2, 0.5)
+    assert first.rate("waist") == pytest.approx((math.radians(10), math.radians(2)))
+    assert first.rate("roll") == pytest.approx((1.0,))
+    assert second.rate("x") == pytest.approx((0.1, 0.0508))
+    before = ref6.with_name("reach.toml").read_bytes()
+    hold(ref6, ["define", "modify", "", "motion", "", "no", "done", "quit"])
+    assert ref6.with_name("reach.toml").read_bytes() == before
 
 
 def test_keep_or_delete_on_load(ref6: Path) -> None:
@@ -396,7 +434,7 @@ def test_a_file_that_others_changed_meanwhile_is_not_overwritten(ref6: Path) -> 
             return super().line(prompt, ())
 
     said: list[str] = []
-    answers = ["define", "modify", "", "motion", "a.toml", "yes", "done", "yes", "stop"]
+    answers = ["define", "modify", "", "motion", "a.toml", "no", "yes", "done", "yes", "stop"]
     talk = Talk(Slow(answers), say=said.append)
     talk.run(Guide(ref6, talk).play)
     assert any("changed by another program" in line and "[R112]" in line for line in said)

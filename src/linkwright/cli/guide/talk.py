@@ -210,9 +210,9 @@ class Talk:
                     self._rewrite()
                 self.refuse(error)
                 continue
-            self.answers.append(line)
+            self.answers.append(given)
             if not replayed:
-                self._keep(line)
+                self._keep(given)
             return value
 
     def say(self, words: str = "") -> None:
