@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -9,9 +12,13 @@ from numpy.testing import assert_allclose
 import linkwright as lw
 from linkwright.analysis import Catalog, JointCycle, read_catalog, require, size
 from linkwright.analysis.sizing.arm import Arm, arm_of
+from linkwright.analysis.sizing.bus import BusLoad, joint_power
 from linkwright.analysis.sizing.choice import options_of
 from linkwright.analysis.sizing.pairs import Demands
 from linkwright.analysis.sizing.pareto import front
+from linkwright.cli import main
+from linkwright.formats.catalog.reader import parse_catalog
+from linkwright.formats.catalog.writer import catalog_text
 
 GENERIC = read_catalog("generic")
 
@@ -189,3 +196,74 @@ def test_cycles_of_other_joints_than_the_robots_are_refused() -> None:
     cycle = planar_arm().cycles[0]
     with pytest.raises(lw.InputError, match=r"robot has the coordinates post.*\[R306\]"):
         size([cycle], robot=crane())
+
+
+def test_the_bus_carries_all_joints_at_once_and_its_energy_adds_up() -> None:
+    arm = planar_arm()
+    found = size(list(arm.cycles), supply="supply-320v", inertia_ratio=None)
+    bus = found.bus
+    times = arm.cycles[0].times
+    total = np.trapezoid(bus.power, times)
+    assert bus.energy - bus.burned == pytest.approx(total)  # nothing is stored after a cycle
+    peak = {v.name: v for v in bus.verdicts}["supply peak"]
+    assert (peak.value, peak.time) == (bus.power.max(), times[np.argmax(bus.power)])
+    alone = sum(joint_power(found, j).max() for j in found.chosen)
+    assert peak.value < alone
+
+
+def test_what_no_capacitor_keeps_is_burned() -> None:
+    """Lowering a load: with a small capacitor the resistor takes it, with a large one nothing."""
+    t = np.linspace(0.0, 2.0, 201)
+    speed = np.where(t < 1.0, -6.0, 6.0) * np.sin(np.pi * t) ** 2
+    down = JointCycle("lift", "revolute", t, 0 * t, speed, np.gradient(speed, t), 0 * t + 40.0)
+
+    def bus(capacitance: float) -> BusLoad:
+        supply = GENERIC.supply["supply-320v"].model_copy(update={"capacitance": capacitance})
+        catalog = GENERIC.model_copy(update={"supply": {"s": supply}})
+        return size([down], catalog, order="energy").bus
+
+    small, large = bus(1e-6), bus(1.0)
+    assert small.burned > 0.5 * small.regenerated
+    assert {"resistor", "resistor peak"} <= {v.name for v in small.verdicts}
+    assert large.burned == 0.0
+    assert small.energy > large.energy
+    assert bus(1.01 * small.capacitance).burned == pytest.approx(0.0, abs=1e-9)
+
+
+NOD = """format = 1
+[[part]]
+kind = "move"
+duration = "1 s"
+to = { rod = "0.5 rad" }
+[[part]]
+kind = "move"
+duration = "1 s"
+to = { rod = 0 }
+"""
+
+
+def test_the_command_chooses_writes_and_explains(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    model, task, drives = (tmp_path / x for x in ("rod.toml", "nod.toml", "drives.toml"))
+    m = lw.Mechanism("rod")
+    m.body("rod", rotate="y", mass=3, com=(0.3, 0, 0), inertia=0.05)
+    m.gravity("-z")
+    model.write_text(lw.write_model(m))
+    task.write_text(NOD)
+    call = ["size", str(model), str(task), "--step", "0.01", "-o", str(drives)]
+    assert main([*call, "--why", "servo-200w:rod", "--pareto"]) == 0
+    said = capfd.readouterr().out
+    assert "rod: servo-200w with" in said
+    kept = read_catalog(drives)
+    assert list(kept.drive) == ["rod"]
+    assert kept.drive["rod"].motor in kept.motor
+    assert main(["check", str(drives)]) == 0
+    assert main(call) == 2  # the file is there
+    assert main([*call, "--force", "--json"]) == 0
+    info = json.loads(capfd.readouterr().out.split("sound\n")[-1])
+    assert info["joints"]["rod"]["motor"] == kept.drive["rod"].motor
+
+
+def test_a_written_catalog_reads_back_as_it_was() -> None:
+    assert parse_catalog(catalog_text(GENERIC)) == GENERIC
