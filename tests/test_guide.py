@@ -439,3 +439,30 @@ def test_a_file_that_others_changed_meanwhile_is_not_overwritten(ref6: Path) -> 
     talk.run(Guide(ref6, talk).play)
     assert any("changed by another program" in line and "[R112]" in line for line in said)
     assert ref6.read_text() == "format = 1\nname = 'other'\n"
+
+
+# -- analyze and postprocess -----------------------------------------------------------------------
+def test_a_model_is_defined_analyzed_and_plotted_in_one_dialogue(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Checks 1, 2 and 49: the functions run the commands, and defaults need no answers."""
+    file = tmp_path / "arm.toml"
+    made = created(SHORT[:1])
+    motion = ["reach.toml", "yes", "next", "0.5", "joint", "rate", "90 deg/s", "no", "yes"]
+    at = made.index("none", made.index("6 in, 0, 0") + 2)  # the motion, behind the tool
+    made[at : at + 1] = motion
+    require = ["analyze", "requirements", "", "1 kg", "yes", "need.npz", "none"]
+    plot = ["postprocess", "plot", "need.npz", "*.torque", "waist", "a.svg", ""]
+    form = ["postprocess", "plot", "need.npz", "*.torque", "", "b.svg", "yes", "no", "10", "yes"]
+    form += ["none", "0,1", "", "0.25", "", "torque of the waist", "", "N m", "11x8.5", "", "", ""]
+    wrong = ["postprocess", "plot", "nothing.npz", "", "", "", "", "continue"]
+    answers = [*made[:-1], *require, *plot, *form, *wrong, "quit"]
+    said, lines = hold(file, answers)
+    assert not lines.lines, said
+    out, err = capsys.readouterr()
+    assert "nothing.npz" in err.splitlines()[-1], (out, err)
+    assert len(err.splitlines()) == 1, (out, err)
+    assert re.search(r"^waist +1.571 rad/s", out, re.MULTILINE)
+    assert "torque of the waist" in (tmp_path / "b.svg").read_text()
+    assert (tmp_path / "a.svg").stat().st_size > 1000
+    assert sum("[R116]" in line for line in said) == 1
