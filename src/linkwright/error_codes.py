@@ -217,11 +217,6 @@ TASKS = {
         "A task names a frame for its payload, wrench or tool control that the robot has not.",
         "Set `frame` of the task to one of `Robot.frames`.",
     ),
-    "R217": Explanation(
-        "Many runs that do not fit together",
-        "Payloads and starts are not one for each run, or loads of the task change over time.",
-        "Give as many starts as payloads, or one; ask `require` where loads change.",
-    ),
 }
 
 SIZING = {
@@ -253,12 +248,6 @@ SIZING = {
         "Unknown joint or part",
         "A joint, motor, gear, supply or order was named that is not there.",
         "Use one of the names that the message lists.",
-    ),
-    "R306": Explanation(
-        "Cycles are not those of the robot",
-        "Sizing with a robot needs the cycle of every joint, in the robot's order, and joints "
-        "with one coordinate on a fixed base.",
-        "Take the cycles from the requirement of that robot.",
     ),
 }
 
@@ -476,6 +465,32 @@ FREQUENCY = {
         "Map over the wrong number of parameters",
         "A map of limit cycles is over one or two parameters, with values for each.",
         "Name one or two parameters, each with a list of values.",
+    ),
+    "R650": Explanation(
+        "Recording lacks a channel",
+        "A fit needs the voltage, the current and the angle of the motor, and for the gear that of "
+        "the load.",
+        "Record the channel that is named, or say which channel it is.",
+    ),
+    "R651": Explanation(
+        "Samples that cannot be used",
+        "A fit needs finite samples at one rate, a hundred or more.",
+        "Resample the recording, or cut it to where all sensors work.",
+    ),
+    "R652": Explanation(
+        "Parameter that cannot be fitted",
+        "The System has no parameter of that name, or it starts at zero.",
+        "Use one of the names that the message lists, and start above zero.",
+    ),
+    "R653": Explanation(
+        "Recording does not tell parameters apart",
+        "Changing the parameters that are named together changes nothing that was measured.",
+        "Record a motion that excites them, add a sensor, or hold one of them fixed.",
+    ),
+    "R654": Explanation(
+        "Catalog entry is not complete",
+        "An entry has numbers that a motion does not tell, such as the continuous torque.",
+        "Give them by name, or take them from an entry that has them.",
     ),
 }
 

@@ -31,11 +31,9 @@ from linkwright.analysis.requirements import (
     Excess,
     LoadCycle,
     Requirement,
-    Screening,
     Statistic,
     rainflow,
     require,
-    screen,
 )
 from linkwright.analysis.responses import FrequencyResponse
 from linkwright.analysis.swept_sine import swept_sine
@@ -61,7 +59,6 @@ __all__ = [
     "Mode",
     "OpenLoop",
     "Requirement",
-    "Screening",
     "Sizing",
     "Statistic",
     "backlash_gain",
@@ -81,7 +78,6 @@ __all__ = [
     "read_catalog",
     "require",
     "saturation_gain",
-    "screen",
     "size",
     "swept_sine",
 ]

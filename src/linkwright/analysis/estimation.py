@@ -11,12 +11,6 @@ from numpy.typing import NDArray
 
 from linkwright.algebra.units import Amount
 from linkwright.analysis.linearization import LinearModel, linearize
-from linkwright.analysis.plant_models import (
-    delayed,
-    refuse_functions,
-    step_model,
-    with_sensors,
-)
 from linkwright.blocks import Block, BlockError, Sampled, as_rate, checked
 from linkwright.control.covariances import covariance_matrix
 from linkwright.control.kalman_filter import KalmanFilter, SteadyKalmanFilter
@@ -27,6 +21,12 @@ from linkwright.elements.drives.noise import van_loan
 from linkwright.errors import nearest
 from linkwright.mechanism import ModelLike
 from linkwright.system import System, system_of
+from linkwright.system.step_models import (
+    delayed,
+    refuse_functions,
+    step_model,
+    with_sensors,
+)
 
 Array = NDArray[np.float64]
 FilterKind = Literal["time-varying", "steady", "extended", "unscented"]

@@ -12,7 +12,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from stat import S_ISCHR
 from types import FrameType
 
 INTERRUPTED = 128 + signal.SIGINT
@@ -34,7 +33,7 @@ class Ending:
         del frame
         self.signal = signal.Signals(number)
         if number == signal.SIGHUP:
-            leave_terminal()
+            _leave_terminal()
         raise KeyboardInterrupt
 
     def code(self, code: int) -> int:
@@ -42,13 +41,10 @@ class Ending:
         return 128 + self.signal if self.signal and code in (0, INTERRUPTED) else code
 
 
-def leave_terminal() -> None:
-    """Let what is still printed to a terminal that is gone go nowhere.
-
-    A terminal that is gone does not say that it is one, but is still a device.
-    """
+def _leave_terminal() -> None:
+    """Let what is still printed to a terminal that is gone go nowhere."""
     for stream in (sys.stdout, sys.stderr):
-        if S_ISCHR(os.fstat(stream.fileno()).st_mode):
+        if stream.isatty():
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, stream.fileno())
             os.close(nowhere)

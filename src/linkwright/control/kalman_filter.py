@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwright.algebra import ZERO, Expr, as_expr, sqrt, total, where
+from linkwright.algebra import ONE, PI, ZERO, Expr, as_expr, log, maximum, sqrt, total, where
 from linkwright.blocks import Block, BlockError, Rate
 from linkwright.control.covariances import (
     covariance_matrix,
@@ -206,7 +207,7 @@ class KalmanFilter(LinearFilter):
             seen = dot(mixing[k], self._z) - dot(through[k], self._u) - float(shift[k])
             used = all_of([self._used[j] for j in np.flatnonzero(mixing[k])])
             x, P, told = correct_by_one(self, x, P, rows[k], float(spread[k]), seen, used)
-            nis.append(told)
+            nis.append(told.nis)
         self._goes_on(x, [sqrt(P[i][i]) for i in range(n)], total(nis))
         if truth:
             self.output("nees", squared(self, self._truth, x, P), unit="1", doc="squared error")
@@ -324,6 +325,28 @@ def entry(P: Symmetric, i: int, j: int) -> Expr:
     return P[i][j] if i >= j else P[j][i]
 
 
+class News(NamedTuple):
+    """What one sensor told: its innovation, its variance, and one over that where it is used."""
+
+    innovation: Expr
+    variance: Expr
+    weight: Expr
+
+    @property
+    def nis(self) -> Expr:
+        """Its share of the normalized innovation squared."""
+        return self.weight * self.innovation**2
+
+    @property
+    def whitened(self) -> Expr:
+        """The innovation in units of its deviation."""
+        return sqrt(self.weight) * self.innovation
+
+    def logarithm(self, used: Expr) -> Expr:
+        """Its share of log det 2πS."""
+        return used * log(2 * PI * maximum(self.variance, 1e-300))
+
+
 def correct_by_one(
     block: Block,
     x: Sequence[Expr],
@@ -332,8 +355,8 @@ def correct_by_one(
     r: float,
     seen: Expr,
     used: Expr,
-) -> tuple[list[Expr], Symmetric, Expr]:
-    """Return estimate and covariance after one sensor, in Joseph's form, and its share of the NIS.
+) -> tuple[list[Expr], Symmetric, News]:
+    """Return estimate and covariance after one sensor, in Joseph's form, and what it told.
 
     With c = P h, s = h·c + r and the gain k = c/s, Joseph's product comes to
     P - k cᵀ - (c - k s) kᵀ; its last term is zero but for round-off, which it takes away.
@@ -351,13 +374,17 @@ def correct_by_one(
         [block.intermediate(entry(P, i, j) - k[i] * c[j] - rest[i] * k[j]) for j in range(i + 1)]
         for i in range(n)
     ]
-    return [block.intermediate(x[i] + k[i] * news) for i in range(n)], after, weight * news**2
+    return [block.intermediate(x[i] + k[i] * news) for i in range(n)], after, News(news, s, weight)
 
 
 def moved_covariance(
-    block: Block, P: Symmetric, phi: Sequence[Sequence[Expr | float]] | Array, process: Array
+    block: Block,
+    P: Symmetric,
+    phi: Sequence[Sequence[Expr | float]] | Array,
+    process: Array,
+    scale: Expr = ONE,
 ) -> Symmetric:
-    """Return Φ P Φᵀ + Q."""
+    """Return Φ P Φᵀ + Q times a scale."""
     n = len(P)
     A = [[as_expr(float(v) if isinstance(v, np.floating) else v) for v in row] for row in phi]
     there = [[j for j in range(n) if A[i][j] is not ZERO] for i in range(n)]
@@ -367,7 +394,9 @@ def moved_covariance(
     ]
     return [
         [
-            block.intermediate(total(half[i][k] * A[j][k] for k in there[j]) + float(process[i, j]))
+            block.intermediate(
+                total(half[i][k] * A[j][k] for k in there[j]) + scale * float(process[i, j])
+            )
             for j in range(i + 1)
         ]
         for i in range(n)

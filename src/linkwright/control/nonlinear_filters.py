@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwright.algebra import PI, ZERO, Expr, log, maximum, sqrt, total, where
+from linkwright.algebra import ZERO, Expr, maximum, sqrt, total, where
 from linkwright.blocks import Rate, checked
 from linkwright.control.covariances import covariance_matrix, decorrelated
 from linkwright.control.filter_block import FilterBlock
 from linkwright.control.filters import dot
 from linkwright.control.kalman_filter import (
+    News,
     Symmetric,
     all_of,
     correct_by_one,
@@ -55,7 +56,8 @@ class NonlinearFilter(FilterBlock):
         name: of the block.
         rate: hertz or a `Rate`.
 
-    The parameters of the model are those of the block: a filter may believe in other values.
+    The parameters of the model are those of the block: a filter may believe in other values. Its
+    own parameter `process_scale` multiplies `process`.
     """
 
     def __init__(
@@ -88,23 +90,32 @@ class NonlinearFilter(FilterBlock):
         self.process = covariance_matrix(process, model.states, f"process of {name!r}")
         self.measurement = covariance_matrix(measurement, m, f"measurement of {name!r}")
         self.covariance = covariance_matrix(covariance, model.states, f"covariance of {name!r}")
+        told = "times the covariance of the noise on the states"
+        self._scale = self.parameter("process_scale", 1.0, unit="1", least=0.0, doc=told)
         self._p = [self.parameter(p.name, p.value, unit=p.unit) for p in model.parameters]
         memory = remembered_covariance(self, self.covariance)
-        x, P, nis, expected, logs = self._corrected(list(self._prior), memory)
+        x, P, news, expected = self._corrected(list(self._prior), memory)
         shown = self._called(model.measure, x)["z"]
+        nis = total(one.nis for one in news)
         self._put_out(x, [sqrt(P[i][i]) for i in range(n)], nis, shown, expected)
         if truth:
             self.output("nees", squared(self, self._truth, x, P), unit="1", doc="squared error")
         if likelihood:
-            found = self.discrete_state(
-                "log_likelihood", unit="1", doc="logarithm of the likelihood"
-            )
-            self.update(found, found - (nis + logs) / 2)
-            self.output("likelihood", found - (nis + logs) / 2, unit="1", doc="its logarithm")
+            self._tell(news, nis)
         following, moved = self._moved(x, P)
         for prior, value in zip(self._prior, following, strict=True):
             self.update(prior, value)
         follow_covariance(self, memory, moved)
+
+    def _tell(self, news: Sequence[News], nis: Expr) -> None:
+        """Put out what fits of parameters need."""
+        logs = [one.logarithm(used) for one, used in zip(news, self._used, strict=True)]
+        spread = self.output("log_spread", total(logs), unit="1", doc="log det 2πS")
+        whitened = [one.whitened for one in news]
+        self.output_vector("whitened", whitened, unit="1", doc="independent innovations")
+        sum_ = self.discrete_state("sum", unit="1", doc="logarithm of the likelihood so far")
+        self.update(sum_, sum_ - (nis + spread) / 2)
+        self.output("likelihood", sum_ - (nis + spread) / 2, unit="1", doc="its logarithm")
 
     def _called(self, program: Program, x: Sequence[Expr]) -> Mapping[str, tuple[Expr, ...]]:
         """Return what a Program of the model gives for some states."""
@@ -113,8 +124,8 @@ class NonlinearFilter(FilterBlock):
     @abstractmethod
     def _corrected(
         self, x: list[Expr], P: Symmetric
-    ) -> tuple[list[Expr], Symmetric, Expr, tuple[Expr, ...], Expr]:
-        """Return estimate and covariance, NIS, what was expected, and log det 2πS."""
+    ) -> tuple[list[Expr], Symmetric, list[News], tuple[Expr, ...]]:
+        """Return estimate and covariance, what each sensor told, and what was expected."""
 
     @abstractmethod
     def _moved(self, x: list[Expr], P: Symmetric) -> tuple[Sequence[Expr], Symmetric]:
@@ -122,27 +133,19 @@ class NonlinearFilter(FilterBlock):
 
     def _linear(
         self, x: list[Expr], P: Symmetric, z: Sequence[Expr], rows: Sequence[Sequence[Expr]]
-    ) -> tuple[list[Expr], Symmetric, Expr, Expr]:
+    ) -> tuple[list[Expr], Symmetric, list[News]]:
         """Correct by sensors z + rows (x - prior), one by one."""
         mixing, spread = decorrelated(self.measurement)
-        told: list[Expr] = []
-        logs: list[Expr] = []
+        told: list[News] = []
         before = list(x)
         for mix, r in zip(mixing, spread, strict=True):
             mixed = [dot(mix, [row[i] for row in rows]) for i in range(len(x))]
             lever = total(a * b for a, b in zip(mixed, before, strict=True) if a is not ZERO)
             seen = dot(mix, self._z) - dot(mix, z) + lever
             used = all_of([self._used[j] for j in np.flatnonzero(mix)])
-            c = total(
-                mixed[i] * mixed[j] * entry(P, i, j)
-                for i in range(len(x))
-                for j in range(len(x))
-                if mixed[i] is not ZERO and mixed[j] is not ZERO
-            )
-            logs.append(used * log(2 * PI * maximum(c + float(r), 1e-300)))
-            x, P, nis = correct_by_one(self, x, P, mixed, float(r), seen, used)
-            told.append(nis)
-        return x, P, total(told), total(logs)
+            x, P, news = correct_by_one(self, x, P, mixed, float(r), seen, used)
+            told.append(news)
+        return x, P, told
 
 
 class ExtendedKalmanFilter(NonlinearFilter):
@@ -150,18 +153,17 @@ class ExtendedKalmanFilter(NonlinearFilter):
 
     def _corrected(
         self, x: list[Expr], P: Symmetric
-    ) -> tuple[list[Expr], Symmetric, Expr, tuple[Expr, ...], Expr]:
+    ) -> tuple[list[Expr], Symmetric, list[News], tuple[Expr, ...]]:
         found = self._called(_with_slopes(self.model.measure), x)
         expected, n = found["z"], len(x)
         rows = [found["d_z_d_x"][k * n : (k + 1) * n] for k in range(len(expected))]
-        x, P, nis, logs = self._linear(x, P, expected, rows)
-        return x, P, nis, expected, logs
+        return *self._linear(x, P, expected, rows), expected
 
     def _moved(self, x: list[Expr], P: Symmetric) -> tuple[Sequence[Expr], Symmetric]:
         found = self._called(_with_slopes(self.model.step), x)
         n = len(x)
         rows = [found["d_x_next_d_x"][k * n : (k + 1) * n] for k in range(n)]
-        return found["x_next"], moved_covariance(self, P, rows, self.process)
+        return found["x_next"], moved_covariance(self, P, rows, self.process, self._scale)
 
 
 class UnscentedKalmanFilter(NonlinearFilter):
@@ -192,13 +194,12 @@ class UnscentedKalmanFilter(NonlinearFilter):
 
     def _corrected(
         self, x: list[Expr], P: Symmetric
-    ) -> tuple[list[Expr], Symmetric, Expr, tuple[Expr, ...], Expr]:
+    ) -> tuple[list[Expr], Symmetric, list[News], tuple[Expr, ...]]:
         n, m = len(x), len(self.model.sensors)
         slopes = self._called(_with_slopes(self.model.measure), x)
         rows = [slopes["d_z_d_x"][k * n : (k + 1) * n] for k in range(m)]
         if all(v.op == "num" for row in rows for v in row):  # of linear sensors this is exact
-            x, P, nis, logs = self._linear(x, P, slopes["z"], rows)
-            return x, P, nis, slopes["z"], logs
+            return *self._linear(x, P, slopes["z"], rows), slopes["z"]
         points = self._points(x, P)
         images = [list(self._called(self.model.measure, p)["z"]) for p in points]
         expected = self._mean(images)
@@ -214,13 +215,11 @@ class UnscentedKalmanFilter(NonlinearFilter):
             for k in range(m)
         ]
         news = [self.intermediate(z - e) for z, e in zip(self._z, expected, strict=True)]
-        told: list[Expr] = []
-        spreads: list[Expr] = []
+        told: list[News] = []
         for k in range(m):  # one sensor after the other is taken as known
             s, used = S[k][k], self._used[k]
             weight = self.intermediate(where(s > 0, used / s, ZERO))
-            told.append(weight * news[k] ** 2)
-            spreads.append(used * log(2 * PI * maximum(s, 1e-300)))
+            told.append(News(news[k], s, weight))
             gain = [self.intermediate(C[i][k] * weight) for i in range(n)]
             share = [self.intermediate(S[j][k] * weight) for j in range(m)]
             x = [self.intermediate(x[i] + gain[i] * news[k]) for i in range(n)]
@@ -237,7 +236,7 @@ class UnscentedKalmanFilter(NonlinearFilter):
                 [self.intermediate(S[i][j] - share[i] * S[k][j]) for j in range(m)]
                 for i in range(m)
             ]
-        return x, P, total(told), tuple(expected), total(spreads)
+        return x, P, told, tuple(expected)
 
     def _points(self, x: Sequence[Expr], P: Symmetric) -> list[list[Expr]]:
         """Return the sigma points, the estimate first."""
@@ -289,7 +288,9 @@ class UnscentedKalmanFilter(NonlinearFilter):
         away = self._away(images, mean)
         new = [
             [
-                self.intermediate(self._product(away, i, away, j) + float(self.process[i, j]))
+                self.intermediate(
+                    self._product(away, i, away, j) + self._scale * float(self.process[i, j])
+                )
                 for j in range(i + 1)
             ]
             for i in range(len(x))

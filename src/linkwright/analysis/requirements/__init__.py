@@ -4,7 +4,6 @@ from linkwright.analysis.requirements.limits import Excess
 from linkwright.analysis.requirements.rainflow import LoadCycle, rainflow
 from linkwright.analysis.requirements.require import require
 from linkwright.analysis.requirements.requirement import JointInfo, Requirement, RequirementError
-from linkwright.analysis.requirements.screening import Screening, screen
 from linkwright.analysis.requirements.statistics import Statistic
 
 __all__ = [
@@ -13,9 +12,7 @@ __all__ = [
     "LoadCycle",
     "Requirement",
     "RequirementError",
-    "Screening",
     "Statistic",
     "rainflow",
     "require",
-    "screen",
 ]

@@ -1,5 +1,6 @@
 """Identification: motions that excite a robot, and its parameters from what was recorded."""
 
+from linkwright.robots.identification.drives import DriveFit, Validation, fit_drive
 from linkwright.robots.identification.estimation import (
     BaseEstimate,
     Estimate,
@@ -7,5 +8,18 @@ from linkwright.robots.identification.estimation import (
     with_estimate,
 )
 from linkwright.robots.identification.excitation import Excitation, excite
+from linkwright.robots.identification.likelihood import FittedParameter, SystemFit
 
-__all__ = ["BaseEstimate", "Estimate", "Excitation", "estimate", "excite", "with_estimate"]
+__all__ = [
+    "BaseEstimate",
+    "DriveFit",
+    "Estimate",
+    "Excitation",
+    "FittedParameter",
+    "SystemFit",
+    "Validation",
+    "estimate",
+    "excite",
+    "fit_drive",
+    "with_estimate",
+]

@@ -17,8 +17,9 @@ from linkwright.blocks import Block, BlockError
 from linkwright.control.step_model import ModelParameter, StepModel
 from linkwright.errors import Error, nearest
 from linkwright.program import Program, Statement, optimize, program
-from linkwright.system import Phases, System
 from linkwright.system.forms import Form
+from linkwright.system.phases import Phases
+from linkwright.system.system import System
 
 MEAN_NOISE = (0.5, 0.25)
 """The two uniform numbers of which a normal number is its mean, 0."""
